@@ -32,7 +32,7 @@ import type { DatabaseClock } from './health/watches.ts';
 import { createWatchdog, watchDatabase, watchStreams } from './health/watches.ts';
 import { type Pings, startPings } from './heartbeats/intake.ts';
 import { withPingSettings } from './heartbeats/schedules.ts';
-import { createHousekeeper, type Kept, oldestKept } from './housekeeping/jobs.ts';
+import { createHousekeeper, oldestKept, type RetentionDays } from './housekeeping/jobs.ts';
 import { createRetryingTicker } from './housekeeping/ticker.ts';
 import type { MonitorSecrets } from './monitors/secrets.ts';
 import type { Notifier } from './notifications/notifier.ts';
@@ -102,7 +102,7 @@ export type EngineOptions = {
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;
-  readonly kept: Kept;
+  readonly kept: RetentionDays;
   readonly nats: BusPlace & { readonly account: string; readonly operatorSeed: string; readonly publicUrl: string | undefined };
   readonly databaseClock: Pick<DatabaseClock, 'observe' | 'differenceMs'>;
   /** Retries the work until the database allows it. */

@@ -11,7 +11,7 @@ import { bodyLimit } from './body.ts';
  * The answer to a failure. `hidden` is set for an error of our own: it goes to the log, under the
  * id in the answer.
  */
-export type Answer = {
+export type ErrorAnswer = {
   readonly status: number;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,13 +20,13 @@ export type Answer = {
 
 export const errorBody = (code: string, message: string) => ({ error: { code, message } });
 
-const refused = (refusal: Refusal): Answer => ({
+const refused = (refusal: Refusal): ErrorAnswer => ({
   status: statusOf[refusal.kind],
   body: errorBody(refusal.code, refusal.message),
   headers: headersOf(refusal),
 });
 
-const headersOf = (refusal: Refusal): Answer['headers'] => {
+const headersOf = (refusal: Refusal): ErrorAnswer['headers'] => {
   if (refusal.kind === 'unauthenticated') return { 'www-authenticate': 'Bearer' };
   if (refusal.code === 'idempotency_key_in_use') return { 'retry-after': '1' };
   if (refusal.waitS !== undefined) return { 'retry-after': String(refusal.waitS) };
@@ -45,7 +45,7 @@ const fromFramework = (error: unknown, mostBody: number): Refusal | undefined =>
 };
 
 /** The only place where a failure becomes an HTTP answer. */
-export const answerOf = (error: unknown, mostBody = bodyLimit): Answer => {
+export const answerOf = (error: unknown, mostBody = bodyLimit): ErrorAnswer => {
   if (error instanceof InvalidInput) return { status: 422, body: { detail: error.faults }, headers: {} };
   const refusal = error instanceof Refusal ? error : fromFramework(error, mostBody);
   if (refusal && refusal.kind !== 'internal') return refused(refusal);

@@ -2,7 +2,7 @@ import type { listEvents as listEventsContract } from '../../shared/api/events.t
 import { valueFault } from '../../shared/api/fields.ts';
 import { type InputOf, InvalidInput, type OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
-import type { Answer, InOrganisation } from '../gate/context.ts';
+import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { installationId } from '../health/installation.ts';
 
 /** Changes (migration 038). Triggers write them in the transaction that makes the change. */
@@ -52,7 +52,7 @@ const eventJson = ({ key: _, place: __, at, ...rest }: EventRow) => ({ ...rest, 
 export const listEvents = async (
   { sql, organisation, with: { cursors } }: InOrganisation,
   { after, monitor, limit }: InputOf<typeof listEventsContract>,
-): Answer<OutputOf<typeof listEventsContract>> => {
+): OperationResult<OutputOf<typeof listEventsContract>> => {
   // Transaction numbers belong to one database: a restored one starts again.
   const list = ['events', organisation.id, await installationId(sql), monitor];
   const read = async (cursor: string): Promise<Pick<EventRow, 'key' | 'place'>> => {

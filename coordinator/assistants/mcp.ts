@@ -19,14 +19,14 @@ import { oneLine } from '../../shared/assistants/answers.ts';
 import { hostedTools, prompts, readingTools } from '../../shared/assistants/list.ts';
 import {
   type Ask,
-  type Asked,
   askedBy,
+  type CalledMethod,
   explained,
   listedTool,
   readArguments,
   refusedWords,
-  type Told,
   type Tool,
+  type ToolAnswer,
   ToolFault,
   unknownTool,
 } from '../../shared/assistants/tools.ts';
@@ -75,7 +75,7 @@ export const failureWords = (error: unknown, log: AssistantDependencies['log'], 
 /** Connects a question with its answer. */
 const question = 'confirm';
 
-const resultOf = ({ texts, structured, question: asked }: Told): CallToolResult | InputRequiredResult =>
+const resultOf = ({ texts, structured, question: asked }: ToolAnswer): CallToolResult | InputRequiredResult =>
   asked === undefined
     ? {
         content: texts.map((text) => ({ type: 'text', text })),
@@ -233,7 +233,7 @@ const withoutNulls = (message: unknown): unknown => {
 };
 
 /** The requests, by the ids of the messages. */
-const askedIn = (messages: readonly unknown[]): ReadonlyMap<unknown, Asked> =>
+const askedIn = (messages: readonly unknown[]): ReadonlyMap<unknown, CalledMethod> =>
   new Map(
     messages.filter(isRecord).flatMap(({ id, method, params }) => (typeof method === 'string' ? [[id, askedBy({ method, params })]] : [])),
   );
@@ -242,7 +242,10 @@ const askedIn = (messages: readonly unknown[]): ReadonlyMap<unknown, Asked> =>
  * For unreadable parameters, the library returns its validator's report; this replaces it by words
  * that say what to send.
  */
-const failureInWords = (text: string, asked: ReadonlyMap<unknown, Asked>): { readonly text: string; readonly failedTool: boolean } => {
+const failureInWords = (
+  text: string,
+  asked: ReadonlyMap<unknown, CalledMethod>,
+): { readonly text: string; readonly failedTool: boolean } => {
   const message: unknown = JSON.parse(text);
   if (!isJSONRPCResponse(message)) return { text, failedTool: false };
   const said = explained(message, asked.get(message.id));

@@ -1,7 +1,7 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type Answer, type ByPerson, type InOrganisation, orNotFound } from '../gate/context.ts';
+import { type ByPerson, type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
 import { mayManage, mayWrite, roleFrom, scopeFrom } from '../organisations/model.ts';
@@ -17,7 +17,7 @@ import { connectionPage, deleteConnection, insertConnection, type ListedConnecti
 export const connectAssistant = async (
   { sql, person, now, note }: ByPerson,
   input: InputOf<typeof connectAssistantContract>,
-): Answer<OutputOf<typeof connectAssistantContract>> => {
+): OperationResult<OutputOf<typeof connectAssistantContract>> => {
   const { organisation_id: organisation, client_id, client, redirect_host } = input;
   const scope = scopeFrom(input.scope);
   const own = orNotFound(
@@ -53,7 +53,7 @@ const connectionJson =
 export const listConnections = async (
   context: InOrganisation,
   input: InputOf<typeof contract.listConnections>,
-): Answer<OutputOf<typeof contract.listConnections>> => {
+): OperationResult<OutputOf<typeof contract.listConnections>> => {
   const { sql, organisation } = context;
   const of = whose(context);
   return pageOf(
@@ -73,7 +73,7 @@ const theConnection = async (context: InOrganisation, id: string): Promise<Liste
 export const getConnection = async (
   context: InOrganisation,
   { connection_id }: InputOf<typeof contract.getConnection>,
-): Answer<OutputOf<typeof contract.getConnection>> => connectionJson(context)(await theConnection(context, connection_id));
+): OperationResult<OutputOf<typeof contract.getConnection>> => connectionJson(context)(await theConnection(context, connection_id));
 
 /**
  * Everyone may disconnect their own; owners and admins those of others, too. Everything issued
@@ -82,7 +82,7 @@ export const getConnection = async (
 export const disconnectAssistant = async (
   context: InOrganisation,
   { connection_id }: InputOf<typeof contract.disconnectAssistant>,
-): Answer<OutputOf<typeof contract.disconnectAssistant>> => {
+): OperationResult<OutputOf<typeof contract.disconnectAssistant>> => {
   const { client_name, redirect_host, scope, email } = await theConnection(context, connection_id);
   context.note({ before: { client: client_name, redirect_host, scope, owner: email } });
   await deleteConnection(context.sql, context.organisation.id, connection_id);

@@ -5,7 +5,7 @@ import { formOf } from '../web/form-data.ts';
 import { attempt, choiceField, type FormState, formSummary, freshForm, hiddenField, selectField } from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
 import { heading, linkButton, notice } from '../web/layout.ts';
-import { type MembersRequest, type Page, type PageAnswer, type PersonsRequest, type Shown, seeOther, show } from '../web/page.ts';
+import { type MembersRequest, type Page, type PageAnswer, type PersonsRequest, type ShownPage, seeOther, show } from '../web/page.ts';
 import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './contract.ts';
 import type { AskedConsent } from './oauth-routes.ts';
 
@@ -83,7 +83,7 @@ type Own = OutputOf<typeof listOwnOrganisations>['items'][number];
 
 const noStore = { 'cache-control': 'no-store' };
 
-const saying = (title: string, sentence: string, words: Part, status = 404): Shown =>
+const saying = (title: string, sentence: string, words: Part, status = 404): ShownPage =>
   entryPage(
     title,
     entryCard(sentence, html`<p class="entry-words">${words}</p><p class="actions">${linkButton('/', 'To the monitors')}</p>`),
@@ -93,14 +93,14 @@ const saying = (title: string, sentence: string, words: Part, status = 404): Sho
     },
   );
 
-const over = (): Shown =>
+const over = (): ShownPage =>
   saying(
     'Nothing to answer',
     'Nothing asks to be connected here.',
     'It was answered already, or it waited longer than an hour, or it began in another browser. Begin again in your assistant.',
   );
 
-const nowhere = (): Shown =>
+const nowhere = (): ShownPage =>
   saying('No organisation', 'You belong to no organisation.', 'An assistant acts in one. Whoever runs one can invite you.', 403);
 
 /** Where the answer goes, which cannot be faked: a name can be anyone's. */
@@ -151,7 +151,7 @@ const place = (own: readonly Own[], state: FormState): Html => {
   });
 };
 
-const consentPage = (request: PersonsRequest, asked: AskedConsent, own: readonly Own[], state: FormState): Shown => {
+const consentPage = (request: PersonsRequest, asked: AskedConsent, own: readonly Own[], state: FormState): ShownPage => {
   const { person } = request.signedIn;
   return entryPage(
     'Connect an assistant',
@@ -173,7 +173,7 @@ const consentPage = (request: PersonsRequest, asked: AskedConsent, own: readonly
  * Back to the client, through the address that issues the code. A form may lead only to our own
  * site, and the code goes elsewhere, so a page answers, which goes on by itself.
  */
-const goOn = (to: string, sentence: string, words: Part): Shown =>
+const goOn = (to: string, sentence: string, words: Part): ShownPage =>
   entryPage(
     'Going back',
     entryCard(

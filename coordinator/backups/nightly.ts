@@ -118,7 +118,7 @@ export const createHeartbeat = (address: string | undefined, warn: (text: string
 
 const dayMs = 86_400_000;
 
-export type Kept = { readonly file: string; readonly at: number };
+export type BackupFile = { readonly file: string; readonly at: number };
 
 /** The order of names is the order of time. */
 export const nameOf = (at: number): string => `antipode-${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
@@ -135,7 +135,7 @@ export const timeOf = (name: string): number | undefined => {
 };
 
 /** Complete backups, the newest first. */
-export const listKept = async (folder: string): Promise<readonly Kept[]> =>
+export const listKept = async (folder: string): Promise<readonly BackupFile[]> =>
   (await readdir(folder))
     .flatMap((name) => {
       const at = timeOf(name);
@@ -153,7 +153,7 @@ export const sweepHalves = async (folder: string): Promise<readonly string[]> =>
 };
 
 /** Those older than `days`, but never the newest. */
-export const tooOld = (kept: readonly Kept[], days: number, now: number): readonly Kept[] =>
+export const tooOld = (kept: readonly BackupFile[], days: number, now: number): readonly BackupFile[] =>
   kept.slice(1).filter(({ at }) => at < now - days * dayMs);
 
 export class NoRoom extends Error {

@@ -25,7 +25,7 @@ export type Trust = {
  * One check, and what the other continents say of the same target. `turn_ms`: the length of a turn,
  * after which it is checked again.
  */
-export type Shown = {
+export type ComparedCheck = {
   readonly target: string;
   readonly at: number;
   readonly ok: boolean;
@@ -34,18 +34,18 @@ export type Shown = {
 };
 
 /** How many distinct targets a probe checks, and whether it is the only one of its continent. */
-type Known = { readonly targets: number; readonly isOnly: boolean };
+type ProbeCoverage = { readonly targets: number; readonly isOnly: boolean };
 /**
  * `isAll`: this coordinator knows all of the probe. Otherwise the probe is judged once the shares
  * of all coordinators are merged.
  */
-export type Observed = Known & { readonly isAll: boolean };
+export type Observed = ProbeCoverage & { readonly isAll: boolean };
 
 /**
  * The trust after one more check of a probe. It changes only as `sick_since` shows. A pass of a
  * target that passed before changes nothing and costs nothing.
  */
-export function observe(trust: Trust, shown: Shown, observed: Observed): Trust {
+export function observe(trust: Trust, shown: ComparedCheck, observed: Observed): Trust {
   if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, shown, observed.targets);
   const refuted = remember(trust.refuted, shown);
   if (refuted === trust.refuted) return trust;
@@ -58,7 +58,7 @@ const fewestTargets = 3;
 
 const cleanRun = 20;
 
-function shadow(trust: Trust, { target, ok, others }: Shown, targets: number): Trust {
+function shadow(trust: Trust, { target, ok, others }: ComparedCheck, targets: number): Trust {
   // If others fail it proves nothing: a probe that fails everything agrees with them, and if it
   // passes, either side may be right.
   if (others !== 'pass') return trust;
@@ -77,7 +77,7 @@ function shadow(trust: Trust, { target, ok, others }: Shown, targets: number): T
  */
 const memory = 600_000;
 
-function remember(refuted: Trust['refuted'], { target, at, ok, others, turn_ms }: Shown): Trust['refuted'] {
+function remember(refuted: Trust['refuted'], { target, at, ok, others, turn_ms }: ComparedCheck): Trust['refuted'] {
   const wrong = !ok && others === 'pass';
   const isOpen = !ok && others === 'nothing';
   if (isOpen || (!wrong && !refuted.has(target))) return refuted;
@@ -90,7 +90,7 @@ const largeShare = 0.4;
 const largeShareOfOnly = 0.5;
 const manyTargets = 20;
 
-function isLarge(refuted: number, { targets, isOnly }: Known): boolean {
+function isLarge(refuted: number, { targets, isOnly }: ProbeCoverage): boolean {
   return (
     refuted >= fewestTargets &&
     refuted >= targets * largeShare &&
@@ -103,7 +103,7 @@ function sickSince(sick_since: number): Trust {
 }
 
 /** The trust in a probe of which several coordinators know something, by their merged knowledge. */
-export const judge = (trust: Trust, now: number, { refuted, ...known }: Known & { readonly refuted: number }): Trust =>
+export const judge = (trust: Trust, now: number, { refuted, ...known }: ProbeCoverage & { readonly refuted: number }): Trust =>
   trust.sick_since === null && isLarge(refuted, known) ? sickSince(now) : trust;
 
 /**
@@ -121,7 +121,7 @@ type Of = {
   readonly isSick: (probe: string) => boolean;
 };
 
-export type ShownOf = { readonly probe: string; readonly shown: Omit<Shown, 'target'> };
+export type ShownOf = { readonly probe: string; readonly shown: Omit<ComparedCheck, 'target'> };
 
 /**
  * What this result, already part of the state, shows of its own probe and of the probe whose
@@ -144,7 +144,7 @@ export function shownBy(result: SeenResult, of: Of): readonly ShownOf[] {
   return [...own, { probe: lonely.from.probe, shown: { at: lonely.at, ok: false, others: said, turn_ms } }];
 }
 
-type Others = Shown['others'];
+type Others = ComparedCheck['others'];
 
 function othersOf({ state, reach }: Of, continent: Continent, counts: (pass: ProbeView) => boolean): Others {
   const elsewhere = state.views.filter((view) => view.from.continent !== continent);

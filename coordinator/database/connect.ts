@@ -130,22 +130,22 @@ export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot
  */
 export type DatabaseSockets = {
   /** Begins a connection; the client itself waits for it. */
-  readonly dial: (to: Place) => DatabaseLine;
+  readonly dial: (to: DatabaseAddress) => DatabaseLine;
   /** How much was received on each socket. */
-  readonly heard: () => Heard;
+  readonly heard: () => LineActivity;
   /**
    * Cuts all sockets that received nothing since then, and returns how many. The client makes new
    * ones.
    */
-  readonly cutSilent: (since: Heard) => number;
+  readonly cutSilent: (since: LineActivity) => number;
   /** When the database last sent anything on any socket, by performance.now(). */
   readonly heardAt: () => number;
 };
 
-export type Heard = ReadonlyMap<DatabaseLine, number>;
+export type LineActivity = ReadonlyMap<DatabaseLine, number>;
 
 /** The client's form of the database's address: several hosts take turns. */
-export type Place = { readonly path?: string | false; readonly host: readonly string[]; readonly port: readonly number[] };
+export type DatabaseAddress = { readonly path?: string | false; readonly host: readonly string[]; readonly port: readonly number[] };
 
 export const createDatabaseSockets = (options: Omit<LineOptions, 'host' | 'port' | 'onHeard'>): DatabaseSockets => {
   const open = new Set<DatabaseLine>();

@@ -12,9 +12,9 @@ import { inTransaction } from './sql.ts';
  * password.
  */
 
-type Place = { readonly at: string; readonly user: string; readonly database: string };
+type DatabaseTarget = { readonly at: string; readonly user: string; readonly database: string };
 
-const placeOf = (url: string): Place => {
+const placeOf = (url: string): DatabaseTarget => {
   if (!URL.canParse(url)) return { at: 'that address', user: 'the user', database: 'of that name' };
   const { host, hostname, port, username, pathname } = new URL(url);
   return { at: port === '' ? `${host}:5432` : host, user: decodeURIComponent(username) || hostname, database: pathname.slice(1) };

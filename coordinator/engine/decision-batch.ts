@@ -29,7 +29,7 @@ type Row = Pick<MonitorRow, 'key' | 'target'>;
  * `row`: the row with which this batch adds a monitor; null for a monitor whose row is already
  * kept. `slot` is null for a monitor that is not held yet.
  */
-type Kept = { readonly slot: number; readonly row: null } | { readonly slot: number | null; readonly row: Row };
+type Slot = { readonly slot: number; readonly row: null } | { readonly slot: number | null; readonly row: Row };
 
 /**
  * How this batch holds a monitor: `numbers` (its state was not needed, or numbers contain all of
@@ -45,7 +45,7 @@ type Held =
       isChanged: boolean;
     };
 
-export type Entry = Kept & { held: Held };
+export type Entry = Slot & { held: Held };
 
 /**
  * A batch of decisions of a partition in progress: the decisions on any number of events, on top of

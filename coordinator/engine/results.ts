@@ -41,7 +41,7 @@ export type LocatedBatch = Pick<Accepted, 'probe' | 'batch'> & { readonly slots:
 type Fresh = LocatedBatch & { readonly first: number; readonly ahead: ReadonlySet<number> | undefined };
 
 export type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
-type Answer = { readonly generation: string; readonly probe: string; committed: number; again: boolean };
+type Receipt = { readonly generation: string; readonly probe: string; committed: number; again: boolean };
 
 /** What one batch of decisions makes of a set of batches. */
 export type Decided = {
@@ -60,7 +60,7 @@ export function decideBatches(state: PartitionState, batches: readonly LocatedBa
   const now = clock.now();
   const decisions = beginDecisions(state, roster(), now);
   const fresh: Fresh[] = [];
-  const answers = new Map<string, Answer>();
+  const answers = new Map<string, Receipt>();
 
   for (const found of batches) {
     const { probe, batch } = found;

@@ -1,7 +1,15 @@
 import type { Audience, Operation, RawInput } from '../../shared/api/operation.ts';
 import { InvalidInput } from '../../shared/api/operation.ts';
 import { isRecord } from '../../shared/base/json.ts';
-import { AlternateStatus, type Answer, type Context, type Early, type Oneself, type Place, type SignedOut } from './context.ts';
+import {
+  AlternateStatus,
+  type Context,
+  type Early,
+  type Oneself,
+  type OperationResult,
+  type OrganisationScope,
+  type SignedOut,
+} from './context.ts';
 
 export type Answered = { readonly status?: number; readonly body?: unknown };
 
@@ -18,7 +26,7 @@ export type Bound<Own> = {
 
 /** What a handler knows of who calls, by the audience of its operation. */
 type Callers = {
-  readonly organisation: Place;
+  readonly organisation: OrganisationScope;
   readonly person: Oneself;
   readonly anonymous: SignedOut;
   readonly operator: object;
@@ -29,10 +37,10 @@ type Callers = {
 export type Handlers = { readonly [For in Audience]: Readonly<Record<string, Bound<Callers[For]>>> };
 
 type InSteps<Own, Input, Output> = {
-  readonly prepare: (early: Early<Own>, input: Input) => Promise<(context: Context & Own) => Answer<Output>>;
+  readonly prepare: (early: Early<Own>, input: Input) => Promise<(context: Context & Own) => OperationResult<Output>>;
 };
 
-type Handler<Own, Input, Output> = ((context: Context & Own, input: Input) => Answer<Output>) | InSteps<Own, Input, Output>;
+type Handler<Own, Input, Output> = ((context: Context & Own, input: Input) => OperationResult<Output>) | InSteps<Own, Input, Output>;
 
 type HandlerOf<Op> = Op extends Operation<string, infer Input, infer Output> & { readonly audience: infer For extends Audience }
   ? Handler<Callers[For], Input, Output>
@@ -78,7 +86,7 @@ export const handlersOf = (bound: readonly Bound<never>[]): Handlers => {
  */
 export const inSteps = <Own, Input, Output, Prepared>(steps: {
   readonly before: (early: Early<Own>, input: Input) => Promise<Prepared>;
-  readonly act: (context: Context & Own, input: Input, prepared: Prepared) => Answer<Output>;
+  readonly act: (context: Context & Own, input: Input, prepared: Prepared) => OperationResult<Output>;
 }): InSteps<Own, Input, Output> => ({
   prepare: async (early, input) => {
     const prepared = await steps.before(early, input);

@@ -181,8 +181,8 @@ export type Context = {
 };
 
 /** A write locks the organisation, and reads it under that lock. */
-export type Place = { readonly organisation: Organisation; readonly caller: Caller };
-export type InOrganisation = Context & Place;
+export type OrganisationScope = { readonly organisation: Organisation; readonly caller: Caller };
+export type InOrganisation = Context & OrganisationScope;
 
 /** A user's own data; a write locks the user's row. */
 export type Oneself = { readonly person: Person };
@@ -206,7 +206,7 @@ export class AlternateStatus<Body> {
   }
 }
 
-export type Answer<Output> = Promise<Output | AlternateStatus<Output>>;
+export type OperationResult<Output> = Promise<Output | AlternateStatus<Output>>;
 
 /** Where the meaning of the code, as the document has it, says more than the message does. */
 const words: Partial<Record<RefusalCode, string>> = {

@@ -23,7 +23,7 @@ export const maxRecordBytes = 512 * 1024;
 export const maxRecordsOfOrganisation = 64 * 1024 * 1024;
 
 /** What is known of the call under this key: its request, and when it was answered. */
-export type Known = { readonly request: string; readonly answered_at: number };
+export type StoredCall = { readonly request: string; readonly answered_at: number };
 
 /**
  * `new`: the key is unknown; `same`: the stored answer is the answer; `other`: the key belongs to
@@ -31,7 +31,7 @@ export type Known = { readonly request: string; readonly answered_at: number };
  */
 export type Fate = 'new' | 'same' | 'other';
 
-export const fateOf = (known: Known | undefined, request: string, now: number): Fate => {
+export const fateOf = (known: StoredCall | undefined, request: string, now: number): Fate => {
   if (known === undefined || known.answered_at + idempotencyKeptMs <= now) return 'new';
   return known.request === request ? 'same' : 'other';
 };

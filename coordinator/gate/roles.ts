@@ -8,7 +8,7 @@ import type { Caller, Organisation, Person } from './caller.ts';
 export const deadLink = (): Refusal => new Refusal('link_invalid', 'This link was used already, or has ended.');
 
 /** The part of an operation that decides who may call it, and when. */
-export type Asked = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
+export type AccessRule = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
 
 /** Whether the user proved their identity recently enough for a dangerous operation. */
 export const isProvenNow = ({ proven_at }: Person, now: number): boolean => isProven(proven_at, now);
@@ -36,7 +36,7 @@ const roleRefusal = (caller: Caller, { access }: Pick<Operation, 'access'>): Ref
   return undefined;
 };
 
-const endingRefusal = ({ name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>, asked: Asked): Refusal | undefined => {
+const endingRefusal = ({ name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>, asked: AccessRule): Refusal | undefined => {
   if (ends_at === null || asked.whileEnding === true || isReadOnly(asked)) return undefined;
   const when = new Date(ends_at).toISOString().slice(0, 16).replace('T', ' ');
   return new Refusal(
@@ -49,13 +49,13 @@ const endingRefusal = ({ name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>
  * An organisation awaiting deletion is read-only, so that it can be restored. @throws Refusal
  * `organisation_ending`.
  */
-export const refuseWhileEnding = (organisation: Pick<Organisation, 'name' | 'ends_at'>, asked: Asked): void => {
+export const refuseWhileEnding = (organisation: Pick<Organisation, 'name' | 'ends_at'>, asked: AccessRule): void => {
   const refusal = endingRefusal(organisation, asked);
   if (refusal) throw refusal;
 };
 
 /** For a page that hides what its reader may not do. */
-export const isAllowed = (caller: Caller, asked: Asked): boolean =>
+export const isAllowed = (caller: Caller, asked: AccessRule): boolean =>
   roleRefusal(caller, asked) === undefined && endingRefusal(caller.organisation, asked) === undefined;
 
 /**

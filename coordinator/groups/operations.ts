@@ -3,7 +3,7 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
-import { AlternateStatus, type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { AlternateStatus, type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { externalIdFrom } from '../monitors/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
@@ -67,7 +67,7 @@ export const changeGroup = async ({ sql, organisation, note }: InOrganisation, b
 export const createGroup = async (
   context: InOrganisation,
   input: InputOf<typeof api.createGroup>,
-): Answer<OutputOf<typeof api.createGroup>> => {
+): OperationResult<OutputOf<typeof api.createGroup>> => {
   const { sql, organisation } = context;
   const name = nameFrom(input.name);
   const description = descriptionFrom(input.description);
@@ -105,12 +105,13 @@ export const deleteGroup = async ({ sql, organisation }: InOrganisation, { group
 export const getGroup = async (
   { sql, organisation }: InOrganisation,
   { group_id }: InputOf<typeof api.getGroup>,
-): Answer<OutputOf<typeof api.getGroup>> => groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'));
+): OperationResult<OutputOf<typeof api.getGroup>> =>
+  groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'));
 
 export const listGroupStatuses = async (
   { sql, organisation }: InOrganisation,
   { page }: InputOf<typeof contract.listGroupStatuses>,
-): Answer<OutputOf<typeof contract.listGroupStatuses>> => {
+): OperationResult<OutputOf<typeof contract.listGroupStatuses>> => {
   const [matching, rows] = await Promise.all([
     countGroups(sql, organisation.id),
     groupsByName(sql, organisation.id, (page - 1) * groupRows, groupRows),
@@ -121,13 +122,13 @@ export const listGroupStatuses = async (
 export const listGroups = (
   { sql, organisation, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listGroups>,
-): Answer<OutputOf<typeof api.listGroups>> =>
+): OperationResult<OutputOf<typeof api.listGroups>> =>
   pageOf(cursors, ['groups', organisation.id], input, (from, most) => groupPage(sql, organisation.id, from ?? beforeAll, most), groupJson);
 
 export const listMonitorsOutside = async (
   { sql, organisation }: InOrganisation,
   { group_id }: InputOf<typeof contract.listMonitorsOutside>,
-): Answer<OutputOf<typeof contract.listMonitorsOutside>> => {
+): OperationResult<OutputOf<typeof contract.listMonitorsOutside>> => {
   if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id)) throw notFound('group_not_found');
   return { items: await monitorsOutside(sql, organisation.id, group_id) };
 };
@@ -135,7 +136,7 @@ export const listMonitorsOutside = async (
 export const showGroup = async (
   { sql, organisation, now }: InOrganisation,
   { group_id }: InputOf<typeof contract.showGroup>,
-): Answer<OutputOf<typeof contract.showGroup>> => {
+): OperationResult<OutputOf<typeof contract.showGroup>> => {
   const [row, uses] = await Promise.all([groupById(sql, organisation.id, group_id), groupUses(sql, organisation.id, group_id, now)]);
   return { ...groupJson(orNotFound(row, 'group_not_found')), ...uses };
 };
@@ -143,5 +144,5 @@ export const showGroup = async (
 export const updateGroup = async (
   context: InOrganisation,
   input: InputOf<typeof api.updateGroup>,
-): Answer<OutputOf<typeof api.updateGroup>> =>
+): OperationResult<OutputOf<typeof api.updateGroup>> =>
   changeGroup(context, orNotFound(await groupById(context.sql, context.organisation.id, input.group_id), 'group_not_found'), input);

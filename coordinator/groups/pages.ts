@@ -11,7 +11,7 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './contract.ts';
 
 type Listed = OutputOf<typeof listGroupStatuses>;
-type Standing = Omit<Listed['items'][number], 'created_at'>;
+type GroupStatus = Omit<Listed['items'][number], 'created_at'>;
 
 export const groupState = (status: string): State => states.find((state) => state === status) ?? 'unknown';
 
@@ -24,7 +24,7 @@ const counted: readonly (readonly [key: 'down' | 'verifying' | 'up' | 'pending' 
 ];
 
 /** `2 down, 19 up`. */
-export const countsText = (group: Standing): string => {
+export const countsText = (group: GroupStatus): string => {
   const parts = counted.flatMap(([key, words]) => (group[key] === 0 ? [] : [`${group[key]} ${words}`]));
   return parts.length === 0 ? 'nothing in it yet' : parts.join(', ');
 };
@@ -86,13 +86,13 @@ const make: Page = {
 
 export const groupListPages: readonly Page[] = [listPage, make];
 
-type Shown = OutputOf<typeof showGroup>;
+type GroupDetail = OutputOf<typeof showGroup>;
 type Group = OutputOf<typeof getGroup>;
 
 const trail = [{ href: '/groups', name: 'Groups' }];
 const trailTo = ({ id, name }: Pick<Group, 'id' | 'name'>) => [...trail, { href: `/groups/${id}`, name }];
 
-const groupSentenceOf = ({ name, status, monitors, paused }: Shown): string => {
+const groupSentenceOf = ({ name, status, monitors, paused }: GroupDetail): string => {
   if (monitors === 0) return `${name} has no monitors yet.`;
   if (status === 'down') return `${name} is down.`;
   if (status === 'verifying') return `In ${name} a failure is being verified.`;
@@ -100,19 +100,19 @@ const groupSentenceOf = ({ name, status, monitors, paused }: Shown): string => {
   return status === 'pending' ? `${name} waits for its first looks.` : `${name} is up.`;
 };
 
-const actionsOf = ({ id }: Shown, { may }: MembersRequest): Html | null =>
+const actionsOf = ({ id }: GroupDetail, { may }: MembersRequest): Html | null =>
   may(updateGroup)
     ? html`${linkButton(`/groups/${id}/add`, 'Add monitors', { main: true, symbol: 'add' })}${may(createMaintenanceWindow) && linkButton(`/maintenance/new?when=now&group=${id}`, 'Maintenance', { symbol: 'maintenance' })}${linkButton(`/groups/${id}/edit`, 'Rename', { symbol: 'edit' })}${linkButton(`/groups/${id}/delete`, 'Delete', { symbol: 'delete' })}`
     : null;
 
-const named = (items: Shown['windows'], folder: string): readonly Part[] =>
+const named = (items: GroupDetail['windows'], folder: string): readonly Part[] =>
   joined(
     items.map(({ id, name }) => html`<a href="${safeUrl(`/${folder}/${id}`)}">${name ?? 'a window without a name'}</a>`),
     ', ',
   );
 
 /** What uses the group as a whole, in sentences. */
-const usesOf = ({ windows, channels, pages }: Shown): Html | null =>
+const usesOf = ({ windows, channels, pages }: GroupDetail): Html | null =>
   windows.length + channels.length + pages.length === 0
     ? null
     : html`<section class="card stack"><h2>What is for all of it</h2>${windows.length > 0 && html`<p>Maintenance: ${named(windows, 'maintenance')}.</p>`}${
@@ -248,8 +248,8 @@ const editPosted: Page = {
 };
 
 /** Says before the deletion what happens to things that name the group. */
-const goneWith = ({ monitors, windows, channels, pages }: Shown): Html => {
-  const names = (items: Shown['windows']): string => items.map(({ name }) => name ?? 'one without a name').join(', ');
+const goneWith = ({ monitors, windows, channels, pages }: GroupDetail): Html => {
+  const names = (items: GroupDetail['windows']): string => items.map(({ name }) => name ?? 'one without a name').join(', ');
   const remains =
     monitors === 0
       ? 'Nothing is in it.'

@@ -9,7 +9,7 @@ import type { Sql } from '../database/connect.ts';
 import type { Engine } from '../engine.ts';
 import { type Health, obstacles } from './endpoint.ts';
 import { type Figures, noFigures } from './meters.ts';
-import type { BusMetrics, Certificates, Live, Metrics, Seen } from './metrics.ts';
+import type { BusMetrics, Certificates, Live, Metrics, Snapshot } from './metrics.ts';
 import { storedFigures } from './metrics.ts';
 
 /**
@@ -33,7 +33,7 @@ type Dependencies = {
 };
 
 /** The disk that a folder is on; undefined while the folder is missing. */
-const diskOf = async (folder: string): Promise<Seen['disk']> => {
+const diskOf = async (folder: string): Promise<Snapshot['disk']> => {
   const { bsize, blocks, bavail } = await statfs(folder);
   return { size: blocks * bsize, free: bavail * bsize };
 };
@@ -50,12 +50,12 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
     live?.answered(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime);
   });
 
-  const lookAtBus = async (running: Engine): Promise<Seen['onBus']> => {
+  const lookAtBus = async (running: Engine): Promise<Snapshot['onBus']> => {
     busLook ??= makeBusLook?.(running);
     return busLook?.look();
   };
 
-  const look = async (): Promise<Seen> => {
+  const look = async (): Promise<Snapshot> => {
     const standing = await health.look();
     const running = engine();
     const { database, bus, streams, resting } = standing;

@@ -346,7 +346,7 @@ export const storedFigures = (sql: Sql, now: number): Promise<readonly StoredFig
     union all select 'partitions_owned', '', count(*)::float8 from leases where owner is not null and expires_at > now()`;
 };
 
-export type Seen = {
+export type Snapshot = {
   readonly isReady: boolean;
   readonly database: boolean;
   readonly bus: boolean;
@@ -380,7 +380,7 @@ const storedGauges = {
 const isStored = (name: string): name is keyof typeof storedGauges => Object.hasOwn(storedGauges, name);
 
 /** What is only looked up on demand. */
-export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
+export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
   const registers = [registry];
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []): Gauge<Label> =>
     new Gauge({ name: `antipode_${name}`, help, labelNames, registers });
@@ -488,7 +488,7 @@ export type MetricsDependencies = {
   readonly version: string;
   readonly log: Log;
   /** Collects on demand. */
-  readonly look: () => Promise<Seen>;
+  readonly look: () => Promise<Snapshot>;
 };
 
 /** Requests that come together, or right after one another, get the same answer. */

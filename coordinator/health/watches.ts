@@ -148,13 +148,13 @@ export type Watchdog = {
  */
 export type Part = { readonly name: string; readonly mayStandMs: number; readonly moved: () => Promise<boolean> };
 
-type Seen = { movedAt: number; isAsked: boolean; isStanding: boolean };
+type PartProgress = { movedAt: number; isAsked: boolean; isStanding: boolean };
 
 export const createWatchdog = (options: { readonly parts: () => readonly Part[]; readonly log: Log }): Watchdog => {
   const { parts, log } = options;
-  const seen = new Map<string, Seen>();
+  const seen = new Map<string, PartProgress>();
 
-  const ask = async ({ name, moved }: Part, known: Seen): Promise<void> => {
+  const ask = async ({ name, moved }: Part, known: PartProgress): Promise<void> => {
     known.isAsked = true;
     try {
       if (await moved()) known.movedAt = performance.now();

@@ -34,7 +34,7 @@ import {
 } from './queries.ts';
 
 /** A ping on its way from the bus to the partition that decides it. */
-export type Told = {
+export type RelayedPing = {
   readonly row: PingRow;
   readonly monitor: PingMonitor;
   readonly isMadeUpFor: boolean;
@@ -71,14 +71,14 @@ const hopelessAfter = 20;
 const futureMs = 120_000;
 
 /** As it came, and when the bus received it. */
-type Come = { readonly ping: PingMessage; readonly storedAt: number };
+type ReceivedPing = { readonly ping: PingMessage; readonly storedAt: number };
 
 /** `wasAhead`: a wrong clock gave its time. */
-type Known = { readonly ping: PingMessage; readonly monitor: PingMonitor; readonly wasAhead: boolean };
+type RecognisedPing = { readonly ping: PingMessage; readonly monitor: PingMonitor; readonly wasAhead: boolean };
 
 export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, tell }: Dependencies): PingRelay {
   /** The pings of this partition's monitors, in the order of the bus. */
-  const recognise = async (come: readonly Come[], partition: number): Promise<Known[]> => {
+  const recognise = async (come: readonly ReceivedPing[], partition: number): Promise<RecognisedPing[]> => {
     const keys = new Map((await pingKeysByFingerprint(sql, [...new Set(come.map(({ ping }) => ping.key))])).map((row) => [row.key, row]));
     const monitors = new Map(
       (await pingMonitors(sql, [...new Set([...keys.values()].map(({ monitor }) => monitor))])).map((row) => [row.id, row]),
@@ -100,14 +100,14 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
    * decide.
    */
   const write = (
-    known: readonly Known[],
+    known: readonly RecognisedPing[],
   ): Promise<{ seen: { monitor: string; ping: SeenPing }[]; states: ReadonlyMap<string, PingState> }> =>
     inTransaction(sql, async (tx) => {
       const states = await lockedStates(
         tx,
         known.map(({ monitor }) => monitor.id),
       );
-      const told: Told[] = [];
+      const told: RelayedPing[] = [];
       // Ping receivers deliver kept pings in any order.
       for (const { ping, monitor } of known.toSorted((a, b) => a.ping.at - b.ping.at)) {
         const before = states.get(monitor.id);
@@ -136,7 +136,7 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
 
   /** Corrects such a monitor's record on the bus, by which probes judge it. */
   const setRight = async (
-    { ping, monitor: { id, organisation_id }, wasAhead }: Known,
+    { ping, monitor: { id, organisation_id }, wasAhead }: RecognisedPing,
     states: ReadonlyMap<string, PingState>,
   ): Promise<void> => {
     const state = states.get(id);
@@ -145,7 +145,7 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
     await records.change(organisation_id, id, (there) => (there ? mergePings(state, notAfter(there, ping.at + futureMs)) : state));
   };
 
-  const relay = async (come: readonly Come[], partition: number): Promise<void> => {
+  const relay = async (come: readonly ReceivedPing[], partition: number): Promise<void> => {
     const known = await recognise(come, partition);
     if (known.length === 0) return;
     const { seen, states } = await write(known);
@@ -233,7 +233,7 @@ export function isLate({ at }: Pick<Ping, 'at'>, { good, bad }: PingState): bool
 }
 
 /** Whether its position among the other pings matters. */
-export function wantsPlace({ row: { kind }, isLate: late }: Told): boolean {
+export function wantsPlace({ row: { kind }, isLate: late }: RelayedPing): boolean {
   return kind === 'fail' || (late && kind !== 'log');
 }
 
@@ -249,7 +249,7 @@ const farthestMs = 400 * 86_400_000;
  * What the partition receives for it: the ping itself, and later failures, which an older ping may
  * retime or separate from what was before.
  */
-export function seenOf(told: Told, known: readonly PingRow[], from: PingState['from']): SeenPing[] {
+export function seenOf(told: RelayedPing, known: readonly PingRow[], from: PingState['from']): SeenPing[] {
   const { row, monitor, isMadeUpFor: isNothing } = told;
   const terms = pingSettings({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
   const seen = (ping: PingRow): SeenPing => {

@@ -87,7 +87,7 @@ export type Housekeeper = {
   readonly prepare: () => Promise<void>;
 };
 
-export type Kept = { readonly rawDays: number; readonly rollupDays: number; readonly ledgerDays: number };
+export type RetentionDays = { readonly rawDays: number; readonly rollupDays: number; readonly ledgerDays: number };
 /**
  * Results of an hour that has just ended may still be on their way; later ones have it rolled up
  * again.
@@ -110,7 +110,7 @@ const lightenEveryMs = 300_000;
 const maxMs = 20_000;
 
 /** Results that started before this are no longer kept, and so no longer accepted. */
-export const oldestKept = (kept: Kept, now: number): number => Math.floor(now / day) * day - kept.rawDays * day;
+export const oldestKept = (kept: RetentionDays, now: number): number => Math.floor(now / day) * day - kept.rawDays * day;
 
 export const createHousekeeper = ({
   sql,
@@ -124,7 +124,7 @@ export const createHousekeeper = ({
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
-  readonly kept: Kept;
+  readonly kept: RetentionDays;
   /** One coordinator deletes what is over; the others would only search for the same. */
   readonly isLeader: () => boolean;
   readonly secrets: MonitorSecrets;

@@ -6,7 +6,7 @@ import { storable } from '../../shared/base/names.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { windowOf } from '../core/uptime.ts';
-import { type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
@@ -35,7 +35,7 @@ import { newShareText, shareFingerprint } from './shared-link.ts';
 export const acknowledgeIncident = async (
   { sql, organisation, caller, now }: InOrganisation,
   { incident_id: id }: InputOf<typeof api.acknowledgeIncident>,
-): Answer<OutputOf<typeof api.acknowledgeIncident>> => {
+): OperationResult<OutputOf<typeof api.acknowledgeIncident>> => {
   orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   const as = caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
   await writeAcknowledgement(sql, { incidents: [id], organisation: organisation.id, user: caller.user, as, now });
@@ -50,7 +50,7 @@ const maxNotes = 200;
 export const addIncidentNote = async (
   { sql, organisation, caller, now }: InOrganisation,
   { incident_id: incident, text: given }: InputOf<typeof contract.addIncidentNote>,
-): Answer<OutputOf<typeof contract.addIncidentNote>> => {
+): OperationResult<OutputOf<typeof contract.addIncidentNote>> => {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = given.trim();
   if (text === '' || text.length > longest || !storable(text))
@@ -96,7 +96,7 @@ const effectDays = 30;
 export const getIncidentEvidence = async (
   { sql, organisation, now }: InOrganisation,
   { incident_id: id }: InputOf<typeof api.getIncidentEvidence>,
-): Answer<OutputOf<typeof api.getIncidentEvidence>> => {
+): OperationResult<OutputOf<typeof api.getIncidentEvidence>> => {
   const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   const window = windowOf(effectDays, now);
   const [evidence, { samples, whole }, told, notes, share, [history]] = await Promise.all([
@@ -140,14 +140,14 @@ export const getIncidentEvidence = async (
 export const getIncident = async (
   { sql, organisation, now }: InOrganisation,
   { incident_id }: InputOf<typeof api.getIncident>,
-): Answer<OutputOf<typeof api.getIncident>> =>
+): OperationResult<OutputOf<typeof api.getIncident>> =>
   incidentJson(orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'), now);
 
 /** Newest first; open ones whatever `days` says, the others when they touch the window. */
 export const listIncidents = async (
   { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listIncidents>,
-): Answer<OutputOf<typeof api.listIncidents>> => {
+): OperationResult<OutputOf<typeof api.listIncidents>> => {
   const { state, monitor, days } = input;
   if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor)) throw notFound('monitor_not_found');
   const filter = { state, monitor, since: windowOf(days, now).from };
@@ -164,7 +164,7 @@ export const listIncidents = async (
 export const shareIncident = async (
   { sql, organisation, caller, now, with: { baseUrl } }: InOrganisation,
   { incident_id: incident }: InputOf<typeof contract.shareIncident>,
-): Answer<OutputOf<typeof contract.shareIncident>> => {
+): OperationResult<OutputOf<typeof contract.shareIncident>> => {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = newShareText();
   const fingerprint = shareFingerprint(text);
@@ -175,6 +175,6 @@ export const shareIncident = async (
 export const withdrawIncidentShare = async (
   { sql, organisation }: InOrganisation,
   { incident_id: incident }: InputOf<typeof contract.withdrawIncidentShare>,
-): Answer<OutputOf<typeof contract.withdrawIncidentShare>> => {
+): OperationResult<OutputOf<typeof contract.withdrawIncidentShare>> => {
   if (!(await removeShare(sql, organisation.id, incident))) throw notFound('share_not_found');
 };

@@ -292,7 +292,7 @@ export async function incidentEvidence(sql: Queryable, id: string): Promise<read
   return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) }));
 }
 
-export type Told = {
+export type NotificationState = {
   readonly event: 'down' | 'up' | 'closed';
   readonly channel: string;
   readonly state: 'held' | 'due' | 'sent' | 'dropped';
@@ -301,6 +301,6 @@ export type Told = {
 };
 
 /** An incident's notifications, sent or held, in order. */
-export const toldOf = (sql: Queryable, organisation: string, incident: string): Promise<Told[]> =>
-  sql<Told[]>`
+export const toldOf = (sql: Queryable, organisation: string, incident: string): Promise<NotificationState[]> =>
+  sql<NotificationState[]>`
     select event, channel, state, due_at, settled_at from alerts where organisation_id = ${organisation} and incident_id = ${incident} order by id`;

@@ -2,7 +2,7 @@ import type * as api from '../../shared/api/maintenance.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
@@ -103,7 +103,7 @@ export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups 
 export const createMaintenanceWindow = async (
   context: InOrganisation,
   input: InputOf<typeof api.createMaintenanceWindow>,
-): Answer<OutputOf<typeof api.createMaintenanceWindow>> => {
+): OperationResult<OutputOf<typeof api.createMaintenanceWindow>> => {
   const { sql, organisation, now } = context;
   const draft = draftWindow(input, organisation.time_zone);
   refuseOver(draft.schedule, now);
@@ -130,7 +130,7 @@ export const deleteMaintenanceWindow = async (
 export const endMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
   { window_id }: InputOf<typeof contract.endMaintenanceNow>,
-): Answer<OutputOf<typeof contract.endMaintenanceNow>> => {
+): OperationResult<OutputOf<typeof contract.endMaintenanceNow>> => {
   const before = orNotFound(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
   if (stateAt(before, now) !== 'running') throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
   const { name, rrule, schedule, monitors, groups } = before;
@@ -148,7 +148,7 @@ export const endMaintenanceNow = async (
 export const getMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof api.getMaintenanceWindow>,
-): Answer<OutputOf<typeof api.getMaintenanceWindow>> =>
+): OperationResult<OutputOf<typeof api.getMaintenanceWindow>> =>
   windowJson(orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'), now);
 
 /** A window whose next occurrence is months away has none stored yet. */
@@ -172,7 +172,7 @@ const rowJson = (row: WindowByTime, now: number) => {
 export const listMaintenanceByTime = async (
   { sql, organisation, now }: InOrganisation,
   { over, page }: InputOf<typeof contract.listMaintenanceByTime>,
-): Answer<OutputOf<typeof contract.listMaintenanceByTime>> => {
+): OperationResult<OutputOf<typeof contract.listMaintenanceByTime>> => {
   const place = { over, now, offset: (page - 1) * maintenanceRows, most: maintenanceRows };
   const [counts, rows] = await Promise.all([countByTime(sql, organisation.id, now), windowsByTime(sql, organisation.id, place)]);
   return { ...counts, items: rows.map((row) => rowJson(row, now)) };
@@ -181,7 +181,7 @@ export const listMaintenanceByTime = async (
 export const listMaintenanceWindows = (
   { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listMaintenanceWindows>,
-): Answer<OutputOf<typeof api.listMaintenanceWindows>> =>
+): OperationResult<OutputOf<typeof api.listMaintenanceWindows>> =>
   pageOf(
     cursors,
     ['maintenance', organisation.id],
@@ -194,7 +194,7 @@ export const listMaintenanceWindows = (
 export const previewMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window, ...input }: InputOf<typeof api.previewMaintenanceWindow>,
-): Answer<OutputOf<typeof api.previewMaintenanceWindow>> => {
+): OperationResult<OutputOf<typeof api.previewMaintenanceWindow>> => {
   const zone =
     window === null
       ? organisation.time_zone
@@ -208,7 +208,7 @@ export const previewMaintenanceWindow = async (
 export const showMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof contract.showMaintenanceWindow>,
-): Answer<OutputOf<typeof contract.showMaintenanceWindow>> => {
+): OperationResult<OutputOf<typeof contract.showMaintenanceWindow>> => {
   const row = orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found');
   const [names, ended] = await Promise.all([coveredNames(sql, organisation.id, row.id), lastEnded(sql, row.id, now)]);
   return { window: windowJson(row, now), state: stateAt(row, now), last_ended_at: ended?.toISOString() ?? null, ...names };
@@ -217,7 +217,7 @@ export const showMaintenanceWindow = async (
 export const startMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
   { window_id }: InputOf<typeof contract.startMaintenanceNow>,
-): Answer<OutputOf<typeof contract.startMaintenanceNow>> => {
+): OperationResult<OutputOf<typeof contract.startMaintenanceNow>> => {
   const before = orNotFound(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
   const state = stateAt(before, now);
   if (state === 'running') throw new Refusal('window_invalid', 'It runs already; there is nothing to begin.');
@@ -247,7 +247,7 @@ export const startMaintenanceNow = async (
 export const updateMaintenanceWindow = async (
   context: InOrganisation,
   input: InputOf<typeof api.updateMaintenanceWindow>,
-): Answer<OutputOf<typeof api.updateMaintenanceWindow>> => {
+): OperationResult<OutputOf<typeof api.updateMaintenanceWindow>> => {
   const { sql, organisation, now, note } = context;
   const before = orNotFound(await lockedWindow(sql, organisation.id, input.window_id), 'maintenance_window_not_found');
   const draft = changedWindow(before, input);

@@ -4,7 +4,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { enqueueAll, type MonitorChange } from '../database/outbox.ts';
-import type { Answer, InOrganisation } from '../gate/context.ts';
+import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { notFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { enforceLimit } from '../organisations/plans.ts';
@@ -39,7 +39,7 @@ type Planned = {
 };
 type Judged = Planned | Refusal;
 
-type Known = Circumstances & {
+type BatchContext = Circumstances & {
   readonly of: string;
   readonly groups: ReadonlySet<string>;
   readonly existing: ReadonlyMap<string, StoredMonitor>;
@@ -47,14 +47,14 @@ type Known = Circumstances & {
   readonly partitionOf: (monitor: string) => number;
 };
 
-const planNew = (item: Item, known: Known): Planned => {
+const planNew = (item: Item, known: BatchContext): Planned => {
   const id = newId();
   const monitor = draftMonitor(item, known.of, known);
   const row = { id, partition: known.partitionOf(id), monitor };
   return { result: 'created', row, moved: monitor.group !== null, change: { change: 'created', what_is_checked_changed: false } };
 };
 
-const planChange = (item: Item, before: StoredMonitor, known: Known): Planned => {
+const planChange = (item: Item, before: StoredMonitor, known: BatchContext): Planned => {
   if (before.type !== item.type) throw typeDiffers(before);
   const was = monitorFrom(before, known.of, known.secretsIn.get(before.id) ?? {});
   const { monitor, edited, what_is_checked_changed, moved } = amendMonitor(was, patchOf(item), known);
@@ -64,7 +64,7 @@ const planChange = (item: Item, before: StoredMonitor, known: Known): Planned =>
 };
 
 /** Judges each item by itself, as if those before it existed already. */
-const judgeAll = (items: readonly Item[], known: Known, present: number): readonly Judged[] => {
+const judgeAll = (items: readonly Item[], known: BatchContext, present: number): readonly Judged[] => {
   const called = new Set<string>();
   let count = present;
   return items.map((item) => {
@@ -121,7 +121,10 @@ const write = async ({ sql, organisation, with: { secrets } }: InOrganisation, p
   );
 };
 
-const knownFor = async ({ sql, organisation, with: { secrets, partitionOf } }: InOrganisation, items: readonly Item[]): Promise<Known> => {
+const knownFor = async (
+  { sql, organisation, with: { secrets, partitionOf } }: InOrganisation,
+  items: readonly Item[],
+): Promise<BatchContext> => {
   const { id: of, plan } = organisation;
   const trimmed = items.flatMap(({ external_id }) => (external_id === null || external_id.trim() === '' ? [] : [external_id.trim()]));
   const wanted = items.flatMap(({ group }) => (group === null ? [] : [group]));
@@ -147,7 +150,7 @@ const knownFor = async ({ sql, organisation, with: { secrets, partitionOf } }: I
 };
 
 /** Takes a few statements, however many items there are. */
-export const batchMonitors = async (context: InOrganisation, { items, mode }: InputOf<typeof operation>): Answer<Output> => {
+export const batchMonitors = async (context: InOrganisation, { items, mode }: InputOf<typeof operation>): OperationResult<Output> => {
   const judged = judgeAll(items, await knownFor(context, items), await countMonitors(context.sql, context.organisation.id));
   const planned = judged.flatMap((each) => (each instanceof Refusal ? [] : [each]));
   const refused = judged.length - planned.length;

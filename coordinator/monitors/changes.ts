@@ -10,7 +10,7 @@ import { amendMonitor, type MonitorPatch } from './model.ts';
 import { monitorsCalled, notifyOwner, updateMonitors, writeMemberships } from './queries.ts';
 import { monitorFrom, monitorJson, type StoredMonitor } from './row.ts';
 import { openSecrets, sealSecrets } from './secrets.ts';
-import { currentStatus, type MonitorHistory, type Standing, uptimeOf } from './status.ts';
+import { currentStatus, type MonitorHistory, type StoredStatus, uptimeOf } from './status.ts';
 import { type MonitorWithStatus, monitorWithStatus } from './status-queries.ts';
 
 /** Clients that poll a list get the same times again and again. */
@@ -27,7 +27,7 @@ const iso = (at: number): string => {
 /** A monitor with its status at this moment. */
 export const monitorNow = (row: MonitorWithStatus, now: number) => ({ ...monitorJson(row), ...monitorStatusJson(row, now) });
 
-const monitorStatusJson = (row: Standing, now: number) => {
+const monitorStatusJson = (row: StoredStatus, now: number) => {
   const { status, since, last_checked_at } = currentStatus(row, now);
   return { status, since: iso(since), last_checked_at: last_checked_at === null ? null : iso(last_checked_at) };
 };

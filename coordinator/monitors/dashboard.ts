@@ -1,7 +1,7 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import { barsOf, windowOf } from '../core/uptime.ts';
-import { type Answer, type InOrganisation, notFound } from '../gate/context.ts';
+import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
 import { groupStatus } from '../groups/model.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import type * as contract from './contract.ts';
@@ -33,7 +33,7 @@ import {
 export const changeMonitors = async (
   { sql, organisation, note }: InOrganisation,
   { monitors, change, group }: InputOf<typeof contract.changeMonitors>,
-): Answer<OutputOf<typeof contract.changeMonitors>> => {
+): OperationResult<OutputOf<typeof contract.changeMonitors>> => {
   const wanted = new Set(monitors);
   const found = await monitorsAtOnce(sql, organisation.id, [...wanted]);
   if (found.length < wanted.size) throw notFound('monitor_not_found');
@@ -56,7 +56,10 @@ export const changeMonitors = async (
   return { changed: switched.length };
 };
 
-export const countOpenIncidents = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof contract.countOpenIncidents>> => ({
+export const countOpenIncidents = async ({
+  sql,
+  organisation,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.countOpenIncidents>> => ({
   open: await openIncidents(sql, organisation.id),
 });
 
@@ -113,7 +116,7 @@ const countsJson = (counts: StatusCounts): Out['counts'] => {
 export const listDashboard = async (
   { sql, organisation, now }: InOrganisation,
   { status, q, group, tag, sort, page }: InputOf<typeof contract.listDashboard>,
-): Answer<Out> => {
+): OperationResult<Out> => {
   const of = organisation.id;
   const window = windowOf(uptimeDays, now);
   const covered = await coveredNow(sql, of, now);

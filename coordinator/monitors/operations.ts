@@ -8,7 +8,7 @@ import { asSplit } from '../../shared/checks/config.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
 import { hourlySeries, rawSeries, type SeriesRow } from '../engine/result-queries.ts';
-import { AlternateStatus, type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { AlternateStatus, type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { keptPings, newestPings } from '../heartbeats/queries.ts';
@@ -42,7 +42,7 @@ import { countTestRun } from './test-run.ts';
 
 type Input = InputOf<typeof api.createMonitor>;
 
-const changeExisting = async (context: InOrganisation, id: string, input: Input): Answer<OutputOf<typeof api.createMonitor>> => {
+const changeExisting = async (context: InOrganisation, id: string, input: Input): OperationResult<OutputOf<typeof api.createMonitor>> => {
   const row = orNotFound(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found');
   if (row.type !== input.type) throw typeDiffers(row);
   return new AlternateStatus(200, await changeMonitor(context, row, patchOf(input)));
@@ -52,7 +52,7 @@ const changeExisting = async (context: InOrganisation, id: string, input: Input)
  * The model decides what a monitor may be, the plan how many there may be. A heartbeat gets a token
  * of its own.
  */
-export const createMonitor = async (context: InOrganisation, input: Input): Answer<OutputOf<typeof api.createMonitor>> => {
+export const createMonitor = async (context: InOrganisation, input: Input): OperationResult<OutputOf<typeof api.createMonitor>> => {
   const { sql, organisation, note, now } = context;
   const { secrets, partitionOf } = context.with;
   const { id: of, plan } = organisation;
@@ -100,7 +100,10 @@ export const deleteMonitor = async (
 };
 
 /** Read before a form is shown, so that the form offers what will be accepted. */
-export const getMonitorChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof contract.getMonitorChoices>> => {
+export const getMonitorChoices = async ({
+  sql,
+  organisation,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.getMonitorChoices>> => {
   const { id: of, plan } = organisation;
   const [checkers, groups, monitors] = await Promise.all([checkersOf(sql, of), groupChoices(sql, of), countMonitors(sql, of)]);
   const allows = plans[plan];
@@ -133,7 +136,7 @@ const stretchJson = ({ from, to, state, cause }: Stretch) => ({
 export const getMonitorLedger = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id: id, days }: InputOf<typeof api.getMonitorLedger>,
-): Answer<OutputOf<typeof api.getMonitorLedger>> => {
+): OperationResult<OutputOf<typeof api.getMonitorLedger>> => {
   const window = windowOf(days, now);
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
@@ -162,7 +165,7 @@ const rounded = (ms: number | null): number | null => (ms === null ? null : Math
 export const getMonitorResults = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id: id, window }: InputOf<typeof api.getMonitorResults>,
-): Answer<OutputOf<typeof api.getMonitorResults>> => {
+): OperationResult<OutputOf<typeof api.getMonitorResults>> => {
   const key = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
   const { long_s, step_s, source } = windows[window];
   // Whole steps, so that a point is the same from one reading to the next; the last one is still
@@ -192,7 +195,7 @@ export const getMonitorResults = async (
 export const getMonitorStatus = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id: id, days }: InputOf<typeof api.getMonitorStatus>,
-): Answer<OutputOf<typeof api.getMonitorStatus>> => {
+): OperationResult<OutputOf<typeof api.getMonitorStatus>> => {
   const window = windowOf(days, now);
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
@@ -210,14 +213,14 @@ export const getMonitorStatus = async (
 export const getMonitor = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id }: InputOf<typeof api.getMonitor>,
-): Answer<OutputOf<typeof api.getMonitor>> =>
+): OperationResult<OutputOf<typeof api.getMonitor>> =>
   monitorNow(orNotFound(await monitorWithStatus(sql, organisation.id, monitor_id), 'monitor_not_found'), now);
 
 /** The only place that reads a heartbeat's token; the API never returns it. */
 export const getPingAddress = async (
   { sql, organisation, with: { secrets, baseUrl } }: InOrganisation,
   { monitor_id: id }: InputOf<typeof contract.getPingAddress>,
-): Answer<OutputOf<typeof contract.getPingAddress>> => {
+): OperationResult<OutputOf<typeof contract.getPingAddress>> => {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const box = await pingTokenBox(sql, organisation.id, id);
   if (box === undefined)
@@ -235,7 +238,7 @@ export const listMonitorFigures = async ({
   sql,
   organisation,
   now,
-}: InOrganisation): Answer<OutputOf<typeof contract.listMonitorFigures>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listMonitorFigures>> => {
   const rows = await monitorFigures(sql, organisation.id, Math.min(plans[organisation.plan].monitors, maxOfAll), now);
   return {
     items: rows.map(({ id, name, type, status, response_ms }) => ({ id, name, type, status, is_up: isUp(status), response_ms })),
@@ -246,7 +249,7 @@ export const listMonitorFigures = async ({
 export const listMonitors = async (
   { sql, organisation, now, with: { cursors, shownMonitors } }: InOrganisation,
   { sort, limit, cursor, ...filter }: InputOf<typeof api.listMonitors>,
-): Answer<OutputOf<typeof api.listMonitors>> => {
+): OperationResult<OutputOf<typeof api.listMonitors>> => {
   const { id: of } = organisation;
   const { status, type, group, enabled, external_id } = filter;
   const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
@@ -264,7 +267,7 @@ export const listMonitors = async (
 export const listBeats = async (
   { sql, organisation }: InOrganisation,
   { monitor_id: id }: InputOf<typeof contract.listBeats>,
-): Answer<OutputOf<typeof contract.listBeats>> => {
+): OperationResult<OutputOf<typeof contract.listBeats>> => {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (type !== 'heartbeat') throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have beats.`);
   const pings = await newestPings(sql, organisation.id, id, keptPings);
@@ -278,7 +281,7 @@ export const listBeats = async (
 export const rotatePingAddress = async (
   { sql, organisation, now, with: { secrets, baseUrl } }: InOrganisation,
   { monitor_id: id, overlap_s }: InputOf<typeof contract.rotatePingAddress>,
-): Answer<OutputOf<typeof contract.rotatePingAddress>> => {
+): OperationResult<OutputOf<typeof contract.rotatePingAddress>> => {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const until = now + overlap_s * 1_000;
   if (!(await retirePingTokens(sql, organisation.id, id, until)))
@@ -292,14 +295,14 @@ export const rotatePingAddress = async (
 export const updateMonitor = async (
   context: InOrganisation,
   { monitor_id: id, ...patch }: InputOf<typeof api.updateMonitor>,
-): Answer<OutputOf<typeof api.updateMonitor>> =>
+): OperationResult<OutputOf<typeof api.updateMonitor>> =>
   changeMonitor(context, orNotFound(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found'), patch);
 
 /** Answers belong to the user who asked, and come only to the place where they asked. */
 export const getTestResults = async (
   { organisation, caller, with: { trials } }: InOrganisation,
   { trial_id: id, known }: InputOf<typeof testRuns.getTestResults>,
-): Answer<OutputOf<typeof testRuns.getTestResults>> => {
+): OperationResult<OutputOf<typeof testRuns.getTestResults>> => {
   const { asked, answers, over } = orNotFound(
     await trials.hear(id, { organisation: organisation.id, user: caller.user }, known),
     'trial_not_found',
@@ -326,7 +329,7 @@ const maxAMinute = 10;
 export const testMonitor = async (
   { sql, organisation, caller, now, with: { secrets: atRest, trials } }: InOrganisation,
   { monitor: id, ...input }: InputOf<typeof testRuns.testMonitor>,
-): Answer<OutputOf<typeof testRuns.testMonitor>> => {
+): OperationResult<OutputOf<typeof testRuns.testMonitor>> => {
   const { id: of, plan } = organisation;
   const row = id === null ? undefined : orNotFound(await monitorForChange(sql, of, id), 'monitor_not_found');
   const stored = row && {

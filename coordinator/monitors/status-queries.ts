@@ -6,7 +6,7 @@ import type { Queryable } from '../database/connect.ts';
 import { literally, lookedFor, utcText, wordsOf } from '../database/sql.ts';
 import { type CoverRow, causedCoverFrom, coverColumns, coverFrom, ms } from '../maintenance/queries.ts';
 import { type ListedRow, listedNames, type MonitorRow, shownNames } from './row.ts';
-import type { DashboardSort, MonitorHistory, Standing, Status, StatusRow } from './status.ts';
+import type { DashboardSort, MonitorHistory, Status, StatusRow, StoredStatus } from './status.ts';
 
 /**
  * Queries of the dashboard: counts by status, and one page of monitors, filtered and sorted by the
@@ -84,7 +84,7 @@ export const countMatching = async (
 const worst = (sql: Queryable) => sql`s.status in ('down', 'verifying')`;
 
 /** A monitor of a page, and its group; further queries start from these. */
-export type Found = { readonly id: string; readonly group: string | null };
+export type FoundMonitor = { readonly id: string; readonly group: string | null };
 
 const orNotFound = (sql: Queryable) => sql`s.monitor_id as id, s.group_id as "group"`;
 
@@ -97,12 +97,12 @@ const byState = async (
   filter: DashboardFilter,
   covered: readonly string[],
   { offset, most }: DashboardPlace,
-): Promise<readonly Found[]> => {
+): Promise<readonly FoundMonitor[]> => {
   const where = matching(sql, organisation, filter, covered);
-  const inTrouble = (): Promise<Found[]> => sql<Found[]>`
+  const inTrouble = (): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
     select ${orNotFound(sql)} from monitor_status s where ${where} and ${worst(sql)}
     order by s.status, s.since desc, s.place offset ${offset} limit ${most}`;
-  const others = (from: number): Promise<Found[]> => sql<Found[]>`
+  const others = (from: number): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
     select ${orNotFound(sql)} from monitor_status s where ${where} and not ${worst(sql)} order by s.place offset ${from} limit ${most}`;
   // The first page, which is requested most, needs no count, and reads both halves at once.
   if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, most);
@@ -120,7 +120,7 @@ const byDowntime = (
   filter: DashboardFilter,
   covered: readonly string[],
   { offset, most, since }: DashboardPlace,
-): Promise<Found[]> => sql<Found[]>`
+): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
   with downtime as (
     select monitor_id, sum(coalesce(resolved_at, now()) - greatest(started_at, ${new Date(since)})) as down from incidents
     where organisation_id = ${organisation} and confirmed_at is not null and (resolved_at is null or resolved_at > ${new Date(since)})
@@ -136,7 +136,7 @@ export const dashboardPage = async (
   filter: DashboardFilter,
   covered: readonly string[],
   place: DashboardPlace,
-): Promise<readonly Found[]> => {
+): Promise<readonly FoundMonitor[]> => {
   const { sort, offset, most } = place;
   const where = matching(sql, organisation, filter, covered);
   const page = sql`offset ${offset} limit ${most}`;
@@ -144,11 +144,11 @@ export const dashboardPage = async (
   if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
   if (sort === 'response')
     return sql<
-      Found[]
+      FoundMonitor[]
     >`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.response_ms desc nulls last, s.place ${page}`;
   if (sort === 'changed')
-    return sql<Found[]>`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.since desc, s.monitor_id ${page}`;
-  return sql<Found[]>`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.name_folded, s.monitor_id ${page}`;
+    return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.since desc, s.monitor_id ${page}`;
+  return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.name_folded, s.monitor_id ${page}`;
 };
 
 export type DashboardRow = ListedRow & {
@@ -359,9 +359,9 @@ export const monitorHistories = async (
 /** Monitors with their status: what the row keeps, and the newest observation, from one reading. */
 
 /** What was observed since the row was written. */
-type Observation = Pick<Standing, 'last_result_at' | 'begins_anew_at'>;
+type Observation = Pick<StoredStatus, 'last_result_at' | 'begins_anew_at'>;
 /** Queried for heartbeats only: a page without any does not pay for it. */
-type HeartbeatRow = Pick<Standing, 'last_fail_at' | 'last_beat_at'>;
+type HeartbeatRow = Pick<StoredStatus, 'last_fail_at' | 'last_beat_at'>;
 
 export type ObservedMonitor = Observation & Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;
 
@@ -386,7 +386,7 @@ export const withBeats = async <Row extends Pick<MonitorWithStatus, 'id' | 'type
 };
 
 export type MonitorWithStatus = Omit<MonitorRow, 'created_at'> &
-  Standing & {
+  StoredStatus & {
     /** In the format of utcText(). */
     readonly created_at: string;
     /** Its sort key in the list that it was read for; null where the running number is the key. */

@@ -145,7 +145,7 @@ export const stretchesOf = (history: MonitorHistory, window: Interval): Stretch[
  * A monitor's status as the database keeps it (monitor_status), with the newest observation: enough
  * to compute its status without its history.
  */
-export type Standing = {
+export type StoredStatus = {
   readonly status: Status;
   readonly since: number;
   /** Whether it was ever observed. */
@@ -166,7 +166,7 @@ export type Standing = {
 };
 
 /** The incident behind the kept status. */
-const incidentOf = ({ status, since }: Standing) => {
+const incidentOf = ({ status, since }: StoredStatus) => {
   if (status === 'down') return { started_at: since, confirmed_at: since };
   return status === 'verifying' ? { started_at: since, confirmed_at: null } : null;
 };
@@ -175,7 +175,7 @@ const incidentOf = ({ status, since }: Standing) => {
  * Rule 18, with the same functions as statusOf(): the kept status is turned into the one fact that
  * caused it. Only silence that was not noticed yet is missing from the row.
  */
-export const currentStatus = (standing: Standing, now: number): StatusNow => {
+export const currentStatus = (standing: StoredStatus, now: number): StatusNow => {
   const { status, since, seen, type, created, last_result_at, last_fail_at, last_beat_at, begins_anew_at } = standing;
   const anew = begins_anew_at !== null;
   return statusNow({

@@ -8,14 +8,14 @@ import { nameFrom } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import { inSteps } from '../gate/bind.ts';
 import {
-  type Answer,
   type ChannelConfig,
   type ChannelsPart,
   type Early,
   type InOrganisation,
   notFound,
+  type OperationResult,
+  type OrganisationScope,
   orNotFound,
-  type Place,
 } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
@@ -196,7 +196,7 @@ export const channelRow = async (context: Pick<InOrganisation, 'sql' | 'with' | 
 export const askMailbox = async (
   context: InOrganisation,
   { channel_id: id }: InputOf<typeof contract.askMailbox>,
-): Answer<OutputOf<typeof contract.askMailbox>> => {
+): OperationResult<OutputOf<typeof contract.askMailbox>> => {
   const { sql, organisation, now } = context;
   const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
@@ -245,7 +245,7 @@ const canBeTried = (channels: ChannelsPart, kind: string): boolean =>
   !channels.kinds.find(({ id }) => id === kind)?.fields.some(({ input }) => input === 'subscription');
 
 /** @throws Refusal when the receiver does not accept the message. */
-const tryIt = async (early: Early<Place>, { kind, name }: Input, config: ChannelConfig): Promise<void> => {
+const tryIt = async (early: Early<OrganisationScope>, { kind, name }: Input, config: ChannelConfig): Promise<void> => {
   const { pool, organisation, now, with: instruments } = early;
   await countTry(pool, organisation.id, now);
   const about = { key: newId(), name, channel: null, organisation: organisation.name };
@@ -262,7 +262,7 @@ const tryIt = async (early: Early<Place>, { kind, name }: Input, config: Channel
  * Runs before the transaction, because a test may take ten seconds. Only a config that could be
  * saved is tested.
  */
-const prepare = async (early: Early<Place>, input: Input): Promise<Prepared> => {
+const prepare = async (early: Early<OrganisationScope>, input: Input): Promise<Prepared> => {
   const { pool, organisation, with: instruments } = early;
   refuseUnlessTheirs(early, ownerOf(early, input.personal));
   const prepared = preparedFrom(instruments.channels, input);
@@ -274,7 +274,11 @@ const prepare = async (early: Early<Place>, input: Input): Promise<Prepared> => 
   return prepared;
 };
 
-const act = async (context: InOrganisation, input: Input, { config, secret }: Prepared): Answer<OutputOf<typeof api.createChannel>> => {
+const act = async (
+  context: InOrganisation,
+  input: Input,
+  { config, secret }: Prepared,
+): OperationResult<OutputOf<typeof api.createChannel>> => {
   const { sql, organisation, now, note, with: instruments } = context;
   const { channels, secrets: atRest } = instruments;
   const user = ownerOf(context, input.personal);
@@ -311,7 +315,10 @@ export const deleteChannel = async (context: InOrganisation, { channel_id: id }:
   note({ before: { kind: channel.kind, name: channel.name } });
 };
 
-export const getChannelChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof contract.getChannelChoices>> => {
+export const getChannelChoices = async ({
+  sql,
+  organisation,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.getChannelChoices>> => {
   const [monitors, groups] = await Promise.all([monitorChoices(sql, organisation.id), groupChoices(sql, organisation.id)]);
   return { monitors: monitors.map(({ id, name }) => ({ id, name })), groups: groups.map(({ id, name }) => ({ id, name })) };
 };
@@ -319,12 +326,12 @@ export const getChannelChoices = async ({ sql, organisation }: InOrganisation): 
 export const getChannel = async (
   context: InOrganisation,
   { channel_id: id }: InputOf<typeof api.getChannel>,
-): Answer<OutputOf<typeof api.getChannel>> =>
+): OperationResult<OutputOf<typeof api.getChannel>> =>
   channelRow(context, orNotFound(await channelById(context.sql, context.organisation.id, id, context.now), 'channel_not_found'));
 
 export const listChannelKinds = async ({
   with: { channels, door },
-}: InOrganisation): Answer<OutputOf<typeof contract.listChannelKinds>> => ({
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listChannelKinds>> => ({
   items: channels.kinds,
   push_key: await channels.pushKey(),
   mail: door.mail,
@@ -333,7 +340,7 @@ export const listChannelKinds = async ({
 export const listChannels = async (
   context: InOrganisation,
   input: InputOf<typeof api.listChannels>,
-): Answer<OutputOf<typeof api.listChannels>> => {
+): OperationResult<OutputOf<typeof api.listChannels>> => {
   const { sql, organisation, now, with: instruments } = context;
   const rows = await pageOf(
     instruments.cursors,
@@ -350,7 +357,7 @@ export const listChannels = async (
  * A mailbox gets nothing, not even a test, before someone has confirmed from it that it is theirs
  * (rule 30). @throws Refusal.
  */
-const refuseUnasked = async (early: Early<Place>, kind: string, config: ChannelConfig, verified: boolean): Promise<void> => {
+const refuseUnasked = async (early: Early<OrganisationScope>, kind: string, config: ChannelConfig, verified: boolean): Promise<void> => {
   if (kind !== 'email' || verified) return;
   const { pool, caller, organisation } = early;
   const own = caller.user === null ? undefined : await ownMailbox(pool, caller.user);
@@ -362,7 +369,7 @@ type Tried = OutputOf<typeof contract.testChannel>;
 
 /** Sends before the transaction, because it may take ten seconds. */
 export const testChannel = inSteps({
-  before: async (early: Early<Place>, { channel_id: id }: InputOf<typeof contract.testChannel>): Promise<Tried> => {
+  before: async (early: Early<OrganisationScope>, { channel_id: id }: InputOf<typeof contract.testChannel>): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
     const row = orNotFound(await channelById(pool, organisation.id, id, now), 'channel_not_found');
     refuseUnlessTheirs(early, row.user_id);
@@ -371,11 +378,11 @@ export const testChannel = inSteps({
     await countTry(pool, organisation.id, now);
     return instruments.channels.test(row.kind, config, { key: newId(), name: row.name, channel: id, organisation: organisation.name });
   },
-  act: async (_context: InOrganisation, _input: InputOf<typeof contract.testChannel>, tried: Tried): Answer<Tried> => tried,
+  act: async (_context: InOrganisation, _input: InputOf<typeof contract.testChannel>, tried: Tried): OperationResult<Tried> => tried,
 });
 
 export const tryChannel = inSteps({
-  before: async (early: Early<Place>, { kind, config: sent, channel }: InputOf<typeof contract.tryChannel>): Promise<Tried> => {
+  before: async (early: Early<OrganisationScope>, { kind, config: sent, channel }: InputOf<typeof contract.tryChannel>): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
     const row = channel === null ? undefined : orNotFound(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
     if (row !== undefined) refuseUnlessTheirs(early, row.user_id);
@@ -392,7 +399,7 @@ export const tryChannel = inSteps({
     await countTry(pool, organisation.id, now);
     return instruments.channels.test(kind, config, { key: newId(), name: row?.name ?? null, channel, organisation: organisation.name });
   },
-  act: async (_context: InOrganisation, _input: InputOf<typeof contract.tryChannel>, tried: Tried): Answer<Tried> => tried,
+  act: async (_context: InOrganisation, _input: InputOf<typeof contract.tryChannel>, tried: Tried): OperationResult<Tried> => tried,
 });
 
 /**
@@ -402,7 +409,7 @@ export const tryChannel = inSteps({
 export const updateChannel = async (
   context: InOrganisation,
   input: InputOf<typeof api.updateChannel>,
-): Answer<OutputOf<typeof api.updateChannel>> => {
+): OperationResult<OutputOf<typeof api.updateChannel>> => {
   const { sql, organisation, caller, now, note, with: instruments } = context;
   const { channels, secrets: atRest } = instruments;
   const before = orNotFound(await channelById(sql, organisation.id, input.channel_id, now), 'channel_not_found');

@@ -4,7 +4,7 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { jsonText } from '../incidents/writes.ts';
-import type { Answer, ChannelConfig, ChannelKind, Outgoing, Verdict } from './kinds/types.ts';
+import type { ChannelConfig, ChannelKind, Outgoing, SendOutcome, Verdict } from './kinds/types.ts';
 import { contentFrom, type MessageLinks, type Notification, newestOfEach } from './message.ts';
 import { afterAttempt, tryAgain } from './policy.ts';
 import { atOnceToOneHost } from './transport.ts';
@@ -86,7 +86,7 @@ export type DelivererDependencies = {
   readonly clock: Clock;
   readonly log: Log;
   readonly kindOf: (id: string) => ChannelKind | undefined;
-  readonly send: (outgoing: Outgoing) => Promise<Answer>;
+  readonly send: (outgoing: Outgoing) => Promise<SendOutcome>;
   readonly openSecrets: (channel: string, box: Uint8Array) => Promise<ChannelConfig>;
   readonly linksOf: (message: {
     readonly id: string;
@@ -265,7 +265,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
 }
 
 /** The answer as it is stored: a status, or a class of our own. */
-export function classOf(answer: Answer): { readonly status: number | null; readonly class: string } {
+export function classOf(answer: SendOutcome): { readonly status: number | null; readonly class: string } {
   if (answer.is === 'answer') return { status: answer.status, class: 'answer' };
   if (answer.is === 'mail') return { status: answer.code, class: 'mail' };
   return { status: null, class: answer.failure };

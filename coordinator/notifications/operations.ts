@@ -1,6 +1,6 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
-import { type Answer, type ByAnonymous, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { type ByAnonymous, type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { writeAcknowledgement } from '../incidents/queries.ts';
@@ -98,7 +98,7 @@ const tookOf = (steps: readonly StepRow[]): number | null => {
 export const explainAlerts = async (
   { sql, organisation }: InOrganisation,
   { incident_id: id }: InputOf<typeof contract.explainAlerts>,
-): Answer<OutputOf<typeof contract.explainAlerts>> => {
+): OperationResult<OutputOf<typeof contract.explainAlerts>> => {
   const downs = await downsOfIncidents(sql, organisation.id, [id]);
   const [way] = await waysOf(sql, downs);
   const { incident, covered } = orNotFound(way, 'incident_not_found');
@@ -131,7 +131,7 @@ const messageOf = async ({ sql, with: { channels } }: ByAnonymous, what: AlertLi
 export const showAcknowledgement = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.showAcknowledgement>,
-): Answer<OutputOf<typeof contract.showAcknowledgement>> => {
+): OperationResult<OutputOf<typeof contract.showAcknowledgement>> => {
   const { organisation, channel, sentence, open, acknowledged_as } = await messageOf(context, 'acknowledge', secret);
   return { organisation, channel, sentence, open: open > 0, acknowledged_by: acknowledged_as };
 };
@@ -139,7 +139,7 @@ export const showAcknowledgement = async (
 export const acknowledgeByLink = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.acknowledgeByLink>,
-): Answer<OutputOf<typeof contract.acknowledgeByLink>> => {
+): OperationResult<OutputOf<typeof contract.acknowledgeByLink>> => {
   const { organisation_id: organisation, channel, incidents } = await messageOf(context, 'acknowledge', secret);
   context.note({ organisation });
   const as = `somebody with the link sent to “${channel}”`;
@@ -149,7 +149,7 @@ export const acknowledgeByLink = async (
 export const showConfirmation = async (
   { sql, now, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.showConfirmation>,
-): Answer<OutputOf<typeof contract.showConfirmation>> => {
+): OperationResult<OutputOf<typeof contract.showConfirmation>> => {
   const asked = await askedMailbox(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
   if (!asked) throw deadLink();
   return asked;
@@ -158,7 +158,7 @@ export const showConfirmation = async (
 export const confirmChannel = async (
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.confirmChannel>,
-): Answer<OutputOf<typeof contract.confirmChannel>> => {
+): OperationResult<OutputOf<typeof contract.confirmChannel>> => {
   const channel = await verifyChannel(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
   if (!channel) throw deadLink();
   note({ organisation: channel.organisation_id });
@@ -168,7 +168,7 @@ export const confirmChannel = async (
 export const showUnsubscribing = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.showUnsubscribing>,
-): Answer<OutputOf<typeof contract.showUnsubscribing>> => {
+): OperationResult<OutputOf<typeof contract.showUnsubscribing>> => {
   const { organisation, address } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
   return { organisation, address };
@@ -178,7 +178,7 @@ export const showUnsubscribing = async (
 export const unsubscribe = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.unsubscribe>,
-): Answer<OutputOf<typeof contract.unsubscribe>> => {
+): OperationResult<OutputOf<typeof contract.unsubscribe>> => {
   const { sql, now, note, with: instruments } = context;
   const { organisation_id: organisation, organisation: name, address } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
@@ -211,7 +211,7 @@ const most = 100;
 export const listMessages = async (
   { sql, organisation, now }: InOrganisation,
   { channel }: InputOf<typeof contract.listMessages>,
-): Answer<OutputOf<typeof contract.listMessages>> => {
+): OperationResult<OutputOf<typeof contract.listMessages>> => {
   if (channel !== null) orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
   return { items: (await lastMessages(sql, organisation.id, channel, most)).map(messageJson) };
 };
@@ -239,7 +239,7 @@ const toldOf = async (
 export const listNotified = async (
   context: InOrganisation,
   { monitor_id: id }: InputOf<typeof contract.listNotified>,
-): Answer<OutputOf<typeof contract.listNotified>> => {
+): OperationResult<OutputOf<typeof contract.listNotified>> => {
   const monitor = orNotFound(await monitorById(context.sql, context.organisation.id, id), 'monitor_not_found');
   return toldOf(context, { id, group: monitor.group_id });
 };
@@ -251,14 +251,14 @@ export const listNotified = async (
 export const listRecipients = async (
   context: InOrganisation,
   { monitor: id, group }: InputOf<typeof contract.listRecipients>,
-): Answer<OutputOf<typeof contract.listRecipients>> => {
+): OperationResult<OutputOf<typeof contract.listRecipients>> => {
   const { sql, organisation } = context;
   if (id !== null) orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group)) throw notFound('group_not_found');
   return toldOf(context, { id: id ?? '', group });
 };
 
-export const showMute = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof contract.showMute>> => {
+export const showMute = async ({ sql, organisation, now }: InOrganisation): OperationResult<OutputOf<typeof contract.showMute>> => {
   const mute = await muteNow(sql, organisation.id, new Date(now));
   return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
 };
@@ -267,7 +267,7 @@ export const showMute = async ({ sql, organisation, now }: InOrganisation): Answ
 export const muteAlerts = async (
   context: InOrganisation,
   { minutes }: InputOf<typeof contract.muteAlerts>,
-): Answer<OutputOf<typeof contract.muteAlerts>> => {
+): OperationResult<OutputOf<typeof contract.muteAlerts>> => {
   const { sql, organisation, caller, now } = context;
   await beginMute(sql, {
     ...{ organisation: organisation.id, user: caller.user },
@@ -276,7 +276,7 @@ export const muteAlerts = async (
   return showMute(context);
 };
 
-export const unmuteAlerts = async (context: InOrganisation): Answer<OutputOf<typeof contract.unmuteAlerts>> => {
+export const unmuteAlerts = async (context: InOrganisation): OperationResult<OutputOf<typeof contract.unmuteAlerts>> => {
   await endMute(context.sql, context.organisation.id, new Date(context.now));
   return showMute(context);
 };
@@ -287,7 +287,7 @@ const maxBodyShown = 20;
 export const showMessage = async (
   { sql, organisation }: InOrganisation,
   { channel_id, message_id: id }: InputOf<typeof contract.showMessage>,
-): Answer<OutputOf<typeof contract.showMessage>> => {
+): OperationResult<OutputOf<typeof contract.showMessage>> => {
   const message = orNotFound(await messageById(sql, organisation.id, channel_id, id), 'message_not_found');
   const incidents = message.monitors.slice(0, maxBodyShown).map(({ incident }) => incident);
   const [channels, downs, steps] = await Promise.all([
@@ -316,7 +316,7 @@ export const showDelivery = async ({
   organisation,
   now,
   with: { door },
-}: InOrganisation): Answer<OutputOf<typeof contract.showDelivery>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.showDelivery>> => {
   const channels = (await channelsEver(sql, organisation.id)).filter(({ deleted_at }) => deleted_at === null);
   const open = channels.filter(
     ({ enabled, verified_at, unsubscribed_at }) =>

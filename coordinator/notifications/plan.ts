@@ -51,7 +51,7 @@ export type Planner = {
 
 const most = 100;
 
-type Known = {
+type PlanningData = {
   readonly channels: ReadonlyMap<string, readonly PlannedChannel[]>;
   readonly groups: ReadonlyMap<string, string | null>;
   readonly flapping: ReadonlyMap<string, Flapping>;
@@ -64,7 +64,7 @@ export function createPlanner({ sql, clock, log }: { readonly sql: Sql; readonly
     const channels = await channelsToPlan(transaction, unique(events.map(({ organisation_id }) => organisation_id)));
     const groups = await groupsOfMonitors(transaction, monitors);
     const outages = await outagesOf(transaction, monitors, now - flappingMemoryMs);
-    const known: Known = {
+    const known: PlanningData = {
       channels: Map.groupBy(channels, ({ organisation_id }) => organisation_id),
       groups: new Map(groups.map(({ id, group_id }) => [id, group_id])),
       flapping: flappingOfEach(outages),
@@ -169,7 +169,7 @@ function flappingOfEach(outages: readonly StoredOutage[]): ReadonlyMap<string, F
  * A "down": a step for every channel that covers the monitor, preceded by "flapping" where the
  * monitor flaps.
  */
-function stepsOfDown(event: DueEvent, { channels, groups, flapping: ofEach }: Known): NewStep[] {
+function stepsOfDown(event: DueEvent, { channels, groups, flapping: ofEach }: PlanningData): NewStep[] {
   const monitor = { id: event.monitor_id, group: groups.get(event.monitor_id) ?? null };
   const flapping = ofEach.get(event.incident_id) ?? 'plain';
   const covering = (channels.get(event.organisation_id) ?? []).filter(({ covers, monitors, groups: chosen }) =>

@@ -7,7 +7,7 @@ import { version } from '../../shared/base/process.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { MailRefused, type MailSender, mailCodeOf } from '../mail/sender.ts';
 import { BlockedAddress, createConnector, createLookup, type Lookup, UnknownName } from '../outbound/connection.ts';
-import type { Answer, Outgoing, OutgoingMail, OutgoingPush, OutgoingRequest, SendFailure } from './kinds/types.ts';
+import type { Outgoing, OutgoingMail, OutgoingPush, OutgoingRequest, SendFailure, SendOutcome } from './kinds/types.ts';
 
 /**
  * Our identity at the push services of browsers. It must be the same for all coordinators and never
@@ -38,7 +38,7 @@ export type SenderDependencies = {
  * never rejects: a failure is an answer.
  */
 export type Sender = {
-  readonly send: (outgoing: Outgoing) => Promise<Answer>;
+  readonly send: (outgoing: Outgoing) => Promise<SendOutcome>;
   readonly close: () => Promise<void>;
 };
 
@@ -85,7 +85,7 @@ export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs
     readonly body: string | Buffer;
   };
 
-  const request = async ({ method, url, headers, body }: Raw): Promise<Answer> => {
+  const request = async ({ method, url, headers, body }: Raw): Promise<SendOutcome> => {
     const signal = AbortSignal.timeout(limitMs);
     return limited(url.host, async () => {
       try {
@@ -107,7 +107,7 @@ export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs
     return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' ? url : undefined;
   };
 
-  const sendRequest = async ({ method, url: text, headers, body, afterwards }: OutgoingRequest): Promise<Answer> => {
+  const sendRequest = async ({ method, url: text, headers, body, afterwards }: OutgoingRequest): Promise<SendOutcome> => {
     const url = readUrl(text);
     if (url === undefined) return failed('bad_address');
     const answer = await request({ method, url, headers, body });
@@ -117,7 +117,7 @@ export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs
 
   const mailing = pLimit(mailsAtOnce);
 
-  const sendMail = async ({ by: _, ...letter }: OutgoingMail): Promise<Answer> => {
+  const sendMail = async ({ by: _, ...letter }: OutgoingMail): Promise<SendOutcome> => {
     if (mail === undefined) return failed('mail_not_set_up');
     const signal = AbortSignal.timeout(limitMs);
     return mailing(async () => {
@@ -133,7 +133,7 @@ export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs
     });
   };
 
-  const sendPush = async ({ endpoint, p256dh, auth, payload, topic, urgency, ttl_s }: OutgoingPush): Promise<Answer> => {
+  const sendPush = async ({ endpoint, p256dh, auth, payload, topic, urgency, ttl_s }: OutgoingPush): Promise<SendOutcome> => {
     if (vapid === undefined) return failed('push_not_set_up');
     const url = readUrl(endpoint);
     if (url === undefined) return failed('bad_address');
@@ -168,7 +168,7 @@ function load() {
   return import('undici');
 }
 
-function failed(failure: SendFailure): Answer {
+function failed(failure: SendFailure): SendOutcome {
   return { is: 'failure', failure };
 }
 

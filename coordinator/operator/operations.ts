@@ -3,7 +3,7 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { version } from '../../shared/base/process.ts';
 import { allSetAside, retrySetAside as askAgain, dropSetAside as forget, type SetAside, setAsideById } from '../engine/queries.ts';
-import { type Answer, type Context, orNotFound } from '../gate/context.ts';
+import { type Context, type OperationResult, orNotFound } from '../gate/context.ts';
 import { pageOf } from '../gate/cursors.ts';
 import { noticesSince, remedyOf } from '../health/notices.ts';
 import { meaningOfRefused, refusedSince } from '../health/refusals.ts';
@@ -22,7 +22,7 @@ export const whichSetAside = ({ set_aside_id, all }: { readonly set_aside_id: nu
 export const dropSetAside = async (
   { sql }: Context,
   input: InputOf<typeof contract.dropSetAside>,
-): Answer<OutputOf<typeof contract.dropSetAside>> => {
+): OperationResult<OutputOf<typeof contract.dropSetAside>> => {
   const id = whichSetAside(input);
   if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { dropped: await forget(sql, id) };
@@ -33,7 +33,7 @@ export const daysBefore = (now: number, days: number): Date => new Date(now - da
 export const listNotices = async (
   { sql, now }: Context,
   { days }: InputOf<typeof contract.listNotices>,
-): Answer<OutputOf<typeof contract.listNotices>> => {
+): OperationResult<OutputOf<typeof contract.listNotices>> => {
   const items = (await noticesSince(sql, daysBefore(now, days))).map(({ began_at, ended_at, ...notice }) => ({
     ...notice,
     what_to_do: ended_at === null ? remedyOf(notice.kind) : null,
@@ -46,7 +46,7 @@ export const listNotices = async (
 export const listRefused = async (
   { sql, now }: Context,
   { days, probe_id }: InputOf<typeof contract.listRefused>,
-): Answer<OutputOf<typeof contract.listRefused>> => {
+): OperationResult<OutputOf<typeof contract.listRefused>> => {
   const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map(({ day, probe, name, reason, count, last_at }) => ({
     ...{ day, probe, probe_name: name, reason, meaning: meaningOfRefused(reason), count },
     last_at: last_at.toISOString(),
@@ -60,7 +60,7 @@ export const setAsideJson = ({ id, subject, reason, at, bytes, attempts, retry_a
   retry_asked_at: retry_asked_at?.toISOString() ?? null,
 });
 
-export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof contract.listSetAside>> => {
+export const listSetAside = async ({ sql }: Context): OperationResult<OutputOf<typeof contract.listSetAside>> => {
   const items = (await allSetAside(sql)).map(setAsideJson);
   return { items, count: items.length };
 };
@@ -72,7 +72,7 @@ export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof con
 export const retrySetAside = async (
   { sql }: Context,
   input: InputOf<typeof contract.retrySetAside>,
-): Answer<OutputOf<typeof contract.retrySetAside>> => {
+): OperationResult<OutputOf<typeof contract.retrySetAside>> => {
   const id = whichSetAside(input);
   if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { asked: await askAgain(sql, id) };
@@ -81,7 +81,7 @@ export const retrySetAside = async (
 export const sayOutageFalse = async (
   { sql }: Context,
   { incident_id: incident, is_false }: InputOf<typeof contract.sayOutageFalse>,
-): Answer<OutputOf<typeof contract.sayOutageFalse>> => ({
+): OperationResult<OutputOf<typeof contract.sayOutageFalse>> => ({
   incident,
   monitor: orNotFound(await sayFalse(sql, incident, is_false), 'incident_not_found'),
   is_false,
@@ -90,7 +90,7 @@ export const sayOutageFalse = async (
 export const showSetAside = async (
   { sql }: Context,
   { set_aside_id }: InputOf<typeof contract.showSetAside>,
-): Answer<OutputOf<typeof contract.showSetAside>> => {
+): OperationResult<OutputOf<typeof contract.showSetAside>> => {
   const { data, ...row } = orNotFound(await setAsideById(sql, set_aside_id), 'set_aside_not_found');
   const encoding = isUtf8(data) ? 'text' : 'base64';
   return { ...setAsideJson(row), encoding, data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64') };
@@ -99,7 +99,7 @@ export const showSetAside = async (
 export const listOrganisations = async (
   context: Context,
   input: InputOf<typeof contract.listOrganisations>,
-): Answer<OutputOf<typeof contract.listOrganisations>> =>
+): OperationResult<OutputOf<typeof contract.listOrganisations>> =>
   pageOf(
     context.with.cursors,
     ['organisations'],
@@ -113,7 +113,7 @@ export const listOrganisations = async (
 
 const marking =
   (is_operator: boolean) =>
-  async ({ sql }: Context, { email }: InputOf<typeof contract.markOperator>): Answer<OutputOf<typeof contract.markOperator>> => {
+  async ({ sql }: Context, { email }: InputOf<typeof contract.markOperator>): OperationResult<OutputOf<typeof contract.markOperator>> => {
     const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
     await writeOperator(sql, user.id, is_operator);
     return { ...user, is_operator };
@@ -126,7 +126,7 @@ export const unmarkOperator = marking(false);
 
 const hour = 3_600_000;
 
-export const showFigures = async ({ sql, now }: Context): Answer<OutputOf<typeof contract.showFigures>> => {
+export const showFigures = async ({ sql, now }: Context): OperationResult<OutputOf<typeof contract.showFigures>> => {
   const { checks, ...figures } = await installationFigures(sql, new Date(now));
   const from = checks === null ? 0 : Date.parse(checks.from);
   return {

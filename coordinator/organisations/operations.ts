@@ -10,15 +10,15 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import { hourly } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
 import {
-  type Answer,
   type ChannelConfig,
   type ChannelsPart,
   type Context,
   type Early,
   type InOrganisation,
   notFound,
+  type OperationResult,
+  type OrganisationScope,
   orNotFound,
-  type Place,
 } from '../gate/context.ts';
 import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
 import { postMail, postMails } from '../mail/queries.ts';
@@ -54,7 +54,7 @@ import { type AuditRow, auditChoices, auditPage, createdAt, insertOrganisation, 
 export const createOrganisation = async (
   { sql, note }: Context,
   input: InputOf<typeof contract.createOrganisation>,
-): Answer<OutputOf<typeof contract.createOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.createOrganisation>> => {
   const organisation = {
     id: newId(),
     name: nameFrom(input.name),
@@ -69,7 +69,7 @@ export const createOrganisation = async (
 export const createUser = async (
   context: InOrganisation,
   input: InputOf<typeof contract.createUser>,
-): Answer<OutputOf<typeof contract.createUser>> => {
+): OperationResult<OutputOf<typeof contract.createUser>> => {
   const { sql, organisation, now } = context;
   const email = emailFrom(input.email);
   const password = passwordFrom(input.password);
@@ -87,7 +87,7 @@ export const createUser = async (
 /**
  * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
  */
-export const leaveOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof contract.leaveOrganisation>> => {
+export const leaveOrganisation = async (context: InOrganisation): OperationResult<OutputOf<typeof contract.leaveOrganisation>> => {
   const { sql, organisation, caller, note } = context;
   const member = orNotFound(caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user), 'member_not_found');
   await refuseLastOwner(context, member);
@@ -99,7 +99,7 @@ export const leaveOrganisation = async (context: InOrganisation): Answer<OutputO
 export const removeMember = async (
   context: InOrganisation,
   input: InputOf<typeof contract.removeMember>,
-): Answer<OutputOf<typeof contract.removeMember>> => {
+): OperationResult<OutputOf<typeof contract.removeMember>> => {
   const { sql, organisation } = context;
   const member = orNotFound(await memberByEmail(sql, organisation.id, input.email.trim()), 'member_not_found');
   await refuseLastOwner(context, member);
@@ -116,7 +116,7 @@ export const removeMember = async (
 export const setMemberRole = async (
   context: InOrganisation,
   input: InputOf<typeof contract.setMemberRole>,
-): Answer<OutputOf<typeof contract.setMemberRole>> => {
+): OperationResult<OutputOf<typeof contract.setMemberRole>> => {
   const { sql, organisation, caller } = context;
   const role = roleFrom(input.role);
   const member = await memberByEmail(sql, organisation.id, input.email.trim());
@@ -137,13 +137,17 @@ export const setMemberRole = async (
   return { id: member.user_id, email: member.email, role };
 };
 
-export const whoami = async ({ caller }: InOrganisation): Answer<OutputOf<typeof whoamiContract>> => {
+export const whoami = async ({ caller }: InOrganisation): OperationResult<OutputOf<typeof whoamiContract>> => {
   const { organisation, role, scope, token, connection } = caller;
   const { id, name, plan, time_zone } = organisation;
   return { organisation: { id, name, plan, time_zone }, role, scope, token_name: token?.name ?? connection?.client ?? '' };
 };
 
-export const listInvitations = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof contract.listInvitations>> => ({
+export const listInvitations = async ({
+  sql,
+  organisation,
+  now,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listInvitations>> => ({
   items: (await invitationsOf(sql, organisation.id, new Date(now))).map(({ id, email, role, inviter, expires_at }) => ({
     ...{ id, email, role, inviter },
     expires_at: expires_at.toISOString(),
@@ -155,7 +159,7 @@ export const listInvitations = async ({ sql, organisation, now }: InOrganisation
  * organisation.
  */
 const beforeInvite = async (
-  { organisation, with: { attempts } }: Early<Place>,
+  { organisation, with: { attempts } }: Early<OrganisationScope>,
   input: InputOf<typeof contract.inviteMember>,
 ): Promise<void> => {
   await attempts.count([
@@ -171,7 +175,7 @@ const beforeInvite = async (
 const actInvite = async (
   context: InOrganisation,
   input: InputOf<typeof contract.inviteMember>,
-): Answer<OutputOf<typeof contract.inviteMember>> => {
+): OperationResult<OutputOf<typeof contract.inviteMember>> => {
   const { sql, organisation, caller, now, note } = context;
   const { accountSecrets, baseUrl, door } = context.with;
   const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
@@ -196,12 +200,12 @@ export const inviteMember = inSteps({ before: beforeInvite, act: actInvite });
 export const withdrawInvitation = async (
   { sql, organisation }: InOrganisation,
   { invitation_id }: InputOf<typeof contract.withdrawInvitation>,
-): Answer<OutputOf<typeof contract.withdrawInvitation>> => {
+): OperationResult<OutputOf<typeof contract.withdrawInvitation>> => {
   if (!(await useInvitation(sql, organisation.id, invitation_id))) throw notFound('invitation_not_found');
   return { id: invitation_id };
 };
 
-export const listMembers = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof contract.listMembers>> => ({
+export const listMembers = async ({ sql, organisation }: InOrganisation): OperationResult<OutputOf<typeof contract.listMembers>> => ({
   items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
     ...{ id, email, name, role },
     joined_at: created_at.toISOString(),
@@ -230,7 +234,7 @@ const mailOwners = async (
 export const endOrganisation = async (
   context: InOrganisation,
   { name }: InputOf<typeof contract.endOrganisation>,
-): Answer<OutputOf<typeof contract.endOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.endOrganisation>> => {
   const { sql, organisation, caller, now, note } = context;
   if (!isSameName(name, organisation.name))
     throw new Refusal('name_invalid', `name: this is not what the organisation is called; type ${organisation.name} as it stands.`);
@@ -241,7 +245,7 @@ export const endOrganisation = async (
   return { id: organisation.id, ends_at: endsAt.toISOString(), paused };
 };
 
-export const keepOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof contract.keepOrganisation>> => {
+export const keepOrganisation = async (context: InOrganisation): OperationResult<OutputOf<typeof contract.keepOrganisation>> => {
   const { sql, organisation, now, note } = context;
   if (organisation.ends_at === null) throw new Refusal('organisation_not_ending', `Nobody wants ${organisation.name} to be deleted.`);
   const endsAt = new Date(organisation.ends_at);
@@ -267,7 +271,7 @@ const leftOut = [
 ];
 
 /** Writes the audit entry of an export. */
-export const beginExport = async ({ sql, organisation, note }: InOrganisation): Answer<OutputOf<typeof contract.beginExport>> => {
+export const beginExport = async ({ sql, organisation, note }: InOrganisation): OperationResult<OutputOf<typeof contract.beginExport>> => {
   const { id, name, plan, time_zone } = organisation;
   note({ after: { parts: exportParts } });
   return {
@@ -292,7 +296,7 @@ const masked = (channels: ChannelsPart, part: ExportPart, row: Row): Row => {
 export const readExport = async (
   { sql, organisation, with: { channels, cursors } }: InOrganisation,
   input: InputOf<typeof contract.readExport>,
-): Answer<OutputOf<typeof contract.readExport>> => {
+): OperationResult<OutputOf<typeof contract.readExport>> => {
   const { part } = input;
   if (!isExportPart(part))
     throw new Refusal('request_malformed', `part: there is none "${part.slice(0, 60)}"; one of ${exportParts.join(', ')} would do.`);
@@ -327,7 +331,7 @@ const entryJson = (
 export const listAudit = async (
   { sql, organisation, with: { cursors, summaryOf } }: InOrganisation,
   input: InputOf<typeof contract.listAudit>,
-): Answer<OutputOf<typeof contract.listAudit>> => {
+): OperationResult<OutputOf<typeof contract.listAudit>> => {
   const { who, operation } = input;
   const at = (moment: typeof input.from): number | null => (moment === null ? null : epochOf(moment, organisation.time_zone));
   const filter = { who, operation, from: at(input.from), until: at(input.until) };
@@ -344,14 +348,18 @@ export const getAuditChoices = async ({
   sql,
   organisation,
   with: { summaryOf },
-}: InOrganisation): Answer<OutputOf<typeof contract.getAuditChoices>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.getAuditChoices>> => {
   const { who, operations: ids } = await auditChoices(sql, organisation.id);
   return { who, operations: ids.map((id) => ({ id, what: summaryOf(id) })).toSorted((a, b) => a.what.localeCompare(b.what, 'en')) };
 };
 
 const things = ['monitors', 'status_pages', 'members', 'private_probes', 'channels', 'groups', 'windows'] as const;
 
-export const showOrganisation = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof contract.showOrganisation>> => {
+export const showOrganisation = async ({
+  sql,
+  organisation,
+  now,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.showOrganisation>> => {
   const { id, name, time_zone, plan: named, ends_at } = organisation;
   const plan = plans[named];
   const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
@@ -369,7 +377,7 @@ export const showOrganisation = async ({ sql, organisation, now }: InOrganisatio
 export const updateOrganisation = async (
   { sql, organisation, note }: InOrganisation,
   input: InputOf<typeof contract.updateOrganisation>,
-): Answer<OutputOf<typeof contract.updateOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.updateOrganisation>> => {
   const { id, name, time_zone } = organisation;
   const next = {
     name: input.name === null ? name : nameFrom(input.name),

@@ -3,7 +3,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { inSteps } from '../gate/bind.ts';
-import { type Answer, type ByPerson, type Early, notFound, type Oneself } from '../gate/context.ts';
+import { type ByPerson, type Early, notFound, type Oneself, type OperationResult } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
@@ -32,7 +32,7 @@ import { join, notNow, replacePassword } from './sign-up.ts';
 export const acceptInvitation = async (
   context: ByPerson,
   { secret }: InputOf<typeof contract.acceptInvitation>,
-): Answer<OutputOf<typeof contract.acceptInvitation>> => {
+): OperationResult<OutputOf<typeof contract.acceptInvitation>> => {
   const { sql, now, note, person } = context;
   const { accountSecrets } = context.with;
   const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
@@ -47,19 +47,19 @@ export const acceptInvitation = async (
   return { id, name, role };
 };
 
-export const signOut = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof contract.signOut>> => ({
+export const signOut = async ({ sql, person }: ByPerson): OperationResult<OutputOf<typeof contract.signOut>> => ({
   ended: await deleteSession(sql, person.user, person.session),
 });
 
 export const endSession = async (
   { sql, person }: ByPerson,
   { session_id }: InputOf<typeof contract.endSession>,
-): Answer<OutputOf<typeof contract.endSession>> => {
+): OperationResult<OutputOf<typeof contract.endSession>> => {
   if (!(await deleteSession(sql, person.user, session_id))) throw notFound('session_not_found');
   return { id: session_id, is_this: session_id === person.session };
 };
 
-export const endOtherSessions = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof contract.endOtherSessions>> => ({
+export const endOtherSessions = async ({ sql, person }: ByPerson): OperationResult<OutputOf<typeof contract.endOtherSessions>> => ({
   ended: await deleteSessions(sql, person.user, person.session),
 });
 
@@ -67,7 +67,7 @@ export const endOtherSessions = async ({ sql, person }: ByPerson): Answer<Output
 export const createOwnOrganisation = async (
   context: ByPerson,
   input: InputOf<typeof contract.createOwnOrganisation>,
-): Answer<OutputOf<typeof contract.createOwnOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.createOwnOrganisation>> => {
   const { sql, person, now, note } = context;
   const owned = await ownedPlans(sql, person.user);
   const plan = planOfAnother({ owned, isProven: person.email_verified }, context.with.door);
@@ -82,7 +82,7 @@ export const createOwnOrganisation = async (
   return { id, name };
 };
 
-export const listOwnOrganisations = async (context: ByPerson): Answer<OutputOf<typeof contract.listOwnOrganisations>> => {
+export const listOwnOrganisations = async (context: ByPerson): OperationResult<OutputOf<typeof contract.listOwnOrganisations>> => {
   const { sql, person } = context;
   const [memberships, owned] = await Promise.all([membershipsOf(sql, person.user), ownedPlans(sql, person.user)]);
   return {
@@ -94,14 +94,14 @@ export const listOwnOrganisations = async (context: ByPerson): Answer<OutputOf<t
 export const switchOrganisation = async (
   { sql, person }: ByPerson,
   { organisation_id }: InputOf<typeof contract.switchOrganisation>,
-): Answer<OutputOf<typeof contract.switchOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.switchOrganisation>> => {
   const own = await membershipsOf(sql, person.user);
   if (!own.some(({ id }) => id === organisation_id)) throw notFound('organisation_not_found');
   await writeActiveOrganisation(sql, person.session, organisation_id);
   return { id: organisation_id };
 };
 
-export const listSessions = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof contract.listSessions>> => ({
+export const listSessions = async ({ sql, now, person }: ByPerson): OperationResult<OutputOf<typeof contract.listSessions>> => ({
   items: (await sessionsOf(sql, person.user))
     .filter((session) => !isOver(session, now))
     .map(({ id, device, address, created_at, last_used_at }) => ({
@@ -114,7 +114,12 @@ export const listSessions = async ({ sql, now, person }: ByPerson): Answer<Outpu
     })),
 });
 
-export const showProfile = async ({ sql, now, person, with: { door } }: ByPerson): Answer<OutputOf<typeof contract.showProfile>> => {
+export const showProfile = async ({
+  sql,
+  now,
+  person,
+  with: { door },
+}: ByPerson): OperationResult<OutputOf<typeof contract.showProfile>> => {
   const { name, email, email_verified } = person;
   return { name, email, email_verified, wanted_email: (await wantedEmail(sql, person.user, new Date(now))) ?? null, mail: door.mail };
 };
@@ -122,7 +127,7 @@ export const showProfile = async ({ sql, now, person, with: { door } }: ByPerson
 export const updateProfile = async (
   { sql, note, person }: ByPerson,
   input: InputOf<typeof contract.updateProfile>,
-): Answer<OutputOf<typeof contract.updateProfile>> => {
+): OperationResult<OutputOf<typeof contract.updateProfile>> => {
   const name = nameFrom(input.name);
   await writeName(sql, person.user, name);
   note({ before: { name: person.name }, after: { name } });
@@ -150,7 +155,7 @@ const actEmail = async (
   { sql, now, note, person, with: { door } }: ByPerson,
   _input: InputOf<typeof contract.changeEmail>,
   email: string,
-): Answer<OutputOf<typeof contract.changeEmail>> => {
+): OperationResult<OutputOf<typeof contract.changeEmail>> => {
   if (door.mail) {
     const id = newId();
     await insertVerification(sql, { id, user: person.user, email, at: new Date(now), expires_at: new Date(now + linkLives.email) });
@@ -174,7 +179,7 @@ const actPassword = async (
   context: ByPerson,
   also: InputOf<typeof contract.changePassword>,
   password_hash: string,
-): Answer<OutputOf<typeof contract.changePassword>> => {
+): OperationResult<OutputOf<typeof contract.changePassword>> => {
   const { user, email, from } = context.person;
   await replacePassword(context, { user, email }, password_hash, also);
   return { session: await beginSession({ ...context, visitor: from }, user) };

@@ -3,7 +3,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { inSteps } from '../gate/bind.ts';
-import { type Answer, type ByPerson, type Early, type Oneself, orNotFound } from '../gate/context.ts';
+import { type ByPerson, type Early, type Oneself, type OperationResult, orNotFound } from '../gate/context.ts';
 import { postMail } from '../mail/queries.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
@@ -38,7 +38,11 @@ import {
 import { verifyPassword } from './secrets.ts';
 import { deviceOf, writeProven } from './sessions.ts';
 
-export const listPasskeys = async ({ sql, person, with: { baseUrl } }: ByPerson): Answer<OutputOf<typeof contract.listPasskeys>> => ({
+export const listPasskeys = async ({
+  sql,
+  person,
+  with: { baseUrl },
+}: ByPerson): OperationResult<OutputOf<typeof contract.listPasskeys>> => ({
   items: (await passkeysOf(sql, person.user)).map(({ id, name, is_synced, created_at, last_used_at }) => ({
     ...{ id, name, is_synced },
     ...{ created_at: created_at.toISOString(), last_used_at: last_used_at?.toISOString() ?? null },
@@ -47,7 +51,7 @@ export const listPasskeys = async ({ sql, person, with: { baseUrl } }: ByPerson)
   suggested_name: deviceOf(person.from.device),
 });
 
-export const beginPasskey = async (context: ByPerson): Answer<OutputOf<typeof contract.beginPasskey>> => {
+export const beginPasskey = async (context: ByPerson): OperationResult<OutputOf<typeof contract.beginPasskey>> => {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const known = await passkeysOf(sql, person.user);
@@ -64,7 +68,7 @@ const act = async (
   context: ByPerson,
   _input: InputOf<typeof contract.addPasskey>,
   { name, made }: Awaited<ReturnType<typeof before>>,
-): Answer<OutputOf<typeof contract.addPasskey>> => {
+): OperationResult<OutputOf<typeof contract.addPasskey>> => {
   const { sql, now, note, person, with: instruments } = context;
   const { user } = person;
   const { challenge, ...passkey } = made;
@@ -83,7 +87,7 @@ export const addPasskey = inSteps({ before, act });
 export const removePasskey = async (
   { sql, note, person }: ByPerson,
   { passkey_id: id }: InputOf<typeof contract.removePasskey>,
-): Answer<OutputOf<typeof contract.removePasskey>> => {
+): OperationResult<OutputOf<typeof contract.removePasskey>> => {
   const name = orNotFound(await deletePasskey(sql, person.user, id), 'passkey_not_found');
   note({ before: { passkey: name } });
   return { id, name };
@@ -100,14 +104,14 @@ const proveAgainBefore = async (
   await attempts.forget(tried);
 };
 
-const proveAgainAct = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof contract.proveAgain>> => {
+const proveAgainAct = async ({ sql, now, person }: ByPerson): OperationResult<OutputOf<typeof contract.proveAgain>> => {
   await writeProven(sql, person.session, new Date(now));
   return { proven: true };
 };
 
 export const proveAgain = inSteps({ before: proveAgainBefore, act: proveAgainAct });
 
-export const beginProof = async (context: ByPerson): Answer<OutputOf<typeof contract.beginProof>> => {
+export const beginProof = async (context: ByPerson): OperationResult<OutputOf<typeof contract.beginProof>> => {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const own = await passkeysOf(sql, person.user);
@@ -130,7 +134,7 @@ const byPasskeyAct = async (
   context: ByPerson,
   _input: InputOf<typeof contract.proveByPasskey>,
   signed: Signed,
-): Answer<OutputOf<typeof contract.proveByPasskey>> => {
+): OperationResult<OutputOf<typeof contract.proveByPasskey>> => {
   const { sql, now, note, person } = context;
   await takeSigned(context, signed, { purpose: 'prove', user: person.user });
   await writeProven(sql, person.session, new Date(now));
@@ -143,12 +147,12 @@ export const proveByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyA
 const isOn = (): Refusal => new Refusal('second_factor_on', 'Signing in takes two steps already; turn that off first to set it up anew.');
 const isOff = (): Refusal => new Refusal('second_factor_off', 'Signing in takes no second step.');
 
-export const showSecondFactor = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof contract.showSecondFactor>> => {
+export const showSecondFactor = async ({ sql, person }: ByPerson): OperationResult<OutputOf<typeof contract.showSecondFactor>> => {
   const there = await secondFactorOf(sql, person.user);
   return { on_since: there?.created_at.toISOString() ?? null, recovery_codes_left: there?.recovery_codes_left ?? 0 };
 };
 
-export const proposeSecondFactor = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof contract.proposeSecondFactor>> => {
+export const proposeSecondFactor = async ({ sql, person }: ByPerson): OperationResult<OutputOf<typeof contract.proposeSecondFactor>> => {
   if (await hasSecondFactor(sql, person.user)) throw isOn();
   return { secret: newTotpSecret() };
 };
@@ -166,7 +170,7 @@ const newCodes = async ({ sql, person, with: { accountSecrets } }: ByPerson): Pr
 export const startSecondFactor = async (
   context: ByPerson,
   { secret, code }: InputOf<typeof contract.startSecondFactor>,
-): Answer<OutputOf<typeof contract.startSecondFactor>> => {
+): OperationResult<OutputOf<typeof contract.startSecondFactor>> => {
   const { sql, now, note, person } = context;
   const { user } = person;
   const step = isTotpSecret(secret) ? stepOfCode(secret, code.replaceAll(/\s/g, ''), now) : undefined;
@@ -178,7 +182,7 @@ export const startSecondFactor = async (
   return { recovery_codes: await newCodes(context) };
 };
 
-export const replaceRecoveryCodes = async (context: ByPerson): Answer<OutputOf<typeof contract.replaceRecoveryCodes>> => {
+export const replaceRecoveryCodes = async (context: ByPerson): OperationResult<OutputOf<typeof contract.replaceRecoveryCodes>> => {
   if (!(await hasSecondFactor(context.sql, context.person.user))) throw isOff();
   return { recovery_codes: await newCodes(context) };
 };
@@ -189,7 +193,7 @@ export const endSecondFactor = async ({
   note,
   person,
   with: { door },
-}: ByPerson): Answer<OutputOf<typeof contract.endSecondFactor>> => {
+}: ByPerson): OperationResult<OutputOf<typeof contract.endSecondFactor>> => {
   if (!(await deleteSecondFactor(sql, person.user))) throw isOff();
   const about = { what: 'second-factor-off', detail: '' } as const;
   if (door.mail) await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });

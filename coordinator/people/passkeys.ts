@@ -141,7 +141,7 @@ const challengeIn = ({ response }: { readonly response: { readonly clientDataJSO
 /** Ed25519, P-256 and RSA: what every device supports, whatever else this Node could do. */
 const supportedAlgorithmIDs = [-8, -7, -257];
 
-type Asked = { readonly place: PasskeyPlace; readonly challenge: string };
+type PasskeyChallenge = { readonly place: PasskeyPlace; readonly challenge: string };
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'base64url'));
 
 /**
@@ -149,7 +149,7 @@ const bytesOf = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffe
  * one that asks its owner for a finger or a PIN.
  */
 export const creationOptions = async (
-  { place, challenge }: Asked,
+  { place, challenge }: PasskeyChallenge,
   user: { readonly id: string; readonly email: string; readonly name: string },
   known: readonly Pick<PasskeyRow, 'credential_id'>[],
 ): Promise<string> => {
@@ -166,7 +166,7 @@ export const creationOptions = async (
 
 /** For `navigator.credentials.get`: any passkey for this site, or one of these. */
 export const requestOptions = async (
-  { place, challenge }: Asked,
+  { place, challenge }: PasskeyChallenge,
   of: readonly Pick<PasskeyRow, 'credential_id' | 'transports'>[] = [],
 ): Promise<string> => {
   const { generateAuthenticationOptions } = await library();

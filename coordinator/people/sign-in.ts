@@ -4,7 +4,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { failuresOf, hostOf, type Tried } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
 import type { AnonymousCaller } from '../gate/caller.ts';
-import { type Answer, type ByAnonymous, type Context, type Early, orNotFound, type SignedOut } from '../gate/context.ts';
+import { type ByAnonymous, type Context, type Early, type OperationResult, orNotFound, type SignedOut } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
@@ -31,7 +31,7 @@ import { deleteSessionOf, insertSession, linkLives } from './sessions.ts';
 export const createSignInLink = async (
   { sql, now, with: { accountSecrets, baseUrl } }: Context,
   { email, made_for }: InputOf<typeof contract.createSignInLink>,
-): Answer<OutputOf<typeof contract.createSignInLink>> => {
+): OperationResult<OutputOf<typeof contract.createSignInLink>> => {
   const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
   const { text, fingerprint } = await accountSecrets.mint('sign-in link');
   const expires_at = made_for === 'start' ? null : new Date(now + linkLives.operator);
@@ -69,7 +69,10 @@ export const signInAs = async (
   return { session: null, second_step: text };
 };
 
-export const enter = async (context: ByAnonymous, { secret }: InputOf<typeof contract.enter>): Answer<OutputOf<typeof contract.enter>> => {
+export const enter = async (
+  context: ByAnonymous,
+  { secret }: InputOf<typeof contract.enter>,
+): OperationResult<OutputOf<typeof contract.enter>> => {
   const {
     sql,
     now,
@@ -122,7 +125,7 @@ const act = async (
   context: ByAnonymous,
   _input: InputOf<typeof contract.finishSignIn>,
   { user, fingerprint, code, left }: Prepared,
-): Answer<OutputOf<typeof contract.finishSignIn>> => {
+): OperationResult<OutputOf<typeof contract.finishSignIn>> => {
   const { sql } = context;
   if (!(await deleteSecondStep(sql, fingerprint))) throw over();
   const isTaken = 'step' in code ? await takeStep(sql, user, code.step) : await takeRecoveryCode(sql, user, code.recovery);
@@ -139,7 +142,7 @@ export const finishSignIn = inSteps({ before, act });
 const beforeBegin = ({ visitor, with: { attempts } }: Early<SignedOut>): Promise<void> =>
   attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]);
 
-const actBegin = async (context: ByAnonymous): Answer<OutputOf<typeof contract.beginPasskeySignIn>> => {
+const actBegin = async (context: ByAnonymous): OperationResult<OutputOf<typeof contract.beginPasskeySignIn>> => {
   const place = placeOf(context.with);
   const challenge = await askPasskey(context.sql, context.with, { purpose: 'sign in', user: null, now: context.now });
   return { options: await requestOptions({ place, challenge }) };
@@ -156,7 +159,7 @@ const byPasskeyAct = async (
   context: ByAnonymous,
   _input: InputOf<typeof contract.signInByPasskey>,
   signed: Signed,
-): Answer<OutputOf<typeof contract.signInByPasskey>> => {
+): OperationResult<OutputOf<typeof contract.signInByPasskey>> => {
   await takeSigned(context, signed, { purpose: 'sign in', user: null });
   context.note({ after: { passkey: signed.passkey.name } });
   return { session: await beginSession(context, signed.passkey.user_id) };
@@ -191,7 +194,10 @@ const signInBefore = async (
   return user.id;
 };
 
-const signInAct = (context: ByAnonymous, _input: InputOf<typeof contract.signIn>, user: string): Answer<OutputOf<typeof contract.signIn>> =>
-  signInAs(context, user);
+const signInAct = (
+  context: ByAnonymous,
+  _input: InputOf<typeof contract.signIn>,
+  user: string,
+): OperationResult<OutputOf<typeof contract.signIn>> => signInAs(context, user);
 
 export const signIn = inSteps({ before: signInBefore, act: signInAct });

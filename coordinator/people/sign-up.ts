@@ -5,7 +5,7 @@ import { nameFrom } from '../../shared/base/names.ts';
 import { deleteConnectionsOf } from '../assistants/queries.ts';
 import { failuresOf, hostOf } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
-import type { Answer, ByAnonymous, ByPerson, Context, Early, SignedOut } from '../gate/context.ts';
+import type { ByAnonymous, ByPerson, Context, Early, OperationResult, SignedOut } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
@@ -128,7 +128,7 @@ const before = async (
 const act = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.finishSignUp>,
-): Answer<OutputOf<typeof contract.finishSignUp>> => {
+): OperationResult<OutputOf<typeof contract.finishSignUp>> => {
   const {
     sql,
     now,
@@ -179,7 +179,7 @@ const beforeRequest = async (
 const actRequest = async (
   { sql, now }: ByAnonymous,
   { email }: InputOf<typeof contract.requestPasswordReset>,
-): Answer<OutputOf<typeof contract.requestPasswordReset>> => {
+): OperationResult<OutputOf<typeof contract.requestPasswordReset>> => {
   await postMail(sql, { kind: 'password-reset', recipient: email.trim(), about: {}, at: new Date(now) });
   return { sent: true };
 };
@@ -203,7 +203,7 @@ const actReset = async (
   context: ByAnonymous,
   { secret, ...also }: InputOf<typeof contract.resetPassword>,
   password_hash: string,
-): Answer<OutputOf<typeof contract.resetPassword>> => {
+): OperationResult<OutputOf<typeof contract.resetPassword>> => {
   const {
     sql,
     now,
@@ -224,7 +224,7 @@ export const resetPassword = inSteps({ before: beforeReset, act: actReset });
 export const showLink = async (
   { sql, now, with: { accountSecrets } }: ByAnonymous,
   { kind, secret }: InputOf<typeof contract.showLink>,
-): Answer<OutputOf<typeof contract.showLink>> => {
+): OperationResult<OutputOf<typeof contract.showLink>> => {
   const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
   const waiting = kind === 'sign-up' ? await signUpBy(sql, fingerprint, at) : undefined;
   const email = waiting?.email ?? (await lookAtLink(sql, kind, fingerprint, at)) ?? null;
@@ -234,7 +234,7 @@ export const showLink = async (
 export const showInvitation = async (
   { sql, now, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.showInvitation>,
-): Answer<OutputOf<typeof contract.showInvitation>> => {
+): OperationResult<OutputOf<typeof contract.showInvitation>> => {
   const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
   if (!invitation) throw deadLink();
   const { organisation, role, inviter } = invitation;
@@ -244,7 +244,7 @@ export const showInvitation = async (
 export const showSignUpPolicy = async ({
   sql,
   with: { baseUrl, door },
-}: ByAnonymous): Answer<OutputOf<typeof contract.showSignUpPolicy>> => ({
+}: ByAnonymous): OperationResult<OutputOf<typeof contract.showSignUpPolicy>> => ({
   sign_up: door.signUp === 'open' && door.mail && (await hasOwner(sql)) ? 'open' : 'invited',
   mail: door.mail,
   passkeys: passkeyPlace(baseUrl())?.origin ?? null,
@@ -296,7 +296,7 @@ const signUpAct = async (
   context: ByAnonymous,
   _input: InputOf<typeof contract.signUp>,
   prepared: Prepared,
-): Answer<OutputOf<typeof contract.signUp>> => {
+): OperationResult<OutputOf<typeof contract.signUp>> => {
   const {
     sql,
     now,
@@ -331,7 +331,7 @@ export const signUp = inSteps({ before: signUpBefore, act: signUpAct });
 export const verifyEmail = async (
   { sql, now, note, person, with: { accountSecrets } }: ByPerson,
   { secret }: InputOf<typeof contract.verifyEmail>,
-): Answer<OutputOf<typeof contract.verifyEmail>> => {
+): OperationResult<OutputOf<typeof contract.verifyEmail>> => {
   const email = await useVerification(sql, person.user, await accountSecrets.fingerprint('e-mail', secret), new Date(now));
   if (email === undefined) throw deadLink();
   await writeEmail(sql, person.user, email, new Date(now));
@@ -345,7 +345,7 @@ export const verifyEmail = async (
 export const keepEmail = async (
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.keepEmail>,
-): Answer<OutputOf<typeof contract.keepEmail>> => {
+): OperationResult<OutputOf<typeof contract.keepEmail>> => {
   const ended = await useKeeping(sql, await accountSecrets.fingerprint('e-mail kept', secret), new Date(now));
   if (!ended) throw deadLink();
   note({ user: ended.user_id, after: { email_change: 'ended by the old mailbox', wanted: ended.email } });

@@ -32,11 +32,11 @@ export type Announcements = {
   readonly refuse: (subject: string, why: RefusedAnnouncement) => void;
   readonly refresh: () => Promise<void>;
   /** For the leader: requires signatures as soon as everyone can. */
-  readonly settle: (network: Heard) => Promise<void>;
+  readonly settle: (network: PresenceKnowledge) => Promise<void>;
 };
 
-type Saying = { readonly message: Pick<PresenceMessage, 'can'> };
-type Heard = { readonly roster: () => Roster; readonly presentOf: (probe: string) => Saying | undefined };
+type Presence = { readonly message: Pick<PresenceMessage, 'can'> };
+type PresenceKnowledge = { readonly roster: () => Roster; readonly presentOf: (probe: string) => Presence | undefined };
 
 export type RequireSigned = 'auto' | 'true' | 'false';
 
@@ -60,7 +60,11 @@ type Dependencies = {
 /**
  * Whether every probe that is heard can verify; private ones count only while `waitsForPrivate`.
  */
-export const canEveryoneVerify = (roster: Roster, presentOf: (probe: string) => Saying | undefined, waitsForPrivate: boolean): boolean => {
+export const canEveryoneVerify = (
+  roster: Roster,
+  presentOf: (probe: string) => Presence | undefined,
+  waitsForPrivate: boolean,
+): boolean => {
   const heard = roster.probes.filter(({ healthy, organisation }) => healthy && (organisation === null || waitsForPrivate));
   return heard.length > 0 && heard.every(({ id }) => presentOf(id)?.message.can?.includes('verify') === true);
 };

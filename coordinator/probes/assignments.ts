@@ -16,15 +16,17 @@ import type { ProbeRow } from './queries.ts';
 /**
  * Where a monitor's assignment goes: to the public probes of a continent, or to one private probe.
  */
-export type Place = { readonly is: 'continent'; readonly continent: Continent } | { readonly is: 'probe'; readonly probe: string };
+export type AssignmentPlace =
+  | { readonly is: 'continent'; readonly continent: Continent }
+  | { readonly is: 'probe'; readonly probe: string };
 
-const placeName = (place: Place): string => (place.is === 'continent' ? place.continent : place.probe);
+const placeName = (place: AssignmentPlace): string => (place.is === 'continent' ? place.continent : place.probe);
 
 /** The place whose key a probe has. */
 export const keyPlaceOf = ({ id, organisation_id, continent }: Pick<ProbeRow, 'id' | 'organisation_id' | 'continent'>): string =>
   organisation_id === null ? continent : id;
 
-const subjectOf = (place: Place, monitor: string): string =>
+const subjectOf = (place: AssignmentPlace, monitor: string): string =>
   place.is === 'continent' ? subjects.assignment(place.continent, monitor) : subjects.privateAssignment(place.probe, monitor);
 
 export type Assignments = {
@@ -34,9 +36,9 @@ export type Assignments = {
    */
   readonly publish: (changes: readonly AssignmentChange[]) => Promise<void>;
   /** The assignment for one place, as a recheck includes it. */
-  readonly messageFor: (row: MonitorRow, place: Place) => Promise<AssignmentMessage>;
+  readonly messageFor: (row: MonitorRow, place: AssignmentPlace) => Promise<AssignmentMessage>;
   /** The same for a config that is stored nowhere; `secrets` as JSON, or null. */
-  readonly trialFor: (row: MonitorRow, secrets: string | null, place: Place) => AssignmentMessage;
+  readonly trialFor: (row: MonitorRow, secrets: string | null, place: AssignmentPlace) => AssignmentMessage;
   /** The continents with a public probe: nothing is published for others. */
   readonly served: () => readonly Continent[];
   /**
@@ -84,7 +86,7 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
     return servedBy.continents;
   };
 
-  const placesOf = (row: MonitorRow): readonly Place[] => {
+  const placesOf = (row: MonitorRow): readonly AssignmentPlace[] => {
     const probe = probeIn(row.config);
     if (probe !== null) return [{ is: 'probe', probe }];
     const allowed = continentsIn(row.config);
@@ -113,7 +115,7 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
    * The message for each place. Only the key that seals the secrets differs, so all places get the
    * same message when there are none.
    */
-  const messagesOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: Place) => AssignmentMessage> => {
+  const messagesOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: AssignmentPlace) => AssignmentMessage> => {
     const plain = withoutSeal(row);
     if (row.secrets === null) return () => plain;
     const secrets = await openSecrets(row);
@@ -133,7 +135,7 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
     return left;
   };
 
-  const textsOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: Place) => string> => {
+  const textsOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: AssignmentPlace) => string> => {
     const messageFor = await messagesOf(keyOf, row);
     const same = row.secrets === null ? JSON.stringify(withoutSeal(row)) : undefined;
     return (place) => same ?? JSON.stringify(messageFor(place));

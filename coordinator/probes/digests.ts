@@ -33,7 +33,7 @@ type Dependencies = {
   readonly resync: (probe: ProbeRow, times: number) => Promise<void>;
 };
 
-type Place = Continent | string;
+type AssignmentPlace = Continent | string;
 
 /**
  * A hundred thousand monitors take half a second to read. That must never be more than a hundredth
@@ -61,8 +61,8 @@ export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, pre
   let rows = 0;
 
   const wanted = async (): Promise<(probe: ProbeRow) => Digest> => {
-    const places = new Map<Place, Digest>();
-    const at = (place: Place): Digest => {
+    const places = new Map<AssignmentPlace, Digest>();
+    const at = (place: AssignmentPlace): Digest => {
       const known = places.get(place);
       if (known) return known;
       const made = createDigest();
@@ -77,7 +77,7 @@ export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, pre
         const assigned = assignedOf(row);
         // Without sealed secrets an assignment is the same everywhere, and is hashed once.
         const plain = row.has_secrets ? undefined : assignedElement(assigned);
-        const elementFor = (place: Place) => plain ?? assignedElement({ ...assigned, key: keyOf(place).id });
+        const elementFor = (place: AssignmentPlace) => plain ?? assignedElement({ ...assigned, key: keyOf(place).id });
         if (assigned.probe !== null) at(assigned.probe).add(elementFor(assigned.probe));
         else
           for (const continent of publicContinents)

@@ -35,9 +35,9 @@ const reportedWithinMs = 300_000;
 export type Said = { readonly id: string; readonly up_ms: number };
 
 /** `isOlder`: whether a later process runs as the same probe; `ends`: whether to tell it to end. */
-export type Heard = { readonly sessions: Sessions; readonly isOlder: boolean; readonly ends: boolean };
+export type SessionVerdict = { readonly sessions: Sessions; readonly isOlder: boolean; readonly ends: boolean };
 
-export const noteSession = ({ known, told }: Sessions, { id, up_ms }: Said, now: number): Heard => {
+export const noteSession = ({ known, told }: Sessions, { id, up_ms }: Said, now: number): SessionVerdict => {
   const alive = known.filter((session) => session.id !== id && now - session.heard_at < silentMs);
   const before = known.find((session) => session.id === id);
   // A delayed message makes it look younger than it is.

@@ -7,7 +7,15 @@ import { nameFrom } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import { hostOf } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
-import { type Answer, type ByAnonymous, type Context, type Early, type InOrganisation, notFound, type SignedOut } from '../gate/context.ts';
+import {
+  type ByAnonymous,
+  type Context,
+  type Early,
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  type SignedOut,
+} from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
 import { enforceLimit } from '../organisations/plans.ts';
@@ -68,7 +76,7 @@ const act = async (
   { sql, now, note, with: { probes, baseUrl } }: ByAnonymous,
   { token, key, proof }: InputOf<typeof enrolProbeContract>,
   fingerprint: Buffer,
-): Answer<OutputOf<typeof enrolProbeContract>> => {
+): OperationResult<OutputOf<typeof enrolProbeContract>> => {
   if (!probes.isEnrolmentProof(key, proof, token))
     throw new Refusal(
       'join_proof_invalid',
@@ -165,7 +173,7 @@ const inviteInto = async (
 export const inviteProbe = async (
   context: InOrganisation,
   input: InputOf<typeof api.inviteProbe>,
-): Answer<OutputOf<typeof api.inviteProbe>> => {
+): OperationResult<OutputOf<typeof api.inviteProbe>> => {
   const { sql, organisation, now } = context;
   enforceLimit('private_probes', organisation.plan, await countPrivateProbes(sql, organisation.id, new Date(now)));
   return inviteInto(context, organisation.id, input);
@@ -174,12 +182,12 @@ export const inviteProbe = async (
 export const invitePublicProbe = (
   context: Context,
   input: InputOf<typeof contract.invitePublicProbe>,
-): Answer<OutputOf<typeof contract.invitePublicProbe>> => inviteInto(context, null, input);
+): OperationResult<OutputOf<typeof contract.invitePublicProbe>> => inviteInto(context, null, input);
 
 export const listProbeInvitations = async (
   { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listProbeInvitations>,
-): Answer<OutputOf<typeof api.listProbeInvitations>> =>
+): OperationResult<OutputOf<typeof api.listProbeInvitations>> =>
   pageOf(
     cursors,
     ['probe invitations', organisation.id],
@@ -191,7 +199,10 @@ export const listProbeInvitations = async (
 /** As many as anyone reads. */
 const maxListed = 200;
 
-export const listAllProbeInvitations = async ({ sql, now }: Context): Answer<OutputOf<typeof contract.listAllProbeInvitations>> => {
+export const listAllProbeInvitations = async ({
+  sql,
+  now,
+}: Context): OperationResult<OutputOf<typeof contract.listAllProbeInvitations>> => {
   const rows = await probeInvitations(sql, 'all', afterAll, maxListed);
   return { items: rows.map((row) => ({ ...invitationJson(now)(row), organisation: row.organisation_id })) };
 };
@@ -199,14 +210,14 @@ export const listAllProbeInvitations = async ({ sql, now }: Context): Answer<Out
 export const revokeProbeInvitation = async (
   { sql, organisation, now }: InOrganisation,
   { probe_invitation_id: id }: InputOf<typeof api.revokeProbeInvitation>,
-): Answer<OutputOf<typeof api.revokeProbeInvitation>> => {
+): OperationResult<OutputOf<typeof api.revokeProbeInvitation>> => {
   if (!(await revokeRow(sql, { organisation: organisation.id }, id, new Date(now)))) throw notFound('invitation_not_found');
 };
 
 export const revokeAnyProbeInvitation = async (
   { sql, now }: Context,
   { probe_invitation_id: id }: InputOf<typeof contract.revokeAnyProbeInvitation>,
-): Answer<OutputOf<typeof contract.revokeAnyProbeInvitation>> => {
+): OperationResult<OutputOf<typeof contract.revokeAnyProbeInvitation>> => {
   if (!(await revokeRow(sql, 'all', id, new Date(now)))) throw notFound('invitation_not_found');
   return { id };
 };

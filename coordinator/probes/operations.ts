@@ -3,7 +3,7 @@ import type { endProbe as endProbeContract } from '../../shared/api/probes.ts';
 import { continents, isContinent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { type Answer, type Context, type InOrganisation, orNotFound } from '../gate/context.ts';
+import { type Context, type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
 import { endNotice } from '../health/notices.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { lockOrganisation } from '../organisations/queries.ts';
@@ -26,7 +26,7 @@ import {
 export const createProbe = async (
   { sql, now, with: { probes } }: Context,
   input: InputOf<typeof contract.createProbe>,
-): Answer<OutputOf<typeof contract.createProbe>> => {
+): OperationResult<OutputOf<typeof contract.createProbe>> => {
   const name = nameFrom(input.name);
   const { continent, organisation } = input;
   if (!isContinent(continent))
@@ -49,13 +49,13 @@ const ownProbe = async ({ sql, organisation }: InOrganisation, id: string): Prom
 export const showOwnProbe = async (
   context: InOrganisation,
   { probe_id }: InputOf<typeof contract.showOwnProbe>,
-): Answer<OutputOf<typeof contract.showOwnProbe>> => shown(context, await ownProbe(context, probe_id));
+): OperationResult<OutputOf<typeof contract.showOwnProbe>> => shown(context, await ownProbe(context, probe_id));
 
 /** The operator removes a probe: its keys are void, and the bus learns of it with the commit. */
 export const endProbe = async (
   context: InOrganisation,
   { probe_id }: InputOf<typeof endProbeContract>,
-): Answer<OutputOf<typeof endProbeContract>> => {
+): OperationResult<OutputOf<typeof endProbeContract>> => {
   const { sql, note, with: parts } = context;
   const probe = await ownProbe(context, probe_id);
   note({ before: { name: probe.name, continent: probe.continent } });
@@ -101,7 +101,7 @@ const stateOf = ({
   return quarantined_at === null ? 'well' : 'quarantined';
 };
 
-export const listCheckers = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof contract.listCheckers>> => {
+export const listCheckers = async ({ sql, organisation, now }: InOrganisation): OperationResult<OutputOf<typeof contract.listCheckers>> => {
   const [rows, shares] = await Promise.all([
     checkersFor(sql, organisation.id, new Date(now - countedMinutes * 60_000)),
     refutedShares(sql, now),
@@ -113,7 +113,7 @@ export const listCheckers = async ({ sql, organisation, now }: InOrganisation): 
   return { items };
 };
 
-export const listProbes = async ({ sql, now }: Context): Answer<OutputOf<typeof contract.listProbes>> => {
+export const listProbes = async ({ sql, now }: Context): OperationResult<OutputOf<typeof contract.listProbes>> => {
   const [listed, shares] = await Promise.all([allProbes(sql), refutedShares(sql, now)]);
   const items = listed.map((probe) => ({
     ...trustJson(probe, shares),
@@ -126,7 +126,7 @@ export const listProbes = async ({ sql, now }: Context): Answer<OutputOf<typeof 
 export const revokeProbe = async (
   { sql, with: { probes } }: Context,
   { probe_id }: InputOf<typeof contract.revokeProbe>,
-): Answer<OutputOf<typeof contract.revokeProbe>> => {
+): OperationResult<OutputOf<typeof contract.revokeProbe>> => {
   await probes.revokeProbe(sql, probe_id);
   return { id: probe_id };
 };
@@ -134,12 +134,12 @@ export const revokeProbe = async (
 export const rotateProbe = async (
   { sql, with: { probes } }: Context,
   { probe_id }: InputOf<typeof contract.rotateProbe>,
-): Answer<OutputOf<typeof contract.rotateProbe>> => probes.rotateProbe(sql, probe_id);
+): OperationResult<OutputOf<typeof contract.rotateProbe>> => probes.rotateProbe(sql, probe_id);
 
 export const trustProbe = async (
   { sql }: Context,
   { probe_id: id, is_trusted }: InputOf<typeof contract.trustProbe>,
-): Answer<OutputOf<typeof contract.trustProbe>> => {
+): OperationResult<OutputOf<typeof contract.trustProbe>> => {
   const { name, continent } = orNotFound(await trustPlace(sql, id, is_trusted), 'probe_not_found');
   if (is_trusted) await endNotice(sql, 'continent_doubted', id);
   return { id, name, continent, is_trusted };

@@ -252,10 +252,10 @@ export const invitationState = async (
 
 export type NamedProbe = { readonly name: string; readonly continent: Continent; readonly organisation: string | null };
 
-type Made = NamedProbe & { readonly key: string };
+type NewProbe = NamedProbe & { readonly key: string };
 
 /** @throws Refusal `name_taken`. */
-export const insertProbe = async (sql: Queryable, id: string, { name, continent, organisation, key }: Made): Promise<void> => {
+export const insertProbe = async (sql: Queryable, id: string, { name, continent, organisation, key }: NewProbe): Promise<void> => {
   const keys: ProbeKey[] = [{ key, until: null }];
   try {
     await sql`insert into probes (id, organisation_id, name, continent, keys, relayed_at)
@@ -334,7 +334,7 @@ export const revokedKeys = async (sql: Queryable): Promise<ReadonlyMap<string, n
   return new Map(rows.map(({ key, revoked_at }) => [key, revoked_at.getTime()]));
 };
 
-export type Seen = {
+export type PresenceRow = {
   readonly id: string;
   readonly at: number;
   readonly version: string;
@@ -345,7 +345,7 @@ export type Seen = {
 };
 
 /** Writes probes' reports about themselves, in bulk. */
-export const writeSeen = async (sql: Queryable, seen: readonly Seen[]): Promise<void> => {
+export const writeSeen = async (sql: Queryable, seen: readonly PresenceRow[]): Promise<void> => {
   if (seen.length === 0) return;
   const rows = seen.map((row) => ({ ...row, at: new Date(row.at).toISOString() }));
   await sql`

@@ -13,7 +13,7 @@ import { endNotice, type NoticeKind, noticesOpen, openNotice, openNotices } from
 import type { Announcements } from './announcements.ts';
 import type { Directory } from './directory.ts';
 import type { Present } from './presence.ts';
-import { type ProbeRow, type Seen, writeSeen } from './queries.ts';
+import { type PresenceRow, type ProbeRow, writeSeen } from './queries.ts';
 
 /**
  * Which probes are lost (rule 7): those that are silent for 15 s. But silence counts only while the
@@ -27,7 +27,7 @@ const silentAfter = 15_000;
  */
 const atOnce = 6_000;
 
-export type Heard = { readonly probe: string; readonly at: number };
+export type LastPresence = { readonly probe: string; readonly at: number };
 
 export type Silence = { readonly lost: readonly string[]; readonly busAway: boolean };
 
@@ -35,8 +35,8 @@ export type Silence = { readonly lost: readonly string[]; readonly busAway: bool
  * `heard`: when each healthy probe was last heard. `listeningSince`: since when the coordinator
  * hears the bus without a break.
  */
-export const judgeSilence = (heard: readonly Heard[], listeningSince: number, now: number): Silence => {
-  const silence = ({ at }: Heard) => now - Math.max(at, listeningSince);
+export const judgeSilence = (heard: readonly LastPresence[], listeningSince: number, now: number): Silence => {
+  const silence = ({ at }: LastPresence) => now - Math.max(at, listeningSince);
   const silent = heard.filter((each) => silence(each) >= silentAfter);
   if (silent.length === 0) return { lost: [], busAway: false };
   // A probe that spoke last before the bus failed has been silent for up to a ping less than the
@@ -143,7 +143,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
   const leaving = new Map<string, string>();
   let listeningSince = performance.now();
   let tickedAt = performance.now();
-  let unwritten = new Map<string, Seen>();
+  let unwritten = new Map<string, PresenceRow>();
   let writtenAt = 0;
   let noticesReadAt = Number.NEGATIVE_INFINITY;
   let busAway = false;

@@ -25,10 +25,10 @@ export type TestRuns = {
 };
 
 /** `id`: the probe's. */
-type Asked = AskedProbe & { readonly id: string };
+type RequestedProbe = AskedProbe & { readonly id: string };
 
 type Open = TestRunOwner & {
-  readonly asked: readonly Asked[];
+  readonly asked: readonly RequestedProbe[];
   readonly answers: TestAnswer[];
   over: boolean;
   /** Callers that wait for more. */

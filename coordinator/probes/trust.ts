@@ -24,12 +24,12 @@ import { setQuarantine } from './queries.ts';
 /** What coordinators exchange about probes whose failures are refuted (rule 16). */
 
 /** `shares`: by probe. */
-export type Told = { readonly coordinator: string; readonly shares: ReadonlyMap<string, Share> };
+export type CoordinatorShares = { readonly coordinator: string; readonly shares: ReadonlyMap<string, Share> };
 
 const shareShape = z.object({ hosts: z.array(z.number()), refuted: z.array(z.tuple([z.number(), z.number()])) });
 
 /** The shares of this coordinator and of every other that is alive and decides. */
-export const sharedProbeTrust = async (sql: Queryable, owner: string, aliveMs: number): Promise<Told[]> => {
+export const sharedProbeTrust = async (sql: Queryable, owner: string, aliveMs: number): Promise<CoordinatorShares[]> => {
   const rows = await sql<{ coordinator: string; probe: string | null; share: unknown }[]>`
     select c.id as coordinator, r.probe_id as probe, r.share
     from coordinators c left join refutations r on r.coordinator_id = c.id
@@ -93,7 +93,7 @@ type PoolDependencies = {
 const answerMs = 5_000;
 
 const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolDependencies): PooledRefutations => {
-  let others: readonly Told[] | undefined;
+  let others: readonly CoordinatorShares[] | undefined;
   let own: ReadonlyMap<string, Share> = new Map();
   /**
    * When we first shared each of the probes that we share now, by performance.now() like all

@@ -11,7 +11,6 @@ import {
   growEverySealEpoch,
   inForce,
   insertKey,
-  type Kept,
   keptUnderOlderKeys,
   keyById,
   lockOlderKeys,
@@ -19,6 +18,7 @@ import {
   markOf,
   rewrapKept,
   rewriteKept,
+  type StoredSecret,
   unwrap,
   type WrappedKey,
   wrap,
@@ -67,7 +67,7 @@ export const idempotencyRecordOf = (call: string): string => `answer ${call}`;
 const boundTo = {
   ...{ monitor: secretsOf, beat: pingTokenOf, channel: channelSecretsOf, answer: idempotencyRecordOf },
   'second factor': codeSecretOf,
-} as const satisfies Record<Kept['place'], (about: string) => string>;
+} as const satisfies Record<StoredSecret['place'], (about: string) => string>;
 
 const idLength = 16;
 const batch = 200;
@@ -119,7 +119,7 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
     return decrypt(key, Buffer.from(box).subarray(idLength), about).toString();
   };
 
-  const reseal = async (sql: Queryable, key: WrappedKey, kept: Kept): Promise<void> => {
+  const reseal = async (sql: Queryable, key: WrappedKey, kept: StoredSecret): Promise<void> => {
     const about = boundTo[kept.place](kept.about);
     await rewriteKept(sql, { ...kept, box: sealWith(key, await open(sql, kept.box, about), about) });
   };

@@ -33,7 +33,7 @@ export const deleteOlderKeys = async (sql: Queryable, newest: string): Promise<v
 };
 
 /** An encrypted value and what it is bound to. */
-export type Kept = {
+export type StoredSecret = {
   readonly place: 'monitor' | 'beat' | 'channel' | 'second factor' | 'answer';
   readonly id: string;
   readonly about: string;
@@ -43,31 +43,31 @@ export type Kept = {
 /**
  * Encrypted values that are not under this key, locked; a box begins with its key's id (16 bytes).
  */
-export const keptUnderOlderKeys = async (sql: Queryable, newest: string, most: number): Promise<readonly Kept[]> => {
+export const keptUnderOlderKeys = async (sql: Queryable, newest: string, most: number): Promise<readonly StoredSecret[]> => {
   const id = Buffer.from(newest.replaceAll('-', ''), 'hex');
-  const monitors = await sql<Kept[]>`
+  const monitors = await sql<StoredSecret[]>`
     select 'monitor' as place, id::text, id::text as about, secrets as box from monitors
     where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${most} for no key update`;
   if (monitors.length > 0) return monitors;
-  const channels = await sql<Kept[]>`
+  const channels = await sql<StoredSecret[]>`
     select 'channel' as place, id::text, id::text as about, secrets as box from channels
     where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${most} for no key update`;
   if (channels.length > 0) return channels;
-  const pings = await sql<Kept[]>`
+  const pings = await sql<StoredSecret[]>`
     select 'beat' as place, encode(fingerprint, 'hex') as id, monitor_id::text as about, token as box from beat_tokens
     where substring(token from 1 for 16) <> ${id} order by fingerprint limit ${most} for no key update`;
   if (pings.length > 0) return pings;
-  const answers = await sql<Kept[]>`
+  const answers = await sql<StoredSecret[]>`
     select 'answer' as place, organisation_id || ' ' || encode(call, 'hex') as id, organisation_id || ' ' || encode(call, 'hex') as about,
       answer as box from kept_answers
     where answer is not null and substring(answer from 1 for 16) <> ${id} order by organisation_id, call limit ${most} for no key update`;
   if (answers.length > 0) return answers;
-  return sql<Kept[]>`
+  return sql<StoredSecret[]>`
     select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box from second_factors
     where substring(secret from 1 for 16) <> ${id} order by user_id limit ${most} for no key update`;
 };
 
-export const rewriteKept = async (sql: Queryable, { place, id, box }: Kept): Promise<void> => {
+export const rewriteKept = async (sql: Queryable, { place, id, box }: StoredSecret): Promise<void> => {
   if (place === 'monitor') await sql`update monitors set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'channel') await sql`update channels set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'second factor') await sql`update second_factors set secret = ${Buffer.from(box)} where user_id = ${id}`;

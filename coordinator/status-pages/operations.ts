@@ -5,7 +5,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { inSteps } from '../gate/bind.ts';
-import { type Answer, type Early, type InOrganisation, notFound, orNotFound, type Place } from '../gate/context.ts';
+import { type Early, type InOrganisation, notFound, type OperationResult, type OrganisationScope, orNotFound } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { groupById } from '../groups/queries.ts';
 import { incidentById } from '../incidents/queries.ts';
@@ -52,7 +52,7 @@ import { pageGroupJson, pageJson, pageMonitorJson, postJson, settingsJson, summa
 export const addStatusPageGroup = async (
   { sql, organisation }: InOrganisation,
   { page_id, group, display_name, monitors }: InputOf<typeof api.addStatusPageGroup>,
-): Answer<OutputOf<typeof api.addStatusPageGroup>> => {
+): OperationResult<OutputOf<typeof api.addStatusPageGroup>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const { name } = orNotFound(await groupById(sql, organisation.id, group), 'group_not_found');
   const row = {
@@ -70,7 +70,7 @@ export const addStatusPageGroup = async (
 export const addStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,
   { page_id, monitor, display_name, position }: InputOf<typeof api.addStatusPageMonitor>,
-): Answer<OutputOf<typeof api.addStatusPageMonitor>> => {
+): OperationResult<OutputOf<typeof api.addStatusPageMonitor>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const { name } = orNotFound(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
   const row = {
@@ -87,7 +87,7 @@ export const addStatusPageMonitor = async (
 export const createStatusPage = async (
   { sql, organisation }: InOrganisation,
   input: InputOf<typeof api.createStatusPage>,
-): Answer<OutputOf<typeof api.createStatusPage>> => {
+): OperationResult<OutputOf<typeof api.createStatusPage>> => {
   const settings = draftPage(input);
   enforceLimit('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
   const id = newId();
@@ -111,7 +111,7 @@ const maxIncidents = 20;
 export const listStatusPageOverviews = (
   { sql, organisation, with: { cursors } }: InOrganisation,
   input: InputOf<typeof contract.listStatusPageOverviews>,
-): Answer<OutputOf<typeof contract.listStatusPageOverviews>> =>
+): OperationResult<OutputOf<typeof contract.listStatusPageOverviews>> =>
   pageOf(
     cursors,
     ['status page overviews', organisation.id],
@@ -123,7 +123,7 @@ export const listStatusPageOverviews = (
 export const getStatusPageLogo = async (
   { sql, organisation }: InOrganisation,
   { page_id: page }: InputOf<typeof contract.getStatusPageLogo>,
-): Answer<OutputOf<typeof contract.getStatusPageLogo>> => {
+): OperationResult<OutputOf<typeof contract.getStatusPageLogo>> => {
   if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
   const { type, bytes } = orNotFound(await logoOfPage(sql, page), 'status_page_not_found');
   return { type, base64: Buffer.from(bytes).toString('base64') };
@@ -132,7 +132,7 @@ export const getStatusPageLogo = async (
 export const getStatusPageEditor = async (
   { sql, organisation, now, with: { baseUrl } }: InOrganisation,
   { page_id: page }: InputOf<typeof contract.getStatusPageEditor>,
-): Answer<OutputOf<typeof contract.getStatusPageEditor>> => {
+): OperationResult<OutputOf<typeof contract.getStatusPageEditor>> => {
   if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
   const [{ monitors, groups }, rows, incidents, { waiting }] = await Promise.all([
     publishable(sql, organisation.id),
@@ -154,7 +154,7 @@ export const getStatusPageEditor = async (
 export const getStatusPageIncident = async (
   { sql, organisation }: InOrganisation,
   { page_id, incident_id }: InputOf<typeof contract.getStatusPageIncident>,
-): Answer<OutputOf<typeof contract.getStatusPageIncident>> => {
+): OperationResult<OutputOf<typeof contract.getStatusPageIncident>> => {
   const page = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   const { started_at, resolved_at } = orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found');
   const shown = (await pagesOfIncident(sql, organisation.id, incident_id)).find(({ id }) => id === page_id);
@@ -173,7 +173,7 @@ export const getStatusPageIncident = async (
 export const setStatusPageLogo = async (
   { sql, organisation, note }: InOrganisation,
   { page_id: page, logo: text }: InputOf<typeof contract.setStatusPageLogo>,
-): Answer<OutputOf<typeof contract.setStatusPageLogo>> => {
+): OperationResult<OutputOf<typeof contract.setStatusPageLogo>> => {
   if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
   const { type, bytes } = logoFrom(Buffer.from(text, 'base64'));
   const version = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
@@ -193,7 +193,7 @@ export const removeStatusPageLogo = async (
 export const listIncidentPages = async (
   { sql, organisation }: InOrganisation,
   { incident_id: incident }: InputOf<typeof contract.listIncidentPages>,
-): Answer<OutputOf<typeof contract.listIncidentPages>> => {
+): OperationResult<OutputOf<typeof contract.listIncidentPages>> => {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const items = await pagesOfIncident(sql, organisation.id, incident);
   return { items: items.map(({ posts, ...rest }) => ({ ...rest, posts: posts.map(postJson) })) };
@@ -202,13 +202,13 @@ export const listIncidentPages = async (
 export const getStatusPage = async (
   { sql, organisation }: InOrganisation,
   { page_id }: InputOf<typeof api.getStatusPage>,
-): Answer<OutputOf<typeof api.getStatusPage>> =>
+): OperationResult<OutputOf<typeof api.getStatusPage>> =>
   pageJson(orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
 
 export const listStatusPages = (
   { sql, organisation, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listStatusPages>,
-): Answer<OutputOf<typeof api.listStatusPages>> =>
+): OperationResult<OutputOf<typeof api.listStatusPages>> =>
   pageOf(
     cursors,
     ['status pages', organisation.id],
@@ -220,7 +220,7 @@ export const listStatusPages = (
 export const orderStatusPage = async (
   { sql, organisation }: InOrganisation,
   { page_id, rows }: InputOf<typeof api.orderStatusPage>,
-): Answer<OutputOf<typeof api.orderStatusPage>> => {
+): OperationResult<OutputOf<typeof api.orderStatusPage>> => {
   const { monitors, groups } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   const present = [...monitors.map(({ monitor_id }) => monitor_id), ...groups.map(({ group_id }) => group_id)];
   await writeOrder(sql, page_id, orderFrom(rows, present));
@@ -246,7 +246,7 @@ export const removeStatusPageMonitor = async (
 export const updateStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,
   { page_id, monitor_id, display_name }: InputOf<typeof api.updateStatusPageMonitor>,
-): Answer<OutputOf<typeof api.updateStatusPageMonitor>> => {
+): OperationResult<OutputOf<typeof api.updateStatusPageMonitor>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
   return pageMonitorJson(orNotFound(await renamePageMonitor(sql, page_id, monitor_id, name), 'status_page_monitor_not_found'));
@@ -255,7 +255,7 @@ export const updateStatusPageMonitor = async (
 export const updateStatusPageGroup = async (
   { sql, organisation }: InOrganisation,
   { page_id, group_id, display_name }: InputOf<typeof api.updateStatusPageGroup>,
-): Answer<OutputOf<typeof api.updateStatusPageGroup>> => {
+): OperationResult<OutputOf<typeof api.updateStatusPageGroup>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
   return pageGroupJson(orNotFound(await renamePageGroup(sql, page_id, group_id, name), 'status_page_group_not_found'));
@@ -267,7 +267,7 @@ type Input = InputOf<typeof api.updateStatusPage>;
  * Hashing is slow, so it runs before the transaction; but only for a page that belongs to the
  * caller, so that no one can make us hash for others.
  */
-const before = async ({ pool, organisation }: Early<Place>, { page_id, password }: Input): Promise<string | null> => {
+const before = async ({ pool, organisation }: Early<OrganisationScope>, { page_id, password }: Input): Promise<string | null> => {
   if (!(await statusPageExists(pool, organisation.id, page_id))) throw notFound('status_page_not_found');
   return password === null ? null : hashPassword(pagePasswordFrom(password));
 };
@@ -276,7 +276,7 @@ const act = async (
   { sql, organisation, note, with: { baseUrl } }: InOrganisation,
   input: Input,
   hash: string | null,
-): Answer<OutputOf<typeof api.updateStatusPage>> => {
+): OperationResult<OutputOf<typeof api.updateStatusPage>> => {
   const present = orNotFound(await statusPageById(sql, organisation.id, input.page_id), 'status_page_not_found');
   const domainToken = randomBytes(16).toString('hex');
   const settings = amendPage(present, input, { hash, baseUrl: baseUrl(), domainToken });

@@ -3,7 +3,7 @@ import type * as api from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { inSteps } from '../gate/bind.ts';
-import { type Answer, type Early, type InOrganisation, notFound, orNotFound, type Place } from '../gate/context.ts';
+import { type Early, type InOrganisation, notFound, type OperationResult, type OrganisationScope, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { postTextFrom, proofRecordName, proofRecordText, usualPost } from './model.ts';
@@ -31,7 +31,7 @@ const claimed = ({ domain }: WholePage): string => {
 /** DNS is queried before the transaction, because it may take seconds. */
 export const checkStatusPageDomain = inSteps({
   before: async (
-    { pool, organisation, with: { textRecords } }: Early<Place>,
+    { pool, organisation, with: { textRecords } }: Early<OrganisationScope>,
     { page_id }: InputOf<typeof api.checkStatusPageDomain>,
   ): Promise<{ readonly domain: string; readonly texts: readonly string[] }> => {
     const domain = claimed(orNotFound(await statusPageById(pool, organisation.id, page_id), 'status_page_not_found'));
@@ -41,7 +41,7 @@ export const checkStatusPageDomain = inSteps({
     { sql, organisation, now, note }: InOrganisation,
     { page_id }: InputOf<typeof api.checkStatusPageDomain>,
     { domain, texts }: { readonly domain: string; readonly texts: readonly string[] },
-  ): Answer<OutputOf<typeof api.checkStatusPageDomain>> => {
+  ): OperationResult<OutputOf<typeof api.checkStatusPageDomain>> => {
     const page = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
     // The domain was changed in between: the result says nothing about the new one.
     const proved = claimed(page) === domain && page.domain_token !== null && texts.includes(proofRecordText(page.domain_token));
@@ -58,7 +58,7 @@ export const checkStatusPageDomain = inSteps({
 export const renewStatusPageLink = async (
   { sql, organisation, with: { baseUrl } }: InOrganisation,
   { page_id }: InputOf<typeof api.renewStatusPageLink>,
-): Answer<OutputOf<typeof api.renewStatusPageLink>> => {
+): OperationResult<OutputOf<typeof api.renewStatusPageLink>> => {
   const { slug } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   const key = newPageKey();
   const fingerprint = pageKeyFingerprint(key);
@@ -76,7 +76,7 @@ const refuseForeignPage = async ({ sql, organisation }: InOrganisation, page: st
 export const listStatusPagePosts = async (
   context: InOrganisation,
   input: InputOf<typeof api.listStatusPagePosts>,
-): Answer<OutputOf<typeof api.listStatusPagePosts>> => {
+): OperationResult<OutputOf<typeof api.listStatusPagePosts>> => {
   const { sql, organisation, with: instruments } = context;
   const { page_id: page, incident } = input;
   await refuseForeignPage(context, page);
@@ -96,7 +96,7 @@ export const listStatusPagePosts = async (
 export const createStatusPagePost = async (
   context: InOrganisation,
   { page_id: page, incident_id: incident, kind, text: given }: InputOf<typeof api.createStatusPagePost>,
-): Answer<OutputOf<typeof api.createStatusPagePost>> => {
+): OperationResult<OutputOf<typeof api.createStatusPagePost>> => {
   const { sql, organisation, caller, now } = context;
   await refuseForeignPage(context, page);
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
@@ -126,7 +126,7 @@ export const deleteStatusPagePost = async (
 export const getStatusPageSubscribers = async (
   context: InOrganisation,
   { page_id: page }: InputOf<typeof api.getStatusPageSubscribers>,
-): Answer<OutputOf<typeof api.getStatusPageSubscribers>> => {
+): OperationResult<OutputOf<typeof api.getStatusPageSubscribers>> => {
   await refuseForeignPage(context, page);
   return countSubscribers(context.sql, page);
 };

@@ -2,7 +2,7 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/recurrence.ts';
 import { mayManage, scopeFrom } from '../organisations/model.ts';
@@ -17,7 +17,7 @@ import { deleteToken, insertToken, type ListedToken, tokenOwner, tokenPage } fro
 export const createToken = async (
   { sql, organisation, caller, now, note, with: { mintToken } }: InOrganisation,
   input: InputOf<typeof contract.createToken>,
-): Answer<OutputOf<typeof contract.createToken>> => {
+): OperationResult<OutputOf<typeof contract.createToken>> => {
   const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
   if (input.email !== null && caller.is !== 'operator')
     throw new Refusal('role_insufficient', 'email: tokens are made by the user whom they belong to.');
@@ -72,7 +72,7 @@ const tokenJson =
 export const listTokens = async (
   context: InOrganisation,
   input: InputOf<typeof contract.listTokens>,
-): Answer<OutputOf<typeof contract.listTokens>> => {
+): OperationResult<OutputOf<typeof contract.listTokens>> => {
   const { sql, organisation } = context;
   const of = whose(context);
   return pageOf(
@@ -87,7 +87,7 @@ export const listTokens = async (
 export const getToken = async (
   context: InOrganisation,
   { token_id: id }: InputOf<typeof contract.getToken>,
-): Answer<OutputOf<typeof contract.getToken>> => {
+): OperationResult<OutputOf<typeof contract.getToken>> => {
   const { sql, organisation } = context;
   const [row] = await tokenPage(sql, organisation.id, { user: whose(context), id }, afterAll, 1);
   return tokenJson(context)(orNotFound(row, 'token_not_found'));
@@ -97,7 +97,7 @@ export const getToken = async (
 export const revokeToken = async (
   { sql, organisation, caller, note }: InOrganisation,
   { token_id }: InputOf<typeof contract.revokeToken>,
-): Answer<OutputOf<typeof contract.revokeToken>> => {
+): OperationResult<OutputOf<typeof contract.revokeToken>> => {
   const token = await tokenOwner(sql, organisation.id, token_id);
   if (token === undefined || (token.user_id !== caller.user && !mayManage(caller.role))) throw notFound('token_not_found');
   note({ before: { name: token.name, scope: token.scope, owner: token.email } });

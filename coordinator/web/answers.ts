@@ -37,7 +37,7 @@ import {
   type PageAnswer,
   type PageDependencies,
   type PageRequest,
-  type Shown,
+  type ShownPage,
   show,
   themeFrom,
   zoneFrom,
@@ -45,21 +45,21 @@ import {
 import { timesIn } from './times.ts';
 
 /** A page that says what is not possible, and offers a way on. */
-const saying = (status: number, title: string, sentence: string, below: Part): Shown =>
+const saying = (status: number, title: string, sentence: string, below: Part): ShownPage =>
   show({
     status,
     title,
     main: html`${heading({ sentence, below })}<p class="actions">${linkButton('/', 'To the monitors')}</p>`,
   });
 
-export const notFoundAnswer: Shown = saying(
+export const notFoundAnswer: ShownPage = saying(
   404,
   'Not here',
   'There is nothing here.',
   'The address may be mistyped, or what it showed was deleted, or it belongs to another organisation than the one you are in.',
 );
 
-export const foreignAnswer: Shown = saying(
+export const foreignAnswer: ShownPage = saying(
   403,
   'Not done',
   'This was not done, because another site sent it.',
@@ -67,24 +67,24 @@ export const foreignAnswer: Shown = saying(
 );
 
 /** For a user who was removed from their last organisation. */
-export const nowhereAnswer: Shown = saying(
+export const nowhereAnswer: ShownPage = saying(
   403,
   'No organisation',
   'You belong to no organisation.',
   'Whoever runs one can invite you; the link in the invitation is all that you need.',
 );
 
-const unreadable = (status: number): Shown =>
+const unreadable = (status: number): ShownPage =>
   saying(status, 'Not understood', 'This could not be read.', 'What was sent is too long, or not what a form of this service sends.');
 
-const unavailable: Shown = saying(
+const unavailable: ShownPage = saying(
   503,
   'Not now',
   'The database does not answer right now.',
   'Nothing is wrong with what you asked for. Try again in a moment; if you changed something, look first whether it was done all the same.',
 );
 
-const forbidden = (refusal: Refusal): Shown => saying(403, 'Not allowed', 'You may not do this.', refusal.message);
+const forbidden = (refusal: Refusal): ShownPage => saying(403, 'Not allowed', 'You may not do this.', refusal.message);
 
 /**
  * A failure as a page. `hidden` is set for an error of our own: it goes to the log, under the id
@@ -92,7 +92,7 @@ const forbidden = (refusal: Refusal): Shown => saying(403, 'Not allowed', 'You m
  */
 export const failureAnswer = (
   error: unknown,
-): { readonly shown: Shown; readonly hidden?: { readonly request_id: string; readonly error: unknown } } => {
+): { readonly shown: ShownPage; readonly hidden?: { readonly request_id: string; readonly error: unknown } } => {
   // An invalid id or page number cannot exist.
   if (error instanceof InvalidInput) return { shown: notFoundAnswer };
   if (error instanceof Refusal && error.kind !== 'internal') {
@@ -339,7 +339,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
    * A document whose end comes later. A failure there is too late for another status: the document
    * is ended, and the error logged.
    */
-  async function* inPieces(text: string, { pieces, broken }: NonNullable<Shown['later']>): AsyncGenerator<string> {
+  async function* inPieces(text: string, { pieces, broken }: NonNullable<ShownPage['later']>): AsyncGenerator<string> {
     const [before = '', after = ''] = text.split(laterMark);
     yield before;
     try {

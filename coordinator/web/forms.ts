@@ -1,6 +1,6 @@
 import { InvalidInput, statusOf } from '../../shared/api/operation.ts';
 import { Refusal, type RefusalCode } from '../../shared/base/errors.ts';
-import { type Asked, refuseWhileEnding } from '../gate/roles.ts';
+import { type AccessRule, refuseWhileEnding } from '../gate/roles.ts';
 import type { Form } from './form-data.ts';
 import { type Html, html, icon, type Part } from './html.ts';
 import type { MembersRequest } from './page.ts';
@@ -9,7 +9,7 @@ import type { MembersRequest } from './page.ts';
  * For a form whose operation this reader may not run: refuses before anything is filled in. @throws
  * Refusal.
  */
-export const refuseUnlessMay = ({ may, caller }: MembersRequest, operation: Asked): void => {
+export const refuseUnlessMay = ({ may, caller }: MembersRequest, operation: AccessRule): void => {
   if (may(operation)) return;
   refuseWhileEnding(caller.organisation, operation);
   throw new Refusal(

@@ -6,7 +6,7 @@ import type { SignedIn } from '../people/sessions.ts';
 import type { Assets } from './assets.ts';
 import { choiceField, type FormState, hiddenField } from './forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from './html.ts';
-import type { PageRequest, Place, Shown } from './page.ts';
+import type { PageRequest, Section, ShownPage } from './page.ts';
 
 /** The choices, by name. */
 export type Choices = OutputOf<typeof getChannelChoices>;
@@ -159,7 +159,7 @@ export const deliveryBar = (delivery: Delivery | undefined): Html | null => {
 };
 
 type Entry = {
-  readonly place: Place;
+  readonly place: Section;
   readonly href: string;
   readonly name: string;
   readonly icon: IconName;
@@ -206,7 +206,7 @@ export type Frame = {
 
 const brand = html`<a class="brand" href="/"><svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9.5"></circle><path d="M12 2.5a9.5 9.5 0 0 1 0 19Z"></path></svg>Antipode</a>`;
 
-const head = ({ title, passkeys, push }: Shown, { assets }: Frame): Html => html`<head>
+const head = ({ title, passkeys, push }: ShownPage, { assets }: Frame): Html => html`<head>
 <meta charset="utf-8">
 <title>${title} · Antipode</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -226,7 +226,7 @@ const head = ({ title, passkeys, push }: Shown, { assets }: Frame): Html => html
 }
 </head>`;
 
-const rail = ({ place }: Shown, signedIn: SignedIn, caller: Caller, openIncidents: number): Html => html`<header class="rail" id="rail">
+const rail = ({ place }: ShownPage, signedIn: SignedIn, caller: Caller, openIncidents: number): Html => html`<header class="rail" id="rail">
 ${brand}
 <nav aria-label="Main"><ul>${entriesFor(signedIn).map(
   (entry) =>
@@ -320,10 +320,10 @@ const dialogs = html`<dialog class="palette" id="palette" aria-label="Search"><f
  */
 export const laterMark = '<template id="later"></template>';
 
-const later = (shown: Shown): Html | false => shown.later !== undefined && html`<template id="later"></template>`;
+const later = (shown: ShownPage): Html | false => shown.later !== undefined && html`<template id="later"></template>`;
 
 /** The whole document. */
-export const documentOf = (shown: Shown, frame: Frame): Html => {
+export const documentOf = (shown: ShownPage, frame: Frame): Html => {
   const { signedIn, openIncidents, said, since } = frame;
   const isLive = shown.live !== undefined && shown.live !== false;
   const caller = shown.frame === 'bare' ? null : signedIn?.caller;

@@ -1,7 +1,7 @@
 import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
 import type { Consents } from '../assistants/oauth-routes.ts';
 import type { AnonymousCaller, Caller } from '../gate/caller.ts';
-import type { Asked } from '../gate/roles.ts';
+import type { AccessRule } from '../gate/roles.ts';
 import type { ServiceRecordRow } from '../health/service-record.ts';
 import type { Shares } from '../incidents/shared-link.ts';
 import type { SignedIn } from '../people/sessions.ts';
@@ -113,11 +113,11 @@ export type MembersRequest = PersonsRequest & {
   readonly caller: Caller;
   readonly ask: Ask;
   /** Whether this user may do it: what they may not do is hidden, or explained. */
-  readonly may: (asked: Asked) => boolean;
+  readonly may: (asked: AccessRule) => boolean;
 };
 
 /** The entries of the navigation, and pages without one. */
-export type Place =
+export type Section =
   | 'monitors'
   | 'incidents'
   | 'maintenance'
@@ -132,7 +132,7 @@ export type Place =
   | 'operator';
 
 /** A page to show. */
-export type Shown = {
+export type ShownPage = {
   readonly is: 'shown';
   /** Begins with what changed: "Down: Checkout". The name of the service is appended. */
   readonly title: string;
@@ -143,7 +143,7 @@ export type Shown = {
     /** Closes what the pieces opened, when they fail. */
     readonly broken: () => Html;
   };
-  readonly place?: Place | undefined;
+  readonly place?: Section | undefined;
   readonly status?: number;
   /**
    * The page refreshes itself when something changes in the organisation; if it answers a form,
@@ -180,9 +180,9 @@ export type Sent = {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
 
-export type PageAnswer = Shown | SeeOther | Sent;
+export type PageAnswer = ShownPage | SeeOther | Sent;
 
-export const show = (shown: Omit<Shown, 'is'>): Shown => ({ is: 'shown', ...shown });
+export const show = (shown: Omit<ShownPage, 'is'>): ShownPage => ({ is: 'shown', ...shown });
 export const seeOther = (to: string, more: Omit<SeeOther, 'is' | 'to'> = {}): SeeOther => ({ is: 'see-other', to, ...more });
 export const send = (sent: Omit<Sent, 'is'>): Sent => ({ is: 'sent', ...sent });
 

@@ -257,7 +257,7 @@ export const madeShape = z.object({
   probes: z.partialRecord(siteNames, z.string()),
 });
 
-export type Made = z.infer<typeof madeShape>;
+export type FirstStartRecord = z.infer<typeof madeShape>;
 
 const stateShape = z.object({
   v: z.literal(1),

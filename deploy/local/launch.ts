@@ -8,13 +8,13 @@ import { ConfigurationFault } from '../../shared/base/env.ts';
 import {
   coordinatorMain,
   environmentFile,
+  type FirstStartRecord,
   freePort,
   type HomeState,
   inherited,
   keepState,
   localFile,
   lockHome,
-  type Made,
   obstacleTo,
   openCache,
   openHome,
@@ -215,7 +215,7 @@ type Network = {
 };
 
 /** Has `setup.ts` make what is missing. `keep` is called after each step with everything made. */
-const setUp = async (order: Order, env: Readonly<Record<string, string>>, signal: AbortSignal, keep: (made: Made) => void) => {
+const setUp = async (order: Order, env: Readonly<Record<string, string>>, signal: AbortSignal, keep: (made: FirstStartRecord) => void) => {
   const child = fork(join(import.meta.dirname, 'setup.ts'), { env, cwd: projectFolder, execArgv: [], silent: true, signal });
   let made = order.known;
   let signInUrl: string | undefined;

@@ -20,7 +20,7 @@ import { type Operation, rawInput } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
-import { type Made, madeShape, sites } from './home.ts';
+import { type FirstStartRecord, madeShape, sites } from './home.ts';
 
 const withId = z.object({ id: z.string() });
 const withAddress = z.object({ address: z.string() });
@@ -39,7 +39,7 @@ const orderShape = z.object({
 export type Order = z.infer<typeof orderShape>;
 
 /** What is made so far; at the end, the address that signs the owner in. */
-export type Report = { readonly made: Made } | { readonly signInUrl: string };
+export type Report = { readonly made: FirstStartRecord } | { readonly signInUrl: string };
 
 const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (report: Report) => void): Promise<void> => {
   const config = readConfig(environment);
@@ -47,7 +47,7 @@ const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (repo
   const sql = connect(config.DATABASE_URL, { name: 'antipode setup', connections: 4 });
   const { gate, tokens, telling } = createGateSetup({ config, sql, clock: systemClock, log, baseUrl: () => config.BASE_URL ?? '' });
   let made = known;
-  const add = (more: Partial<Made>): void => {
+  const add = (more: Partial<FirstStartRecord>): void => {
     made = { ...made, ...more };
     tell({ made });
   };

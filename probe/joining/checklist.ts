@@ -45,19 +45,19 @@ const exits = { node: 0, clock: 10, dns: 11, addresses: 12, bus: 13, anchors: 14
 const patienceMs = 3_000;
 const maxClockMs = 5_000;
 
-type Found = { readonly well: boolean; readonly words: string };
-const well = (words: string): Found => ({ well: true, words });
-const ill = (words: string): Found => ({ well: false, words });
+type Finding = { readonly well: boolean; readonly words: string };
+const well = (words: string): Finding => ({ well: true, words });
+const ill = (words: string): Finding => ({ well: false, words });
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message || error.name : String(error));
 
-export const judgeNode = (): Found => {
+export const judgeNode = (): Finding => {
   const { node } = process.versions;
   if (canReckonSchedules()) return well(node);
   return well(`${node}; heartbeats with a cron schedule cannot be judged from here: that needs Node 26`);
 };
 
-export const judgeClock = (offset: number | undefined): Found => {
+export const judgeClock = (offset: number | undefined): Finding => {
   if (offset === undefined) return well('told with the first sign of life');
   const text = `${(Math.abs(offset) / 1_000).toFixed(1)} s ${offset > 0 ? 'behind' : 'ahead of'} the coordinator's`;
   if (Math.abs(offset) <= maxClockMs) return well(text);
@@ -77,7 +77,7 @@ const answersNames = async (server: string): Promise<string | undefined> => {
   }
 };
 
-const checkDns = async (): Promise<Found> => {
+const checkDns = async (): Promise<Finding> => {
   const servers = new Resolver().getServers();
   const faults = await Promise.all(servers.map(answersNames));
   const answering = servers.filter((_, place) => faults[place] === undefined);
@@ -88,7 +88,7 @@ const checkDns = async (): Promise<Found> => {
 };
 
 /** Addresses reserved for documentation: this sends nothing to them and only finds the route. */
-const checkAddresses = async (): Promise<Found> => {
+const checkAddresses = async (): Promise<Finding> => {
   const [four, six] = await Promise.all([
     outgoingTo({ address: '192.0.2.1', port: 53, family: 4 }),
     outgoingTo({ address: '2001:db8::1', port: 53, family: 6 }),
@@ -99,7 +99,7 @@ const checkAddresses = async (): Promise<Found> => {
   return ill('no way out, neither by IPv4 nor by IPv6. Give this host a default route');
 };
 
-const checkBus = async ({ entrance }: Surroundings): Promise<Found> => {
+const checkBus = async ({ entrance }: Surroundings): Promise<Finding> => {
   try {
     await enterOnce(entrance);
   } catch (error) {
@@ -123,7 +123,7 @@ const reaches = (anchor: string): Promise<string | undefined> =>
     socket.once('error', (error) => end(codeOf(error) ?? error.message));
   });
 
-const checkAnchors = async ({ anchors }: Surroundings): Promise<Found> => {
+const checkAnchors = async ({ anchors }: Surroundings): Promise<Finding> => {
   if (anchors.length === 0) return well('none are named; the bus stands for them');
   const faults = await Promise.all(anchors.map(reaches));
   const reached = anchors.filter((_, place) => faults[place] === undefined);
@@ -135,7 +135,7 @@ const checkAnchors = async ({ anchors }: Surroundings): Promise<Found> => {
 
 const mib = 1_024 * 1_024;
 
-const checkDisk = async ({ folder, spoolMb }: Surroundings): Promise<Found> => {
+const checkDisk = async ({ folder, spoolMb }: Surroundings): Promise<Finding> => {
   const trial = join(folder, 'trial');
   try {
     await writeFile(trial, 'x', { flush: true });
@@ -151,7 +151,7 @@ const checkDisk = async ({ folder, spoolMb }: Surroundings): Promise<Found> => {
 
 /** Yields every line as soon as its result is known. A failure does not end the others. */
 export async function* checklist(of: Surroundings): AsyncGenerator<Line> {
-  const looks: readonly (readonly [what: keyof typeof exits, look: () => Found | Promise<Found>])[] = [
+  const looks: readonly (readonly [what: keyof typeof exits, look: () => Finding | Promise<Finding>])[] = [
     ['node', judgeNode],
     ['clock', () => judgeClock(of.clockOffset)],
     ['dns', checkDns],

@@ -57,14 +57,14 @@ const reasonOf = (error: unknown): string => {
   return error instanceof Error ? error.message || error.name : String(error);
 };
 
-export type Heard = { readonly answer: EnrolmentAnswer; readonly sentAt: number; readonly receivedAt: number };
+export type EnrolmentReply = { readonly answer: EnrolmentAnswer; readonly sentAt: number; readonly receivedAt: number };
 
 /**
  * Asks to become the token's probe. The same key gets the same answer again. `authorities`: who may
  * have signed the coordinator's certificate besides those that this machine trusts. @throws
  * JoinFault.
  */
-export const enrol = async (at: URL, token: string, key: Key, authorities?: string): Promise<Heard> => {
+export const enrol = async (at: URL, token: string, key: Key, authorities?: string): Promise<EnrolmentReply> => {
   const url = new URL(`${at.pathname.replace(/\/$/, '')}${enrolmentPath}`, at);
   const sentAt = Date.now();
   let answered: Posted;
@@ -191,7 +191,7 @@ export type Onwards = keyof typeof onwards;
 const surroundingsOf = async (
   { seed, enrolled, authorities }: Identity,
   { folder, results, spoolMb, kept }: Room,
-  heard?: Heard,
+  heard?: EnrolmentReply,
 ): Promise<Surroundings> => {
   if (enrolled === null) throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
   const { probe, nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;

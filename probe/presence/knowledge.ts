@@ -47,7 +47,7 @@ const known = z.object({
   seal_keys: z.record(z.string(), z.string()),
   signing: signingShape.exactOptional(),
 });
-type Known = z.infer<typeof known>;
+type StoredKnowledge = z.infer<typeof known>;
 
 const secretsOf = z.record(z.string(), z.string());
 
@@ -63,8 +63,8 @@ const ownPair = async (path: string): Promise<SealPair> => {
   return made;
 };
 
-const readKnown = async (path: string, log: Log): Promise<Known> => {
-  const nothing: Known = { v: 1, base_url: '', anchors: [], seal_keys: {} };
+const readKnown = async (path: string, log: Log): Promise<StoredKnowledge> => {
+  const nothing: StoredKnowledge = { v: 1, base_url: '', anchors: [], seal_keys: {} };
   try {
     const text = await readIfThere(path);
     return text === undefined ? nothing : known.parse(JSON.parse(text));

@@ -9,13 +9,13 @@ export type Lane = 'fast' | 'slow' | 'recheck';
 
 export type Lanes = {
   /** Settles when a place is free: at once for most, for the others in order. */
-  readonly enter: (lane: Lane) => Promise<Place>;
+  readonly enter: (lane: Lane) => Promise<LanePlace>;
   readonly inFlight: () => number;
   readonly close: () => void;
 };
 
 /** What a check holds from its start to its end. */
-export type Place = { readonly leave: () => void };
+export type LanePlace = { readonly leave: () => void };
 
 export const slowAfterMs = 1_000;
 /** Checks that started close together are released together. */
@@ -42,7 +42,7 @@ export function createLanes(options: { readonly concurrency: number }): Lanes {
     close: () => clearTimeout(timer),
   };
 
-  function occupy(lane: Lane): Place {
+  function occupy(lane: Lane): LanePlace {
     lanes[lane].taken += 1;
     running += 1;
     const place = new Occupied(lane, leave);
@@ -86,13 +86,13 @@ export function createLanes(options: { readonly concurrency: number }): Lanes {
   }
 }
 
-type Queue = { taken: number; readonly queue: Set<(place: Place) => void> };
+type Queue = { taken: number; readonly queue: Set<(place: LanePlace) => void> };
 
 function emptyLane(): Queue {
   return { taken: 0, queue: new Set() };
 }
 
-class Occupied implements Place {
+class Occupied implements LanePlace {
   readonly lane: Lane;
   readonly began = performance.now();
   mode: 'on its lane' | 'overtime' | 'done' = 'on its lane';

@@ -30,8 +30,8 @@ export type ReachabilityQuestion = {
 /** The two hosts that answered last: at least one of them differs from the host in question. */
 type Answered = { newest: HostAnswered; other: HostAnswered };
 type HostAnswered = { readonly host: string; at: number };
-type Answer = 'connected' | 'refused' | 'nothing';
-type Attempt = { readonly at: number; readonly answer: Promise<Answer> };
+type DialOutcome = 'connected' | 'refused' | 'nothing';
+type Attempt = { readonly at: number; readonly answer: Promise<DialOutcome> };
 
 const timeoutMs = 2_000;
 const recentMs = 60_000;
@@ -50,7 +50,7 @@ export function createReachability(deps: {
   const inside: Answered = { newest: noOne(), other: noOne() };
   let attempt: Attempt | undefined;
 
-  const tryBus = (): Promise<Answer> =>
+  const tryBus = (): Promise<DialOutcome> =>
     new Promise((resolve) => {
       const timer = setTimeout(() => resolve('nothing'), timeoutMs);
       deps
@@ -61,7 +61,7 @@ export function createReachability(deps: {
     });
 
   /** Tries everything that may answer in parallel; settles with the first that connects. */
-  const tryAll = (): Promise<Answer> =>
+  const tryAll = (): Promise<DialOutcome> =>
     new Promise((resolve) => {
       const attempts = deps.anchors().filter(isAnchor).map(tryAnchor);
       if (deps.busCounts?.() ?? true) attempts.push(tryBus());
@@ -73,7 +73,7 @@ export function createReachability(deps: {
    * Checks that fail together share an attempt: one that began after a check began counts for that
    * check too.
    */
-  const attemptSince = async (since: number): Promise<Answer> => {
+  const attemptSince = async (since: number): Promise<DialOutcome> => {
     if (!attempt || attempt.at < since) attempt = { at: performance.now(), answer: tryAll() };
     const mine = attempt;
     const answer = await mine.answer;
@@ -109,11 +109,11 @@ function isAnchor(text: string): boolean {
 }
 
 /** An anchor is "host:port"; an IPv6 address is in brackets. */
-function tryAnchor(anchor: string): Promise<Answer> {
+function tryAnchor(anchor: string): Promise<DialOutcome> {
   return new Promise((resolve) => {
     const colon = anchor.lastIndexOf(':');
     const socket = connect({ host: anchor.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(anchor.slice(colon + 1)) });
-    const end = (answer: Answer) => {
+    const end = (answer: DialOutcome) => {
       socket.destroy();
       resolve(answer);
     };

@@ -109,14 +109,14 @@ export function createSpoolIndex(): SpoolIndex {
  * failed, or found at start: never written again, so only its last line can be torn) → removed when
  * its count of needed lines is 0, or when the spool needs space.
  */
-export type Place = { readonly segment: number; readonly offset: number; readonly length: number };
+export type Location = { readonly segment: number; readonly offset: number; readonly length: number };
 
 export type Segments = {
   /**
    * Appends lines in one write and returns where each is. @throws when the disk does not accept
    * them: then none of them counts as written.
    */
-  readonly append: (lines: readonly string[]) => Promise<Place[]>;
+  readonly append: (lines: readonly string[]) => Promise<Location[]>;
   /** The whole text of a segment, as far as it is written. */
   readonly read: (segment: number) => Promise<Buffer>;
   /** One line of this segment is not needed any more. */
@@ -136,7 +136,7 @@ export async function openSegments(options: {
   /** A segment is sealed at this size. */
   readonly segmentBytes: number;
   readonly log: Log;
-  readonly keep: (line: string, place: Place) => boolean;
+  readonly keep: (line: string, place: Location) => boolean;
 }): Promise<Segments> {
   const { folder, segmentBytes, log } = options;
   const segments = await recover(folder, options.keep);
@@ -181,7 +181,7 @@ export async function openSegments(options: {
     return active;
   };
 
-  const append = async (lines: readonly string[]): Promise<Place[]> => {
+  const append = async (lines: readonly string[]): Promise<Location[]> => {
     const { segment, handle } = await activeSegment();
     const text = Buffer.from(`${lines.join('\n')}\n`);
     try {
@@ -194,7 +194,7 @@ export async function openSegments(options: {
       throw error;
     }
     isDirty = true;
-    const places: Place[] = [];
+    const places: Location[] = [];
     for (const line of lines) {
       // The length of a single line, by far the most common case, is known.
       const length = lines.length === 1 ? text.length - 1 : Buffer.byteLength(line);
@@ -248,7 +248,7 @@ export async function openSegments(options: {
  * Reads every whole line of an earlier run's segments, in order; `keep` says whether it is needed.
  * A torn last line does not count.
  */
-async function recover(folder: string, keep: (line: string, place: Place) => boolean): Promise<Map<number, Segment>> {
+async function recover(folder: string, keep: (line: string, place: Location) => boolean): Promise<Map<number, Segment>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const segments = new Map<number, Segment>();
   const numbers = (await readdir(folder))
@@ -328,7 +328,7 @@ export function createSpoolTexts(): SpoolTexts {
 }
 
 /** Waiting results of one partition, in order, as texts for batchText(). */
-export type Taken = {
+export type TakenResults = {
   /** The waiting result just before these; null when there is none. */
   readonly after: number | null;
   readonly last: number;
@@ -349,7 +349,7 @@ type From = {
  * As many results after `seq` as fit into one batch; undefined when there are none, or they are
  * just being dropped.
  */
-export async function takeAfter(index: SpoolIndex, seq: number, from: From): Promise<Taken | undefined> {
+export async function takeAfter(index: SpoolIndex, seq: number, from: From): Promise<TakenResults | undefined> {
   const first = index.firstAfter(seq);
   if (first >= index.tail()) return undefined;
   const after = first > index.head() ? index.seqAt(first - 1) : null;

@@ -7,7 +7,7 @@ import { signaturesOf } from '../../shared/bus/identity.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { Key } from '../../shared/bus/nkeys.ts';
 import { partitionCount, subjects } from '../../shared/bus/subjects.ts';
-import type { Taken } from './segments.ts';
+import type { TakenResults } from './segments.ts';
 import type { Spool } from './store.ts';
 
 /**
@@ -143,7 +143,7 @@ export function createSenders(
     gate.refused(error, sender.partition);
   };
 
-  const send = (through: Bus, sender: PartitionSender, { after, last, texts }: Taken): void => {
+  const send = (through: Bus, sender: PartitionSender, { after, last, texts }: TakenResults): void => {
     const { partition } = sender;
     const body = Buffer.from(batchText({ probe, generation: spool.generation, partition, after }, texts));
     const { route, flight } = left(sender.route, last, now());

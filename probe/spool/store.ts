@@ -9,7 +9,15 @@ import { partitionCount, partitionOf } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import { readIfThere, replaceFile } from '../disk/files.ts';
 import { atSharedTick } from '../presence/clock.ts';
-import { createSpoolIndex, createSpoolTexts, openSegments, type Place, type SpoolIndex, type Taken, takeAfter } from './segments.ts';
+import {
+  createSpoolIndex,
+  createSpoolTexts,
+  type Location,
+  openSegments,
+  type SpoolIndex,
+  type TakenResults,
+  takeAfter,
+} from './segments.ts';
 
 export const seqStride = 100_000;
 
@@ -34,7 +42,7 @@ export type Spool = {
   /** Settles when all that was appended before has been written, or cannot be. Never rejects. */
   readonly save: () => Promise<void>;
   /** The saved results of a partition that wait after `seq`; undefined when there are none. */
-  readonly take: (partition: number, seq: number) => Promise<Taken | undefined>;
+  readonly take: (partition: number, seq: number) => Promise<TakenResults | undefined>;
   /** How far each partition is committed: nothing up to there is needed any more. */
   readonly commit: (committed: Readonly<Record<string, number>>) => void;
   readonly committedOf: (partition: number) => number;
@@ -72,7 +80,7 @@ export async function openSpool(options: {
   let dropped = 0;
   let lastSeq = Math.max(marks.promised(), committed.highest());
 
-  const keep = (line: string, { segment, offset, length }: Place): boolean => {
+  const keep = (line: string, { segment, offset, length }: Location): boolean => {
     const result = readSavedLine(line);
     if (!result) {
       dropped += 1;
@@ -342,10 +350,10 @@ export type Unsaved = { readonly seq: number; readonly partition: number; readon
 const maxWritten = 500;
 
 export function createSpoolSaving(parts: {
-  readonly append: (lines: readonly string[]) => Promise<readonly Place[]>;
+  readonly append: (lines: readonly string[]) => Promise<readonly Location[]>;
   /** What was committed or dropped meanwhile needs no disk. */
   readonly isWanted: (seq: number) => boolean;
-  readonly onWritten: (entry: Unsaved, place: Place) => void;
+  readonly onWritten: (entry: Unsaved, place: Location) => void;
   /** What else belongs to a save. */
   readonly finish: () => Promise<void>;
   readonly log: Log;

@@ -1,12 +1,12 @@
 import { isRecord } from '../base/json.ts';
 
 /** Where a value is: "body", "query" or "path", then keys and positions. */
-export type Place = readonly (string | number)[];
+export type FieldPath = readonly (string | number)[];
 
 /** One fault of an input, with its members in the order in which they are sent. */
 export type Fault = {
   readonly type: string;
-  readonly loc: Place;
+  readonly loc: FieldPath;
   readonly msg: string;
   readonly input: unknown;
   readonly ctx?: Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export type Fault = {
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /** A fault of a value whose form is right, in pydantic's words. */
-export const valueFault = (loc: Place, sentence: string, input: unknown): Fault => ({
+export const valueFault = (loc: FieldPath, sentence: string, input: unknown): Fault => ({
   type: 'value_error',
   loc,
   msg: `Value error, ${sentence}`,
@@ -41,7 +41,7 @@ type More = JsonSchema & Documented;
 
 /** A described value: how it is read from a caller's input, and how the API document shows it. */
 export type Field<T> = {
-  readonly parse: (input: unknown, place: Place) => Parsed<T>;
+  readonly parse: (input: unknown, place: FieldPath) => Parsed<T>;
   readonly schema: JsonSchema;
   readonly documented: Documented;
   /** Named objects that this field refers to; the document lists them once. */
@@ -62,7 +62,7 @@ export type ValueOf<F> = F extends Field<infer T> ? T : never;
 
 export const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
 
-export const bad = (type: string, loc: Place, msg: string, input: unknown, ctx?: Readonly<Record<string, unknown>>): Parsed<never> => ({
+export const bad = (type: string, loc: FieldPath, msg: string, input: unknown, ctx?: Readonly<Record<string, unknown>>): Parsed<never> => ({
   ok: false,
   faults: [ctx === undefined ? { type, loc, msg, input } : { type, loc, msg, input, ctx }],
 });
@@ -83,7 +83,7 @@ const described = (form: JsonSchema, { example, meaning, limits, ...more }: More
   },
 });
 
-const missing = (place: Place, key: string, enclosing: unknown): Fault => ({
+const missing = (place: FieldPath, key: string, enclosing: unknown): Fault => ({
   type: 'missing',
   loc: [...place, key],
   msg: 'Field required',
@@ -94,7 +94,7 @@ const missing = (place: Place, key: string, enclosing: unknown): Fault => ({
  * Reads each field of a shape from a record and collects every fault in field order; ignores
  * unknown keys.
  */
-export const parseShape = <S extends Shape>(shape: S, record: Readonly<Record<string, unknown>>, place: Place): Parsed<Values<S>> => {
+export const parseShape = <S extends Shape>(shape: S, record: Readonly<Record<string, unknown>>, place: FieldPath): Parsed<Values<S>> => {
   const faults: Fault[] = [];
   const entries: [string, unknown][] = [];
   for (const [key, field] of Object.entries(shape)) {
@@ -118,7 +118,7 @@ const assembled = <S extends Shape>(entries: readonly (readonly [string, unknown
 const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
 /** A fault of an object's values together, when each is valid by itself. */
-export type Clash<S extends Shape> = (values: Values<S>, place: Place) => Fault | undefined;
+export type Clash<S extends Shape> = (values: Values<S>, place: FieldPath) => Fault | undefined;
 
 /** An object with a name in the API document. */
 export const object = <S extends Shape>(name: string, shape: S, more: More = {}, clash?: Clash<S>): ObjectField<S> => {
@@ -317,7 +317,7 @@ const boundsSchema = ({ ge, le }: Bounds): JsonSchema => ({
   ...(ge === undefined ? {} : { minimum: ge }),
 });
 
-const within = (value: number, { ge, le }: Bounds, input: unknown, place: Place): Parsed<number> => {
+const within = (value: number, { ge, le }: Bounds, input: unknown, place: FieldPath): Parsed<number> => {
   if (le !== undefined && value > le) return bad('less_than_equal', place, `Input should be less than or equal to ${le}`, input, { le });
   if (ge !== undefined && value < ge)
     return bad('greater_than_equal', place, `Input should be greater than or equal to ${ge}`, input, { ge });
@@ -328,7 +328,7 @@ const within = (value: number, { ge, le }: Bounds, input: unknown, place: Place)
 const integerText = /^[+-]?\d+(?:_\d+)*(?:\.0+)?$/;
 const maxDigits = 4300;
 
-const integerOf = (input: unknown, place: Place): Parsed<number> => {
+const integerOf = (input: unknown, place: FieldPath): Parsed<number> => {
   // A bigint is a whole number with more digits than a number keeps, and exceeds every bound.
   if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
   if (typeof input === 'number') {

@@ -17,7 +17,7 @@ import {
   whole,
   withLength,
 } from './answers.ts';
-import { type Around, type Row, type Told, type Tool, ToolFault, toolOf } from './tools.ts';
+import { type Around, type Row, type Tool, type ToolAnswer, ToolFault, toolOf } from './tools.ts';
 
 /** Tools that change something. */
 
@@ -26,7 +26,7 @@ type Values = Readonly<Record<string, unknown>>;
 /** For operations without an answer: one sentence confirms the success. */
 export const done =
   (sentence: string) =>
-  async ({ ask }: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<Told> => {
+  async ({ ask }: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
     await ask(operation, given);
     return { texts: [sentence] };
   };
@@ -49,7 +49,7 @@ const historyOf = async ({ ask }: Around, monitor: unknown): Promise<string> => 
   return `${count}${andMore} ${count === 1 ? 'incident' : 'incidents'} of the last year, every result and its uptime`;
 };
 
-export const deletedMonitor = async (around: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<Told> => {
+export const deletedMonitor = async (around: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
   const { confirm_name, ...input } = given;
   const monitor = await around.ask(operations.getMonitor, input);
   const name = String(monitor.name);
@@ -76,7 +76,7 @@ export const deletedMonitor = async (around: Around, given: Values, { operation 
 
 const records = (value: unknown): Values[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
-export const tried = async ({ ask }: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<Told> => {
+export const tried = async ({ ask }: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
   // A private probe reaches into a private network: an assistant that guesses addresses must not
   // see it.
   if (isRecord(given.config) && given.config.probe !== undefined && given.config.probe !== null)

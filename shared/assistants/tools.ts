@@ -18,14 +18,14 @@ const modernRevision = '2026-07-28';
  * A call is identified by its method and by whether it came with the envelope of the modern
  * revision.
  */
-export type Asked = { readonly method: string; readonly modern: boolean };
+export type CalledMethod = { readonly method: string; readonly modern: boolean };
 
 const revisionOf = (params: unknown): unknown => {
   const meta = isRecord(params) ? params._meta : undefined;
   return isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined;
 };
 
-export const askedBy = ({ method, params }: { readonly method: string; readonly params?: unknown }): Asked => ({
+export const askedBy = ({ method, params }: { readonly method: string; readonly params?: unknown }): CalledMethod => ({
   method,
   modern: revisionOf(params) !== undefined,
 });
@@ -83,7 +83,7 @@ const examples = new Map([
  * The message as sent: faults of parameters are in words, and those of a tool's parameters are a
  * result, which the assistant sees.
  */
-export const explained = (message: JSONRPCMessage, asked: Asked | undefined): JSONRPCMessage => {
+export const explained = (message: JSONRPCMessage, asked: CalledMethod | undefined): JSONRPCMessage => {
   if (!asked || !('error' in message) || message.id === undefined) return message;
   const found = issuesIn(message.error.message);
   if (!found) return message;
@@ -125,7 +125,7 @@ export class ToolFault extends Error {}
  * The answer for an assistant. `structured` is an object that fits the tool's schema; lists have
  * only lines, which cost a third.
  */
-export type Told = {
+export type ToolAnswer = {
   readonly texts: readonly string[];
   readonly structured?: Values;
   /** Instead of an answer: a question to the user, in one line of text. */
@@ -155,7 +155,7 @@ export type Tool = {
   /** Whether it reaches beyond the account, as a test run does. */
   readonly open: boolean;
   readonly arguments: Readonly<Record<string, Argument>>;
-  readonly run: (around: Around, given: Values) => Promise<Told>;
+  readonly run: (around: Around, given: Values) => Promise<ToolAnswer>;
   /**
    * Members that `structured` has in addition to the operation's answer; undefined where there is
    * none.
@@ -167,7 +167,7 @@ export type Row = {
   readonly operation: Operation;
   readonly title: string;
   readonly about: string;
-  readonly run: (around: Around, given: Values, tool: Pick<Tool, 'operation' | 'arguments'>) => Promise<Told>;
+  readonly run: (around: Around, given: Values, tool: Pick<Tool, 'operation' | 'arguments'>) => Promise<ToolAnswer>;
   readonly effect?: Effect;
   readonly idempotent?: boolean;
   readonly open?: boolean;

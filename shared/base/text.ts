@@ -97,7 +97,7 @@ export const nearest = (word: string, known: Iterable<string>): string | undefin
 };
 
 /** The overall status, in the words with which pages and messages begin. */
-export type Standing = {
+export type OverallStatus = {
   readonly counts: {
     readonly all: number;
     readonly down: number;
@@ -133,7 +133,7 @@ const named = (names: readonly string[], count: number): string =>
   names.length === count ? listInWords(names.map(short)) : `${capital(countInWords(count))} monitors`;
 
 /** The one sentence that says whether everything is up. */
-export const sentenceOf = ({ counts, down, verifying }: Standing): string => {
+export const sentenceOf = ({ counts, down, verifying }: OverallStatus): string => {
   const { all, up, maintenance, pending, paused } = counts;
   if (all === 0) return 'Nothing is watched yet.';
   if (counts.down > 0) return `${named(down, counts.down)} ${be(counts.down)} down.`;
@@ -145,7 +145,7 @@ export const sentenceOf = ({ counts, down, verifying }: Standing): string => {
 };
 
 /** Further facts that follow the sentence. */
-export const restOf = ({ counts }: Standing): string => {
+export const restOf = ({ counts }: OverallStatus): string => {
   const { all, up, maintenance, pending, paused } = counts;
   if (all === 0) return '';
   const parts = [

@@ -52,13 +52,13 @@ export type PullOptions = {
 
 export type Pull = { readonly stop: () => Promise<void> };
 
-export type Answer = { readonly message: Message; readonly reply: string; readonly status: number; readonly description: string };
+export type PullAnswer = { readonly message: Message; readonly reply: string; readonly status: number; readonly description: string };
 
 export type Connection = {
   readonly log: Log;
   readonly createInbox: () => string;
   readonly publish: (subject: string, data: string, reply?: string) => void;
-  readonly listen: (subject: string, handler: (answer: Answer) => void) => Subscription;
+  readonly listen: (subject: string, handler: (answer: PullAnswer) => void) => Subscription;
   readonly onStatus: (listener: (status: BusStatus) => void) => Subscription;
 };
 
@@ -72,7 +72,7 @@ export const lastAnswerMs = 1_000;
  * $JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns since the epoch>.<pending>; a
  * domain and account may precede the stream.
  */
-const deliveredOf = (connection: Connection, { message, reply }: Answer): Delivered => {
+const deliveredOf = (connection: Connection, { message, reply }: PullAnswer): Delivered => {
   const tokens = reply.split('.');
   const at = tokens.length > 9 ? 2 : 0;
   const say = (text: string) => connection.publish(reply, text);

@@ -26,7 +26,7 @@ export type Call = {
   readonly body?: unknown;
 };
 
-export type Answer = { readonly status: number; readonly body: unknown };
+export type ApiAnswer = { readonly status: number; readonly body: unknown };
 
 export type Fault = { readonly loc: readonly (string | number)[]; readonly msg: string };
 
@@ -48,9 +48,9 @@ export class CallRefused extends Error {
 export class ServiceNotReached extends Error {}
 
 export type HttpClient = {
-  readonly call: (call: Call) => Promise<Answer>;
+  readonly call: (call: Call) => Promise<ApiAnswer>;
   /** Fetches every page of a list in sequence and returns one document without a cursor. */
-  readonly callAllPages: (call: Call, onPage?: (soFar: number) => void) => Promise<Answer>;
+  readonly callAllPages: (call: Call, onPage?: (soFar: number) => void) => Promise<ApiAnswer>;
 };
 
 const maxBytes = 64 * 1024 * 1024;
@@ -175,7 +175,7 @@ export const createHttpClient = (options: {
     }
   };
 
-  const call = async (wanted: Call): Promise<Answer> => {
+  const call = async (wanted: Call): Promise<ApiAnswer> => {
     const key = wanted.method === 'POST' ? crypto.randomUUID() : undefined;
     let { response, parsed } = await send(wanted, key).catch(async (error: unknown) => {
       if (key === undefined || !(error instanceof AnswerLost)) throw error;

@@ -12,8 +12,8 @@ import type { Operation, RestOperation } from '../api/operation.ts';
 import { readingTools as tools } from '../assistants/list.ts';
 import {
   type Ask,
-  type Asked,
   askedBy,
+  type CalledMethod,
   explained,
   foreignRevision,
   listedTool,
@@ -87,7 +87,7 @@ type Mode = 'reading' | 'draining' | 'closed';
  */
 type Batch = { mode: 'reading' | 'waiting'; readonly waiting: Set<Id>; readonly answers: unknown[] };
 
-type InFlight = Asked & { readonly batch: Batch | undefined };
+type InFlight = CalledMethod & { readonly batch: Batch | undefined };
 
 const maxBytes = 4 * 1024 * 1024;
 

@@ -6,7 +6,7 @@ import { amendedCall, type CommandCall, callOf, everywhere, hasRefused, partsOf,
 import type { Command } from './commands.ts';
 import { commands } from './commands.ts';
 import { configWarnings } from './help.ts';
-import { type Answer, createHttpClient, type Exit, exits, type HttpClient, nextOf, type Surroundings } from './http.ts';
+import { type ApiAnswer, createHttpClient, type Exit, exits, type HttpClient, nextOf, type Surroundings } from './http.ts';
 import { withIds } from './ids.ts';
 import { type Fields, fieldsOf, missingFields, render, withFields } from './output.ts';
 import { readSettings } from './settings.ts';
@@ -167,7 +167,7 @@ export const perform = async (command: Command, given: readonly string[], line: 
   }
 
   const progress = world.attended && (wishes.all || isOfMany) ? (count: number) => world.err(`\r${count} so far …`) : undefined;
-  let answer: Answer;
+  let answer: ApiAnswer;
   try {
     if (isOfMany) return await sendMany(command, call, { client, wishes, world, paint, progress });
     const complete = call.amendments ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body) : call;

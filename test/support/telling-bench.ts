@@ -4,14 +4,14 @@ import type { Sql } from '../../coordinator/database/connect.ts';
 import { createComposer } from '../../coordinator/notifications/compose.ts';
 import { createDeliverer } from '../../coordinator/notifications/deliver.ts';
 import { kindOf } from '../../coordinator/notifications/kinds/index.ts';
-import type { Answer, Outgoing } from '../../coordinator/notifications/kinds/types.ts';
+import type { Outgoing, SendOutcome } from '../../coordinator/notifications/kinds/types.ts';
 import { createOwnerFallback } from '../../coordinator/notifications/last-resort.ts';
 import { createPlanner } from '../../coordinator/notifications/plan.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from './eventually.ts';
 import { testLog } from './network.ts';
 
-export const answered = (status: number): Answer => ({ is: 'answer', status, headers: {}, body: '' });
+export const answered = (status: number): SendOutcome => ({ is: 'answer', status, headers: {}, body: '' });
 
 type ChannelChanges = {
   readonly user_id?: string;
@@ -38,7 +38,7 @@ export const notificationBench = async (sql: Sql) => {
   const organisation = newId();
   await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${`house ${organisation}`}, 'team', 'UTC')`;
   const sent: Outgoing[] = [];
-  const answers: { of: (outgoing: Outgoing) => Answer | Promise<Answer> } = { of: () => answered(204) };
+  const answers: { of: (outgoing: Outgoing) => SendOutcome | Promise<SendOutcome> } = { of: () => answered(204) };
   const coordinator = (place = newId()) => {
     const courier = createDeliverer({
       place,

@@ -22,7 +22,7 @@ import { createSessions, insertSession, sessionCookie } from '../../coordinator/
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createPublishing } from '../../coordinator/status-pages/public/publishing.ts';
-import { type Seen, type View, viewOf } from '../../coordinator/status-pages/public/render.ts';
+import { type View, type ViewOptions, viewOf } from '../../coordinator/status-pages/public/render.ts';
 import { onOwnDomain, statusRoutes } from '../../coordinator/status-pages/public/routes.ts';
 import type { PublicDay, PublicIncident, PublicMonitor, PublicPage } from '../../coordinator/status-pages/public/snapshot.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
@@ -326,5 +326,5 @@ export const publicPage = (more: Partial<PublicPage> = {}): PublicPage => ({
   ...more,
 });
 
-export const publicView = (page: PublicPage, seen: Partial<Seen> = {}): View =>
+export const publicView = (page: PublicPage, seen: Partial<ViewOptions> = {}): View =>
   viewOf(page, { root: '/status/shop', origin: 'https://antipode.test/status/shop', isStale: false, hasMail: true, ...seen });

@@ -342,7 +342,7 @@ ${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}</section>
   },
 };
 
-type Told = OutputOf<typeof listNotified>['items'][number];
+type Recipient = OutputOf<typeof listNotified>['items'][number];
 
 const shutWords: Readonly<Record<string, string>> = {
   ...{ off: 'Off', unproven: 'Not confirmed yet', unsubscribed: 'Unsubscribed' },
@@ -351,7 +351,7 @@ const shutWords: Readonly<Record<string, string>> = {
 
 const shutStates: Readonly<Record<string, State>> = { off: 'paused', mail_missing: 'down' };
 
-const rowOf = ({ channel, name, owner, delay_s, shut }: Told): Html =>
+const rowOf = ({ channel, name, owner, delay_s, shut }: Recipient): Html =>
   html`<li><a href="/alerts/${channel}">${name}</a> <span class="soft">${delayText(delay_s)}${owner !== null && `, ${owner}`}</span>${
     shut !== null && html` ${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
   }</li>`;
@@ -372,7 +372,7 @@ const listed = (names: readonly string[]): string =>
  * The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example at once;
  * Pager after 5 min.`
  */
-export const notificationInWords = (items: readonly Told[]): string => {
+export const notificationInWords = (items: readonly Recipient[]): string => {
   const able = items.filter(({ shut }) => shut === null);
   const shown = able.slice(0, maxNames);
   const more = able.length - shown.length;
@@ -390,7 +390,7 @@ export const notificationInWords = (items: readonly Told[]): string => {
 };
 
 /** The recipients of a monitor's notifications, in order of time. */
-export const recipients = (items: readonly Told[]): Html =>
+export const recipients = (items: readonly Recipient[]): Html =>
   html`<section class="card" id="told"><h2>Who is told</h2>${
     items.every(({ shut }) => shut !== null) && html`<p>Nobody is told when it is down.</p>`
   }${items.length > 0 && html`<ul class="told-list">${items.map(rowOf)}</ul>`}<p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p></section>`;

@@ -10,16 +10,16 @@ import { endMaintenanceNow, showMaintenanceWindow, startMaintenanceNow } from '.
 import { windowMark } from './list.ts';
 import { aheadTable, capital, titleFrom } from './parts.ts';
 
-type Shown = OutputOf<typeof showMaintenanceWindow>;
+type WindowDetail = OutputOf<typeof showMaintenanceWindow>;
 
-const titleOf = ({ window, groups, monitors }: Shown): string =>
+const titleOf = ({ window, groups, monitors }: WindowDetail): string =>
   titleFrom(
     window.name,
     [...groups, ...monitors].map(({ name }) => name),
     groups.length + monitors.length,
   );
 
-const sentenceOf = (shown: Shown, now: number): string => {
+const sentenceOf = (shown: WindowDetail, now: number): string => {
   const { state, window, last_ended_at } = shown;
   const [next] = window.next_occurrences;
   if (state === 'running' && next) return `${titleOf(shown)} runs for another ${durationText(Date.parse(next.ends_at) - now)}.`;
@@ -29,7 +29,7 @@ const sentenceOf = (shown: Shown, now: number): string => {
     : `${titleOf(shown)} has been over for ${durationText(now - Date.parse(last_ended_at))}.`;
 };
 
-const actionsOf = ({ state, window: { id, rrule } }: Shown, { may }: MembersRequest): Html | null => {
+const actionsOf = ({ state, window: { id, rrule } }: WindowDetail, { may }: MembersRequest): Html | null => {
   if (!may(updateMaintenanceWindow)) return null;
   const switching =
     state === 'running'
@@ -38,8 +38,8 @@ const actionsOf = ({ state, window: { id, rrule } }: Shown, { may }: MembersRequ
   return html`${switching}${linkButton(`/maintenance/${id}/edit`, 'Edit', { symbol: 'edit' })}${linkButton(`/maintenance/${id}/delete`, 'Delete', { symbol: 'delete' })}`;
 };
 
-const covers = ({ groups, monitors }: Shown): Html => {
-  const links = (items: Shown['groups'], folder: 'groups' | 'monitors'): readonly Part[] =>
+const covers = ({ groups, monitors }: WindowDetail): Html => {
+  const links = (items: WindowDetail['groups'], folder: 'groups' | 'monitors'): readonly Part[] =>
     items.map(({ id, name }) =>
       folder === 'groups' ? html`<a href="${safeUrl(`/groups/${id}`)}">${name}</a>` : html`<a href="/monitors/${id}">${name}</a>`,
     );
@@ -47,7 +47,7 @@ const covers = ({ groups, monitors }: Shown): Html => {
   return html`${groups.length > 0 && html`<p>${groups.length === 1 ? 'The group' : 'The groups'} ${joined(links(groups, 'groups'), ', ')}, with whatever is in ${groups.length === 1 ? 'it' : 'them'} then.</p>`}${monitors.length > 0 && html`<p>${joined(links(monitors, 'monitors'), ', ')}.</p>`}`;
 };
 
-const showPage = (request: MembersRequest, shown: Shown): PageAnswer => {
+const showPage = (request: MembersRequest, shown: WindowDetail): PageAnswer => {
   const { now, may } = request;
   const { window, state } = shown;
   const isOver = window.next_occurrences.length === 0;
@@ -70,7 +70,7 @@ const showPage = (request: MembersRequest, shown: Shown): PageAnswer => {
   });
 };
 
-const ofAddress = ({ ask, path }: MembersRequest): Promise<Shown> => ask(showMaintenanceWindow, { window_id: path.window_id });
+const ofAddress = ({ ask, path }: MembersRequest): Promise<WindowDetail> => ask(showMaintenanceWindow, { window_id: path.window_id });
 
 const windowPage: Page = {
   method: 'GET',

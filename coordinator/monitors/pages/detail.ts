@@ -360,9 +360,9 @@ const addressPart = ({ id }: Monitor, { may }: MembersRequest, address: string |
   }${pingSnippets(address ?? 'https://…/beat/…')}</section>`;
 };
 
-type Shown = { readonly address?: string; readonly said?: Html };
+type PageState = { readonly address?: string; readonly said?: Html };
 
-const pageOf = async (request: MembersRequest, { address, said }: Shown = {}): Promise<PageAnswer> => {
+const pageOf = async (request: MembersRequest, { address, said }: PageState = {}): Promise<PageAnswer> => {
   const { ask, path, query: asked, times, now } = request;
   const monitor_id = path.monitor_id;
   const window = resultWindows.find((each) => each === asked.window) ?? '24h';

@@ -100,7 +100,7 @@ export const intervalField = (kind: Kind, state: FormState, least: number): Html
 
 export type Choices = OutputOf<typeof getMonitorChoices>;
 export type Monitor = OutputOf<typeof getMonitor>;
-export type Told = OutputOf<typeof listRecipients>['items'];
+export type Recipients = OutputOf<typeof listRecipients>['items'];
 
 /** What the form edits. `monitor`: the one to change; without it, the form creates one. */
 export type Subject = {
@@ -108,7 +108,7 @@ export type Subject = {
   readonly choices: Choices;
   readonly monitor: Monitor | undefined;
   /** The recipients, given the group in the form. */
-  readonly told: Told;
+  readonly told: Recipients;
 };
 
 /** The locations to check from: those of public probes, and those that this monitor once chose. */

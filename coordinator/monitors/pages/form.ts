@@ -21,8 +21,8 @@ import {
   kindFrom,
   type Monitor,
   monitorForm,
+  type Recipients,
   type Subject,
-  type Told,
 } from './form-fields.ts';
 
 const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags'];
@@ -87,9 +87,9 @@ export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): Form
  * asked, each answer, and the summary. The line of a continent that is still checking is there from
  * the start; the style hides it once its answer appears below.
  */
-export type Heard = OutputOf<typeof getTestResults>;
-type Answer = Heard['answers'][number];
-type Asked = Heard['asked'];
+export type TestResults = OutputOf<typeof getTestResults>;
+type TestAnswer = TestResults['answers'][number];
+type TestedProbes = TestResults['asked'];
 
 const phaseNames = [
   ['dns', 'DNS'],
@@ -100,7 +100,7 @@ const phaseNames = [
 
 type Phase = { readonly name: string; readonly words: string; readonly ms: number };
 
-const phasesOf = ({ phases, took_ms }: Answer): readonly Phase[] => {
+const phasesOf = ({ phases, took_ms }: TestAnswer): readonly Phase[] => {
   const known = phaseNames.flatMap(([name, words]): Phase[] => {
     const ms = phases?.[name];
     return typeof ms === 'number' ? [{ name, words, ms }] : [];
@@ -112,7 +112,7 @@ const phasesOf = ({ phases, took_ms }: Answer): readonly Phase[] => {
 const width = 1_000;
 
 /** The duration of each phase. */
-const phaseBar = (answer: Answer): Html | null => {
+const phaseBar = (answer: TestAnswer): Html | null => {
   const phases = phasesOf(answer);
   const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
   if (phases.length < 2 || whole <= 0) return null;
@@ -124,20 +124,20 @@ const phaseBar = (answer: Answer): Html | null => {
   })}</svg><span class="phase-words">${phases.map(({ name, words, ms }) => html`<span><i class="phase-dot phase-${name}"></i>${words} ${msText(ms)}</span> `)}</span>`;
 };
 
-const markOf = ({ outcome }: Answer): Html => {
+const markOf = ({ outcome }: TestAnswer): Html => {
   if (outcome === 'ok') return stateMark('up', 'Passes');
   return outcome === 'fail' ? stateMark('down', 'Fails') : stateMark('unknown', 'Cannot tell');
 };
 
 /** A cause says it already. */
-const testAnswerStatusOf = ({ evidence, cause }: Answer): string => {
+const testAnswerStatusOf = ({ evidence, cause }: TestAnswer): string => {
   if (cause !== null) return '';
   const status = evidence?.status;
   const rcode = evidence?.rcode;
   return typeof status === 'number' ? `status ${status}` : typeof rcode === 'string' ? rcode : '';
 };
 
-const answerLine = (answer: Answer, at: number): Html =>
+const answerLine = (answer: TestAnswer, at: number): Html =>
   html`<li class="answer answer-${at}" id="answer-${at}">${markOf(answer)}<span class="answer-place"><b>${answer.continent}</b> <span class="softer">${answer.probe}</span></span><span class="answer-took">${testAnswerStatusOf(answer)}${testAnswerStatusOf(answer) !== '' && ', '}${msText(answer.took_ms)}</span>${
     answer.outcome === 'unknown'
       ? html`<p class="answer-unknown">${answer.cause ?? 'The fault is its own'}: that says nothing about what it looked at.</p>`
@@ -152,7 +152,7 @@ const placesText = (all: readonly { readonly continent: string }[]): string => {
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 };
 
-export const testRunBegins = (asked: Asked): Html =>
+export const testRunBegins = (asked: TestedProbes): Html =>
   html`<section class="card trial" id="trial" aria-labelledby="trial-title" data-trial><h2 id="trial-title">${
     asked.length === 0 ? 'No probe can look now' : html`Seen from ${placesText(asked)}`
   }</h2><ul class="answers" aria-live="polite">${asked.map(
@@ -160,12 +160,12 @@ export const testRunBegins = (asked: Asked): Html =>
       html`<li class="waiting waiting-${at}" id="waiting-${at}">${stateMark('pending', 'Looking')}<span class="answer-place"><b>${continent}</b> <span class="softer">${probe}</span></span></li>`,
   )}`;
 
-const placeOf = (asked: Asked, { probe }: { readonly probe: string }): number => asked.findIndex((each) => each.probe === probe);
+const placeOf = (asked: TestedProbes, { probe }: { readonly probe: string }): number => asked.findIndex((each) => each.probe === probe);
 
-export const testAnswers = (asked: Asked, answers: readonly Answer[]): Html =>
+export const testAnswers = (asked: TestedProbes, answers: readonly TestAnswer[]): Html =>
   html`${answers.map((answer) => answerLine(answer, placeOf(asked, answer)))}`;
 
-const verdictOf = (asked: Asked, answers: readonly Answer[]): string => {
+const verdictOf = (asked: TestedProbes, answers: readonly TestAnswer[]): string => {
   if (asked.length === 0) return 'No probe is present for these places just now. Saved, it is looked at as soon as one is.';
   const fails = answers.filter(({ outcome }) => outcome === 'fail');
   const passes = answers.filter(({ outcome }) => outcome === 'ok');
@@ -184,7 +184,7 @@ const verdictOf = (asked: Asked, answers: readonly Answer[]): string => {
 };
 
 /** What follows the answers once no more come. */
-export const testRunEnds = ({ asked, answers: asTheyCame }: Pick<Heard, 'asked' | 'answers'>): Html => {
+export const testRunEnds = ({ asked, answers: asTheyCame }: Pick<TestResults, 'asked' | 'answers'>): Html => {
   const answers = asTheyCame.toSorted(byContinent);
   const silent = asked.flatMap((each, at) => (answers.some(({ probe }) => probe === each.probe) ? [] : [{ ...each, at }]));
   const rows = evidenceRows(answers);
@@ -305,7 +305,7 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
 };
 
 /** For the chosen group; a missing group is reported on saving. */
-const toldOf = async ({ ask, form }: MembersRequest, { groups }: Choices, monitor: Monitor | undefined): Promise<Told> => {
+const toldOf = async ({ ask, form }: MembersRequest, { groups }: Choices, monitor: Monitor | undefined): Promise<Recipients> => {
   const chosen = form.value('group') ?? monitor?.group ?? '';
   const group = groups.find(({ id }) => id === chosen)?.id ?? null;
   return (await ask(listRecipients, { monitor: monitor?.id ?? null, group })).items;

@@ -98,7 +98,7 @@ export const sendFailures = [
 ] as const;
 export type SendFailure = (typeof sendFailures)[number];
 
-export type Answer =
+export type SendOutcome =
   /**
    * Redirects count as answers; none is followed. Header names are in lower case. The body holds
    * what arrived in time, up to 64 KB: a message accepted with a status is accepted, even if the
@@ -141,7 +141,7 @@ export type ChannelKind = {
   readonly hosts?: readonly string[];
   /** @param now The time of this attempt, in ms: signatures carry it. */
   readonly message: (told: Notification, config: ChannelConfig, now: number) => Outgoing;
-  readonly judge: (answer: Answer) => Verdict;
+  readonly judge: (answer: SendOutcome) => Verdict;
   /**
    * Whether the receiver keeps something open until an "up" closes it (PagerDuty). A message to
    * such a channel covers one thread alone: notifications of several threads leave as one message
@@ -153,7 +153,7 @@ export type ChannelKind = {
 };
 
 /** What HTTP answers mean for every kind, and the words for each. */
-export type HttpAnswer = Extract<Answer, { is: 'answer' }>;
+export type HttpAnswer = Extract<SendOutcome, { is: 'answer' }>;
 
 const failures: Readonly<Record<SendFailure, string>> = {
   dns_failed: 'its name leads to no address',
@@ -242,7 +242,7 @@ export type HttpJudging = {
  */
 export const judgeHttp =
   ({ refused, reference, first, after_s }: HttpJudging) =>
-  (answer: Answer): Verdict => {
+  (answer: SendOutcome): Verdict => {
     if (answer.is === 'failure') return judgeFailure(answer.failure);
     if (answer.is === 'mail') return { is: 'refused', words: 'it was sent by mail' };
     const said = first?.(answer);

@@ -15,13 +15,16 @@ import type { explainAlerts, listChannelKinds, listMessages } from '../contract.
 export type Channel = OutputOf<typeof getChannel>;
 export type Kind = OutputOf<typeof listChannelKinds>['items'][number];
 
-type Standing = { readonly state: State; readonly words: string };
+type ChannelState = { readonly state: State; readonly words: string };
 
 /**
  * `mail`: whether mail is set up here. What prevents notifications takes precedence over how the
  * last ones went.
  */
-export const channelStateOf = ({ kind, enabled, unsubscribed, verified, delivering, last_taken_at }: Channel, mail: boolean): Standing => {
+export const channelStateOf = (
+  { kind, enabled, unsubscribed, verified, delivering, last_taken_at }: Channel,
+  mail: boolean,
+): ChannelState => {
   if (!enabled) return { state: 'paused', words: 'Off' };
   if (unsubscribed) return { state: 'unknown', words: 'Unsubscribed' };
   if (kind === 'email' && !mail) return { state: 'down', words: mailMissingWords };

@@ -3,14 +3,14 @@ import { isProvenNow } from '../../gate/roles.ts';
 import { checkField, type FormState, hiddenField } from '../../web/forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from '../../web/html.ts';
 import { linkButton } from '../../web/layout.ts';
-import { type PageAnswer, type PageRequest, type PersonsRequest, type SeeOther, type Shown, seeOther, show } from '../../web/page.ts';
+import { type PageAnswer, type PageRequest, type PersonsRequest, type SeeOther, type ShownPage, seeOther, show } from '../../web/page.ts';
 import { setSessionCookie } from '../sessions.ts';
 
 /** One card in the middle, as before signing in. */
 export const entryCard = (sentence: Part, ...parts: readonly Part[]): Html =>
   html`<div class="card entry"><h1>${sentence}</h1>${parts}</div>`;
 
-export const entryPage = (title: string, main: Html, more: Pick<Shown, 'status' | 'headers' | 'passkeys'> = {}): Shown =>
+export const entryPage = (title: string, main: Html, more: Pick<ShownPage, 'status' | 'headers' | 'passkeys'> = {}): ShownPage =>
   show({ title, frame: 'bare', main, ...more });
 
 /** Where the reader wanted to go: an address of ours, or the front page. */
@@ -34,7 +34,7 @@ export const proofFirst = ({ signedIn: { person }, now, address }: PersonsReques
   isProvenNow(person, now) ? undefined : seeOther(`/confirm?next=${encodeURIComponent(address)}`);
 
 /** A link that was used, expired, or never existed: the same page for all three. */
-const deadLinkPage = (): Shown =>
+const deadLinkPage = (): ShownPage =>
   entryPage(
     'Link used',
     entryCard(

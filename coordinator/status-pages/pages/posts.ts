@@ -42,7 +42,7 @@ export const incidentPages = (incident: string, pages: readonly IncidentPage[], 
 
 /** The posts of a page about an incident. */
 
-type Told = OutputOf<typeof getStatusPageIncident>;
+type PostedIncident = OutputOf<typeof getStatusPageIncident>;
 
 export const incidentsCard = ({ page, editor: { incidents, waiting }, request }: Editing): Html => {
   const { times, may } = request;
@@ -67,7 +67,7 @@ export const incidentsCard = ({ page, editor: { incidents, waiting }, request }:
   );
 };
 
-const postsOf = ({ page, incident }: Told, { times, may }: MembersRequest): Html | null =>
+const postsOf = ({ page, incident }: PostedIncident, { times, may }: MembersRequest): Html | null =>
   incident.posts.length === 0
     ? null
     : card(
@@ -83,7 +83,7 @@ const postsOf = ({ page, incident }: Told, { times, may }: MembersRequest): Html
         )}</ul>`,
       );
 
-const postPage = (request: MembersRequest, told: Told, state: FormState): PageAnswer => {
+const postPage = (request: MembersRequest, told: PostedIncident, state: FormState): PageAnswer => {
   const { page, incident, usual } = told;
   const { times } = request;
   return show({
@@ -108,11 +108,11 @@ const postPage = (request: MembersRequest, told: Told, state: FormState): PageAn
   });
 };
 
-const read = ({ ask, path: { page_id, incident_id } }: MembersRequest): Promise<Told> =>
+const read = ({ ask, path: { page_id, incident_id } }: MembersRequest): Promise<PostedIncident> =>
   ask(getStatusPageIncident, { page_id, incident_id });
 
 /** The usual successor of the last post. */
-const nextKind = ({ incident: { posts, resolved_at }, usual }: Told): string => {
+const nextKind = ({ incident: { posts, resolved_at }, usual }: PostedIncident): string => {
   if (resolved_at !== null) return 'resolved';
   const last = usual.findIndex(({ kind }) => kind === posts[0]?.kind);
   // While it is down, no kind is suggested that says it works again.

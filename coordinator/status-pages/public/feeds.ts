@@ -203,7 +203,7 @@ export const pageJson = (view: View): string => {
 };
 
 /** The documents of a page, and how each is made. */
-export type Asked = {
+export type DocumentRequest = {
   readonly show: Show;
   /** Which service, or which month. */
   readonly of: string | undefined;
@@ -215,7 +215,7 @@ export type Rendered = { readonly kind: Kind; readonly type: string; readonly bo
 
 type Making = {
   readonly view: View;
-  readonly asked: Asked;
+  readonly asked: DocumentRequest;
   readonly style: string;
   readonly incidents: (from: number, to: number) => Promise<readonly PublicIncident[]>;
 };

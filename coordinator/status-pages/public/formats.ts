@@ -25,7 +25,7 @@ export type Formats = {
 /** The locale of each language; English with the day before the month. */
 const locales: Readonly<Record<PageLanguage, string>> = { en: 'en-GB', de: 'de-DE', fr: 'fr-FR', es: 'es-ES' };
 
-type Kept = {
+type LocaleFormats = {
   readonly [form in 'clock' | 'soon' | 'whole' | 'day' | 'shortDay' | 'month']: Intl.DateTimeFormat;
 } & {
   readonly units: readonly (readonly [ms: number, format: Intl.NumberFormat])[];
@@ -35,17 +35,17 @@ type Kept = {
   readonly parts: Intl.ListFormat;
 };
 
-const made = new Map<string, Kept>();
+const made = new Map<string, LocaleFormats>();
 
 /** Creating a format costs fifty times as much as using it. */
-const keptFor = (language: PageLanguage, zone: string): Kept => {
+const keptFor = (language: PageLanguage, zone: string): LocaleFormats => {
   const known = made.get(`${language} ${zone}`);
   if (known) return known;
   const locale = locales[language];
   const date = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, { timeZone: zone, hourCycle: 'h23', ...options });
   const unit = (name: string) => new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'long' });
   const clock = { hour: '2-digit', minute: '2-digit' } as const;
-  const kept: Kept = {
+  const kept: LocaleFormats = {
     clock: date({ ...clock, timeZoneName: 'short' }),
     soon: date({ day: 'numeric', month: 'short', ...clock, timeZoneName: 'short' }),
     whole: date({ day: 'numeric', month: 'long', year: 'numeric', ...clock, timeZoneName: 'short' }),

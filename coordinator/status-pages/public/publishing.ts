@@ -12,7 +12,7 @@ import type { PublicIncident } from './snapshot.ts';
 import { createSubscribing, type Subscribing } from './subscribing.ts';
 
 /** The value that was read, and whether reading a newer one failed. */
-export type Kept<Value> = { readonly value: Value; readonly readAt: number; readonly isStale: boolean };
+export type CachedValue<Value> = { readonly value: Value; readonly readAt: number; readonly isStale: boolean };
 
 type Entry<Value> = {
   value: Value;
@@ -26,7 +26,7 @@ type Entry<Value> = {
 
 export type Memory<Value> = {
   /** @throws the reading error, when nothing was read before. */
-  readonly get: (key: string) => Promise<Kept<Value>>;
+  readonly get: (key: string) => Promise<CachedValue<Value>>;
 };
 
 /**
@@ -54,7 +54,7 @@ export const createMemory = <Value>(parts: {
 }): Memory<Value> => {
   const { read, now, most, isWorth, onFailure } = parts;
   const [kept, lesser] = [createRecentCache<string, Entry<Value>>(most), createRecentCache<string, Entry<Value>>(most)];
-  const first = new Map<string, Promise<Kept<Value>>>();
+  const first = new Map<string, Promise<CachedValue<Value>>>();
 
   const keep = (key: string, entry: Entry<Value>): void => (isWorth(entry.value) ? kept : lesser).keep(key, entry);
 
@@ -76,7 +76,7 @@ export const createMemory = <Value>(parts: {
     return entry.reading;
   };
 
-  const readFirst = (key: string): Promise<Kept<Value>> => {
+  const readFirst = (key: string): Promise<CachedValue<Value>> => {
     const known = first.get(key);
     if (known) return known;
     const readAt = now();
@@ -123,7 +123,7 @@ export type Publishing = {
    * `value` is undefined when the page does not exist or is not shown. @throws when nothing was
    * read before and reading fails.
    */
-  readonly page: (slug: string) => Promise<Kept<ReadPage | undefined>>;
+  readonly page: (slug: string) => Promise<CachedValue<ReadPage | undefined>>;
   readonly incidents: (read: ReadPage, from: number, to: number) => Promise<readonly PublicIncident[]>;
   readonly logo: (read: ReadPage) => Promise<PageLogo | undefined>;
   /** The page with this domain; a domain that was not read yet belongs to none. */

@@ -38,9 +38,11 @@ export type View = {
   readonly aboutUs?: string | undefined;
 };
 
-export type Seen = Pick<View, 'root' | 'origin' | 'isStale' | 'hasMail' | 'aboutUs'> & { readonly language?: PageLanguage | undefined };
+export type ViewOptions = Pick<View, 'root' | 'origin' | 'isStale' | 'hasMail' | 'aboutUs'> & {
+  readonly language?: PageLanguage | undefined;
+};
 
-export const viewOf = (page: PublicPage, { language = page.language, ...seen }: Seen): View => ({
+export const viewOf = (page: PublicPage, { language = page.language, ...seen }: ViewOptions): View => ({
   ...{ ...seen, page, language, words: wordsOf[language] },
   formats: formatsOf(language, page.zone, page.now),
 });
@@ -51,17 +53,17 @@ export const pathOf = ({ root, language, page }: View, rest = ''): string => {
   return language === page.language ? path : `${path}?lang=${language}`;
 };
 
-type Shown = Exclude<DayState, 'none'>;
+type BarState = Exclude<DayState, 'none'>;
 
 /** How tall a bar of each state is, out of 24: states differ even without colour. */
-const heights: Readonly<Record<Shown, number>> = { down: 24, maintenance: 12, up: 18, unknown: 6 };
-export const barStates: readonly Shown[] = ['up', 'down', 'maintenance', 'unknown'];
+const heights: Readonly<Record<BarState, number>> = { down: 24, maintenance: 12, up: 18, unknown: 6 };
+export const barStates: readonly BarState[] = ['up', 'down', 'maintenance', 'unknown'];
 
 /**
  * Adjacent days with the same state are one shape, which the style cuts into bars. Otherwise ninety
  * bars for fifty services would fill a page.
  */
-const runs = (states: readonly Shown[], state: Shown): string => {
+const runs = (states: readonly BarState[], state: BarState): string => {
   let path = '';
   for (let at = 0; at < states.length; at += 1) {
     if (states[at] !== state) continue;
@@ -73,7 +75,7 @@ const runs = (states: readonly Shown[], state: Shown): string => {
 };
 
 /** What the bars show, for screen readers. */
-const summary = (states: readonly Shown[], { words }: View): string => {
+const summary = (states: readonly BarState[], { words }: View): string => {
   const counted = (['down', 'maintenance', 'unknown', 'up'] as const)
     .map((state) => [state, states.filter((each) => each === state).length] as const)
     .filter(([, count]) => count > 0);
@@ -82,7 +84,7 @@ const summary = (states: readonly Shown[], { words }: View): string => {
 
 export const bars = (days: readonly PublicDay[], view: View): Html => {
   // Before it was created, nothing was measured either.
-  const states = days.map(dayState).map((state): Shown => (state === 'none' ? 'unknown' : state));
+  const states = days.map(dayState).map((state): BarState => (state === 'none' ? 'unknown' : state));
   return html`<svg class="bars" viewBox="0 0 ${days.length} 24" preserveAspectRatio="none" role="img" aria-label="${summary(states, view)}">${barStates.map(
     (state) => states.includes(state) && html`<path class="f-${state}" d="${runs(states, state)}"/>`,
   )}</svg>`;

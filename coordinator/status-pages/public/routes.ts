@@ -4,8 +4,8 @@ import type { Log } from '../../../shared/base/log.ts';
 import { cookieOf, isFromHere } from '../../web/cookies.ts';
 import { type PageLanguage, pageLanguages } from '../model.ts';
 import { cleared, entryCookie, entryName } from './access.ts';
-import { type Asked, type Rendered, shows } from './feeds.ts';
-import type { Kept, Publishing, ReadPage } from './publishing.ts';
+import { type DocumentRequest, type Rendered, shows } from './feeds.ts';
+import type { CachedValue, Publishing, ReadPage } from './publishing.ts';
 import { awayPage, gonePage, type LockedWhy, lockedPage, styleBody, styleName, viewOf } from './render.ts';
 import { type Body, bodyOf, type Here, hostOf, type Params, send, slugOf } from './sending.ts';
 import { originOf } from './snapshot.ts';
@@ -88,7 +88,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
 
   const rendered = async (
     { value: read, isStale }: { value: ReadPage; isStale: boolean },
-    asked: Asked,
+    asked: DocumentRequest,
     root: string,
   ): Promise<Rendered | undefined> => {
     // On a page's own domain, only the absolute address leads there.
@@ -106,8 +106,8 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     return fresh;
   };
 
-  const show = async (request: Here, reply: FastifyReply, asked: Asked): Promise<FastifyReply> => {
-    const seen: Kept<ReadPage | undefined> = await publishing.page(slugOf(request));
+  const show = async (request: Here, reply: FastifyReply, asked: DocumentRequest): Promise<FastifyReply> => {
+    const seen: CachedValue<ReadPage | undefined> = await publishing.page(slugOf(request));
     const { value: read, isStale } = seen;
     const root = rootOf(request);
     if (read === undefined) return gone(request, reply);
@@ -126,7 +126,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     return new URLSearchParams(begin === -1 ? '' : url.slice(begin));
   };
 
-  const get = (path: string, as: Asked['show']): void => {
+  const get = (path: string, as: DocumentRequest['show']): void => {
     app.get<{ Params: Params }>(path, { exposeHeadRoute: true }, async (request, reply) => {
       try {
         const hasQuery = request.raw.url?.includes('?') === true;

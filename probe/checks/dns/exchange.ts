@@ -109,7 +109,7 @@ export type Asking = {
 };
 
 /** Called once, when a question is over or goes on by TCP. */
-export type Told = (seen: Exchange | Promise<Exchange>) => void;
+export type OnExchange = (seen: Exchange | Promise<Exchange>) => void;
 
 /** A resolver that cannot or will not: with another one of ours at hand, that one is asked. */
 const evasions: readonly number[] = [2, 4, 5];
@@ -140,7 +140,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   readonly #asking: Asking;
   readonly #deadline: CheckDeadline;
   readonly #began: number;
-  readonly #told: Told;
+  readonly #told: OnExchange;
   /** The datagrams under way; most questions take one. */
   #ticket: Ticket | undefined;
   #further: Ticket[] | undefined;
@@ -156,7 +156,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   /** Timers and sockets are shared with the questions of other checks. */
   readonly #charged = chargedNow();
 
-  constructor(sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began: number, told: Told) {
+  constructor(sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began: number, told: OnExchange) {
     this.#sockets = sockets;
     this.#asking = asking;
     this.#deadline = deadline;
@@ -287,7 +287,7 @@ const exchangeByTcp = async (asking: Asking, deadline: CheckDeadline, began: num
  * Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was truncated. Ends by the deadline. `began`: since when its
  * time is measured. What comes in one datagram is told as it is, because a promise costs as much as reading it.
  */
-export const ask = (sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began: number, told: Told): void => {
+export const ask = (sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began: number, told: OnExchange): void => {
   if (asking.transport === 'tcp') told(exchangeByTcp(asking, deadline, began));
   else new UdpQuestion(sockets, asking, deadline, began, told).begin();
 };

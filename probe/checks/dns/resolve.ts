@@ -10,7 +10,7 @@ import { type DnsMessage, type DnsRecord, type Question, write } from './message
 import type { UdpSockets } from './sockets.ts';
 
 /** Records of the asked type at the end of the chain of aliases, the lowest TTL on the way, and the aliases one after the other. */
-export type Asked = { readonly records: readonly DnsRecord[]; readonly ttl: number | null; readonly aliases: readonly string[] };
+export type ResolvedRecords = { readonly records: readonly DnsRecord[]; readonly ttl: number | null; readonly aliases: readonly string[] };
 
 /** One for all, because most names have none. */
 const noAliases: readonly string[] = [];
@@ -25,7 +25,10 @@ const lowestTtl = (records: readonly DnsRecord[]): number => {
 };
 
 /** What lies beside the chain was not asked for. Most answers are nothing but the records asked for, and are taken as they are. */
-export const recordsAsked = (asked: { readonly name: string; readonly type: RecordType }, answers: readonly DnsRecord[]): Asked => {
+export const recordsAsked = (
+  asked: { readonly name: string; readonly type: RecordType },
+  answers: readonly DnsRecord[],
+): ResolvedRecords => {
   const wanted = recordTypes[asked.type];
   const passed: string[] = [];
   let { name } = asked;

@@ -8,7 +8,7 @@ import { type DnsMessage, type DnsRecord, flagBits } from './message.ts';
 import { isAlias, recordsAsked } from './resolve.ts';
 
 /** Judging apart from asking: a function of the monitor's terms and what came back. */
-export type Seen = {
+export type DnsObservation = {
   readonly exchange: Exchange;
   /** The resolver is the probe's own. Its faults are the probe's, unless it just answered something else (rule 1). */
   readonly own: boolean;
@@ -135,7 +135,7 @@ const phasesOf = ({ outcome, answered_ms, connected_ms }: Exchange): Phases => {
   return { dns: outcome.is === 'answer' ? total : null, tcp, tls: null, first_byte: null, total };
 };
 
-export const judge = (terms: DnsSettings, seen: Seen): Verdict => {
+export const judge = (terms: DnsSettings, seen: DnsObservation): Verdict => {
   const { exchange, own, reached_other, limit_ms } = seen;
   const { outcome } = exchange;
   const wrong = faultOf(terms, exchange, limit_ms);
@@ -173,7 +173,7 @@ const recordShown = ({ name, type, ttl, fields }: DnsRecord): Json => {
 };
 
 /** Who was asked what, and all that came back: text in it is the resolver's. */
-const evidenceOf = (terms: DnsSettings, { exchange, own }: Pick<Seen, 'exchange' | 'own'>): Evidence => {
+const evidenceOf = (terms: DnsSettings, { exchange, own }: Pick<DnsObservation, 'exchange' | 'own'>): Evidence => {
   const { outcome, resolver, transport, attempts, strays } = exchange;
   const asked = {
     question: `${terms.name} ${terms.type}`,

@@ -327,7 +327,7 @@ export type Stretch = { readonly next_good_at: number; readonly fails_at: number
  * A ping's place among the others in order of time (rule 20): ping receivers send their backlog,
  * and databases come back, in any order.
  */
-export type Place<Known extends Ping> = {
+export type PingPlace<Known extends Ping> = {
   /**
    * Of a bad ping: since when the job has failed by then, which is a deadline if one had passed
    * before it. Of others: when it came.
@@ -355,7 +355,7 @@ export const placeOf = <Known extends Ping>(
   known: readonly Known[],
   from: PingState['from'],
   terms: PingSettings,
-): Place<Known> => {
+): PingPlace<Known> => {
   const others = known.filter(({ id, at }) => id !== ping.id && at >= (from ?? 0)).toSorted((a, b) => a.at - b.at);
   const since = others.filter(({ at }) => at > ping.at);
   const next_good_at = since.find(({ kind }) => kind === 'success')?.at ?? null;

@@ -10,7 +10,7 @@ import {
   updateBacklog,
   working,
 } from '../../../coordinator/core/backlog.ts';
-import { asWritten, observe, type Shown, trusting } from '../../../coordinator/core/quarantine.ts';
+import { asWritten, type ComparedCheck, observe, trusting } from '../../../coordinator/core/quarantine.ts';
 import { emptyBudget, spend } from '../../../coordinator/core/rechecks.ts';
 import type { SeenResult } from '../../../coordinator/core/types.ts';
 import { type StatusInput, statusNow } from '../../../coordinator/monitors/status.ts';
@@ -156,7 +156,7 @@ describe('rule 4: handing over', () => {
 });
 
 describe('rule 16: trust', () => {
-  const shown = (target: string, time: number, ok: boolean, others: Shown['others'] = 'pass'): Shown => ({
+  const shown = (target: string, time: number, ok: boolean, others: ComparedCheck['others'] = 'pass'): ComparedCheck => ({
     ...{ target, at: time, ok, others },
     turn_ms: 180_000,
   });

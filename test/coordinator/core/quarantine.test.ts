@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
   asWritten,
+  type ComparedCheck,
   maxHosts,
   observe,
   type Share,
-  type Shown,
   saysTheSame,
   shareOf,
   shownBy,
@@ -22,11 +22,11 @@ import { at, refused } from './story.ts';
 /** Rule 16: who is trusted, check by check, on the lines that the rule draws. */
 describe('decide quarantine', () => {
   const turn_ms = 180_000;
-  const shown = (target: string, at: number, ok: boolean, others: Shown['others'] = 'pass', turn = turn_ms): Shown => ({
+  const shown = (target: string, at: number, ok: boolean, others: ComparedCheck['others'] = 'pass', turn = turn_ms): ComparedCheck => ({
     ...{ target, at, ok, others },
     turn_ms: turn,
   });
-  const trustAfter = (checks: readonly Shown[], targets: number, trust: Trust = trusting, isOnly = false): Trust =>
+  const trustAfter = (checks: readonly ComparedCheck[], targets: number, trust: Trust = trusting, isOnly = false): Trust =>
     checks.reduce((known, each) => observe(known, each, { targets, isOnly, isAll: true }), trust);
   const refuted = (...targets: string[]) => targets.map((target, index) => shown(target, index, false));
 
@@ -78,7 +78,7 @@ describe('decide quarantine', () => {
 
   describe('rule 16: a probe in quarantine', () => {
     const sick: Trust = { ...trusting, sick_since: 100 };
-    const clean = (count: number, targets: readonly string[], from = 200): Shown[] =>
+    const clean = (count: number, targets: readonly string[], from = 200): ComparedCheck[] =>
       Array.from({ length: count }, (_, index) => shown(targets[index % targets.length] ?? 'a', from + index, true));
 
     test('returns after twenty clean shadow checks in a row of three targets', () => {

@@ -3,7 +3,7 @@ import { decide } from '../../../coordinator/core/decide.ts';
 import { checkpointOf, createState, restore } from '../../../coordinator/core/lifecycle.ts';
 import type { Incident, MonitorState, SeenPing, Watched } from '../../../coordinator/core/types.ts';
 import { keptPings, type PingRow, writePings } from '../../../coordinator/heartbeats/queries.ts';
-import { isLate, isMadeUpFor, seenOf, type Told } from '../../../coordinator/heartbeats/relay.ts';
+import { isLate, isMadeUpFor, type RelayedPing, seenOf } from '../../../coordinator/heartbeats/relay.ts';
 import { getPingAddress, listBeats, rotatePingAddress } from '../../../coordinator/monitors/contract.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -60,7 +60,7 @@ describe('order of pings', () => {
       for (const effect of decision.effects) if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
     };
     const relay = (batch: readonly PingRow[], isDecided: boolean): void => {
-      const told = batch.map((row): Told => {
+      const told = batch.map((row): RelayedPing => {
         const known = folded;
         folded = foldPing(folded, row).state;
         written.set(row.id, row);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { writeAcknowledgement } from '../../../coordinator/incidents/queries.ts';
-import type { Answer } from '../../../coordinator/notifications/kinds/types.ts';
+import type { SendOutcome } from '../../../coordinator/notifications/kinds/types.ts';
 import { beginMute } from '../../../coordinator/notifications/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -459,7 +459,7 @@ describe('an outage that is over before anybody came to tell of it', async () =>
       while (await by.planner.plan());
       while (await by.composer.compose());
     };
-    const answer = Promise.withResolvers<Answer>();
+    const answer = Promise.withResolvers<SendOutcome>();
     bench.answers.of = () => answer.promise;
     const [one, other] = [await bench.down(await bench.monitor('One')), await bench.down(await bench.monitor('Other'))];
     await compose();

@@ -1,6 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Answer, OutgoingRequest, SendFailure } from '../../../coordinator/notifications/kinds/types.ts';
+import type { OutgoingRequest, SendFailure, SendOutcome } from '../../../coordinator/notifications/kinds/types.ts';
 import {
   afterAttempt,
   isDelivering,
@@ -36,7 +36,7 @@ describe('transport', () => {
     ...more,
   });
 
-  const failure = (name: SendFailure): Answer => ({ is: 'failure', failure: name });
+  const failure = (name: SendFailure): SendOutcome => ({ is: 'failure', failure: name });
 
   beforeAll(async () => {
     receiver = await openReceiver();

@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createLanes, type Lane, type Place } from '../../../probe/schedule/lanes.ts';
+import { createLanes, type Lane, type LanePlace } from '../../../probe/schedule/lanes.ts';
 
 /** Checks that note when they begin, and are over when the test says so. */
 const startChecks = (concurrency: number) => {
   const lanes = createLanes({ concurrency });
   const begun: string[] = [];
   const begin = (name: string, lane: Lane, isOverAtOnce = false) => {
-    let place: Place | undefined;
+    let place: LanePlace | undefined;
     void lanes.enter(lane).then((entered) => {
       place = entered;
       begun.push(name);

@@ -1,4 +1,4 @@
-import type { Taken } from '../../../probe/spool/segments.ts';
+import type { TakenResults } from '../../../probe/spool/segments.ts';
 import type { Spool } from '../../../probe/spool/store.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { batchText, readBatch, resultAt } from '../../../shared/bus/batch.ts';
@@ -24,7 +24,7 @@ export const resultOf = (monitor: string, at: number, more: Partial<Result> = {}
 /** For test files: what a spool gives, read as the bus and a reporter read it. */
 
 /** What it gives, as whoever reads it on the bus takes it. */
-export const told = (taken: Taken | undefined): readonly Result[] => {
+export const told = (taken: TakenResults | undefined): readonly Result[] => {
   const head = { probe: newId(), generation: newId(), partition: 0, after: null };
   const batch = readBatch(JSON.parse(batchText(head, taken?.texts ?? [])));
   return batch?.monitors.map((_, place) => resultAt(batch, place)) ?? [];

@@ -8,7 +8,7 @@ import { createRecentCache, createShared } from '../../../shared/base/async.ts';
 import { contrastOf, leastContrast, readableOn } from '../../../shared/base/contrast.ts';
 import { ConfigurationFault, readEnvironment } from '../../../shared/base/env.ts';
 import { isLossy, lossyNumberIn } from '../../../shared/base/json.ts';
-import { csvLine, restOf, type Standing, sentenceOf } from '../../../shared/base/text.ts';
+import { csvLine, type OverallStatus, restOf, sentenceOf } from '../../../shared/base/text.ts';
 import { briefDuration, clip, durationText, type Interval, length, subtract, union } from '../../../shared/base/time.ts';
 
 describe('contrast', () => {
@@ -198,7 +198,11 @@ describe('recent cache', () => {
 
 describe('standing in words', () => {
   const none = { down: 0, verifying: 0, up: 0, maintenance: 0, pending: 0, paused: 0 };
-  const standing = (counts: Partial<Standing['counts']>, down: readonly string[] = [], verifying: readonly string[] = []): Standing => {
+  const standing = (
+    counts: Partial<OverallStatus['counts']>,
+    down: readonly string[] = [],
+    verifying: readonly string[] = [],
+  ): OverallStatus => {
     const all = { ...none, ...counts };
     return { counts: { ...all, all: Object.values({ ...none, ...counts }).reduce((sum, count) => sum + count, 0) }, down, verifying };
   };

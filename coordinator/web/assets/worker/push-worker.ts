@@ -5,7 +5,7 @@
  */
 declare const self: ServiceWorkerGlobalScope;
 
-type Told = {
+type PushData = {
   readonly title: string;
   readonly body: string;
   /** The page of the notification, and the page that acknowledges it. */
@@ -21,14 +21,14 @@ type Told = {
  * A browser that gets a push and shows nothing shows words of its own, and in the end withdraws the
  * permission.
  */
-const unread: Told = {
+const unread: PushData = {
   ...{ title: 'Something changed', body: 'Open Antipode to see what.', url: '/incidents' },
   ...{ acknowledge: undefined, event: undefined, tag: undefined, at: undefined },
 };
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-const read = (data: PushMessageData | null): Told => {
+const read = (data: PushMessageData | null): PushData => {
   try {
     const sent: unknown = data?.json();
     if (typeof sent !== 'object' || sent === null) return unread;
@@ -64,7 +64,7 @@ type Shown = NotificationOptions & {
   readonly actions?: readonly { readonly action: string; readonly title: string }[];
 };
 
-const show = async (told: Told): Promise<void> => {
+const show = async (told: PushData): Promise<void> => {
   const { title, body, url, acknowledge, event, tag, at } = told;
   const options: Shown = {
     ...{ body, icon: '/favicon.svg', badge: '/favicon.svg', lang: 'en', data: { url, acknowledge } },
