@@ -33,7 +33,7 @@ const figures: readonly (readonly [what: string, is: number, least: number, most
   ['test files', tests.length, 0, 450],
 ];
 
-for (const [what, is, least, most] of figures) {
-  const wanted = least === 0 ? `at most ${most}` : `${least} to ${most}`;
-  process.stdout.write(`${is >= least && is <= most ? '  ' : 'NO'} ${String(is).padStart(6)}  ${what} (${wanted})\n`);
+for (const [what, is, least, limit] of figures) {
+  const wanted = least === 0 ? `at most ${limit}` : `${least} to ${limit}`;
+  process.stdout.write(`${is >= least && is <= limit ? '  ' : 'NO'} ${String(is).padStart(6)}  ${what} (${wanted})\n`);
 }

@@ -71,14 +71,14 @@ export const sayBeside =
  * request is read.
  */
 export const identify = async <Caller extends TokenCaller>(
-  parts: Pick<RestDependencies<Caller>, 'authenticate' | 'limiter'>,
+  dependencies: Pick<RestDependencies<Caller>, 'authenticate' | 'limiter'>,
   request: { readonly authorization: string | undefined; readonly address: string },
   reply: FastifyReply,
 ): Promise<Caller> => {
-  const caller = await parts.authenticate(request.authorization, request.address).catch(async (error: unknown) => {
-    await countAddress(parts, request.address, reply);
+  const caller = await dependencies.authenticate(request.authorization, request.address).catch(async (error: unknown) => {
+    await countAddress(dependencies, request.address, reply);
     throw error;
   });
-  if (caller.token) noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
+  if (caller.token) noteCount(reply, await dependencies.limiter.count(`token:${caller.token.id}`));
   return caller;
 };

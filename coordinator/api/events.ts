@@ -29,19 +29,23 @@ export type EventRow = {
 export const eventsAfter = (
   sql: Queryable,
   organisation: string,
-  { monitor, after, most }: { readonly monitor: string | null; readonly after: Pick<EventRow, 'key' | 'place'>; readonly most: number },
+  {
+    monitor,
+    after,
+    most: limit,
+  }: { readonly monitor: string | null; readonly after: Pick<EventRow, 'key' | 'place'>; readonly most: number },
 ): Promise<EventRow[]> => sql<EventRow[]>`
   select e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event, e.monitor_id as monitor, e.incident_id as incident,
     e.group_id as "group", e.window_id as "window", e.name
   from events e
   where e.organisation_id = ${organisation} and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})
     and e.written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and e.monitor_id = ${monitor}`}
-  order by e.written_by, e.id limit ${most}`;
+  order by e.written_by, e.id limit ${limit}`;
 
 /** Deletes a batch of older events. Returns whether there may be more. */
-export const forgetEvents = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
-  const deleted = await sql`delete from events where id in (select id from events where at < ${before} order by at limit ${most})`;
-  return deleted.count === most;
+export const forgetEvents = async (sql: Queryable, before: Date, limit: number): Promise<boolean> => {
+  const deleted = await sql`delete from events where id in (select id from events where at < ${before} order by at limit ${limit})`;
+  return deleted.count === limit;
 };
 
 /** Before the first transaction. */

@@ -106,15 +106,15 @@ const json = 'application/json; charset=utf-8';
  * The routes of the API: they pass the request to the gate, and its result back. They decide
  * nothing.
  */
-export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestDependencies<Caller>): void => {
-  const beside = sayBeside(parts.limiter);
+export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, dependencies: RestDependencies<Caller>): void => {
+  const beside = sayBeside(dependencies.limiter);
   // Where people look for the API page first.
   for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
     app.get(url, { exposeHeadRoute: true }, (request, reply) => {
       beside(request.ip, reply);
       return reply.redirect(`${prefix}/docs`, 308);
     });
-  answerInWords(app.server, parts.limiter);
+  answerInWords(app.server, dependencies.limiter);
   app.register(
     async (api) => {
       api.decorateRequest('caller', null);
@@ -124,7 +124,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
 
       api.addHook('onRequest', async (request, reply) => {
         reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
-        if (allowOrigin(parts.corsOrigins ?? [], request, reply) && answeredBeforehand(request, reply)) {
+        if (allowOrigin(dependencies.corsOrigins ?? [], request, reply) && answeredBeforehand(request, reply)) {
           beside(request.ip, reply);
           return reply.send();
         }
@@ -136,15 +136,15 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         const astray = request.is404 || isNameAlone(request.url, request.method);
         const open = astray || openPaths.some((path) => path === request.routeOptions.url);
         if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1') {
-          await countAddress(parts, request.ip, reply);
+          await countAddress(dependencies, request.ip, reply);
           throw new Refusal('request_malformed', 'The header Host is missing; HTTP/1.1 wants it.');
         }
         if (open && authorization === undefined) {
-          await countAddress(parts, request.ip, reply);
+          await countAddress(dependencies, request.ip, reply);
           if (astray) refuseRoute(request, reply);
           return undefined;
         }
-        const caller = await identify(parts, { authorization, address: request.ip }, reply).catch((error: unknown) => {
+        const caller = await identify(dependencies, { authorization, address: request.ip }, reply).catch((error: unknown) => {
           // A wrong token does not matter where none is needed.
           if (open && error instanceof Refusal && error.kind === 'unauthenticated') return null;
           throw error;
@@ -161,7 +161,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
       api.setErrorHandler((error, request, reply) => {
         const answer = answerOf(error, request.routeOptions.bodyLimit);
         if (answer.hidden)
-          parts.log.error(
+          dependencies.log.error(
             { err: answer.hidden.error, request_id: answer.hidden.request_id, url: request.routeOptions.url },
             'request failed',
           );
@@ -178,14 +178,14 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
           url: routePath(operation.path.slice(prefix.length)),
           exposeHeadRoute: operation.method === 'GET',
           bodyLimit: operation.takesMuch === true ? largeBodyLimit : bodyLimit,
-          handler: (request, reply) => carry(operation, parts, request, reply),
+          handler: (request, reply) => carry(operation, dependencies, request, reply),
         });
       }
 
       // Not among the operations with a route: it answers in a format of its own, for one kind of
       // client.
       api.get(figuresOperation.path.slice(prefix.length), { exposeHeadRoute: true }, async (request, reply) => {
-        const { body } = await parts.execute(listMonitorFigures, request.getDecorator<Caller>('caller'), { path: {}, query: {} });
+        const { body } = await dependencies.execute(listMonitorFigures, request.getDecorator<Caller>('caller'), { path: {}, query: {} });
         // The gate returns the operation's response type, which its table of different operations
         // cannot express.
         return reply.type(figuresType).send(figuresText(body as OutputOf<typeof listMonitorFigures>));
@@ -195,8 +195,8 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
       let made: { readonly document: string; readonly page: string } | undefined;
       const texts = () => {
         if (made) return made;
-        const document = apiDocument(parts.baseUrl());
-        made = { document: JSON.stringify(document), page: docsPage(document, parts.baseUrl(), parts.isAboutOpen?.()) };
+        const document = apiDocument(dependencies.baseUrl());
+        made = { document: JSON.stringify(document), page: docsPage(document, dependencies.baseUrl(), dependencies.isAboutOpen?.()) };
         return made;
       };
       api.get('/openapi.json', { exposeHeadRoute: true }, (_request, reply) => reply.type(json).send(texts().document));
@@ -210,7 +210,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
 
 const carry = async <Caller extends TokenCaller>(
   operation: RestOperation,
-  parts: RestDependencies<Caller>,
+  dependencies: RestDependencies<Caller>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
@@ -226,13 +226,13 @@ const carry = async <Caller extends TokenCaller>(
   if (operation.calls && caller.token) {
     // The first call was counted before anything of the request was read.
     for (let call = 1; call < operation.calls(sent.body); call += 1)
-      noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
+      noteCount(reply, await dependencies.limiter.count(`token:${caller.token.id}`));
   }
   const raw = { path, query: queryOf(request.raw.url ?? ''), ...sent };
   const named = operation.method === 'POST' ? namedBy(request) : undefined;
   const answered = await (named
-    ? answerOnce(parts.executeOnce(operation, caller, raw, named), reply)
-    : parts.execute(operation, caller, raw));
+    ? answerOnce(dependencies.executeOnce(operation, caller, raw, named), reply)
+    : dependencies.execute(operation, caller, raw));
   reply.code(answered.status ?? operation.success);
   const place = reply.statusCode === 201 ? placeOf(operation, answered.body) : undefined;
   if (place !== undefined) reply.header('location', place);

@@ -44,61 +44,62 @@ const faultBody = (code: number, message: string, id: string | number | null, da
 /** For refusals before the protocol is spoken. Our own code is in the data. */
 const refusedCode = -32_000;
 
-const identify = async (parts: AssistantDependencies, request: FastifyRequest, reply: FastifyReply): Promise<Asking> => {
+const identify = async (dependencies: AssistantDependencies, request: FastifyRequest, reply: FastifyReply): Promise<Asking> => {
   const token = bearerOf(request.headers.authorization);
-  const caller = token === undefined ? undefined : await parts.callerOf(token, request.ip);
+  const caller = token === undefined ? undefined : await dependencies.callerOf(token, request.ip);
   if (token === undefined || caller === undefined) {
-    noteCount(reply, await parts.limiter.count(subjectOfAddress(request.ip)));
+    noteCount(reply, await dependencies.limiter.count(subjectOfAddress(request.ip)));
     throw token === undefined ? missing() : invalid();
   }
   const again = async () => {
-    const now = await parts.callerOf(token, request.ip);
+    const now = await dependencies.callerOf(token, request.ip);
     if (now === undefined) throw ended();
     return now;
   };
   return { caller, again };
 };
 
-const answer = async (parts: AssistantDependencies, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-  const asking = await identify(parts, request, reply);
+const answer = async (dependencies: AssistantDependencies, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const asking = await identify(dependencies, request, reply);
   if (request.method !== 'POST') {
     reply.header('allow', 'POST');
     throw new Refusal('method_not_allowed', 'Messages are sent here with POST; there is no session to begin, to listen to or to end.');
   }
   const subject = `connection:${asking.caller.connection.id}`;
-  noteCount(reply, await parts.limiter.count(subject));
+  noteCount(reply, await dependencies.limiter.count(subject));
   const { body, calls } = readSent(Buffer.isBuffer(request.body) ? request.body : undefined);
-  for (let nth = 1; nth < calls; nth += 1) noteCount(reply, await parts.limiter.count(subject));
+  for (let nth = 1; nth < calls; nth += 1) noteCount(reply, await dependencies.limiter.count(subject));
   // The protocol's library is large, and most starts have no assistant for a while.
   const { answered } = await import('./mcp.ts');
-  const response = await answered(parts, asking, request.headers, body);
+  const response = await answered(dependencies, asking, request.headers, body);
   // A buffering proxy would hold back the answer.
   return reply.header('x-accel-buffering', 'no').send(response);
 };
 
-export const assistantRoutes = (app: FastifyInstance, parts: AssistantDependencies): void => {
+export const assistantRoutes = (app: FastifyInstance, dependencies: AssistantDependencies): void => {
   app.register(async (face) => {
     face.removeAllContentTypeParsers();
     face.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));
 
     face.addHook('onRequest', async (request, reply) => {
       reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
-      refuseForeignOrigin(request.headers, parts.baseUrl());
+      refuseForeignOrigin(request.headers, dependencies.baseUrl());
     });
 
     face.setErrorHandler((error, request, reply) => {
       if (error instanceof ProtocolFault) return reply.code(error.status).send(faultBody(error.code, error.message, error.id));
       const { status, body, headers, hidden } = answerOf(error);
-      if (hidden) parts.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'request failed');
+      if (hidden)
+        dependencies.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'request failed');
       reply.code(status).headers(headers);
       if (error instanceof Refusal && error.kind === 'unauthenticated')
-        reply.header('www-authenticate', challengeOf(parts.baseUrl(), error.code === 'token_missing' ? undefined : 'invalid_token'));
+        reply.header('www-authenticate', challengeOf(dependencies.baseUrl(), error.code === 'token_missing' ? undefined : 'invalid_token'));
       const said = memberOf(body, 'error');
       return reply.send(
         faultBody(hidden ? -32_603 : refusedCode, String(memberOf(said, 'message')), null, { code: memberOf(said, 'code') }),
       );
     });
 
-    face.route({ method: [...methods], url: assistantPath, handler: (request, reply) => answer(parts, request, reply) });
+    face.route({ method: [...methods], url: assistantPath, handler: (request, reply) => answer(dependencies, request, reply) });
   });
 };

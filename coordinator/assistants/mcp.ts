@@ -98,7 +98,7 @@ export type Client = {
 };
 
 export const callTool = async (
-  parts: Pick<AssistantDependencies, 'execute' | 'clock' | 'log'>,
+  dependencies: Pick<AssistantDependencies, 'execute' | 'clock' | 'log'>,
   asking: Asking,
   { name, given, client }: { readonly name: string; readonly given: Readonly<Record<string, unknown>>; readonly client: Client },
 ): Promise<CallToolResult | InputRequiredResult> => {
@@ -114,10 +114,10 @@ export const callTool = async (
     if (said.kind === 'elicit' && said.action !== 'accept') return failed('Nothing was done: the person who was asked did not agree.');
     const answer = memberOf(acceptedContent(client.inputResponses, question), 'name');
     const answered = typeof answer === 'string' ? answer : undefined;
-    const around = { ask: askingAt(parts, asking), now: parts.clock.now(), canAsk: client.canAsk, answered };
+    const around = { ask: askingAt(dependencies, asking), now: dependencies.clock.now(), canAsk: client.canAsk, answered };
     return resultOf(await tool.run(around, read.values));
   } catch (error) {
-    return failed(failureWords(error, parts.log, name));
+    return failed(failureWords(error, dependencies.log, name));
   }
 };
 
@@ -140,8 +140,8 @@ export const incidentTemplate = {
 /** As many as anyone picks from. */
 const most = 50;
 
-export const recentIncidents = async (parts: AssistantDependencies, asking: Asking) => {
-  const { items } = await askingAt(parts, asking)(operations.listIncidents, { days: 7, limit: most });
+export const recentIncidents = async (dependencies: AssistantDependencies, asking: Asking) => {
+  const { items } = await askingAt(dependencies, asking)(operations.listIncidents, { days: 7, limit: most });
   const incidents = (Array.isArray(items) ? items : []).filter(isRecord);
   return incidents.map(({ id, monitor_name, started_at, open }) => ({
     uri: `${begin}${String(id)}`,
@@ -152,12 +152,12 @@ export const recentIncidents = async (parts: AssistantDependencies, asking: Aski
 };
 
 /** @throws ResourceNotFoundError for what this caller cannot see, whether it exists or not. */
-export const readIncident = async (parts: AssistantDependencies, asking: Asking, uri: string) => {
+export const readIncident = async (dependencies: AssistantDependencies, asking: Asking, uri: string) => {
   const tool = readingTools.find(({ name }) => name === 'get_incident');
   const read =
     tool && uri.startsWith(begin) ? readArguments(tool, { id: uri.slice(begin.length) }) : { refused: 'no address of an incident' };
   if (!tool || 'refused' in read) throw new ResourceNotFoundError(uri);
-  const around = { ask: askingAt(parts, asking), now: parts.clock.now(), canAsk: false };
+  const around = { ask: askingAt(dependencies, asking), now: dependencies.clock.now(), canAsk: false };
   const { texts } = await tool.run(around, read.values).catch((error: unknown) => {
     if (error instanceof Refusal && error.kind === 'not_found') throw new ResourceNotFoundError(uri);
     throw error;
@@ -191,14 +191,14 @@ const inWords = async <Answer>({ log }: AssistantDependencies, answer: Promise<A
  * A server for one request: no state is left when that is answered, so any coordinator answers the
  * next.
  */
-export const serverFor = (parts: AssistantDependencies, asking: Asking): Server => {
+export const serverFor = (dependencies: AssistantDependencies, asking: Asking): Server => {
   const server = new Server(
     { name: 'antipode', title: 'Antipode', version },
     { capabilities: { tools: {}, prompts: {}, resources: {} }, instructions },
   );
   server.setRequestHandler('tools/list', async () => ({ tools: toolsFor(asking.caller).map(listedTool) }));
   server.setRequestHandler('tools/call', async ({ params }, context) =>
-    callTool(parts, asking, { name: params.name, given: params.arguments ?? {}, client: clientOf(context) }),
+    callTool(dependencies, asking, { name: params.name, given: params.arguments ?? {}, client: clientOf(context) }),
   );
   server.setRequestHandler('prompts/list', async () => ({
     prompts: prompts.map(({ name, title, description, argument }) => ({
@@ -218,9 +218,11 @@ export const serverFor = (parts: AssistantDependencies, asking: Asking): Server 
     const text = prompt.text(params.arguments?.[prompt.argument.name]?.trim().slice(0, 200) ?? '');
     return { description: prompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   });
-  server.setRequestHandler('resources/list', async () => ({ resources: await inWords(parts, recentIncidents(parts, asking)) }));
+  server.setRequestHandler('resources/list', async () => ({
+    resources: await inWords(dependencies, recentIncidents(dependencies, asking)),
+  }));
   server.setRequestHandler('resources/templates/list', async () => ({ resourceTemplates: [incidentTemplate] }));
-  server.setRequestHandler('resources/read', async ({ params }) => inWords(parts, readIncident(parts, asking, params.uri)));
+  server.setRequestHandler('resources/read', async ({ params }) => inWords(dependencies, readIncident(dependencies, asking, params.uri)));
   return server;
 };
 
@@ -255,7 +257,7 @@ const failureInWords = (
 const eventLine = /^data: (?=\{)(.*)$/gm;
 
 export const answered = async (
-  parts: AssistantDependencies,
+  dependencies: AssistantDependencies,
   asking: Asking,
   sent: IncomingHttpHeaders,
   body: unknown,
@@ -264,9 +266,9 @@ export const answered = async (
   for (const [name, value] of Object.entries(sent)) if (typeof value === 'string') headers.set(name, value);
   const parsedBody = Array.isArray(body) ? body.map(withoutNulls) : withoutNulls(body);
   const asked = askedIn(Array.isArray(parsedBody) ? parsedBody : [parsedBody]);
-  const { fetch: answerTo } = createMcpHandler(() => serverFor(parts, asking));
+  const { fetch: answerTo } = createMcpHandler(() => serverFor(dependencies, asking));
   // The body was read already; this one is never read, but a POST has one.
-  const response = await answerTo(new Request(`${parts.baseUrl()}/mcp`, { method: 'POST', headers, body: '{}' }), { parsedBody });
+  const response = await answerTo(new Request(`${dependencies.baseUrl()}/mcp`, { method: 'POST', headers, body: '{}' }), { parsedBody });
   const text = await response.text();
   const type = response.headers.get('content-type') ?? '';
   if (type.startsWith('text/event-stream'))

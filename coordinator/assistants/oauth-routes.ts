@@ -34,15 +34,15 @@ const maxStateCharacters = 2_048;
  * Where assistants sign in. The library answers; our code comes before it: BASE_URL says who we
  * are, never a request, and one place interprets what a client asks for.
  */
-export const oauthRoutes = (app: FastifyInstance, parts: OauthDependencies): Consents => {
-  const { baseUrl, records, secrets, readDocument, attempts, log } = parts;
+export const oauthRoutes = (app: FastifyInstance, dependencies: OauthDependencies): Consents => {
+  const { baseUrl, records, secrets, readDocument, attempts, log } = dependencies;
   const addresses = new WeakMap<object, string>();
   let made: { readonly for: string; readonly provider: Promise<Provider> } | undefined;
 
   /** False when it was done too often. */
-  const isCounted = async (what: string, most: number): Promise<boolean> => {
+  const isCounted = async (what: string, limit: number): Promise<boolean> => {
     try {
-      await attempts.count([{ what, most }]);
+      await attempts.count([{ what, most: limit }]);
       return true;
     } catch (error) {
       if (error instanceof Refusal && error.code === 'too_many_attempts') return false;

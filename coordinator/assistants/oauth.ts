@@ -337,8 +337,8 @@ const load = async () => {
  * The rules for assistants to sign in: a code with PKCE for a public client, an opaque token for
  * this one resource, and a user who agrees.
  */
-export const createProvider = async (parts: ProviderDependencies): Promise<Provider> => {
-  const { baseUrl, records, secrets, readDocument, mayFetch, failedAt } = parts;
+export const createProvider = async (dependencies: ProviderDependencies): Promise<Provider> => {
+  const { baseUrl, records, secrets, readDocument, mayFetch, failedAt } = dependencies;
   const { Provider: OidcProvider, errors, interactionPolicy } = await load();
   const resource = resourceOf(baseUrl);
   const isSecure = baseUrl.startsWith('https:');

@@ -60,7 +60,7 @@ export const listConnections = async (
     context.with.cursors,
     ['connections', organisation.id, of],
     input,
-    (from, most) => connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, most),
+    (from, limit) => connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
     connectionJson(context),
   );
 };

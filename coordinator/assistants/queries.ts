@@ -75,7 +75,7 @@ export const connectionPage = (
   organisation: string,
   { user, id }: { readonly user: string | null; readonly id: string | null },
   before: number,
-  most: number,
+  limit: number,
 ): Promise<ListedConnection[]> =>
   sql<ListedConnection[]>`
     select c.key, c.id, c.client_name, c.redirect_host, c.scope, c.user_id, m.role, u.email, u.name as owner, c.created_at, c.last_used_at
@@ -84,7 +84,7 @@ export const connectionPage = (
     join users u on u.id = c.user_id
     where c.organisation_id = ${organisation} and c.key < ${before}
       ${user === null ? sql`` : sql`and c.user_id = ${user}`} ${id === null ? sql`` : sql`and c.id = ${id}`}
-    order by c.key desc limit ${most}`;
+    order by c.key desc limit ${limit}`;
 
 /** Deletes it with everything that was issued under it. */
 export const deleteConnection = async (sql: Queryable, organisation: string, id: string): Promise<void> => {

@@ -23,9 +23,9 @@ const maxBacklogMs = 30_000;
 /** A result that arrives this long after its end was kept: normally it takes two seconds. */
 export const keptAfter = 4_000;
 
-export const beginBacklog = (now: number, since = now, most = maxBacklogMs): Backlog => ({
+export const beginBacklog = (now: number, since = now, limit = maxBacklogMs): Backlog => ({
   since,
-  until: now + Math.min(most, maxBacklogMs),
+  until: now + Math.min(limit, maxBacklogMs),
   spent: false,
 });
 

@@ -65,7 +65,7 @@ export function keepEvidence(draft: Draft, incident: string, part: EvidenceRow['
 
 export function ask(draft: Draft, continents: readonly Continent[], why: Extract<Effect, { is: 'look' }>['why']): string | null {
   if (continents.length === 0) return null;
-  const look = draft.moment.newId();
-  draft.effects.push({ is: 'look', look, continents, why });
-  return look;
+  const recheck = draft.moment.newId();
+  draft.effects.push({ is: 'look', look: recheck, continents, why });
+  return recheck;
 }

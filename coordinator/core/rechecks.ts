@@ -18,8 +18,11 @@ export function askFirst(draft: Draft, incident: Incident, from: Continent, resu
     draft.effects.push({ is: 'notice', about: 'alone', continent: from });
     return progressLightly(draft, incident, { asked_at: now, told_alone: true });
   }
-  const look = draft.rules.others_look_at_once ? ask(draft, continents, 'first') : null;
-  return progressLightly(draft, incident, { asked_at: now, matrix: look === null ? null : { look, asked_at: now, waiting: continents } });
+  const recheck = draft.rules.others_look_at_once ? ask(draft, continents, 'first') : null;
+  return progressLightly(draft, incident, {
+    asked_at: now,
+    matrix: recheck === null ? null : { look: recheck, asked_at: now, waiting: continents },
+  });
 }
 
 /**

@@ -100,10 +100,10 @@ export function barsOf(stretches: readonly Stretch[], window: Interval, count: n
       if (!stretch || stretch.from >= to) break;
       times[stretch.state] += Math.min(stretch.to, to) - Math.max(stretch.from, from);
     }
-    const most = Math.max(times.up, times.maintenance, times.unknown, times.paused);
+    const limit = Math.max(times.up, times.maintenance, times.unknown, times.paused);
     if (times.down > 0) bars.push('down');
     else if (verifying !== null && verifying < to) bars.push('verifying');
-    else bars.push(most === 0 ? 'none' : (order.find((state) => times[state] === most) ?? 'none'));
+    else bars.push(limit === 0 ? 'none' : (order.find((state) => times[state] === limit) ?? 'none'));
   }
   return bars;
 }

@@ -79,12 +79,12 @@ export const waitingLines = async <Of extends Topic>(
   sql: Queryable,
   topic: Of,
   partition: number | null,
-  most: number,
+  limit: number,
 ): Promise<OutboxLine<Of>[]> => {
   const rows = await sql<{ id: number; created_at: Date; organisation_id: string | null; payload: unknown }[]>`
     select id, created_at, organisation_id, payload from outbox
     where done_at is null and topic = ${topic} and partition is not distinct from ${partition}
-    order by id limit ${most}`;
+    order by id limit ${limit}`;
   const shape: z.ZodType<Payload<Of>> = z
     .any()
     .transform((value) => value)

@@ -53,10 +53,10 @@ export async function loadPartition(lease: Lease, { sql, directory, roster, now 
     lastPauses(sql, partition),
     watermarksOfPartition(sql, partition),
   ]);
-  const known =
+  const existing =
     stored &&
     unpack(stored.state, (observer) => observingProbeOf({ id: observer.probe, name: observer.name, continent: observer.continent }));
-  const since = stored && known ? stored.takenAt - slackMs : now - withoutCheckpointMs;
+  const since = stored && existing ? stored.takenAt - slackMs : now - withoutCheckpointMs;
   const state: PartitionState = {
     lease,
     monitors: createMonitors(),
@@ -81,7 +81,7 @@ export async function loadPartition(lease: Lease, { sql, directory, roster, now 
     const keys = page.map(({ key }) => key);
     const [results, inTime] = await Promise.all([newestResults(sql, keys, since), resultsWithin(sql, times, 5 * maxObservations)]);
     for (const row of page) {
-      const before = known?.get(row.key);
+      const before = existing?.get(row.key);
       // Views of an older version of the config say nothing about this one, but the covered time
       // stays.
       const same = before?.configVersion === row.config_version ? before : undefined;

@@ -138,8 +138,8 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     await Promise.all(lost.map(([partition]) => drop(partition, false)));
     for (const lease of leases.values()) beginUnlessStopping(lease);
     const cutOffMs = rests ? Number.POSITIVE_INFINITY : cutOffAt === undefined ? null : performance.now() - cutOffAt;
-    const { most, takes } = fairShare(partitionCount, { cutOffMs, others, reportedWithinMs: 2 * timing.leaseMs });
-    const extra = [...running.keys()].slice(most);
+    const { most: limit, takes } = fairShare(partitionCount, { cutOffMs, others, reportedWithinMs: 2 * timing.leaseMs });
+    const extra = [...running.keys()].slice(limit);
     if (extra.length > 0) {
       log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'released partitions to another coordinator');
       const dropped = Promise.all(extra.map((partition) => drop(partition, !rests)));
@@ -148,8 +148,8 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       if (rests) dropped.catch(onFailure);
       else await dropped;
       await releaseLeases(sql, owner, extra);
-    } else if (takes && running.size < most) {
-      const taken = await takeLeases(sql, owner, most - running.size, timing.leaseMs);
+    } else if (takes && running.size < limit) {
+      const taken = await takeLeases(sql, owner, limit - running.size, timing.leaseMs);
       if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), others }, 'took partitions');
       for (const lease of taken) beginUnlessStopping(lease, true);
     }
@@ -286,7 +286,7 @@ export function createPartitionWatchdog(options: {
   readonly timing: Timing;
 }): () => readonly Part[] {
   const { bus, partitions, timing } = options;
-  const known = new Map<number, readonly Part[]>();
+  const existing = new Map<number, readonly Part[]>();
   const { unmovedMs, catchUpMs } = timing;
 
   const reader = (stream: string, consumer: string): Part => ({
@@ -307,9 +307,9 @@ export function createPartitionWatchdog(options: {
 
   return () => {
     const mine = new Set(partitions.held());
-    for (const partition of known.keys()) if (!mine.has(partition)) known.delete(partition);
-    for (const partition of mine) if (!known.has(partition)) known.set(partition, partsOf(partition));
-    return [...known.values()].flat();
+    for (const partition of existing.keys()) if (!mine.has(partition)) existing.delete(partition);
+    for (const partition of mine) if (!existing.has(partition)) existing.set(partition, partsOf(partition));
+    return [...existing.values()].flat();
   };
 }
 

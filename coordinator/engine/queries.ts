@@ -65,10 +65,10 @@ export const renewLeases = (sql: Queryable, owner: string, lastsMs: number): Pro
  * Takes up to `most` free or expired partitions. Those that are being written to are left for the
  * next time.
  */
-export const takeLeases = (sql: Queryable, owner: string, most: number, lastsMs: number): Promise<Lease[]> =>
+export const takeLeases = (sql: Queryable, owner: string, limit: number, lastsMs: number): Promise<Lease[]> =>
   sql<Lease[]>`
     update leases set owner = ${owner}, epoch = epoch + 1, expires_at = now() + ${lastsMs} * interval '1 millisecond'
-    where partition in (select partition from leases where expires_at < now() order by partition limit ${most} for update skip locked)
+    where partition in (select partition from leases where expires_at < now() order by partition limit ${limit} for update skip locked)
     returning partition, epoch`;
 
 export class Fenced extends Error {
@@ -177,7 +177,7 @@ export type Within = { readonly monitor_key: number; readonly from: number; read
 export async function resultsWithin(
   sql: Queryable,
   times: readonly Within[],
-  most: number,
+  limit: number,
 ): Promise<ReadonlyMap<number, readonly NewestResult[]>> {
   if (times.length === 0) return new Map();
   const rows = await sql<{ monitor_key: number; results: Packed }[]>`
@@ -188,7 +188,7 @@ export async function resultsWithin(
     ) as t (monitor_key, since, until), lateral (
       select * from results
       where monitor_key = t.monitor_key and at between to_timestamp(t.since / 1000.0) and to_timestamp(t.until / 1000.0) and outcome < 2
-      order by at desc limit ${most}) r
+      order by at desc limit ${limit}) r
     group by t.monitor_key`;
   return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
 }

@@ -80,9 +80,9 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
     return granted;
   };
 
-  const send = async (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent): Promise<void> => {
+  const send = async (row: MonitorRow, recheck: string, probe: RosterProbe, continent: Continent): Promise<void> => {
     const place = probe.organisation === null ? ({ is: 'continent', continent } as const) : ({ is: 'probe', probe: probe.id } as const);
-    const message: RecheckMessage = { v: 1, look, asked_at: clock.now(), assignment: await assignments.messageFor(row, place) };
+    const message: RecheckMessage = { v: 1, look: recheck, asked_at: clock.now(), assignment: await assignments.messageFor(row, place) };
     bus.publish(subjects.look(probe.id), JSON.stringify(message));
   };
 
@@ -104,12 +104,12 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
     return isSample && !isGranted(probe) ? 'over_budget' : 'asked';
   };
 
-  const sendIf = async (row: MonitorRow, { look, when }: RecheckRequest, continent: Continent): Promise<void> => {
+  const sendIf = async (row: MonitorRow, { look: recheck, when }: RecheckRequest, continent: Continent): Promise<void> => {
     const probe = probeOf(placedOf(row), continent, roster());
     const isSample = when === 'sample';
     const outcome = outcomeFor(row, probe, isSample);
     figures.asked(isSample ? 'sample' : 'now', outcome);
-    if (probe && outcome === 'asked') await send(row, look, probe, continent);
+    if (probe && outcome === 'asked') await send(row, recheck, probe, continent);
   };
 
   const askAll = async (wishes: readonly RecheckRequest[]): Promise<void> => {
@@ -178,7 +178,7 @@ function createFirstChecks(deps: {
   readonly log: Log;
   readonly roster: () => Roster;
   readonly rowsOf: (requests: readonly Pick<RecheckRequest, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
-  readonly send: (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent) => Promise<void>;
+  readonly send: (row: MonitorRow, recheck: string, probe: RosterProbe, continent: Continent) => Promise<void>;
 }): FirstChecks {
   const { bus, clock, log, roster, rowsOf, send } = deps;
   const waiting = new Map<Continent, Map<string, First>>();
@@ -222,7 +222,7 @@ function createFirstChecks(deps: {
   return {
     wish: (wishes) => {
       let isNew = false;
-      for (const { monitor, look, continents, when } of wishes) {
+      for (const { monitor, look: recheck, continents, when } of wishes) {
         if (typeof when === 'string') continue;
         // It was requested again, maybe elsewhere, because the roster has changed. Where it waits
         // already it keeps its place.
@@ -231,7 +231,7 @@ function createFirstChecks(deps: {
           const queue = waiting.get(continent) ?? new Map<string, First>();
           if (queue.size >= maxFirsts && !queue.has(monitor)) continue;
           waiting.set(continent, queue);
-          queue.set(monitor, { look, before: when.before });
+          queue.set(monitor, { look: recheck, before: when.before });
           isNew = true;
         }
       }

@@ -119,9 +119,9 @@ export async function takeTurn(partition: number, turn: ReconcileTurn, deps: Par
 }
 
 /** Publishes a deletion marker for each assignment whose monitor this database does not have. */
-async function deleteUnknownAssignments(partition: number, known: ReadonlySet<string>, { bus }: PartitionDependencies): Promise<void> {
+async function deleteUnknownAssignments(partition: number, existing: ReadonlySet<string>, { bus }: PartitionDependencies): Promise<void> {
   for (const subject of await publishedFor(partition, bus)) {
-    if (known.has(lastTokenOf(subject))) continue;
+    if (existing.has(lastTokenOf(subject))) continue;
     const last = await bus.last(streams.assignments.name, subject);
     if (last && last.data.length > 0) await bus.store(subject, new Uint8Array());
   }

@@ -137,10 +137,10 @@ const day = 86_400_000;
 /** Creates missing day partitions for this time. Several coordinators may do so at once. */
 export async function makeResultDays(sql: Queryable, from: number, to: number): Promise<void> {
   const rows = await sql<{ name: string }[]>`select relid::regclass::text as name from pg_partition_tree('results') where isleaf`;
-  const known = new Set(rows.map(({ name }) => name));
+  const existing = new Set(rows.map(({ name }) => name));
   const missing: string[] = [];
   for (let start = Math.floor(from / day) * day; start < to; start += day) {
-    if (known.has(nameOfDay(start))) continue;
+    if (existing.has(nameOfDay(start))) continue;
     const [begin, end] = [new Date(start).toISOString(), new Date(start + day).toISOString()];
     const name = nameOfDay(start);
     // A table is created first and attached afterwards. Creating it as a partition would wait until

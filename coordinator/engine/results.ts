@@ -223,9 +223,9 @@ export function decideResults(decisions: DecisionBatch, judged: readonly Judged[
 }
 
 /** The one of a check's rechecks that its incident waits for. */
-function recheckAnswered({ monitor, look, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null {
+function recheckAnswered({ monitor, look: recheck, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null {
   const awaited = incidentOf(decisions, monitor)?.progress.matrix?.look;
-  return other_looks.find((other) => other === awaited) ?? look;
+  return other_looks.find((other) => other === awaited) ?? recheck;
 }
 
 /** Commits a batch of decisions, changes memory afterwards, and requests its rechecks. */

@@ -44,7 +44,7 @@ export type Tried = {
 };
 
 /** A limit per hour. */
-export const hourly = (what: string, most: number): Tried => ({ what, most, withinMs: hourMs });
+export const hourly = (what: string, limit: number): Tried => ({ what, most: limit, withinMs: hourMs });
 
 /**
  * Wrong passwords of one account from all hosts together. Above the limit, signing in needs the

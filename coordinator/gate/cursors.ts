@@ -101,10 +101,10 @@ export const pageOf = <Row extends { readonly key: number }, Item>(
   cursors: Cursors,
   list: readonly unknown[],
   asked: { readonly limit: number; readonly cursor: string | null },
-  rows: (from: number | null, most: number) => Promise<readonly Row[]>,
+  rows: (from: number | null, limit: number) => Promise<readonly Row[]>,
   item: (row: Row) => Item,
 ): Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }> =>
-  placedPageOf<Row & { readonly place?: null }, Item>(cursors, list, asked, (after, most) => rows(after?.key ?? null, most), item);
+  placedPageOf<Row & { readonly place?: null }, Item>(cursors, list, asked, (after, limit) => rows(after?.key ?? null, limit), item);
 
 /** Where ascending lists begin, and descending ones. */
 export const beforeAll = 0;

@@ -92,7 +92,7 @@ export const keepAnswer = async (
  * Keeps each organisation's newest answers, up to this many bytes; of older ones only the fact
  * remains. Works in batches, oldest first. Returns whether there may be more.
  */
-export const shrinkIdempotencyRecords = async (sql: Queryable, mostBytes: number, most: number): Promise<boolean> => {
+export const shrinkIdempotencyRecords = async (sql: Queryable, mostBytes: number, limit: number): Promise<boolean> => {
   // While all answers together are below the limit, no organisation can exceed it: most
   // installations never scan them.
   const [size] = await sql<{ mayExceed: boolean }[]>`select pg_total_relation_size('kept_answers') > ${mostBytes} as "mayExceed"`;
@@ -106,17 +106,17 @@ export const shrinkIdempotencyRecords = async (sql: Queryable, mostBytes: number
           sum(octet_length(answer)) over (partition by organisation_id order by answered_at desc, call) as bytes
         from kept_answers where answer is not null and organisation_id in (
           select organisation_id from kept_answers group by organisation_id having sum(octet_length(answer)) > ${mostBytes})
-      ) each where bytes > ${mostBytes} order by answered_at limit ${most}
+      ) each where bytes > ${mostBytes} order by answered_at limit ${limit}
     ) beyond
     where k.organisation_id = beyond.organisation_id and k.call = beyond.call and k.answered_at = beyond.answered_at`;
-  return lightened.count === most;
+  return lightened.count === limit;
 };
 
 /** Deletes a batch of older records. Returns whether there may be more. */
-export const deleteIdempotencyRecords = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
+export const deleteIdempotencyRecords = async (sql: Queryable, before: Date, limit: number): Promise<boolean> => {
   const deleted = await sql`delete from kept_answers where ctid = any(array(
-    select ctid from kept_answers where answered_at <= ${before} order by answered_at limit ${most}))`;
-  return deleted.count === most;
+    select ctid from kept_answers where answered_at <= ${before} order by answered_at limit ${limit}))`;
+  return deleted.count === limit;
 };
 
 /** How a caller names a call that must be done once, however often it is sent. */

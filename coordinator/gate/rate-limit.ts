@@ -152,12 +152,12 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
     try {
       const settled = new Map((await settleWindows(sql, batch, windowLength)).map((one) => [one.subject, one]));
       for (const { subject, window } of batch) {
-        const known = settled.get(subject);
-        coordinators = known?.coordinators ?? coordinators;
-        if (!known) continue;
-        window.began_at = known.began_at;
+        const existing = settled.get(subject);
+        coordinators = existing?.coordinators ?? coordinators;
+        if (!existing) continue;
+        window.began_at = existing.began_at;
         // Calls that arrived while the database answered are not in its number yet.
-        window.calls = known.calls + window.unsettled;
+        window.calls = existing.calls + window.unsettled;
       }
       if (clock.now() - forgottenAt >= windowLength) {
         forgottenAt = clock.now();

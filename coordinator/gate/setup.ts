@@ -36,8 +36,8 @@ export type OperationsDependencies = MasterKeys & {
 const closedSignUp: SignUpPolicy = { signUp: 'invited', signUpPlan: 'free', mail: false };
 
 /** The gate with all its dependencies. */
-export const createOperations = (parts: OperationsDependencies): Gate => {
-  const { handlers, sql, clock, secretKey, previousKey, ...instruments } = parts;
+export const createOperations = (dependencies: OperationsDependencies): Gate => {
+  const { handlers, sql, clock, secretKey, previousKey, ...instruments } = dependencies;
   const cursors = createCursors(createKeptKey(sql, { secretKey, previousKey }, 'cursors'));
   const bound = Object.values(handlers).flatMap((table) => Object.values<Pick<Bound<never>, 'operation'>>(table));
   const summaries = new Map(bound.map(({ operation }) => [operation.id, operation.summary]));

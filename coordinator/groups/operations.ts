@@ -123,7 +123,13 @@ export const listGroups = (
   { sql, organisation, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listGroups>,
 ): OperationResult<OutputOf<typeof api.listGroups>> =>
-  pageOf(cursors, ['groups', organisation.id], input, (from, most) => groupPage(sql, organisation.id, from ?? beforeAll, most), groupJson);
+  pageOf(
+    cursors,
+    ['groups', organisation.id],
+    input,
+    (from, limit) => groupPage(sql, organisation.id, from ?? beforeAll, limit),
+    groupJson,
+  );
 
 export const listMonitorsOutside = async (
   { sql, organisation }: InOrganisation,

@@ -29,9 +29,9 @@ export const groupRow = (sql: Queryable) => sql`g.key, ${sql.unsafe(shownNames)}
     select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status', c.affects, 'count', c.count)), '[]')
     from (select s.status, s.affects, count(*) as count from monitor_status s where s.group_id = g.id group by s.status, s.affects) c) as members`;
 
-export const groupPage = (sql: Queryable, organisation: string, after: number, most: number): Promise<GroupRow[]> =>
+export const groupPage = (sql: Queryable, organisation: string, after: number, limit: number): Promise<GroupRow[]> =>
   sql<GroupRow[]>`
-    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.key > ${after} order by g.key limit ${most}`;
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.key > ${after} order by g.key limit ${limit}`;
 
 export const groupById = async (sql: Queryable, organisation: string, id: string): Promise<GroupRow | undefined> => {
   const [row] = await sql<GroupRow[]>`select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.id = ${id}`;
@@ -89,9 +89,9 @@ export const groupsAmong = async (sql: Queryable, organisation: string, ids: rea
 /** Groups as pages show them, and what names them. */
 
 /** By name, a page from an offset. */
-export const groupsByName = (sql: Queryable, organisation: string, offset: number, most: number): Promise<GroupRow[]> =>
+export const groupsByName = (sql: Queryable, organisation: string, offset: number, limit: number): Promise<GroupRow[]> =>
   sql<GroupRow[]>`
-    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} order by g.name_folded offset ${offset} limit ${most}`;
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} order by g.name_folded offset ${offset} limit ${limit}`;
 
 type Named = { readonly id: string; readonly name: string | null };
 

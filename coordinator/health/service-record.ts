@@ -116,11 +116,11 @@ export const countDay = async (sql: Queryable, day: string): Promise<void> => {
 };
 
 /** The newest days in order of time, with the operator's present marks. */
-export const serviceDays = async (sql: Queryable, most: number): Promise<readonly ServiceDay[]> => {
+export const serviceDays = async (sql: Queryable, limit: number): Promise<readonly ServiceDay[]> => {
   const rows = await sql<ServiceDay[]>`
     select d.day::text, d.confirmed, d.p50_ms, d.p95_ms, d.doubted, d.results_lost::float8 as results_lost, d.own_outages, d.own_outage_s,
       (select count(*)::int from false_outages f where f.day = d.day) as false_by_word
-    from own_days d order by d.day desc limit ${most}`;
+    from own_days d order by d.day desc limit ${limit}`;
   return [...rows].reverse();
 };
 
@@ -168,8 +168,8 @@ export const createServiceRecord = ({ sql, clock, rawDays, isLeader, readers }: 
   return {
     tick: async () => {
       if (isLeader()) {
-        const known = await countedDays(sql);
-        for (const day of settledDays(clock.now(), rawDays)) if (!known.has(day)) await countDay(sql, day);
+        const existing = await countedDays(sql);
+        for (const day of settledDays(clock.now(), rawDays)) if (!existing.has(day)) await countDay(sql, day);
       }
       const days = await serviceDays(sql, shownDays);
       shown = { days, sum: sumOf(days) };

@@ -74,8 +74,8 @@ const statuses = {
 } as const satisfies Partial<Record<RefusedReason, number>>;
 type Reason = keyof typeof statuses;
 
-export function createForwardedPings(parts: Dependencies): ForwardedPings {
-  const { sql, pingBus, byHeart, directory, refusals, clock, log } = parts;
+export function createForwardedPings(dependencies: Dependencies): ForwardedPings {
+  const { sql, pingBus, byHeart, directory, refusals, clock, log } = dependencies;
   const underWay = new Map<string, number>();
   let reading = 0;
   const mayCount = createAllowance(maxUnknownPerSecond);

@@ -59,10 +59,10 @@ const patience = 2;
 const noKey = '0'.repeat(64);
 const noOne = '00000000-0000-0000-0000-000000000000';
 
-export const startPings = async (parts: Dependencies): Promise<Pings> => {
-  const { sql, bus, records, clock, log, announcements, refusals, directory, partitions, isLeader, lookAgainMs, signal } = parts;
+export const startPings = async (dependencies: Dependencies): Promise<Pings> => {
+  const { sql, bus, records, clock, log, announcements, refusals, directory, partitions, isLeader, lookAgainMs, signal } = dependencies;
   const book = await openPingBook({ sql, bus, records, clock, log, announcements, lookAgainMs, signal });
-  const spool = await openPingSpool(parts.spoolFile, log);
+  const spool = await openPingSpool(dependencies.spoolFile, log);
   const pingBus = createPingBus(bus, records, 'coordinator');
   const intake = createPingIntake({ pingBus: () => pingBus, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
   const kept = createForwardedPings({ sql, pingBus, byHeart: book.byHeart, directory, refusals, clock, log });

@@ -135,11 +135,11 @@ export const keptPingsOf = async (sql: Transaction, monitors: readonly string[])
 export type ListedPing = Omit<PingRow, 'at' | 'monitor'> & { readonly at: Date };
 
 /** The newest pings of a monitor, for its page. */
-export const newestPings = (sql: Queryable, organisation: string, monitor: string, most: number): Promise<ListedPing[]> =>
+export const newestPings = (sql: Queryable, organisation: string, monitor: string, limit: number): Promise<ListedPing[]> =>
   sql<ListedPing[]>`
     select b.id, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
     from beats b join monitors m on m.id = b.monitor_id
-    where b.monitor_id = ${monitor} and m.organisation_id = ${organisation} order by b.at desc, b.id desc limit ${most}`;
+    where b.monitor_id = ${monitor} and m.organisation_id = ${organisation} order by b.at desc, b.id desc limit ${limit}`;
 
 /**
  * Deletes and returns keys that were rotated out long ago. Ping receivers refuse them from `until`

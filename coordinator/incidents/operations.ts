@@ -155,7 +155,7 @@ export const listIncidents = async (
     cursors,
     ['incidents', organisation.id, state, monitor, days],
     input,
-    (from, most) => incidentPage(sql, organisation.id, filter, from ?? afterAll, most),
+    (from, limit) => incidentPage(sql, organisation.id, filter, from ?? afterAll, limit),
     (row) => incidentJson(row, now),
   );
 };

@@ -247,7 +247,7 @@ export const incidentPage = (
   organisation: string,
   { state, monitor, since }: IncidentFilter,
   before: number,
-  most: number,
+  limit: number,
 ): Promise<IncidentRow[]> =>
   sql<IncidentRow[]>`
     select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id
@@ -255,7 +255,7 @@ export const incidentPage = (
       and (i.resolved_at is null or i.resolved_at >= ${new Date(since)})
       ${state === 'open' ? sql`and i.resolved_at is null` : state === 'resolved' ? sql`and i.resolved_at is not null` : sql``}
       ${monitor === null ? sql`` : sql`and i.monitor_id = ${monitor}`}
-    order by i.key desc limit ${most}`;
+    order by i.key desc limit ${limit}`;
 
 function shown(sql: Queryable) {
   return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at, i.confirmed_at, i.resolved_at,

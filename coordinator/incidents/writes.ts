@@ -210,11 +210,11 @@ type Wanted = { readonly after: number; readonly most: number };
  * The newest incidents of each of a partition's heartbeats that ended after this time, limited in
  * number, the newest first, by monitor.
  */
-export async function lastClosed(sql: Queryable, partition: number, { after, most }: Wanted): Promise<Map<string, Incident[]>> {
+export async function lastClosed(sql: Queryable, partition: number, { after, most: limit }: Wanted): Promise<Map<string, Incident[]>> {
   const rows = await sql<(OpenRow & { resolved_at: Date })[]>`
     select i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.note, i.scope, i.layer, i.progress
     from monitors m, lateral (
-      select * from incidents where monitor_id = m.id and resolved_at > ${new Date(after)} order by resolved_at desc limit ${most}) i
+      select * from incidents where monitor_id = m.id and resolved_at > ${new Date(after)} order by resolved_at desc limit ${limit}) i
     where m.partition = ${partition} and m.type = 'heartbeat' order by i.resolved_at desc`;
   return Map.groupBy(
     rows.map((row) => ({ monitor: row.monitor_id, incident: { ...incidentFrom(row), resolved_at: row.resolved_at.getTime() } })),

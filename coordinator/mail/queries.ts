@@ -67,11 +67,11 @@ export const postMail = (sql: Queryable, mail: NewMail): Promise<void> => postMa
  * Claims due mails for a time, oldest first: no other coordinator takes them meanwhile, and when
  * one is killed, its claims expire.
  */
-export const takeMails = async (sql: Queryable, now: Date, forMs: number, most: number): Promise<Mail[]> => {
+export const takeMails = async (sql: Queryable, now: Date, forMs: number, limit: number): Promise<Mail[]> => {
   const rows = await sql`
     update mails set next_at = ${new Date(now.getTime() + forMs)}, attempts = attempts + 1
     where id in (select id from mails where done_at is null and failed_at is null and next_at <= ${now}
-      order by next_at limit ${most} for update skip locked)
+      order by next_at limit ${limit} for update skip locked)
     returning id, kind, recipient, about, attempts`;
   return rows.map((row) => mailShape.parse(row));
 };
@@ -101,8 +101,8 @@ export const countMailsTo = async (sql: Queryable, kind: MailKind, recipient: st
  * Deletes a batch of mails that were sent or never will be, oldest first. Returns whether there may
  * be more.
  */
-export const forgetMails = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
+export const forgetMails = async (sql: Queryable, before: Date, limit: number): Promise<boolean> => {
   const deleted = await sql`delete from mails where id in (
-    select id from mails where created_at < ${before} and (done_at is not null or failed_at is not null) order by created_at limit ${most})`;
-  return deleted.count === most;
+    select id from mails where created_at < ${before} and (done_at is not null or failed_at is not null) order by created_at limit ${limit})`;
+  return deleted.count === limit;
 };

@@ -186,7 +186,7 @@ export const listMaintenanceWindows = (
     cursors,
     ['maintenance', organisation.id],
     input,
-    (from, most) => windowPage(sql, organisation.id, from ?? afterAll, most),
+    (from, limit) => windowPage(sql, organisation.id, from ?? afterAll, limit),
     (row) => windowJson(row, now),
   );
 

@@ -73,10 +73,10 @@ const shown = (sql: Queryable) => sql`w.key, w.id, w.name, w.starts_at, w.ends_a
   array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id order by m.monitor_id) as monitors,
   array(select g.group_id from maintenance_groups g join groups x on x.id = g.group_id where g.window_id = w.id order by g.group_id) as groups`;
 
-export const windowPage = async (sql: Queryable, organisation: string, before: number, most: number): Promise<WindowRow[]> => {
+export const windowPage = async (sql: Queryable, organisation: string, before: number, limit: number): Promise<WindowRow[]> => {
   const rows = await sql<Row[]>`
     select ${shown(sql)} from maintenance_windows w
-    where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before} order by w.key desc limit ${most}`;
+    where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before} order by w.key desc limit ${limit}`;
   return rows.map(shownFrom);
 };
 
@@ -174,10 +174,10 @@ type Expanding = {
  * For housekeeping: writes the next occurrences of windows whose stored ones run out, one window
  * per transaction, and returns the number of windows. Several coordinators may do so at once.
  */
-export const expandWindows = async (sql: Sql, now: number, most = 500): Promise<number> => {
+export const expandWindows = async (sql: Sql, now: number, limit = 500): Promise<number> => {
   const due = await sql<{ id: string }[]>`
     select id from maintenance_windows where deleted_at is null and expanded_until < ${instant(now + expandAgainBelow)}
-    order by expanded_until limit ${most}`;
+    order by expanded_until limit ${limit}`;
   for (const { id } of due) await inTransaction(sql, (transaction) => expandWindow(transaction, id, now));
   return due.length;
 };
@@ -244,14 +244,14 @@ export const countByTime = async (
 export const windowsByTime = (
   sql: Queryable,
   organisation: string,
-  { over, now, offset, most }: { readonly over: boolean; readonly now: number; readonly offset: number; readonly most: number },
+  { over, now, offset, most: limit }: { readonly over: boolean; readonly now: number; readonly offset: number; readonly most: number },
 ): Promise<WindowByTime[]> => sql<WindowByTime[]>`
   with placed as (${placed(sql, organisation, now)}),
   page as (
     select * from placed where (state = 'over') = ${over}
     order by state = 'running' desc, case when state = 'running' then ended_at end, case when state = 'coming' then began_at end nulls last,
       ended_at desc, key desc
-    offset ${offset} limit ${most})
+    offset ${offset} limit ${limit})
   select w.id, w.name, w.state, w.began_at, w.ended_at, w.starts_at, w.ends_at,
     to_char(w.local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start, w.rrule, w.time_zone,
     (select count(*) from maintenance_monitors m where m.window_id = w.id) as monitors,

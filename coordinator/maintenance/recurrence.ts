@@ -70,20 +70,20 @@ const partsOf = (text: string): ReadonlyMap<string, string> => {
   return parts;
 };
 
-const numberOf = (name: string, text: string, least: number, most: number): number => {
+const numberOf = (name: string, text: string, least: number, limit: number): number => {
   const value = /^[+-]?\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw refuseRule(`${name} must be a whole number from ${least} to ${most}, not "${text.slice(0, 20)}".`);
+  if (Number.isInteger(value) && value >= least && value <= limit) return value;
+  throw refuseRule(`${name} must be a whole number from ${least} to ${limit}, not "${text.slice(0, 20)}".`);
 };
 
 /**
  * A list of numbers up to `most`; with `fromEnd` negative ones count from the end, and zero is
  * invalid.
  */
-const listOf = (parts: ReadonlyMap<string, string>, name: string, least: number, most: number, fromEnd = false): number[] => {
+const listOf = (parts: ReadonlyMap<string, string>, name: string, least: number, limit: number, fromEnd = false): number[] => {
   const text = parts.get(name);
   if (text === undefined) return [];
-  const values = text.split(',').map((item) => numberOf(name, item, fromEnd ? -most : least, most));
+  const values = text.split(',').map((item) => numberOf(name, item, fromEnd ? -limit : least, limit));
   if (fromEnd && values.includes(0)) throw refuseRule(`${name} counts from 1, or from -1 at the end; 0 is neither.`);
   return [...new Set(values)].toSorted((a, b) => a - b);
 };
@@ -141,9 +141,9 @@ export const ruleFrom = (text: string): Rule => {
   const freq = parts.get('FREQ') ?? '';
   if (!isFrequency(freq))
     throw refuseRule(`FREQ must be one of ${frequencies.join(', ')}${freq === '' ? '' : `, not ${freq.slice(0, 20)}`}.`);
-  const single = (name: string, most: number): number | null => {
+  const single = (name: string, limit: number): number | null => {
     const value = parts.get(name);
-    return value === undefined ? null : numberOf(name, value, 1, most);
+    return value === undefined ? null : numberOf(name, value, 1, limit);
   };
   const until = parts.get('UNTIL');
   const rule: Rule = {

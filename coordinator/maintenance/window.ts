@@ -175,12 +175,12 @@ export const maxWrittenAhead = (schedule: Schedule): number => {
     times.push(time);
     if (times.length >= Math.min(maxInYear, rule.count ?? maxInYear)) break;
   }
-  let [first, most] = [0, 1];
+  let [first, limit] = [0, 1];
   for (const [last, time] of times.entries()) {
     while ((times[first] ?? time) <= time - expandedAhead) first += 1;
-    most = Math.max(most, last - first + 1);
+    limit = Math.max(limit, last - first + 1);
   }
-  return most;
+  return limit;
 };
 
 /** The validated content of a window. */
@@ -287,14 +287,14 @@ const notesOn = ({ from, to, local }: Planned, before: Planned | undefined, cloc
 };
 
 /** The occurrences that began last and begin next, within the time in which a rule must occur. */
-const plannedAhead = (schedule: Schedule, now: number, most: number): readonly Planned[] => {
+const plannedAhead = (schedule: Schedule, now: number, limit: number): readonly Planned[] => {
   const found: Planned[] = [];
   const begun = latestBegun(schedule, now);
   if (begun) found.push(begun);
   const years = schedule.rrule === null ? 1 : searched[ruleFrom(schedule.rrule).freq];
   const begin = Math.max(now + 1, schedule.starts_at);
   let from = begin;
-  for (let step = 7 * day; from < begin + years * 366 * day && found.length <= most; step *= 4) {
+  for (let step = 7 * day; from < begin + years * 366 * day && found.length <= limit; step *= 4) {
     const { planned, ended } = plannedIn(schedule, { from, to: from + step });
     found.push(...planned);
     if (ended) break;
@@ -307,10 +307,10 @@ const plannedAhead = (schedule: Schedule, now: number, most: number): readonly P
  * The next occurrences that are not over. What began before `cut_at` ended there, because someone
  * ended it; the rule does not know that.
  */
-export const occurrencesAhead = (schedule: Schedule, now: number, { most = 10, cut_at = null }: Limits = {}): readonly Ahead[] => {
+export const occurrencesAhead = (schedule: Schedule, now: number, { most: limit = 10, cut_at = null }: Limits = {}): readonly Ahead[] => {
   const clock = clockOf(schedule.time_zone);
   // One more than requested, because the running one may have been ended.
-  const planned = plannedAhead(schedule, now, most).slice(0, most + 1);
+  const planned = plannedAhead(schedule, now, limit).slice(0, limit + 1);
   return planned
     .flatMap((one, index) => {
       const to = cut_at !== null && one.from <= cut_at ? Math.min(one.to, cut_at) : one.to;
@@ -318,7 +318,7 @@ export const occurrencesAhead = (schedule: Schedule, now: number, { most = 10, c
       const notes = notesOn(one, planned[index - 1], clock);
       return [{ from: one.from, to, local_from: clock.local(one.from), local_to: clock.local(to), notes }];
     })
-    .slice(0, most);
+    .slice(0, limit);
 };
 
 /**

@@ -56,11 +56,11 @@ export type MonitorFigure = {
 const ofLate = 48 * 3_600_000;
 
 /** The oldest monitors of an organisation first, with their present status. */
-export const monitorFigures = (sql: Queryable, organisation: string, most: number, now: number): Promise<readonly MonitorFigure[]> => sql<
+export const monitorFigures = (sql: Queryable, organisation: string, limit: number, now: number): Promise<readonly MonitorFigure[]> => sql<
   MonitorFigure[]
 >`
   select m.id, m.name, m.type, s.status, case when newest.outcome = 0 then newest.took_ms end as response_ms, s.count
-  from (select *, count(*) over ()::int as count from monitor_status where organisation_id = ${organisation} order by monitor_key limit ${most}) s
+  from (select *, count(*) over ()::int as count from monitor_status where organisation_id = ${organisation} order by monitor_key limit ${limit}) s
   join monitors m on m.id = s.monitor_id
   left join lateral (
     select outcome, took_ms from results where monitor_key = s.monitor_key and m.type <> 'heartbeat' and at > ${new Date(now - ofLate)} and outcome < 2

@@ -24,10 +24,10 @@ export type OpenSecrets = {
  * Some of them, locked. Those that someone is changing now are skipped: every change separates the
  * secrets.
  */
-export const someOpenSecrets = (sql: Queryable, most: number): Promise<OpenSecrets[]> =>
+export const someOpenSecrets = (sql: Queryable, limit: number): Promise<OpenSecrets[]> =>
   sql<OpenSecrets[]>`
     select id, organisation_id, partition, type, config, secrets from monitors where type = 'https' and (has_open_secret(config) or has_likely_secret(config))
-    order by id limit ${most} for no key update skip locked`;
+    order by id limit ${limit} for no key update skip locked`;
 
 export const writeSecretsApart = async (sql: Queryable, id: string, config: Config, secrets: Uint8Array): Promise<void> => {
   await sql`update monitors set config = ${JSON.stringify(config)}::text::jsonb, secrets = ${Buffer.from(secrets)} where id = ${id}`;
@@ -46,8 +46,8 @@ export type MonitorSecrets = {
  * number of monitors. What is checked stays the same, but assignments are sent to the probes again,
  * so that the old text is gone from the bus too.
  */
-export const sealOpenSecrets = async (sql: Queryable, { open, seal }: MonitorSecrets, most: number): Promise<number> => {
-  const rows = await someOpenSecrets(sql, most);
+export const sealOpenSecrets = async (sql: Queryable, { open, seal }: MonitorSecrets, limit: number): Promise<number> => {
+  const rows = await someOpenSecrets(sql, limit);
   for (const row of rows) {
     const { id, organisation_id: organisation, partition, type, config } = row;
     const apart = asSplit(type, config, shape.parse(JSON.parse(await open(row))));

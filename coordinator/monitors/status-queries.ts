@@ -96,21 +96,21 @@ const byState = async (
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
-  { offset, most }: DashboardPlace,
+  { offset, most: limit }: DashboardPlace,
 ): Promise<readonly FoundMonitor[]> => {
   const where = matching(sql, organisation, filter, covered);
   const inTrouble = (): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
     select ${orNotFound(sql)} from monitor_status s where ${where} and ${worst(sql)}
-    order by s.status, s.since desc, s.place offset ${offset} limit ${most}`;
+    order by s.status, s.since desc, s.place offset ${offset} limit ${limit}`;
   const others = (from: number): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
-    select ${orNotFound(sql)} from monitor_status s where ${where} and not ${worst(sql)} order by s.place offset ${from} limit ${most}`;
+    select ${orNotFound(sql)} from monitor_status s where ${where} and not ${worst(sql)} order by s.place offset ${from} limit ${limit}`;
   // The first page, which is requested most, needs no count, and reads both halves at once.
-  if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, most);
+  if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, limit);
   const [count] = await sql<{ troubled: number }[]>`select count(*) as troubled from monitor_status s where ${where} and ${worst(sql)}`;
   const troubled = count?.troubled ?? 0;
   const first = offset < troubled ? await inTrouble() : [];
-  if (first.length === most) return first;
-  return [...first, ...(await others(Math.max(0, offset - troubled)))].slice(0, most);
+  if (first.length === limit) return first;
+  return [...first, ...(await others(Math.max(0, offset - troubled)))].slice(0, limit);
 };
 
 /** Most downtime of the last days first; monitors without downtime follow in their usual order. */
@@ -119,7 +119,7 @@ const byDowntime = (
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
-  { offset, most, since }: DashboardPlace,
+  { offset, most: limit, since }: DashboardPlace,
 ): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
   with downtime as (
     select monitor_id, sum(coalesce(resolved_at, now()) - greatest(started_at, ${new Date(since)})) as down from incidents
@@ -127,7 +127,7 @@ const byDowntime = (
     group by monitor_id)
   select ${orNotFound(sql)} from monitor_status s left join downtime d on d.monitor_id = s.monitor_id
   where ${matching(sql, organisation, filter, covered)}
-  order by d.down desc nulls last, s.place offset ${offset} limit ${most}`;
+  order by d.down desc nulls last, s.place offset ${offset} limit ${limit}`;
 
 /** The monitors of one page, in order. */
 export const dashboardPage = async (
@@ -137,9 +137,9 @@ export const dashboardPage = async (
   covered: readonly string[],
   place: DashboardPlace,
 ): Promise<readonly FoundMonitor[]> => {
-  const { sort, offset, most } = place;
+  const { sort, offset, most: limit } = place;
   const where = matching(sql, organisation, filter, covered);
-  const page = sql`offset ${offset} limit ${most}`;
+  const page = sql`offset ${offset} limit ${limit}`;
   if (sort === 'state') return byState(sql, organisation, filter, covered, place);
   if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
   if (sort === 'response')
@@ -217,12 +217,12 @@ export const troubledNames = async (
   organisation: string,
   status: 'down' | 'verifying',
   covered: readonly string[],
-  most: number,
+  limit: number,
 ): Promise<readonly string[]> => {
   const rows = await sql<{ name: string }[]>`
     select m.name from monitor_status s join monitors m on m.id = s.monitor_id
     where s.organisation_id = ${organisation} and s.status = ${status} and not s.monitor_id = any(${[...covered]}::uuid[])
-    order by s.since desc limit ${most}`;
+    order by s.since desc limit ${limit}`;
   return rows.map(({ name }) => name);
 };
 
@@ -469,20 +469,20 @@ const keyOf = (sql: Queryable, { status, enabled }: MonitorFilter) =>
  * A literal of the statement: for a parameter the database expects a tenth of all rows, so it
  * considers a new plan for every call cheaper than a shared one, and makes one each time.
  */
-const limited = (sql: Queryable, most: number) => sql`limit ${sql.unsafe(String(Math.trunc(most)))}`;
+const limited = (sql: Queryable, limit: number) => sql`limit ${sql.unsafe(String(Math.trunc(limit)))}`;
 
 const rest = (sql: Queryable, list: MonitorList) => {
-  const { sort, after, most, filter } = list;
+  const { sort, after, most: limit, filter } = list;
   if (sort === 'name') {
     const further = after === null ? sql`` : sql`and (s.name_folded, s.monitor_key) > (${after.place}, ${after.key})`;
-    return sql`where ${matchingMonitors(sql, list)} ${further} order by s.name_folded, s.monitor_key ${limited(sql, most)}`;
+    return sql`where ${matchingMonitors(sql, list)} ${further} order by s.name_folded, s.monitor_key ${limited(sql, limit)}`;
   }
   if (sort === 'changed') {
     const further = after === null ? sql`` : sql`and (s.since, s.monitor_key) < (${after.place}::text::timestamptz, ${after.key})`;
-    return sql`where ${matchingMonitors(sql, list)} ${further} order by s.since desc, s.monitor_key desc ${limited(sql, most)}`;
+    return sql`where ${matchingMonitors(sql, list)} ${further} order by s.since desc, s.monitor_key desc ${limited(sql, limit)}`;
   }
   const key = keyOf(sql, filter);
-  return sql`where ${matchingMonitors(sql, list)} and ${key} > ${after?.key ?? 0} order by ${key} ${limited(sql, most)}`;
+  return sql`where ${matchingMonitors(sql, list)} and ${key} > ${after?.key ?? 0} order by ${key} ${limited(sql, limit)}`;
 };
 
 const place = (sql: Queryable, sort: MonitorSort) =>

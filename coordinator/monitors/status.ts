@@ -175,15 +175,15 @@ const incidentOf = ({ status, since }: StoredStatus) => {
  * Rule 18, with the same functions as statusOf(): the kept status is turned into the one fact that
  * caused it. Only silence that was not noticed yet is missing from the row.
  */
-export const currentStatus = (standing: StoredStatus, now: number): StatusNow => {
-  const { status, since, seen, type, created, last_result_at, last_fail_at, last_beat_at, begins_anew_at } = standing;
+export const currentStatus = (stored: StoredStatus, now: number): StatusNow => {
+  const { status, since, seen, type, created, last_result_at, last_fail_at, last_beat_at, begins_anew_at } = stored;
   const anew = begins_anew_at !== null;
   return statusNow({
     ...{ now, created_at: created, paused_at: status === 'paused' ? since : null },
-    incident: anew ? null : incidentOf(standing),
+    incident: anew ? null : incidentOf(stored),
     last_checked_at: latest(last_result_at, last_beat_at),
     covered_until: coveredUntil({
-      ...{ kind: type, interval_s: standing.interval_s, config: standing.config, created_at: created, begins_anew_at },
+      ...{ kind: type, interval_s: stored.interval_s, config: stored.config, created_at: created, begins_anew_at },
       ...{ last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at, last_beat_at },
       // Pending although it was observed: an unknown stretch lasts.
       gap_since: status === 'pending' && seen ? since : null,

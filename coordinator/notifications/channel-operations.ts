@@ -78,8 +78,8 @@ export const refuseUnknown = async (
   { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
   { monitors, groups }: { readonly monitors: readonly string[]; readonly groups: readonly string[] },
 ): Promise<void> => {
-  const [known, knownGroups] = [await monitorsAmong(sql, organisation.id, monitors), await groupsAmong(sql, organisation.id, groups)];
-  if (monitors.some((id) => !known.has(id))) throw notFound('monitor_not_found');
+  const [existing, knownGroups] = [await monitorsAmong(sql, organisation.id, monitors), await groupsAmong(sql, organisation.id, groups)];
+  if (monitors.some((id) => !existing.has(id))) throw notFound('monitor_not_found');
   if (groups.some((id) => !knownGroups.has(id))) throw notFound('group_not_found');
 };
 
@@ -346,7 +346,7 @@ export const listChannels = async (
     instruments.cursors,
     ['channels', organisation.id],
     input,
-    (from, most) => channelPage(sql, organisation.id, from ?? beforeAll, most, now),
+    (from, limit) => channelPage(sql, organisation.id, from ?? beforeAll, limit, now),
     (row) => row,
   );
   // Secret keys are cached, so this makes no database query.

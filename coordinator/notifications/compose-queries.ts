@@ -26,14 +26,14 @@ export type ComposedChannel = {
 };
 
 /** Locks channels with due steps, and skips those that another coordinator has locked. */
-export const takeChannelsWithSteps = (sql: Queryable, now: number, most: number): Promise<ComposedChannel[]> =>
+export const takeChannelsWithSteps = (sql: Queryable, now: number, limit: number): Promise<ComposedChannel[]> =>
   sql<ComposedChannel[]>`
     select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.kind, c.enabled, c.deleted_at is not null as deleted,
       c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed, c.delay_s, c.reminder_s, c.hours, c.bucket_full_at,
       c.gathering_since, c.gathered_at
     from channels c join organisations o on o.id = c.organisation_id
     where c.id in (select channel_id from alert_steps where state = 'held' and look_at <= ${new Date(now)} group by channel_id
-      order by min(look_at) limit ${most})
+      order by min(look_at) limit ${limit})
     for no key update of c skip locked`;
 
 export type WaitingStep = {
@@ -69,7 +69,7 @@ export type WaitingStep = {
 };
 
 /** Due steps of these channels, oldest first, with everything that a message says about them. */
-export const waitingSteps = (sql: Queryable, channels: readonly string[], now: number, most: number): Promise<WaitingStep[]> =>
+export const waitingSteps = (sql: Queryable, channels: readonly string[], now: number, limit: number): Promise<WaitingStep[]> =>
   sql<WaitingStep[]>`
     select s.id, s.channel_id, s.organisation_id, s.monitor_id, s.incident_id, s.event, s.seq, s.due_at, s.look_at, s.flapping,
       s.holds -> -1 ->> 0 as held_by,
@@ -79,7 +79,7 @@ export const waitingSteps = (sql: Queryable, channels: readonly string[], now: n
       i.confirmed_probe, i.confirmed_continent, m.name as monitor_name, m.target, m.type, g.name as group_name
     from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m on m.id = s.monitor_id left join groups g on g.id = m.group_id
     where s.state = 'held' and s.look_at <= ${new Date(now)} and s.channel_id = any(${[...channels]}::uuid[])
-    order by s.id limit ${most} for update of s`;
+    order by s.id limit ${limit} for update of s`;
 
 /** When these incidents ended. Open and deleted incidents are absent. */
 export const resolutionsOf = async (sql: Queryable, incidents: readonly string[]): Promise<ReadonlyMap<string, Date>> => {

@@ -150,7 +150,7 @@ export type UndeliveredDown = {
  * Open incidents whose "down" was sent before `toldBefore` through at least one channel, was
  * accepted by none, and whose owners were not mailed. Rows are locked.
  */
-export function undeliveredDowns(sql: Queryable, sentBefore: number, most: number): Promise<UndeliveredDown[]> {
+export function undeliveredDowns(sql: Queryable, sentBefore: number, limit: number): Promise<UndeliveredDown[]> {
   return sql<UndeliveredDown[]>`
     select i.id as incident, i.organisation_id, m.name as monitor_name, t.first_told_at, o.last_resort_full_at as full_at
     from (select s.incident_id, min(s.first_told_at) as first_told_at from alert_steps s left join messages g on g.id = s.message_id
@@ -162,7 +162,7 @@ export function undeliveredDowns(sql: Queryable, sentBefore: number, most: numbe
     join monitors m on m.id = i.monitor_id
     join organisations o on o.id = i.organisation_id
     where t.first_told_at <= ${new Date(sentBefore)} and not exists (select 1 from last_resorts l where l.incident_id = i.id)
-    order by t.first_told_at limit ${most} for no key update of i skip locked`;
+    order by t.first_told_at limit ${limit} for no key update of i skip locked`;
 }
 
 export async function ownersOf(sql: Queryable, organisations: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -204,11 +204,11 @@ export type FailingChannel = {
 };
 
 /** Channels that failed or refused last; rows are locked. */
-export function failingChannels(sql: Queryable, most: number): Promise<FailingChannel[]> {
+export function failingChannels(sql: Queryable, limit: number): Promise<FailingChannel[]> {
   return sql<FailingChannel[]>`
     select id, organisation_id, name, failure, failing_since, refused_at, owners_told_at from channels
     where deleted_at is null and (failing_since is not null or refused_at is not null) and enabled
-    order by owners_told_at nulls first limit ${most} for no key update skip locked`;
+    order by owners_told_at nulls first limit ${limit} for no key update skip locked`;
 }
 
 export async function ownersNotified(sql: Queryable, channels: readonly string[], now: number): Promise<void> {
@@ -224,14 +224,14 @@ export type ProbeNotice = { readonly id: number; readonly organisation_id: strin
 export function noticesOfPrivateProbes(
   sql: Queryable,
   { beganBefore, since }: { readonly beganBefore: number; readonly since: number },
-  most: number,
+  limit: number,
 ): Promise<ProbeNotice[]> {
   return sql<ProbeNotice[]>`
     select n.id, p.organisation_id, n.message from notices n
     join probes p on p.id::text = n.subject and p.organisation_id is not null and p.revoked_at is null
     where n.ended_at is null and n.owners_told_at is null and n.began_at <= ${new Date(beganBefore)}
       and not exists (select 1 from notices e where e.subject = n.subject and e.kind = n.kind and e.owners_told_at > ${new Date(since)})
-    order by n.id limit ${most} for update of n skip locked`;
+    order by n.id limit ${limit} for update of n skip locked`;
 }
 
 export async function noticesSent(sql: Queryable, notices: readonly number[], now: number): Promise<void> {

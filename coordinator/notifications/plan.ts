@@ -258,7 +258,7 @@ function stepsOfEnd(event: DueEvent, own: readonly EarlierStep[], notifiedOfFlap
  * each, so that one organisation's thousand delay no other. An "up" waits until its "down" is
  * planned; otherwise it would find no recipients.
  */
-export function takeDueEvents(sql: Queryable, most: number): Promise<DueEvent[]> {
+export function takeDueEvents(sql: Queryable, limit: number): Promise<DueEvent[]> {
   return sql<DueEvent[]>`
     with waiting as materialized (
       select a.id, row_number() over (partition by a.organisation_id order by a.id) as place from alerts a
@@ -266,7 +266,7 @@ export function takeDueEvents(sql: Queryable, most: number): Promise<DueEvent[]>
         select 1 from alerts d where d.incident_id = a.incident_id and d.event = 'down' and d.state = 'due' and d.planned_at is null)))
     select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event, coalesce(a.due_at, a.created_at) as due_at
     from waiting join alerts a using (id) where a.state = 'due' and a.planned_at is null
-    order by waiting.place, a.id limit ${most} for update of a skip locked`;
+    order by waiting.place, a.id limit ${limit} for update of a skip locked`;
 }
 
 /** Inserts each step at most once, however often it is planned. */

@@ -74,9 +74,9 @@ const columns = (sql: Queryable) => sql`
   array(select monitor_id from channel_monitors where channel_id = c.id order by monitor_id) as monitors,
   array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
 
-export const channelPage = (sql: Queryable, organisation: string, after: number, most: number, now: number): Promise<ChannelRow[]> =>
+export const channelPage = (sql: Queryable, organisation: string, after: number, limit: number, now: number): Promise<ChannelRow[]> =>
   sql<ChannelRow[]>`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u on u.id = c.user_id
-    where c.organisation_id = ${organisation} and c.deleted_at is null and c.key > ${after} order by c.key limit ${most}`;
+    where c.organisation_id = ${organisation} and c.deleted_at is null and c.key > ${after} order by c.key limit ${limit}`;
 
 export const channelById = async (sql: Queryable, organisation: string, id: string, now: number): Promise<ChannelRow | undefined> => {
   const [row] = await sql<
@@ -283,11 +283,11 @@ const messageColumns = (sql: Queryable) => sql`
   m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence, m.state, m.due_at, m.created_at, m.settled_at,
   m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
 
-export const lastMessages = (sql: Queryable, organisation: string, channel: string | null, most: number): Promise<MessageRow[]> =>
+export const lastMessages = (sql: Queryable, organisation: string, channel: string | null, limit: number): Promise<MessageRow[]> =>
   sql<MessageRow[]>`
     select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
-    order by m.key desc limit ${most}`;
+    order by m.key desc limit ${limit}`;
 
 /** A message of this channel; another channel's message is not found. */
 export const messageById = async (sql: Queryable, organisation: string, channel: string, id: string): Promise<MessageRow | undefined> => {

@@ -189,14 +189,14 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
 export type Owned = { readonly owner: string; readonly leases: readonly Lease[] };
 
 /** Due alerts of these partitions that are still held, after an id, oldest first. */
-export function heldAlerts(sql: Queryable, owned: Owned, now: number, after: number, most: number): Promise<HeldAlert[]> {
+export function heldAlerts(sql: Queryable, owned: Owned, now: number, after: number, limit: number): Promise<HeldAlert[]> {
   return sql<HeldAlert[]>`
     select a.id, a.monitor_id, m.partition, a.due_at, i.seen_continent is null as by_target
     from alerts a
     join monitors m on m.id = a.monitor_id
     join incidents i on i.id = a.incident_id
     where a.state = 'held' and a.due_at <= ${new Date(now)} and a.id > ${after} and m.partition = any(${partitionsOf(owned)}::smallint[])
-    order by a.id limit ${most}`;
+    order by a.id limit ${limit}`;
 }
 
 /**

@@ -108,7 +108,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
     const row = kindOf(kind);
     // Nothing about a test is stored, so no link could unsubscribe from it.
     const about = await linksOf({ id: key, key: null, channel, incidents: [], mayAcknowledge: false, isMail: false });
-    const told: Notification = {
+    const notification: Notification = {
       ...{
         event: 'test',
         monitors: [],
@@ -126,7 +126,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
     };
     const began = performance.now();
     if (row === undefined) throw new Error(`there is no kind of channel ${kind}`);
-    const answer = await send(row.message(told, settings, clock.now()));
+    const answer = await send(row.message(notification, settings, clock.now()));
     const verdict = row.judge(answer);
     const took_ms = Math.max(0, Math.round(performance.now() - began));
     return { ...classOf(answer), verdict: verdict.is, words: verdict.is === 'taken' ? null : verdict.words, took_ms };

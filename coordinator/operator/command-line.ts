@@ -164,13 +164,17 @@ export const runAlone = ({ command, input }: Understood<LoneCommand>, streams: S
   });
 
 /** Runs a parsed command. Returns its exit code. */
-export const runUnderstood = async ({ command, input }: Understood, parts: OperatorDependencies, streams: Streams): Promise<number> => {
+export const runUnderstood = async (
+  { command, input }: Understood,
+  dependencies: OperatorDependencies,
+  streams: Streams,
+): Promise<number> => {
   if ('alone' in command) return runAlone({ command, input }, streams);
   const progress: Progress = (table, rows) => {
     if (streams.watched && !input.json === true) streams.err(`  ${table}: ${rows} rows\n`);
   };
   return ended(command, streams, async () => {
-    if (!command.onAnySchema) await parts.migrate();
-    print(await command.run(parts, input, progress), input, streams);
+    if (!command.onAnySchema) await dependencies.migrate();
+    print(await command.run(dependencies, input, progress), input, streams);
   });
 };

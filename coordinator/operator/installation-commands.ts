@@ -11,11 +11,11 @@ import { type Input, type InstallationCommand, type LoneCommand, required, textI
 
 /** Backups of the database, and their restoration. */
 
-const wholeNumber = (input: Input, name: string, fallback: number, [least, most]: readonly [number, number]): number => {
+const wholeNumber = (input: Input, name: string, fallback: number, [least, limit]: readonly [number, number]): number => {
   const text = textIn(input, name) ?? String(fallback);
   const number = Number(text);
-  if (!/^\d+$/.test(text) || number < least || number > most)
-    throw new UsageFault(`--${name}: "${text}" must be a number from ${least} to ${most}.`);
+  if (!/^\d+$/.test(text) || number < least || number > limit)
+    throw new UsageFault(`--${name}: "${text}" must be a number from ${least} to ${limit}.`);
   return number;
 };
 

@@ -104,7 +104,7 @@ export const listOrganisations = async (
     context.with.cursors,
     ['organisations'],
     input,
-    (after, most) => organisationsByName(context.sql, after, most),
+    (after, limit) => organisationsByName(context.sql, after, limit),
     ({ id, name, plan, monitors, members, created_at, ends_at }) => ({
       ...{ id, name, plan, monitors, members, created_at: created_at.toISOString() },
       ends_at: ends_at?.toISOString() ?? null,

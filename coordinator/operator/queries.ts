@@ -28,14 +28,14 @@ export type ListedOrganisation = {
  * By name, after the organisation with this key; null: from the first. If that name changed
  * meanwhile, the walk continues from its present place.
  */
-export const organisationsByName = (sql: Queryable, after: number | null, most: number): Promise<ListedOrganisation[]> =>
+export const organisationsByName = (sql: Queryable, after: number | null, limit: number): Promise<ListedOrganisation[]> =>
   sql<ListedOrganisation[]>`
     select o.id, o.key, o.name, o.plan, o.created_at, o.ends_at,
       (select coalesce(sum(c.monitors), 0)::int from monitor_counts c where c.organisation_id = o.id) as monitors,
       (select count(*)::int from memberships m where m.organisation_id = o.id) as members
     from organisations o
     ${after === null ? sql`` : sql`where (lower(o.name), o.key) > (select lower(a.name), a.key from organisations a where a.key = ${after})`}
-    order by lower(o.name), o.key limit ${most}`;
+    order by lower(o.name), o.key limit ${limit}`;
 
 export type FiguresRow = {
   readonly organisations: number;

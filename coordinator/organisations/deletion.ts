@@ -83,9 +83,9 @@ const letGo = async (sql: Queryable, ending: Ending, at: Date): Promise<boolean>
  * Deletes monitors one by one: their ping addresses end, their probes are notified, and the bulk of
  * their history is deleted later.
  */
-const removeMonitors = async (sql: Queryable, id: string, most: number): Promise<boolean> => {
+const removeMonitors = async (sql: Queryable, id: string, limit: number): Promise<boolean> => {
   const monitors = await sql<{ id: string; key: number; partition: number }[]>`
-    select id, key, partition from monitors where organisation_id = ${id} order by key limit ${most}`;
+    select id, key, partition from monitors where organisation_id = ${id} order by key limit ${limit}`;
   if (monitors.length === 0) return false;
   const ids = monitors.map((each) => each.id);
   const keys = await sql<{ key: string }[]>`

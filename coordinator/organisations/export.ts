@@ -122,10 +122,16 @@ export type ExportedRow = { readonly key: number; readonly row: Readonly<Record<
  * Rows of a part, oldest first. The SQL texts are all from this file; what a caller sends goes as a
  * value.
  */
-export const exportPage = (sql: Queryable, organisation: string, part: ExportPart, after: number, most: number): Promise<ExportedRow[]> => {
+export const exportPage = (
+  sql: Queryable,
+  organisation: string,
+  part: ExportPart,
+  after: number,
+  limit: number,
+): Promise<ExportedRow[]> => {
   const { columns, from, key, where } = parts[part];
   return sql.unsafe<ExportedRow[]>(
     `select r.key, to_jsonb(r) - 'key' as row from (select ${key} as key, ${columns} from ${from} where ${where} and ${key} > $2 order by ${key} limit $3) r order by r.key`,
-    [organisation, after, most],
+    [organisation, after, limit],
   );
 };

@@ -304,7 +304,7 @@ export const readExport = async (
     cursors,
     ['export', organisation.id, part],
     { ...input, limit: maxRowsOf(part, input.limit) },
-    (from, most) => exportPage(sql, organisation.id, part, from ?? beforeAll, most),
+    (from, limit) => exportPage(sql, organisation.id, part, from ?? beforeAll, limit),
     ({ row }) => masked(channels, part, row),
   );
 };
@@ -339,7 +339,7 @@ export const listAudit = async (
     cursors,
     ['audit', organisation.id, who, operation, filter.from, filter.until],
     input,
-    (from, most) => auditPage(sql, organisation.id, filter, from ?? afterAll, most),
+    (from, limit) => auditPage(sql, organisation.id, filter, from ?? afterAll, limit),
     (row) => entryJson(row, summaryOf),
   );
 };

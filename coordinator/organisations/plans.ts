@@ -76,11 +76,11 @@ export type Counted = keyof typeof counted;
  * organisation's lock.
  */
 export const enforceLimit = (of: Counted, plan: PlanName, present: number): void => {
-  const most = plans[plan][of];
-  if (present < most) return;
+  const limit = plans[plan][of];
+  if (present < limit) return;
   const { code, noun, one } = counted[of];
-  if (most === 0) throw new Refusal(code, `The plan ${plan} has no ${noun}; take a larger plan.`);
-  const allowed = `${most} ${most === 1 ? one : noun}, and there ${present === 1 ? 'is' : 'are'} ${present}`;
+  if (limit === 0) throw new Refusal(code, `The plan ${plan} has no ${noun}; take a larger plan.`);
+  const allowed = `${limit} ${limit === 1 ? one : noun}, and there ${present === 1 ? 'is' : 'are'} ${present}`;
   // Members are removed, not deleted.
   const remedy = of === 'members' ? 'Remove' : 'Delete';
   throw new Refusal(code, `The plan ${plan} allows ${allowed}. ${remedy} one, or take a larger plan.`);

@@ -38,14 +38,14 @@ export const auditPage = (
   organisation: string,
   { who, operation, from, until }: AuditFilter,
   before: number,
-  most: number,
+  limit: number,
 ): Promise<AuditRow[]> =>
   sql<AuditRow[]>`
     select key, at, who, through, token_name, operation, changed, address from audit_log
     where organisation_id = ${organisation} and key < ${before}
       ${who === null ? sql`` : sql`and who = ${who}`} ${operation === null ? sql`` : sql`and operation = ${operation}`}
       ${from === null ? sql`` : sql`and at >= ${new Date(from)}`} ${until === null ? sql`` : sql`and at < ${new Date(until)}`}
-    order by key desc limit ${most}`;
+    order by key desc limit ${limit}`;
 
 /** The actors and operations that occur in the log. */
 export const auditChoices = async (

@@ -69,9 +69,9 @@ export const canEveryoneVerify = (
   return heard.length > 0 && heard.every(({ id }) => presentOf(id)?.message.can?.includes('verify') === true);
 };
 
-export const createAnnouncements = async (parts: Dependencies): Promise<Announcements> => {
-  const { sql, clock, log, setting, aliveMs, onRefused } = parts;
-  const keys = announcementKeys(parts.secretKeys);
+export const createAnnouncements = async (dependencies: Dependencies): Promise<Announcements> => {
+  const { sql, clock, log, setting, aliveMs, onRefused } = dependencies;
+  const keys = announcementKeys(dependencies.secretKeys);
   const ids = keys.map(({ id }) => id);
   let required = await areSignaturesRequired(sql, setting);
 

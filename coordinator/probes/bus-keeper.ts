@@ -226,8 +226,8 @@ export const ensureStreams = async (bus: Pick<Bus, 'ensureStream'>): Promise<voi
   for (const stream of Object.values(streams)) await bus.ensureStream(stream);
 };
 
-export const createProbeBusAdmin = (parts: BusAdminDependencies): ProbeBusAdmin => {
-  const { sql, bus, system, account, operator, clock, log, directory } = parts;
+export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBusAdmin => {
+  const { sql, bus, system, account, operator, clock, log, directory } = dependencies;
 
   const durablesOf = (probe: ProbeRow): Consumer[] => [
     { stream: assign, consumer: probeConsumers.roster(probe.id) },

@@ -103,8 +103,8 @@ const tooOften = 3;
 const minuteMs = 60_000;
 const restMs = 5_000;
 
-export const watchConnections = async (parts: Dependencies): Promise<Displacer> => {
-  const { system, account, clock, log, directory, isLeader, onTwice } = parts;
+export const watchConnections = async (dependencies: Dependencies): Promise<Displacer> => {
+  const { system, account, clock, log, directory, isLeader, onTwice } = dependencies;
   const connections = new Map<string, Connection>();
   const displaced = new Map<string, number[]>();
 

@@ -192,7 +192,7 @@ export const listProbeInvitations = async (
     cursors,
     ['probe invitations', organisation.id],
     input,
-    (from, most) => probeInvitations(sql, { organisation: organisation.id }, from ?? afterAll, most),
+    (from, limit) => probeInvitations(sql, { organisation: organisation.id }, from ?? afterAll, limit),
     invitationJson(now),
   );
 

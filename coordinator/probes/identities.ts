@@ -58,8 +58,8 @@ export const createRenewal = ({ accountSeed, clock }: { readonly accountSeed: st
  * Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction; credentials
  * are signed here and stored nowhere.
  */
-export const createProbeIdentities = (parts: Dependencies) => {
-  const { account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [], secretKeys, requireSigned } = parts;
+export const createProbeIdentities = (dependencies: Dependencies) => {
+  const { account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [], secretKeys, requireSigned } = dependencies;
   const signing = async (sql: Queryable) => ({
     signing_keys: [...announcementKeys(secretKeys).map(({ id }) => id)],
     require_signed: await areSignaturesRequired(sql, requireSigned),

@@ -65,8 +65,8 @@ export const doubtedOf = (probes: readonly Placed[], trips: readonly RoundTrip[]
   const continents = new Map(probes.map(({ id, continent }) => [id, continent]));
   const against = new Map<string, Set<Continent>>();
   const charge = (id: string, by: Continent): void => {
-    const known = against.get(id) ?? new Set();
-    against.set(id, known.add(by));
+    const existing = against.get(id) ?? new Set();
+    against.set(id, existing.add(by));
   };
   for (const { one, other, ms } of trips) {
     const [a, b] = [continents.get(one), continents.get(other)];
@@ -193,8 +193,8 @@ const lookAt = (address: string): TestRunMessage => {
   };
 };
 
-export const createLocationCheck = (parts: Dependencies): LocationCheck => {
-  const { sql, bus, clock, log, directory, roster, isLeader, addressOf } = parts;
+export const createLocationCheck = (dependencies: Dependencies): LocationCheck => {
+  const { sql, bus, clock, log, directory, roster, isLeader, addressOf } = dependencies;
   let round: Round | undefined;
   let rounds = 0;
   let measuredAt = Number.NEGATIVE_INFINITY;
@@ -260,11 +260,11 @@ export const createLocationCheck = (parts: Dependencies): LocationCheck => {
 
   const judge = async ({ trips }: Round): Promise<void> => {
     const probes = publicOnes();
-    const known = new Map(directory.all().map((row) => [row.id, row]));
+    const existing = new Map(directory.all().map((row) => [row.id, row]));
     const found = doubtedOf(probes, trips);
     // For a probe without a public address of its own, something else may have answered.
     const impossible = measurable(probes).filter(({ id, continent }) => {
-      const row = known.get(id);
+      const row = existing.get(id);
       return found.has(id) && row?.doubted_at === null && row.place_trusted_as !== continent;
     });
     const before = suspects;

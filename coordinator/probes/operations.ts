@@ -56,11 +56,11 @@ export const endProbe = async (
   context: InOrganisation,
   { probe_id }: InputOf<typeof endProbeContract>,
 ): OperationResult<OutputOf<typeof endProbeContract>> => {
-  const { sql, note, with: parts } = context;
+  const { sql, note, with: dependencies } = context;
   const probe = await ownProbe(context, probe_id);
   note({ before: { name: probe.name, continent: probe.continent } });
   const ended = await shown(context, probe);
-  await parts.probes.revokeProbe(sql, probe.id);
+  await dependencies.probes.revokeProbe(sql, probe.id);
   return ended;
 };
 

@@ -64,8 +64,8 @@ const otherWire = (name: string): string =>
   `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the probe's version before. It goes on checking, and keeps what it sees on its disk.`;
 
 /** Receives and answers presence. Every coordinator does so, because it may be the only one. */
-export const hearPresence = (parts: Dependencies): Subscription => {
-  const { sql, bus, clock, log, directory, refusals, keyOf } = parts;
+export const hearPresence = (dependencies: Dependencies): Subscription => {
+  const { sql, bus, clock, log, directory, refusals, keyOf } = dependencies;
   // Sealing makes a new key pair; while neither key changes, the old answer remains valid.
   const sealed = createRecentCache<string, Record<string, string>>(1_000);
 
@@ -95,7 +95,7 @@ export const hearPresence = (parts: Dependencies): Subscription => {
     const isTooMuch = isPrivate && rights?.relayed === false && can.includes('relay');
     const key = credentials && isRenewalDue(credentials, now) ? credentials.key : isTooMuch ? rights.key : undefined;
     if (key === undefined || !probe.keys.some((one) => one.key === key && one.until === null)) return {};
-    return { jwt: parts.renew(probe, key, isPrivate && (can.includes('relay') || probe.relayed_at !== null)) };
+    return { jwt: dependencies.renew(probe, key, isPrivate && (can.includes('relay') || probe.relayed_at !== null)) };
   };
 
   /** Signed as an answer to this probe, and sent only to an inbox of that probe. */
@@ -103,7 +103,7 @@ export const hearPresence = (parts: Dependencies): Subscription => {
     if (message.reply === undefined) return;
     if (isAnswerableTo(probe, message.reply)) {
       const data = Buffer.from(JSON.stringify(body));
-      const [headers] = parts.announcements.announce([{ subject: subjects.presence(probe), data }]);
+      const [headers] = dependencies.announcements.announce([{ subject: subjects.presence(probe), data }]);
       message.respond(data, headers);
     } else refusals.count(probe, 'wrong_subject');
   };
@@ -115,28 +115,28 @@ export const hearPresence = (parts: Dependencies): Subscription => {
     if ('refused' in probe) return refusals.count(id, probe.refused);
     const said = jsonOf(message.data);
     const trial = testAnswerMessage.safeParse(said);
-    if (trial.success && trial.data.probe === id) return parts.onTrialAnswer(trial.data);
+    if (trial.success && trial.data.probe === id) return dependencies.onTrialAnswer(trial.data);
     const read = presenceMessage.safeParse(said);
     if (!read.success && isOfOtherWire(said)) {
       answer(message, id, { refused: otherWire(probe.name) });
       return refusals.count(id, 'unknown_version');
     }
     if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
-    const { isOlder, ends } = parts.session(probe, read.data);
+    const { isOlder, ends } = dependencies.session(probe, read.data);
     // The network follows the later process of a probe.
-    if (!isOlder) parts.onPresent({ probe, message: read.data, at: now });
+    if (!isOlder) dependencies.onPresent({ probe, message: read.data, at: now });
     const { rights } = read.data;
-    if (rights?.relayed && probe.organisation_id !== null && probe.relayed_at === null) parts.onRelayed(probe, rights.issued_at);
+    if (rights?.relayed && probe.organisation_id !== null && probe.relayed_at === null) dependencies.onRelayed(probe, rights.issued_at);
     const reply: PresenceReply = {
       v: 1,
       now: clock.now(),
       heard_at: now,
-      base_url: parts.baseUrl(),
-      anchors: [...parts.anchors()],
-      roster_epoch: parts.rosterEpoch(),
+      base_url: dependencies.baseUrl(),
+      anchors: [...dependencies.anchors()],
+      roster_epoch: dependencies.rosterEpoch(),
       committed: await committed(probe, read.data.generation),
       seal_keys: sealKeysFor(probe, read.data.seal_key),
-      signing: signingOf(parts.announcements.trust()),
+      signing: signingOf(dependencies.announcements.trust()),
       ...(ends ? { displaced: true } : renewed(probe, read.data, now)),
     };
     // The clock is read last: any wait in between would make it late.
@@ -160,7 +160,7 @@ type DroppedResultsDependencies = { readonly sql: Sql; readonly onDropped: (prob
 
 export const createDroppedResults = ({ sql, onDropped }: DroppedResultsDependencies): DroppedResults => {
   const said = new Map<string, { readonly name: string; readonly session: string; readonly dropped: number }>();
-  const known = new Map<string, string>();
+  const existing = new Map<string, string>();
   return {
     hear: ({ probe, message }) => {
       const { session, spool } = message;
@@ -169,14 +169,14 @@ export const createDroppedResults = ({ sql, onDropped }: DroppedResultsDependenc
     tick: async () => {
       for (const [probe, { name, session, dropped }] of said) {
         const word = `${session} ${dropped}`;
-        if (known.get(probe) === word) continue;
+        if (existing.get(probe) === word) continue;
         const message = `The probe ${name} had to drop results since its start (${dropped.toLocaleString('en')}): its spool was full or damaged`;
         const isNews = await inTransaction(sql, async (transaction) => {
           if (!(await writeDropped(transaction, probe, session, dropped))) return false;
           await openNotice(transaction, 'results_dropped', probe, message);
           return true;
         });
-        known.set(probe, word);
+        existing.set(probe, word);
         if (isNews) onDropped(probe, message);
       }
     },

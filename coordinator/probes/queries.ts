@@ -122,7 +122,7 @@ export const probeInvitations = async (
   sql: Queryable,
   whose: WhoseInvitations,
   from: number,
-  most: number,
+  limit: number,
   id: string | null = null,
 ): Promise<readonly InvitationRow[]> => sql<InvitationRow[]>`
   select i.id, i.key, i.organisation_id, i.name, i.continent, i.shown, i.created_at, i.expires_at, i.used_at, i.used_key, i.probe_id,
@@ -130,7 +130,7 @@ export const probeInvitations = async (
   from probe_invitations i left join probes p on p.id = i.probe_id
   where i.revoked_at is null and i.key < ${from} ${whose === 'all' ? sql`` : sql`and i.organisation_id = ${whose.organisation}`}
     ${id === null ? sql`` : sql`and i.id = ${id}`}
-  order by i.key desc limit ${most}`;
+  order by i.key desc limit ${limit}`;
 
 /** Revokes an unused invitation. False when there is none. */
 export const revokeProbeInvitation = async (sql: Queryable, whose: WhoseInvitations, id: string, now: Date): Promise<boolean> => {

@@ -128,8 +128,8 @@ const rosterIn = (
   return undefined;
 };
 
-export const createNetwork = async (parts: Dependencies): Promise<Network> => {
-  const { sql, bus, clock, log, timing, directory, announcements, isLeader } = parts;
+export const createNetwork = async (dependencies: Dependencies): Promise<Network> => {
+  const { sql, bus, clock, log, timing, directory, announcements, isLeader } = dependencies;
   let onChange: (() => void) | undefined;
   let hasChanged = false;
   const changed = (): void => {

@@ -109,7 +109,7 @@ const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolDe
       const written = all.find(({ coordinator }) => coordinator === owner)?.shares ?? new Map<string, Share>();
       const heard = all.filter(({ coordinator }) => coordinator !== owner);
       const theirs = heard.flatMap(({ shares }) => [...shares].map(([probe, share]) => [probe, share.refuted] as const));
-      const doubted = [...refuted, ...theirs].filter(([, known]) => [...known.values()].some((until) => until > now));
+      const doubted = [...refuted, ...theirs].filter(([, existing]) => [...existing.values()].some((until) => until > now));
       const probes = new Set(heard.length === 0 ? [] : doubted.map(([probe]) => probe));
       const told = new Map([...probes].map((probe) => [probe, shareOf(hostsOf(probe), refuted.get(probe) ?? new Map(), now)]));
       const news = new Map([...told].filter(([probe, share]) => !saysTheSame(share, written.get(probe))));

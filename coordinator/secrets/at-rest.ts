@@ -90,11 +90,11 @@ const refuseLeavingBehind = async (sql: Queryable, secretKey: string): Promise<v
 
 export const createSecretsAtRest = (secretKey: string, previousKey?: string): SecretsAtRest => {
   const keys: MasterKeys = { secretKey, previousKey };
-  const known = new Map<string, Buffer>();
+  const existing = new Map<string, Buffer>();
 
   const unwrapped = ({ id, wrapped }: WrappedKey): Buffer => {
-    const key = known.get(id) ?? unwrap(keys, wrapped, id).bytes;
-    known.set(id, key);
+    const key = existing.get(id) ?? unwrap(keys, wrapped, id).bytes;
+    existing.set(id, key);
     return key;
   };
 
@@ -114,7 +114,7 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
 
   const open = async (sql: Queryable, box: Uint8Array, about: string): Promise<string> => {
     const id = idOf(box);
-    const key = known.get(id) ?? (await keyById(sql, id).then((found) => found && unwrapped(found)));
+    const key = existing.get(id) ?? (await keyById(sql, id).then((found) => found && unwrapped(found)));
     if (!key) throw new Error(`secrets in the database are under the key ${id}, which is not there`);
     return decrypt(key, Buffer.from(box).subarray(idLength), about).toString();
   };

@@ -43,28 +43,28 @@ export type StoredSecret = {
 /**
  * Encrypted values that are not under this key, locked; a box begins with its key's id (16 bytes).
  */
-export const keptUnderOlderKeys = async (sql: Queryable, newest: string, most: number): Promise<readonly StoredSecret[]> => {
+export const keptUnderOlderKeys = async (sql: Queryable, newest: string, limit: number): Promise<readonly StoredSecret[]> => {
   const id = Buffer.from(newest.replaceAll('-', ''), 'hex');
   const monitors = await sql<StoredSecret[]>`
     select 'monitor' as place, id::text, id::text as about, secrets as box from monitors
-    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${most} for no key update`;
+    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${limit} for no key update`;
   if (monitors.length > 0) return monitors;
   const channels = await sql<StoredSecret[]>`
     select 'channel' as place, id::text, id::text as about, secrets as box from channels
-    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${most} for no key update`;
+    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${limit} for no key update`;
   if (channels.length > 0) return channels;
   const pings = await sql<StoredSecret[]>`
     select 'beat' as place, encode(fingerprint, 'hex') as id, monitor_id::text as about, token as box from beat_tokens
-    where substring(token from 1 for 16) <> ${id} order by fingerprint limit ${most} for no key update`;
+    where substring(token from 1 for 16) <> ${id} order by fingerprint limit ${limit} for no key update`;
   if (pings.length > 0) return pings;
   const answers = await sql<StoredSecret[]>`
     select 'answer' as place, organisation_id || ' ' || encode(call, 'hex') as id, organisation_id || ' ' || encode(call, 'hex') as about,
       answer as box from kept_answers
-    where answer is not null and substring(answer from 1 for 16) <> ${id} order by organisation_id, call limit ${most} for no key update`;
+    where answer is not null and substring(answer from 1 for 16) <> ${id} order by organisation_id, call limit ${limit} for no key update`;
   if (answers.length > 0) return answers;
   return sql<StoredSecret[]>`
     select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box from second_factors
-    where substring(secret from 1 for 16) <> ${id} order by user_id limit ${most} for no key update`;
+    where substring(secret from 1 for 16) <> ${id} order by user_id limit ${limit} for no key update`;
 };
 
 export const rewriteKept = async (sql: Queryable, { place, id, box }: StoredSecret): Promise<void> => {

@@ -128,8 +128,8 @@ export const orderFrom = (given: readonly string[], present: readonly string[]):
   const refuse = (fault: string) => new Refusal('order_invalid', `rows: ${fault} Read the page again, and send every row once.`);
   if (new Set(given).size !== given.length) throw refuse('names a row twice.');
   if (given.length !== present.length) throw refuse(`names ${given.length} rows, and the page has ${present.length}.`);
-  const known = new Set(present);
-  const stranger = given.find((id) => !known.has(id));
+  const existing = new Set(present);
+  const stranger = given.find((id) => !existing.has(id));
   if (stranger !== undefined) throw refuse(`${stranger} is not on the page.`);
   return given;
 };

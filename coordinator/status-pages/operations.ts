@@ -116,7 +116,7 @@ export const listStatusPageOverviews = (
     cursors,
     ['status page overviews', organisation.id],
     input,
-    (from, most) => pageOverviews(sql, organisation.id, from ?? beforeAll, most),
+    (from, limit) => pageOverviews(sql, organisation.id, from ?? beforeAll, limit),
     ({ key: _, ...row }: PageOverview) => row,
   );
 
@@ -213,7 +213,7 @@ export const listStatusPages = (
     cursors,
     ['status pages', organisation.id],
     input,
-    (from, most) => statusPagePage(sql, organisation.id, from ?? beforeAll, most),
+    (from, limit) => statusPagePage(sql, organisation.id, from ?? beforeAll, limit),
     summaryJson,
   );
 

@@ -84,7 +84,7 @@ export const listStatusPagePosts = async (
     instruments.cursors,
     ['posts', organisation.id, page, incident],
     input,
-    (from, most) => postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, most),
+    (from, limit) => postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, limit),
     (row: PostRow) => postJson(row),
   );
 };

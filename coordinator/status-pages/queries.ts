@@ -11,10 +11,10 @@ export const postPage = (
   sql: Queryable,
   { organisation, page, incident }: { readonly organisation: string; readonly page: string; readonly incident: string | null },
   before: number,
-  most: number,
+  limit: number,
 ): Promise<PostRow[]> =>
   sql<PostRow[]>`select ${post(sql)} where o.organisation_id = ${organisation} and o.page_id = ${page} and o.key < ${before}
-    and (${incident}::uuid is null or o.incident_id = ${incident}) order by o.key desc limit ${most}`;
+    and (${incident}::uuid is null or o.incident_id = ${incident}) order by o.key desc limit ${limit}`;
 
 export const insertPost = async (
   sql: Queryable,
@@ -88,12 +88,12 @@ export type PublishedIncident = {
 };
 
 /** A page's open incidents, and those since a moment; newest first. */
-export const publishedIncidents = (sql: Queryable, page: string, since: Date, most: number): Promise<PublishedIncident[]> =>
+export const publishedIncidents = (sql: Queryable, page: string, since: Date, limit: number): Promise<PublishedIncident[]> =>
   sql<PublishedIncident[]>`
     select i.id, m.display_name, i.started_at, i.resolved_at, ${postsJson(sql, 'm.page_id')}
     from status_page_monitors m join incidents i on i.monitor_id = m.monitor_id
     where m.page_id = ${page} and i.confirmed_at is not null and (i.resolved_at is null or i.resolved_at > ${since})
-    order by i.resolved_at is null desc, i.key desc limit ${most}`;
+    order by i.resolved_at is null desc, i.key desc limit ${limit}`;
 
 export type IncidentPage = {
   readonly id: string;
@@ -129,10 +129,10 @@ export const publishable = async (
   return { monitors, groups };
 };
 
-export const statusPagePage = (sql: Queryable, organisation: string, after: number, most: number): Promise<PageSummary[]> =>
+export const statusPagePage = (sql: Queryable, organisation: string, after: number, limit: number): Promise<PageSummary[]> =>
   sql<PageSummary[]>`
     select key, id, name, slug, enabled, created_at from status_pages
-    where organisation_id = ${organisation} and key > ${after} order by key limit ${most}`;
+    where organisation_id = ${organisation} and key > ${after} order by key limit ${limit}`;
 
 export type PageOverview = Omit<PageSummary, 'created_at'> & {
   readonly access: PageAccess;
@@ -143,7 +143,7 @@ export type PageOverview = Omit<PageSummary, 'created_at'> & {
   readonly subscribers: number;
 };
 
-export const pageOverviews = (sql: Queryable, organisation: string, after: number, most: number): Promise<PageOverview[]> =>
+export const pageOverviews = (sql: Queryable, organisation: string, after: number, limit: number): Promise<PageOverview[]> =>
   sql<PageOverview[]>`
     select p.key, p.id, p.name, p.slug, p.enabled, p.access, p.language, case when p.domain_proved_at is not null then p.domain end as domain,
       (select count(*) from status_page_monitors m where m.page_id = p.id) as monitors,
@@ -151,7 +151,7 @@ export const pageOverviews = (sql: Queryable, organisation: string, after: numbe
         where g.page_id = p.id and not exists (
           select 1 from status_page_monitors o where o.page_id = p.id and o.monitor_id = m.id)) as offered,
       (select count(*) from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null) as subscribers
-    from status_pages p where p.organisation_id = ${organisation} and p.key > ${after} order by p.key limit ${most}`;
+    from status_pages p where p.organisation_id = ${organisation} and p.key > ${after} order by p.key limit ${limit}`;
 
 /** A page with its rows in order, all of one moment. */
 export const statusPageById = async (sql: Queryable, organisation: string, id: string): Promise<WholePage | undefined> => {
@@ -323,11 +323,11 @@ export type ProvenDomain = {
 };
 
 /** Proven domains whose last check was before this moment. */
-export const domainsToProve = (sql: Queryable, before: Date, most: number): Promise<ProvenDomain[]> =>
+export const domainsToProve = (sql: Queryable, before: Date, limit: number): Promise<ProvenDomain[]> =>
   sql<ProvenDomain[]>`
     select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at, domain_checked_at as checked_at from status_pages
     where domain_proved_at is not null and domain_token is not null and greatest(domain_checked_at, domain_proved_at) < ${before}
-    order by greatest(domain_checked_at, domain_proved_at) limit ${most}`;
+    order by greatest(domain_checked_at, domain_proved_at) limit ${limit}`;
 
 /** A domain that was changed meanwhile stays as it is. */
 export const writeDomainCheck = async (

@@ -126,10 +126,10 @@ export type SubscriberNotice = {
  * Posts that were not sent yet, for each subscriber of their page who had confirmed by then. They
  * are marked as sent.
  */
-export const takeUnsentPosts = (sql: Queryable, at: Date, most: number): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
+export const takeUnsentPosts = (sql: Queryable, at: Date, limit: number): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
   with fresh as (
     update status_page_posts set told_at = ${at}
-    where id in (select id from status_page_posts where told_at is null order by key limit ${most} for update skip locked)
+    where id in (select id from status_page_posts where told_at is null order by key limit ${limit} for update skip locked)
     returning id, page_id, incident_id, written_at)
   select s.id as subscriber, s.email, f.incident_id as incident, 'post' as event, f.id as post
   from fresh f join status_pages p on p.id = f.page_id and p.enabled join status_page_subscribers s on s.page_id = p.id

@@ -79,7 +79,7 @@ export const listTokens = async (
     context.with.cursors,
     ['tokens', organisation.id, of],
     input,
-    (from, most) => tokenPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, most),
+    (from, limit) => tokenPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
     tokenJson(context),
   );
 };

@@ -76,14 +76,14 @@ export const tokenPage = (
   organisation: string,
   { user, id }: { readonly user: string | null; readonly id: string | null },
   before: number,
-  most: number,
+  limit: number,
 ): Promise<ListedToken[]> =>
   sql<ListedToken[]>`
     select t.key, t.id, t.name, t.shown, t.scope, t.user_id, u.email, u.name as owner, t.created_at, t.expires_at, t.last_used_at
     from tokens t join users u on u.id = t.user_id
     where t.organisation_id = ${organisation} and t.key < ${before}
       ${user === null ? sql`` : sql`and t.user_id = ${user}`} ${id === null ? sql`` : sql`and t.id = ${id}`}
-    order by t.key desc limit ${most}`;
+    order by t.key desc limit ${limit}`;
 
 /** The owner of this token, if it belongs to the organisation. */
 export const tokenOwner = async (

@@ -243,9 +243,9 @@ const saidCookie = 'said';
 export type Answers = ReturnType<typeof createAnswers>;
 
 /** Turns a request into the page's request, and the page's result into an answer. */
-export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
-  const { gate } = parts;
-  const isSecure = (): boolean => parts.instruments.baseUrl().startsWith('https:');
+export const createAnswers = (dependencies: WebDependencies, assets: AssetStore) => {
+  const { gate } = dependencies;
+  const isSecure = (): boolean => dependencies.instruments.baseUrl().startsWith('https:');
 
   const fromOf = ({ ip, headers }: FastifyRequest): AnonymousCaller => ({
     address: ip,
@@ -253,12 +253,12 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
     cookie: cookieNamed(sessionCookieOf(isSecure()), headers.cookie),
   });
 
-  const signedInBy = (request: FastifyRequest): Promise<SignedIn | undefined> => parts.authenticate(fromOf(request));
+  const signedInBy = (request: FastifyRequest): Promise<SignedIn | undefined> => dependencies.authenticate(fromOf(request));
 
   const asked = (request: FastifyRequest, signedIn: SignedIn | undefined): PageRequest => {
     const { cookie: cookies } = request.headers;
     const zone = zoneFrom(cookies) ?? signedIn?.caller?.organisation.time_zone ?? 'UTC';
-    const now = parts.clock.now();
+    const now = dependencies.clock.now();
     const purpose = `${request.headers['sec-purpose'] ?? ''} ${request.headers.purpose ?? ''}`;
     const isPrefetch = /prefetch|prerender|preview/.test(purpose);
     return {
@@ -278,7 +278,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
         ['none', 'same-origin'].includes(String(request.headers['sec-fetch-site'])) &&
         request.headers['sec-fetch-mode'] === 'navigate' &&
         request.headers['sec-fetch-user'] === '?1',
-      with: parts.instruments,
+      with: dependencies.instruments,
     };
   };
 
@@ -330,7 +330,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
     try {
       yield* pieces;
     } catch (error) {
-      parts.log.error({ err: error }, 'could not finish sending a file');
+      dependencies.log.error({ err: error }, 'could not finish sending a file');
       throw error;
     }
   }
@@ -345,7 +345,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
     try {
       for await (const piece of pieces) yield piece.toString();
     } catch (error) {
-      parts.log.error({ err: error }, 'page failed while it was sent');
+      dependencies.log.error({ err: error }, 'page failed while it was sent');
       yield broken().toString();
     }
     yield after;
@@ -404,7 +404,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
 
   const fail = async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { shown, hidden } = failureAnswer(error);
-    if (hidden) parts.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'page failed');
+    if (hidden) dependencies.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'page failed');
     // Authentication itself may have failed: then the page is shown without its frame.
     const signedIn = await signedInBy(request).catch(() => undefined);
     // The data of the frame may have failed, too.
@@ -417,7 +417,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
     answerWith: send,
     refuse: (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => send(foreignAnswer, request, reply),
     answer: async (page: Page, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      begun.set(request, parts.changes.moment());
+      begun.set(request, dependencies.changes.moment());
       const signedIn = await signedInBy(request);
       const common = asked(request, signedIn);
       if (page.needs === 'nobody') {

@@ -5,11 +5,11 @@ import { byContinent, countText, lineClass, type State, shortName, states, state
 import type { Times } from './times.ts';
 
 /** Round numbers for an axis that begins at zero: the top and the steps, at most five of them. */
-export const axisOf = (most: number): { readonly top: number; readonly ticks: readonly number[] } => {
-  const wanted = Math.max(most, 1) / 4;
+export const axisOf = (limit: number): { readonly top: number; readonly ticks: readonly number[] } => {
+  const wanted = Math.max(limit, 1) / 4;
   const power = 10 ** Math.floor(Math.log10(wanted));
   const step = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= wanted) ?? wanted;
-  const count = Math.max(1, Math.ceil(Math.max(most, 1) / step));
+  const count = Math.max(1, Math.ceil(Math.max(limit, 1) / step));
   return { top: step * count, ticks: Array.from({ length: count + 1 }, (_, at) => Number((at * step).toFixed(6))) };
 };
 
@@ -87,8 +87,8 @@ export const responseChart = (results: Results, bands: readonly Band[], times: T
   const [from, to] = [Date.parse(results.from), Date.parse(results.to)];
   const values = series.flatMap(({ points }) => points.flatMap((point) => middleOf(point) ?? [])).toSorted((a, b) => a - b);
   // One slow answer in a hundred must not flatten all others.
-  const most = Math.min(values.at(-1) ?? 1, 1.6 * (values[Math.floor(values.length * 0.98)] ?? 1));
-  const { top, ticks } = axisOf(most);
+  const limit = Math.min(values.at(-1) ?? 1, 1.6 * (values[Math.floor(values.length * 0.98)] ?? 1));
+  const { top, ticks } = axisOf(limit);
   const x = (at: number): number => ((at - from) / (to - from)) * width;
   const y = (value: number): number => height - (Math.min(value, top) / top) * height;
   const gap = results.step_s * 1_000 * 3.5;
@@ -191,9 +191,9 @@ const [sparkHeight, margin] = [48, 4];
 export const spark = (values: readonly (number | null)[], words: string): Html | null => {
   const present = values.filter((value) => value !== null);
   if (present.length < 2) return null;
-  const most = Math.max(...present);
-  const range = Math.max(most - Math.min(...present), most / 3) || 1;
-  const least = (most + Math.min(...present) - range) / 2;
+  const limit = Math.max(...present);
+  const range = Math.max(limit - Math.min(...present), limit / 3) || 1;
+  const least = (limit + Math.min(...present) - range) / 2;
   let path = '';
   let pen = false;
   for (const [at, value] of values.entries()) {

@@ -26,11 +26,11 @@ const formType = 'application/x-www-form-urlencoded';
  * The routes of pages: they pass each request to its page, and turn the result into a document.
  * They decide nothing.
  */
-export const webRoutes = (app: FastifyInstance, pages: readonly Page[], parts: WebDependencies): Web => {
+export const webRoutes = (app: FastifyInstance, pages: readonly Page[], dependencies: WebDependencies): Web => {
   const fromAnywhere: ReadonlySet<string> = new Set(pages.flatMap((page) => ('fromAnywhere' in page ? [page.path] : [])));
   const assets = createAssetStore();
-  const live = createLivePages(parts.changes);
-  const answers = createAnswers(parts, assets);
+  const live = createLivePages(dependencies.changes);
+  const answers = createAnswers(dependencies, assets);
 
   app.addHook('preClose', (done) => {
     live.close();
@@ -48,7 +48,7 @@ export const webRoutes = (app: FastifyInstance, pages: readonly Page[], parts: W
 
     web.addHook('onRequest', async (request, reply) => {
       if (fromAnywhere.has(request.routeOptions.url ?? '')) return;
-      if (request.method === 'GET' || request.method === 'HEAD' || isFromHere(request.headers, parts.instruments.baseUrl())) return;
+      if (request.method === 'GET' || request.method === 'HEAD' || isFromHere(request.headers, dependencies.instruments.baseUrl())) return;
       await answers.refuse(request, reply);
     });
     web.setErrorHandler((error, request, reply) => answers.fail(error, request, reply));

@@ -61,8 +61,8 @@ const ownDependencies = async (): Promise<ImageDependencies> => {
 };
 
 /** Collects the content of the image. @returns the folder, which is the image's root. */
-export const makeRoot = async (name: ImageName, root: string, parts?: ImageDependencies): Promise<void> => {
-  const { node, libraries, strip } = parts ?? (await ownDependencies());
+export const makeRoot = async (name: ImageName, root: string, dependencies?: ImageDependencies): Promise<void> => {
+  const { node, libraries, strip } = dependencies ?? (await ownDependencies());
   await mkdir(join(root, 'data'), { recursive: true, mode: 0o700 });
   await mkdir(join(root, 'tmp'), { recursive: true });
   await mkdir(join(root, 'etc'), { recursive: true });
@@ -89,12 +89,12 @@ export const packRoot = async (root: string, file: string): Promise<void> => {
 };
 
 /** The folder from which an image is built. */
-export const makeImage = async (name: ImageName, folder: string, parts?: ImageDependencies): Promise<void> => {
+export const makeImage = async (name: ImageName, folder: string, dependencies?: ImageDependencies): Promise<void> => {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-image-'));
   try {
-    await makeRoot(name, scratch, parts);
+    await makeRoot(name, scratch, dependencies);
     await mkdir(folder, { recursive: true });
-    await packRoot(scratch, join(folder, `root-${parts?.architecture ?? architecture()}.tar`));
+    await packRoot(scratch, join(folder, `root-${dependencies?.architecture ?? architecture()}.tar`));
     await copyFile(join(import.meta.dirname, 'Dockerfile'), join(folder, 'Dockerfile'));
   } finally {
     await rm(scratch, { recursive: true, force: true });
@@ -114,10 +114,10 @@ export const handOver = (root: string): Promise<void> => chown(join(root, 'data'
 const makeForArm64 = async (folder: string): Promise<void> => {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-arm64-'));
   try {
-    const parts = await obtainArm64(scratch);
+    const dependencies = await obtainArm64(scratch);
     for (const name of imageNames) {
       const place = join(folder, name);
-      await makeImage(name, place, parts);
+      await makeImage(name, place, dependencies);
       process.stdout.write(
         `docker build --platform linux/arm64 --build-arg TARGETARCH=arm64 --tag antipode-${name}:${version}-arm64 ${place}\n`,
       );

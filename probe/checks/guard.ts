@@ -80,8 +80,8 @@ const maxRemembered = 10_000;
  * Allows global unicast and what the probe's own host allows. Metadata addresses, the probe's own
  * bus and its own public addresses open only to a range that names one address.
  */
-export const createGuard = (parts: GuardDependencies): Guard => {
-  const allowed = parts.allow.map((range) => parseCidr(range)).filter((range) => range !== undefined);
+export const createGuard = (dependencies: GuardDependencies): Guard => {
+  const allowed = dependencies.allow.map((range) => parseCidr(range)).filter((range) => range !== undefined);
   type Address = NonNullable<ReturnType<typeof parseAddress>>;
   const named = (address: Address): boolean => allowed.some((range) => namesOne(range) && sameAddress(range[0], address));
   const listed = (address: Address): boolean => allowed.some((range) => inRange(address, range) || inRange(unmapped(address), range));
@@ -92,7 +92,7 @@ export const createGuard = (parts: GuardDependencies): Guard => {
    * Runs before every connection, so it reads the list once for as long as the list is the same.
    */
   const isOwnPublic = (address: Address): boolean => {
-    const own = parts.own();
+    const own = dependencies.own();
     if (own !== ownList) {
       ownList = own;
       const addresses = own.flatMap((text) => parseAddress(text) ?? []);
@@ -102,10 +102,10 @@ export const createGuard = (parts: GuardDependencies): Guard => {
   };
 
   const isBus = (address: Address, port: number): boolean => {
-    const bus = parts.bus();
+    const bus = dependencies.bus();
     if (!bus.some((endpoint) => endpoint.port === port)) return false;
     const onPort = bus.filter((endpoint) => endpoint.port === port);
-    const own = [...parts.own()].flatMap((text) => parseAddress(text) ?? []);
+    const own = [...dependencies.own()].flatMap((text) => parseAddress(text) ?? []);
     const isOwn = (one: Address) => isLoopback(one) || own.some((mine) => sameAddress(mine, one));
     return onPort.some((endpoint) => {
       const at = parseAddress(endpoint.address);
@@ -132,16 +132,16 @@ export const createGuard = (parts: GuardDependencies): Guard => {
   // Parsing an address costs more than judging it, and the same few come repeatedly. Only what
   // never changes about an address is remembered.
   type Known = { readonly address: Address; readonly open: boolean; readonly beyond: boolean; readonly isPrivateUse: boolean };
-  const known = new Map<string, Known | null>();
+  const existing = new Map<string, Known | null>();
   const knownOf = (text: string): Known | null => {
-    const found = known.get(text);
+    const found = existing.get(text);
     if (found !== undefined) return found;
-    if (known.size >= maxRemembered) known.clear();
+    if (existing.size >= maxRemembered) existing.clear();
     const address = parseAddress(text);
     const made = address
       ? { address, open: isOpen(address), beyond: isPublic(address) && !listed(address), isPrivateUse: isPrivateUse(address) }
       : null;
-    known.set(text, made);
+    existing.set(text, made);
     return made;
   };
 
@@ -158,13 +158,13 @@ export const createGuard = (parts: GuardDependencies): Guard => {
     },
     isOutside: (text) => {
       const found = knownOf(text);
-      return found?.beyond === true && !parts.own().includes(text);
+      return found?.beyond === true && !dependencies.own().includes(text);
     },
     isOwnLimit: (addresses, { continents, probe, kind, target, config }) => {
       // Other probes can reach what listens on this very machine.
       if (addresses.some(isOwn) && addresses.every((text) => isOwn(text) || knownOf(text)?.open)) return true;
       if (probe !== null) return insideOf(kind, target, config) !== undefined || addresses.every((text) => knownOf(text)?.isPrivateUse);
-      return (parts.roster?.()?.probes ?? []).some(
+      return (dependencies.roster?.()?.probes ?? []).some(
         (other) =>
           other.allowed_cidrs !== undefined &&
           other.organisation === null &&

@@ -18,8 +18,8 @@ export class BodyMemory {
   #held = 0;
   readonly #waiting = new Set<Waiting>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limit: number) {
+    this.#most = limit;
   }
 
   /** How many bytes all shares hold. */
@@ -102,8 +102,8 @@ export class GrowingBytes {
   #buffer = new ArrayBuffer(0);
   #length = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limit: number) {
+    this.#most = limit;
   }
 
   get length(): number {

@@ -33,8 +33,8 @@ export const createCorrectedClock = (host: Clock): CorrectedClock => {
   let since = host.now();
 
   const offsetAt = (at: number): number => {
-    const most = Math.max(0, at - since) * slewPerMs;
-    return from + Math.max(-most, Math.min(most, target - from));
+    const limit = Math.max(0, at - since) * slewPerMs;
+    return from + Math.max(-limit, Math.min(limit, target - from));
   };
 
   return {

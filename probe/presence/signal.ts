@@ -82,7 +82,7 @@ export const createPresence = (options: {
   readonly log: Log;
   readonly everyMs?: number;
 }): Presence => {
-  const { key, host, clock, parts, log, everyMs = usualEveryMs } = options;
+  const { key, host, clock, parts: dependencies, log, everyMs = usualEveryMs } = options;
   let bus: Bus | undefined;
   let status: Subscription | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -98,15 +98,15 @@ export const createPresence = (options: {
   let saidRefused: string | undefined;
 
   const speak = async (through: Bus): Promise<void> => {
-    const handedOver = parts.handedOver();
-    const described = await parts.describe();
+    const handedOver = dependencies.handedOver();
+    const described = await dependencies.describe();
     const message: PresenceMessage = { v: 1, ...described, sent_at: clock.now(), handed_over: handedOver, ...(leaving ? { leaving } : {}) };
     const body = Buffer.from(JSON.stringify(message));
     const headers = signatureOf(key, body);
     const sent = host.now();
     const answer = await through.request(subjects.presence(message.probe), body, { timeoutMs: patienceMs, headers });
     const received = host.now();
-    const isBelieved = parts.read(answer, subjects.presence(message.probe));
+    const isBelieved = dependencies.read(answer, subjects.presence(message.probe));
     if (!isBelieved) throw new Error('the answer was signed by no coordinator');
     const told = jsonOf(answer.data);
     const refusal = presenceRefusal.safeParse(told);
@@ -114,7 +114,7 @@ export const createPresence = (options: {
     const reply = presenceReply.parse(told);
     clock.observe({ sent, received, heard: reply.heard_at, theirs: reply.now });
     saidHandedOver = handedOver;
-    parts.onReply(isBelieved.revision === undefined && parts.knowsCoordinators() ? withoutSigning(reply) : reply);
+    dependencies.onReply(isBelieved.revision === undefined && dependencies.knowsCoordinators() ? withoutSigning(reply) : reply);
   };
 
   /** Logs once for each reason: it asks every second. */
@@ -147,7 +147,7 @@ export const createPresence = (options: {
   };
 
   const mustHurry = (): boolean => {
-    if (!parts.isWanting()) hurryMs = 0;
+    if (!dependencies.isWanting()) hurryMs = 0;
     else if (performance.now() - spokeAt >= hurryMs) {
       hurryMs = Math.min(everyMs, 2 * hurryMs + watchMs);
       return true;
@@ -173,7 +173,7 @@ export const createPresence = (options: {
         if (now === 'connected') later(Math.random() * jitterMs);
       });
       const watch = (): void => {
-        if (heard && ((!saidHandedOver && parts.handedOver()) || mustHurry())) tick();
+        if (heard && ((!saidHandedOver && dependencies.handedOver()) || mustHurry())) tick();
       };
       watcher = atSharedTick(watchMs, watch, { clock });
       tick();

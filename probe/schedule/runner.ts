@@ -55,23 +55,23 @@ export function createRunner(options: RunnerOptions): Runner {
       if (!check || mode !== 'running' || busy.has(assignment.monitor)) return;
       begin({ assignment, check, lane: lastChecks.isSlow(assignment.monitor) ? 'slow' : 'fast', rechecks: [], dueAt });
     },
-    recheck: async ({ look, asked_at, assignment }) => {
+    recheck: async ({ look: recheck, asked_at, assignment }) => {
       const check = checks[assignment.kind];
       if (!check) return;
       for (let other = busy.get(assignment.monitor); other && mode === 'running'; other = busy.get(assignment.monitor)) {
         if (isAnsweredBy(other, assignment, asked_at)) {
-          other.rechecks.push(look);
+          other.rechecks.push(recheck);
           await other.ended;
           return;
         }
         if (other.startedAt === undefined) {
-          other.replacement = begin({ assignment, check, lane: 'recheck', rechecks: [...other.rechecks, look] });
+          other.replacement = begin({ assignment, check, lane: 'recheck', rechecks: [...other.rechecks, recheck] });
           await other.replacement.ended;
           return;
         }
         await other.ended;
       }
-      if (mode === 'running') await begin({ assignment, check, lane: 'recheck', rechecks: [look] }).ended;
+      if (mode === 'running') await begin({ assignment, check, lane: 'recheck', rechecks: [recheck] }).ended;
     },
     test: async (id, assignment) => {
       const check = checks[assignment.kind];
@@ -297,7 +297,7 @@ const maxOtherRechecks = 64;
 /** @param lastedMs by our own clock, for a check that measured nothing. */
 function resultOf(run: Run, { outcome, cause, phases, evidence }: Verdict, startedAt: number, lastedMs: number): Reported {
   const { monitor, config_version } = run.assignment;
-  const [look = null, ...others] = run.rechecks;
+  const [recheck = null, ...others] = run.rechecks;
   const result = {
     monitor,
     config_version,
@@ -307,8 +307,8 @@ function resultOf(run: Run, { outcome, cause, phases, evidence }: Verdict, start
     cause,
     phases,
     // Only someone who asked for a recheck receives the evidence of a success.
-    evidence: outcome === 'fail' || look !== null ? evidence : null,
-    look,
+    evidence: outcome === 'fail' || recheck !== null ? evidence : null,
+    look: recheck,
   };
   return others.length === 0 ? result : { ...result, other_looks: others.slice(0, maxOtherRechecks) };
 }

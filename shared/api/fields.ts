@@ -389,14 +389,14 @@ export const string = (more: More = {}): Field<string> => ({
 });
 
 /** A string of at most this many characters, where no domain rule counts them. */
-export const shortString = (most: number): Field<string> => {
-  const field = string({ maxLength: most });
+export const shortString = (limit: number): Field<string> => {
+  const field = string({ maxLength: limit });
   return {
     ...field,
     parse: (input, place) => {
       const parsed = field.parse(input, place);
-      if (!parsed.ok || [...parsed.value].length <= most) return parsed;
-      return bad('string_too_long', place, `String should have at most ${most} characters`, input, { max_length: most });
+      if (!parsed.ok || [...parsed.value].length <= limit) return parsed;
+      return bad('string_too_long', place, `String should have at most ${limit} characters`, input, { max_length: limit });
     },
   };
 };

@@ -188,9 +188,9 @@ type Made<For extends Audience, Id extends string, P extends Shape, Q extends Sh
 const operationFor =
   <For extends Audience>(audience: For) =>
   <const Id extends string, P extends Shape = None, Q extends Shape = None, B extends Shape = None, Output = void>(
-    parts: Dependencies<Id, P, Q, B, Output>,
+    dependencies: Dependencies<Id, P, Q, B, Output>,
   ): Made<For, Id, P, Q, B, Output> => {
-    const { params = {}, query = {}, body, refusals = [], ...rest } = parts;
+    const { params = {}, query = {}, body, refusals = [], ...rest } = dependencies;
     return {
       ...rest,
       audience,
@@ -212,17 +212,17 @@ export const installationOperation = operationFor('installation');
 
 /** An operation with a route. */
 export const operation = <const Id extends string, P extends Shape = None, Q extends Shape = None, B extends Shape = None, Output = void>(
-  parts: Dependencies<Id, P, Q, B, Output> & RestDependencies,
+  dependencies: Dependencies<Id, P, Q, B, Output> & RestDependencies,
 ): Made<'organisation', Id, P, Q, B, Output> & RestDependencies => ({
-  ...innerOperation(parts),
-  method: parts.method,
-  path: parts.path,
-  tag: parts.tag,
-  success: parts.success,
-  ...(parts.otherSuccess === undefined ? {} : { otherSuccess: parts.otherSuccess }),
-  ...(parts.takesMuch === undefined ? {} : { takesMuch: parts.takesMuch }),
-  ...(parts.calls === undefined ? {} : { calls: parts.calls }),
-  ...(parts.columns === undefined ? {} : { columns: parts.columns }),
+  ...innerOperation(dependencies),
+  method: dependencies.method,
+  path: dependencies.path,
+  tag: dependencies.tag,
+  success: dependencies.success,
+  ...(dependencies.otherSuccess === undefined ? {} : { otherSuccess: dependencies.otherSuccess }),
+  ...(dependencies.takesMuch === undefined ? {} : { takesMuch: dependencies.takesMuch }),
+  ...(dependencies.calls === undefined ? {} : { calls: dependencies.calls }),
+  ...(dependencies.columns === undefined ? {} : { columns: dependencies.columns }),
 });
 
 /** Sorts the flat arguments of a tool, a command or a form into path, query and body. */

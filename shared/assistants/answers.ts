@@ -30,13 +30,13 @@ const encoder = new TextEncoder();
 const bytesOf = (text: string): number => encoder.encode(text).length;
 
 /** At most this many bytes of it, in whole characters, with a mark where something is left out. */
-export const clipped = (text: string, most: number): string => {
-  if (bytesOf(text) <= most) return text;
+export const clipped = (text: string, limit: number): string => {
+  if (bytesOf(text) <= limit) return text;
   let kept = '';
   let size = 3;
   for (const { segment } of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)) {
     size += bytesOf(segment);
-    if (size > most) break;
+    if (size > limit) break;
     kept += segment;
   }
   return `${kept}…`;
@@ -46,12 +46,12 @@ export const clipped = (text: string, most: number): string => {
  * One line of it: characters that would break a line, reorder it or end the data early become
  * blanks.
  */
-export const oneLine = (value: unknown, most: number): string =>
+export const oneLine = (value: unknown, limit: number): string =>
   clipped(
     String(value ?? '')
       .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s|]+/gu, ' ')
       .trim(),
-    most,
+    limit,
   );
 
 const minute = (value: unknown): string => (typeof value === 'string' ? `${value.slice(0, 16)}Z` : '');
@@ -173,15 +173,15 @@ const tally = (items: readonly Item[]): string => {
 /** Walks a list until it ends, or until the answer is full. */
 export const listed =
   (what: keyof typeof lineOf) =>
-  async ({ ask, now }: Around, given: Item, { operation, arguments: has }: Pick<Tool, 'operation' | 'arguments'>): Promise<ToolAnswer> => {
+  async ({ ask, now }: Around, input: Item, { operation, arguments: has }: Pick<Tool, 'operation' | 'arguments'>): Promise<ToolAnswer> => {
     const { one, many, columns, line }: LineOf = lineOf[what];
     const lines: string[] = [];
     const items: Item[] = [];
     let bytes = 0;
-    let cursor = given.cursor;
+    let cursor = input.cursor;
     let isWhole = false;
     while (!isWhole) {
-      const page = await ask(operation, { ...given, limit: pageLength, ...(cursor === undefined ? {} : { cursor }) });
+      const page = await ask(operation, { ...input, limit: pageLength, ...(cursor === undefined ? {} : { cursor }) });
       const those = (Array.isArray(page.items) ? page.items : []).filter(isRecord);
       const more = those.map((item) => clipped(line(item, now).join(' | '), maxLineBytes));
       const size = more.reduce((sum, one) => sum + bytesOf(one) + 1, 0);
@@ -197,7 +197,7 @@ export const listed =
     const hints = [
       `There are more. Go on with cursor "${String(cursor)}"${narrowing.length > 0 ? `, or narrow the list by ${narrowing.join(', ')}` : ''}.`,
     ];
-    const title = `${items.length}${isWhole && given.cursor === undefined ? '' : ' of the'} ${items.length === 1 ? one : many}${tally(items)}`;
+    const title = `${items.length}${isWhole && input.cursor === undefined ? '' : ' of the'} ${items.length === 1 ? one : many}${tally(items)}`;
     const texts = [[opening, title, columns, ...lines, closing, ...(isWhole ? [] : hints)].join('\n')];
     return { texts };
   };
@@ -208,8 +208,8 @@ export const dataLabel =
 export const answerAsJson = (body: Item): ToolAnswer => ({ texts: [JSON.stringify(body), dataLabel], structured: body });
 
 /** Returns the operation's answer unchanged. */
-export const whole = async ({ ask }: Around, given: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> =>
-  answerAsJson(await ask(operation, given));
+export const whole = async ({ ask }: Around, input: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> =>
+  answerAsJson(await ask(operation, input));
 
 /**
  * Of an address that messages are sent to, only the host: the rest is often as good as a password.
@@ -221,8 +221,8 @@ const hostAlone = (value: unknown): unknown => {
 };
 
 /** A channel, without anything that would let someone send to its destination. */
-export const channel = async ({ ask }: Around, given: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
-  const body = await ask(operation, given);
+export const channel = async ({ ask }: Around, input: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
+  const body = await ask(operation, input);
   const config = isRecord(body.config) ? body.config : {};
   return answerAsJson({ ...body, config: Object.fromEntries(Object.entries(config).map(([key, value]) => [key, hostAlone(value)])) });
 };
@@ -294,8 +294,8 @@ const localTime = (now: number, zone: string): string | undefined => {
  * Who is calling, and what time it is: an assistant knows neither today's date nor the user's time
  * zone.
  */
-export const identity = async ({ ask, now }: Around, given: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
-  const body = await ask(operation, given);
+export const identity = async ({ ask, now }: Around, input: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
+  const body = await ask(operation, input);
   const organisation = isRecord(body.organisation) ? body.organisation : {};
   const zone = textOrNull(organisation.time_zone) ?? textOrNull(body.time_zone);
   const local = zone === null ? undefined : localTime(now, zone);
@@ -320,8 +320,8 @@ const stretchLine = ({ from, to, state, incident, window, window_name }: Item): 
 const maxStretches = 120;
 
 /** The basis of the percentage: the sums, and every period that was not simply up. */
-export const ledger = async ({ ask }: Around, given: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
-  const { stretches, left_out, ...sums } = await ask(operation, given);
+export const ledger = async ({ ask }: Around, input: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
+  const { stretches, left_out, ...sums } = await ask(operation, input);
   const all = records(stretches).filter(({ state }) => state !== 'up');
   const told = all.slice(0, maxStretches);
   const omitted = all.length - told.length + (typeof left_out === 'number' ? left_out : 0);
@@ -370,8 +370,8 @@ const responseTimesLineOf = ({ continent, points: those }: Item, from: number, t
   ].join(' | ');
 };
 
-export const responseTimes = async ({ ask }: Around, given: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
-  const { from, to, series } = await ask(operation, given);
+export const responseTimes = async ({ ask }: Around, input: Item, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
+  const { from, to, series } = await ask(operation, input);
   const lines = responseTimesRecords(series).map((one) => responseTimesLineOf(one, Date.parse(String(from)), Date.parse(String(to))));
   const columns = `continent | checks | mean ms | least ms | most ms | mean ms of each twelfth of the time, oldest first`;
   const title = `Response times from ${String(from)} to ${String(to)}`;

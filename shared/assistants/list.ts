@@ -26,8 +26,8 @@ type Values = Readonly<Record<string, unknown>>;
 /** For operations without an answer: one sentence confirms the success. */
 export const done =
   (sentence: string) =>
-  async ({ ask }: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
-    await ask(operation, given);
+  async ({ ask }: Around, input: Values, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
+    await ask(operation, input);
     return { texts: [sentence] };
   };
 
@@ -76,12 +76,12 @@ export const deletedMonitor = async (around: Around, given: Values, { operation 
 
 const records = (value: unknown): Values[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
-export const tried = async ({ ask }: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
+export const tried = async ({ ask }: Around, input: Values, { operation }: Pick<Tool, 'operation'>): Promise<ToolAnswer> => {
   // A private probe reaches into a private network: an assistant that guesses addresses must not
   // see it.
-  if (isRecord(given.config) && given.config.probe !== undefined && given.config.probe !== null)
+  if (isRecord(input.config) && input.config.probe !== undefined && input.config.probe !== null)
     throw new ToolFault('A trial never asks a private probe: leave config.probe out, or try it in the web interface.');
-  const { trial } = await ask(operation, given);
+  const { trial } = await ask(operation, input);
   let heard: Values = {};
   for (let known = 0, isOver = false; !isOver; ) {
     heard = await ask(getTestResults, { trial_id: trial, known });

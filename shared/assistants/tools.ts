@@ -155,7 +155,7 @@ export type Tool = {
   /** Whether it reaches beyond the account, as a test run does. */
   readonly open: boolean;
   readonly arguments: Readonly<Record<string, Argument>>;
-  readonly run: (around: Around, given: Values) => Promise<ToolAnswer>;
+  readonly run: (around: Around, input: Values) => Promise<ToolAnswer>;
   /**
    * Members that `structured` has in addition to the operation's answer; undefined where there is
    * none.
@@ -167,7 +167,7 @@ export type Row = {
   readonly operation: Operation;
   readonly title: string;
   readonly about: string;
-  readonly run: (around: Around, given: Values, tool: Pick<Tool, 'operation' | 'arguments'>) => Promise<ToolAnswer>;
+  readonly run: (around: Around, input: Values, tool: Pick<Tool, 'operation' | 'arguments'>) => Promise<ToolAnswer>;
   readonly effect?: Effect;
   readonly idempotent?: boolean;
   readonly open?: boolean;
@@ -220,15 +220,15 @@ export const annotationsOf = ({ title, effect, idempotent, open }: Tool) => ({
  * Maps arguments to the operation's names, or says what is wrong with them. A null counts as not
  * given.
  */
-export const readArguments = (tool: Tool, given: Values): { readonly values: Values } | { readonly refused: string } => {
+export const readArguments = (tool: Tool, input: Values): { readonly values: Values } | { readonly refused: string } => {
   const faults: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(input)) {
     if (!Object.hasOwn(tool.arguments, name))
       faults.push(`${name}: there is no such argument; there are: ${Object.keys(tool.arguments).join(', ') || 'none'}`);
   }
   for (const [name, { key, field, required }] of Object.entries(tool.arguments)) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    const value = Object.hasOwn(input, name) ? input[name] : undefined;
     if (value === undefined || value === null) {
       if (required) faults.push(`${name}: Field required`);
       continue;

@@ -53,11 +53,11 @@ export type RecentCache<Key, Made> = {
   readonly keep: (key: Key, made: Made) => void;
 };
 
-export const createRecentCache = <Key, Made>(most: number): RecentCache<Key, Made> => {
+export const createRecentCache = <Key, Made>(limit: number): RecentCache<Key, Made> => {
   let young = new Map<Key, Made>();
   let old = new Map<Key, Made>();
   const keep = (key: Key, made: Made): void => {
-    if (young.size >= most) {
+    if (young.size >= limit) {
       old = young;
       young = new Map();
     }
@@ -79,8 +79,8 @@ export const createRecentCache = <Key, Made>(most: number): RecentCache<Key, Mad
  * Returns the same object for equal values, by their text: always when no more than `most` differ,
  * and otherwise for recent ones.
  */
-export const createShared = <Value>(most: number): ((text: string, value: Value) => Value) => {
-  const known = createRecentCache<string, Value>(most);
+export const createShared = <Value>(limit: number): ((text: string, value: Value) => Value) => {
+  const known = createRecentCache<string, Value>(limit);
   return (text, value) => {
     const found = known.find(text);
     if (found === undefined) known.keep(text, value);
@@ -92,7 +92,7 @@ export const createShared = <Value>(most: number): ((text: string, value: Value)
  * How long to wait before attempt n (0 first): doubles from `first` up to `most`, to spare a broken
  * service.
  */
-export const backoff = (attempt: number, first: number, most: number): number => Math.min(most, first * 2 ** Math.min(attempt, 30));
+export const backoff = (attempt: number, first: number, limit: number): number => Math.min(limit, first * 2 ** Math.min(attempt, 30));
 
 /**
  * Resolves after `ms`, or at once when the signal is aborted. Never rejects: loops end by checking

@@ -31,11 +31,11 @@ export const readableOn = (colour: string, ground: string): string => {
   if (contrastOf(colour, ground) >= leastContrast) return colour;
   const towards = luminance(ground) > 0.18 ? 0 : 255;
   const mixed = (share: number): string => hex(channels(colour).map((value) => value + (towards - value) * share));
-  let [least, most] = [0, 1];
+  let [least, limit] = [0, 1];
   for (let step = 0; step < 12; step += 1) {
-    const middle = (least + most) / 2;
-    if (contrastOf(mixed(middle), ground) >= leastContrast) most = middle;
+    const middle = (least + limit) / 2;
+    if (contrastOf(mixed(middle), ground) >= leastContrast) limit = middle;
     else least = middle;
   }
-  return mixed(most);
+  return mixed(limit);
 };

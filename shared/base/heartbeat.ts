@@ -10,7 +10,7 @@ const patienceMs = 10_000;
  * Undefined when the ping was accepted, otherwise the reason, without the address, which ends in a
  * secret. A refused ping is not retried.
  */
-export const pingHeartbeat = async (address: string, body: string, most: number): Promise<string | undefined> => {
+export const pingHeartbeat = async (address: string, body: string, limit: number): Promise<string | undefined> => {
   for (let attempt = 1; ; attempt += 1) {
     let why: string;
     try {
@@ -28,7 +28,7 @@ export const pingHeartbeat = async (address: string, body: string, most: number)
     } catch (error) {
       why = error instanceof Error && error.name === 'TimeoutError' ? `no answer within ${patienceMs / 1000} s` : whyNotReached(error);
     }
-    if (attempt === most) return why;
+    if (attempt === limit) return why;
     await pause(attempt * 1000);
   }
 };

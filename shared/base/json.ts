@@ -10,7 +10,7 @@ type Bounds = { readonly keep: number; readonly most: number; readonly patienceM
  * Keeps the first bytes, and reads and drops the rest. It stops at the size limit, at the timeout,
  * or when the sender goes away; the stream stays open for an answer. Modes: `reading` → `done`.
  */
-const readBounded = (body: Readable, { keep, most, patienceMs }: Bounds): Promise<BoundedBody> =>
+const readBounded = (body: Readable, { keep, most: limit, patienceMs }: Bounds): Promise<BoundedBody> =>
   new Promise((resolve) => {
     const parts: Buffer[] = [];
     let held = 0;
@@ -29,7 +29,7 @@ const readBounded = (body: Readable, { keep, most, patienceMs }: Bounds): Promis
         parts.push(part);
         held += part.length;
       }
-      if (total > most) done(false);
+      if (total > limit) done(false);
     };
     const onEnd = (): void => done(true);
     const onCut = (): void => done(false);

@@ -38,8 +38,8 @@ export const phaseAt = (batch: Batch, place: number, nth: number): number => {
 export const lastSeqOf = (batch: Batch): number => seqAt(batch, batch.monitors.length - 1);
 
 /** Whether it is nothing but a pass with its times: nobody asked for it, and it has nothing to show. */
-export const isRoutine = ({ outcome, cause, evidence, look, other_looks, phases }: Omit<Result, 'seq'>): boolean =>
-  outcome === 'ok' && cause === null && evidence === null && look === null && other_looks === undefined && phases !== null;
+export const isRoutine = ({ outcome, cause, evidence, look: recheck, other_looks, phases }: Omit<Result, 'seq'>): boolean =>
+  outcome === 'ok' && cause === null && evidence === null && recheck === null && other_looks === undefined && phases !== null;
 
 const phaseOf = (value: number): number | null => (value === noPhase ? null : value);
 

@@ -237,8 +237,8 @@ const methods = 'GET, HEAD, POST';
 /** The body as text that a database can hold. */
 const textOf = (body: Uint8Array): string => new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
 
-export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
-  const { pingBus, forwarding, spool, findKey, ear, clock, log } = parts;
+export const createPingIntake = (dependencies: PingIntakeDependencies): PingIntake => {
+  const { pingBus, forwarding, spool, findKey, ear, clock, log } = dependencies;
   const underWay = new Map<string, number>();
   let busDoubtfulUntil = Number.NEGATIVE_INFINITY;
 

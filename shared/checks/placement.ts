@@ -142,8 +142,8 @@ const arrange = (roster: Roster): Arranged => {
 export const reachingInside = (inside: readonly string[], roster: Roster): ReadonlySet<string> => {
   const { reaching } = arrange(roster);
   const name = inside.join();
-  const known = reaching.find(name);
-  if (known) return known;
+  const existing = reaching.find(name);
+  if (existing) return existing;
   const able = roster.probes.filter((probe) => probe.organisation === null && reachesAny(inside, rangesOf(probe)));
   const made = new Set(able.map(({ id }) => id));
   reaching.keep(name, made);

@@ -95,10 +95,10 @@ export const withIds = async (
   const read = readerOf(client);
   const listAt = (path: string | undefined): Command | undefined =>
     commands.find(({ operation, paged }) => paged && operation.method === 'GET' && operation.path === path);
-  const known = new Map<string, string>();
+  const existing = new Map<string, string>();
   const idIn = async (list: Command | undefined, text: string): Promise<string> => {
     if (list === undefined || text === '' || whole.test(text)) return text;
-    const path = list.operation.path.replaceAll(/\{(\w+)\}/g, (param, name: string) => known.get(name) ?? param);
+    const path = list.operation.path.replaceAll(/\{(\w+)\}/g, (param, name: string) => existing.get(name) ?? param);
     return idOf(text, list, path, read);
   };
 
@@ -108,7 +108,7 @@ export const withIds = async (
   for (const [index, { name }] of command.positionals.entries()) {
     const list = listAt(path.slice(0, path.indexOf(`/{${name}}`))) ?? listAt(listPaths[name]);
     const id = await idIn(list, rest[index] ?? '');
-    known.set(name, id);
+    existing.set(name, id);
     words.push(id);
   }
   const resolved = values.map(async (given) => {

@@ -199,7 +199,7 @@ const shortIds = (ids: readonly string[]): readonly string[] => {
 const placeName = (value: unknown): string | undefined =>
   isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string' ? harmless(value.name) : undefined;
 
-const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
+const widest = (texts: readonly string[]): number => texts.reduce((limit, text) => Math.max(limit, widthOf(text)), 0);
 const sum = (widths: readonly number[]): number => widths.reduce((all, width) => all + width, 0);
 
 /** Narrows the widest column that has more than it needs, until the table fits. */
@@ -207,9 +207,9 @@ const narrowed = (widths: readonly number[], least: readonly number[], room: num
   const narrow = [...widths];
   for (let over = sum(narrow) - room; over > 0; over -= 1) {
     const spare = narrow.map((width, index) => (width > (least[index] ?? 0) ? width : 0));
-    const most = spare.indexOf(Math.max(...spare));
-    if ((spare[most] ?? 0) === 0) break;
-    narrow[most] = (narrow[most] ?? 0) - 1;
+    const limit = spare.indexOf(Math.max(...spare));
+    if ((spare[limit] ?? 0) === 0) break;
+    narrow[limit] = (narrow[limit] ?? 0) - 1;
   }
   return narrow;
 };

@@ -97,21 +97,21 @@ export const clients: Bench = {
         say,
       );
       const kilobytes = (file: string) => statSync(file).size / 1024;
-      const row = (what: string, ours: number, theirs: number, unit: string, most: number) => ({
+      const row = (what: string, ours: number, theirs: number, unit: string, limit: number) => ({
         what,
         ours: `${ours.toFixed(1)} ${unit}`,
         against: `node alone ${theirs.toFixed(1)} ${unit}`,
         ratio: ours / theirs,
-        goal: `≤ ${most}`,
-        holds: ours / theirs <= most,
+        goal: `≤ ${limit}`,
+        holds: ours / theirs <= limit,
       });
-      const size = (what: string, file: string, most: number) => ({
+      const size = (what: string, file: string, limit: number) => ({
         what,
         ours: `${kilobytes(file).toFixed(0)} KiB`,
         against: 'no peer: a plain size',
         ratio: null,
-        goal: `≤ ${most} KiB`,
-        holds: kilobytes(file) <= most,
+        goal: `≤ ${limit} KiB`,
+        holds: kilobytes(file) <= limit,
       });
       return [
         size('size of antipode.mjs', cli, 100),

@@ -59,13 +59,13 @@ export const scale: Bench = {
     const [base] = seen;
     if (!base) return [];
     const each = (mib: number, baseMib: number, count: number): number => ((mib - baseMib) * 1_024 * 1_024) / (count - base.count);
-    const row = (what: string, ours: number, theirs: number, unit: string, most: number, digits = 2): Figure => ({
+    const row = (what: string, ours: number, theirs: number, unit: string, limit: number, digits = 2): Figure => ({
       what,
       ours: `${ours.toFixed(digits)} ${unit}`,
       against: `with ${base.count} ${theirs.toFixed(digits)} ${unit}`,
       ratio: ours / theirs,
-      goal: `≤ ${most.toFixed(2)} ×`,
-      holds: ours / theirs <= most,
+      goal: `≤ ${limit.toFixed(2)} ×`,
+      holds: ours / theirs <= limit,
     });
     const plain = (what: string, ours: string, goal: string, holds: boolean | null): Figure => ({
       what,

@@ -51,14 +51,14 @@ export const wheel: Bench = {
       const timers = await measure('timers');
       const ms = (value: number): string => `${value.toFixed(2)} ms`;
       // What it stood ready for while others had the core is the machine's doing, not the schedule's: the kernel counts it.
-      const late = (name: 'p50' | 'p99' | 'max', most: number): Figure => ({
+      const late = (name: 'p50' | 'p99' | 'max', limit: number): Figure => ({
         what: `lateness of a turn against the end of its slot, without waiting for the core, ${name}`,
         ours: ms(ours.own[name]),
         against: `bare 50 ms ticker beside it ${ms(ticker.own[name])}, timers ${ms(timers.own[name])}`,
         ratio: ours.own[name] / ticker.own[name],
         // A machine that stood still (its host's doing, which no kernel counts) kept the ticker too.
-        goal: `≤ ${most} ms more`,
-        holds: ours.own[name] - Math.max(0, ticker.own[name]) <= most,
+        goal: `≤ ${limit} ms more`,
+        holds: ours.own[name] - Math.max(0, ticker.own[name]) <= limit,
       });
       return [
         {

@@ -100,8 +100,8 @@ describe('a probe', () => {
     await coordinator.unassign(mine.monitor);
     await expect.poll(() => coordinator.presences.at(-1)?.assignments.count, waitFor).toBe(0);
     const seen = visits.length;
-    const look = coordinator.look(assignmentOf(target, { timeout_ms: 900 }));
-    await expect.poll(() => coordinator.taker.accepted.some((result) => result.look === look), waitFor).toBe(true);
+    const recheck = coordinator.look(assignmentOf(target, { timeout_ms: 900 }));
+    await expect.poll(() => coordinator.taker.accepted.some((result) => result.look === recheck), waitFor).toBe(true);
     expect(visits.length).toBe(seen + 1);
   });
 
@@ -119,19 +119,19 @@ describe('a probe', () => {
   test('answers a look at once, with evidence, whether or not the monitor is its own', async () => {
     await startProbe();
     await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
-    const look = coordinator.look(assignmentOf(target, { config: { expected_status: [204] } }));
+    const recheck = coordinator.look(assignmentOf(target, { config: { expected_status: [204] } }));
     await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(1);
-    expect(coordinator.taker.accepted[0]).toMatchObject({ look, outcome: 'fail', cause: { class: 'unexpected_status' } });
+    expect(coordinator.taker.accepted[0]).toMatchObject({ look: recheck, outcome: 'fail', cause: { class: 'unexpected_status' } });
     expect(coordinator.taker.accepted[0]?.evidence).not.toBeNull();
   });
 
   test('never checks a monitor twice at once, however many look and whatever is due', async () => {
     answer.delayMs = 400;
     let open = 0;
-    let most = 0;
+    let limit = 0;
     server.on('request', (_, response) => {
       open += 1;
-      most = Math.max(most, open);
+      limit = Math.max(limit, open);
       response.on('close', () => {
         open -= 1;
       });
@@ -143,10 +143,10 @@ describe('a probe', () => {
     await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBeGreaterThan(0);
     const looks = Array.from({ length: 5 }, () => coordinator.look(mine));
     // One check may answer several looks: its result names them all.
-    const isAnswered = (look: string) =>
-      coordinator.taker.accepted.some((result) => result.look === look || result.other_looks?.includes(look));
+    const isAnswered = (recheck: string) =>
+      coordinator.taker.accepted.some((result) => result.look === recheck || result.other_looks?.includes(recheck));
     await expect.poll(() => looks.every(isAnswered), waitFor).toBe(true);
-    expect(most).toBe(1);
+    expect(limit).toBe(1);
   });
 
   test('goes on checking while the bus is away, and hands over with the original times', async () => {
@@ -235,8 +235,8 @@ describe('a probe', () => {
     await expect.poll(() => coordinator.presences.length, { timeout: 40_000, interval: 50 }).toBeGreaterThanOrEqual(2);
     expect(coordinator.unsigned()).toBe(0);
     expect(Math.abs((coordinator.presences.at(-1)?.sent_at ?? 0) - Date.now() - 60_000)).toBeLessThan(6_000);
-    const look = coordinator.look(assignmentOf(target), Date.now() + 60_000);
-    await expect.poll(() => coordinator.taker.accepted.some((result) => result.look === look), waitFor).toBe(true);
+    const recheck = coordinator.look(assignmentOf(target), Date.now() + 60_000);
+    await expect.poll(() => coordinator.taker.accepted.some((result) => result.look === recheck), waitFor).toBe(true);
     expect(Math.abs((coordinator.taker.accepted[0]?.at ?? 0) - Date.now() - 60_000)).toBeLessThan(5_000);
   });
 });

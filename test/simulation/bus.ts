@@ -19,9 +19,9 @@ export type Bus = {
   /** Tells whether the sender will learn that it landed; if not, it is to send again. */
   readonly publish: (batch: Batch) => boolean;
   /** Whatever waits, for this owner; it stays until it is acknowledged. */
-  readonly take: (owner: number, most: number) => Waiting[];
+  readonly take: (owner: number, limit: number) => Waiting[];
   /** The same, left where it is. */
-  readonly waiting: (most: number) => readonly Batch[];
+  readonly waiting: (limit: number) => readonly Batch[];
   readonly ack: (waiting: readonly Waiting[]) => void;
   /** What an owner (null: any) took and did not acknowledge comes back. */
   readonly giveBack: (owner: number | null) => void;
@@ -67,15 +67,15 @@ export const createBus = (seed: number, agenda: Agenda, truth: Truth): Bus => {
       }
       return arrivals.length > 0;
     },
-    take: (owner, most) => {
-      const free = queue.filter(({ takenBy }) => takenBy === null).slice(0, most);
+    take: (owner, limit) => {
+      const free = queue.filter(({ takenBy }) => takenBy === null).slice(0, limit);
       for (const waiting of free) waiting.takenBy = owner;
       return free;
     },
-    waiting: (most) =>
+    waiting: (limit) =>
       queue
         .filter(({ takenBy }) => takenBy === null)
-        .slice(0, most)
+        .slice(0, limit)
         .map(({ batch }) => batch),
     ack: (done) => {
       queue = queue.filter((waiting) => !done.includes(waiting));

@@ -189,8 +189,8 @@ const standsAtMost = 30_000;
  * A simulated coordinator: one partition, the real core, one round at a time in four steps (taken, decided, committed, told), between
  * any two of which it can die or hang. Modes: holding (what was kept arrives; rule 4) → working; hanging; dead.
  */
-export const createCoordinator = (parts: CoordinatorDependencies): Coordinator => {
-  const { story, agenda, bus, database, network, probes, record, rules, owner, clock } = parts;
+export const createCoordinator = (dependencies: CoordinatorDependencies): Coordinator => {
+  const { story, agenda, bus, database, network, probes, record, rules, owner, clock } = dependencies;
   const epoch = database.takeOver();
   let life: 'well' | 'hanging' | 'dead' = 'well';
   let deathStep: number | null = null;
@@ -237,7 +237,7 @@ export const createCoordinator = (parts: CoordinatorDependencies): Coordinator =
     life = 'dead';
     agenda.at(agenda.now() + ackWait, () => bus.giveBack(owner));
     alerter.stop();
-    parts.onDeath();
+    dependencies.onDeath();
   };
   const diesAt = (step: number): boolean => {
     if (deathStep !== step) return false;
@@ -262,16 +262,16 @@ export const createCoordinator = (parts: CoordinatorDependencies): Coordinator =
       const to = probes[probe];
       if (to) bus.say(probe, () => to.receive({ generation, committed, again }));
     }
-    for (const { monitor, look, continents } of round.looks) {
+    for (const { monitor, look: recheck, continents } of round.looks) {
       const watched = states[monitor]?.watched;
       if (!watched) continue;
       for (const continent of continents) {
         const chosen = probeOf(placedOf(monitor, watched), continent, network.roster());
         const to = probes.find(({ spec }) => spec.id === chosen?.id);
-        if (to) bus.say(to.spec.index, () => to.look(monitor, watched.config_version, look));
+        if (to) bus.say(to.spec.index, () => to.look(monitor, watched.config_version, recheck));
       }
     }
-    for (const monitor of round.reassigned) parts.assigned(monitor);
+    for (const monitor of round.reassigned) dependencies.assigned(monitor);
   };
 
   const scheduleTick = () => {
@@ -298,14 +298,14 @@ export const createCoordinator = (parts: CoordinatorDependencies): Coordinator =
     alerter.stop();
     agenda.at(agenda.now() + after, () => {
       bus.giveBack(owner);
-      parts.onDeath();
-      parts.onGivenUp();
+      dependencies.onDeath();
+      dependencies.onGivenUp();
     });
   };
 
   /** It was made, and nobody was told so. */
   const writeUnheard = (round: Round, checkpoints: Parameters<Database['commit']>[0]['checkpoints']) => {
-    if (database.commit({ ...round.unit(epoch), checkpoints })) parts.onCommit(round);
+    if (database.commit({ ...round.unit(epoch), checkpoints })) dependencies.onCommit(round);
   };
 
   const commit = (round: Round, taken: readonly Waiting[]) => {
@@ -314,7 +314,7 @@ export const createCoordinator = (parts: CoordinatorDependencies): Coordinator =
     const withCheckpoint = agenda.now() >= checkpointAt || round.changesMonitors();
     if (withCheckpoint) checkpointAt = agenda.now() + checkpointEvery;
     const checkpoints = withCheckpoint ? new Map(round.states.map((state, monitor) => [monitor, checkpointOf(state)])) : null;
-    if (parts.isRefused()) {
+    if (dependencies.isRefused()) {
       // Whoever could not write begins anew from what is written.
       giveUp(startsAnewAfter);
       return;
@@ -331,7 +331,7 @@ export const createCoordinator = (parts: CoordinatorDependencies): Coordinator =
     }
     isProved = true;
     states = [...round.states];
-    parts.onCommit(round);
+    dependencies.onCommit(round);
     if (diesAt(2)) return;
     trust.judge(round, states);
     later(1, () => {
@@ -376,7 +376,7 @@ export const createCoordinator = (parts: CoordinatorDependencies): Coordinator =
       work((round) => round.drain(), []);
       return;
     }
-    if (parts.isBusAway()) return;
+    if (dependencies.isBusAway()) return;
     if (!holding.isHolding()) {
       const taken = bus.take(owner, caughtUp ? maxInRound : maxHeld);
       if (holding.waitsForOthers(taken)) {

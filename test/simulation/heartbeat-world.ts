@@ -36,9 +36,9 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   const isIn = (is: Away['is'], time: number) => story.aways.some((away) => away.is === is && away.at <= time && time < away.until);
   const heldFor = noise(seed, 3, 1, 43) < 0.5 ? longestHold : 0;
   let rolls = 0;
-  const between = (least: number, most: number) => {
+  const between = (least: number, limit: number) => {
     rolls += 1;
-    return least + Math.floor(noise(seed, 1, rolls, 41) * (most - least + 1));
+    return least + Math.floor(noise(seed, 1, rolls, 41) * (limit - least + 1));
   };
 
   const watched = {
@@ -184,7 +184,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
 
   const seqs = continents.map(() => 0);
   const lastHeard = continents.map(() => 0);
-  const judge = (probe: number, look: string | null) => {
+  const judge = (probe: number, recheck: string | null) => {
     const at = agenda.now();
     const continent = continents[probe];
     const judgement = judgePings(record, terms, at);
@@ -195,7 +195,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     const failed = judgement.is === 'failing';
     const result: SeenResult = {
       ...{ seq, monitor: 'job', config_version: 1, at, took_ms: 1, outcome: failed ? 'fail' : 'ok', phases: null, evidence: null },
-      ...{ cause: failed ? judgement.cause : null, look, quarantined: false, handed_over: false },
+      ...{ cause: failed ? judgement.cause : null, look: recheck, quarantined: false, handed_over: false },
       from: { probe: `probe-${probe}`, name: `probe-${probe}`, continent },
     };
     // Of one probe in order, however long each is under way.

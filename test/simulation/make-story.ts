@@ -16,9 +16,9 @@ const second = 1000;
 const minute = 60_000;
 
 /** A span inside the episode; ends may lie at the very beginning of others. */
-const span = (chance: Chance, { from, long }: Scene, most = long): { at: number; until: number } => {
+const span = (chance: Chance, { from, long }: Scene, limit = long): { at: number; until: number } => {
   const at = from + chance.between(0, Math.floor(long * 0.6));
-  return { at, until: at + chance.between(second, Math.max(2 * second, Math.min(most, long))) };
+  return { at, until: at + chance.between(second, Math.max(2 * second, Math.min(limit, long))) };
 };
 const moment = (chance: Chance, { from, long }: Scene): { at: number; until: number } => {
   const at = from + chance.between(0, long);

@@ -267,19 +267,19 @@ const faultsOfWaiting = (given: Case): string[] => {
     : faultsOfAlert(given, found);
 };
 
-export const faultsOfOutages = (parts: Dependencies): string[] =>
-  happeningsOf(parts.story, 'outage').flatMap((outage) => {
-    const spec = parts.story.monitors[outage.monitor];
+export const faultsOfOutages = (dependencies: Dependencies): string[] =>
+  happeningsOf(dependencies.story, 'outage').flatMap((outage) => {
+    const spec = dependencies.story.monitors[outage.monitor];
     if (!spec || outage.every !== null) return [];
-    const all = [...new Set(parts.story.probes.map(({ continent }) => continent))];
+    const all = [...new Set(dependencies.story.probes.map(({ continent }) => continent))];
     const places = all.filter((place) => spec.continents === null || spec.continents.includes(place));
     const seeing = places.filter((place) => outage.where.includes(place));
-    const made = (parts.record.made[outage.monitor] ?? [])
+    const made = (dependencies.record.made[outage.monitor] ?? [])
       .filter((each) => each.counted > 0 && saysSomething(each))
       .toSorted((a, b) => a.started - b.started);
     const turn = places.length * spec.interval_ms;
-    const given: Case = { ...parts, outage, spec, places, seeing, made };
-    const around = disturbances(parts, outage, outage.at - 3 * turn - 2 * minute, outage.until + 2 * turn + 3 * minute);
+    const given: Case = { ...dependencies, outage, spec, places, seeing, made };
+    const around = disturbances(dependencies, outage, outage.at - 3 * turn - 2 * minute, outage.until + 2 * turn + 3 * minute);
     const name = `outage of monitor ${spec.index} from ${outage.at} to ${outage.until} in ${outage.where.join('+')}`;
     if (around.length === 0) return faultsInPeace(given).map((fault) => `${name}: ${fault}`);
     if (around.every((each) => each === 'unwell' || each === 'probes cut off'))

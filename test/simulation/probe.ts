@@ -20,7 +20,7 @@ export type Probe = {
   readonly assign: (monitor: number, placed: Placed | null, version: number) => void;
   /** Whether it holds the monitor in this version; null: whether it does not hold it. */
   readonly holds: (monitor: number, version: number | null) => boolean;
-  readonly look: (monitor: number, version: number, look: string) => void;
+  readonly look: (monitor: number, version: number, recheck: string) => void;
   readonly receive: (receipt: { readonly generation: number; readonly committed: number; readonly again: boolean }) => void;
   readonly isConnected: () => boolean;
   readonly handedOver: () => boolean;
@@ -89,7 +89,7 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
   const finish = (made: Made, took_ms: number) => {
     running -= 1;
     seq += 1;
-    const { at, outcome, version, look } = made;
+    const { at, outcome, version, look: recheck } = made;
     const cause = outcome === 'fail' ? { class: 'connection_refused', params: {} } : null;
     const result = {
       seq,
@@ -101,14 +101,14 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
       cause,
       phases: null,
       evidence: null,
-      look,
+      look: recheck,
     };
     spool.push({ result, made });
     record.made[made.monitor]?.push(made);
-    flushBy(agenda.now() + (outcome === 'fail' || look !== null ? 0 : 800));
+    flushBy(agenda.now() + (outcome === 'fail' || recheck !== null ? 0 : 800));
   };
 
-  const check = (monitor: number, version: number, look: string | null) => {
+  const check = (monitor: number, version: number, recheck: string | null) => {
     const started = agenda.now();
     order += 1;
     record.checks += 1;
@@ -127,7 +127,7 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
       started,
       at,
       outcome,
-      look,
+      look: recheck,
       order,
       counted: 0,
       decided_at: null,
@@ -136,9 +136,9 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
       lost: false,
     };
     const born = life;
-    if (look === null) busy[monitor] = true;
+    if (recheck === null) busy[monitor] = true;
     agenda.at(started + took, () => {
-      if (look === null) busy[monitor] = false;
+      if (recheck === null) busy[monitor] = false;
       if (born === life) finish(made, took);
       else running -= 1;
     });
@@ -216,8 +216,8 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
       jobs[monitor] = placed ? { placed, version } : null;
       place(monitor);
     },
-    look: (monitor, version, look) => {
-      if (isConnected()) check(monitor, version, look);
+    look: (monitor, version, recheck) => {
+      if (isConnected()) check(monitor, version, recheck);
     },
     receive: (receipt) => {
       if (!isConnected() || receipt.generation !== generation) return;

@@ -17,7 +17,7 @@ const second = 1_000;
 const closely = 5 * second;
 const minute = 60_000;
 
-const seconds = (chance: Chance, least: number, most: number): number => chance.between(least * second, most * second);
+const seconds = (chance: Chance, least: number, limit: number): number => chance.between(least * second, limit * second);
 
 /** Seen by all, at once. */
 const outageOf = ({ index }: MonitorSpec, where: readonly Continent[], at: number, long: number): Happening => ({

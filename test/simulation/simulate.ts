@@ -33,7 +33,7 @@ const { values } = await readCommandLine(
 const isRule = (text: string): text is RuleName => ruleNames.some((name) => name === text);
 /** Each story takes the next seed, and all of them 32 bits. */
 const maxSeed = 2 ** 32 - 1;
-const isWhole = (least: number, most: number) => (value: number) => Number.isInteger(value) && value >= least && value <= most;
+const isWhole = (least: number, limit: number) => (value: number) => Number.isInteger(value) && value >= least && value <= limit;
 
 const years = numberOf('years', values.years, usage, (value) => Number.isFinite(value) && value > 0, 'a number above 0');
 const numberOfSeed = numberOf('seed', values.seed, usage, isWhole(0, maxSeed), `a whole number from 0 to ${maxSeed}`);

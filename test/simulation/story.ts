@@ -102,10 +102,10 @@ export const describeStory = (story: Story): string => {
 export type Chance = {
   /** From 0 to 1, 1 excluded. */
   readonly next: () => number;
-  readonly between: (least: number, most: number) => number;
+  readonly between: (least: number, limit: number) => number;
   readonly happens: (share: number) => boolean;
   readonly pick: <T>(list: readonly T[]) => T;
-  readonly some: <T>(list: readonly T[], least: number, most: number) => T[];
+  readonly some: <T>(list: readonly T[], least: number, limit: number) => T[];
 };
 
 const stir = (value: number): number => {
@@ -121,7 +121,7 @@ export const createChance = (seed: number): Chance => {
     state = (state + 0x6d2b79f5) | 0;
     return stir(state) / 2 ** 32;
   };
-  const between = (least: number, most: number) => least + Math.floor(next() * (most - least + 1));
+  const between = (least: number, limit: number) => least + Math.floor(next() * (limit - least + 1));
   const pick = <T>(list: readonly T[]): T => {
     const chosen = list[Math.floor(next() * list.length)];
     if (chosen === undefined) throw new Error('nothing to pick from');
@@ -132,9 +132,9 @@ export const createChance = (seed: number): Chance => {
     between,
     pick,
     happens: (share) => next() < share,
-    some: (list, least, most) => {
+    some: (list, least, limit) => {
       const left = [...list];
-      const count = Math.min(list.length, between(least, most));
+      const count = Math.min(list.length, between(least, limit));
       return Array.from({ length: count }, () => left.splice(Math.floor(next() * left.length), 1)).flat();
     },
   };

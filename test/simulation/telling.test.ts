@@ -11,9 +11,9 @@ const hours = 8;
 /** A story from a seed: the same one each time. */
 const storyOf = (seed: number): Story => {
   let state = seed * 2_654_435_761 + 1;
-  const random = (most: number): number => {
+  const random = (limit: number): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * most);
+    return Math.floor((state / 2 ** 32) * limit);
   };
   const until = hours * 3_600 * second;
   const spans = (many: number, longest: number): Span[] =>

@@ -207,7 +207,7 @@ export const openReceiver = async (
   let behaviour: Behaviour = says(200);
   let connections = 0;
   let now = 0;
-  let most = 0;
+  let limit = 0;
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -223,7 +223,7 @@ export const openReceiver = async (
   server.on('connection', (socket) => {
     connections += 1;
     now += 1;
-    most = Math.max(most, now);
+    limit = Math.max(limit, now);
     socket.on('close', () => {
       now -= 1;
     });
@@ -238,7 +238,7 @@ export const openReceiver = async (
     port,
     got,
     connections: () => connections,
-    mostAtOnce: () => most,
+    mostAtOnce: () => limit,
     answer: (next) => {
       behaviour = next;
     },

@@ -181,7 +181,7 @@ const shape = (properties: Readonly<Record<string, Schema>>, optional: readonly 
 const list = (items: Schema, maxItems: number, minItems = 0): Schema => ({ type: 'array', items, maxItems, minItems });
 const url: Schema = { type: 'string', pattern: '^https?://', maxLength: 3_000 };
 
-const slackText = (most: number) => shape({ type: { const: 'plain_text' }, text: text(most), emoji: { const: false } });
+const slackText = (limit: number) => shape({ type: { const: 'plain_text' }, text: text(limit), emoji: { const: false } });
 const slackBlock: Schema = {
   anyOf: [
     shape({ type: { const: 'header' }, text: slackText(150) }),

@@ -235,15 +235,15 @@ export const configFrom = (
   const faults = new Map<string, string>();
   const other = readOther(kind, form, stored);
   if ('fault' in other) faults.set(otherName, other.fault);
-  const known = new Map(Object.entries(stored).filter(([key]) => Object.hasOwn(configKeys[kind], key)));
+  const existing = new Map(Object.entries(stored).filter(([key]) => Object.hasOwn(configKeys[kind], key)));
   for (const setting of settingsOf(kind)) {
     const reading = readSetting(setting, kind, form, stored, places);
-    if (reading === undefined) known.delete(setting.key);
+    if (reading === undefined) existing.delete(setting.key);
     else if (reading === 'kept') continue;
     else if ('fault' in reading) faults.set(nameOf(setting), reading.fault);
-    else known.set(setting.key, reading.value);
+    else existing.set(setting.key, reading.value);
   }
-  return { config: { ...Object.fromEntries(known), ...('config' in other ? other.config : {}) }, faults };
+  return { config: { ...Object.fromEntries(existing), ...('config' in other ? other.config : {}) }, faults };
 };
 
 /** How many of these settings differ from their default. */

@@ -26,18 +26,18 @@ export const apprise: ChannelKind = {
       optional: true,
     },
   },
-  message: (told, config) =>
+  message: (notification, config) =>
     jsonPost(`${base(value(config, 'url'))}/notify/${value(config, 'key')}`, {
-      title: cut(subject(told), 250),
+      title: cut(subject(notification), 250),
       body: [
-        plainBody(told, 8_000),
-        links(told)
+        plainBody(notification, 8_000),
+        links(notification)
           .map(({ label, url }) => `${label}: ${url}`)
           .join('\n'),
       ]
         .filter((part) => part !== '')
         .join('\n\n'),
-      type: types[toneOf(told)],
+      type: types[toneOf(notification)],
       format: 'text',
       ...(config.tag === undefined ? {} : { tag: config.tag }),
     }),

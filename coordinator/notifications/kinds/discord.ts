@@ -15,22 +15,22 @@ export const discord: ChannelKind = {
     ),
   },
   hosts: ['discord.com', 'discordapp.com', 'ptb.discord.com', 'canary.discord.com'],
-  message: (told, config) => {
-    const [only] = told.monitors;
-    const last = others(told);
+  message: (notification, config) => {
+    const [only] = notification.monitors;
+    const last = others(notification);
     const list = fitting(
       listed(
-        told,
+        notification,
         (name, what) => `- **${markdown(name)}**: ${markdown(what)}`,
         (group) => `**${markdown(group)}**`,
       ),
       2_400,
     );
-    const footer = links(told)
+    const footer = links(notification)
       .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
       .join(' · ');
     const description = [
-      ...(told.monitors.length > 1 ? [list.join('\n')] : []),
+      ...(notification.monitors.length > 1 ? [list.join('\n')] : []),
       ...(last === undefined ? [] : [cutFor(last, 800, markdown)]),
       ...(footer.length <= 800 ? [footer] : []),
     ].join('\n\n');
@@ -39,14 +39,14 @@ export const discord: ChannelKind = {
     return jsonPost(url.href, {
       embeds: [
         {
-          title: cutFor(title(told), 250, markdown),
-          url: told.links.incident,
+          title: cutFor(title(notification), 250, markdown),
+          url: notification.links.incident,
           description,
-          color: Number.parseInt(colours[toneOf(told)].slice(1), 16),
-          timestamp: new Date(told.at).toISOString(),
+          color: Number.parseInt(colours[toneOf(notification)].slice(1), 16),
+          timestamp: new Date(notification.at).toISOString(),
           fields:
-            told.monitors.length === 1 && only !== undefined
-              ? facts(only, told).map(({ label, value }) => ({
+            notification.monitors.length === 1 && only !== undefined
+              ? facts(only, notification).map(({ label, value }) => ({
                   name: label,
                   value: cutFor(value, 350, markdown),
                   inline: value.length < 30,

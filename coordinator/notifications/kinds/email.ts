@@ -11,28 +11,28 @@ const why = ({ organisation, links: { unsubscribe } }: Notification): string[] =
   ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
 ];
 
-const lines = (told: Notification, line: (name: string, outcome: string) => string, heading: (group: string) => string): string[] =>
-  fitting(listed(told, line, heading), maxLetters);
+const lines = (notification: Notification, line: (name: string, outcome: string) => string, heading: (group: string) => string): string[] =>
+  fitting(listed(notification, line, heading), maxLetters);
 
-const textOf = (told: Notification): string => {
-  const [only] = told.monitors;
-  const last = others(told);
+const textOf = (notification: Notification): string => {
+  const [only] = notification.monitors;
+  const last = others(notification);
   const body =
-    told.monitors.length === 1 && only !== undefined
-      ? facts(only, told).map(({ label, value }) => `${label}: ${value}`)
+    notification.monitors.length === 1 && only !== undefined
+      ? facts(only, notification).map(({ label, value }) => `${label}: ${value}`)
       : lines(
-          told,
+          notification,
           (name, what) => `- ${name}: ${what}`,
           (group) => `${group}:`,
         );
   return [
-    `${title(told)}.`,
+    `${title(notification)}.`,
     body.join('\n'),
     ...(last === undefined ? [] : [last]),
-    links(told)
+    links(notification)
       .map(({ label, url }) => `${label}:\n${url}`)
       .join('\n\n'),
-    `-- \n${why(told).join('\n')}`,
+    `-- \n${why(notification).join('\n')}`,
   ]
     .filter((part) => part !== '')
     .join('\n\n')
@@ -50,40 +50,40 @@ const row = (inside: string, style = ''): string => `<tr><td style="padding:0 0 
 const button = ({ label, url }: Link, ground: string): string =>
   `<a href="${html(url)}" style="display:inline-block;padding:9px 16px;border-radius:5px;background:${ground};color:#ffffff;text-decoration:none;${font}">${label}</a>`;
 
-const htmlOf = (told: Notification): string => {
-  const [only] = told.monitors;
-  const last = others(told);
-  const ground = grounds[toneOf(told)];
-  const [first, ...rest] = links(told);
+const htmlOf = (notification: Notification): string => {
+  const [only] = notification.monitors;
+  const last = others(notification);
+  const ground = grounds[toneOf(notification)];
+  const [first, ...rest] = links(notification);
   const body =
-    told.monitors.length === 1 && only !== undefined
-      ? `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${facts(only, told)
+    notification.monitors.length === 1 && only !== undefined
+      ? `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${facts(only, notification)
           .map(
             ({ label, value }) =>
               `<tr><td style="padding:2px 16px 2px 0;${faint};vertical-align:top;white-space:nowrap">${label}</td><td style="padding:2px 0;${font};word-break:break-word"><bdi>${html(value)}</bdi></td></tr>`,
           )
           .join('')}</table>`
       : lines(
-          told,
+          notification,
           (name, what) => `<div style="padding:2px 0"><b><bdi>${html(name)}</bdi></b>: <bdi>${html(what)}</bdi></div>`,
           (group) => `<div style="padding:10px 0 2px;font-weight:600"><bdi>${html(group)}</bdi></div>`,
         ).join('');
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
     '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">',
-    `<title>${html(subject(told))}</title><style>:root{color-scheme:light dark}</style></head><body style="margin:0;padding:0">`,
+    `<title>${html(subject(notification))}</title><style>:root{color-scheme:light dark}</style></head><body style="margin:0;padding:0">`,
     '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td style="padding:20px">',
     '<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="max-width:600px">',
     row(
-      `<span style="display:inline-block;padding:2px 10px;border-radius:10px;background:${ground};color:#ffffff;font-size:13px">${words[toneOf(told)]}</span>`,
+      `<span style="display:inline-block;padding:2px 10px;border-radius:10px;background:${ground};color:#ffffff;font-size:13px">${words[toneOf(notification)]}</span>`,
     ),
-    row(`<bdi>${html(title(told))}.</bdi>`, 'font-size:19px;font-weight:600'),
+    row(`<bdi>${html(title(notification))}.</bdi>`, 'font-size:19px;font-weight:600'),
     ...(body === '' ? [] : [row(body)]),
     ...(last === undefined ? [] : [row(html(last))]),
     ...(first === undefined ? [] : [row(button(first, ground))]),
     row(rest.map(({ label, url }) => `<a href="${html(url)}" style="${font}">${label}</a>`).join(' &nbsp;·&nbsp; ')),
     row(
-      why(told)
+      why(notification)
         .map((line) => html(line).replaceAll(/https?:\/\/[^\s<]+/g, (url) => `<a href="${url}" style="color:#767f8b">stop these mails</a>`))
         .join('<br>'),
       faint,
@@ -112,15 +112,15 @@ export const email: ChannelKind = {
       fault: 'must be one e-mail address',
     },
   },
-  message: (told, config) => ({
+  message: (notification, config) => ({
     by: 'mail',
     to: value(config, 'address'),
-    subject: cut(subject(told), 200),
-    text: textOf(told),
-    html: htmlOf(told),
-    id: told.key,
-    in_reply_to: told.thread.key === told.key ? null : told.thread.key,
-    headers: { ...listHeaders(told), ...(toneOf(told) === 'bad' ? { Importance: 'high' } : {}) },
+    subject: cut(subject(notification), 200),
+    text: textOf(notification),
+    html: htmlOf(notification),
+    id: notification.key,
+    in_reply_to: notification.thread.key === notification.key ? null : notification.thread.key,
+    headers: { ...listHeaders(notification), ...(toneOf(notification) === 'bad' ? { Importance: 'high' } : {}) },
   }),
   judge: (answer) => {
     if (answer.is === 'failure') return judgeFailure(answer.failure);

@@ -30,12 +30,12 @@ export const googleChat: ChannelKind = {
     ),
   },
   hosts: ['chat.googleapis.com'],
-  message: (told, config) => {
-    const [only] = told.monitors;
-    const last = others(told);
+  message: (notification, config) => {
+    const [only] = notification.monitors;
+    const last = others(notification);
     const widgets =
-      told.monitors.length === 1 && only !== undefined
-        ? facts(only, told).map(({ label, value }) => ({
+      notification.monitors.length === 1 && only !== undefined
+        ? facts(only, notification).map(({ label, value }) => ({
             decoratedText: { topLabel: label, text: cutFor(value, 400, googleCard), wrapText: true },
           }))
         : [
@@ -43,7 +43,7 @@ export const googleChat: ChannelKind = {
               textParagraph: {
                 text: fitting(
                   listed(
-                    told,
+                    notification,
                     (name, what) => `• <b>${googleCard(name)}</b>: ${googleCard(what)}`,
                     (group) => `<b>${googleCard(group)}</b>`,
                   ),
@@ -57,30 +57,35 @@ export const googleChat: ChannelKind = {
     url.searchParams.set('messageReplyOption', 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD');
     // Google's API merges two messages with the same id. It is not documented for webhooks, so
     // nothing relies on it.
-    url.searchParams.set('requestId', told.key);
+    url.searchParams.set('requestId', notification.key);
     return jsonPost(url.href, {
-      text: cutFor(subject(told), 500, googleText),
-      thread: { threadKey: told.thread.key },
+      text: cutFor(subject(notification), 500, googleText),
+      thread: { threadKey: notification.thread.key },
       cardsV2: [
         {
-          cardId: told.key.slice(0, 64),
+          cardId: notification.key.slice(0, 64),
           card: {
             // A header supports no markup.
-            header: { title: cutFor(title(told), 200, googlePlain), subtitle: cutFor(clean(told.organisation), 100, googlePlain) },
+            header: {
+              title: cutFor(title(notification), 200, googlePlain),
+              subtitle: cutFor(clean(notification.organisation), 100, googlePlain),
+            },
             sections: [
               {
                 widgets: [
-                  ...(told.monitors.length === 0 ? [] : widgets),
+                  ...(notification.monitors.length === 0 ? [] : widgets),
                   ...(last === undefined
                     ? []
                     : [
                         {
                           textParagraph: {
-                            text: `<font color="${colours[told.others_down.count === 0 ? 'good' : 'bad']}">${cutFor(last, 600, googleCard)}</font>`,
+                            text: `<font color="${colours[notification.others_down.count === 0 ? 'good' : 'bad']}">${cutFor(last, 600, googleCard)}</font>`,
                           },
                         },
                       ]),
-                  { buttonList: { buttons: links(told).map(({ label, url }) => ({ text: label, onClick: { openLink: { url } } })) } },
+                  {
+                    buttonList: { buttons: links(notification).map(({ label, url }) => ({ text: label, onClick: { openLink: { url } } })) },
+                  },
                 ],
               },
             ],

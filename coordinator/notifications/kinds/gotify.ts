@@ -10,17 +10,17 @@ export const gotify: ChannelKind = {
     url: urlField('Server', 'Like https://gotify.example.org.'),
     token: secretField('Token of the application', 'Gotify → Apps: it begins with A.'),
   },
-  message: (told, config) => {
-    const addresses = links(told).map(({ label, url }) => `${label}: ${url}`);
+  message: (notification, config) => {
+    const addresses = links(notification).map(({ label, url }) => `${label}: ${url}`);
     return jsonPost(
       `${base(value(config, 'url'))}/message`,
       {
-        title: cut(subject(told), 250),
-        message: [plainBody(told, 8_000), addresses.join('\n')].filter((part) => part !== '').join('\n\n'),
-        priority: isUrgent(told) ? 8 : 4,
+        title: cut(subject(notification), 250),
+        message: [plainBody(notification, 8_000), addresses.join('\n')].filter((part) => part !== '').join('\n\n'),
+        priority: isUrgent(notification) ? 8 : 4,
         extras: {
           'client::display': { contentType: 'text/plain' },
-          'client::notification': { click: { url: told.event === 'test' ? told.links.why : told.links.incident } },
+          'client::notification': { click: { url: notification.event === 'test' ? notification.links.why : notification.links.incident } },
         },
       },
       { 'x-gotify-key': value(config, 'token') },

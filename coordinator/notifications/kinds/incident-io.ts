@@ -25,15 +25,15 @@ export const incidentIo: ChannelKind = {
     token: secretField('Token', 'Shown beside the address, after “Bearer”.'),
   },
   hosts: ['api.incident.io', '*.incident.io'],
-  message: (told, config) => {
-    const [only] = told.monitors;
-    const last = others(told);
+  message: (notification, config) => {
+    const [only] = notification.monitors;
+    const last = others(notification);
     const lines =
-      told.monitors.length === 1 && only !== undefined
-        ? facts(only, told).map(({ label, value }) => `- ${label}: ${cutFor(value, 1_000, markdown)}`)
+      notification.monitors.length === 1 && only !== undefined
+        ? facts(only, notification).map(({ label, value }) => `- ${label}: ${cutFor(value, 1_000, markdown)}`)
         : fitting(
             listed(
-              told,
+              notification,
               (name, what) => `- **${markdown(name)}**: ${markdown(what)}`,
               (group) => `- ${markdown(group)}:`,
             ),
@@ -42,28 +42,28 @@ export const incidentIo: ChannelKind = {
     const description = [
       lines.join('\n'),
       ...(last === undefined ? [] : [cutFor(last, 1_000, markdown)]),
-      links(told)
+      links(notification)
         .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
         .join(' · '),
     ];
-    const isEnd = told.event === 'up' || told.event === 'closed';
-    const isOver = told.event === 'was_down' || told.event === 'test' || (isEnd && told.thread.over);
+    const isEnd = notification.event === 'up' || notification.event === 'closed';
+    const isOver = notification.event === 'was_down' || notification.event === 'test' || (isEnd && notification.thread.over);
     const event = {
-      title: cut(isEnd && !isOver ? stillDown(told) : subject(told), 250),
+      title: cut(isEnd && !isOver ? stillDown(notification) : subject(notification), 250),
       description: description.filter((part) => part !== '').join('\n\n'),
-      deduplication_key: told.thread.key,
+      deduplication_key: notification.thread.key,
       status: isOver ? 'resolved' : 'firing',
-      source_url: told.links.incident,
+      source_url: notification.links.incident,
       metadata: {
-        event: told.event,
-        organisation: cut(clean(told.organisation), 200),
-        monitors: told.monitors.slice(0, 100).map(({ name }) => cut(clean(name), 200)),
-        groups: [...new Set(told.monitors.slice(0, 100).flatMap(({ group }) => (group === null ? [] : [cut(clean(group), 200)])))],
+        event: notification.event,
+        organisation: cut(clean(notification.organisation), 200),
+        monitors: notification.monitors.slice(0, 100).map(({ name }) => cut(clean(name), 200)),
+        groups: [...new Set(notification.monitors.slice(0, 100).flatMap(({ group }) => (group === null ? [] : [cut(clean(group), 200)])))],
       },
     };
     const headers = { authorization: `Bearer ${value(config, 'token')}` };
     const url = value(config, 'url');
-    if (told.event !== 'test') return jsonPost(url, event, headers);
+    if (notification.event !== 'test') return jsonPost(url, event, headers);
     // A test appears there, and leaves nothing open.
     return { ...jsonPost(url, { ...event, status: 'firing' }, headers), afterwards: jsonPost(url, event, headers) };
   },

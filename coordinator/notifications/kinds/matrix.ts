@@ -16,38 +16,38 @@ export const matrix: ChannelKind = {
       'must begin with !',
     ),
   },
-  message: (told, config) => {
-    const [only] = told.monitors;
-    const last = others(told);
+  message: (notification, config) => {
+    const [only] = notification.monitors;
+    const last = others(notification);
     const list =
-      told.monitors.length === 1 && only !== undefined
-        ? facts(only, told).map(({ label, value }) => `<li>${label}: ${cutFor(value, 500, html)}</li>`)
+      notification.monitors.length === 1 && only !== undefined
+        ? facts(only, notification).map(({ label, value }) => `<li>${label}: ${cutFor(value, 500, html)}</li>`)
         : fitting(
             listed(
-              told,
+              notification,
               (name, what) => `<li><b>${html(name)}</b>: ${html(what)}</li>`,
               (group) => `<li>${html(group)}</li>`,
             ),
             16_000,
             bytes,
           );
-    const shown = links(told).map(({ label, url }) => `<a href="${html(url)}">${label}</a>`);
+    const shown = links(notification).map(({ label, url }) => `<a href="${html(url)}">${label}</a>`);
     const formatted = [
-      `<b>${cutFor(title(told), 500, html)}</b>`,
+      `<b>${cutFor(title(notification), 500, html)}</b>`,
       list.length === 0 ? '' : `<ul>${list.join('')}</ul>`,
       last === undefined ? '' : `<p>${html(last)}</p>`,
       `<p>${shown.join(' · ')}</p>`,
     ].join('');
     const room = encodeURIComponent(value(config, 'room'));
-    const { reference } = told.thread;
+    const { reference } = notification.thread;
     return {
       by: 'https',
       method: 'PUT',
-      url: `${base(value(config, 'url'))}/_matrix/client/v3/rooms/${room}/send/m.room.message/${encodeURIComponent(told.key)}`,
+      url: `${base(value(config, 'url'))}/_matrix/client/v3/rooms/${room}/send/m.room.message/${encodeURIComponent(notification.key)}`,
       headers: { 'content-type': 'application/json', authorization: `Bearer ${value(config, 'token')}` },
       body: JSON.stringify({
         msgtype: 'm.text',
-        body: `${cut(title(told), 500)}\n\n${plainBody(told, 8_000, bytes)}\n\n${told.links.incident}`,
+        body: `${cut(title(notification), 500)}\n\n${plainBody(notification, 8_000, bytes)}\n\n${notification.links.incident}`,
         format: 'org.matrix.custom.html',
         formatted_body: formatted,
         // No one is mentioned, whatever a name says.

@@ -9,21 +9,21 @@ export const mattermost: ChannelKind = {
   fields: {
     url: secretUrlField('Webhook address', 'Mattermost → Integrations → Incoming Webhooks: an address with /hooks/ in it.'),
   },
-  message: (told, config) => {
-    const [only] = told.monitors;
-    const last = others(told);
+  message: (notification, config) => {
+    const [only] = notification.monitors;
+    const last = others(notification);
     const list = fitting(
       listed(
-        told,
+        notification,
         (name, what) => `- **${markdown(name)}**: ${markdown(what)}`,
         (group) => `**${markdown(group)}**`,
       ),
       7_000,
     );
     const text = [
-      ...(told.monitors.length > 1 ? [list.join('\n')] : []),
+      ...(notification.monitors.length > 1 ? [list.join('\n')] : []),
       ...(last === undefined ? [] : [cutFor(last, 1_000, markdown)]),
-      links(told)
+      links(notification)
         .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
         .join(' · '),
     ];
@@ -31,14 +31,14 @@ export const mattermost: ChannelKind = {
       attachments: [
         {
           // Shown as is in notifications.
-          fallback: cutFor(subject(told), 500, unmentioned),
-          color: colours[toneOf(told)],
-          title: cutFor(title(told), 500, markdown),
-          title_link: told.links.incident,
+          fallback: cutFor(subject(notification), 500, unmentioned),
+          color: colours[toneOf(notification)],
+          title: cutFor(title(notification), 500, markdown),
+          title_link: notification.links.incident,
           text: text.join('\n\n'),
           fields:
-            told.monitors.length === 1 && only !== undefined
-              ? facts(only, told).map(({ label, value }) => ({
+            notification.monitors.length === 1 && only !== undefined
+              ? facts(only, notification).map(({ label, value }) => ({
                   short: value.length < 40,
                   title: label,
                   value: cutFor(value, 700, markdown),

@@ -23,18 +23,18 @@ export const ntfy: ChannelKind = {
       'default',
     ]),
   },
-  message: (told, config) => {
-    const { acknowledge, incident, why } = told.links;
-    const most = { default: 3, high: 4, urgent: 5 }[config.priority ?? 'high'] ?? 4;
+  message: (notification, config) => {
+    const { acknowledge, incident, why } = notification.links;
+    const limit = { default: 3, high: 4, urgent: 5 }[config.priority ?? 'high'] ?? 4;
     return jsonPost(
       base(value(config, 'url')),
       {
         topic: value(config, 'topic'),
-        title: cut(subject(told), 250, bytes),
-        message: plainBody(told, 3_500, bytes) || cut(subject(told), 250, bytes),
-        priority: isUrgent(told) ? most : 3,
-        tags: [tags[toneOf(told)]],
-        click: told.event === 'test' ? why : incident,
+        title: cut(subject(notification), 250, bytes),
+        message: plainBody(notification, 3_500, bytes) || cut(subject(notification), 250, bytes),
+        priority: isUrgent(notification) ? limit : 3,
+        tags: [tags[toneOf(notification)]],
+        click: notification.event === 'test' ? why : incident,
         actions: [
           ...(acknowledge === null ? [] : [{ action: 'http', label: 'Acknowledge', url: acknowledge, method: 'POST', clear: true }]),
           { action: 'view', label: 'Why', url: why },

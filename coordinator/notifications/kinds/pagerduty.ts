@@ -5,15 +5,20 @@ import { choiceField, jsonPost, judgeHttp, member, secretField, value } from './
 
 const most = 50;
 
-const details = (told: Notification): { readonly [name: string]: string } => {
-  const [only] = told.monitors;
-  if (told.monitors.length === 1 && only !== undefined)
-    return Object.fromEntries(facts(only, told).map(({ label, value }) => [label, cut(value, 1_000)]));
+const details = (notification: Notification): { readonly [name: string]: string } => {
+  const [only] = notification.monitors;
+  if (notification.monitors.length === 1 && only !== undefined)
+    return Object.fromEntries(facts(only, notification).map(({ label, value }) => [label, cut(value, 1_000)]));
   // Identified by number, because several may have the same name.
-  const shown = told.monitors
+  const shown = notification.monitors
     .slice(0, most)
-    .map((monitor, index) => [String(index + 1).padStart(2, '0'), cut(`${clean(monitor.name)}: ${outcome(monitor, told.at)}`, 400)]);
-  return Object.fromEntries(told.monitors.length > most ? [...shown, ['more', `and ${told.monitors.length - most} more`]] : shown);
+    .map((monitor, index) => [
+      String(index + 1).padStart(2, '0'),
+      cut(`${clean(monitor.name)}: ${outcome(monitor, notification.at)}`, 400),
+    ]);
+  return Object.fromEntries(
+    notification.monitors.length > most ? [...shown, ['more', `and ${notification.monitors.length - most} more`]] : shown,
+  );
 };
 
 /**
@@ -47,37 +52,37 @@ export const pagerduty: ChannelKind = {
     region: choiceField('Service region', 'Where your PagerDuty account lives.', ['us', 'eu']),
   },
   hosts: ['events.pagerduty.com', 'events.eu.pagerduty.com'],
-  message: (told, config) => {
+  message: (notification, config) => {
     const host = config.region === 'eu' ? 'https://events.eu.pagerduty.com' : 'https://events.pagerduty.com';
     const routing_key = value(config, 'key');
-    const [only] = told.monitors;
+    const [only] = notification.monitors;
     const group = cut(clean(only?.group ?? ''), 200);
-    const shown = links(told).map(({ label, url }) => ({ href: url, text: label }));
+    const shown = links(notification).map(({ label, url }) => ({ href: url, text: label }));
     const about = {
-      summary: cut(subject(told), 1_000),
-      source: cut(clean(only?.target ?? only?.name ?? told.organisation) || 'antipode', 200),
-      timestamp: new Date(told.at).toISOString(),
-      custom_details: details(told),
+      summary: cut(subject(notification), 1_000),
+      source: cut(clean(only?.target ?? only?.name ?? notification.organisation) || 'antipode', 200),
+      timestamp: new Date(notification.at).toISOString(),
+      custom_details: details(notification),
     };
-    const event_action = actionOf(told);
+    const event_action = actionOf(notification);
     if (event_action === 'change') return jsonPost(`${host}/v2/change/enqueue`, { routing_key, payload: about, links: shown });
     const event = {
       routing_key,
       event_action,
-      dedup_key: told.thread.key,
+      dedup_key: notification.thread.key,
       client: 'Antipode',
-      client_url: told.links.incident,
+      client_url: notification.links.incident,
       payload: {
         ...about,
-        severity: severities[told.event] ?? 'info',
+        severity: severities[notification.event] ?? 'info',
         ...(group === '' ? {} : { group }),
-        class: told.event,
+        class: notification.event,
       },
       links: shown,
     };
     const request = jsonPost(`${host}/v2/enqueue`, event);
     // A test leaves nothing open.
-    return told.event === 'test'
+    return notification.event === 'test'
       ? { ...request, afterwards: jsonPost(`${host}/v2/enqueue`, { ...event, event_action: 'resolve' }) }
       : request;
   },

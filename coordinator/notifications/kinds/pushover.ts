@@ -33,25 +33,27 @@ export const pushover: ChannelKind = {
     ]),
   },
   hosts: ['api.pushover.net'],
-  message: (told, config) => {
+  message: (notification, config) => {
     const token = value(config, 'token');
     const wanted = config.priority ?? 'high';
-    const isEmergency = wanted === 'emergency' && isUrgent(told);
-    const tag = told.thread.key;
+    const isEmergency = wanted === 'emergency' && isUrgent(notification);
+    const tag = notification.thread.key;
     const level = { emergency: '2', high: '1', normal: '0' }[wanted] ?? '0';
-    const link = told.links.acknowledge ?? (told.event === 'test' ? told.links.why : told.links.incident);
+    const link = notification.links.acknowledge ?? (notification.event === 'test' ? notification.links.why : notification.links.incident);
     const request = formPost('https://api.pushover.net/1/messages.json', {
       token,
       user: value(config, 'user'),
-      title: cut(subject(told), 250, characters),
-      message: plainBody(told, 1_000, characters) || cut(subject(told), 250, characters),
-      timestamp: String(Math.floor(told.at / 1_000)),
-      priority: isUrgent(told) ? level : '0',
+      title: cut(subject(notification), 250, characters),
+      message: plainBody(notification, 1_000, characters) || cut(subject(notification), 250, characters),
+      timestamp: String(Math.floor(notification.at / 1_000)),
+      priority: isUrgent(notification) ? level : '0',
       ...(config.device === undefined ? {} : { device: config.device }),
-      ...(link.length > 512 ? {} : { url: link, url_title: told.links.acknowledge === null ? 'See what happened' : 'Acknowledge' }),
+      ...(link.length > 512 ? {} : { url: link, url_title: notification.links.acknowledge === null ? 'See what happened' : 'Acknowledge' }),
       ...(isEmergency ? { retry: '60', expire: '3600', tags: tag } : {}),
     });
-    const ends = told.event === 'acknowledged' || ((told.event === 'up' || told.event === 'closed') && told.thread.over);
+    const ends =
+      notification.event === 'acknowledged' ||
+      ((notification.event === 'up' || notification.event === 'closed') && notification.thread.over);
     return wanted === 'emergency' && ends
       ? { ...request, afterwards: formPost(`https://api.pushover.net/1/receipts/cancel_by_tag/${encodeURIComponent(tag)}.json`, { token }) }
       : request;

@@ -6,7 +6,7 @@ import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
  * Text of others goes into plain_text blocks, which interpret no format and no mention. Only our
  * own links are mrkdwn.
  */
-const plain = (text: string, most: number) => ({ type: 'plain_text', text: cut(text, most), emoji: false });
+const plain = (text: string, limit: number) => ({ type: 'plain_text', text: cut(text, limit), emoji: false });
 
 export const slack: ChannelKind = {
   id: 'slack',
@@ -21,18 +21,18 @@ export const slack: ChannelKind = {
     ),
   },
   hosts: ['hooks.slack.com', 'hooks.slack-gov.com'],
-  message: (told, config) => {
-    const [only] = told.monitors;
-    const last = others(told);
+  message: (notification, config) => {
+    const [only] = notification.monitors;
+    const last = others(notification);
     const body =
-      told.monitors.length === 1 && only !== undefined
-        ? { type: 'section', fields: facts(only, told).map(({ label, value }) => plain(`${label}\n${value}`, 1_900)) }
+      notification.monitors.length === 1 && only !== undefined
+        ? { type: 'section', fields: facts(only, notification).map(({ label, value }) => plain(`${label}\n${value}`, 1_900)) }
         : {
             type: 'section',
             text: plain(
               fitting(
                 listed(
-                  told,
+                  notification,
                   (name, what) => `• ${name}: ${what}`,
                   (group) => `${group}:`,
                 ),
@@ -42,22 +42,22 @@ export const slack: ChannelKind = {
             ),
           };
     const blocks = [
-      { type: 'header', text: plain(title(told), 150) },
-      ...(told.monitors.length === 0 ? [] : [body]),
+      { type: 'header', text: plain(title(notification), 150) },
+      ...(notification.monitors.length === 0 ? [] : [body]),
       ...(last === undefined ? [] : [{ type: 'context', elements: [plain(last, 1_900)] }]),
       {
         type: 'section',
         text: {
           type: 'mrkdwn',
-          text: links(told)
+          text: links(notification)
             .map(({ label, url }) => `<${escaped(url).replaceAll('|', '%7C')}|${label}>`)
             .join('   '),
         },
       },
     ];
     return jsonPost(value(config, 'url'), {
-      text: cutFor(subject(told), 3_000, escaped),
-      attachments: [{ color: colours[toneOf(told)], blocks }],
+      text: cutFor(subject(notification), 3_000, escaped),
+      attachments: [{ color: colours[toneOf(notification)], blocks }],
     });
   },
   judge: judgeHttp({

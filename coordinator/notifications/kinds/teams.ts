@@ -36,15 +36,15 @@ export const teams: ChannelKind = {
     '*.powerautomate.us',
     '*.powerautomate.cn',
   ],
-  message: (told, config) => {
-    const [only] = told.monitors;
-    const last = others(told);
+  message: (notification, config) => {
+    const [only] = notification.monitors;
+    const last = others(notification);
     const body =
-      told.monitors.length === 1 && only !== undefined
-        ? facts(only, told).map(({ label, value }) => rich(run(`${label}: `, { isSubtle: true }), run(cut(value, 700))))
+      notification.monitors.length === 1 && only !== undefined
+        ? facts(only, notification).map(({ label, value }) => rich(run(`${label}: `, { isSubtle: true }), run(cut(value, 700))))
         : fitting(
             listed(
-              told,
+              notification,
               (name, what) => `${name}: ${what}`,
               (group) => `${group}:`,
             ),
@@ -55,14 +55,14 @@ export const teams: ChannelKind = {
       $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
       type: 'AdaptiveCard',
       version: '1.4',
-      fallbackText: cut(subject(told), 300),
+      fallbackText: cut(subject(notification), 300),
       msteams: { width: 'Full' },
       body: [
-        rich(run(cut(title(told), 500), { size: 'Medium', weight: 'Bolder', color: colour[toneOf(told)] })),
+        rich(run(cut(title(notification), 500), { size: 'Medium', weight: 'Bolder', color: colour[toneOf(notification)] })),
         ...body,
         ...(last === undefined ? [] : [rich(run(cut(last, 500), { isSubtle: true }))]),
       ],
-      actions: links(told).map(({ label, url }) => ({ type: 'Action.OpenUrl', title: label, url })),
+      actions: links(notification).map(({ label, url }) => ({ type: 'Action.OpenUrl', title: label, url })),
     };
     return jsonPost(
       value(config, 'url'),

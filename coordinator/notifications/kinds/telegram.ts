@@ -27,15 +27,15 @@ export const telegram: ChannelKind = {
     },
   },
   hosts: ['api.telegram.org'],
-  message: (told, config) => {
-    const [only] = told.monitors;
-    const last = others(told);
+  message: (notification, config) => {
+    const [only] = notification.monitors;
+    const last = others(notification);
     const body =
-      told.monitors.length === 1 && only !== undefined
-        ? facts(only, told).map(({ label, value }) => `${label}: ${cutFor(value, 300, escaped)}`)
+      notification.monitors.length === 1 && only !== undefined
+        ? facts(only, notification).map(({ label, value }) => `${label}: ${cutFor(value, 300, escaped)}`)
         : fitting(
             listed(
-              told,
+              notification,
               (name, what) => `• <b>${escaped(name)}</b>: ${escaped(what)}`,
               (group) => `<b>${escaped(group)}</b>`,
             ),
@@ -44,21 +44,21 @@ export const telegram: ChannelKind = {
     // Telegram refuses buttons for an address inside a private network. A link in the text is
     // merely not shown as a link.
     const parts = [
-      `${marks[toneOf(told)]} <b>${cutFor(title(told), 300, escaped)}</b>`,
+      `${marks[toneOf(notification)]} <b>${cutFor(title(notification), 300, escaped)}</b>`,
       body.join('\n'),
       ...(last === undefined ? [] : [cutFor(last, 450, escaped)]),
-      links(told)
+      links(notification)
         .map(({ label, url }) => `<a href="${escaped(url).replaceAll('\u200b', '')}">${label}</a>`)
         .join(' · '),
     ];
-    const reply = /^\d+$/.test(told.thread.reference ?? '') ? Number(told.thread.reference) : undefined;
+    const reply = /^\d+$/.test(notification.thread.reference ?? '') ? Number(notification.thread.reference) : undefined;
     return jsonPost(`https://api.telegram.org/bot${value(config, 'token')}/sendMessage`, {
       chat_id: value(config, 'chat'),
       ...(config.thread === undefined ? {} : { message_thread_id: Number(config.thread) }),
       text: parts.filter((part) => part !== '').join('\n\n'),
       parse_mode: 'HTML',
       link_preview_options: { is_disabled: true },
-      disable_notification: told.event === 'acknowledged' || told.event === 'closed',
+      disable_notification: notification.event === 'acknowledged' || notification.event === 'closed',
       ...(reply === undefined ? {} : { reply_parameters: { message_id: reply, allow_sending_without_reply: true } }),
     });
   },

@@ -17,9 +17,9 @@ export const clean = (text: string): string =>
     .trim();
 
 /** The beginning of a text, at most `most` UTF-16 units by `measure`; it never cuts a character. */
-export const cut = (text: string, most: number, measure: (text: string) => number = (one) => one.length): string => {
-  if (measure(text) <= most) return text;
-  const room = most - measure('…');
+export const cut = (text: string, limit: number, measure: (text: string) => number = (one) => one.length): string => {
+  if (measure(text) <= limit) return text;
+  const room = limit - measure('…');
   let length = 0;
   let end = 0;
   for (const character of text) {
@@ -61,7 +61,7 @@ const tones: Readonly<Record<NotifiedEvent, Tone>> = {
   test: 'neutral',
   up: 'good',
 };
-export const toneOf = (told: Notification): Tone => tones[told.event];
+export const toneOf = (notification: Notification): Tone => tones[notification.event];
 
 /** The colours of states on the pages. */
 export const colours: Readonly<Record<Tone, string>> = { bad: '#c8291f', warning: '#d37e10', good: '#1a7f4b', neutral: '#505a66' };
@@ -70,18 +70,18 @@ export const colours: Readonly<Record<Tone, string>> = { bad: '#c8291f', warning
 export const isUrgent = ({ event }: Notification): boolean => event === 'down' || event === 'reminder';
 
 /** The sentence as a title: without its full stop. */
-export const title = (told: Notification): string => clean(told.sentence).replace(/\.$/, '') || 'Something changed';
+export const title = (notification: Notification): string => clean(notification.sentence).replace(/\.$/, '') || 'Something changed';
 
 /** How much is down in all, where that is more than the message covers. Follows a title. */
-export const inAll = (told: Notification): string => {
-  if (told.others_down.count === 0) return '';
+export const inAll = (notification: Notification): string => {
+  if (notification.others_down.count === 0) return '';
   // An acknowledged incident is still down.
-  const own = told.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged');
-  return ` (${told.others_down.count + own.length} down in all)`;
+  const own = notification.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged');
+  return ` (${notification.others_down.count + own.length} down in all)`;
 };
 
 /** For a list of titles: a mailbox, a phone. */
-export const subject = (told: Notification): string => `${title(told)}${inAll(told)}`;
+export const subject = (notification: Notification): string => `${title(notification)}${inAll(notification)}`;
 
 /** What else is down, or that everything else is up. */
 export const others = ({ others_down: { count, names }, event }: Notification): string | undefined => {
@@ -154,18 +154,18 @@ export const links = ({ links: given, event }: Notification): Link[] => [
  */
 export const fitting = (
   lines: readonly { readonly text: string; readonly isHeading?: boolean }[],
-  most: number,
+  limit: number,
   measure: (text: string) => number = (one) => one.length,
 ): string[] => {
   const size = (text: string): number => measure(text) + 1;
   const reserve = 24;
   const total = lines.reduce((sum, { text }) => sum + size(text), 0);
-  if (total <= most) return lines.map(({ text }) => text);
+  if (total <= limit) return lines.map(({ text }) => text);
   const kept: { text: string; isHeading: boolean }[] = [];
   let used = reserve;
   for (const { text, isHeading = false } of lines) {
     used += size(text);
-    if (used > most) break;
+    if (used > limit) break;
     kept.push({ text, isHeading });
   }
   while (kept.at(-1)?.isHeading) kept.pop();
@@ -185,16 +185,16 @@ const since = ({ monitors, time_zone }: Notification): string | undefined => {
 
 /** Since when, and one line for each monitor under the name of its group, formatted by `line`. */
 export const listed = (
-  told: Notification,
+  notification: Notification,
   line: (name: string, outcome: string) => string,
   heading: (group: string) => string,
 ): { readonly text: string; readonly isHeading?: boolean }[] => {
   let group: string | null = null;
-  const first = since(told);
-  const lines = told.monitors.flatMap((monitor) => {
+  const first = since(notification);
+  const lines = notification.monitors.flatMap((monitor) => {
     const isNew = monitor.group !== null && monitor.group !== group;
     group = monitor.group;
-    const text = line(cut(clean(monitor.name), 120), cut(outcome(monitor, told.at), 200));
+    const text = line(cut(clean(monitor.name), 120), cut(outcome(monitor, notification.at), 200));
     return isNew ? [{ text: heading(cut(clean(group ?? ''), 120)), isHeading: true }, { text }] : [{ text }];
   });
   return first === undefined ? lines : [{ text: first, isHeading: true }, ...lines];
@@ -204,20 +204,20 @@ export const listed = (
  * The body for a plain-text medium: the facts of a single monitor, or a line for each; then what
  * else is down.
  */
-export const plainBody = (told: Notification, most: number, measure: (text: string) => number = (one) => one.length): string => {
-  const [only] = told.monitors;
-  const last = others(told);
-  const room = last === undefined ? most : most - measure(last) - 2;
+export const plainBody = (notification: Notification, limit: number, measure: (text: string) => number = (one) => one.length): string => {
+  const [only] = notification.monitors;
+  const last = others(notification);
+  const room = last === undefined ? limit : limit - measure(last) - 2;
   const lines =
-    told.monitors.length === 1 && only !== undefined
-      ? facts(only, told).map(({ label, value }) => ({ text: `${label}: ${cut(value, 500)}` }))
+    notification.monitors.length === 1 && only !== undefined
+      ? facts(only, notification).map(({ label, value }) => ({ text: `${label}: ${cut(value, 500)}` }))
       : listed(
-          told,
+          notification,
           (name, what) => `• ${name}: ${what}`,
           (group) => `${group}:`,
         );
   const body = room > 30 ? fitting(lines, room, measure).join('\n') : '';
-  return cut([body, last].filter((part) => part !== undefined && part !== '').join('\n\n'), most, measure);
+  return cut([body, last].filter((part) => part !== undefined && part !== '').join('\n\n'), limit, measure);
 };
 
 /**
@@ -287,12 +287,12 @@ export const googleCard = (text: string): string => html(googlePlain(text));
  * The beginning of a text, escaped: at most `most` UTF-16 units including its escapes, none of
  * which is cut.
  */
-export const cutFor = (text: string, most: number, escaping: (text: string) => string): string => {
+export const cutFor = (text: string, limit: number, escaping: (text: string) => string): string => {
   // A whole text may need more units than its characters do one by one.
-  for (let room = most; room > 0; ) {
+  for (let room = limit; room > 0; ) {
     const escaped = escaping(cut(text, room, (part) => escaping(part).length));
-    if (escaped.length <= most) return escaped;
-    room -= escaped.length - most;
+    if (escaped.length <= limit) return escaped;
+    room -= escaped.length - limit;
   }
   return '';
 };

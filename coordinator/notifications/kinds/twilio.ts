@@ -33,9 +33,9 @@ const septets = (text: string): number => [...text].reduce((sum, letter) => sum 
 /**
  * GSM has three full stops, and no ellipsis character. A bracket is dropped rather than cut in two.
  */
-const shortened = (text: string, most: number, measure: (text: string) => number): string => {
-  if (measure(text) <= most) return text;
-  const room = most - measure('...');
+const shortened = (text: string, limit: number, measure: (text: string) => number): string => {
+  if (measure(text) <= limit) return text;
+  const room = limit - measure('...');
   const kept = cut(text, room + 1, (part) => (part === '…' ? 1 : measure(part))).replace(/…$/, '');
   const open = kept.lastIndexOf('(');
   return room < 0 ? '' : `${(open > kept.lastIndexOf(')') ? kept.slice(0, open) : kept).trimEnd()}...`;
@@ -69,16 +69,16 @@ export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
   const linked = measure(link) + 1;
   const isWhole = measure(words) + linked <= one;
   const isLinked = needsLink || isWhole || one - linked >= enough;
-  const most = (needsLink && !isWhole ? two : one) - (isLinked ? linked : 0);
-  const body = measure(words) + measure(suffix) <= most ? `${words}${suffix}` : shortened(words, most, measure);
+  const limit = (needsLink && !isWhole ? two : one) - (isLinked ? linked : 0);
+  const body = measure(words) + measure(suffix) <= limit ? `${words}${suffix}` : shortened(words, limit, measure);
   return isLinked ? `${body} ${link}` : body;
 };
 
 /** What happened; for several monitors, with the name of one. */
-const sentence = (told: Notification): string => {
-  const [first, ...more] = told.monitors;
-  if (first === undefined || more.length === 0) return title(told);
-  return `${title(told)}: ${cut(clean(first.name), 40)} and ${more.length} more`;
+const sentence = (notification: Notification): string => {
+  const [first, ...more] = notification.monitors;
+  if (first === undefined || more.length === 0) return title(notification);
+  return `${title(notification)}: ${cut(clean(first.name), 40)} and ${more.length} more`;
 };
 
 export const twilio: ChannelKind = {
@@ -110,7 +110,7 @@ export const twilio: ChannelKind = {
     },
   },
   hosts: ['api.twilio.com'],
-  message: (told, config) => {
+  message: (notification, config) => {
     const account = value(config, 'account');
     const from = value(config, 'from');
     return formPost(
@@ -119,10 +119,11 @@ export const twilio: ChannelKind = {
         To: value(config, 'to'),
         ...(from.startsWith('MG') ? { MessagingServiceSid: from } : { From: from }),
         Body: smsText({
-          text: sentence(told),
-          suffix: inAll(told),
-          link: told.event === 'test' ? told.links.why : (told.links.acknowledge_short ?? told.links.incident),
-          needsLink: told.links.acknowledge_short !== null,
+          text: sentence(notification),
+          suffix: inAll(notification),
+          link:
+            notification.event === 'test' ? notification.links.why : (notification.links.acknowledge_short ?? notification.links.incident),
+          needsLink: notification.links.acknowledge_short !== null,
         }),
       },
       { authorization: basic(account, value(config, 'token')) },

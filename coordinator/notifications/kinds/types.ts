@@ -140,7 +140,7 @@ export type ChannelKind = {
    */
   readonly hosts?: readonly string[];
   /** @param now The time of this attempt, in ms: signatures carry it. */
-  readonly message: (told: Notification, config: ChannelConfig, now: number) => Outgoing;
+  readonly message: (notification: Notification, config: ChannelConfig, now: number) => Outgoing;
   readonly judge: (answer: SendOutcome) => Verdict;
   /**
    * Whether the receiver keeps something open until an "up" closes it (PagerDuty). A message to

@@ -23,17 +23,17 @@ export const webPush: ChannelKind = {
     p256dh: given('Key of the browser', /^B[\w\-]{86}$/v),
     auth: given('Secret of the browser', /^[\w\-]{22}$/v),
   },
-  message: (told, config) => {
-    const wake = isUrgent(told);
-    const tag = createHash('sha256').update(told.thread.key).digest('base64url').slice(0, 32);
+  message: (notification, config) => {
+    const wake = isUrgent(notification);
+    const tag = createHash('sha256').update(notification.thread.key).digest('base64url').slice(0, 32);
     const content = {
-      title: cut(subject(told), 200),
-      body: plainBody(told, 400),
-      url: told.event === 'test' ? told.links.why : told.links.incident,
-      ...(told.links.acknowledge === null ? {} : { acknowledge: told.links.acknowledge }),
-      event: told.event,
+      title: cut(subject(notification), 200),
+      body: plainBody(notification, 400),
+      url: notification.event === 'test' ? notification.links.why : notification.links.incident,
+      ...(notification.links.acknowledge === null ? {} : { acknowledge: notification.links.acknowledge }),
+      event: notification.event,
       tag,
-      at: told.at,
+      at: notification.at,
     };
     const payload = JSON.stringify(content);
     return {

@@ -18,13 +18,13 @@ const types = {
 const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
 /** What programs get: everything that is known, under stable names. */
-const content = (told: Notification) => ({
-  type: types[told.event],
-  timestamp: new Date(told.at).toISOString(),
+const content = (notification: Notification) => ({
+  type: types[notification.event],
+  timestamp: new Date(notification.at).toISOString(),
   data: {
-    organisation: told.organisation,
-    sentence: told.sentence,
-    incidents: [...told.monitors, ...told.earlier].map((monitor) => ({
+    organisation: notification.organisation,
+    sentence: notification.sentence,
+    incidents: [...notification.monitors, ...notification.earlier].map((monitor) => ({
       id: monitor.incident,
       event: types[monitor.event],
       monitor: { id: monitor.id, name: monitor.name, group: monitor.group, target: monitor.target },
@@ -36,9 +36,14 @@ const content = (told: Notification) => ({
       confirmed_from: monitor.confirmed_from,
       matrix: monitor.matrix,
     })),
-    others_down: told.others_down,
-    thread: { key: told.thread.key, over: told.thread.over },
-    links: { incident: told.links.incident, acknowledge: told.links.acknowledge, why: told.links.why, channel: told.links.channel },
+    others_down: notification.others_down,
+    thread: { key: notification.thread.key, over: notification.thread.over },
+    links: {
+      incident: notification.links.incident,
+      acknowledge: notification.links.acknowledge,
+      why: notification.links.why,
+      channel: notification.links.channel,
+    },
   },
 });
 
@@ -71,18 +76,18 @@ export const webhook: ChannelKind = {
       optional: true,
     },
   },
-  message: (told, config, now) => {
-    const body = JSON.stringify(content(told));
+  message: (notification, config, now) => {
+    const body = JSON.stringify(content(notification));
     const timestamp = String(Math.floor(now / 1_000));
     const key = Buffer.from(value(config, 'secret').replace(/^whsec_/, ''), 'base64');
-    const signature = createHmac('sha256', key).update(`${told.key}.${timestamp}.${body}`).digest('base64');
+    const signature = createHmac('sha256', key).update(`${notification.key}.${timestamp}.${body}`).digest('base64');
     return {
       by: 'https',
       method: 'POST',
       url: value(config, 'url'),
       headers: {
         'content-type': 'application/json',
-        'webhook-id': told.key,
+        'webhook-id': notification.key,
         'webhook-timestamp': timestamp,
         'webhook-signature': `v1,${signature}`,
         ...(config.authorization === undefined ? {} : { authorization: config.authorization }),

@@ -23,29 +23,29 @@ export const zulip: ChannelKind = {
     key: secretField('API key of the bot', 'Beside the bot’s e-mail.'),
     channel: textField('Channel', 'The name of the channel to write to.', channelName, 'must have 1 to 60 characters'),
   },
-  message: (told, config) => {
-    const [only] = told.monitors;
-    const last = others(told);
+  message: (notification, config) => {
+    const [only] = notification.monitors;
+    const last = others(notification);
     const body =
-      told.monitors.length === 1 && only !== undefined
-        ? facts(only, told).map(({ label, value }) => `* ${label}: ${cutFor(value, 200, escaped)}`)
+      notification.monitors.length === 1 && only !== undefined
+        ? facts(only, notification).map(({ label, value }) => `* ${label}: ${cutFor(value, 200, escaped)}`)
         : fitting(
             listed(
-              told,
+              notification,
               (name, what) => `* ${escaped(name)}: ${escaped(what)}`,
               (group) => `* ${escaped(group)}:`,
             ),
             5_000,
           );
     const parts = [
-      `${marks[toneOf(told)]} ${cutFor(title(told), 300, escaped)}`,
+      `${marks[toneOf(notification)]} ${cutFor(title(notification), 300, escaped)}`,
       body.join('\n'),
       ...(last === undefined ? [] : [cutFor(last, 300, escaped)]),
-      links(told)
+      links(notification)
         .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
         .join(' · '),
     ];
-    const names = new Set(told.monitors.map(({ name }) => name));
+    const names = new Set(notification.monitors.map(({ name }) => name));
     const topic = names.size === 1 && only !== undefined ? cut(clean(only.name), 60) : 'Antipode';
     return formPost(
       `${base(value(config, 'url'))}/api/v1/messages`,

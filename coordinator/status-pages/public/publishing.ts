@@ -52,8 +52,8 @@ export const createMemory = <Value>(parts: {
   readonly isWorth: (value: Value) => boolean;
   readonly onFailure: (error: unknown) => void;
 }): Memory<Value> => {
-  const { read, now, most, isWorth, onFailure } = parts;
-  const [kept, lesser] = [createRecentCache<string, Entry<Value>>(most), createRecentCache<string, Entry<Value>>(most)];
+  const { read, now, most: limit, isWorth, onFailure } = parts;
+  const [kept, lesser] = [createRecentCache<string, Entry<Value>>(limit), createRecentCache<string, Entry<Value>>(limit)];
   const first = new Map<string, Promise<CachedValue<Value>>>();
 
   const keep = (key: string, entry: Entry<Value>): void => (isWorth(entry.value) ? kept : lesser).keep(key, entry);

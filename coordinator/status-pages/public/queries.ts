@@ -36,7 +36,7 @@ export type PageIncident = {
 export const pageIncidents = (
   sql: Queryable,
   { organisation, page, monitors }: { readonly organisation: string; readonly page: string; readonly monitors: readonly string[] },
-  { from, to, most }: { readonly from: number; readonly to: number; readonly most: number },
+  { from, to, most: limit }: { readonly from: number; readonly to: number; readonly most: number },
 ): Promise<PageIncident[]> => sql<PageIncident[]>`
   select i.id, i.monitor_id as monitor, ${ms(sql, 'i.started_at')} as "startedAt", ${ms(sql, 'i.resolved_at')} as "resolvedAt",
     (select coalesce(json_agg(json_build_object('kind', p.kind, 'text', p.text, 'at', ${ms(sql, 'p.written_at')}) order by p.written_at, p.key), '[]')
@@ -44,7 +44,7 @@ export const pageIncidents = (
   from incidents i
   where i.organisation_id = ${organisation} and i.monitor_id = any(${[...monitors]}::uuid[]) and i.confirmed_at is not null
     and i.started_at < ${new Date(to)} and (i.resolved_at is null or i.resolved_at >= ${new Date(from)})
-  order by i.resolved_at is null desc, i.started_at desc limit ${most}`;
+  order by i.resolved_at is null desc, i.started_at desc limit ${limit}`;
 
 export type PageOccurrence = {
   readonly id: string;
@@ -58,7 +58,7 @@ export const pageMaintenance = (
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
-  { now, until, most }: { readonly now: number; readonly until: number; readonly most: number },
+  { now, until, most: limit }: { readonly now: number; readonly until: number; readonly most: number },
 ): Promise<PageOccurrence[]> => sql<PageOccurrence[]>`
   with covered as (
     select mm.window_id, mm.monitor_id from maintenance_monitors mm where mm.monitor_id = any(${[...monitors]}::uuid[])
@@ -68,7 +68,7 @@ export const pageMaintenance = (
   select w.id, ${ms(sql, 'o.began_at')} as "startsAt", ${ms(sql, 'o.ended_at')} as "endsAt", array_agg(c.monitor_id) as monitors
   from covered c join maintenance_windows w on w.id = c.window_id join maintenance_occurrences o on o.window_id = w.id
   where w.organisation_id = ${organisation} and w.deleted_at is null and o.ended_at > ${new Date(now)} and o.began_at < ${new Date(until)}
-  group by w.id, o.began_at, o.ended_at order by o.began_at limit ${most}`;
+  group by w.id, o.began_at, o.ended_at order by o.began_at limit ${limit}`;
 
 /** The mean over all locations of the newest hour of the last day that has one. */
 export const newestResponses = async (

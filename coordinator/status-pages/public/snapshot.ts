@@ -119,10 +119,10 @@ export type DayState = 'up' | 'down' | 'maintenance' | 'unknown' | 'none';
 
 /** A day with any downtime counts as down; otherwise its longest state counts. */
 export const dayState = ({ up, down, maintenance, unknown }: PublicDay): DayState => {
-  const most = Math.max(up, maintenance, unknown);
+  const limit = Math.max(up, maintenance, unknown);
   if (down > 0) return 'down';
-  if (most === 0) return 'none';
-  return unknown === most ? 'unknown' : maintenance === most ? 'maintenance' : 'up';
+  if (limit === 0) return 'none';
+  return unknown === limit ? 'unknown' : maintenance === limit ? 'maintenance' : 'up';
 };
 
 export const monitorsOf = (page: Pick<PublicPage, 'rows'>): readonly PublicMonitor[] =>

@@ -44,8 +44,8 @@ const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
   outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
 
 /** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
-export const createDnsCheck = (parts: DnsDependencies): Check => {
-  const { sockets, resolvers = systemResolvers, families = ownFamilies } = parts;
+export const createDnsCheck = (dependencies: DnsDependencies): Check => {
+  const { sockets, resolvers = systemResolvers, families = ownFamilies } = dependencies;
   const resolverCheck = createResolverCheck(sockets);
   const known = new WeakMap<Assignment, Prepared>();
 

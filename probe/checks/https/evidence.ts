@@ -161,15 +161,15 @@ const begunAt = (text: string, secret: string): number => {
 
 /** Makes a target's texts safe for evidence: removes secrets first, and only then cuts. */
 type Scrub = {
-  (text: string, most: number): string;
+  (text: string, limit: number): string;
   /**
    * How much of a text is enough to show `most` of it, although removing secrets makes it shorter.
    */
-  readonly enough: (most: number) => number;
+  readonly enough: (limit: number) => number;
   /** Any value as one text. */
-  readonly value: (json: Json, most: number) => string;
+  readonly value: (json: Json, limit: number) => string;
   /** Bytes that are no known text, with a sign for each that cannot be shown. */
-  readonly bytes: (bytes: Uint8Array, most: number) => string;
+  readonly bytes: (bytes: Uint8Array, limit: number) => string;
 };
 
 const signs: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
@@ -191,19 +191,19 @@ const scrubber = (secrets: readonly string[]): Scrub => {
     const begun = Math.min(...forms.map((form) => begunAt(end, form)));
     return begun < end.length ? `${end.slice(0, begun)}${mask}` : rest;
   };
-  const scrub = (text: string, most: number): string => clean(without(text)).slice(0, most).toWellFormed();
-  const value = (json: Json, most: number): string =>
+  const scrub = (text: string, limit: number): string => clean(without(text)).slice(0, limit).toWellFormed();
+  const value = (json: Json, limit: number): string =>
     typeof json === 'string'
-      ? scrub(json, most)
+      ? scrub(json, limit)
       : scrub(
           JSON.stringify(json, (_key, inside: unknown) => (typeof inside === 'string' ? without(inside) : inside)),
-          most,
+          limit,
         );
-  const bytes = (raw: Uint8Array, most: number): string =>
+  const bytes = (raw: Uint8Array, limit: number): string =>
     without(Buffer.from(raw).toString('latin1'))
-      .slice(0, most)
+      .slice(0, limit)
       .replaceAll(/[^\x20-\x7e]/g, signOf);
-  return Object.assign(scrub, { enough: (most: number) => 2 * (most + longest), value, bytes });
+  return Object.assign(scrub, { enough: (limit: number) => 2 * (limit + longest), value, bytes });
 };
 
 /** Headers that say who answered and from where; the rest is left out. */

@@ -52,9 +52,9 @@ type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };
  * Decodes until the data end, become unreadable, or exceed `most`. The decoder keeps an error
  * listener for as long as it lives.
  */
-const inflated = (decoder: Transform, raw: Buffer, most: number): Promise<Inflated> =>
+const inflated = (decoder: Transform, raw: Buffer, limit: number): Promise<Inflated> =>
   new Promise((resolve) => {
-    const bytes = new GrowingBytes(most);
+    const bytes = new GrowingBytes(limit);
     let isLonger = false;
     const finish = (): void => {
       decoder.destroy();
@@ -64,7 +64,7 @@ const inflated = (decoder: Transform, raw: Buffer, most: number): Promise<Inflat
     decoder.once('end', finish);
     decoder.on('data', (part: Buffer) => {
       if (isLonger) return;
-      isLonger = bytes.length + part.length > most;
+      isLonger = bytes.length + part.length > limit;
       bytes.add(part);
       if (isLonger) finish();
     });
@@ -72,12 +72,12 @@ const inflated = (decoder: Transform, raw: Buffer, most: number): Promise<Inflat
   });
 
 /** Removes the encoding that was applied last first. */
-const unpacked = async (raw: Buffer, encodings: readonly Encoding[], most: number): Promise<Inflated> => {
+const unpacked = async (raw: Buffer, encodings: readonly Encoding[], limit: number): Promise<Inflated> => {
   const decoder = await decoders();
   let [packed, isLonger] = [raw, false];
-  let bytes = new GrowingBytes(most);
+  let bytes = new GrowingBytes(limit);
   for (const encoding of encodings.toReversed()) {
-    const one = await inflated(decoder[encoding](), packed, most);
+    const one = await inflated(decoder[encoding](), packed, limit);
     bytes.free();
     bytes = one.bytes;
     isLonger ||= one.isLonger;
@@ -96,12 +96,12 @@ const atATime = pLimit(2);
  * The decoded body, never more than `most` bytes of it, which stops a decompression bomb. A body
  * that cannot be unpacked at all stays as it came.
  */
-export const decoded = async (reader: ResponseReader, most: number): Promise<Decoded> => {
+export const decoded = async (reader: ResponseReader, limit: number): Promise<Decoded> => {
   const raw = reader.body;
   const encodings = encodingsOf(reader);
   const asItCame = { body: raw, truncated: reader.truncated, free: () => reader.kept.free() };
   if (encodings.length === 0 || raw.length === 0) return asItCame;
-  const { bytes, isLonger } = await atATime(() => unpacked(raw, encodings, most));
+  const { bytes, isLonger } = await atATime(() => unpacked(raw, encodings, limit));
   if (bytes.length === 0) return asItCame;
   // A thread may still read a decoding that was aborted, so its memory is left to the collector.
   if (!isLonger) reader.kept.free();

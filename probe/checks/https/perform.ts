@@ -195,7 +195,7 @@ const performHop = async (
   plan: Plan,
   context: CheckContext,
   memory: BodyShare,
-  parts: HttpsDependencies,
+  dependencies: HttpsDependencies,
 ): Promise<HopResult> => {
   const { settings } = plan;
   const { deadline } = context;
@@ -216,7 +216,8 @@ const performHop = async (
   });
 
   const began = performance.now();
-  const found: LookupAnswer = isIP(host) === 0 ? await lookUp(host, settings.ip_family, parts, context) : literal(host, settings.ip_family);
+  const found: LookupAnswer =
+    isIP(host) === 0 ? await lookUp(host, settings.ip_family, dependencies, context) : literal(host, settings.ip_family);
   const lookedUp = performance.now();
   if (isIP(host) === 0) phases = { ...phases, dns: lookedUp - began };
   by = found.by ?? null;
@@ -227,8 +228,8 @@ const performHop = async (
   const asked = host.replace(/\.$/, '');
   const connect = (isHybrid: boolean, late?: Promise<readonly string[]>): Promise<Connected> => {
     const open = (address: string, port: number) =>
-      openSocket(address, port, isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null, parts.trust);
-    return connectFirst(addresses, portOf(request.url), context.guard, parts.families(), deadline, open, late);
+      openSocket(address, port, isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null, dependencies.trust);
+    return connectFirst(addresses, portOf(request.url), context.guard, dependencies.families(), deadline, open, late);
   };
   const { second } = found;
   const connected = await connect(false, second?.addresses);
@@ -259,7 +260,7 @@ const performHop = async (
     headOnly: (status) => settings.follow_redirects && isRedirect(status),
     host: asked,
     verify: settings.verify_tls,
-    trust: parts.trust,
+    trust: dependencies.trust,
   };
   let seen = await exchange(connected.socket, connected.at, wanted, deadline);
   if (seen.failure?.phase === 'tls' && seen.failure.code.endsWith('ALERT_HANDSHAKE_FAILURE')) {
@@ -284,20 +285,20 @@ const literal = (host: string, family: string): LookupAnswer =>
 const sum = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
 
 /** Performs the check: every hop freshly, then the pure verdict over what was observed. */
-export const createHttpsCheck = (parts: HttpsDependencies): Check => {
-  const bodies = parts.memory ?? new BodyMemory(maxBodyMemory);
+export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
+  const bodies = dependencies.memory ?? new BodyMemory(maxBodyMemory);
   return async (context) => {
     // Three copies: the body as it came, unpacked, and as text.
     const memory = bodies.share(3 * readerLimits.body);
     try {
-      return await perform(context, memory, parts);
+      return await perform(context, memory, dependencies);
     } finally {
       memory.release();
     }
   };
 };
 
-const perform = async (context: CheckContext, memory: BodyShare, parts: HttpsDependencies): Promise<Verdict> => {
+const perform = async (context: CheckContext, memory: BodyShare, dependencies: HttpsDependencies): Promise<Verdict> => {
   const plan = planOf(context.assignment, context.probe);
   const began = performance.now();
   context.deadline.listenInSteps();
@@ -311,7 +312,7 @@ const perform = async (context: CheckContext, memory: BodyShare, parts: HttpsDep
 
   for (;;) {
     visited.add(`${request.method} ${request.url.href}`);
-    const { hop, free } = await performHop(request, bytes, plan, context, memory, parts);
+    const { hop, free } = await performHop(request, bytes, plan, context, memory, dependencies);
     hops.push(hop);
     bodies.push(free);
     phases = {

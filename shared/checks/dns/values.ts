@@ -83,8 +83,8 @@ const keyAlgorithms: Readonly<Record<string, number>> = {
   ED448: 16,
 };
 
-const number = (text: string | undefined, most: number): string | undefined =>
-  text !== undefined && /^[0-9]{1,10}$/.test(text) && Number(text) <= most ? String(Number(text)) : undefined;
+const number = (text: string | undefined, limit: number): string | undefined =>
+  text !== undefined && /^[0-9]{1,10}$/.test(text) && Number(text) <= limit ? String(Number(text)) : undefined;
 
 const algorithm = (text: string | undefined): string | undefined => {
   const named = keyAlgorithms[text?.toUpperCase() ?? ''];

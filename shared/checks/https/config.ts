@@ -133,11 +133,11 @@ const jsonAssertion = z
   .refine((one) => jsonOperators.some((operator) => one[operator] !== undefined));
 
 /** The document states the refinement's rules beside the schema. */
-const headerMap = (most: number) =>
+const headerMap = (limit: number) =>
   z
     .record(headerName, headerValue)
-    .refine((map) => Object.keys(map).length <= most)
-    .meta({ maxProperties: most });
+    .refine((map) => Object.keys(map).length <= limit)
+    .meta({ maxProperties: limit });
 
 /** The schemas of the keys. Preparing a check parses `expected_status` and `json` once more. */
 const schemas = {

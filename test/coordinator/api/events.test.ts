@@ -23,7 +23,7 @@ beforeAll(() => bench.addProbe('Europe'));
  */
 const follow = async (
   of: TestOrganisation,
-  most: number,
+  limit: number,
   from: string | null = null,
 ): Promise<{ readonly items: Events; readonly after: string }> => {
   const items: Events[number][] = [];
@@ -32,7 +32,7 @@ const follow = async (
     const page = await bench.call(listEvents, of.viewer, { limit: 3, ...(after === null ? {} : { after }) });
     items.push(...page.items);
     after = page.after;
-    return items.length >= most && !page.more;
+    return items.length >= limit && !page.more;
   });
   return { items, after: after ?? '' };
 };

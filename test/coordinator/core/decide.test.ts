@@ -16,8 +16,8 @@ describe('decide', () => {
     test('rules 15 and 16: the answer of a probe in quarantine stands in the matrix as unknown', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
-      const look = told.effects('look')[0]?.look ?? null;
-      told.fail('Asia', 10.3, { look, quarantined: true });
+      const recheck = told.effects('look')[0]?.look ?? null;
+      told.fail('Asia', 10.3, { look: recheck, quarantined: true });
       expect(told.effects('evidence').at(-1)?.row).toMatchObject({ part: 'matrix', continent: 'Asia', outcome: 'unknown' });
       expect(told.state().incident?.confirmed_at).toBeNull();
     });

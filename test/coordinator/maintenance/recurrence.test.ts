@@ -79,10 +79,10 @@ describe('recurrence', () => {
     return written(found);
   };
 
-  const some = <T>(from: readonly T[], most = 3): fc.Arbitrary<readonly T[]> =>
-    fc.uniqueArray(fc.constantFrom(...from), { minLength: 1, maxLength: most });
-  const upTo = (least: number, most: number): number[] => Array.from({ length: most - least + 1 }, (_, i) => least + i);
-  const signed = (most: number): number[] => [...upTo(-most, -1), ...upTo(1, most)];
+  const some = <T>(from: readonly T[], limit = 3): fc.Arbitrary<readonly T[]> =>
+    fc.uniqueArray(fc.constantFrom(...from), { minLength: 1, maxLength: limit });
+  const upTo = (least: number, limit: number): number[] => Array.from({ length: limit - least + 1 }, (_, i) => least + i);
+  const signed = (limit: number): number[] => [...upTo(-limit, -1), ...upTo(1, limit)];
   const part = (name: string, values: fc.Arbitrary<readonly (string | number)[]>, freq = 2): fc.Arbitrary<string> =>
     fc.oneof(
       { weight: freq, arbitrary: fc.constant('') },

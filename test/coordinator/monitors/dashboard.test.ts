@@ -84,11 +84,11 @@ describe('the dashboard', () => {
   });
 
   test.each(dashboardSorts)('its pages follow each other without a gap, also where trouble ends within one: by %s', async (sort) => {
-    const page = (offset: number, most: number) =>
+    const page = (offset: number, limit: number) =>
       dashboardPage(bench.sql, house.organisation, { status: null, search: '', group: null, tag: null }, [], {
         sort,
         offset,
-        most,
+        most: limit,
         since: 0,
       });
     const all = await page(0, demoCount);

@@ -161,12 +161,12 @@ describe('Pages of monitors from kept rows', () => {
     for (const name of ['a', 'b', 'c']) await insert(name);
   });
 
-  const list = (most = 10, of = organisation): MonitorList => ({
-    ...{ organisation: of, sort: 'created', after: null, most },
+  const list = (limit = 10, of = organisation): MonitorList => ({
+    ...{ organisation: of, sort: 'created', after: null, most: limit },
     filter: { status: null, type: null, group: null, enabled: null, tag: null, external_id: null, text: '' },
   });
 
-  const names = async (most = 10): Promise<readonly string[]> => (await shown.page(sql, list(most))).map(({ name }) => name);
+  const names = async (limit = 10): Promise<readonly string[]> => (await shown.page(sql, list(limit))).map(({ name }) => name);
 
   it('are those of the database, the first time and when everything is kept', async () => {
     const whole = await monitorStatusPage(sql, list());

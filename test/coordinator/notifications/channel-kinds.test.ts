@@ -24,22 +24,22 @@ describe('channel kinds', () => {
   const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
   addFormats.default(ajv);
 
-  const made = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): Outgoing => {
+  const made = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): Outgoing => {
     const kind = kindOf(id);
     if (kind === undefined) throw new Error(`no kind ${id}`);
-    return kind.message(told, { ...configs[id], ...more }, told.at + 1_000);
+    return kind.message(notification, { ...configs[id], ...more }, notification.at + 1_000);
   };
 
   const requestOf = (outgoing: Outgoing): OutgoingRequest => {
     if (outgoing.by !== 'https') throw new Error(`goes by ${outgoing.by}`);
     return outgoing;
   };
-  const bodyOf = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): string => {
-    const { body, headers } = requestOf(made(id, told, more));
+  const bodyOf = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): string => {
+    const { body, headers } = requestOf(made(id, notification, more));
     return headers['content-type'] === 'application/json' ? body : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
   };
-  const jsonOf = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): unknown =>
-    JSON.parse(bodyOf(id, told, more));
+  const jsonOf = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): unknown =>
+    JSON.parse(bodyOf(id, notification, more));
 
   const textsOf = (value: unknown): string[] => {
     if (typeof value === 'string') return [value];
@@ -74,9 +74,9 @@ describe('channel kinds', () => {
 
     test('makes of anything that is told a body that the vendor takes: its shape, its lengths, its bytes', () => {
       fc.assert(
-        fc.property(hostileMessages, (told) => {
-          const { body } = requestOf(made(id, told));
-          const content = jsonOf(id, told);
+        fc.property(hostileMessages, (notification) => {
+          const { body } = requestOf(made(id, notification));
+          const content = jsonOf(id, notification);
           expect(validate(content), `${JSON.stringify(validate.errors)?.slice(0, 500)}`).toBe(true);
           expect(Buffer.byteLength(body)).toBeLessThanOrEqual(maxBytes[id] ?? Number.POSITIVE_INFINITY);
           expect(body.isWellFormed()).toBe(true);
@@ -87,34 +87,34 @@ describe('channel kinds', () => {
 
     test('the same told twice makes the same message, so that another attempt is no other message', () => {
       fc.assert(
-        fc.property(hostileMessages, (told) => {
-          expect(made(id, told)).toEqual(made(id, told));
+        fc.property(hostileMessages, (notification) => {
+          expect(made(id, notification)).toEqual(made(id, notification));
         }),
         { numRuns: 5 },
       );
     });
 
     test('says what it is about: the sentence, and what else is down', () => {
-      const told = toldOf({ others_down: { count: 2, names: ['Search', 'Mail'] } });
-      const said = textsOf(jsonOf(id, told)).join('\n').replaceAll('\\', '');
+      const notification = toldOf({ others_down: { count: 2, names: ['Search', 'Mail'] } });
+      const said = textsOf(jsonOf(id, notification)).join('\n').replaceAll('\\', '');
       expect(said).toContain('Checkout is down: status 503, expected 2xx');
       if (id !== 'twilio_sms' && id !== 'pagerduty') expect(said).toContain('Search');
     });
   });
 
   describe('a name calls nobody and formats nothing', () => {
-    const property = (check: (told: Notification) => void): void =>
+    const property = (check: (notification: Notification) => void): void =>
       fc.assert(
-        fc.property(hostileMessages, (told) => {
-          check(told);
+        fc.property(hostileMessages, (notification) => {
+          check(notification);
         }),
         runs,
       );
 
     test('Slack: what others wrote stands in plain text alone, and every angle bracket of ours is a link of ours', () => {
       const slack = z.object({ text: z.string(), attachments: z.array(z.object({ blocks: z.array(z.record(z.string(), z.unknown())) })) });
-      property((told) => {
-        const { text, attachments } = slack.parse(jsonOf('slack', told));
+      property((notification) => {
+        const { text, attachments } = slack.parse(jsonOf('slack', notification));
         expect(text).not.toMatch(/[<>]/);
         const formatted = attachments.flatMap(({ blocks }) => blocks.filter((block) => JSON.stringify(block).includes('"mrkdwn"')));
         expect(formatted).toHaveLength(1);
@@ -123,18 +123,18 @@ describe('channel kinds', () => {
     });
 
     test('Discord: nothing that a text says may call anybody', () => {
-      property((told) => expect(jsonOf('discord', told)).toMatchObject({ allowed_mentions: { parse: [] } }));
+      property((notification) => expect(jsonOf('discord', notification)).toMatchObject({ allowed_mentions: { parse: [] } }));
     });
 
     test('Mattermost and incident.io: no @ has a name behind it, no bracket is one of theirs, no markup is open', () => {
       for (const id of ['mattermost', 'incident_io'])
-        property((told) => {
+        property((notification) => {
           const { attachments: [one] = [], description } = z
             .object({
               attachments: z.array(z.object({ text: z.string(), title: z.string(), fallback: z.string() })).optional(),
               description: z.string().optional(),
             })
-            .parse(jsonOf(id, told));
+            .parse(jsonOf(id, notification));
           const text = [one?.text, one?.title, description]
             .join('\n')
             .replaceAll(/\]\(https:\/\/antipode\.example[^)]*\)/g, ']()')
@@ -148,7 +148,7 @@ describe('channel kinds', () => {
     });
 
     test('Teams: what others wrote stands in text runs, which know no markdown, and nothing names anybody', () => {
-      property((told) => expect(bodyOf('teams', told)).not.toMatch(/"TextBlock"|"FactSet"|"entities"/));
+      property((notification) => expect(bodyOf('teams', notification)).not.toMatch(/"TextBlock"|"FactSet"|"entities"/));
       const bare = jsonOf('teams', toldOf(), { form: 'card' });
       expect(ajv.validate({ type: 'object', required: ['body', 'actions'], properties: { type: { const: 'AdaptiveCard' } } }, bare)).toBe(
         true,
@@ -156,8 +156,8 @@ describe('channel kinds', () => {
     });
 
     test('Google Chat: no mention opens, and cards know only the elements that are ours', () => {
-      property((told) => {
-        const body = bodyOf('google_chat', told);
+      property((notification) => {
+        const body = bodyOf('google_chat', notification);
         expect(body).not.toContain('<users/');
         for (const text of textsOf(JSON.parse(body)))
           expect([...read(text).elements].filter((name) => !['#text', 'b', 'font'].includes(name))).toEqual([]);
@@ -165,12 +165,12 @@ describe('channel kinds', () => {
     });
 
     test('Telegram and Matrix: the HTML has no elements but ours, the text is whole, no @ calls', () => {
-      property((told) => {
-        const { text } = z.object({ text: z.string() }).parse(jsonOf('telegram', told));
+      property((notification) => {
+        const { text } = z.object({ text: z.string() }).parse(jsonOf('telegram', notification));
         expect([...read(text).elements].filter((name) => !['b', 'a'].includes(name))).toEqual([]);
         // In a link nothing is a mention.
         expect(text.replaceAll(/https?:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=[/:?#\s<]|$)[^\s<>]*/gi, '')).not.toMatch(/@\w/);
-        const { formatted_body } = z.object({ formatted_body: z.string() }).parse(jsonOf('matrix', told));
+        const { formatted_body } = z.object({ formatted_body: z.string() }).parse(jsonOf('matrix', notification));
         expect([...read(formatted_body).elements].filter((name) => !['b', 'a', 'ul', 'li', 'p'].includes(name))).toEqual([]);
       });
       const name = '<b>&amp; "x" \'y\'</b>';
@@ -179,15 +179,15 @@ describe('channel kinds', () => {
     });
 
     test('Zulip: no @, no # and no star is left open in what others wrote', () => {
-      property((told) => {
-        const { content } = z.object({ content: z.string() }).parse(jsonOf('zulip', told));
+      property((notification) => {
+        const { content } = z.object({ content: z.string() }).parse(jsonOf('zulip', notification));
         expect(content.replaceAll(/\(https:[^)]*\)/g, '')).not.toMatch(/@|`|(?<!&)#|~|\*(?! )|_(?!circle)/);
       });
     });
 
     test('mail: no name reaches a header of its own, and the HTML has no elements but ours', () => {
-      property((told) => {
-        const mail = made('email', told);
+      property((notification) => {
+        const mail = made('email', notification);
         if (mail.by !== 'mail') throw new Error('is no mail');
         expect(mail.subject).not.toMatch(/\p{Cc}/u);
         expect(mail.subject.length).toBeLessThanOrEqual(200);
@@ -197,12 +197,12 @@ describe('channel kinds', () => {
     });
 
     test('push: the payload fits what a push service takes, whatever is told', () => {
-      property((told) => {
-        const push = made('web_push', told);
+      property((notification) => {
+        const push = made('web_push', notification);
         if (push.by !== 'push') throw new Error('is no push');
         expect(Buffer.byteLength(push.payload)).toBeLessThanOrEqual(3_993);
         expect(push.topic).toMatch(/^[\w-]{32}$/);
-        expect(JSON.parse(push.payload)).toMatchObject({ event: told.event });
+        expect(JSON.parse(push.payload)).toMatchObject({ event: notification.event });
       });
     });
   });

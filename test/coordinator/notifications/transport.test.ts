@@ -21,8 +21,8 @@ describe('transport', () => {
   const senders: Sender[] = [];
   const loopback = ['127.0.0.0/8', '::1'];
 
-  const senderOf = (parts: Partial<SenderDependencies> = {}): Sender => {
-    const sender = createSender({ clock: systemClock, allow: loopback, mail: undefined, vapid: undefined, ...parts });
+  const senderOf = (dependencies: Partial<SenderDependencies> = {}): Sender => {
+    const sender = createSender({ clock: systemClock, allow: loopback, mail: undefined, vapid: undefined, ...dependencies });
     senders.push(sender);
     return sender;
   };

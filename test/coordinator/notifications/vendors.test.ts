@@ -101,12 +101,12 @@ describe('vendors', () => {
   });
 
   describe('what goes over the wire', () => {
-    const sent = async (id: string, told = toldOf()) => {
+    const sent = async (id: string, notification = toldOf()) => {
       const kind = kindOf(id);
       if (kind === undefined) throw new Error(`no kind ${id}`);
       const before = receiver.got.length;
       receiver.answer(vendorAnswers[id]?.taken ?? says(200));
-      await sender.send(redirected(kind.message(told, configs[id] ?? {}, Date.now()), receiver.url));
+      await sender.send(redirected(kind.message(notification, configs[id] ?? {}, Date.now()), receiver.url));
       return receiver.got.slice(before);
     };
 
@@ -164,22 +164,22 @@ describe('vendors', () => {
 });
 
 describe('channel messages', () => {
-  const made = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): Outgoing => {
+  const made = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): Outgoing => {
     const kind = kindOf(id);
     if (kind === undefined) throw new Error(`no kind ${id}`);
-    return kind.message(told, { ...configs[id], ...more }, told.at + 1_000);
+    return kind.message(notification, { ...configs[id], ...more }, notification.at + 1_000);
   };
 
   const requestOf = (outgoing: Outgoing): OutgoingRequest => {
     if (outgoing.by !== 'https') throw new Error(`goes by ${outgoing.by}`);
     return outgoing;
   };
-  const bodyOf = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): string => {
-    const { body, headers } = requestOf(made(id, told, more));
+  const bodyOf = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): string => {
+    const { body, headers } = requestOf(made(id, notification, more));
     return headers['content-type'] === 'application/json' ? body : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
   };
-  const jsonOf = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): unknown =>
-    JSON.parse(bodyOf(id, told, more));
+  const jsonOf = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): unknown =>
+    JSON.parse(bodyOf(id, notification, more));
 
   const textsOf = (value: unknown): string[] => {
     if (typeof value === 'string') return [value];
@@ -191,12 +191,12 @@ describe('channel messages', () => {
   describe('addresses', () => {
     test('Discord, Mattermost and incident.io: can be copied as they are: in code, with nothing hidden in them', () => {
       const target = 'http://shop.example:8080/a_b/*c?d=~e&f=@ops';
-      const told = toldOf({
+      const notification = toldOf({
         sentence: `${target} is down: it leads to ${target}.`,
         monitors: [monitorOf({ target, cause: `leads to ${target}` })],
       });
       for (const id of ['discord', 'mattermost', 'incident_io']) {
-        const said = textsOf(jsonOf(id, told)).filter((text) => text.includes('shop.example'));
+        const said = textsOf(jsonOf(id, notification)).filter((text) => text.includes('shop.example'));
         expect(said.length, id).toBeGreaterThan(0);
         expect(said.join('\n'), id).toContain(`\`${target}\``);
         expect(said.join('\n'), id).not.toContain(':\u200b//');
@@ -205,9 +205,9 @@ describe('channel messages', () => {
 
     test('Telegram and Google Chat: nothing is hidden in them', () => {
       const target = 'http://shop.example:8080/a_b/*c?d=~e&f=@ops';
-      const told = toldOf({ sentence: `${target} is down: it leads to ${target}.`, monitors: [monitorOf({ target })] });
+      const notification = toldOf({ sentence: `${target} is down: it leads to ${target}.`, monitors: [monitorOf({ target })] });
       for (const id of ['telegram', 'google_chat']) {
-        const said = textsOf(jsonOf(id, told))
+        const said = textsOf(jsonOf(id, notification))
           .map((text) => text.replaceAll('&amp;', '&'))
           .filter((text) => text.includes('shop.example'));
         expect(said.length, id).toBeGreaterThan(0);
@@ -227,7 +227,7 @@ describe('channel messages', () => {
 
   describe('what ends an outage finds what began it', () => {
     test('PagerDuty and incident.io: one key opens, acknowledges and closes, and closes only when all of it is over', () => {
-      const actions = (id: string, told: Notification) => jsonOf(id, told);
+      const actions = (id: string, notification: Notification) => jsonOf(id, notification);
       expect(actions('pagerduty', toldOf())).toMatchObject({
         event_action: 'trigger',
         dedup_key: 'a-41',
@@ -269,8 +269,8 @@ describe('channel messages', () => {
       ['closed', 'info'],
       ['test', 'info'],
     ] as const)('PagerDuty: the severity of "%s" is %s', (event, severity) => {
-      const told = toldOf({ event, thread: { key: 'a-41', reference: null, over: event === 'up' || event === 'closed' } });
-      expect(jsonOf('pagerduty', told)).toMatchObject({ payload: { severity } });
+      const notification = toldOf({ event, thread: { key: 'a-41', reference: null, over: event === 'up' || event === 'closed' } });
+      expect(jsonOf('pagerduty', notification)).toMatchObject({ payload: { severity } });
     });
 
     test('PagerDuty: what is over already pages nobody, and a test leaves nothing open', () => {
@@ -290,7 +290,7 @@ describe('channel messages', () => {
     });
 
     test('Pushover: an emergency ends when it is acknowledged or over', () => {
-      const form = (told: Notification) => Object.fromEntries(new URLSearchParams(requestOf(made('pushover', told)).body));
+      const form = (notification: Notification) => Object.fromEntries(new URLSearchParams(requestOf(made('pushover', notification)).body));
       expect(form(toldOf())).toMatchObject({ priority: '2', retry: '60', expire: '3600', tags: 'a-41' });
       expect(form(overOf())).toMatchObject({ priority: '0' });
       expect(requestOf(made('pushover', overOf())).afterwards?.url).toBe('https://api.pushover.net/1/receipts/cancel_by_tag/a-41.json');
@@ -340,8 +340,8 @@ describe('channel messages', () => {
     });
 
     test('a webhook gets every state of a monitor, the newest first', () => {
-      const told = toldOf({ monitors: [monitorOf({ event: 'up' })], earlier: [monitorOf({ event: 'was_down', incident: 'i0' })] });
-      expect(jsonOf('webhook', told)).toMatchObject({
+      const notification = toldOf({ monitors: [monitorOf({ event: 'up' })], earlier: [monitorOf({ event: 'was_down', incident: 'i0' })] });
+      expect(jsonOf('webhook', notification)).toMatchObject({
         data: { incidents: [{ event: 'incident.up' }, { event: 'incident.was_down', id: 'i0' }] },
       });
     });
@@ -360,7 +360,8 @@ describe('channel messages', () => {
   });
 
   describe('SMS', () => {
-    const sms = (told: Notification): string => new URLSearchParams(requestOf(made('twilio_sms', told)).body).get('Body') ?? '';
+    const sms = (notification: Notification): string =>
+      new URLSearchParams(requestOf(made('twilio_sms', notification)).body).get('Body') ?? '';
 
     const isGsm = (text: string): boolean => /^[\x20-\x5f\x61-\x7e£¥èéùìòÇØøÅåΔΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà€]*$/.test(text);
     const units = (text: string): number =>
@@ -369,8 +370,12 @@ describe('channel messages', () => {
     test('carries the link that acknowledges, whatever the name of the host and of what is down', () => {
       const link = `https://antipode.operations.a-longer-name-of-a-host.example.com/a/9ix${'k'.repeat(16)}`;
       fc.assert(
-        fc.property(hostileMessages, (told) => {
-          const text = sms({ ...told, event: 'down', links: { ...told.links, acknowledge: told.links.incident, acknowledge_short: link } });
+        fc.property(hostileMessages, (notification) => {
+          const text = sms({
+            ...notification,
+            event: 'down',
+            links: { ...notification.links, acknowledge: notification.links.incident, acknowledge_short: link },
+          });
           expect(text.endsWith(` ${link}`)).toBe(true);
           expect(units(text)).toBeLessThanOrEqual(isGsm(text) ? 306 : 134);
         }),
@@ -388,8 +393,10 @@ describe('channel messages', () => {
 
     test('names a monitor of a bundle, and is never cut inside brackets', () => {
       const monitors = ['Shop m0', 'Shop m1', 'Shop m2'].map((name, index) => monitorOf({ name, id: `m${index}` }));
-      const told = toldOf({ sentence: '3 monitors are down.', monitors, others_down: { count: 11, names: [] } });
-      expect(sms(told)).toBe('3 monitors are down: Shop m0 and 2 more (14 down in all) https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1');
+      const notification = toldOf({ sentence: '3 monitors are down.', monitors, others_down: { count: 11, names: [] } });
+      expect(sms(notification)).toBe(
+        '3 monitors are down: Shop m0 and 2 more (14 down in all) https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1',
+      );
       fc.assert(
         fc.property(fc.integer({ min: 1, max: 400 }), (length) => {
           const text = sms(
@@ -407,9 +414,9 @@ describe('channel messages', () => {
     test('fits: one or two segments with a link that acknowledges, else one', () => {
       expect(sms(toldOf())).toBe('Checkout is down: status 503, expected 2xx https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1');
       fc.assert(
-        fc.property(hostileMessages, (told) => {
-          const text = sms(told);
-          const most = told.links.acknowledge_short === null ? [160, 70] : [306, 134];
+        fc.property(hostileMessages, (notification) => {
+          const text = sms(notification);
+          const most = notification.links.acknowledge_short === null ? [160, 70] : [306, 134];
           expect(units(text)).toBeLessThanOrEqual(most[isGsm(text) ? 0 : 1] ?? 0);
         }),
         runs,

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const parts = (): OperatorDependencies => ({
+const dependencies = (): OperatorDependencies => ({
   gate: bench.gate,
   organisations: createOrganisationLookup(bench.sql),
   migrate: () => migrate(bench.sql),
@@ -52,7 +52,7 @@ const run = async (...argv: readonly string[]): Promise<Said> => {
     said.err += text;
   };
   const understood = understand(argv, { out, err, watched: false });
-  const code = typeof understood === 'number' ? understood : await runUnderstood(understood, parts(), { out, err, watched: false });
+  const code = typeof understood === 'number' ? understood : await runUnderstood(understood, dependencies(), { out, err, watched: false });
   return { code, ...said };
 };
 

@@ -8,7 +8,7 @@ describe('probe invitations', () => {
   const bench = gateBench();
 
   const nothing = () => Promise.reject(new Error('no invitation needs this'));
-  const parts = (): OperatorDependencies => ({
+  const dependencies = (): OperatorDependencies => ({
     gate: bench.gate,
     organisations: createOrganisationLookup(bench.sql),
     migrate: async () => [],
@@ -33,7 +33,7 @@ describe('probe invitations', () => {
       },
     };
     const understood = understand(argv, streams);
-    if (typeof understood !== 'number') await runUnderstood(understood, parts(), streams);
+    if (typeof understood !== 'number') await runUnderstood(understood, dependencies(), streams);
     return { out, err };
   };
 
@@ -81,7 +81,7 @@ describe('config warnings', () => {
   const unused = () => Promise.reject(new Error('of no use here'));
 
   const run = async (...argv: readonly string[]) => {
-    const parts: OperatorDependencies = {
+    const dependencies: OperatorDependencies = {
       gate: bench.gate,
       organisations: createOrganisationLookup(bench.sql),
       migrate: async () => [],
@@ -96,7 +96,7 @@ describe('config warnings', () => {
     const streams = { out: (text: string) => void out.push(text), err: (text: string) => void err.push(text), watched: false };
     const understood = understand([...argv, '--json'], streams);
     return {
-      code: typeof understood === 'number' ? understood : await runUnderstood(understood, parts, streams),
+      code: typeof understood === 'number' ? understood : await runUnderstood(understood, dependencies, streams),
       out: out.join(''),
       err: err.join(''),
     };

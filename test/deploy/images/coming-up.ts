@@ -220,19 +220,19 @@ describe.runIf(engine !== undefined)('as images', () => {
   });
 
   describe('for arm64, out of what is fetched for it; nothing of it is run here', () => {
-    let parts: ImageDependencies | string;
+    let dependencies: ImageDependencies | string;
     beforeAll(async () => {
       const scratch = await mkdtemp(join(folder, 'arm64-'));
-      parts = await obtainArm64(scratch).catch((error: unknown) => String(error));
+      dependencies = await obtainArm64(scratch).catch((error: unknown) => String(error));
     });
 
     test.each(imageNames)('that of the %s is built, too', async (name) => {
-      if (typeof parts === 'string') {
-        process.stderr.write(`SKIPPED: what an image for arm64 holds is not to be had: ${parts}\n`);
+      if (typeof dependencies === 'string') {
+        process.stderr.write(`SKIPPED: what an image for arm64 holds is not to be had: ${dependencies}\n`);
         return;
       }
       const tag = `antipode-${name}:arm64`;
-      await makeImage(name, join(built.folder, 'images', `arm64-${name}`), parts);
+      await makeImage(name, join(built.folder, 'images', `arm64-${name}`), dependencies);
       const flags = ['--platform', 'linux/arm64', '--build-arg', 'TARGETARCH=arm64', '--tag', tag];
       const said = await built.run('build', ...flags, `${shared}/images/arm64-${name}`);
       expect([said.code, said.err]).toEqual([0, said.err]);

@@ -176,7 +176,7 @@ export const judgeMessages = (input: {
   const { channels, got, incidents, overtaken } = input;
   const due = incidents.filter(({ isDue }) => isDue);
   const ways = waysOf(due);
-  const known = new Map(due.map((incident) => [incident.id, incident]));
+  const existing = new Map(due.map((incident) => [incident.id, incident]));
   const [lost, wrong]: [string[], string[]] = [[], []];
 
   const bodies = new Map<string, string>();
@@ -197,7 +197,7 @@ export const judgeMessages = (input: {
         if (!before.some((one) => one.id === id && one.event === event)) heard.set(incident, [...before, { event, id, at }]);
       }
     for (const [id, events] of heard) {
-      const incident = known.get(id);
+      const incident = existing.get(id);
       const tell = `${name}: ${incident?.place ?? 'somebody'} ${id}: ${events.map(({ event }) => event).join(', ')}`;
       if (!incident) wrong.push(`${tell}, of what was not to be told`);
       else if (covers !== null && !covers.includes(incident.place)) wrong.push(`${tell}, which it does not cover`);

@@ -53,10 +53,10 @@ describe('body memory', () => {
 
     test('are each judged whole, a few at a time', async () => {
       const memory = new BodyMemory(6 * mebi);
-      let most = 0;
+      let limit = 0;
       const release = memory.give.bind(memory);
       memory.give = (share) => {
-        most = Math.max(most, memory.held);
+        limit = Math.max(limit, memory.held);
         release(share);
       };
       const target = await serve();
@@ -66,7 +66,7 @@ describe('body memory', () => {
         Array.from({ length: 12 }, () => check(target.url(), { body_contains: 'the end' }, { timeout_ms: 20_000, evidence_wanted: false })),
       );
       expect(verdicts.map(({ outcome }) => outcome)).toEqual(verdicts.map(() => 'ok'));
-      expect(most).toBe(6 * mebi);
+      expect(limit).toBe(6 * mebi);
       expect(memory.held).toBe(0);
     });
 

@@ -98,7 +98,7 @@ describe('sign of life', () => {
     const errors: unknown[] = [];
     const log = Object.assign(Object.create(silentLog), { error: (...said: unknown[]) => void errors.push(said) });
     const replies: unknown[] = [];
-    const parts: PresenceDependencies = {
+    const dependencies: PresenceDependencies = {
       describe: async () => ({
         ...{ probe: bench.probe.id, generation: newId(), session: newId(), up_ms: 0 },
         ...{ version: '0.1.0', seal_key: '', allowed_cidrs: [], ear: null },
@@ -111,7 +111,13 @@ describe('sign of life', () => {
       knowsCoordinators: () => false,
       onReply: (reply) => void replies.push(reply),
     };
-    const presence = createPresence({ key: bench.key, host: systemClock, clock: createCorrectedClock(systemClock), parts, log });
+    const presence = createPresence({
+      key: bench.key,
+      host: systemClock,
+      clock: createCorrectedClock(systemClock),
+      parts: dependencies,
+      log,
+    });
     presence.start(await bench.connect());
     await eventually(() => asked >= 3);
     await presence.stop();

@@ -11,8 +11,8 @@ beforeEach(() => {
 afterEach(() => hand.close());
 
 describe('a look', () => {
-  const lookAt = (assignment: Assignment, look: string, askedAt = hand.clock.at) =>
-    hand.runner.recheck({ look, asked_at: askedAt, assignment });
+  const lookAt = (assignment: Assignment, recheck: string, askedAt = hand.clock.at) =>
+    hand.runner.recheck({ look: recheck, asked_at: askedAt, assignment });
 
   test('is answered urgently and with evidence, also when it is good', async () => {
     const answered = lookAt(assignmentOf('https://a.example/'), 'one');

@@ -61,8 +61,11 @@ type Asked = {
 };
 
 /** Performs whole DNS checks as a runner does. */
-export const dnsChecker = (sockets: UdpSockets, parts: Omit<DnsDependencies, 'sockets'> = {}): ((asked: Asked) => Promise<Verdict>) => {
-  const check = createDnsCheck({ sockets, ...parts });
+export const dnsChecker = (
+  sockets: UdpSockets,
+  dependencies: Omit<DnsDependencies, 'sockets'> = {},
+): ((asked: Asked) => Promise<Verdict>) => {
+  const check = createDnsCheck({ sockets, ...dependencies });
   return ({ target, config = {}, timeout_ms = 5_000, public_only = false, others_may = false, deadline = deadlineIn(timeout_ms) }) =>
     check({
       assignment: assignmentOf(target, { kind: 'dns', timeout_ms, config }),

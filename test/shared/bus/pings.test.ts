@@ -47,14 +47,14 @@ describe('a ping intake with a forwarding', () => {
         bus.came.push(entry);
       },
     };
-    let most = 500;
+    let limit = 500;
     const way: PingForwarding = {
       isOpen: () => forwarding.state !== 'away',
       handOver: async (waiting, signal) => {
         forwarding.tried += 1;
         if (forwarding.state === 'stalling') await once(signal, 'abort');
         if (forwarding.state !== 'well') throw new Error('nobody is there');
-        const some = waiting.slice(0, most);
+        const some = waiting.slice(0, limit);
         forwarding.came.push(...some);
         return { handed: new Set(some.map(({ ping }) => ping.id)), failures: [] };
       },
@@ -83,7 +83,7 @@ describe('a ping intake with a forwarding', () => {
       const say = async (body: string) => (await intake.take({ method: 'POST', address, body: async () => Buffer.from(body) })).status;
       return { ...intake, close, say };
     };
-    return { bus, forwarding, open, file, takeAtMost: (count: number) => (most = count) };
+    return { bus, forwarding, open, file, takeAtMost: (count: number) => (limit = count) };
   };
 
   test('lets a ping leave by it as soon as it is on the disk, while the bus is away, and forgets it then', async () => {

@@ -133,12 +133,12 @@ describe('placement', () => {
   describe('whoever asks', () => {
     /** Two ids of one hash: they draw alike for every monitor. */
     const drawnAlike = (): readonly [string, string] => {
-      const known = new Map<number, string>();
+      const existing = new Map<number, string>();
       for (let number = 0; ; number += 1) {
         const id = idOf(number);
-        const other = known.get(hashOf(id));
+        const other = existing.get(hashOf(id));
         if (other !== undefined) return [other, id];
-        known.set(hashOf(id), id);
+        existing.set(hashOf(id), id);
       }
     };
 

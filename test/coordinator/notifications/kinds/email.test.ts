@@ -39,8 +39,8 @@ afterAll(async () => {
 });
 beforeEach(() => server.refuse(null));
 
-const tell = async (told: Notification, address = 'ops@shop.example'): Promise<Verdict> =>
-  email.judge(await sender.send(email.message(told, { address }, at)));
+const tell = async (notification: Notification, address = 'ops@shop.example'): Promise<Verdict> =>
+  email.judge(await sender.send(email.message(notification, { address }, at)));
 
 const headerOf = (
   message: { readonly headers: readonly { readonly key: string; readonly value: string }[] },
