@@ -1,4 +1,5 @@
-import { array, dateTime, dict, integer, maybe, moment, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import { array, dateTime, dict, integer, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import { moment } from '../../shared/api/moment.ts';
 import { innerOperation, installationOperation, page, pageQuery } from '../../shared/api/operation.ts';
 import { OrganisationOut } from '../../shared/api/organisations.ts';
 

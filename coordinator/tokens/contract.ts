@@ -1,4 +1,5 @@
-import { boolean, dateTime, maybe, moment, nullable, object, string, uuid } from '../../shared/api/fields.ts';
+import { boolean, dateTime, maybe, nullable, object, string, uuid } from '../../shared/api/fields.ts';
+import { moment } from '../../shared/api/moment.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 
 /** Tokens, by which programs act. */

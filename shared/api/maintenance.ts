@@ -1,4 +1,5 @@
-import { array, dateTime, maybe, moment, object, optional, string, uuid } from './fields.ts';
+import { array, dateTime, maybe, object, optional, string, uuid } from './fields.ts';
+import { moment } from './moment.ts';
 import { exampleIds, maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
 /** A form that any client can write. Other forms remain accepted, such as seconds since 1970. */

@@ -9,13 +9,13 @@ import {
   integer,
   type JsonSchema,
   literal,
-  moment,
   type NamedSchema,
   nullable,
   string,
   uuid,
 } from '../../../shared/api/fields.ts';
 import { operations, restOperations } from '../../../shared/api/index.ts';
+import { moment } from '../../../shared/api/moment.ts';
 import { type InputOf, type OutputOf, rawInput } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 
