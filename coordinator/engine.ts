@@ -23,17 +23,16 @@ import type { Timing } from './engine/timing.ts';
 import { createWriter } from './engine/writer.ts';
 import type { HealthInput } from './health/endpoint.ts';
 import { healthOf } from './health/endpoint.ts';
-import { installationId } from './health/installation.ts';
 import type { Figures } from './health/meters.ts';
+import { installationId } from './health/meters.ts';
 import { type SeenProbe, seenProbes } from './health/metrics.ts';
 import { createClockNotice, createDebouncedNotice, createZoneNotice } from './health/notices.ts';
 import { createRefusals } from './health/refusals.ts';
 import type { DatabaseClock } from './health/watches.ts';
 import { createWatchdog, watchDatabase, watchStreams } from './health/watches.ts';
 import { type Pings, startPings } from './heartbeats/intake.ts';
-import { withPingSettings } from './heartbeats/schedules.ts';
-import { createHousekeeper, oldestKept, type RetentionDays } from './housekeeping/jobs.ts';
-import { createRetryingTicker } from './housekeeping/ticker.ts';
+import { withPingSettings } from './heartbeats/keys.ts';
+import { createHousekeeper, createRetryingTicker, oldestKept, type RetentionDays } from './housekeeping/jobs.ts';
 import type { MonitorSecrets } from './monitors/secrets.ts';
 import type { Notifier } from './notifications/notifier.ts';
 import { alertsChannel, createAlerter } from './notifications/release.ts';
@@ -55,7 +54,7 @@ import { createTestRuns, type TestRuns } from './probes/test-runs.ts';
 import { createProbeTrust } from './probes/trust.ts';
 import { createUnassignable } from './probes/uncheckable.ts';
 import type { WrappedKey } from './secrets/keys.ts';
-import { createDomainProofs } from './status-pages/public/domain-proofs.ts';
+import { createDomainProofs } from './status-pages/public/access.ts';
 
 /**
  * Starts what a coordinator does by itself, each part after those that it is made of:

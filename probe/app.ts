@@ -29,12 +29,11 @@ import { chargeUncaught } from './checks/limits.ts';
 import type { ProbeIdentity } from './checks/types.ts';
 import type { Config } from './config.ts';
 import { claimDataFolder, readIfThere, replaceFile } from './disk/files.ts';
-import { healthText } from './joining/health.ts';
+import { healthText } from './joining/checklist.ts';
 import { openReceiverKeys } from './pings/keys.ts';
 import { createAnnouncementReader } from './presence/announcements.ts';
-import { watchBusEndpoints } from './presence/bus-endpoints.ts';
 import { createCorrectedClock } from './presence/clock.ts';
-import { openNetworkKnowledge, openOwnCredentials } from './presence/knowledge.ts';
+import { openNetworkKnowledge, openOwnCredentials, watchBusEndpoints } from './presence/knowledge.ts';
 import { connectWithRetries, createPresence } from './presence/signal.ts';
 import { openAssignments } from './schedule/assignments.ts';
 import { createHeartbeats, createPingView } from './schedule/heartbeats.ts';
@@ -189,7 +188,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     // Only a ping receiver needs node's web server, which costs some 10 MiB.
     const [{ startPingReceiver }, { createPingForwarding }] = await Promise.all([
       import('./pings/receiver.ts'),
-      import('./pings/forwarding.ts'),
+      import('./pings/receiver.ts'),
     ]);
     const keys = await openReceiverKeys({ folder, probe: { id, organisation }, announcements, log });
     const pings = await openPingSpool(join(folder, 'beats.jsonl'), log);

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { version } from '../shared/base/process.ts';
 import { busEntryFields } from '../shared/bus/setup.ts';
-import { askHealth } from './joining/health.ts';
+import { askHealth } from './joining/checklist.ts';
 import { install, refuseWithoutRoot, roomOfService, roomOfUnit } from './joining/install.ts';
 import { becomeProbe, checkProbe, exits, identityIn, JoinFault, type Room } from './joining/join.ts';
 import { runProbe } from './main.ts';

@@ -3,7 +3,7 @@ import { valueFault } from '../../shared/api/fields.ts';
 import { type InputOf, InvalidInput, type OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
-import { installationId } from '../health/installation.ts';
+import { installationId } from '../health/meters.ts';
 
 /** Changes (migration 038). Triggers write them in the transaction that makes the change. */
 

@@ -1,7 +1,6 @@
-import { type ConfigKey, configKeys, defaultWords, kinds } from '../../shared/api/config-keys.ts';
-import { configSchema } from '../../shared/api/config-schemas.ts';
 import type { JsonSchema, NamedSchema, Shape } from '../../shared/api/fields.ts';
 import { restOperations } from '../../shared/api/index.ts';
+import { type ConfigKey, configKeys, configSchema, defaultWords, kinds } from '../../shared/api/monitors.ts';
 import { apiRevision, apiVersion, ErrorOut, type RestOperation, refusalsOf, validationSchemas } from '../../shared/api/operation.ts';
 import type { RefusalCode } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
@@ -10,8 +9,7 @@ import { channelKinds } from '../notifications/kinds/index.ts';
 import type { ChannelKind, Field } from '../notifications/kinds/types.ts';
 import { type Plan, planNames, plans } from '../organisations/plans.ts';
 import { copyable, escapeHtml, figuresText, figuresType, meaningOf, prose, statusOfCode, told, toldObject } from './document-words.ts';
-import { keyHeader, keyPattern, maxKeyCharacters, replayedHeader } from './idempotency-key.ts';
-import { prefix } from './server.ts';
+import { keyHeader, keyPattern, maxKeyCharacters, prefix, replayedHeader } from './server.ts';
 
 /** Descriptions of a monitor's config keys, for the document and its page. */
 

@@ -11,9 +11,8 @@ import { countAddress, identify, noteCount, type RestDependencies, type SayBesid
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { figuresText, figuresType } from './document-words.ts';
 import { answerOf, errorBody, send } from './errors.ts';
-import { answerOnce, namedBy } from './idempotency-key.ts';
 import { apiDocument, figuresOperation, placeOf } from './openapi.ts';
-import { answerInWords, isNameAlone, methodsOf, openPaths, prefix, queryOf } from './server.ts';
+import { answerInWords, answerOnce, isNameAlone, methodsOf, namedBy, openPaths, prefix, queryOf } from './server.ts';
 
 /**
  * Which pages of other origins may call the API from a browser: those that the operator names. A

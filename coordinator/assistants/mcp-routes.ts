@@ -2,12 +2,42 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { memberOf } from '../../shared/base/json.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { bodyLimit } from '../api/body.ts';
 import { answerOf } from '../api/errors.ts';
+import type { Sql } from '../database/connect.ts';
+import { createAttempts } from '../gate/attempts.ts';
 import { type Count, subjectOfAddress } from '../gate/rate-limit.ts';
-import type { Asking, AssistantDependencies } from './mcp-request.ts';
-import { bearerOf, ProtocolFault, readSent, refuseForeignOrigin } from './mcp-request.ts';
-import { challengeOf } from './oauth.ts';
+import { createDocumentReader } from '../outbound/documents.ts';
+import type { AccountSecrets } from '../people/secrets.ts';
+import type { MasterKeys } from '../secrets/keys.ts';
+import { createAssistantKey } from './connections.ts';
+import { type Asking, type AssistantDependencies, bearerOf, ProtocolFault, readSent, refuseForeignOrigin } from './mcp-request.ts';
+import { challengeOf, createAssistantSecrets, createOauthRecords } from './oauth.ts';
+import type { OauthDependencies } from './oauth-routes.ts';
+
+type Dependencies = MasterKeys & {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly accountSecrets: AccountSecrets;
+  /** Tests replace the usual way to addresses of others here. */
+  readonly readDocument?: OauthDependencies['readDocument'] | undefined;
+};
+
+const hour = 3_600_000;
+
+/** The dependencies of the assistants' sign-in. */
+export const createAssistants = ({ sql, clock, accountSecrets, secretKey, previousKey, readDocument }: Dependencies) => {
+  const key = createAssistantKey(sql, { secretKey, previousKey });
+  const documents = createDocumentReader();
+  return {
+    records: createOauthRecords(sql, clock, key),
+    secrets: createAssistantSecrets(key),
+    attempts: createAttempts(sql, clock, accountSecrets, hour),
+    readDocument: readDocument ?? documents.read,
+    close: documents.close,
+  };
+};
 
 export type { AssistantDependencies } from './mcp-request.ts';
 

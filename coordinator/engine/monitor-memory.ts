@@ -4,7 +4,7 @@ import { createShared } from '../../shared/base/async.ts';
 import { continents } from '../../shared/base/continents.ts';
 import { type Batch, column, phaseAt, resultAt, startAt, tookAt } from '../../shared/bus/batch.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { coveredByPass, isRoutinePass, tickOfRoutine } from '../core/fast-path.ts';
+import { coveredByPass, isRoutinePass, tickOfRoutine } from '../core/decide.ts';
 import { checkpointOf } from '../core/lifecycle.ts';
 import type { Checkpoint, Failure, Gap, MonitorState, ObservingProbe, Outage, ProbeView, SeenResult, Watched } from '../core/types.ts';
 import { reachOf } from '../core/views.ts';

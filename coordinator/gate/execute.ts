@@ -1,18 +1,64 @@
-import { isReadOnly, type Operation, type RawInput } from '../../shared/api/operation.ts';
+import { isReadOnly, type Operation, type RawInput, redact } from '../../shared/api/operation.ts';
 import { createTurns } from '../../shared/base/async.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import { isRecord } from '../../shared/base/json.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import type { Sql, Transaction } from '../database/connect.ts';
+import type { Queryable, Sql, Transaction } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { isOperator, lockOperator } from '../operator/queries.ts';
+import { type AuditEntry, insertAudit } from '../organisations/queries.ts';
 import { lockUser } from '../people/queries.ts';
-import { type Actor, writeAudit } from './audit.ts';
 import type { Answered, Bound, Handlers } from './bind.ts';
 import type { AnonymousCaller, Caller, Person } from './caller.ts';
-import type { AuditDetails, GateDependencies } from './context.ts';
-import { notFound } from './context.ts';
+import { type AuditDetails, type GateDependencies, notFound } from './context.ts';
 import { createOnce, type Manner, type Named, type Outcome, plainly } from './idempotency.ts';
 import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
+
+/** The actor as the audit log records it. */
+export type Actor = Pick<AuditEntry, 'organisation' | 'user' | 'who' | 'through' | 'token_name' | 'address'>;
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The differences between two states of a thing; everything for a created or deleted one. */
+const differences = (before: Values | undefined, after: Values | undefined): Values => {
+  const differs = ([key, value]: [string, unknown]): boolean =>
+    before === undefined || after === undefined || JSON.stringify(before[key]) !== JSON.stringify(after[key]) || value === undefined;
+  const part = (of: Values | undefined) => (of === undefined ? undefined : Object.fromEntries(Object.entries(of).filter(differs)));
+  return { before: part(before), after: part(after) };
+};
+
+const idIn = (body: unknown): Values => (isRecord(body) && typeof body.id === 'string' ? { id: body.id } : {});
+
+/**
+ * Writes the audit entry of one operation. The handler's own before and after take precedence over
+ * the input. Neither contains secrets.
+ */
+export const writeAudit = async (
+  sql: Queryable,
+  done: {
+    readonly at: number;
+    readonly actor: Actor;
+    readonly operation: string;
+    readonly about: Values;
+    readonly sent: unknown;
+    readonly noted: AuditDetails;
+    readonly answered: Answered;
+  },
+): Promise<void> => {
+  const { at, actor, operation, about, sent, noted, answered } = done;
+  const isNoted = noted.before !== undefined || noted.after !== undefined;
+  await insertAudit(sql, {
+    ...actor,
+    user: noted.user ?? actor.user,
+    organisation: noted.organisation ?? actor.organisation,
+    at: new Date(at),
+    operation,
+    changed: {
+      about: { ...idIn(answered.body), ...about },
+      ...(isNoted ? differences(noted.before, noted.after) : { sent: redact(sent) }),
+    },
+  });
+};
 
 /** The one way to every operation, for the API, the pages, the command line and assistants. */
 export type Gate = {

@@ -9,13 +9,59 @@ import type { Bus } from '../../shared/bus/nats.ts';
 import type { FindKey, KnownKey, PingRecords } from '../../shared/bus/pings.ts';
 import { lastTokenOf, streams, subjects } from '../../shared/bus/subjects.ts';
 import { createDigest, type Digest, elementOf } from '../../shared/checks/assignment.ts';
-import { mergePings } from '../../shared/checks/heartbeat/state.ts';
+import { mergePings, withSettings } from '../../shared/checks/heartbeat/state.ts';
 import type { Sql } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { markDone, outboxChannel, waitingLines } from '../database/outbox.ts';
 import { doAlone, inTransaction } from '../database/sql.ts';
+import type { MonitorRow } from '../engine/queries.ts';
 import type { Announcements } from '../probes/announcements.ts';
-import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, type PingKeyRow, pingKey } from './queries.ts';
+import type { AssignmentChange, Assignments } from '../probes/assignments.ts';
+import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, lockedStates, type PingKeyRow, pingKey, writeStates } from './queries.ts';
+
+type Dependencies = {
+  readonly assignments: Assignments;
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly records: PingRecords;
+  readonly clock: Clock;
+};
+
+/**
+ * Before a heartbeat's assignment is published, its record on the bus gets the same schedule. A
+ * probe must never judge a new schedule by an old deadline, nor a resumed monitor by the silence of
+ * its pause.
+ */
+export const withPingSettings = ({ assignments, sql, bus, records, clock }: Dependencies): Assignments => {
+  const follow = async (row: MonitorRow): Promise<void> => {
+    const terms = { version: row.config_version, paused: row.paused_at !== null };
+    const now = clock.now();
+    const state = await inTransaction(sql, async (tx) => {
+      const stored = (await lockedStates(tx, [row.id])).get(row.id);
+      const next = stored && withSettings(stored, terms, now);
+      if (next && next !== stored) await writeStates(tx, new Map([[row.id, next]]));
+      return next;
+    });
+    if (!state) return; // It was deleted just now; the next line says so.
+    await records.change(row.organisation_id, row.id, (seen) => {
+      const next = seen ? mergePings(state, withSettings(seen, terms, now)) : state;
+      return seen && JSON.stringify(next) === JSON.stringify(seen) ? seen : next;
+    });
+  };
+
+  const follows = async ({ monitor, row }: AssignmentChange): Promise<void> => {
+    if (row === null) await bus.purge(streams.lastPings.name, subjects.lastPings('*', monitor));
+    else if (row.type === 'heartbeat') await follow(row);
+  };
+
+  return {
+    ...assignments,
+    publish: async (changes) => {
+      await Promise.all(changes.map(follows));
+      await assignments.publish(changes);
+    },
+  };
+};
 
 /**
  * All heartbeat keys in memory, and the digest that a ping receiver should report. The digest is
@@ -336,14 +382,14 @@ export function createKeyRing(): KeyRing {
  */
 export type KeyLookup<Row> = (key: string) => Promise<Row | undefined>;
 
-type Dependencies<Row> = {
+type KeysDependencies<Row> = {
   readonly ask: (key: string) => Promise<Row | undefined>;
   readonly log: Log;
   readonly mostPerSecond: number;
   readonly patienceMs: number;
 };
 
-export function createKeyLookup<Row>({ ask, log, mostPerSecond, patienceMs }: Dependencies<Row>): KeyLookup<Row> {
+export function createKeyLookup<Row>({ ask, log, mostPerSecond, patienceMs }: KeysDependencies<Row>): KeyLookup<Row> {
   let asked = 0;
   let since = performance.now();
   let overdue = 0;

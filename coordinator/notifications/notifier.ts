@@ -1,5 +1,5 @@
 import type { Ticker } from '../../shared/actor/mailbox.ts';
-import { createRetryingTicker } from '../housekeeping/ticker.ts';
+import { createRetryingTicker } from '../housekeeping/jobs.ts';
 import { createComposer } from './compose.ts';
 import { createDeliverer, type DelivererDependencies } from './deliver.ts';
 import { createOwnerFallback } from './last-resort.ts';

@@ -1,9 +1,13 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { FastifyInstance } from 'fastify';
+import { type InputOf, type OutputOf, rawInput } from '../../shared/api/operation.ts';
 import type * as api from '../../shared/api/probes.ts';
 import { continents, isContinent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import type { Log } from '../../shared/base/log.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { readBody } from '../api/body.ts';
+import { answerOf } from '../api/errors.ts';
 import type { Queryable } from '../database/connect.ts';
 import { hostOf } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
@@ -18,11 +22,12 @@ import {
 } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
+import type { Gate } from '../gate/setup.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { organisationById } from '../organisations/queries.ts';
 import { isTokenText, newTokenText, shownPart } from '../tokens/authenticate.ts';
 import type * as contract from './contract.ts';
-import { enrolProbe as enrolProbeContract } from './contract.ts';
+import { enrolProbe as enrolProbeContract, enrolProbe as enrolProbeImport } from './contract.ts';
 import {
   countPrivateProbes,
   type InvitationRow,
@@ -36,6 +41,35 @@ import {
   revokeProbeInvitation as revokeRow,
   spendProbeInvitation,
 } from './queries.ts';
+
+/** A token, a key and a proof take a few hundred bytes. */
+const maxBodyBytes = 8 * 1024;
+const json = 'application/json; charset=utf-8';
+
+/**
+ * Where a host applies to be a probe: `antipode-probe.mjs join`. It authenticates with a join token
+ * and nothing else.
+ */
+export const enrolmentRoute = (
+  app: FastifyInstance,
+  { execute, log }: { readonly execute: Gate['executeForVisitor']; readonly log: Pick<Log, 'error'> },
+): void => {
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) => done(null, body));
+    scope.setErrorHandler((error, _request, reply) => {
+      const answer = answerOf(error);
+      if (answer.hidden) log.error({ err: answer.hidden.error, request_id: answer.hidden.request_id }, 'could not enrol a host');
+      return reply.code(answer.status).headers(answer.headers).type(json).header('cache-control', 'no-store').send(answer.body);
+    });
+    scope.post('/enrol', async (request, reply) => {
+      const body = readBody(Buffer.isBuffer(request.body) ? request.body : undefined, 'application/json');
+      const visitor = { address: request.ip, device: request.headers['user-agent'] ?? '' };
+      const answered = await execute(enrolProbeImport, visitor, rawInput(enrolProbeImport, body));
+      return reply.type(json).header('cache-control', 'no-store').send(answered.body);
+    });
+  });
+};
 
 /**
  * From one host within a quarter of an hour: enough to set up many behind one address, far too few

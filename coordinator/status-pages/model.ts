@@ -1,8 +1,7 @@
 import type { ValueOf } from '../../shared/api/fields.ts';
 import { type pageAccesses, pageLanguages, postKinds, type StatusPageIn, type StatusPagePatch } from '../../shared/api/status-pages.ts';
-import { contrastOf, leastContrast, readableOn } from '../../shared/base/contrast.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { descriptionFrom, nameFrom, storable } from '../../shared/base/names.ts';
+import { contrastOf, descriptionFrom, leastContrast, nameFrom, readableOn, storable } from '../../shared/base/names.ts';
 import { dnsName } from '../../shared/checks/dns/values.ts';
 
 const white = '#ffffff';

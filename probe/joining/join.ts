@@ -10,7 +10,7 @@ import { createKey, formatCredentials, type Key, keyFromSeed } from '../../share
 import { busEntryFields } from '../../shared/bus/setup.ts';
 import { readIfThere, replaceFile } from '../disk/files.ts';
 import { openOwnCredentials } from '../presence/knowledge.ts';
-import { type Posted, post } from '../presence/post.ts';
+import { type Posted, post } from '../presence/signal.ts';
 import { checklist, type Line, type Surroundings, unknownAuthority } from './checklist.ts';
 
 /** Why a host did not become a probe, in words, with the exit code for a script. */

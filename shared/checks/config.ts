@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import type { Config } from './assignment.ts';
-import type { ConfigKey } from './config-key.ts';
 import { configKeys, defaultWords } from './config-keys.ts';
 import { merge, type Secrets, split } from './config-secrets.ts';
 import { dnsConfig, dnsTarget } from './dns/config.ts';
 import { heartbeatConfig, heartbeatTarget } from './heartbeat/config.ts';
 import { httpsConfig, httpsTarget } from './https/config.ts';
-import type { ConfigContext, ConfigFault, KeySchemas, KindConfig, KindTarget } from './kind-config.ts';
+import type { ConfigContext, ConfigFault, ConfigKey, KeySchemas, KindConfig, KindTarget } from './kind-config.ts';
 import type { Kind } from './kinds.ts';
 import type { Json } from './result.ts';
 

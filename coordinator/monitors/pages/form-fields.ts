@@ -1,5 +1,5 @@
-import { configKeys, defaultWords, isKind, type Kind, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
 import type { getMonitor } from '../../../shared/api/monitors.ts';
+import { configKeys, defaultWords, isKind, type Kind, unknownConfigKeys } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
 import { notificationInWords } from '../../incidents/pages/detail.ts';

@@ -11,7 +11,7 @@ import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { heading, linkButton, notice } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, send, show } from '../../web/page.ts';
 import { getStatusPageEditor, getStatusPageLogo, removeStatusPageLogo, setStatusPageLogo } from '../contract.ts';
-import { accessWords, addressOf, card, type Editing, languageNames, stateOf, summaryOf, trail, type Which } from './parts.ts';
+import { accessWords, addressOf, card, type Editing, languageNames, stateOf, summaryOf, trail, type Which } from './cards.ts';
 import { incidentsCard } from './posts.ts';
 import { addCard, addRow, changeRows, offeredCard, publishedCard, publishOffered } from './rows.ts';
 

@@ -6,7 +6,7 @@ import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { heading, linkButton } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { listStatusPageOverviews } from '../contract.ts';
-import { accessWords, languageNames, type StatusPage, trail } from './parts.ts';
+import { accessWords, languageNames, type StatusPage, trail } from './cards.ts';
 
 const deleteForm = ({ id, name, subscribers }: StatusPage, state: FormState): PageAnswer =>
   show({

@@ -8,7 +8,7 @@ import { heading, linkButton } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { getStatusPageIncident, type listIncidentPages } from '../contract.ts';
-import { card, type Editing, trail } from './parts.ts';
+import { card, type Editing, trail } from './cards.ts';
 
 export type IncidentPage = OutputOf<typeof listIncidentPages>['items'][number];
 

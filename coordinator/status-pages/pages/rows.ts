@@ -11,7 +11,7 @@ import { noForm } from '../../web/form-data.ts';
 import { attempt, enterButton, type FormState, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import type { MembersRequest } from '../../web/page.ts';
-import { card, type Editing, stateOf, summaryOf } from './parts.ts';
+import { card, type Editing, stateOf, summaryOf } from './cards.ts';
 
 /** A row of a page in its editor: a heading, or a monitor with or without a heading above it. */
 export type Row = { readonly kind: string; readonly id: string; readonly name: string; readonly under: string | null };

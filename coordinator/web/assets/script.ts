@@ -1,8 +1,7 @@
 import { copyOnClick } from './script/copy.ts';
 import { keepLive } from './script/live.ts';
 import { checkAll, offerOwnZone, showLocalTime, tickTimes } from './script/own-zone.ts';
-import { openPalette } from './script/palette.ts';
-import { listenToKeys } from './script/pressed-keys.ts';
+import { listenToKeys, openPalette } from './script/palette.ts';
 import { sendForms, stayOnForms } from './script/stay-on-forms.ts';
 
 // Convenience only: every page works fully without it.

@@ -4,8 +4,7 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bundleDownload, bundling, downloadNames, downloadRooms } from '../../../coordinator/api/bundles.ts';
-import { downloadRoutes } from '../../../coordinator/api/downloads.ts';
+import { bundleDownload, bundling, downloadNames, downloadRooms, downloadRoutes } from '../../../coordinator/api/bundles.ts';
 import { restServerOptions } from '../../../coordinator/api/routes.ts';
 
 const root = resolve(import.meta.dirname, '../../..');

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import Fastify from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAssistantKey } from '../../../coordinator/assistants/connections.ts';
+import { createAssistants } from '../../../coordinator/assistants/mcp-routes.ts';
 import { createAssistantSecrets } from '../../../coordinator/assistants/oauth.ts';
 import { oauthRoutes } from '../../../coordinator/assistants/oauth-routes.ts';
 import { forgetEndedRecords } from '../../../coordinator/assistants/queries.ts';
-import { createAssistants } from '../../../coordinator/assistants/setup.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import {

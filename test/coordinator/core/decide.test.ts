@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../../coordinator/core/decide.ts';
-import { coveredByPass, isRoutinePass } from '../../../coordinator/core/fast-path.ts';
+import { coveredByPass, decide, isRoutinePass } from '../../../coordinator/core/decide.ts';
 import { createState } from '../../../coordinator/core/lifecycle.ts';
 import { firstCheck } from '../../../coordinator/core/rechecks.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/core/types.ts';

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { restServerOptions } from '../../../coordinator/api/routes.ts';
 import type { AnonymousCaller } from '../../../coordinator/gate/caller.ts';
-import { enrolmentRoute } from '../../../coordinator/probes/enrolment-route.ts';
+import { enrolmentRoute } from '../../../coordinator/probes/enrolment.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { enrolmentPath } from '../../../shared/bus/identity.ts';
 import { openTab } from '../../support/browser.ts';

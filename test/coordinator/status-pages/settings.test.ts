@@ -7,8 +7,7 @@ import {
   setStatusPageLogo,
 } from '../../../coordinator/status-pages/contract.ts';
 import { proofRecordText } from '../../../coordinator/status-pages/model.ts';
-import { pageKeyFingerprint } from '../../../coordinator/status-pages/public/access.ts';
-import { createDomainProofs } from '../../../coordinator/status-pages/public/domain-proofs.ts';
+import { createDomainProofs, pageKeyFingerprint } from '../../../coordinator/status-pages/public/access.ts';
 import { logoOfPage, publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';

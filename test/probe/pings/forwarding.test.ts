@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createPingForwarding } from '../../../probe/pings/forwarding.ts';
+import { createPingForwarding } from '../../../probe/pings/receiver.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { isSignedBy } from '../../../shared/bus/identity.ts';
 import { forwardedPingsMessage } from '../../../shared/bus/messages.ts';

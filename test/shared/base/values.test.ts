@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createRecentCache, createShared } from '../../../shared/base/async.ts';
-import { contrastOf, leastContrast, readableOn } from '../../../shared/base/contrast.ts';
 import { ConfigurationFault, readEnvironment } from '../../../shared/base/env.ts';
 import { isLossy, lossyNumberIn } from '../../../shared/base/json.ts';
+import { contrastOf, leastContrast, readableOn } from '../../../shared/base/names.ts';
 import { csvLine, type OverallStatus, restOf, sentenceOf } from '../../../shared/base/text.ts';
 import { briefDuration, clip, durationText, type Interval, length, subtract, union } from '../../../shared/base/time.ts';
 

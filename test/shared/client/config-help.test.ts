@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
+import { configKeys, kinds } from '../../../shared/api/monitors.ts';
 import { UsageFault } from '../../../shared/base/env.ts';
 import { findCommand, readLine, valuesOf } from '../../../shared/client/arguments.ts';
 import { callOf } from '../../../shared/client/calls.ts';
 import { commands } from '../../../shared/client/commands.ts';
-import { completion } from '../../../shared/client/completion.ts';
-import { commandHelp, configHelp, configWarnings } from '../../../shared/client/help.ts';
+import { commandHelp, completion, configHelp, configWarnings } from '../../../shared/client/help.ts';
 import { painter } from '../../../shared/client/terminal.ts';
 
 const paint = painter(false);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configFrom, emptyForm, formOfConfig } from '../../../../coordinator/monitors/pages/form-config.ts';
 import { linesFrom, linesText, pairsFrom, pairsText } from '../../../../coordinator/monitors/pages/form-values.ts';
 import { formOf } from '../../../../coordinator/web/form-data.ts';
-import { kinds } from '../../../../shared/api/config-keys.ts';
+import { kinds } from '../../../../shared/api/monitors.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { eventually } from '../../../support/eventually.ts';
