@@ -28,7 +28,7 @@ import { forwardedPingsRoute, ownPlace, pingRoutes } from './heartbeats/routes.t
 import { createRetryingTicker } from './housekeeping/jobs.ts';
 import { createShares } from './incidents/shared-link.ts';
 import { startMail } from './mail/delivery.ts';
-import { zoneDataAt } from './maintenance/recurrence.ts';
+import { zoneDataAt } from './maintenance/zones.ts';
 import { createTextRecords } from './outbound/documents.ts';
 import { pages as allPages } from './pages.ts';
 import { enrolmentRoute } from './probes/enrolment.ts';

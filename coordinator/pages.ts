@@ -7,9 +7,11 @@ import * as incidents from './incidents/pages/list.ts';
 import * as windowForm from './maintenance/pages/form.ts';
 import * as windows from './maintenance/pages/list.ts';
 import * as window from './maintenance/pages/window.ts';
+import * as monitorActions from './monitors/pages/actions.ts';
 import * as dashboard from './monitors/pages/dashboard.ts';
 import * as monitor from './monitors/pages/detail.ts';
 import * as monitorForm from './monitors/pages/form.ts';
+import * as browser from './notifications/pages/browser.ts';
 import * as channel from './notifications/pages/channel.ts';
 import * as channelForm from './notifications/pages/form.ts';
 import * as alertLinks from './notifications/pages/links.ts';
@@ -22,6 +24,7 @@ import * as profile from './people/pages/profile.ts';
 import * as security from './people/pages/security.ts';
 import * as signIn from './people/pages/sign-in.ts';
 import * as signUp from './people/pages/sign-up.ts';
+import * as probeInvitations from './probes/invitation-pages.ts';
 import * as probes from './probes/pages.ts';
 import * as search from './search/page.ts';
 import * as statusPage from './status-pages/pages/editor.ts';
@@ -33,13 +36,13 @@ import type { Page } from './web/page.ts';
 
 /** The files with pages, a line a subject. */
 const files: readonly (readonly object[])[] = [
-  [dashboard, monitor, monitorForm],
+  [dashboard, monitor, monitorActions, monitorForm],
   [groups],
   [incidents, incident],
   [windows, window, windowForm],
-  [channels, channel, channelForm, alertLinks],
+  [channels, channel, channelForm, browser, alertLinks],
   [statusPages, statusPage, posts],
-  [probes],
+  [probes, probeInvitations],
   [signIn, signUp, profile, security],
   [organisation, members, audit],
   [tokens],

@@ -79,6 +79,7 @@ const pureRooms = ['shared/checks', 'coordinator/core', 'coordinator/notificatio
 const pureFiles = new Set([
   'coordinator/groups/model.ts',
   'coordinator/maintenance/recurrence.ts',
+  'coordinator/maintenance/zones.ts',
   'coordinator/maintenance/window.ts',
   'coordinator/maintenance/words.ts',
   'coordinator/monitors/model.ts',

@@ -1,10 +1,10 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
+import { heading, linkButton, notice } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import { attempt, choiceField, type FormState, formSummary, freshForm, hiddenField, selectField } from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
-import { heading, linkButton, notice } from '../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, type PersonsRequest, type ShownPage, seeOther, show } from '../web/page.ts';
 import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './contract.ts';
 import type { AskedConsent } from './oauth-routes.ts';

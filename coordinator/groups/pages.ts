@@ -3,10 +3,10 @@ import { createMaintenanceWindow } from '../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { changeMonitors, listDashboard } from '../monitors/contract.ts';
 import { monitorTable, viewOf } from '../monitors/pages/dashboard.ts';
+import { heading, linkButton, pager, type State, stateMark, states } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import { attempt, choiceField, type FormState, formSummary, freshForm, refuseUnlessMay, textArea, textField } from '../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../web/html.ts';
-import { heading, linkButton, pager, type State, stateMark, states } from '../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './contract.ts';
 

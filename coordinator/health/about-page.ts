@@ -1,7 +1,7 @@
 import { durationText } from '../../shared/base/time.ts';
 import { spark } from '../web/charts.ts';
+import { countText, heading, msText } from '../web/elements.ts';
 import { type Html, html, type Part } from '../web/html.ts';
-import { countText, heading, msText } from '../web/layout.ts';
 import { type Page, show } from '../web/page.ts';
 import { timesIn } from '../web/times.ts';
 

@@ -7,10 +7,12 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Engine } from '../engine.ts';
+import type { Certificates } from './certificates.ts';
 import { type Health, obstacles } from './endpoint.ts';
+import type { Snapshot } from './gauges.ts';
+import { storedFigures } from './gauges.ts';
 import { type Figures, noFigures } from './meters.ts';
-import type { BusMetrics, Certificates, Live, Metrics, Snapshot } from './metrics.ts';
-import { storedFigures } from './metrics.ts';
+import type { BusMetrics, Live, Metrics } from './metrics.ts';
 
 /**
  * The metrics of a coordinator. Where they are configured, their modules are loaded and connected
@@ -74,7 +76,8 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
 
   return {
     start: async () => {
-      const { createBusMetrics, createCertificates, ownPlaces, startMetrics } = await import('./metrics.ts');
+      const { createBusMetrics, startMetrics } = await import('./metrics.ts');
+      const { createCertificates, ownPlaces } = await import('./certificates.ts');
       makeBusLook = ({ bus, system, partitions: { held } }) => createBusMetrics({ bus, system, held, log });
       const { BASE_URL: baseUrl, NATS_URL: bus, NATS_TLS_FIRST: tlsFirst, NATS_CA } = config;
       certificates = createCertificates({ places: ownPlaces({ baseUrl, bus, tlsFirst, hasAuthority: NATS_CA !== undefined }), log });

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import { isOldZoneData, oldZoneDays, zoneDataAt } from '../maintenance/recurrence.ts';
+import { isOldZoneData, oldZoneDays, zoneDataAt } from '../maintenance/zones.ts';
 import type { DatabaseClock } from './watches.ts';
 
 /** Notices for the operator, one for each event, with the remedy; the runbook says more. */

@@ -1,6 +1,6 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { type Interval, union } from '../../shared/base/time.ts';
-import { instantOf, localOf } from '../maintenance/recurrence.ts';
+import { instantOf, localOf } from '../maintenance/zones.ts';
 import { timeZoneFrom } from '../organisations/model.ts';
 
 /**

@@ -8,7 +8,7 @@ import { pageOf } from '../gate/cursors.ts';
 import { noticesSince, remedyOf } from '../health/notices.ts';
 import { meaningOfRefused, refusedSince } from '../health/refusals.ts';
 import { sayFalse } from '../health/service-record.ts';
-import { zoneDataAt } from '../maintenance/recurrence.ts';
+import { zoneDataAt } from '../maintenance/zones.ts';
 import { userByEmail } from '../people/queries.ts';
 import type * as contract from './contract.ts';
 import { installationFigures, organisationsByName, writeOperator } from './queries.ts';

@@ -1,8 +1,8 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { isKind, type Kind } from '../../shared/checks/kinds.ts';
 import { listProbes } from '../probes/contract.ts';
+import { countText, heading, linkButton, notice, type State, stateMark } from '../web/elements.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
-import { countText, heading, linkButton, notice, type State, stateMark } from '../web/layout.ts';
 import { type OperatorsRequest, type Page, seeOther, show } from '../web/page.ts';
 import {
   dropSetAside,

@@ -22,7 +22,7 @@ import {
 } from '../gate/context.ts';
 import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
 import { postMail, postMails } from '../mail/queries.ts';
-import { epochOf } from '../maintenance/recurrence.ts';
+import { epochOf } from '../maintenance/zones.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import {

@@ -1,17 +1,14 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { endProbe, inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../shared/api/probes.ts';
-import { continents } from '../../shared/base/continents.ts';
-import { Refusal } from '../../shared/base/errors.ts';
+import { endProbe, inviteProbe } from '../../shared/api/probes.ts';
 import { countInWords } from '../../shared/base/text.ts';
 import { durationText } from '../../shared/base/time.ts';
 import { type MapPoint, worldMap } from '../incidents/pages/evidence.ts';
-import { proofFirst } from '../people/pages/parts.ts';
-import { formOf } from '../web/form-data.ts';
-import { attempt, type FormState, formSummary, freshForm, refuseUnlessMay, selectField, textField, typed } from '../web/forms.ts';
+import { countText, heading, linkButton, notice, type State, stateMark } from '../web/elements.ts';
+import { type FormState, formSummary, freshForm, refuseUnlessMay, textField, typed } from '../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../web/html.ts';
-import { countText, heading, linkButton, notice, type State, stateMark } from '../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { countedMinutes, listCheckers, showOwnProbe } from './contract.ts';
+import { openInvitations } from './invitation-pages.ts';
 
 type Probe = OutputOf<typeof showOwnProbe>;
 
@@ -77,142 +74,6 @@ export const probeEndPages: readonly Page[] = [
     },
   },
 ];
-
-type Invitation = OutputOf<typeof listProbeInvitations>['items'][number];
-
-const trail = [{ href: '/probes', name: 'Probes' }];
-
-/** Invitations that can still be used; a host that has joined is listed among the probes. */
-export const openInvitations = async (request: MembersRequest): Promise<Html | null> => {
-  if (!request.may(listProbeInvitations)) return null;
-  const { items } = await request.ask(listProbeInvitations);
-  const open = items.filter(({ state }) => state === 'open');
-  if (open.length === 0) return null;
-  return html`<section><div class="section-head"><h2>Invited, and not here yet</h2></div><div class="table-card"><table class="cards"><thead><tr><th scope="col">Probe</th><th scope="col">Where</th><th scope="col">Token</th><th scope="col">Good until</th><th scope="col"><span class="unseen">Take it back</span></th></tr></thead><tbody>${open.map(
-    ({ id, name, continent, shown, expires_at }) =>
-      html`<tr id="invitation-${id}"><td data-label="Probe"><a href="/probes/invitations/${id}">${name}</a></td><td data-label="Where">${continent}</td><td data-label="Token"><code>${shown}…</code></td><td data-label="Good until">${request.times.moment(expires_at)}</td><td class="number"><form method="post" action="/probes/invitations/${id}/withdraw"><button class="button">Take back<span class="unseen"> the invitation of ${name}</span></button></form></td></tr>`,
-  )}</tbody></table></div></section>`;
-};
-
-const probeInvitationsForm = (state: FormState): PageAnswer =>
-  show({
-    title: 'Invite a probe',
-    place: 'probes',
-    status: state.status,
-    main: html`${heading({ sentence: 'Which host of yours is to check?', below: 'It checks for you alone, also what only it can reach. It needs Node 26 and a way out to the Internet, no open port.', trail })}
-${formSummary(state)}<form class="form" method="post">
-${textField({ name: 'name', label: 'Name', required: true, autofocus: true, autocomplete: 'off', placeholder: 'Office, rack 2', help: 'Incidents say who saw them.', state })}
-${selectField({ name: 'continent', label: 'It stands in', choices: continents.map((value) => ({ value, label: value })), state })}
-<div class="actions"><button class="button button-main">Make the line to type there</button>${linkButton('/probes', 'Leave it')}</div></form>`,
-  });
-
-export const invitePage: Page = {
-  method: 'GET',
-  path: '/probes/invite',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, inviteProbe);
-    return proofFirst(request) ?? probeInvitationsForm(freshForm(formOf({ name: '', continent: 'Europe' })));
-  },
-};
-
-type Step = { readonly done: boolean; readonly words: string };
-
-/** Its progress so far, as steps and in one sentence. */
-const standing = async (
-  request: MembersRequest,
-  invitation: Invitation,
-): Promise<{ readonly sentence: string; readonly steps: readonly Step[] }> => {
-  const { name, state, probe, heard_at } = invitation;
-  const { items } = probe === null ? { items: [] } : await request.ask(listCheckers);
-  const hasChecked = items.some(({ id, has_checked }) => id === probe && has_checked);
-  const steps = [
-    { done: true, words: 'Invited' },
-    { done: probe !== null, words: probe === null ? 'The line is typed there' : 'It has joined, with a key that it made itself' },
-    { done: heard_at !== null, words: heard_at === null ? 'It is heard' : 'It is heard: clock, keys and addresses are exchanged' },
-    {
-      done: hasChecked,
-      words: hasChecked ? 'It has made its first check' : 'It makes its first check, as soon as a monitor names it',
-    },
-  ];
-  if (hasChecked) return { sentence: `${name} checks for you.`, steps };
-  if (heard_at !== null) return { sentence: `${name} is here.`, steps };
-  if (probe !== null) return { sentence: `${name} has joined.`, steps };
-  return { sentence: state === 'expired' ? `Nobody became ${name} in time.` : `Waiting for ${name}.`, steps };
-};
-
-const whatCame = async (request: MembersRequest, invitation: Invitation): Promise<{ readonly sentence: string; readonly came: Html }> => {
-  const { sentence, steps } = await standing(request, invitation);
-  const isDone = steps.every(({ done }) => done);
-  // Nothing notifies a page of a first check, so the page reloads while it waits.
-  const awaits = !isDone && invitation.state !== 'expired';
-  const came = html`<section class="after" id="came"${awaits && html` data-awaits`}><h2>What came of it</h2>${
-    isDone && notice('up', 'The first check is made.', html`From now on this host has a say. <a href="/probes">All probes</a>`)
-  }<div class="card stack"><ul class="joined-steps">${steps.map(
-    ({ done, words }) => html`<li>${stateMark(done ? 'up' : 'pending', words)}</li>`,
-  )}</ul>${invitation.state === 'expired' && html`<p class="soft">The hour of its token is over. <a href="/probes/invite">Invite it anew.</a></p>`}</div></section>`;
-  return { sentence, came };
-};
-
-/** The command, shown only once, and its progress as it happens. */
-const made = async (request: MembersRequest, invitation: OutputOf<typeof inviteProbe>): Promise<PageAnswer> => {
-  const { id, name, command } = invitation;
-  const { sentence, came } = await whatCame(request, invitation);
-  return show({
-    title: `Waiting for ${name}`,
-    place: 'probes',
-    live: `/probes/invitations/${id}`,
-    headers: { 'cache-control': 'no-store' },
-    main: html`${heading({ sentence, below: 'Type the line there. This page watches for it.', trail })}
-<div class="card stack" id="join-line" data-kept><p class="copyable"><code>${command}</code><button class="button" type="button" data-copy="${command}" hidden>${icon('copy')}Copy<span class="unseen"> the line for ${name}</span></button></p>
-${notice('information', 'It is shown only now, and good once within the hour.', html`Whoever types it first is the probe, and sees what your monitors check. Behind it, <code>--install</code> as root makes a service of it; <code>PROBE_ALLOW_CIDRS=10.0.0.0/8</code> before <code>node</code> lets it check private addresses there.`)}</div>
-${came}<p class="actions after">${linkButton('/probes', 'To the probes')}</p>`,
-  });
-};
-
-export const invite: Page = {
-  method: 'POST',
-  path: '/probes/invite',
-  needs: 'member',
-  answer: async (request) => {
-    const { form: sent, ask } = request;
-    const input = { name: sent.value('name') ?? '', continent: sent.value('continent') ?? '' };
-    const tried = await attempt(sent, () => ask(inviteProbe, input), ['name', 'continent']);
-    return 'refused' in tried ? probeInvitationsForm(tried.refused) : made(request, tried.done);
-  },
-};
-
-export const invitationPage: Page = {
-  method: 'GET',
-  path: '/probes/invitations/:probe_invitation_id',
-  needs: 'member',
-  answer: async (request) => {
-    refuseUnlessMay(request, listProbeInvitations);
-    const { items } = await request.ask(listProbeInvitations, { limit: '200' });
-    const invitation = items.find(({ id }) => id === request.path.probe_invitation_id);
-    if (!invitation) throw new Refusal('invitation_not_found', 'There is no such invitation.');
-    const { sentence, came } = await whatCame(request, invitation);
-    const below = invitation.state === 'open' ? 'Its line is typed there. This page watches for it.' : undefined;
-    return show({
-      title: sentence.replace(/\.$/, ''),
-      place: 'probes',
-      live: true,
-      main: html`${heading({ sentence, below, trail })}${came}<p class="actions after">${linkButton('/probes', 'To the probes')}</p>`,
-    });
-  },
-};
-
-export const withdraw: Page = {
-  method: 'POST',
-  path: '/probes/invitations/:probe_invitation_id/withdraw',
-  needs: 'member',
-  answer: async ({ ask, path }) => {
-    await ask(revokeProbeInvitation, { probe_invitation_id: path.probe_invitation_id });
-    return seeOther('/probes', { said: 'The invitation is taken back; its token is good for nothing now.' });
-  },
-};
-
-export const probeInvitationPages: readonly Page[] = [invitePage, invite, invitationPage, withdraw];
 
 type Checker = OutputOf<typeof listCheckers>['items'][number];
 

@@ -1,6 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
+import { heading, stateMark, states } from '../web/elements.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from '../web/html.ts';
-import { entries, heading, stateMark, states } from '../web/layout.ts';
+import { entries } from '../web/layout.ts';
 import { type Page, show } from '../web/page.ts';
 import type { Times } from '../web/times.ts';
 import { search } from './contract.ts';

@@ -4,7 +4,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
-import { epochOf } from '../maintenance/recurrence.ts';
+import { epochOf } from '../maintenance/zones.ts';
 import { mayManage, scopeFrom } from '../organisations/model.ts';
 import { memberByEmail } from '../people/queries.ts';
 import type * as contract from './contract.ts';

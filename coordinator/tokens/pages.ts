@@ -1,10 +1,10 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
+import { heading, linkButton, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import { attempt, choiceField, type FormState, formSummary, freshForm, selectField, textField } from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
-import { heading, linkButton, notice, stateMark } from '../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
 

@@ -26,9 +26,10 @@ import { keepOrganisation } from '../organisations/contract.ts';
 import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../people/sessions.ts';
 import type { Asset, AssetStore } from './assets.ts';
 import { cookie, cookieOf } from './cookies.ts';
+import { heading, linkButton } from './elements.ts';
 import { type Form, formFrom, Multipart, noForm } from './form-data.ts';
 import { html, type Part, safeUrl } from './html.ts';
-import { documentOf, type Frame, heading, laterMark, linkButton } from './layout.ts';
+import { documentOf, type Frame, laterMark } from './layout.ts';
 import type { ChangeStream } from './live.ts';
 import {
   type Ask,

@@ -1,7 +1,7 @@
 import type { getMonitorResults } from '../../shared/api/monitors.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
+import { byContinent, countText, lineClass, type State, shortName, states, stateWords } from './elements.ts';
 import { type Html, html } from './html.ts';
-import { byContinent, countText, lineClass, type State, shortName, states, stateWords } from './layout.ts';
 import type { Times } from './times.ts';
 
 /** Round numbers for an axis that begins at zero: the top and the steps, at most five of them. */

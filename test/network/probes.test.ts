@@ -63,7 +63,7 @@ describe('a probe that runs twice', () => {
       await eventually(() => older.output().includes("a coordinator receives this probe's presence"));
       const later = await startProbeProcess(elsewhere(made));
       expect(await older.exited).toBe(0);
-      expect(older.output()).toContain('a process that was started later speaks as this probe');
+      expect(older.output()).toContain('a newer process runs as this probe');
       const [notice] = await eventually(async () => {
         const rows = await notices('probe_twice', made.id);
         return rows.length > 0 ? rows : undefined;

@@ -20,8 +20,8 @@ import { type AccountSecrets, createAccountSecrets } from '../../coordinator/peo
 import { createSessions, insertSession, sessionCookie } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
+import { type View, type ViewOptions, viewOf } from '../../coordinator/status-pages/public/frame.ts';
 import { createPublishing } from '../../coordinator/status-pages/public/publishing.ts';
-import { type View, type ViewOptions, viewOf } from '../../coordinator/status-pages/public/render.ts';
 import { onOwnDomain, statusRoutes } from '../../coordinator/status-pages/public/routes.ts';
 import type { PublicDay, PublicIncident, PublicMonitor, PublicPage } from '../../coordinator/status-pages/public/snapshot.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';

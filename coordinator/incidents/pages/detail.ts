@@ -1,110 +1,20 @@
 import { acknowledgeIncident, getIncidentEvidence } from '../../../shared/api/incidents.ts';
-import type { OutputOf } from '../../../shared/api/operation.ts';
 import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { explainAlerts, type listNotified } from '../../notifications/contract.ts';
-import { delayText, type Explained, notificationReason } from '../../notifications/pages/parts.ts';
+import { explainAlerts } from '../../notifications/contract.ts';
+import { type Explained, notificationReason } from '../../notifications/pages/parts.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
 import { sampleLanes } from '../../web/charts.ts';
+import { byContinent, heading, notice, percentText, stateMark } from '../../web/elements.ts';
 import { inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
-import { type Html, html, type IconName, icon, type Part } from '../../web/html.ts';
-import { byContinent, heading, linkButton, mailMissingWords, notice, percentText, type State, stateMark } from '../../web/layout.ts';
+import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { type Times, timesIn } from '../../web/times.ts';
 import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../contract.ts';
 import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
-
-export type Incident = OutputOf<typeof getIncidentEvidence>;
-
-type Step = { readonly at: number; readonly symbol: IconName; readonly tone?: 'down' | 'verifying' | 'up'; readonly words: Part };
-
-const notificationWords: Readonly<Record<string, string>> = {
-  held: 'is held back',
-  due: 'became due',
-  sent: 'was told',
-  dropped: 'was dropped: it ended before it was due',
-};
-
-const lookedSteps = (incident: Incident): Step[] => {
-  const asked = checksByContinent(incident.checks).filter(
-    ({ part, continent }) => part === 'matrix' && continent !== incident.confirmed_from?.continent,
-  );
-  return asked.map(({ at, continent, probe, outcome, cause }) => ({
-    at: Date.parse(at),
-    symbol: outcome === 'fail' ? 'down' : outcome === 'ok' ? 'up' : 'unknown',
-    words: html`${probe}, ${continent}, ${outcome === 'fail' ? `saw: ${cause ?? 'a failure'}` : outcome === 'ok' ? 'saw it well' : 'could not tell'}`,
-  }));
-};
-
-const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): Step[] => {
-  if (confirmed_at === null) return [];
-  const later = Date.parse(confirmed_at) - Date.parse(started_at);
-  const who = confirmed_from === null ? 'Seen again: ' : html`<b>${confirmed_from.name}</b>, ${confirmed_from.continent}, saw the same: `;
-  return [
-    {
-      at: Date.parse(confirmed_at),
-      symbol: 'down',
-      tone: 'down',
-      words: html`${who}confirmed${later > 0 && html` after ${durationText(later)}`}`,
-    },
-  ];
-};
-
-type Acknowledged = { readonly at: string; readonly by: string } | null;
-
-const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
-  const { started_at, seen_from, cause, resolved_at, confirmed_at, told, notes, note } = incident;
-  const first: Step = {
-    at: Date.parse(started_at),
-    symbol: 'see',
-    tone: 'verifying',
-    words: html`${seen_from === null ? 'The job itself said so' : html`<b>${seen_from.name}</b>, ${seen_from.continent}, saw it first`}${cause !== null && html`: ${cause}`}`,
-  };
-  const toldSteps = told.flatMap(({ event, state, due_at, settled_at }): Step[] => {
-    const at = settled_at ?? due_at;
-    return at === null ? [] : [{ at: Date.parse(at), symbol: 'send', words: `The “${event}” ${notificationWords[state] ?? state}` }];
-  });
-  const noteSteps = notes.map(
-    ({ at, by, text }): Step => ({
-      at: Date.parse(at),
-      symbol: 'note',
-      words: html`<span class="note-by">${by ?? 'Somebody who has left'}</span> <span class="note-text">${text}</span>`,
-    }),
-  );
-  const onIt: Step[] =
-    acknowledged === null ? [] : [{ at: Date.parse(acknowledged.at), symbol: 'check', words: html`<b>${acknowledged.by}</b> is on it` }];
-  const end: Step[] =
-    resolved_at === null
-      ? []
-      : [
-          {
-            at: Date.parse(resolved_at),
-            symbol: 'up',
-            tone: 'up',
-            words: confirmed_at === null ? `Over${note === null ? '' : `: ${note}`}` : `Up again${note === null ? '' : `: ${note}`}`,
-          },
-        ];
-  return [
-    ...[first, ...confirmedStep(incident), ...lookedSteps(incident), ...toldSteps, ...noteSteps, ...onIt, ...end].toSorted(
-      (a, b) => a.at - b.at,
-    ),
-  ];
-};
-
-/** The timeline: within the first minute to the millisecond, after that by the clock. */
-export const incidentStory = (incident: Incident, times: Times, acknowledged: Acknowledged): Html => {
-  const begin = Date.parse(incident.started_at);
-  const when = (at: number): Part => {
-    if (at === begin) return times.precise(at);
-    return at - begin < 60_000 ? html`+${durationText(at - begin)}` : times.moment(at);
-  };
-  return html`<ol class="story">${stepsOf(incident, acknowledged).map(
-    ({ at, symbol, tone, words }) =>
-      html`<li class="tone-${tone ?? 'plain'}"><span class="story-when">${when(at)}</span>${icon(symbol)}<span>${words}</span></li>`,
-  )}${incident.open && html`<li class="tone-up"><span class="story-when">now</span>${icon('again')}<span>Looked at every few seconds, round the continents</span></li>`}</ol>`;
-};
+import { type Incident, incidentStory } from './timeline.ts';
 
 type Read = { readonly incident: Incident; readonly explained: Explained; readonly pages: readonly IncidentPage[] };
 type Open = Read & { readonly request: MembersRequest; readonly state?: FormState; readonly link?: string };
@@ -341,56 +251,3 @@ ${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}</section>
     });
   },
 };
-
-type Recipient = OutputOf<typeof listNotified>['items'][number];
-
-const shutWords: Readonly<Record<string, string>> = {
-  ...{ off: 'Off', unproven: 'Not confirmed yet', unsubscribed: 'Unsubscribed' },
-  mail_missing: mailMissingWords,
-};
-
-const shutStates: Readonly<Record<string, State>> = { off: 'paused', mail_missing: 'down' };
-
-const rowOf = ({ channel, name, owner, delay_s, shut }: Recipient): Html =>
-  html`<li><a href="/alerts/${channel}">${name}</a> <span class="soft">${delayText(delay_s)}${owner !== null && `, ${owner}`}</span>${
-    shut !== null && html` ${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
-  }</li>`;
-
-/** Shown where an address is asked for that cannot receive mail. */
-export const mailMissingNotice: Html = notice(
-  'down',
-  mailMissingWords,
-  'Nothing is sent to any address until the operator of this installation sets SMTP_URL; until then only your own address is taken.',
-);
-
-const maxNames = 8;
-
-const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-
-/**
- * The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example at once;
- * Pager after 5 min.`
- */
-export const notificationInWords = (items: readonly Recipient[]): string => {
-  const able = items.filter(({ shut }) => shut === null);
-  const shown = able.slice(0, maxNames);
-  const more = able.length - shown.length;
-  const told = [...Map.groupBy(shown, ({ delay_s }) => delay_s)].map(
-    ([delay_s, some]) => `${listed(some.map(({ name }) => name))} ${delayText(delay_s)}`,
-  );
-  if (more > 0) told.push(`${more} more`);
-  const not = items.filter(({ shut }) => shut !== null).map(({ name, shut }) => `${name} (${(shutWords[shut ?? ''] ?? '').toLowerCase()})`);
-  return [
-    told.length === 0 ? 'Nobody would be told when it is down.' : `${told.join('; ')}.`,
-    ...(not.length === 0
-      ? []
-      : [`Not told: ${not.slice(0, maxNames).join(', ')}${not.length > maxNames ? ` and ${not.length - maxNames} more` : ''}.`]),
-  ].join(' ');
-};
-
-/** The recipients of a monitor's notifications, in order of time. */
-export const recipients = (items: readonly Recipient[]): Html =>
-  html`<section class="card" id="told"><h2>Who is told</h2>${
-    items.every(({ shut }) => shut !== null) && html`<p>Nobody is told when it is down.</p>`
-  }${items.length > 0 && html`<ul class="told-list">${items.map(rowOf)}</ul>`}<p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p></section>`;

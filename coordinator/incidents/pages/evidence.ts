@@ -2,8 +2,8 @@ import type { getIncidentEvidence } from '../../../shared/api/incidents.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { drawing } from '../../web/assets.ts';
+import { byContinent, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part, safeUrl } from '../../web/html.ts';
-import { byContinent, stateMark } from '../../web/layout.ts';
 import type { Times } from '../../web/times.ts';
 
 /**

@@ -2,8 +2,8 @@ import { listIncidents } from '../../../shared/api/incidents.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { chips, heading, linkButton, shortName, stateMark } from '../../web/elements.ts';
 import { type Html, html, query, safeUrl } from '../../web/html.ts';
-import { chips, heading, linkButton, shortName, stateMark } from '../../web/layout.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
 
 type ListedPage = OutputOf<typeof listIncidents>;

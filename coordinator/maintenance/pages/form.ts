@@ -8,6 +8,7 @@ import { InvalidInput } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { getChannelChoices } from '../../notifications/contract.ts';
+import { type Choices, chosenFields, heading, linkButton } from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
 import {
   boxId,
@@ -22,7 +23,6 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
-import { type Choices, chosenFields, heading, linkButton } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { formOfNew, formOfWindow, inputIn, isNow, preview, repeatOf, timesIn, titleOf, usualLengths_s, type Window } from './parts.ts';
 

@@ -1,8 +1,8 @@
 import type { getMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import type { Choices } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import type { Choices } from '../../web/layout.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import { timesIn as timesInImport } from '../../web/times.ts';
 

@@ -2,9 +2,9 @@ import { deleteMaintenanceWindow, updateMaintenanceWindow } from '../../../share
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/html.ts';
-import { heading, linkButton } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { endMaintenanceNow, showMaintenanceWindow, startMaintenanceNow } from '../contract.ts';
 import { windowMark } from './list.ts';

@@ -4,9 +4,6 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
 import { briefDuration } from '../../../shared/base/time.ts';
 import { type Bar, spark, strip } from '../../web/charts.ts';
-import { formOf } from '../../web/form-data.ts';
-import { attempt, enterButton, freshForm, hiddenField, textField } from '../../web/forms.ts';
-import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
 import {
   chips,
   countText,
@@ -19,7 +16,10 @@ import {
   stateMark,
   states,
   stateWords,
-} from '../../web/layout.ts';
+} from '../../web/elements.ts';
+import { formOf } from '../../web/form-data.ts';
+import { attempt, enterButton, freshForm, hiddenField, textField } from '../../web/forms.ts';
+import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
 import {
   changeMonitors,

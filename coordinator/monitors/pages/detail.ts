@@ -13,171 +13,17 @@ import {
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
 import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
-import { recipients } from '../../incidents/pages/detail.ts';
 import { listNotified } from '../../notifications/contract.ts';
+import { recipients } from '../../notifications/pages/recipients.ts';
 import { meanOf, type Results, responseChart, responseTable } from '../../web/charts.ts';
-import { type FormState, formSummary, freshForm, refuseUnlessMay, textField, typed } from '../../web/forms.ts';
-import { type Html, html, icon, joined, type Part, query } from '../../web/html.ts';
-import { chips, countText, heading, linkButton, notice, percentText, type State, stateMark, states } from '../../web/layout.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { chips, countText, heading, linkButton, notice, percentText, stateMark, states } from '../../web/elements.ts';
+import { type Html, html, icon, type Part, query } from '../../web/html.ts';
+import { type MembersRequest, type Page, type PageAnswer, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { getPingAddress, listBeats, rotatePingAddress } from '../contract.ts';
+import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
 
-type Monitor = OutputOf<typeof getMonitor>;
-
-const monitorOf = async (request: MembersRequest, operation: Parameters<typeof refuseUnlessMay>[1]): Promise<Monitor> => {
-  const monitor = await request.ask(getMonitor, { monitor_id: request.path.monitor_id });
-  refuseUnlessMay(request, operation);
-  return monitor;
-};
-
-const trailTo = ({ id, name }: Monitor) => [
-  { href: '/', name: 'Monitors' },
-  { href: `/monitors/${id}`, name },
-];
-
-const pauseWords =
-  'Nobody looks at it while it is paused, and nobody is told. The time counts neither as up nor as down; an open incident of it ends.';
-const resumeWords = 'It is looked at again at once, and you are told when it fails.';
-
-const switching = (verb: 'pause' | 'resume'): readonly Page[] => {
-  const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is watched again.'];
-  return [
-    {
-      method: 'GET',
-      path: `/monitors/:monitor_id/${verb}`,
-      needs: 'member',
-      answer: async (request) => {
-        const monitor = await monitorOf(request, updateMonitor);
-        const { id, name, enabled } = monitor;
-        // Redirects also when someone else was faster.
-        if (enabled !== (verb === 'pause')) return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
-        return show({
-          title: `${Verb} ${name}`,
-          place: 'monitors',
-          main: html`${heading({ sentence: `${Verb} ${name}?`, below: verb === 'pause' ? pauseWords : resumeWords, trail: trailTo(monitor) })}
-<form class="actions" method="post"><button class="button button-main">${icon(verb === 'pause' ? 'pause' : 'play')}${Verb}</button>${linkButton(`/monitors/${id}`, 'Leave it')}</form>`,
-        });
-      },
-    },
-    {
-      method: 'POST',
-      path: `/monitors/:monitor_id/${verb}`,
-      needs: 'member',
-      answer: async ({ ask, path }) => {
-        const { id, name } = await ask(updateMonitor, { monitor_id: path.monitor_id, enabled: verb === 'resume' });
-        return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
-      },
-    },
-  ];
-};
-
-const deleteForm = (monitor: Monitor, state: FormState): Html =>
-  html`${heading({
-    sentence: `Delete ${monitor.name} and its history?`,
-    below: 'Its results, incidents and uptime go with it, also from status pages. This cannot be undone; to stop for a while, pause it.',
-    trail: trailTo(monitor),
-  })}${formSummary(state)}<form class="form" method="post">${textField({
-    ...{ name: 'name', label: 'To be sure, type its name', state, autocomplete: 'off', required: true, autofocus: true },
-    help: html`<span class="name-to-type">${monitor.name}</span>`,
-  })}<div class="actions"><button class="button button-danger">${icon('delete')}Delete it and its history</button>${linkButton(`/monitors/${monitor.id}`, 'Leave it')}</div></form>`;
-
-const showDelete = (monitor: Monitor, state: FormState): PageAnswer =>
-  show({ title: `Delete ${monitor.name}`, place: 'monitors', status: state.status, main: deleteForm(monitor, state) });
-
-const deletePage: Page = {
-  method: 'GET',
-  path: '/monitors/:monitor_id/delete',
-  needs: 'member',
-  answer: async (request) => showDelete(await monitorOf(request, deleteMonitor), freshForm(request.form)),
-};
-
-const deletePosted: Page = {
-  method: 'POST',
-  path: '/monitors/:monitor_id/delete',
-  needs: 'member',
-  answer: async (request) => {
-    const monitor = await monitorOf(request, deleteMonitor);
-    const { form, ask } = request;
-    if (typed(form.value('name') ?? '') !== typed(monitor.name))
-      return showDelete(monitor, {
-        form,
-        faults: new Map([['name', 'This is not its name: type it as it stands here.']]),
-        objections: [],
-        status: 400,
-      });
-    await ask(deleteMonitor, { monitor_id: monitor.id });
-    return seeOther('/', { said: `${monitor.name} is deleted, with its history.` });
-  },
-};
-
-export const monitorActs: readonly Page[] = [...switching('pause'), ...switching('resume'), deletePage, deletePosted];
-
-export type Ledger = OutputOf<typeof getMonitorLedger>;
-type Stretch = Ledger['stretches'][number];
-
-/** The limit of rows on a page; the sum counts all. */
-const maxRows = 120;
-
-const stateOf = (state: string): State => states.find((each) => each === state) ?? 'unknown';
-
-const secondsText = (seconds: number): string => (seconds === 0 ? '0' : durationText(seconds * 1_000));
-
-const why = ({ state, incident, window, window_name }: Stretch): Part => {
-  if (incident !== null) return html`<a href="/incidents/${incident}">the incident</a>`;
-  if (window !== null) return window_name === null ? 'a maintenance window' : `“${window_name}”`;
-  if (state === 'paused') return 'paused by somebody';
-  return state === 'unknown' ? 'no usable result' : null;
-};
-
-/** The sum in words: the five states and their total. */
-export const ledgerSum = (ledger: Ledger): Html => {
-  const parts = [
-    ['up', ledger.up_seconds],
-    ['down', ledger.down_seconds],
-    ['maintenance', ledger.maintenance_seconds],
-    ['unknown', ledger.unknown_seconds],
-    ['paused', ledger.paused_seconds],
-  ] as const;
-  const whole = Date.parse(ledger.to) - Date.parse(ledger.from);
-  return html`<p class="sum">${joined(
-    parts.map(([state, seconds]) => html`<span class="state-${state}">${state} <b>${secondsText(seconds)}</b></span>`),
-    html` <span class="sum-sign">+</span> `,
-  )} <span class="sum-sign">=</span> <b>${durationText(whole)}</b></p>`;
-};
-
-/** Every second of the window as a bar of stretches, in order of time. */
-export const ledgerBar = (ledger: Ledger): Html => {
-  const [from, to] = [Date.parse(ledger.from), Date.parse(ledger.to)];
-  const x = (at: string): number => ((Date.parse(at) - from) / Math.max(1, to - from)) * 1_000;
-  const present = states.filter((state) => ledger.stretches.some((stretch) => stretch.state === state));
-  // A second within a month would be too thin to see.
-  const bar = ({ from: begin, to: end }: Stretch): string =>
-    `M${x(begin).toFixed(2)} 0h${Math.max(2, x(end) - x(begin)).toFixed(2)}v28h-${Math.max(2, x(end) - x(begin)).toFixed(2)}z`;
-  const inOrder: readonly State[] = ['up', 'paused', 'unknown', 'maintenance', 'down'];
-  return html`<svg class="strip ledger-bar" viewBox="0 0 1000 28" preserveAspectRatio="none" role="img" aria-label="The window in order of time: ${present.join(', ')}">${inOrder.map(
-    (state) =>
-      html`<path class="fill-${state}" d="${ledger.stretches
-        .filter((stretch) => stretch.state === state)
-        .map(bar)
-        .join('')}"></path>`,
-  )}</svg>`;
-};
-
-/**
- * Rule 43: the stretches behind the sum, each with its cause. Time that was simply up is listed
- * only between other stretches.
- */
-export const ledgerTable = (ledger: Ledger, times: Times): Html => {
-  const shown = ledger.stretches.slice(0, maxRows);
-  const hidden = ledger.stretches.length - shown.length + ledger.left_out;
-  return html`<div class="table-card"><table class="cards ledger"><thead><tr><th scope="col">From</th><th scope="col">Until</th><th scope="col">State</th><th scope="col" class="number">Lasted</th><th scope="col">Because of</th></tr></thead><tbody>${shown.map(
-    (stretch, at) =>
-      html`<tr><td data-label="From">${times.whole(stretch.from)}</td><td data-label="Until">${at === 0 ? 'now' : times.whole(stretch.to)}</td><td data-label="State">${stateMark(
-        stateOf(stretch.state),
-      )}</td><td data-label="Lasted" class="number">${durationText(Date.parse(stretch.to) - Date.parse(stretch.from))}</td><td data-label="Because of">${why(stretch)}</td></tr>`,
-  )}</tbody></table></div>${hidden > 0 && html`<p class="soft">${hidden} older stretches are in the sum and not in this list.</p>`}`;
-};
+export type Monitor = OutputOf<typeof getMonitor>;
 
 export type Settings = { readonly type: string; readonly interval_s: number; readonly config: Readonly<Record<string, unknown>> };
 

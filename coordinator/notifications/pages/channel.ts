@@ -1,14 +1,15 @@
 import { createChannel, deleteChannel, getChannel, updateChannel } from '../../../shared/api/channels.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { mailMissingNotice } from '../../incidents/pages/detail.ts';
+import { heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, formSummary, freshForm, refusedForm, refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
-import { heading, linkButton, mailMissingWords, notice } from '../../web/layout.ts';
+import { mailMissingWords } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { askMailbox, getChannelChoices, listChannelKinds, listMessages, showMessage, testChannel, tryChannel } from '../contract.ts';
-import { configIn, formOfChannel, formPage, inputIn, isFillable, kindPage, type Subject, triedNotice } from './form.ts';
+import { formPage, isFillable, kindPage, type Subject, triedNotice } from './form.ts';
+import { configIn, formOfChannel, inputIn } from './input.ts';
 import {
   alertLines,
   attemptTable,
@@ -28,6 +29,7 @@ import {
   refuseUnlessMayChange,
   whereOf,
 } from './parts.ts';
+import { mailMissingNotice } from './recipients.ts';
 
 const sentenceOf = (channel: Channel, mail: boolean): string => {
   const { name, delay_s } = channel;

@@ -1,13 +1,13 @@
 import { createChannel, listChannels } from '../../../shared/api/channels.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { mailMissingNotice } from '../../incidents/pages/detail.ts';
+import { heading } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
-import { heading } from '../../web/layout.ts';
 import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
 import { listChannelKinds, muteAlerts, showMute, unmuteAlerts } from '../contract.ts';
 import { type Channel, channelMark, channelStateOf, coversText, delayText, kindName, p95Text, whereOf } from './parts.ts';
+import { mailMissingNotice } from './recipients.ts';
 
 type Kinds = OutputOf<typeof listChannelKinds>;
 

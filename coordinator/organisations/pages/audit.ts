@@ -1,10 +1,10 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { csvLine } from '../../../shared/base/text.ts';
+import { heading } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
-import { heading } from '../../web/layout.ts';
 import { type MembersRequest, type Page, send, show } from '../../web/page.ts';
 import { getAuditChoices, listAudit } from '../contract.ts';
 

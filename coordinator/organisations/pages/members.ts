@@ -2,10 +2,10 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { leave, leavePage } from '../../people/pages/profile.ts';
+import { heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, type Choice, choiceField, type FormState, formSummary, freshForm, refuseUnlessMay, textField } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { heading, linkButton, notice } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import {
   inviteMember,

@@ -1,10 +1,10 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
+import { countText, heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, refuseUnlessMay, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
-import { countText, heading, linkButton, zones } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, send, show } from '../../web/page.ts';
 import {
   beginExport,

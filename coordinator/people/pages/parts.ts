@@ -1,8 +1,8 @@
 import { Refusal } from '../../../shared/base/errors.ts';
 import { isProvenNow } from '../../gate/roles.ts';
+import { linkButton } from '../../web/elements.ts';
 import { checkField, type FormState, hiddenField } from '../../web/forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from '../../web/html.ts';
-import { linkButton } from '../../web/layout.ts';
 import { type PageAnswer, type PageRequest, type PersonsRequest, type SeeOther, type ShownPage, seeOther, show } from '../../web/page.ts';
 import { setSessionCookie } from '../sessions.ts';
 

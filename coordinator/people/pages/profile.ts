@@ -1,9 +1,9 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
+import { heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
-import { heading, linkButton, zones } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, type PersonsRequest, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import {

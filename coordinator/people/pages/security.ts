@@ -1,8 +1,8 @@
 import { Refusal } from '../../../shared/base/errors.ts';
+import { heading, linkButton, notice, qrCode } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { html, icon, type Part } from '../../web/html.ts';
-import { heading, linkButton, notice, qrCode } from '../../web/layout.ts';
 import { type Page, type PageAnswer, type PersonsRequest, seeOther, send, show } from '../../web/page.ts';
 import {
   addPasskey,

@@ -1,9 +1,9 @@
 import { Refusal } from '../../../shared/base/errors.ts';
 import { cookie, cookieOf } from '../../web/cookies.ts';
+import { linkButton } from '../../web/elements.ts';
 import { noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, query, safeUrl } from '../../web/html.ts';
-import { linkButton } from '../../web/layout.ts';
 import {
   type OpenRequest,
   type Page,

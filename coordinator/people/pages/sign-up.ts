@@ -1,8 +1,8 @@
 import { Refusal } from '../../../shared/base/errors.ts';
+import { linkButton, zones } from '../../web/elements.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, hiddenField, selectField, textField } from '../../web/forms.ts';
 import { html, type Part } from '../../web/html.ts';
-import { linkButton, zones } from '../../web/layout.ts';
 import { type OpenRequest, type Page, type PageAnswer, seeOther } from '../../web/page.ts';
 import {
   acceptInvitation,

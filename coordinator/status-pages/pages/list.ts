@@ -1,9 +1,9 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { createStatusPage, deleteStatusPage, getStatusPage } from '../../../shared/api/status-pages.ts';
+import { heading, linkButton } from '../../web/elements.ts';
 import { inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, refuseUnlessMay, selectField, textField, typed } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
-import { heading, linkButton } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { listStatusPageOverviews } from '../contract.ts';
 import { accessWords, languageNames, type StatusPage, trail } from './cards.ts';

@@ -1,10 +1,10 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { createStatusPagePost, deleteStatusPagePost } from '../../../shared/api/status-pages.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { heading, linkButton } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import { attempt, choiceField, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { heading, linkButton } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { getStatusPageIncident, type listIncidentPages } from '../contract.ts';

@@ -1,18 +1,7 @@
 import { html, safeUrl } from '../../web/html.ts';
 import type { PageLanguage } from '../model.ts';
-import {
-  documentOf,
-  embedPage,
-  historyPage,
-  mainPage,
-  measuredPage,
-  monthBegin,
-  monthBeside,
-  monthOf,
-  sentenceOf,
-  servicePage,
-  type View,
-} from './render.ts';
+import { documentOf, type View } from './frame.ts';
+import { embedPage, historyPage, mainPage, measuredPage, monthBegin, monthBeside, monthOf, sentenceOf, servicePage } from './render.ts';
 import { type Body, bodyOf, type Kind } from './sending.ts';
 import { dayState, monitorsOf, type PublicIncident, type PublicState, verdictOf } from './snapshot.ts';
 

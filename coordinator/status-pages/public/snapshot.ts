@@ -1,6 +1,6 @@
 import { type Interval, length, subtract, union } from '../../../shared/base/time.ts';
 import { type Stretch, windowOf } from '../../core/uptime.ts';
-import { instantsIn, localOf } from '../../maintenance/recurrence.ts';
+import { instantsIn, localOf } from '../../maintenance/zones.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from '../../monitors/status.ts';
 import type { PageLook, PostKind } from '../model.ts';
 

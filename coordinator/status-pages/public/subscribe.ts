@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Refusal } from '../../../shared/base/errors.ts';
 import type { PageLanguage } from '../model.ts';
+import { askingPage, subscribePage } from './forms.ts';
 import type { Publishing, ReadPage } from './publishing.ts';
-import { askingPage, subscribePage } from './render.ts';
 import type { Here, Params } from './sending.ts';
 import { wordsOf } from './words.ts';
 

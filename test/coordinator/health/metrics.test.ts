@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type App, createApp } from '../../../coordinator/app.ts';
 import { readConfig } from '../../../coordinator/config.ts';
 import { emptyUnit, type Unit } from '../../../coordinator/engine/commit.ts';
-import { createLive, createSeen } from '../../../coordinator/health/metrics.ts';
+import { createSeen } from '../../../coordinator/health/gauges.ts';
+import { createLive } from '../../../coordinator/health/metrics.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { contractFaults } from '../../support/contract.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -155,7 +156,7 @@ describe('metrics', async () => {
       const environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0', METRICS_PORT: '0' };
       app = createApp(readConfig(environment), { log });
       ({ url } = await app.start());
-      figures = `http://127.0.0.1:${/"port":(\d+),"msg":"figures are at/.exec(said)?.[1]}/metrics`;
+      figures = `http://127.0.0.1:${/"port":(\d+),"msg":"serving \/metrics/.exec(said)?.[1]}/metrics`;
     });
     afterAll(() => app.close());
 

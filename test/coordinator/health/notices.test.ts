@@ -4,14 +4,8 @@ import { createSecureContext, createServer as createTls, TLSSocket } from 'node:
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createCertificates,
-  createSeen,
-  type OwnPlace,
-  ownPlaces,
-  type SeenCertificate,
-  seenProbes,
-} from '../../../coordinator/health/metrics.ts';
+import { createCertificates, type OwnPlace, ownPlaces, type SeenCertificate } from '../../../coordinator/health/certificates.ts';
+import { createSeen, seenProbes } from '../../../coordinator/health/gauges.ts';
 import { createRefusals } from '../../../coordinator/health/refusals.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { createLog } from '../../../shared/base/log.ts';

@@ -1,16 +1,8 @@
 import fc from 'fast-check';
 import rrule from 'rrule';
 import { describe, expect, test } from 'vitest';
-import {
-  frequencies,
-  instantOf,
-  instantsIn,
-  isOldZoneData,
-  localOf,
-  recurrences,
-  ruleFrom,
-  zoneDataAt,
-} from '../../../coordinator/maintenance/recurrence.ts';
+import { frequencies, recurrences, ruleFrom } from '../../../coordinator/maintenance/recurrence.ts';
+import { instantOf, instantsIn, isOldZoneData, localOf, zoneDataAt } from '../../../coordinator/maintenance/zones.ts';
 
 describe('recurrence', () => {
   const day = 86_400_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { instantOf, instantsIn, localOf, type Moment } from '../../../coordinator/maintenance/recurrence.ts';
 import { draftWindow, occurrencesOf, occurrencesToCome } from '../../../coordinator/maintenance/window.ts';
+import { instantOf, instantsIn, localOf, type Moment } from '../../../coordinator/maintenance/zones.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 
 describe('window', () => {

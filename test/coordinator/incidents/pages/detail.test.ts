@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { notificationInWords } from '../../../../coordinator/incidents/pages/detail.ts';
+import { notificationInWords } from '../../../../coordinator/notifications/pages/recipients.ts';
 import { createChannel, deleteChannel } from '../../../../shared/api/channels.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';

@@ -3,10 +3,10 @@ import { parse, parseFragment } from 'parse5';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { pageLanguages } from '../../../../coordinator/status-pages/model.ts';
 import { atomFeed, badge, jsonFeed, maintenanceCalendar, pageJson, xmlText } from '../../../../coordinator/status-pages/public/feeds.ts';
+import { documentOf } from '../../../../coordinator/status-pages/public/frame.ts';
 import { createMemory, type Memory } from '../../../../coordinator/status-pages/public/publishing.ts';
 import { logoOfPage, postsOfIncidents, publishedPage } from '../../../../coordinator/status-pages/public/queries.ts';
 import {
-  documentOf,
   embedPage,
   historyPage,
   mainPage,

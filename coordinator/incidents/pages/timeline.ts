@@ -1,0 +1,96 @@
+import type { getIncidentEvidence } from '../../../shared/api/incidents.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { durationText } from '../../../shared/base/time.ts';
+import { type Html, html, type IconName, icon, type Part } from '../../web/html.ts';
+import type { Times } from '../../web/times.ts';
+import { checksByContinent } from './evidence.ts';
+
+export type Incident = OutputOf<typeof getIncidentEvidence>;
+
+type Step = { readonly at: number; readonly symbol: IconName; readonly tone?: 'down' | 'verifying' | 'up'; readonly words: Part };
+
+const notificationWords: Readonly<Record<string, string>> = {
+  held: 'is held back',
+  due: 'became due',
+  sent: 'was told',
+  dropped: 'was dropped: it ended before it was due',
+};
+
+const lookedSteps = (incident: Incident): Step[] => {
+  const asked = checksByContinent(incident.checks).filter(
+    ({ part, continent }) => part === 'matrix' && continent !== incident.confirmed_from?.continent,
+  );
+  return asked.map(({ at, continent, probe, outcome, cause }) => ({
+    at: Date.parse(at),
+    symbol: outcome === 'fail' ? 'down' : outcome === 'ok' ? 'up' : 'unknown',
+    words: html`${probe}, ${continent}, ${outcome === 'fail' ? `saw: ${cause ?? 'a failure'}` : outcome === 'ok' ? 'saw it well' : 'could not tell'}`,
+  }));
+};
+
+const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): Step[] => {
+  if (confirmed_at === null) return [];
+  const later = Date.parse(confirmed_at) - Date.parse(started_at);
+  const who = confirmed_from === null ? 'Seen again: ' : html`<b>${confirmed_from.name}</b>, ${confirmed_from.continent}, saw the same: `;
+  return [
+    {
+      at: Date.parse(confirmed_at),
+      symbol: 'down',
+      tone: 'down',
+      words: html`${who}confirmed${later > 0 && html` after ${durationText(later)}`}`,
+    },
+  ];
+};
+
+type Acknowledged = { readonly at: string; readonly by: string } | null;
+
+const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
+  const { started_at, seen_from, cause, resolved_at, confirmed_at, told, notes, note } = incident;
+  const first: Step = {
+    at: Date.parse(started_at),
+    symbol: 'see',
+    tone: 'verifying',
+    words: html`${seen_from === null ? 'The job itself said so' : html`<b>${seen_from.name}</b>, ${seen_from.continent}, saw it first`}${cause !== null && html`: ${cause}`}`,
+  };
+  const toldSteps = told.flatMap(({ event, state, due_at, settled_at }): Step[] => {
+    const at = settled_at ?? due_at;
+    return at === null ? [] : [{ at: Date.parse(at), symbol: 'send', words: `The “${event}” ${notificationWords[state] ?? state}` }];
+  });
+  const noteSteps = notes.map(
+    ({ at, by, text }): Step => ({
+      at: Date.parse(at),
+      symbol: 'note',
+      words: html`<span class="note-by">${by ?? 'Somebody who has left'}</span> <span class="note-text">${text}</span>`,
+    }),
+  );
+  const onIt: Step[] =
+    acknowledged === null ? [] : [{ at: Date.parse(acknowledged.at), symbol: 'check', words: html`<b>${acknowledged.by}</b> is on it` }];
+  const end: Step[] =
+    resolved_at === null
+      ? []
+      : [
+          {
+            at: Date.parse(resolved_at),
+            symbol: 'up',
+            tone: 'up',
+            words: confirmed_at === null ? `Over${note === null ? '' : `: ${note}`}` : `Up again${note === null ? '' : `: ${note}`}`,
+          },
+        ];
+  return [
+    ...[first, ...confirmedStep(incident), ...lookedSteps(incident), ...toldSteps, ...noteSteps, ...onIt, ...end].toSorted(
+      (a, b) => a.at - b.at,
+    ),
+  ];
+};
+
+/** The timeline: within the first minute to the millisecond, after that by the clock. */
+export const incidentStory = (incident: Incident, times: Times, acknowledged: Acknowledged): Html => {
+  const begin = Date.parse(incident.started_at);
+  const when = (at: number): Part => {
+    if (at === begin) return times.precise(at);
+    return at - begin < 60_000 ? html`+${durationText(at - begin)}` : times.moment(at);
+  };
+  return html`<ol class="story">${stepsOf(incident, acknowledged).map(
+    ({ at, symbol, tone, words }) =>
+      html`<li class="tone-${tone ?? 'plain'}"><span class="story-when">${when(at)}</span>${icon(symbol)}<span>${words}</span></li>`,
+  )}${incident.open && html`<li class="tone-up"><span class="story-when">now</span>${icon('again')}<span>Looked at every few seconds, round the continents</span></li>`}</ol>`;
+};

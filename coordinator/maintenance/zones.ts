@@ -1,0 +1,138 @@
+import { dayMs } from './recurrence.ts';
+
+const day = 86_400_000;
+
+/**
+ * No clock change is larger, so instants are searched within this distance of their local times.
+ */
+export const margin = 26 * 3_600_000;
+
+const zoned = (at: number, zone: string): Temporal.ZonedDateTime => Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+
+const offsetAt = (at: number, zone: string): number => Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
+
+/**
+ * A local time that does not exist moves forward by the gap; of one that exists twice, the first
+ * counts: what Temporal calls compatible.
+ */
+export const instantOf = (local: number, zone: string): number =>
+  Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'compatible' })
+    .epochMilliseconds;
+
+/** A stretch of instants within which a zone's offset does not change. */
+type Steady = { readonly from: number; readonly to: number; readonly offset: number };
+
+const measured = (at: number, zone: string): Steady => {
+  // A change at this very moment began the stretch, so the search starts a moment later.
+  const began = zoned(at + 1, zone).getTimeZoneTransition('previous');
+  const ends = zoned(at, zone).getTimeZoneTransition('next');
+  return {
+    from: began?.epochMilliseconds ?? Number.NEGATIVE_INFINITY,
+    to: ends?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
+    offset: offsetAt(at, zone),
+  };
+};
+
+/** Caches the calendar's answers: it is slow, and its answers never change. */
+const zoneClockKnown = new Map<string, Steady[]>();
+const maxKept = 200;
+
+const steadyAround = (at: number, zone: string): Steady => {
+  const stretches = zoneClockKnown.get(zone) ?? [];
+  const found = stretches.find(({ from, to }) => at >= from && at < to);
+  if (found) return found;
+  const steady = measured(at, zone);
+  zoneClockKnown.set(zone, [...stretches.slice(1 - maxKept), steady]);
+  return steady;
+};
+
+export const localOf = (at: number, zone: string): number => at + steadyAround(at, zone).offset;
+
+/**
+ * instantOf() for many local times of one zone: only those near a clock change need the calendar,
+ * which is slow.
+ */
+export const instantsIn = (zone: string): ((local: number) => number) => {
+  let steady: Steady | undefined;
+  return (local) => {
+    const likely = steady === undefined ? Number.NaN : local - steady.offset;
+    if (steady && likely - day - margin >= steady.from && likely + day + margin < steady.to) return likely;
+    const at = instantOf(local, zone);
+    if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
+    return at;
+  };
+};
+
+/** Whether this local time exists twice because the clock is set back over it. */
+const isShownTwice = (local: number, zone: string): boolean => {
+  const first = instantOf(local, zone);
+  const later = Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'later' });
+  return localOf(first, zone) === local && later.epochMilliseconds !== first;
+};
+
+/**
+ * localOf() and isShownTwice() for many moments of one zone: only those near a clock change need
+ * the calendar, which is slow.
+ */
+export const clockOf = (
+  zone: string,
+): { readonly local: (at: number) => number; readonly isTwice: (local: number, at: number) => boolean } => {
+  let steady: Steady | undefined;
+  const around = (at: number): Steady => {
+    if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
+    return steady;
+  };
+  return {
+    local: (at) => at + around(at).offset,
+    isTwice: (local, at) => {
+      const { from, to } = around(at);
+      return (at - day < from || at + day >= to) && isShownTwice(local, zone);
+    },
+  };
+};
+
+/**
+ * A moment in a caller's input: an instant, or a local time (ISO, no zone) in the organisation's
+ * time zone.
+ */
+export type Moment = { readonly is: 'instant'; readonly at: number } | { readonly is: 'local'; readonly local: string };
+
+export const epochOf = (moment: Moment, zone: string): number =>
+  moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone);
+
+/**
+ * When versions of the time zone database were released, as far as this release knows. A
+ * coordinator has no way to ask; a version's name contains its year and nothing more exact.
+ */
+const released: Readonly<Record<string, string>> = {
+  ...{ '2025a': '2025-01-15', '2025b': '2025-03-22', '2025c': '2025-12-10' },
+  ...{ '2026a': '2026-03-02', '2026b': '2026-04-22', '2026c': '2026-07-08' },
+};
+
+/**
+ * Older data needs an update: governments change their clocks several times a year, some of them
+ * with weeks of notice.
+ */
+export const oldZoneDays = 120;
+
+export type ZoneData = {
+  readonly version: string | null;
+  /** Its release day (ISO); null where this release does not know it. */
+  readonly released_on: string | null;
+  /** Its minimum age in days; null where that is unknown. */
+  readonly least_age_days: number | null;
+};
+
+/** What can be said of a version of the time zone data without asking anyone. */
+export const zoneDataAt = (version: string | undefined, now: number): ZoneData => {
+  if (version === undefined) return { version: null, released_on: null, least_age_days: null };
+  const released_on = Object.hasOwn(released, version) ? (released[version] ?? null) : null;
+  const year = Number(/^\d{4}/.exec(version)?.[0] ?? Number.NaN);
+  // For an unknown version only its year is known: it was released on the last day of it at the
+  // latest.
+  const latest = released_on === null ? Date.UTC(year, 11, 31) : Date.parse(released_on);
+  const days = Math.floor((now - latest) / dayMs);
+  return { version, released_on, least_age_days: days >= 0 ? days : null };
+};
+
+export const isOldZoneData = ({ least_age_days }: ZoneData): boolean => least_age_days !== null && least_age_days > oldZoneDays;

@@ -1,0 +1,72 @@
+import type { getMonitorLedger } from '../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { durationText } from '../../../shared/base/time.ts';
+import { type State, stateMark, states } from '../../web/elements.ts';
+import { type Html, html, joined, type Part } from '../../web/html.ts';
+import type { Times } from '../../web/times.ts';
+
+export type Ledger = OutputOf<typeof getMonitorLedger>;
+type Stretch = Ledger['stretches'][number];
+
+/** The limit of rows on a page; the sum counts all. */
+const maxRows = 120;
+
+const stateOf = (state: string): State => states.find((each) => each === state) ?? 'unknown';
+
+const secondsText = (seconds: number): string => (seconds === 0 ? '0' : durationText(seconds * 1_000));
+
+const why = ({ state, incident, window, window_name }: Stretch): Part => {
+  if (incident !== null) return html`<a href="/incidents/${incident}">the incident</a>`;
+  if (window !== null) return window_name === null ? 'a maintenance window' : `“${window_name}”`;
+  if (state === 'paused') return 'paused by somebody';
+  return state === 'unknown' ? 'no usable result' : null;
+};
+
+/** The sum in words: the five states and their total. */
+export const ledgerSum = (ledger: Ledger): Html => {
+  const parts = [
+    ['up', ledger.up_seconds],
+    ['down', ledger.down_seconds],
+    ['maintenance', ledger.maintenance_seconds],
+    ['unknown', ledger.unknown_seconds],
+    ['paused', ledger.paused_seconds],
+  ] as const;
+  const whole = Date.parse(ledger.to) - Date.parse(ledger.from);
+  return html`<p class="sum">${joined(
+    parts.map(([state, seconds]) => html`<span class="state-${state}">${state} <b>${secondsText(seconds)}</b></span>`),
+    html` <span class="sum-sign">+</span> `,
+  )} <span class="sum-sign">=</span> <b>${durationText(whole)}</b></p>`;
+};
+
+/** Every second of the window as a bar of stretches, in order of time. */
+export const ledgerBar = (ledger: Ledger): Html => {
+  const [from, to] = [Date.parse(ledger.from), Date.parse(ledger.to)];
+  const x = (at: string): number => ((Date.parse(at) - from) / Math.max(1, to - from)) * 1_000;
+  const present = states.filter((state) => ledger.stretches.some((stretch) => stretch.state === state));
+  // A second within a month would be too thin to see.
+  const bar = ({ from: begin, to: end }: Stretch): string =>
+    `M${x(begin).toFixed(2)} 0h${Math.max(2, x(end) - x(begin)).toFixed(2)}v28h-${Math.max(2, x(end) - x(begin)).toFixed(2)}z`;
+  const inOrder: readonly State[] = ['up', 'paused', 'unknown', 'maintenance', 'down'];
+  return html`<svg class="strip ledger-bar" viewBox="0 0 1000 28" preserveAspectRatio="none" role="img" aria-label="The window in order of time: ${present.join(', ')}">${inOrder.map(
+    (state) =>
+      html`<path class="fill-${state}" d="${ledger.stretches
+        .filter((stretch) => stretch.state === state)
+        .map(bar)
+        .join('')}"></path>`,
+  )}</svg>`;
+};
+
+/**
+ * Rule 43: the stretches behind the sum, each with its cause. Time that was simply up is listed
+ * only between other stretches.
+ */
+export const ledgerTable = (ledger: Ledger, times: Times): Html => {
+  const shown = ledger.stretches.slice(0, maxRows);
+  const hidden = ledger.stretches.length - shown.length + ledger.left_out;
+  return html`<div class="table-card"><table class="cards ledger"><thead><tr><th scope="col">From</th><th scope="col">Until</th><th scope="col">State</th><th scope="col" class="number">Lasted</th><th scope="col">Because of</th></tr></thead><tbody>${shown.map(
+    (stretch, at) =>
+      html`<tr><td data-label="From">${times.whole(stretch.from)}</td><td data-label="Until">${at === 0 ? 'now' : times.whole(stretch.to)}</td><td data-label="State">${stateMark(
+        stateOf(stretch.state),
+      )}</td><td data-label="Lasted" class="number">${durationText(Date.parse(stretch.to) - Date.parse(stretch.from))}</td><td data-label="Because of">${why(stretch)}</td></tr>`,
+  )}</tbody></table></div>${hidden > 0 && html`<p class="soft">${hidden} older stretches are in the sum and not in this list.</p>`}`;
+};

@@ -1,0 +1,55 @@
+import { type Html, html, safeUrl } from '../../web/html.ts';
+import type { PageLanguage } from '../model.ts';
+import type { WaitingPage } from '../subscribers.ts';
+import { said } from './render.ts';
+import type { PublicPage } from './snapshot.ts';
+import { wordsOf } from './words.ts';
+
+/** The same for a page that never existed and for one that is not shown. */
+export const gonePage = (style: string): string => said('en', style, wordsOf.en.gone, html`<p>${wordsOf.en.goneText}</p>`);
+
+export const awayPage = (style: string): string => said('en', style, wordsOf.en.away, html`<p>${wordsOf.en.awayText}</p>`);
+
+export type LockedWhy = 'asked' | 'wrong' | 'too-many';
+
+/** Reveals nothing about the page but that it exists. */
+export const lockedPage = (
+  { language }: Pick<PublicPage, 'language'>,
+  style: string,
+  root: string,
+  byPassword: boolean,
+  why: LockedWhy,
+): string => {
+  const words = wordsOf[language];
+  const fault = why === 'wrong' ? words.wrong : why === 'too-many' ? words.tooMany : undefined;
+  return said(
+    language,
+    style,
+    words.locked,
+    byPassword
+      ? html`<form method="post" action="${safeUrl(`${root}/enter`)}">${fault !== undefined && html`<p class="stale" role="alert">${fault}</p>`}<label for="password">${words.password}</label><div class="field"><input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200"><button>${words.enter}</button></div></form>`
+      : html`<p>${words.lockedByLink}</p>`,
+  );
+};
+
+type Subscribed = { readonly language: PageLanguage; readonly style: string; readonly root: string };
+
+const backTo = ({ language, root }: Subscribed): Html => html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
+
+/** The result of an action. */
+export const subscribePage = (of: Subscribed, title: string, text?: string): string =>
+  said(of.language, of.style, title, html`${text !== undefined && html`<p>${text}</p>`}${backTo(of)}`);
+
+/**
+ * The target of a link in a mail. It does nothing by itself: prefetching programs follow links,
+ * people press buttons.
+ */
+export const askingPage = (of: Subscribed, path: string, title: string, button: string, pages: readonly WaitingPage[] = []): string => {
+  const list = html`<ul>${pages.map(({ slug, title: name }) => html`<li>${name}<input type="hidden" name="page" value="${slug}"></li>`)}</ul>`;
+  return said(
+    of.language,
+    of.style,
+    title,
+    html`<form method="post" action="${safeUrl(path)}">${pages.length > 1 && list}<button>${button}</button></form>${backTo(of)}`,
+  );
+};
