@@ -25,6 +25,7 @@ import * as monitors from './monitors/operations.ts';
 import * as channels from './notifications/channel-operations.ts';
 import * as notificationsContract from './notifications/contract.ts';
 import * as notifications from './notifications/operations.ts';
+import * as channelTests from './notifications/test-operations.ts';
 import * as operatorContract from './operator/contract.ts';
 import * as operator from './operator/operations.ts';
 import * as organisationsContract from './organisations/contract.ts';
@@ -53,7 +54,7 @@ export const handlers: Handlers = handlersOf([
   ...bindAll({ ...maintenanceApi, ...maintenanceContract }, maintenance),
   ...bindAll({ ...groupsApi, ...groupsContract }, groups),
   ...bindAll({ ...statusPagesApi, ...statusPagesContract }, { ...statusPages, ...posts }),
-  ...bindAll({ ...channelsApi, ...notificationsContract }, { ...channels, ...notifications }),
+  ...bindAll({ ...channelsApi, ...notificationsContract }, { ...channels, ...channelTests, ...notifications }),
   ...bindAll({ ...probesApi, ...probesContract }, { ...probes, ...enrolment }),
   ...bindAll({ ...organisationsApi, ...organisationsContract }, organisations),
   ...bindAll(peopleContract, { ...people, ...passkeys, ...signIn, ...signUp }),

@@ -31,8 +31,8 @@ import * as statusPage from './status-pages/pages/editor.ts';
 import * as statusPages from './status-pages/pages/list.ts';
 import * as posts from './status-pages/pages/posts.ts';
 import * as tokens from './tokens/pages.ts';
-import * as small from './web/answers.ts';
 import type { Page } from './web/page.ts';
+import * as small from './web/small-pages.ts';
 
 /** The files with pages, a line a subject. */
 const files: readonly (readonly object[])[] = [

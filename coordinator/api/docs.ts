@@ -1,16 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isRecord } from '../../shared/base/json.ts';
+import { configChapter } from './config-schemas.ts';
 import { callExamples, copyable, escapeHtml, prose } from './document-words.ts';
-import {
-  type ApiDocument,
-  configChapter,
-  type OperationEntry,
-  onceChapter,
-  type Parameter,
-  plansChapter,
-  type Response,
-  responseIn,
-} from './openapi.ts';
+import { type ApiDocument, type OperationEntry, onceChapter, type Parameter, plansChapter, type Response, responseIn } from './openapi.ts';
 
 /** The chapters beside the operations: first steps, the client, the assistants. */
 

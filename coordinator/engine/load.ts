@@ -8,7 +8,8 @@ import type { Sql } from '../database/connect.ts';
 import { type KeptFailure, keptFailures, lastClosed, lastDowns, openIncidents, recentGaps } from '../incidents/writes.ts';
 import type { Directory } from '../probes/directory.ts';
 import { observingProbeOf } from '../probes/roster.ts';
-import { createMonitors, unpack } from './monitor-memory.ts';
+import { createMonitors } from './monitor-memory.ts';
+import { unpack } from './packing.ts';
 import type { Lease } from './queries.ts';
 import {
   lastPauses,

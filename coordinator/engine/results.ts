@@ -28,7 +28,8 @@ import {
   takeRoutine,
 } from './decision-batch.ts';
 import type { PartitionDependencies } from './dependencies.ts';
-import { type MonitorSettings, type Monitors, type Packed, type Passes, pack, passAll } from './monitor-memory.ts';
+import { type MonitorSettings, type Monitors, type Passes, passAll } from './monitor-memory.ts';
+import { type Packed, pack } from './packing.ts';
 import type { PartitionState } from './state.ts';
 
 /**

@@ -6,25 +6,22 @@ import { groupStatus } from '../groups/model.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import type * as contract from './contract.ts';
 import { dashboardRows as rowsOfPage } from './contract.ts';
-import { monitorsAtOnce, notifyOwners, regroupMonitors, switchMonitors } from './queries.ts';
-import { listedJson } from './row.ts';
-import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
 import {
   countMatching,
-  countStatuses,
-  coveredNow,
   type DashboardRow,
   dashboardPage,
   dashboardProbes,
   dashboardRows,
   type GroupWithStatus,
   groupsWithStatus,
-  monitorHistories,
   newestChange,
   openIncidents,
-  type StatusCounts,
   troubledNames,
-} from './status-queries.ts';
+} from './dashboard-queries.ts';
+import { monitorsAtOnce, notifyOwners, regroupMonitors, switchMonitors } from './queries.ts';
+import { listedJson } from './row.ts';
+import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
+import { countStatuses, coveredNow, monitorHistories, type StatusCounts } from './status-queries.ts';
 
 /**
  * Changes all or none. A monitor that already has the wanted state stays as it is, and its owner is

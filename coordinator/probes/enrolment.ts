@@ -29,18 +29,15 @@ import { isTokenText, newTokenText, shownPart } from '../tokens/authenticate.ts'
 import type * as contract from './contract.ts';
 import { enrolProbe as enrolProbeContract, enrolProbe as enrolProbeImport } from './contract.ts';
 import {
-  countPrivateProbes,
   type InvitationRow,
   insertProbeInvitation,
   invitationState,
-  isProbeAlive,
-  isProbeNameTaken,
   lockProbeInvitation,
-  type NamedProbe,
   probeInvitations,
   revokeProbeInvitation as revokeRow,
   spendProbeInvitation,
-} from './queries.ts';
+} from './invitation-queries.ts';
+import { countPrivateProbes, isProbeAlive, isProbeNameTaken, type NamedProbe } from './queries.ts';
 
 /** A token, a key and a proof take a few hundred bytes. */
 const maxBodyBytes = 8 * 1024;

@@ -1,6 +1,3 @@
-import { pipeline, Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   type InputOf,
@@ -24,7 +21,7 @@ import { countOpenIncidents } from '../monitors/contract.ts';
 import { showDelivery, showMute, unmuteAlerts } from '../notifications/contract.ts';
 import { keepOrganisation } from '../organisations/contract.ts';
 import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../people/sessions.ts';
-import type { Asset, AssetStore } from './assets.ts';
+import type { AssetStore } from './assets.ts';
 import { cookie, cookieOf } from './cookies.ts';
 import { heading, linkButton } from './elements.ts';
 import { type Form, formFrom, Multipart, noForm } from './form-data.ts';
@@ -34,61 +31,29 @@ import type { ChangeStream } from './live.ts';
 import {
   type Ask,
   isAccountPath,
-  keptChoices,
   type Page,
   type PageAnswer,
   type PageDependencies,
   type PageRequest,
   type ShownPage,
-  seeOther,
   send,
   show,
   themeFrom,
   zoneFrom,
 } from './page.ts';
+import { openerHeaders, securityHeaders, sendAsItComes, sendSmall } from './sending.ts';
 import { timesIn } from './times.ts';
 
 const drawing =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><style>:root{color:#171b21}@media(prefers-color-scheme:dark){:root{color:#e8ebef}}</style>' +
   '<circle cx="12" cy="12" r="9.5" fill="none" stroke="currentColor" stroke-width="2.5"/><path d="M12 2.5a9.5 9.5 0 0 1 0 19Z" fill="currentColor"/></svg>';
 
-const answer = (): PageAnswer =>
+export const answer = (): PageAnswer =>
   send({
     type: 'image/svg+xml',
     body: drawing,
     headers: { 'cache-control': 'public, max-age=86400', 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" },
   });
-
-export const favicon: Page = { method: 'GET', path: '/favicon.svg', needs: 'nobody', answer };
-/** For programs that request it without reading a page. */
-export const faviconOfOld: Page = { method: 'GET', path: '/favicon.ico', needs: 'nobody', answer };
-
-/** For a phone that opens the app from its home screen (iOS). */
-const manifest = {
-  ...{ id: '/', name: 'Antipode', short_name: 'Antipode', start_url: '/', scope: '/', display: 'standalone' },
-  icons: [{ src: '/favicon.svg', sizes: 'any', type: 'image/svg+xml' }],
-};
-
-export const manifestPage: Page = {
-  method: 'GET',
-  path: '/manifest.webmanifest',
-  needs: 'nobody',
-  answer: () =>
-    send({ type: 'application/manifest+json', body: JSON.stringify(manifest), headers: { 'cache-control': 'public, max-age=86400' } }),
-};
-
-/** The reader's time zone and theme; then back to the page that they came from. */
-export const choosePreferences: Page = {
-  method: 'POST',
-  path: '/preferences',
-  needs: 'nobody',
-  answer: ({ form, with: { baseUrl } }) => {
-    const secure = baseUrl().startsWith('https:');
-    const back = form.value('back') ?? '/';
-    const chosen = { zone: form.value('zone'), theme: form.value('theme') };
-    return seeOther(/^\/(?![/\\])/.test(back) ? back : '/', { headers: { 'set-cookie': keptChoices(chosen, secure) } });
-  },
-};
 
 /** A page that says what is not possible, and offers a way on. */
 const saying = (status: number, title: string, sentence: string, below: Part): ShownPage =>
@@ -167,109 +132,6 @@ export type WebDependencies = {
   readonly changes: ChangeStream;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
-};
-
-/**
- * Nothing inline, nothing from elsewhere, no frames. One named policy of our scripts may turn text
- * into HTML, and another an address into a worker.
- */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "worker-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  'trusted-types antipode push-worker',
-].join('; ');
-
-export const securityHeaders = {
-  'content-security-policy': policy,
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  // With no-referrer, a posted form would name no origin.
-  'referrer-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-} as const;
-
-/**
- * For pages before signing in and those between them: an assistant may have opened them in a window
- * of its own, and waits for the result.
- */
-export const openerHeaders = { 'cross-origin-opener-policy': 'unsafe-none' } as const;
-
-/**
- * The worker that shows notifications fetches nothing, and is not cached: browsers check for a new
- * version by themselves.
- */
-export const workerHeaders = {
-  'content-type': 'text/javascript; charset=utf-8',
-  'content-security-policy': "default-src 'none'",
-  'x-content-type-options': 'nosniff',
-  'cross-origin-resource-policy': 'same-origin',
-  'cache-control': 'no-cache',
-} as const;
-
-const brotli = promisify(brotliCompress);
-const zip = promisify(gzip);
-
-/** Below this size, compression gains nothing. */
-const leastBytes = 600;
-
-/** Sends a text with the best compression that the browser accepts. */
-export const sendSmall = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> => {
-  const bytes = Buffer.from(text);
-  const accepted = request.headers['accept-encoding'] ?? '';
-  reply.header('vary', 'accept-encoding');
-  if (bytes.length < leastBytes) return reply.send(bytes);
-  if (/\bbr\b/.test(accepted)) {
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-    return reply.header('content-encoding', 'br').send(await brotli(bytes, { params }));
-  }
-  return /\bgzip\b/.test(accepted) ? reply.header('content-encoding', 'gzip').send(await zip(bytes)) : reply.send(bytes);
-};
-
-/**
- * Sends a text in pieces, each as soon as it exists, with the best compression that the browser
- * accepts.
- */
-export const sendAsItComes = (request: FastifyRequest, reply: FastifyReply, texts: AsyncIterable<string>): FastifyReply => {
-  const accepted = request.headers['accept-encoding'] ?? '';
-  // Otherwise proxies would buffer the pieces.
-  reply.headers({ vary: 'accept-encoding', 'x-accel-buffering': 'no' });
-  const source = Readable.from(texts, { objectMode: false });
-  const brotliNow = () =>
-    createBrotliCompress({ flush: constants.BROTLI_OPERATION_FLUSH, params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
-  const [encoding, zipped] = /\bbr\b/.test(accepted)
-    ? (['br', brotliNow()] as const)
-    : /\bgzip\b/.test(accepted)
-      ? (['gzip', createGzip({ flush: constants.Z_SYNC_FLUSH })] as const)
-      : ([undefined, undefined] as const);
-  if (encoding === undefined) return reply.send(source);
-  // A closed connection ends the stream; no one is left to notify.
-  pipeline(source, zipped, () => undefined);
-  return reply.header('content-encoding', encoding).send(zipped);
-};
-
-/** Sends a file whose name contains a digest of its content. */
-export const sendAsset = (request: FastifyRequest, reply: FastifyReply, { type, bytes, brotli: small }: Asset): FastifyReply => {
-  reply.headers({
-    'content-type': type,
-    'cache-control': 'public, max-age=31536000, immutable',
-    'x-content-type-options': 'nosniff',
-    'cross-origin-resource-policy': 'same-origin',
-    vary: 'accept-encoding',
-  });
-  if (small !== null && /\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.header('content-encoding', 'br').send(small);
-  return reply.send(bytes);
 };
 
 /** The query of an address; of several values with one name, the last counts. */

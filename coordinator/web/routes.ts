@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WebDependencies } from './answers.ts';
-import { createAnswers, notFoundAnswer, sendAsset, workerHeaders } from './answers.ts';
+import { createAnswers, notFoundAnswer } from './answers.ts';
 import { createAssetStore } from './assets.ts';
 import { isFromHere } from './cookies.ts';
 import { Multipart } from './form-data.ts';
 import { createLivePages } from './live.ts';
 import type { Page } from './page.ts';
+import { sendAsset, workerHeaders } from './sending.ts';
 
 export type { WebDependencies } from './answers.ts';
 

@@ -2,9 +2,10 @@ import { headers as createHeaders, type MsgHdrs, type NatsConnection, nuid, Perm
 import type { Log } from '../base/log.ts';
 import { type Announce, type Announcement, isAnnounced } from './announcement.ts';
 import { type BusEntry, createDialLog, type DialLog, dialOnce, dialWithRetries } from './dialling.ts';
-import { createManagement, createStoring, type Management, publishAck, readAnswer, type StreamKeeping } from './jetstream.ts';
+import { createManagement, type Management, readAnswer, type StreamKeeping } from './jetstream.ts';
 import type { BusStatus, Headers, Message, Subscription } from './messages.ts';
 import { type Connection, type Delivered, lastAnswerMs, type Pull, type PullOptions, startPull } from './pull.ts';
+import { createStoring, publishAck } from './storing.ts';
 
 /**
  * The one way to the bus. With `bus/dialling.ts` the only file that imports its client.

@@ -82,8 +82,10 @@ export const mistakes = async (client: Client<paths>): Promise<void> => {
   await client.GET('/api/v1/monitor');
   // @ts-expect-error the type of a monitor is required
   await client.POST('/api/v1/monitors', { body: { ...fresh } });
+  const params = { path: { monitor_id: '' } };
   // @ts-expect-error an interval is a number
-  await client.PATCH('/api/v1/monitors/{monitor_id}', { params: { path: { monitor_id: '' } }, body: { ungroup: false, interval_s: '60' } });
+  const body: components['schemas']['MonitorPatch'] = { ungroup: false, interval_s: '60' };
+  await client.PATCH('/api/v1/monitors/{monitor_id}', { params, body });
   // @ts-expect-error a state is one of three
   await client.GET('/api/v1/incidents', { params: { query: { state: 'closed' } } });
   const { data } = await client.GET('/api/v1/groups');

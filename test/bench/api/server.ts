@@ -18,7 +18,7 @@ const { DATABASE_URL = '', SECRET_KEY: secretKey = '' } = process.env;
 
 const noProbes = (): Promise<never> => Promise.reject(new Error('a bench makes no probes'));
 const probes: ProbesPart = {
-  ...{ createProbe: noProbes, rotateProbe: noProbes, revokeProbe: noProbes, listProbes: noProbes, enrolProbe: noProbes },
+  ...{ createProbe: noProbes, rotateProbe: noProbes, revokeProbe: noProbes, enrolProbe: noProbes },
   isEnrolmentProof: () => false,
   welcome: () => {
     throw new Error('a bench welcomes no probes');

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkpointOf, createState } from '../../../coordinator/core/lifecycle.ts';
 import type { Checkpoint, MonitorState, ObservingProbe, Watched } from '../../../coordinator/core/types.ts';
-import { createMonitors, pack, unpack } from '../../../coordinator/engine/monitor-memory.ts';
+import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
+import { pack, unpack } from '../../../coordinator/engine/packing.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 
 const observingProbes: readonly ObservingProbe[] = (['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const).map(

@@ -42,7 +42,7 @@ describe('done once', () => {
       ...{ ...keys, sql, clock, secrets, partitionOf, trials: noTestRuns, channels: testChannels(sql, secretKey, clock) },
       ...{ mintToken: absent, baseUrl: () => 'https://antipode.test' },
       probes: {
-        ...{ createProbe: absent, rotateProbe: absent, revokeProbe: absent, listProbes: absent, enrolProbe: absent },
+        ...{ createProbe: absent, rotateProbe: absent, revokeProbe: absent, enrolProbe: absent },
         ...{ isEnrolmentProof: () => false, welcome: absent },
       },
     });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { changeMonitors, countOpenIncidents, dashboardSorts, listDashboard } from '../../../coordinator/monitors/contract.ts';
-import { dashboardPage } from '../../../coordinator/monitors/status-queries.ts';
+import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
 import { search } from '../../../coordinator/search/contract.ts';
 import { getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { type Demo, demoCount, seedDemo } from '../../support/demo.ts';

@@ -1,0 +1,108 @@
+import { pipeline, Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Asset } from './assets.ts';
+
+/**
+ * Nothing inline, nothing from elsewhere, no frames. One named policy of our scripts may turn text
+ * into HTML, and another an address into a worker.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "worker-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types antipode push-worker',
+].join('; ');
+
+export const securityHeaders = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // With no-referrer, a posted form would name no origin.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+} as const;
+
+/**
+ * For pages before signing in and those between them: an assistant may have opened them in a window
+ * of its own, and waits for the result.
+ */
+export const openerHeaders = { 'cross-origin-opener-policy': 'unsafe-none' } as const;
+
+/**
+ * The worker that shows notifications fetches nothing, and is not cached: browsers check for a new
+ * version by themselves.
+ */
+export const workerHeaders = {
+  'content-type': 'text/javascript; charset=utf-8',
+  'content-security-policy': "default-src 'none'",
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-cache',
+} as const;
+
+const brotli = promisify(brotliCompress);
+const zip = promisify(gzip);
+
+/** Below this size, compression gains nothing. */
+const leastBytes = 600;
+
+/** Sends a text with the best compression that the browser accepts. */
+export const sendSmall = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> => {
+  const bytes = Buffer.from(text);
+  const accepted = request.headers['accept-encoding'] ?? '';
+  reply.header('vary', 'accept-encoding');
+  if (bytes.length < leastBytes) return reply.send(bytes);
+  if (/\bbr\b/.test(accepted)) {
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+    return reply.header('content-encoding', 'br').send(await brotli(bytes, { params }));
+  }
+  return /\bgzip\b/.test(accepted) ? reply.header('content-encoding', 'gzip').send(await zip(bytes)) : reply.send(bytes);
+};
+
+/**
+ * Sends a text in pieces, each as soon as it exists, with the best compression that the browser
+ * accepts.
+ */
+export const sendAsItComes = (request: FastifyRequest, reply: FastifyReply, texts: AsyncIterable<string>): FastifyReply => {
+  const accepted = request.headers['accept-encoding'] ?? '';
+  // Otherwise proxies would buffer the pieces.
+  reply.headers({ vary: 'accept-encoding', 'x-accel-buffering': 'no' });
+  const source = Readable.from(texts, { objectMode: false });
+  const brotliNow = () =>
+    createBrotliCompress({ flush: constants.BROTLI_OPERATION_FLUSH, params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
+  const [encoding, zipped] = /\bbr\b/.test(accepted)
+    ? (['br', brotliNow()] as const)
+    : /\bgzip\b/.test(accepted)
+      ? (['gzip', createGzip({ flush: constants.Z_SYNC_FLUSH })] as const)
+      : ([undefined, undefined] as const);
+  if (encoding === undefined) return reply.send(source);
+  // A closed connection ends the stream; no one is left to notify.
+  pipeline(source, zipped, () => undefined);
+  return reply.header('content-encoding', encoding).send(zipped);
+};
+
+/** Sends a file whose name contains a digest of its content. */
+export const sendAsset = (request: FastifyRequest, reply: FastifyReply, { type, bytes, brotli: small }: Asset): FastifyReply => {
+  reply.headers({
+    'content-type': type,
+    'cache-control': 'public, max-age=31536000, immutable',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+    vary: 'accept-encoding',
+  });
+  if (small !== null && /\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.header('content-encoding', 'br').send(small);
+  return reply.send(bytes);
+};
