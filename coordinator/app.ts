@@ -15,7 +15,13 @@ import { oauthRoutes } from './assistants/oauth-routes.ts';
 import { anchorsOf, type Config, connectionsBeside } from './config.ts';
 import { answersSoon, connect, longWork, sessionNameOf, timeOf } from './database/connect.ts';
 import { migrate, missingMigrations } from './database/migrate.ts';
-import { createTimeouts, refuseTransactionPooling, unavailable, untilThere, type WithTimeout } from './database/startup.ts';
+import {
+  createTimeouts,
+  refuseTransactionPooling,
+  unavailable,
+  untilThere,
+  type WithTimeout,
+} from './database/startup.ts';
 import { type Timing, usualTiming } from './engine/timing.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { createRateLimiter } from './gate/rate-limit.ts';
@@ -79,7 +85,10 @@ const recordEveryMs = 300_000;
 /** How long an aborted start has to end what it began. */
 const unwindingMs = 1_000;
 
-const closeWeb = async (web: FastifyInstance, lastAnswersMs = usualLastAnswersMs): Promise<void> => {
+const closeWeb = async (
+  web: FastifyInstance,
+  lastAnswersMs = usualLastAnswersMs,
+): Promise<void> => {
   const cut = setTimeout(() => web.server.closeAllConnections(), lastAnswersMs);
   await web.close();
   clearTimeout(cut);
@@ -97,11 +106,16 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const log = overrides.log ?? createLog({ name: 'coordinator', level: config.LOG_LEVEL });
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
   const keyMarks = [secretKey, previousKey].filter((key) => key !== undefined).map(markOf);
-  const sql = connect(config.DATABASE_URL, { name: sessionNameOf(keyMarks), connections: config.DATABASE_CONNECTIONS - connectionsBeside });
+  const sql = connect(config.DATABASE_URL, {
+    name: sessionNameOf(keyMarks),
+    connections: config.DATABASE_CONNECTIONS - connectionsBeside,
+  });
   const leaving = new AbortController();
   const untilDatabase = <Entered>(enter: () => Promise<Entered>): Promise<Entered> =>
     untilThere(enter, { url: config.DATABASE_URL, log, signal: leaving.signal });
-  /** Whether connected to the database with this version's schema: before that no one queries it. */
+  /**
+   * Whether connected to the database with this version's schema: before that no one queries it.
+   */
   let isEntered = false;
   const readTime = async (): Promise<void> => databaseClock.observe(await timeOf(sql));
   const whileThere = createTimeouts({ sql, log });
@@ -114,7 +128,10 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   };
   const forwarded = createForwarded(config.TRUSTED_PROXIES, log);
   const web: FastifyInstance = fastify({
-    ...{ ...restServerOptions, logger: false, forceCloseConnections: 'idle', trustProxy: forwarded.trustProxy },
+    ...restServerOptions,
+    logger: false,
+    forceCloseConnections: 'idle',
+    trustProxy: forwarded.trustProxy,
     rewriteUrl: (request) => {
       forwarded.tidy(request);
       const url = soundUrl(request.url ?? '/');
@@ -133,13 +150,34 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     timeZones: () => zoneDataAt(process.versions.tz, clock.now()),
     look: async () => {
       // The log of the failed part has the reason; here it only counts as unhealthy.
-      const [database, seen] = await Promise.all([answersSoon(sql), whileThere(async () => engine?.health())().catch(() => undefined)]);
-      const { bus = false, streams = false, partitions = false, resting = false, probes = [], busFault } = seen ?? {};
-      return { database: database && isEntered, bus, streams, partitions, probes, resting, busFault };
+      const [database, seen] = await Promise.all([
+        answersSoon(sql),
+        whileThere(async () => engine?.health())().catch(() => undefined),
+      ]);
+      const {
+        bus = false,
+        streams = false,
+        partitions = false,
+        resting = false,
+        probes = [],
+        busFault,
+      } = seen ?? {};
+      return {
+        database: database && isEntered,
+        bus,
+        streams,
+        partitions,
+        probes,
+        resting,
+        busFault,
+      };
     },
   };
   const ownRecord = createServiceRecord({
-    ...{ sql, clock, rawDays: config.KEEP_RAW_DAYS, readers: config.ABOUT_PAGE },
+    sql,
+    clock,
+    rawDays: config.KEEP_RAW_DAYS,
+    readers: config.ABOUT_PAGE,
     isLeader: () => engine?.partitions.owns(0) === true,
   });
   const figures = createFiguresFace({ config, sql, clock, log, web, health, engine: () => engine });
@@ -148,13 +186,26 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   healthRoutes(web, health, beside);
 
   let pages: Web | undefined;
-  refuseOutside(web, log, async (request, reply) => (await pages?.answerNotFound(request, reply)) === true, beside);
+  refuseOutside(
+    web,
+    log,
+    async (request, reply) => (await pages?.answerNotFound(request, reply)) === true,
+    beside,
+  );
 
-  const { gate, tokens, sessions, connections, secrets, accountSecrets, telling } = createGateSetup({
-    ...{ config, sql, clock, log },
-    baseUrl: () => baseUrl,
-    trials: { begin: (trial) => engine?.trials.begin(trial), hear: async (...asked) => engine?.trials.hear(...asked) },
-  });
+  const { gate, tokens, sessions, connections, secrets, accountSecrets, telling } = createGateSetup(
+    {
+      config,
+      sql,
+      clock,
+      log,
+      baseUrl: () => baseUrl,
+      trials: {
+        begin: (trial) => engine?.trials.begin(trial),
+        hear: async (...asked) => engine?.trials.hear(...asked),
+      },
+    },
+  );
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
   const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently });
   const changes = createChanges({ sql, clock, log });
@@ -173,24 +224,35 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const start: App['start'] = async () => {
     ends.push(figures.close);
     const counted = await figures.start();
-    downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'could not bundle a download') });
+    downloadRoutes(web, {
+      onFailure: (error) => log.error({ err: error }, 'could not bundle a download'),
+    });
     const isAboutOpen = (): boolean => ownRecord.shown(false) !== undefined;
     restRoutes(web, {
-      ...{ limiter, log, baseUrl: () => baseUrl, corsOrigins: config.CORS_ORIGINS },
+      limiter,
+      log,
+      baseUrl: () => baseUrl,
+      corsOrigins: config.CORS_ORIGINS,
       isAboutOpen,
       execute: patiently(gate.execute),
       executeOnce: patiently(gate.executeOnce),
       authenticate: patiently(tokens.authenticate),
     });
     assistantRoutes(web, {
-      ...{ limiter, log, clock, baseUrl: () => baseUrl },
+      limiter,
+      log,
+      clock,
+      baseUrl: () => baseUrl,
       execute: patiently(gate.execute),
       callerOf: patiently(connections.callerOf),
     });
     const consents = oauthRoutes(web, { ...assistants, log, baseUrl: () => baseUrl });
     enrolmentRoute(web, { execute: patiently(gate.executeForVisitor), log });
     pages = webRoutes(web, allPages, {
-      ...{ clock, log, changes, authenticate: patiently(sessions.authenticate) },
+      clock,
+      log,
+      changes,
+      authenticate: patiently(sessions.authenticate),
       gate: {
         execute: patiently(gate.execute),
         executeOnce: patiently(gate.executeOnce),
@@ -198,12 +260,25 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         executeForVisitor: patiently(gate.executeForVisitor),
         executeForOperator: patiently(gate.executeForOperator),
       },
-      instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read), consents, ownRecord: ownRecord.shown },
+      instruments: {
+        baseUrl: () => baseUrl,
+        readShare: patiently(createShares(sql).read),
+        consents,
+        ownRecord: ownRecord.shown,
+      },
     });
-    statusRoutes(web, { publishing, log, baseUrl: () => baseUrl, hasMail: telling.mail !== undefined, isAboutOpen });
+    statusRoutes(web, {
+      publishing,
+      log,
+      baseUrl: () => baseUrl,
+      hasMail: telling.mail !== undefined,
+      isAboutOpen,
+    });
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
     pingRoutes(web, { take: async (request) => engine?.takePing(request) ?? starting });
-    forwardedPingsRoute(web, { take: async (request) => engine?.takeForwardedPings(request) ?? starting });
+    forwardedPingsRoute(web, {
+      take: async (request) => engine?.takeForwardedPings(request) ?? starting,
+    });
     // Closed after the web server: a ping in progress needs it.
     ends.push(async () => engine?.close());
     await web.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
@@ -217,9 +292,11 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     baseUrl ||= url;
     await untilDatabase(async () => {
       await refuseTransactionPooling(sql, config.DATABASE_URL);
-      const applied = (await missingMigrations(sql)).length > 0 ? await migrateOnce(config.DATABASE_URL) : [];
+      const applied =
+        (await missingMigrations(sql)).length > 0 ? await migrateOnce(config.DATABASE_URL) : [];
       await secrets.check(sql);
-      if (applied.length > 0) log.info({ migrations: applied }, 'migrated the database to this version');
+      if (applied.length > 0)
+        log.info({ migrations: applied }, 'migrated the database to this version');
     });
     await untilDatabase(readTime);
     isEntered = true;
@@ -227,13 +304,20 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     const folder = config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`);
     const place = await ownPlace(folder);
     engine = await startEngine({
-      ...{ sql, clock, log, version },
+      sql,
+      clock,
+      log,
+      version,
       owner: newId(),
       signal: leaving.signal,
       untilDatabase,
       databaseClock,
       timing: { ...usualTiming, ...overrides.timing },
-      kept: { rawDays: config.KEEP_RAW_DAYS, rollupDays: config.KEEP_ROLLUP_DAYS, ledgerDays: config.KEEP_LEDGER_DAYS },
+      kept: {
+        rawDays: config.KEEP_RAW_DAYS,
+        rollupDays: config.KEEP_ROLLUP_DAYS,
+        ledgerDays: config.KEEP_LEDGER_DAYS,
+      },
       nats: {
         entrance: { url: config.NATS_URL, tlsFirst: config.NATS_TLS_FIRST, ca: config.NATS_CA },
         keeping: { replicas: config.NATS_REPLICAS, placement: config.NATS_PLACEMENT },
@@ -248,7 +332,10 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
       pingSpool: join(folder, 'beats.jsonl'),
       secrets: {
-        open: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
+        open: (row) =>
+          row.secrets === null
+            ? Promise.resolve('{}')
+            : secrets.open(sql, row.secrets, secretsOf(row.id)),
         seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
       },
       textRecords: createTextRecords(config.DNS_RESOLVERS),
@@ -258,14 +345,25 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       anchors: () => anchorsOf(config, baseUrl),
       renew: createRenewal({ accountSeed: config.NATS_ACCOUNT_SEED, clock }),
     });
-    const recording = createRetryingTicker({ name: 'own record', everyMs: recordEveryMs, tick: ownRecord.tick, log });
+    const recording = createRetryingTicker({
+      name: 'own record',
+      everyMs: recordEveryMs,
+      tick: ownRecord.tick,
+      log,
+    });
     recording.hurry();
     ends.push(recording.stop);
     if (telling.mail !== undefined) {
       const sender = telling.mail;
       const everyMs = overrides.timing?.lookAgainMs ?? usualTiming.lookAgainMs;
       const mail = await startMail({
-        ...{ sql, clock, log, sender, accountSecrets, everyMs, signal: leaving.signal },
+        sql,
+        clock,
+        log,
+        sender,
+        accountSecrets,
+        everyMs,
+        signal: leaving.signal,
         baseUrl: () => baseUrl,
       });
       ends.push(mail.stop, startNotifyingSubscribers({ sql, clock, log, everyMs }).stop);

@@ -8,8 +8,8 @@ import { recordReaders } from './health/service-record.ts';
 import { planNames } from './organisations/plans.ts';
 
 /**
- * Connections beside the pool: one listens for changes, two watch whether connected to the database,
- * three are for urgent work, one is for housekeeping.
+ * Connections beside the pool: one listens for changes, two watch whether connected to the
+ * database, three are for urgent work, one is for housekeeping.
  */
 export const connectionsBeside = 7;
 
@@ -26,12 +26,16 @@ const isPrivateKey = (pem: string): boolean => {
 /** Names that the server knows. */
 const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
 
-const isProxyRange = (text: string): boolean => proxyNames.includes(text) || parseCidr(text) !== undefined;
+const isProxyRange = (text: string): boolean =>
+  proxyNames.includes(text) || parseCidr(text) !== undefined;
 
 /** Trusting everyone would accept an address that a caller makes up for each try. */
 const isEverybody = (text: string): boolean => {
   const [network, bits] = parseCidr(text) ?? [];
-  return bits === 0 || (bits !== undefined && bits <= 96 && network !== undefined && unmapped(network) !== network);
+  return (
+    bits === 0 ||
+    (bits !== undefined && bits <= 96 && network !== undefined && unmapped(network) !== network)
+  );
 };
 
 /** The variables that the coordinator reads; each also as NAME_FILE, for mounted secrets. */
@@ -101,7 +105,10 @@ const variables = z.object({
         .filter((origin) => origin !== ''),
     )
     .refine(
-      (origins) => origins.every((origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)),
+      (origins) =>
+        origins.every(
+          (origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin),
+        ),
       'must be origins such as https://app.example.org, several with commas, or *',
     ),
   /** The proxies in front of us: only their X-Forwarded-For is trusted for the caller's address. */
@@ -113,7 +120,10 @@ const variables = z.object({
       (ranges) => ranges.every(isProxyRange),
       `must be the addresses or CIDR ranges of your proxies, or ${proxyNames.join(', ')}, several with commas`,
     )
-    .refine((ranges) => !ranges.some(isEverybody), 'must not be everybody (/0), who could then claim any address; name your proxies alone'),
+    .refine(
+      (ranges) => !ranges.some(isEverybody),
+      'must not be everybody (/0), who could then claim any address; name your proxies alone',
+    ),
   RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(1).default(120),
   /**
    * host:port, separated by commas, that probes reach to vouch for themselves; by default the
@@ -122,18 +132,26 @@ const variables = z.object({
   PROBE_ANCHORS: z
     .string()
     .transform((text) => text.split(',').map((anchor) => anchor.trim()))
-    .refine((anchors) => anchors.every((anchor) => /^\S+:\d{1,5}$/.test(anchor)), 'must be host:port, several with commas')
+    .refine(
+      (anchors) => anchors.every((anchor) => /^\S+:\d{1,5}$/.test(anchor)),
+      'must be host:port, several with commas',
+    )
     .optional(),
   /** Who may sign up: anyone, or only invited people. */
   SIGN_UP: z.enum(['open', 'invited']).default('invited'),
   /** The plan of an organisation that signs up. */
   SIGN_UP_PLAN: z.enum(planNames).default('free'),
   /** smtp:// or smtps://, with user and password; without it no mail is sent. */
-  SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// address' }).optional(),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// address' })
+    .optional(),
   /** The sender of mail, such as "Antipode <antipode@example.org>". */
   MAIL_FROM: z
     .string()
-    .regex(/^[^<>@\r\n]*<?[^\s<>@]+@[^\s<>@]+>?$/, 'must be an e-mail address, such as Antipode <antipode@example.org>')
+    .regex(
+      /^[^<>@\r\n]*<?[^\s<>@]+@[^\s<>@]+>?$/,
+      'must be an e-mail address, such as Antipode <antipode@example.org>',
+    )
     .optional(),
   /** Signs mail for this domain; its DNS has the public key at SELECTOR._domainkey.DOMAIN. */
   MAIL_DKIM_DOMAIN: z
@@ -154,7 +172,10 @@ const variables = z.object({
     .string()
     .default('')
     .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
-    .refine((ranges) => ranges.every((range) => parseCidr(range) !== undefined), 'must be addresses or CIDR ranges, several with commas')
+    .refine(
+      (ranges) => ranges.every((range) => parseCidr(range) !== undefined),
+      'must be addresses or CIDR ranges, several with commas',
+    )
     .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
   /**
    * Resolvers for the record that proves a status page's domain; by default those of this machine.
@@ -171,7 +192,9 @@ const variables = z.object({
    * The heartbeat that `operator backups nightly` pings with each run, best at another
    * installation.
    */
-  BACKUP_HEARTBEAT_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  BACKUP_HEARTBEAT_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .optional(),
   /** The server that its drill restores on; by default the database's own. */
   BACKUP_TRIAL_URL: postgresAddress.optional(),
   KEEP_RAW_DAYS: days(7),
@@ -187,24 +210,36 @@ export type Config = Readonly<z.infer<typeof variables>>;
 /** @throws ConfigurationFault, which lists every fault at once. */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config =>
   readEnvironment(variables, environment, (isSet) => [
-    ...(isSet('SMTP_URL') === isSet('MAIL_FROM') ? [] : ['SMTP_URL and MAIL_FROM belong together; set both, or neither']),
-    ...(new Set(dkimNames.map(isSet)).size === 1 ? [] : [`${dkimNames.join(', ')} belong together; set all of them, or none`]),
+    ...(isSet('SMTP_URL') === isSet('MAIL_FROM')
+      ? []
+      : ['SMTP_URL and MAIL_FROM belong together; set both, or neither']),
+    ...(new Set(dkimNames.map(isSet)).size === 1
+      ? []
+      : [`${dkimNames.join(', ')} belong together; set all of them, or none`]),
     // Metrics reveal all organisations.
-    ...(environment.METRICS_PORT && environment.METRICS_PORT !== '0' && environment.METRICS_PORT === (environment.PORT || '8080')
+    ...(environment.METRICS_PORT &&
+    environment.METRICS_PORT !== '0' &&
+    environment.METRICS_PORT === (environment.PORT || '8080')
       ? ['METRICS_PORT: is the port that the world sees (PORT); choose another']
       : []),
     // A sign-up proves its address by mail; otherwise anyone could take anyone's.
-    ...(environment.SIGN_UP === 'open' && !isSet('SMTP_URL') ? ['SIGN_UP: open needs mail; set SMTP_URL and MAIL_FROM'] : []),
+    ...(environment.SIGN_UP === 'open' && !isSet('SMTP_URL')
+      ? ['SIGN_UP: open needs mail; set SMTP_URL and MAIL_FROM']
+      : []),
   ]);
 
 /** The hosts that probes reach to vouch for themselves. */
-export const anchorsOf = ({ PROBE_ANCHORS: named }: Pick<Config, 'PROBE_ANCHORS'>, baseUrl: string): readonly string[] =>
-  named ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined);
+export const anchorsOf = (
+  { PROBE_ANCHORS: named }: Pick<Config, 'PROBE_ANCHORS'>,
+  baseUrl: string,
+): readonly string[] => named ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined);
 
 /** The signing options of mail; undefined when mail is not signed. */
 export const dkimOf = (
   config: Pick<Config, (typeof dkimNames)[number]>,
 ): { readonly domain: string; readonly selector: string; readonly key: string } | undefined => {
   const { MAIL_DKIM_DOMAIN: domain, MAIL_DKIM_SELECTOR: selector, MAIL_DKIM_KEY: key } = config;
-  return domain === undefined || selector === undefined || key === undefined ? undefined : { domain, selector, key };
+  return domain === undefined || selector === undefined || key === undefined
+    ? undefined
+    : { domain, selector, key };
 };

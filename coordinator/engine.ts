@@ -32,14 +32,25 @@ import type { DatabaseClock } from './health/watches.ts';
 import { createWatchdog, watchDatabase, watchStreams } from './health/watches.ts';
 import { type Pings, startPings } from './heartbeats/intake.ts';
 import { withPingSettings } from './heartbeats/keys.ts';
-import { createHousekeeper, createRetryingTicker, oldestKept, type RetentionDays } from './housekeeping/jobs.ts';
+import {
+  createHousekeeper,
+  createRetryingTicker,
+  oldestKept,
+  type RetentionDays,
+} from './housekeeping/jobs.ts';
 import type { MonitorSecrets } from './monitors/secrets.ts';
 import type { Notifier } from './notifications/notifier.ts';
 import { alertsChannel, createAlerter } from './notifications/release.ts';
 import type { TextRecords } from './outbound/documents.ts';
 import { createAnnouncements, type RequireSigned } from './probes/announcements.ts';
 import { createAssignments, createTombstones } from './probes/assignments.ts';
-import { type BusPlace, createProbeBusAdmin, ensureStreams, enterBus, untilBus } from './probes/bus-keeper.ts';
+import {
+  type BusPlace,
+  createProbeBusAdmin,
+  ensureStreams,
+  enterBus,
+  untilBus,
+} from './probes/bus-keeper.ts';
 import { createDigestCheck } from './probes/digests.ts';
 import { createDirectory } from './probes/directory.ts';
 import { createDuplicateProbes, watchConnections } from './probes/duplicates.ts';
@@ -76,7 +87,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   try {
     return await assemble(options, ends);
   } catch (error) {
-    await endAll(ends).catch((failure: unknown) => options.log.warn({ err: failure }, 'did not stop cleanly'));
+    await endAll(ends).catch((failure: unknown) =>
+      options.log.warn({ err: failure }, 'did not stop cleanly'),
+    );
     throw error;
   }
 }
@@ -102,7 +115,11 @@ export type EngineOptions = {
   readonly log: Log;
   readonly timing: Timing;
   readonly kept: RetentionDays;
-  readonly nats: BusPlace & { readonly account: string; readonly operatorSeed: string; readonly publicUrl: string | undefined };
+  readonly nats: BusPlace & {
+    readonly account: string;
+    readonly operatorSeed: string;
+    readonly publicUrl: string | undefined;
+  };
   readonly databaseClock: Pick<DatabaseClock, 'observe' | 'differenceMs'>;
   /** Retries the work until the database allows it. */
   readonly untilDatabase: <Done>(work: () => Promise<Done>) => Promise<Done>;
@@ -117,7 +134,11 @@ export type EngineOptions = {
   readonly pingSpool: string;
   readonly secrets: MonitorSecrets;
   readonly textRecords: TextRecords;
-  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures: Figures }) => Notifier;
+  readonly startTeller: (every: {
+    readonly everyMs: number;
+    readonly rescueMs: number;
+    readonly figures: Figures;
+  }) => Notifier;
   /** Receives counts as things happen. */
   readonly figures: Figures;
   readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
@@ -131,7 +152,21 @@ export type EngineOptions = {
 const hourMs = 3_600_000;
 
 async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
-  const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors, figures, signal, untilDatabase } = options;
+  const {
+    owner,
+    version,
+    sql,
+    clock,
+    log,
+    timing,
+    kept,
+    nats,
+    baseUrl,
+    anchors,
+    figures,
+    signal,
+    untilDatabase,
+  } = options;
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
     const ticker = createRetryingTicker({ name, everyMs, tick, log });
     ends.push(ticker.stop);
@@ -143,7 +178,14 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   ends.push(() => patient.end({ timeout: 0 }));
   const ownership = createOwnership();
   const isLeader = (): boolean => owns(ownership, 0);
-  const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader, secrets: options.secrets });
+  const housekeeper = createHousekeeper({
+    sql: patient,
+    clock,
+    log,
+    kept,
+    isLeader,
+    secrets: options.secrets,
+  });
   await untilDatabase(housekeeper.prepare);
 
   const refusals = createRefusals({ sql, log, figures });
@@ -169,10 +211,17 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   const directory = await untilDatabase(() => createDirectory({ sql, log }));
   const keys = await untilDatabase(() => createNetworkKeys({ sql, masterOf: options.masterOf }));
 
-  const network = await untilDatabase(() => createNetwork({ sql, bus, clock, log, timing, directory, announcements, isLeader }));
+  const network = await untilDatabase(() =>
+    createNetwork({ sql, bus, clock, log, timing, directory, announcements, isLeader }),
+  );
   const { roster } = network;
   const records = createPingRecords(bus);
-  const plainAssignments = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
+  const plainAssignments = createAssignments({
+    bus,
+    directory,
+    openSecrets: options.secrets.open,
+    keys,
+  });
   const assignments = withPingSettings({ assignments: plainAssignments, sql, bus, records, clock });
   const rechecks = createRechecks({ sql, bus, clock, log, roster, assignments, figures });
   const testRuns = createTestRuns({ bus, clock, roster, assignments: plainAssignments });
@@ -180,10 +229,20 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   const loaded: PartitionDependencies['loaded'] = new Map();
   const targetsOf = (probe: string): ReadonlySet<number> => {
     const targets = new Set<number>();
-    for (const { monitors } of loaded.values()) for (const monitor of monitors.seenBy(probe)) targets.add(monitors.targetOf(monitor));
+    for (const { monitors } of loaded.values())
+      for (const monitor of monitors.seenBy(probe)) targets.add(monitors.targetOf(monitor));
     return targets;
   };
-  const trust = createProbeTrust({ sql, clock, log, directory, roster, owner, aliveMs: timing.leaseMs, targetsOf });
+  const trust = createProbeTrust({
+    sql,
+    clock,
+    log,
+    directory,
+    roster,
+    owner,
+    aliveMs: timing.leaseMs,
+    targetsOf,
+  });
   const writer = createWriter({ sql, owner, clock, log, figures });
   // About thirty statements are prepared one after the other, without waiting: with a distant
   // database that takes as long as all the rest.
@@ -215,7 +274,16 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   };
   const partitions = createPartitions({ owner, version, ownership, deps, signal });
   const operator = keyFromSeed(nats.operatorSeed, 'operator');
-  const busAdmin = createProbeBusAdmin({ sql, bus, system, account: nats.account, operator, clock, log, directory });
+  const busAdmin = createProbeBusAdmin({
+    sql,
+    bus,
+    system,
+    account: nats.account,
+    operator,
+    clock,
+    log,
+    directory,
+  });
 
   const isInUse = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;
   const debounced = { sql, quietMs: timing.noticeQuietMs, matters: isInUse };
@@ -223,12 +291,32 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   const droppedNotice = createDebouncedNotice({ ...debounced, kind: 'results_dropped' });
   const droppedResults = createDroppedResults({ sql, onDropped: droppedNotice.seen });
   const onDuplicate = ({ id, name }: ProbeRow): void =>
-    duplicateNotice.seen(id, `Two processes speak as the probe ${name}, with the same credentials; the older one is told to end`);
+    duplicateNotice.seen(
+      id,
+      `Two processes speak as the probe ${name}, with the same credentials; the older one is told to end`,
+    );
   const duplicates = createDuplicateProbes({ log, onTwice: onDuplicate });
-  const connections = await watchConnections({ system, account: nats.account, clock, log, directory, isLeader, onTwice: onDuplicate });
+  const connections = await watchConnections({
+    system,
+    account: nats.account,
+    clock,
+    log,
+    directory,
+    isLeader,
+    onTwice: onDuplicate,
+  });
   ends.push(connections.stop);
   const { addressOf } = connections;
-  const location = createLocationCheck({ sql, bus, clock, log, directory, roster, isLeader, addressOf });
+  const location = createLocationCheck({
+    sql,
+    bus,
+    clock,
+    log,
+    directory,
+    roster,
+    isLeader,
+    addressOf,
+  });
   const presence = hearPresence({
     sql,
     bus,
@@ -242,7 +330,8 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     keyOf: keys.keyOf,
     renew: options.renew,
     onRelayed: ({ id }, issuedAt) => {
-      const onFailure = (error: unknown) => log.error({ err: error, probe: id }, 'could not revoke direct credentials; retrying');
+      const onFailure = (error: unknown) =>
+        log.error({ err: error, probe: id }, 'could not revoke direct credentials; retrying');
       endDirectCredentials(sql, id, issuedAt).catch(onFailure);
     },
     rosterEpoch: () => roster().epoch,
@@ -256,9 +345,19 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
       network.hear(present);
     },
   });
-  ends.push(() => presence.stop(), network.close, rechecks.close, receipts.close, writer.close, partitions.close);
+  ends.push(
+    () => presence.stop(),
+    network.close,
+    rechecks.close,
+    receipts.close,
+    writer.close,
+    partitions.close,
+  );
 
-  const watchdog = createWatchdog({ parts: createPartitionWatchdog({ bus, partitions, timing }), log });
+  const watchdog = createWatchdog({
+    parts: createPartitionWatchdog({ bus, partitions, timing }),
+    log,
+  });
   every('movement', timing.movementMs, watchdog.tick);
 
   announceProbeChanges({ directory, assignments, partitions });
@@ -289,7 +388,8 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     if (now !== 'connected') return;
     wasLeader = false;
     // The bus may have been wiped: streams come first, then what partitions put in them.
-    const onFailure = (error: unknown) => log.error({ err: error }, 'could not maintain the streams; retrying');
+    const onFailure = (error: unknown) =>
+      log.error({ err: error }, 'could not maintain the streams; retrying');
     ensureStreams(bus).then(partitions.reconcile).catch(onFailure);
   });
   ends.push(status.stop);
@@ -305,7 +405,10 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     await network.tick();
   };
   const onOutbox = (line: string): void => {
-    if (line === 'probe') onProbes().catch((error: unknown) => log.error({ err: error }, 'could not apply a change of a probe; retrying'));
+    if (line === 'probe')
+      onProbes().catch((error: unknown) =>
+        log.error({ err: error }, 'could not apply a change of a probe; retrying'),
+      );
   };
   const outboxListening = await listenTo(sql, outboxChannel, onOutbox, { log, signal });
   ends.push(() => outboxListening.unlisten());
@@ -332,7 +435,9 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     if (leads) await (wasLeader ? busAdmin.growStreams() : busAdmin.ensureAll());
     wasLeader = leads;
   });
-  every('durables', timing.lookAgainMs, async () => (isLeader() && bus.isConnected() ? busAdmin.remakeLost() : undefined));
+  every('durables', timing.lookAgainMs, async () =>
+    isLeader() && bus.isConnected() ? busAdmin.remakeLost() : undefined,
+  );
   network.onChange(every('network', timing.networkTickMs, network.tick).hurry);
   every('probes', timing.lookAgainMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
@@ -341,14 +446,26 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   every('trust', timing.networkTickMs, trust.settle);
   every('whereabouts', timing.lookAgainMs, location.tick);
   const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
-  every('clock', timing.lookAgainMs, createClockNotice({ sql, owner, clock: options.databaseClock, isLeader }).tick);
-  every('zones', timing.lookAgainMs, createZoneNotice({ sql, owner, clock, version: process.versions.tz, isLeader }).tick);
+  every(
+    'clock',
+    timing.lookAgainMs,
+    createClockNotice({ sql, owner, clock: options.databaseClock, isLeader }).tick,
+  );
+  every(
+    'zones',
+    timing.lookAgainMs,
+    createZoneNotice({ sql, owner, clock, version: process.versions.tz, isLeader }).tick,
+  );
   every('notices', timing.lookAgainMs, async () => {
     if (!isLeader()) return;
     for (const { tick } of [droppedResults, droppedNotice, duplicateNotice]) await tick();
   });
   const alerterTicker = every('alerter', timing.alertTickMs, alerter.tick);
-  const notifier = options.startTeller({ everyMs: timing.alertTickMs, rescueMs: timing.lookAgainMs, figures });
+  const notifier = options.startTeller({
+    everyMs: timing.alertTickMs,
+    rescueMs: timing.lookAgainMs,
+    figures,
+  });
   ends.push(notifier.close);
   const onAlerts = (table: string): void => {
     notifier.hurry();
@@ -359,9 +476,17 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   const alertsListening = await listenTo(sql, alertsChannel, onAlerts, { log, signal });
   ends.push(() => alertsListening.unlisten());
   every('refusals', timing.lookAgainMs, refusals.flush);
-  ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'lost counts of refusals')));
+  ends.push(() =>
+    refusals
+      .flush()
+      .catch((error: unknown) => log.error({ err: error }, 'lost counts of refusals')),
+  );
   every('housekeeper', timing.housekeepMs, housekeeper.tick);
-  every('domains', hourMs, createDomainProofs({ sql, clock, log, textRecords: options.textRecords, isLeader }).tick);
+  every(
+    'domains',
+    hourMs,
+    createDomainProofs({ sql, clock, log, textRecords: options.textRecords, isLeader }).tick,
+  );
   const tombstones = createTombstones({ bus, clock, log, keptMs: timing.tombstoneMs });
   every('tombstones', timing.housekeepMs, async () => (isLeader() ? tombstones.tick() : undefined));
   await prepared;

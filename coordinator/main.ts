@@ -20,11 +20,14 @@ const serve = async (): Promise<void> => {
     log.info({ why }, 'the coordinator is stopping');
     // A part that does not end must not delay the exit for ever.
     const patience = setTimeout(() => process.exit(1), 10_000 + config.LEAVING_S * 1_000);
-    await app.close().catch((error: unknown) => log.error({ err: error }, 'the coordinator did not stop cleanly'));
+    await app
+      .close()
+      .catch((error: unknown) => log.error({ err: error }, 'the coordinator did not stop cleanly'));
     clearTimeout(patience);
     process.exit(code);
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal, 0));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => void stop(signal, 0));
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (error: unknown) => {
       log.fatal({ err: error }, 'uncaught error; the process restarts');
@@ -51,7 +54,11 @@ const operator = async (argv: readonly string[]): Promise<void> => {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
-  const streams = { out: (text: string) => stdout.write(text), err: (text: string) => stderr.write(text), watched: stderr.isTTY === true };
+  const streams = {
+    out: (text: string) => stdout.write(text),
+    err: (text: string) => stderr.write(text),
+    watched: stderr.isTTY === true,
+  };
   process.exitCode = await operate(argv, process.env, streams);
 };
 

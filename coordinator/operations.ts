@@ -48,13 +48,19 @@ import * as tokens from './tokens/operations.ts';
 
 /** Every operation with the handler of its name; one without does not compile. */
 export const handlers: Handlers = handlersOf([
-  ...bindAll({ ...monitorsApi, ...testRunsApi, ...monitorsContract }, { ...monitors, ...batch, ...dashboard }),
+  ...bindAll(
+    { ...monitorsApi, ...testRunsApi, ...monitorsContract },
+    { ...monitors, ...batch, ...dashboard },
+  ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),
   ...bindAll({ ...maintenanceApi, ...maintenanceContract }, maintenance),
   ...bindAll({ ...groupsApi, ...groupsContract }, groups),
   ...bindAll({ ...statusPagesApi, ...statusPagesContract }, { ...statusPages, ...posts }),
-  ...bindAll({ ...channelsApi, ...notificationsContract }, { ...channels, ...channelTests, ...notifications }),
+  ...bindAll(
+    { ...channelsApi, ...notificationsContract },
+    { ...channels, ...channelTests, ...notifications },
+  ),
   ...bindAll({ ...probesApi, ...probesContract }, { ...probes, ...enrolment }),
   ...bindAll({ ...organisationsApi, ...organisationsContract }, organisations),
   ...bindAll(peopleContract, { ...people, ...passkeys, ...signIn, ...signUp }),

@@ -52,7 +52,8 @@ const files: readonly (readonly object[])[] = [
   [about, small],
 ];
 
-const isPage = (value: unknown): value is Page => isRecord(value) && 'needs' in value && 'path' in value && 'answer' in value;
+const isPage = (value: unknown): value is Page =>
+  isRecord(value) && 'needs' in value && 'path' in value && 'answer' in value;
 
 /** Every page that these files export, by itself or in a list. */
 export const pages: readonly Page[] = [

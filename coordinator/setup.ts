@@ -41,7 +41,14 @@ type Dependencies = {
   readonly trials?: TestRunsPart;
 };
 
-export const createGateSetup = ({ config, sql, clock, log, baseUrl, trials = noTestRuns }: Dependencies): GateSetup => {
+export const createGateSetup = ({
+  config,
+  sql,
+  clock,
+  log,
+  baseUrl,
+  trials = noTestRuns,
+}: Dependencies): GateSetup => {
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
   const secrets = createSecretsAtRest(secretKey, previousKey);
   const tokens = createTokens({ sql, secretKey, previousKey, clock, log });
@@ -51,7 +58,11 @@ export const createGateSetup = ({ config, sql, clock, log, baseUrl, trials = noT
   const telling = createNotifications({ config, sql, clock, log, secrets, baseUrl });
   const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
   const probes = createProbeIdentities({
-    ...{ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL, tlsFirst: config.NATS_TLS_FIRST, ca: config.NATS_CA },
+    account,
+    clock,
+    natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL,
+    tlsFirst: config.NATS_TLS_FIRST,
+    ca: config.NATS_CA,
     anchors: () => anchorsOf(config, baseUrl()),
     secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
     requireSigned: config.REQUIRE_SIGNED,
@@ -70,7 +81,11 @@ export const createGateSetup = ({ config, sql, clock, log, baseUrl, trials = noT
     trials,
     textRecords: createTextRecords(config.DNS_RESOLVERS),
     channels: telling.channels,
-    door: { signUp: config.SIGN_UP, signUpPlan: config.SIGN_UP_PLAN, mail: config.SMTP_URL !== undefined },
+    door: {
+      signUp: config.SIGN_UP,
+      signUpPlan: config.SIGN_UP_PLAN,
+      mail: config.SMTP_URL !== undefined,
+    },
   });
   return { gate, tokens, sessions, connections, secrets, accountSecrets, telling };
 };

@@ -16,7 +16,12 @@ import {
 } from '../shared/bus/messages.ts';
 import type { Bus, Message } from '../shared/bus/nats.ts';
 import { openPingSpool } from '../shared/bus/ping-spool.ts';
-import { createPingBus, createPingIntake, createPingRecords, type PingBus } from '../shared/bus/pings.ts';
+import {
+  createPingBus,
+  createPingIntake,
+  createPingRecords,
+  type PingBus,
+} from '../shared/bus/pings.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
 import type { Roster } from '../shared/checks/assignment.ts';
 import { keyIdOf } from '../shared/checks/sealed-secrets.ts';
@@ -33,7 +38,11 @@ import { healthText } from './joining/checklist.ts';
 import { openReceiverKeys } from './pings/keys.ts';
 import { createAnnouncementReader } from './presence/announcements.ts';
 import { createCorrectedClock } from './presence/clock.ts';
-import { openNetworkKnowledge, openOwnCredentials, watchBusEndpoints } from './presence/knowledge.ts';
+import {
+  openNetworkKnowledge,
+  openOwnCredentials,
+  watchBusEndpoints,
+} from './presence/knowledge.ts';
 import { connectWithRetries, createPresence } from './presence/signal.ts';
 import { openAssignments } from './schedule/assignments.ts';
 import { createHeartbeats, createPingView } from './schedule/heartbeats.ts';
@@ -109,7 +118,12 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const displaced = Promise.withResolvers<void>();
   let describeHealth = (): string => '';
   const claim = await claimDataFolder(folder, id, () => describeHealth());
-  const own = await openOwnCredentials({ folder, probe: id, given: credentials.nats_credentials, log });
+  const own = await openOwnCredentials({
+    folder,
+    probe: id,
+    given: credentials.nats_credentials,
+    log,
+  });
   const { key } = own;
   const ended = own.ended(host.now());
   if (ended !== undefined) log.error(ended);
@@ -119,26 +133,41 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const announcements = createAnnouncementReader({ trust: knowledge.trust, now: clock.now, log });
   const spoolFolder = join(folder, 'spool');
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
-  const spool = await openSpool({ folder: spoolFolder, mostBytes: config.PROBE_SPOOL_MB * 1024 * 1024, log });
+  const spool = await openSpool({
+    folder: spoolFolder,
+    mostBytes: config.PROBE_SPOOL_MB * 1024 * 1024,
+    log,
+  });
   const reporter = createReporter({ probe: id, continent, key, spool, clock, log });
   let bus: Bus | undefined;
   const reachability = createReachability({
     anchors: knowledge.anchors,
     busCounts: () => {
       const own = anchorOf(knowledge.baseUrl());
-      return knowledge.anchors().length === 0 || (own !== undefined && knowledge.anchors().includes(own));
+      return (
+        knowledge.anchors().length === 0 || (own !== undefined && knowledge.anchors().includes(own))
+      );
     },
-    busRoundTrip: () => (bus?.isConnected() ? bus.flush() : Promise.reject(new Error('there is no bus'))),
+    busRoundTrip: () =>
+      bus?.isConnected() ? bus.flush() : Promise.reject(new Error('there is no bus')),
   });
 
   const endpoints = await watchBusEndpoints(url, log);
   let roster: Roster | undefined;
-  const guard = createGuard({ allow: config.PROBE_ALLOW_CIDRS, bus: endpoints.bus, own: endpoints.own, roster: () => roster });
+  const guard = createGuard({
+    allow: config.PROBE_ALLOW_CIDRS,
+    bus: endpoints.bus,
+    own: endpoints.own,
+    roster: () => roster,
+  });
   const families = watchFamilies();
   let identity: ProbeIdentity = { name, continent, base_url: knowledge.baseUrl(), version };
   const udp = createUdpSockets();
   const ownResolver = createOwnResolver(udp);
-  const view = createPingView({ log, ...(overrides.pingSettlingMs === undefined ? {} : { settlingMs: overrides.pingSettlingMs }) });
+  const view = createPingView({
+    log,
+    ...(overrides.pingSettlingMs === undefined ? {} : { settlingMs: overrides.pingSettlingMs }),
+  });
   const runner = createRunner({
     checks: createChecks({
       https: {
@@ -161,8 +190,18 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     log,
   });
   const stopMark = join(folder, 'stopped');
-  const schedule = createSchedule({ self: id, clock, onDue: runner.turn, stoppedAt: await takeStopMark(stopMark) });
-  const heartbeats = createHeartbeats({ self: id, clock, isSeeing: view.isSeeing, onDue: runner.turn });
+  const schedule = createSchedule({
+    self: id,
+    clock,
+    onDue: runner.turn,
+    stoppedAt: await takeStopMark(stopMark),
+  });
+  const heartbeats = createHeartbeats({
+    self: id,
+    clock,
+    isSeeing: view.isSeeing,
+    onDue: runner.turn,
+  });
   const both = [schedule, heartbeats];
   const assignments = await openAssignments({
     folder,
@@ -190,7 +229,12 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       import('./pings/receiver.ts'),
       import('./pings/receiver.ts'),
     ]);
-    const keys = await openReceiverKeys({ folder, probe: { id, organisation }, announcements, log });
+    const keys = await openReceiverKeys({
+      folder,
+      probe: { id, organisation },
+      announcements,
+      log,
+    });
     const pings = await openPingSpool(join(folder, 'beats.jsonl'), log);
     // Without a coordinator, no one gives the probe the time. Pings must not wait for that, and the
     // host's clock is mostly right.
@@ -198,9 +242,28 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     const isMeasured = (): boolean => clock.isMeasured() || performance.now() > patienceEnds;
     const timed = { ...clock, isMeasured };
     const { authorities } = config;
-    const forwarding = createPingForwarding({ probe: id, key, baseUrl: knowledge.baseUrl, clock, authorities });
-    const intake = createPingIntake({ pingBus: () => pingBus, forwarding, spool: pings, findKey: keys.find, ear: name, clock: timed, log });
-    const { address, close } = await startPingReceiver({ host: config.PROBE_EAR_HOST, port, take: intake.take, log });
+    const forwarding = createPingForwarding({
+      probe: id,
+      key,
+      baseUrl: knowledge.baseUrl,
+      clock,
+      authorities,
+    });
+    const intake = createPingIntake({
+      pingBus: () => pingBus,
+      forwarding,
+      spool: pings,
+      findKey: keys.find,
+      ear: name,
+      clock: timed,
+      log,
+    });
+    const { address, close } = await startPingReceiver({
+      host: config.PROBE_EAR_HOST,
+      port,
+      take: intake.take,
+      log,
+    });
     const closeAll = async (): Promise<void> => {
       await close();
       await intake.close();
@@ -212,7 +275,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     };
     return { address, attach, close: closeAll };
   };
-  const ear = config.PROBE_EAR_PORT === undefined ? undefined : await openPingReceiver(config.PROBE_EAR_PORT);
+  const ear =
+    config.PROBE_EAR_PORT === undefined ? undefined : await openPingReceiver(config.PROBE_EAR_PORT);
 
   const presence = createPresence({
     key,
@@ -249,7 +313,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         if (reply.displaced) displaced.resolve();
         own.hear(reply, bus);
         knowledge.learn(reply, assignments.keysInUse);
-        if (reply.base_url !== identity.base_url) identity = { ...identity, base_url: reply.base_url };
+        if (reply.base_url !== identity.base_url)
+          identity = { ...identity, base_url: reply.base_url };
         reporter.onReply(reply);
       },
     },
@@ -260,9 +325,14 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     if (!result) return;
     const { at, took_ms, outcome, cause, phases, evidence } = result;
     const answer: TestAnswerMessage = {
-      ...{ v: 1, probe: id, trial },
+      v: 1,
+      probe: id,
+      trial,
       result: {
-        ...{ at, took_ms, outcome, phases },
+        at,
+        took_ms,
+        outcome,
+        phases,
         cause: cause && { ...cause, params: { ...cause.params } },
         evidence: evidence && { ...evidence },
       },
@@ -279,15 +349,28 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     const asked = recheckMessage.parse(said);
     // The stored copy is the same object each time, which lets a check reuse what it prepared.
     const stored = assignments.find(asked.assignment.monitor);
-    const isNewer = stored !== undefined && stored.config_version >= asked.assignment.config_version;
-    await runner.recheck({ look: asked.look, asked_at: asked.asked_at, assignment: isNewer ? stored : asked.assignment });
+    const isNewer =
+      stored !== undefined && stored.config_version >= asked.assignment.config_version;
+    await runner.recheck({
+      look: asked.look,
+      asked_at: asked.asked_at,
+      assignment: isNewer ? stored : asked.assignment,
+    });
   };
 
   const goOnBus = async (): Promise<void> => {
     const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca, authorities } = config;
     const entrance = { url, tlsFirst, ca, authorities, credentials: own.text };
-    const routeOf = (subject: string): string => (own.isRelayed() ? relayedSubject(id, subject) : subject);
-    bus = await connectWithRetries({ ...entrance, name, log, inboxPrefix: inboxOf(id), routeOf, signal: stopping.signal });
+    const routeOf = (subject: string): string =>
+      own.isRelayed() ? relayedSubject(id, subject) : subject;
+    bus = await connectWithRetries({
+      ...entrance,
+      name,
+      log,
+      inboxPrefix: inboxOf(id),
+      routeOf,
+      signal: stopping.signal,
+    });
     if (!bus) return;
     const records = createPingRecords(bus);
     view.attach(bus, records);
@@ -295,14 +378,16 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     ear?.attach(bus);
     bus.subscribe(subjects.look(id), answerLook);
     bus.subscribe(subjects.receipt(id), (message) => {
-      if (announcements.readNow(message, subjects.receipt(id))) reporter.receive(receiptMessage.parse(jsonOf(message.data)));
+      if (announcements.readNow(message, subjects.receipt(id)))
+        reporter.receive(receiptMessage.parse(jsonOf(message.data)));
     });
     assignments.attach(bus);
     presence.start(bus);
     reporter.attach(bus);
   };
 
-  const isPublicAndWell = (probe: Roster['probes'][number]): boolean => probe.organisation === null && probe.healthy && !probe.quarantined;
+  const isPublicAndWell = (probe: Roster['probes'][number]): boolean =>
+    probe.organisation === null && probe.healthy && !probe.quarantined;
 
   /**
    * Other probes take this probe's turns before it stops. Where none can, it takes them itself when
@@ -310,21 +395,42 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
    */
   const handOver = async (): Promise<void> => {
     const until = performance.now() + (overrides.handOverMs ?? handOverAtMostMs);
-    const [own, others] = [roster?.probes.find((probe) => probe.id === id), roster?.probes.filter((probe) => probe.id !== id)];
-    const isWanted = own !== undefined && isPublicAndWell(own) && others?.some(isPublicAndWell) === true;
-    if (overrides.handOverMs === 0 || !isWanted || !bus?.isConnected() || !(await presence.leave())) return;
-    while (!schedule.isHandedOver() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+    const [own, others] = [
+      roster?.probes.find((probe) => probe.id === id),
+      roster?.probes.filter((probe) => probe.id !== id),
+    ];
+    const isWanted =
+      own !== undefined && isPublicAndWell(own) && others?.some(isPublicAndWell) === true;
+    if (overrides.handOverMs === 0 || !isWanted || !bus?.isConnected() || !(await presence.leave()))
+      return;
+    while (!schedule.isHandedOver() && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, 20));
     log.info({ handed_over: schedule.isHandedOver() }, 'stopping');
   };
 
   let heardAt: number | undefined;
   describeHealth = () =>
-    healthText({ ...{ name, continent, version, bus, heardAt }, monitors: assignments.state().count, waiting: spool.status().waiting });
+    healthText({
+      name,
+      continent,
+      version,
+      bus,
+      heardAt,
+      monitors: assignments.state().count,
+      waiting: spool.status().waiting,
+    });
   schedule.start();
   heartbeats.start();
   const { generation } = spool;
   log.info(
-    { probe: id, continent, version, generation, assignments: assignments.state().count, waiting: spool.status().waiting },
+    {
+      probe: id,
+      continent,
+      version,
+      generation,
+      assignments: assignments.state().count,
+      waiting: spool.status().waiting,
+    },
     'checking',
   );
   const onBus = goOnBus();
@@ -345,7 +451,10 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       schedule.stop();
       heartbeats.stop();
       await replaceFile(stopMark, `${host.now()}\n`, { durable: false }).catch((error: unknown) => {
-        log.warn({ err: error }, 'could not store the stop time; turns until the restart are left out');
+        log.warn(
+          { err: error },
+          'could not store the stop time; turns until the restart are left out',
+        );
       });
       await ear?.close();
       await runner.close();

@@ -12,7 +12,10 @@ const readable = <Value>(parse: (text: string) => Value) =>
     try {
       return parse(text);
     } catch (error) {
-      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      context.addIssue({
+        code: 'custom',
+        message: error instanceof Error ? error.message : String(error),
+      });
       return z.NEVER;
     }
   });
@@ -36,7 +39,10 @@ const variables = z.object({
     .string()
     .default('')
     .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
-    .refine((ranges) => unreadableRanges(ranges).length === 0, 'must be addresses or CIDR ranges, several with commas')
+    .refine(
+      (ranges) => unreadableRanges(ranges).length === 0,
+      'must be addresses or CIDR ranges, several with commas',
+    )
     .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
   /** Where this probe finds the bus, if its credentials say otherwise. */
   PROBE_NATS_URL: busEntryFields.url.optional(),
@@ -57,13 +63,19 @@ const variables = z.object({
 });
 
 /** The settings of a host, without the probe's identity and data folder. */
-const settings = variables.omit({ PROBE_CREDENTIALS: true, PROBE_IDENTITY: true, PROBE_DATA_DIR: true });
+const settings = variables.omit({
+  PROBE_CREDENTIALS: true,
+  PROBE_IDENTITY: true,
+  PROBE_DATA_DIR: true,
+});
 
 /**
  * The given settings, as texts; a setting that names a file has the file's text.
  * @throws ConfigurationFault, which lists every fault at once.
  */
-export const settingsGiven = (environment: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> => {
+export const settingsGiven = (
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> => {
   readEnvironment(settings, environment);
   return Object.fromEntries(
     Object.keys(settings.shape).flatMap((name) => {
@@ -85,14 +97,22 @@ export type Config = Omit<Variables, 'PROBE_CREDENTIALS' | 'PROBE_IDENTITY'> & {
  * The config from the host's own key and the coordinator's answer. The environment takes
  * precedence.
  */
-const configOfIdentity = (variables: Variables, { seed, enrolled, authorities }: Identity): Config => {
-  if (enrolled === null) throw new ConfigurationFault(['PROBE_IDENTITY: is of no probe yet; run antipode-probe.mjs join first']);
+const configOfIdentity = (
+  variables: Variables,
+  { seed, enrolled, authorities }: Identity,
+): Config => {
+  if (enrolled === null)
+    throw new ConfigurationFault([
+      'PROBE_IDENTITY: is of no probe yet; run antipode-probe.mjs join first',
+    ]);
   const { PROBE_IDENTITY: _, ...rest } = variables;
   return {
     ...rest,
     PROBE_CREDENTIALS: parseProbeCredentials(credentialsOf(seed, enrolled)),
     PROBE_NATS_TLS_FIRST: rest.PROBE_NATS_TLS_FIRST || enrolled.nats_tls_first,
-    ...(rest.PROBE_NATS_CA === undefined && enrolled.nats_ca !== null ? { PROBE_NATS_CA: enrolled.nats_ca } : {}),
+    ...(rest.PROBE_NATS_CA === undefined && enrolled.nats_ca !== null
+      ? { PROBE_NATS_CA: enrolled.nats_ca }
+      : {}),
     ...(authorities === undefined ? {} : { authorities }),
   };
 };
@@ -102,7 +122,11 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   const read = readEnvironment(variables, environment, (isSet) => {
     const [word, identity] = [isSet('PROBE_CREDENTIALS'), isSet('PROBE_IDENTITY')];
     if (word && identity) return ['PROBE_CREDENTIALS and PROBE_IDENTITY are both set; keep one'];
-    return word || identity ? [] : ['PROBE_CREDENTIALS: is not set, and neither is PROBE_IDENTITY_FILE, the file that join writes'];
+    return word || identity
+      ? []
+      : [
+          'PROBE_CREDENTIALS: is not set, and neither is PROBE_IDENTITY_FILE, the file that join writes',
+        ];
   });
   const { PROBE_CREDENTIALS: credentials, PROBE_IDENTITY: identity } = read;
   if (identity !== undefined) return Object.freeze(configOfIdentity(read, identity));

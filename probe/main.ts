@@ -6,7 +6,12 @@ import { keepHeapSmall } from '../shared/base/process.ts';
  * own.
  */
 const tell = (error: unknown): void => {
-  const text = error instanceof ConfigurationFault ? error.message : error instanceof Error ? error.stack : String(error);
+  const text =
+    error instanceof ConfigurationFault
+      ? error.message
+      : error instanceof Error
+        ? error.stack
+        : String(error);
   process.stderr.write(`${text}\n`);
 };
 
@@ -18,7 +23,10 @@ const tell = (error: unknown): void => {
 export const runProbe = async (): Promise<void> => {
   keepHeapSmall();
   try {
-    const [{ createProbe }, { readConfig }] = await Promise.all([import('./app.ts'), import('./config.ts')]);
+    const [{ createProbe }, { readConfig }] = await Promise.all([
+      import('./app.ts'),
+      import('./config.ts'),
+    ]);
     const app = await createProbe(readConfig(process.env));
     process.on('uncaughtException', (error) => {
       if (app.takeFault(error)) return;

@@ -5,7 +5,14 @@ import { version } from '../shared/base/process.ts';
 import { busEntryFields } from '../shared/bus/setup.ts';
 import { askHealth } from './joining/checklist.ts';
 import { install, refuseWithoutRoot, roomOfService, roomOfUnit } from './joining/install.ts';
-import { becomeProbe, checkProbe, exits, identityIn, JoinFault, type Room } from './joining/join.ts';
+import {
+  becomeProbe,
+  checkProbe,
+  exits,
+  identityIn,
+  JoinFault,
+  type Room,
+} from './joining/join.ts';
 import { runProbe } from './main.ts';
 
 /**
@@ -38,9 +45,21 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 /** @throws JoinFault for an unknown flag, or one that lacks its value. */
 const readLine = (given: readonly string[]) => {
   const [alone, text] = [{ type: 'boolean' } as const, { type: 'string' } as const];
-  const options = { install: alone, strict: alone, version: alone, help: { ...alone, short: 'h' }, ca: text, data: text, root: text };
+  const options = {
+    install: alone,
+    strict: alone,
+    version: alone,
+    help: { ...alone, short: 'h' },
+    ca: text,
+    data: text,
+    root: text,
+  };
   try {
-    const { positionals: words, values: flags } = parseArgs({ args: [...given], options, allowPositionals: true });
+    const { positionals: words, values: flags } = parseArgs({
+      args: [...given],
+      options,
+      allowPositionals: true,
+    });
     return { words, flags };
   } catch (error) {
     const [what] = (error instanceof Error ? error.message : String(error)).split('. ');
@@ -50,9 +69,15 @@ const readLine = (given: readonly string[]) => {
 
 type Line = ReturnType<typeof readLine>;
 
-const roomIn = (folder: string): Room => ({ folder, results: folder, kept: folder, spoolMb: spoolMb() });
+const roomIn = (folder: string): Room => ({
+  folder,
+  results: folder,
+  kept: folder,
+  spoolMb: spoolMb(),
+});
 
-const folderOf = (flags: Line['flags']): string => resolve(flags.data ?? process.env.PROBE_DATA_DIR ?? 'antipode-probe');
+const folderOf = (flags: Line['flags']): string =>
+  resolve(flags.data ?? process.env.PROBE_DATA_DIR ?? 'antipode-probe');
 
 /**
  * The folder of an existing probe: the one that is named or found here, or that of the service that
@@ -61,16 +86,28 @@ const folderOf = (flags: Line['flags']): string => resolve(flags.data ?? process
 const roomOf = async (flags: Line['flags']): Promise<Room> => {
   const folder = folderOf(flags);
   const isNamed = flags.data !== undefined || Boolean(process.env.PROBE_DATA_DIR);
-  const ofService = isNamed || existsSync(identityIn(folder)) ? undefined : await roomOfService(spoolMb(), flags.root);
+  const ofService =
+    isNamed || existsSync(identityIn(folder))
+      ? undefined
+      : await roomOfService(spoolMb(), flags.root);
   return ofService ?? roomIn(folder);
 };
 
 const run = async (folder: string): Promise<void> => {
-  const { PROBE_CREDENTIALS: word, PROBE_CREDENTIALS_FILE: file, PROBE_IDENTITY: text, PROBE_IDENTITY_FILE: path } = process.env;
+  const {
+    PROBE_CREDENTIALS: word,
+    PROBE_CREDENTIALS_FILE: file,
+    PROBE_IDENTITY: text,
+    PROBE_IDENTITY_FILE: path,
+  } = process.env;
   const isNamed = [word, file, text, path].some((each) => each !== undefined && each !== '');
   if (!isNamed) {
     const own = identityIn(folder);
-    if (!existsSync(own)) throw new JoinFault(exits.misused, `PROBE_CREDENTIALS: is not set, and there is no ${own}; run join first`);
+    if (!existsSync(own))
+      throw new JoinFault(
+        exits.misused,
+        `PROBE_CREDENTIALS: is not set, and there is no ${own}; run join first`,
+      );
     process.env.PROBE_IDENTITY_FILE = own;
   }
   process.env.PROBE_DATA_DIR = folder;
@@ -83,7 +120,11 @@ const authoritiesIn = (path: string | undefined): string | undefined => {
   try {
     return busEntryFields.ca.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new JoinFault(exits.misused, `--ca: ${path} is not there to be read, or holds no certificate as PEM`, { cause });
+    throw new JoinFault(
+      exits.misused,
+      `--ca: ${path} is not there to be read, or holds no certificate as PEM`,
+      { cause },
+    );
   }
 };
 
@@ -103,7 +144,10 @@ const join = async (folder: string, { words, flags }: Line): Promise<void> => {
   const { settingsGiven } = await import('./config.ts');
   // Before the token is spent. The spool limit is checked against the disk, below.
   settingsGiven({ ...process.env, PROBE_SPOOL_MB: undefined });
-  await becomeProbe({ url, token, authorities, ...(await roomOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' }, say);
+  await becomeProbe(
+    { url, token, authorities, ...(await roomOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' },
+    say,
+  );
   await install(say, settingsGiven(process.env), root);
 };
 
@@ -118,7 +162,10 @@ const begin = async (): Promise<void> => {
   else if (word === 'join') await join(folder, line);
   else if (word === 'check') await checkProbe(await roomOf(flags), say);
   else if (word === 'health') {
-    const { exit, words: state } = await askHealth((await roomOf(flags)).kept, flags.strict === true);
+    const { exit, words: state } = await askHealth(
+      (await roomOf(flags)).kept,
+      flags.strict === true,
+    );
     say(state);
     process.exitCode = exit;
   } else throw new JoinFault(exits.misused, `There is no "${word}".\n\n${help}`);
@@ -128,6 +175,8 @@ begin().catch((error: unknown) => {
   const isSaid = error instanceof JoinFault;
   // A folder that is missing or not ours: a stack would explain nothing.
   const isOfSystem = error instanceof Error && 'syscall' in error;
-  process.stderr.write(`${isSaid || isOfSystem ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+  process.stderr.write(
+    `${isSaid || isOfSystem ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
+  );
   process.exit(isSaid ? error.exit : 1);
 });

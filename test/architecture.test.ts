@@ -7,7 +7,10 @@ import { describe, expect, test } from 'vitest';
 const root = resolve(import.meta.dirname, '..');
 const ours = ['shared', 'coordinator', 'probe', 'deploy', 'test'];
 
-/** Rooms of the two sides and what is shared: who may import whom, besides itself. The longest room that a file lies in counts. */
+/**
+ * Rooms of the two sides and what is shared: who may import whom, besides itself. The longest room
+ * that a file lies in counts.
+ */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   'shared/base': [],
   'shared/checks': ['shared/base'],
@@ -19,16 +22,38 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'probe/checks': ['shared/checks', 'shared/base'],
   'probe/disk': ['shared/bus', 'shared/base'],
   'probe/presence': ['probe/checks', 'probe/disk', 'shared/bus', 'shared/checks', 'shared/base'],
-  'probe/spool': ['probe/disk', 'probe/presence', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'],
-  'probe/schedule': ['probe/checks', 'probe/disk', 'probe/presence', 'shared/bus', 'shared/checks', 'shared/base'],
-  'probe/joining': ['probe/checks', 'probe/disk', 'probe/presence', 'shared/bus', 'shared/checks', 'shared/base'],
+  'probe/spool': [
+    'probe/disk',
+    'probe/presence',
+    'shared/actor',
+    'shared/bus',
+    'shared/checks',
+    'shared/base',
+  ],
+  'probe/schedule': [
+    'probe/checks',
+    'probe/disk',
+    'probe/presence',
+    'shared/bus',
+    'shared/checks',
+    'shared/base',
+  ],
+  'probe/joining': [
+    'probe/checks',
+    'probe/disk',
+    'probe/presence',
+    'shared/bus',
+    'shared/checks',
+    'shared/base',
+  ],
   'probe/pings': ['probe/disk', 'probe/presence', 'shared/bus', 'shared/checks', 'shared/base'],
   coordinator: ['shared'],
 };
 
 /**
- * Rooms of the coordinator that no subject owns, and what of the coordinator they may import, besides themselves. Types may be named anywhere: a kit is
- * handed what it works on. The few values named by file are the debts that remain.
+ * Rooms of the coordinator that no subject owns, and what of the coordinator they may import,
+ * besides themselves. Types may be named anywhere: a kit is handed what it works on. The few values
+ * named by file are the debts that remain.
  */
 const kits: Readonly<Record<string, readonly string[]>> = {
   'coordinator/core': [],
@@ -100,7 +125,8 @@ const maxLines = 600;
 const filesBelow = (folder: string): string[] =>
   readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return entry.name === 'node_modules' || entry.name === 'generated' ? [] : filesBelow(path);
+    if (entry.isDirectory())
+      return entry.name === 'node_modules' || entry.name === 'generated' ? [] : filesBelow(path);
     return /\.(ts|mjs)$/.test(entry.name) ? [path] : [];
   });
 
@@ -108,20 +134,24 @@ const files = ours.flatMap(filesBelow);
 const source = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 
 const importsOf = (file: string): string[] =>
-  [...(source.get(file) ?? '').matchAll(/(?:from\s+|import\s*\(\s*|^\s*import\s+)'(\.[^']+)'/gm)].map(([, path]) =>
-    relative(root, resolve(root, dirname(file), path ?? '')),
-  );
+  [
+    ...(source.get(file) ?? '').matchAll(/(?:from\s+|import\s*\(\s*|^\s*import\s+)'(\.[^']+)'/gm),
+  ].map(([, path]) => relative(root, resolve(root, dirname(file), path ?? '')));
 
 /** What a file imports besides types. */
 const valuesOf = (file: string): string[] =>
-  [...(source.get(file) ?? '').matchAll(/(?:^(?:import|export)\s+(?!type\b)[^;']*?from\s+|import\s*\(\s*|^import\s+)'(\.[^']+)'/gm)].map(
-    ([, path]) => relative(root, resolve(root, dirname(file), path ?? '')),
-  );
+  [
+    ...(source.get(file) ?? '').matchAll(
+      /(?:^(?:import|export)\s+(?!type\b)[^;']*?from\s+|import\s*\(\s*|^import\s+)'(\.[^']+)'/gm,
+    ),
+  ].map(([, path]) => relative(root, resolve(root, dirname(file), path ?? '')));
 
 /** A file without its comments. */
-const code = (file: string): string => (source.get(file) ?? '').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+const code = (file: string): string =>
+  (source.get(file) ?? '').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
 
-const isInside = (file: string, room: string): boolean => file === room || file.startsWith(`${room}/`);
+const isInside = (file: string, room: string): boolean =>
+  file === room || file.startsWith(`${room}/`);
 
 const longest = (file: string, among: Readonly<Record<string, unknown>>): string | undefined =>
   Object.keys(among)
@@ -129,7 +159,9 @@ const longest = (file: string, among: Readonly<Record<string, unknown>>): string
     .toSorted((a, b) => b.length - a.length)[0];
 
 const registries = ['coordinator/operations.ts', 'coordinator/pages.ts'];
-const operationFiles = new Set(importsOf('coordinator/operations.ts').filter((file) => /^coordinator\/[^/]+\//.test(file)));
+const operationFiles = new Set(
+  importsOf('coordinator/operations.ts').filter((file) => /^coordinator\/[^/]+\//.test(file)),
+);
 
 type Floor = 'model' | 'contract' | 'queries' | 'operations' | 'pages' | 'chapter';
 
@@ -140,13 +172,19 @@ const floorOf = (file: string): Floor | undefined => {
   if (/(^|-)queries\.ts$|^writes\.ts$/.test(basename(file))) return 'queries';
   if (basename(file) === 'contract.ts') return 'contract';
   if (operationFiles.has(file) && isHandlers(file)) return 'operations';
-  return pureFiles.has(file) || pureRooms.some((room) => isInside(file, room)) ? 'model' : 'chapter';
+  return pureFiles.has(file) || pureRooms.some((room) => isInside(file, room))
+    ? 'model'
+    : 'chapter';
 };
 
 /** `gate` is imported by the registry too, and does nothing itself. */
-const isHandlers = (file: string): boolean => !isInside(file, 'coordinator/gate') && basename(file) !== 'contract.ts';
+const isHandlers = (file: string): boolean =>
+  !isInside(file, 'coordinator/gate') && basename(file) !== 'contract.ts';
 
-const breachesOf = (judge: (file: string, target: string) => boolean, importsHere = importsOf): string[] =>
+const breachesOf = (
+  judge: (file: string, target: string) => boolean,
+  importsHere = importsOf,
+): string[] =>
   files
     .filter((file) => isInside(file, 'coordinator'))
     .flatMap((file) =>
@@ -165,7 +203,8 @@ describe('the house', () => {
       for (const target of importsOf(file)) {
         // The one thing at the top that code reads is the manifest, for its version.
         const isManifest = file === 'shared/base/process.ts' && target === 'package.json';
-        if (!isManifest && !allowed.some((door) => isInside(target, door))) breaches.push(`${file} imports ${target}`);
+        if (!isManifest && !allowed.some((door) => isInside(target, door)))
+          breaches.push(`${file} imports ${target}`);
       }
     }
     expect(breaches).toEqual([]);
@@ -175,13 +214,16 @@ describe('the house', () => {
     const used = new Set<string>();
     const breaches = breachesOf((file, target) => {
       const kit = longest(file, kits);
-      if (kit === undefined || isInside(target, kit) || !isInside(target, 'coordinator')) return false;
+      if (kit === undefined || isInside(target, kit) || !isInside(target, 'coordinator'))
+        return false;
       const door = kits[kit]?.find((each) => isInside(target, each));
       if (door !== undefined) used.add(`${kit} ${door}`);
       return door === undefined;
     }, valuesOf);
     expect(breaches).toEqual([]);
-    const doors = Object.entries(kits).flatMap(([kit, list]) => list.map((door) => `${kit} ${door}`));
+    const doors = Object.entries(kits).flatMap(([kit, list]) =>
+      list.map((door) => `${kit} ${door}`),
+    );
     expect(doors.filter((door) => !used.has(door))).toEqual([]);
   });
 
@@ -191,12 +233,25 @@ describe('the house', () => {
       const [from, to] = [floorOf(file), floorOf(target)];
       if (from === undefined) return false;
       if (from === 'model' && !isInside(file, 'coordinator/notifications/kinds'))
-        return to !== 'model' && !isInside(target, 'coordinator/core') && !isInside(target, 'shared');
+        return (
+          to !== 'model' && !isInside(target, 'coordinator/core') && !isInside(target, 'shared')
+        );
       if (from === 'contract') return to === 'queries' || to === 'operations' || to === 'pages';
-      if (from === 'queries') return to === 'operations' || to === 'pages' || to === 'contract' || isInside(target, 'coordinator/web');
-      if (from === 'pages') return to === 'queries' || to === 'operations' || isInside(target, 'coordinator/database');
+      if (from === 'queries')
+        return (
+          to === 'operations' ||
+          to === 'pages' ||
+          to === 'contract' ||
+          isInside(target, 'coordinator/web')
+        );
+      if (from === 'pages')
+        return to === 'queries' || to === 'operations' || isInside(target, 'coordinator/database');
       if (from === 'operations')
-        return to === 'pages' || isInside(target, 'coordinator/web') || (to === 'operations' && subjectOf(file) !== subjectOf(target));
+        return (
+          to === 'pages' ||
+          isInside(target, 'coordinator/web') ||
+          (to === 'operations' && subjectOf(file) !== subjectOf(target))
+        );
       return to === 'operations' || to === 'pages';
     });
     expect(breaches).toEqual([]);
@@ -212,13 +267,20 @@ describe('the house', () => {
 
   test('keeps the core out of the oracles that judge it: types alone, and the sum that they hold their own against', () => {
     const importsCode = (file: string): string[] =>
-      [...(source.get(file) ?? '').matchAll(/^(?:import|export) (?!type )[^;']*from '(\.[^']+)'/gm)].map(([, path]) =>
-        relative(root, resolve(root, dirname(file), path ?? '')),
-      );
-    const oracles = files.filter((file) => /^test\/simulation\/[a-z-]*oracle[a-z-]*\.ts$/.test(file));
+      [
+        ...(source.get(file) ?? '').matchAll(
+          /^(?:import|export) (?!type )[^;']*from '(\.[^']+)'/gm,
+        ),
+      ].map(([, path]) => relative(root, resolve(root, dirname(file), path ?? '')));
+    const oracles = files.filter((file) =>
+      /^test\/simulation\/[a-z-]*oracle[a-z-]*\.ts$/.test(file),
+    );
     const reached = new Set(oracles);
-    for (const file of reached) for (const target of importsCode(file)) if (isInside(target, 'test')) reached.add(target);
-    const foreign = [...reached].flatMap((file) => importsCode(file).filter((target) => !isInside(target, 'test')));
+    for (const file of reached)
+      for (const target of importsCode(file)) if (isInside(target, 'test')) reached.add(target);
+    const foreign = [...reached].flatMap((file) =>
+      importsCode(file).filter((target) => !isInside(target, 'test')),
+    );
     expect(oracles.length).toBeGreaterThan(5);
     expect(foreign).toEqual(['coordinator/core/uptime.ts']);
   });
@@ -228,7 +290,11 @@ describe('the house', () => {
       .filter((file) => !isInside(file, 'test') && !isInside(file, 'deploy'))
       .flatMap((file) =>
         importsOf(file)
-          .filter((target) => /^(coordinator|probe)\/(app|main)\.ts$/.test(target) && !/^(coordinator|probe)\/[a-z-]+\.ts$/.test(file))
+          .filter(
+            (target) =>
+              /^(coordinator|probe)\/(app|main)\.ts$/.test(target) &&
+              !/^(coordinator|probe)\/[a-z-]+\.ts$/.test(file),
+          )
           .map((target) => `${file} imports ${target}`),
       );
     expect(breaches).toEqual([]);
@@ -254,7 +320,12 @@ describe('the house', () => {
   test('imports files that exist', () => {
     const missing = files.flatMap((file) =>
       importsOf(file)
-        .filter((target) => target.endsWith('.ts') && !target.includes('/generated/') && !existsSync(join(root, target)))
+        .filter(
+          (target) =>
+            target.endsWith('.ts') &&
+            !target.includes('/generated/') &&
+            !existsSync(join(root, target)),
+        )
         .map((target) => `${file} imports ${target}`),
     );
     expect(missing).toEqual([]);
@@ -268,21 +339,30 @@ describe('the house', () => {
   test('keeps clock, chance, input, output and waiting out of the pure rooms', () => {
     const impure =
       /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bsetTimeout\(|\bawait\b|\bPromise\b|\bprocess\.env\b|'node:(fs|net|http|https|tls|dns|child_process)/;
-    const pure = files.filter((file) => pureFiles.has(file) || pureRooms.some((room) => isInside(file, room)));
+    const pure = files.filter(
+      (file) => pureFiles.has(file) || pureRooms.some((room) => isInside(file, room)),
+    );
     expect([...pureFiles].filter((file) => !pure.includes(file))).toEqual([]);
     const breaches = pure.filter((file) => impure.test(code(file)));
     expect(breaches).toEqual([]);
   });
 
   test('never imports node:http, whose namespace loads the whole of undici in every process; process.getBuiltinModule gives the same', () => {
-    const breaches = files.filter((file) => !isInside(file, 'test') && /^import (?!type )[^;]*'node:http'/m.test(source.get(file) ?? ''));
+    const breaches = files.filter(
+      (file) =>
+        !isInside(file, 'test') &&
+        /^import (?!type )[^;]*'node:http'/m.test(source.get(file) ?? ''),
+    );
     expect(breaches).toEqual([]);
   });
 
   test('the coordinator reaches addresses of others through one connector alone', () => {
     const calls =
       /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect|createConnection)\(|'undici'|getBuiltinModule\('node:(?:https|net|tls)'\)|\bpingHeartbeat\(/;
-    const callers = files.filter((file) => isInside(file, 'coordinator') && !file.includes('/assets/') && calls.test(code(file)));
+    const callers = files.filter(
+      (file) =>
+        isInside(file, 'coordinator') && !file.includes('/assets/') && calls.test(code(file)),
+    );
     // `backups/nightly.ts`: the operator's own heartbeat, pinged by a command of the operator's.
     expect(callers).toEqual([
       'coordinator/backups/nightly.ts',
@@ -293,13 +373,17 @@ describe('the house', () => {
   });
 
   test('has no attic', () => {
-    expect(files.filter((file) => /(^|\/)(utils?|helpers?|lib|common|misc)(\/|\.ts$)/.test(file))).toEqual([]);
+    expect(
+      files.filter((file) => /(^|\/)(utils?|helpers?|lib|common|misc)(\/|\.ts$)/.test(file)),
+    ).toEqual([]);
   });
 
   test('names files in kebab-case, and never by the word of their folder', () => {
     expect(files.filter((file) => !/^[a-z0-9/.-]+$/.test(file))).toEqual([]);
     const singular = (word: string): string => word.replace(/ies$/, 'y').replace(/s$/, '');
-    const repeats = files.filter((file) => basename(file).startsWith(singular(basename(dirname(file)))));
+    const repeats = files.filter((file) =>
+      basename(file).startsWith(singular(basename(dirname(file)))),
+    );
     expect(repeats).toEqual([]);
   });
 
@@ -315,15 +399,34 @@ describe('the house', () => {
   });
 
   test('reads the environment in no place but the roots', () => {
-    const readers = files.filter((file) => !isInside(file, 'test') && /\bprocess\.env\b/.test(source.get(file) ?? ''));
-    const allowed = /^(coordinator|probe)\/main\.ts$|^probe\/program\.ts$|^deploy\/|^shared\/client\/[a-z-]+\.ts$/;
+    const readers = files.filter(
+      (file) => !isInside(file, 'test') && /\bprocess\.env\b/.test(source.get(file) ?? ''),
+    );
+    const allowed =
+      /^(coordinator|probe)\/main\.ts$|^probe\/program\.ts$|^deploy\/|^shared\/client\/[a-z-]+\.ts$/;
     expect(readers.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
   test('holds at its top only what belongs there', () => {
     const allowed = new Set([
-      ...['package.json', 'package-lock.json', 'tsconfig.json', 'biome.json', 'vitest.config.ts', 'README.md', 'SECURITY.md', 'LICENSE'],
-      ...['.npmrc', '.gitignore', '.editorconfig', '.git', '.github', '.ci', 'node_modules', '.antipode', '.cache', ...ours],
+      'package.json',
+      'package-lock.json',
+      'tsconfig.json',
+      'biome.json',
+      'vitest.config.ts',
+      'README.md',
+      'SECURITY.md',
+      'LICENSE',
+      '.npmrc',
+      '.gitignore',
+      '.editorconfig',
+      '.git',
+      '.github',
+      '.ci',
+      'node_modules',
+      '.antipode',
+      '.cache',
+      ...ours,
     ]);
     expect(readdirSync(root).filter((entry) => !allowed.has(entry))).toEqual([]);
   });

@@ -13,17 +13,22 @@ const onOwnBusAlone: Readonly<Record<string, string>> = {
 
 /** What cannot run where a server is killed, with the reason. */
 const notWhileKilling: Readonly<Record<string, string>> = {
-  'version-before.long': 'starts the version before, which ends at its start when nobody leads the streams in that moment',
+  'version-before.long':
+    'starts the version before, which ends at its start when nobody leads the streams in that moment',
 };
 
-const left = (name: BusForm): readonly string[] => Object.keys({ ...onOwnBusAlone, ...(name === 'three' ? notWhileKilling : {}) });
+const left = (name: BusForm): readonly string[] =>
+  Object.keys({ ...onOwnBusAlone, ...(name === 'three' ? notWhileKilling : {}) });
 
 const onForm = (name: BusForm) => ({
   extends: true as const,
   test: {
     name,
     include: ['test/network/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...left(name).map((file) => `test/network/${file}.test.ts`)],
+    exclude: [
+      ...configDefaults.exclude,
+      ...left(name).map((file) => `test/network/${file}.test.ts`),
+    ],
     setupFiles: ['test/support/bus-forms-setup.ts'],
     provide: { busForm: name },
   },
@@ -31,12 +36,13 @@ const onForm = (name: BusForm) => ({
 
 /**
  * `npm run test:cluster`: the tests of networks on buses of several servers (`three`: one of which is killed every while; `supercluster`), and
- * those that are about such buses alone (`apart`). CI has no time for it, some 45 minutes for each form: it is run by hand; one file after
- * the other, for each has up to five servers, three coordinators and three probes. They mostly wait; beside much else on the machine some fail, because
- * they were kept waiting for too long.
+ * those that are about such buses alone (`apart`). CI has no time for it, some 45 minutes for each
+ * form: it is run by hand; one file after the other, for each has up to five servers, three
+ * coordinators and three probes. They mostly wait; beside much else on the machine some fail,
+ * because they were kept waiting for too long.
  *
- * Every file has passed on each form, with nats-server 2.10.27 (Debian's) or 2.12.6 (the oldest of its line that `deploy/PRODUCTION.md` asks for), `apart`
- * with both.
+ * Every file has passed on each form, with nats-server 2.10.27 (Debian's) or 2.12.6 (the oldest of
+ * its line that `deploy/PRODUCTION.md` asks for), `apart` with both.
  */
 export default defineConfig({
   test: {
@@ -47,6 +53,10 @@ export default defineConfig({
     maxWorkers: 1,
     testTimeout: 900_000,
     hookTimeout: 900_000,
-    projects: [{ extends: true, test: { name: 'apart', include: ['test/network/cluster/*.ts'] } }, onForm('three'), onForm('supercluster')],
+    projects: [
+      { extends: true, test: { name: 'apart', include: ['test/network/cluster/*.ts'] } },
+      onForm('three'),
+      onForm('supercluster'),
+    ],
   },
 });

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** Whoever reads what is said to be tested goes and looks: each test that our words name is there. */
+/**
+ * Whoever reads what is said to be tested goes and looks: each test that our words name is there.
+ */
 
 const root = join(import.meta.dirname, '..');
 const rooms = ['coordinator', 'deploy', 'probe', 'shared', 'test'];
@@ -15,10 +17,13 @@ const texts = ['README.md', ...all.filter((file) => file.endsWith('.md'))];
 const tests = all.filter((file) => file.endsWith('.test.ts'));
 
 const named = (text: string): string[] =>
-  [...readFileSync(join(root, text), 'utf8').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(([, file = '']) => file);
+  [...readFileSync(join(root, text), 'utf8').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(
+    ([, file = '']) => file,
+  );
 
 test('there is each test that the RUNBOOK and the READMEs name', () => {
-  const isThere = (file: string): boolean => tests.some((each) => each === file || each.endsWith(`/${file}`));
+  const isThere = (file: string): boolean =>
+    tests.some((each) => each === file || each.endsWith(`/${file}`));
   const missing = texts.flatMap((text) =>
     named(text)
       .filter((file) => !isThere(file))
@@ -32,7 +37,9 @@ test('there is each file that the READMEs name', () => {
   const bases = new Set(all.map((file) => basename(file)));
   const pages = texts.filter((text) => basename(text) === 'README.md');
   const namedIn = (text: string): string[] =>
-    [...readFileSync(join(root, text), 'utf8').matchAll(/`([\w./-]*[\w-]{2}\.ts)`/g)].map(([, file = '']) => file);
+    [...readFileSync(join(root, text), 'utf8').matchAll(/`([\w./-]*[\w-]{2}\.ts)`/g)].map(
+      ([, file = '']) => file,
+    );
   expect(pages.flatMap(namedIn).length).toBeGreaterThan(80);
   const missing = (file: string): boolean => !bases.has(basename(file));
   expect(

@@ -17,14 +17,21 @@ const source = new Map(files.map((file) => [file, readFileSync(join(root, file),
 /** The npm packages that a file imports. */
 const packagesOf = (file: string): string[] =>
   [
-    ...(source.get(file) ?? '').matchAll(/(?:^(?:import|export)\s(?:[^';]*?\sfrom\s)?|\bimport\()'((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)['/]/gm),
+    ...(source.get(file) ?? '').matchAll(
+      /(?:^(?:import|export)\s(?:[^';]*?\sfrom\s)?|\bimport\()'((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)['/]/gm,
+    ),
   ].map(([, name]) => name ?? '');
 
 /** Packages that style sheets take files from. */
-const packagesOfStyles = readdirSync(join(root, 'coordinator/web/assets'), { recursive: true, encoding: 'utf8' })
+const packagesOfStyles = readdirSync(join(root, 'coordinator/web/assets'), {
+  recursive: true,
+  encoding: 'utf8',
+})
   .filter((file) => file.endsWith('.css'))
   .flatMap((file) => [
-    ...readFileSync(join(root, 'coordinator/web/assets', file), 'utf8').matchAll(/url\(['"]((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)\//g),
+    ...readFileSync(join(root, 'coordinator/web/assets', file), 'utf8').matchAll(
+      /url\(['"]((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)\//g,
+    ),
   ])
   .map(([, name]) => name ?? '');
 
@@ -37,10 +44,15 @@ test('lists the packages that it uses, and no others', () => {
   const read = (file: string): unknown => JSON.parse(readFileSync(join(root, file), 'utf8'));
   const { dependencies, devDependencies } = manifestShape.parse(read('package.json'));
   const testFiles = files.filter((file) => file.startsWith('test/'));
-  const shipped = new Set([...files.filter((file) => !file.startsWith('test/')).flatMap(packagesOf), ...packagesOfStyles]);
+  const shipped = new Set([
+    ...files.filter((file) => !file.startsWith('test/')).flatMap(packagesOf),
+    ...packagesOfStyles,
+  ]);
   const forTests = new Set(testFiles.flatMap(packagesOf));
   expect([...shipped].toSorted()).toEqual(Object.keys(dependencies).toSorted());
-  expect([...forTests].filter((name) => !(name in dependencies || name in devDependencies))).toEqual([]);
+  expect(
+    [...forTests].filter((name) => !(name in dependencies || name in devDependencies)),
+  ).toEqual([]);
   // What is run as a program is named by its path; types serve the package that they are of.
   const isUsed = (name: string) =>
     ['typescript', '@biomejs/biome', '@types/node'].includes(name) ||
@@ -51,8 +63,13 @@ test('lists the packages that it uses, and no others', () => {
   expect(Object.keys(devDependencies).filter((name) => !isUsed(name))).toEqual([]);
   // What only CI needs is installed apart, each program for the test that calls it by its path.
   const tools = Object.keys(
-    z.object({ dependencies: manifestShape.shape.dependencies }).parse(read('test/tools/package.json')).dependencies,
+    z
+      .object({ dependencies: manifestShape.shape.dependencies })
+      .parse(read('test/tools/package.json')).dependencies,
   );
-  const callsTool = (name: string) => testFiles.some((file) => source.get(file)?.includes(`judgingTool('${name}/`));
-  expect(tools.filter((name) => name in dependencies || name in devDependencies || !callsTool(name))).toEqual([]);
+  const callsTool = (name: string) =>
+    testFiles.some((file) => source.get(file)?.includes(`judgingTool('${name}/`));
+  expect(
+    tools.filter((name) => name in dependencies || name in devDependencies || !callsTool(name)),
+  ).toEqual([]);
 });

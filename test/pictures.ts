@@ -1,4 +1,7 @@
-/** `npm run pictures`: the pictures of README, made by the real program: started, given a shop to watch for a day, and broken. */
+/**
+ * `npm run pictures`: the pictures of README, made by the real program: started, given a shop to
+ * watch for a day, and broken.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -13,12 +16,23 @@ import { eventually } from './support/eventually.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const pictures = join(root, '.github/pictures');
-const localShape = z.object({ base_url: z.string(), sign_in_url: z.string(), api_token: z.string(), database_url: z.string() });
+const localShape = z.object({
+  base_url: z.string(),
+  sign_in_url: z.string(),
+  api_token: z.string(),
+  database_url: z.string(),
+});
 const made = z.object({ id: z.string() });
-const incidentsShape = z.object({ items: z.array(z.object({ id: z.string(), confirmed_at: z.string().nullable() })) });
+const incidentsShape = z.object({
+  items: z.array(z.object({ id: z.string(), confirmed_at: z.string().nullable() })),
+});
 
 /** A shop whose parts answer at their own pace, until they are broken. */
-const startShop = async (): Promise<{ readonly url: string; readonly break: (path: string) => void; readonly close: () => void }> => {
+const startShop = async (): Promise<{
+  readonly url: string;
+  readonly break: (path: string) => void;
+  readonly close: () => void;
+}> => {
   const broken = new Set<string>();
   const server = createServer((request, response) => {
     const path = request.url ?? '/';
@@ -29,7 +43,11 @@ const startShop = async (): Promise<{ readonly url: string; readonly break: (pat
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, break: (path) => broken.add(path), close: () => server.close() };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    break: (path) => broken.add(path),
+    close: () => server.close(),
+  };
 };
 
 const monitors = [
@@ -62,18 +80,25 @@ const addYesterday = async (sql: Sql): Promise<void> => {
 };
 
 const started = (home: string): ChildProcess =>
-  spawn(process.execPath, [join(root, 'deploy/node/run.mjs'), join(root, 'deploy/local/start.ts')], {
-    cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, ANTIPODE_HOME: home, PORT: '0', PROBE_ALLOW_CIDRS: '127.0.0.0/8' },
-  });
+  spawn(
+    process.execPath,
+    [join(root, 'deploy/node/run.mjs'), join(root, 'deploy/local/start.ts')],
+    {
+      cwd: root,
+      stdio: 'inherit',
+      env: { ...process.env, ANTIPODE_HOME: home, PORT: '0', PROBE_ALLOW_CIDRS: '127.0.0.0/8' },
+    },
+  );
 
 const home = mkdtempSync(join(tmpdir(), 'antipode-pictures-'));
 const service = started(home);
 const shop = await startShop();
 try {
   const file = join(home, 'local.json');
-  const local = await eventually(() => (existsSync(file) ? localShape.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined), 120_000);
+  const local = await eventually(
+    () => (existsSync(file) ? localShape.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined),
+    120_000,
+  );
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
     const answer = await fetch(`${local.base_url}/api/v1${path}`, {
       method,
@@ -84,13 +109,22 @@ try {
     return answer.json();
   };
   const groups = new Map<string, string>();
-  for (const name of ['Shop', 'House']) groups.set(name, made.parse(await call('POST', '/groups', { name })).id);
+  for (const name of ['Shop', 'House'])
+    groups.set(name, made.parse(await call('POST', '/groups', { name })).id);
   for (const [group, name, path] of monitors)
     await call('POST', '/monitors', {
-      ...{ type: 'https', name, target: `${shop.url}${path}`, interval_s: 10 },
+      type: 'https',
+      name,
+      target: `${shop.url}${path}`,
+      interval_s: 10,
       ...(group === null ? {} : { group: groups.get(group) }),
     });
-  await call('POST', '/monitors', { type: 'heartbeat', name: 'Nightly backup', interval_s: 86_400, group: groups.get('House') });
+  await call('POST', '/monitors', {
+    type: 'heartbeat',
+    name: 'Nightly backup',
+    interval_s: 86_400,
+    group: groups.get('House'),
+  });
   const sql = connect(local.database_url, { name: 'pictures', connections: 2 });
   await addYesterday(sql);
   await new Promise((passed) => setTimeout(passed, 25_000));
@@ -102,7 +136,11 @@ try {
   await new Promise((passed) => setTimeout(passed, 60_000));
   await mkdir(pictures, { recursive: true });
   const browser = await launchBrowser();
-  const tab = await openTab(browser, local.base_url, { scheme: 'light', width: 1_280, height: 800 });
+  const tab = await openTab(browser, local.base_url, {
+    scheme: 'light',
+    width: 1_280,
+    height: 800,
+  });
   await tab.page.goto(local.sign_in_url);
   await tab.page.waitForURL(`${local.base_url}/`);
   await tab.page.screenshot({ path: join(pictures, 'dashboard.png') });

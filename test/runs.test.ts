@@ -16,7 +16,8 @@ const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8
 type Chosen = { readonly test?: { readonly include?: string[]; readonly exclude?: string[] } };
 
 const chosenBy = (config: Chosen) => (file: string) => {
-  const fits = (globs: readonly string[] = []): boolean => globs.some((glob) => matchesGlob(file, glob));
+  const fits = (globs: readonly string[] = []): boolean =>
+    globs.some((glob) => matchesGlob(file, glob));
   return fits(config.test?.include) && !fits(config.test?.exclude);
 };
 
@@ -31,17 +32,24 @@ const runs: Readonly<Record<string, (file: string) => boolean>> = {
 const runsOf = (file: string): string[] => Object.keys(runs).filter((name) => runs[name]?.(file));
 
 test('each file with tests belongs to one run', () => {
-  const hasTests = (file: string): boolean => /^(describe|test|it)\b[.(]/m.test(readFileSync(join(root, file), 'utf8'));
+  const hasTests = (file: string): boolean =>
+    /^(describe|test|it)\b[.(]/m.test(readFileSync(join(root, file), 'utf8'));
   const own = files.filter((file) => file.endsWith('.test.ts') || hasTests(file));
   expect(own.length).toBeGreaterThan(200);
-  expect(own.filter((file) => runsOf(file).length !== 1).map((file) => `${file}: ${runsOf(file)}`)).toEqual([]);
+  expect(
+    own.filter((file) => runsOf(file).length !== 1).map((file) => `${file}: ${runsOf(file)}`),
+  ).toEqual([]);
 });
 
 test('each run has files', () => {
-  expect(Object.keys(runs).filter((name) => !files.some((file) => runsOf(file).includes(name)))).toEqual([]);
+  expect(
+    Object.keys(runs).filter((name) => !files.some((file) => runsOf(file).includes(name))),
+  ).toEqual([]);
 });
 
 test('CI runs what is usual and what is long', () => {
   const ci = readFileSync(join(root, '.ci/run'), 'utf8').split('\n');
-  expect(ci.filter((line) => line.startsWith('npm test') || line.startsWith('npm run test'))).toEqual(['npm test', 'npm run test:long']);
+  expect(
+    ci.filter((line) => line.startsWith('npm test') || line.startsWith('npm run test')),
+  ).toEqual(['npm test', 'npm run test:long']);
 });

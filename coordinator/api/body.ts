@@ -54,7 +54,13 @@ const token =
 const space = /[ \t\n\r]*/y;
 
 /** The tokens that JSON allows at a place: marks, strings (`"`) and other values (`0`). */
-const allowed = { value: '{["0', 'first item': '{["0]', name: '"', 'first name': '"}', colon: ':' } as const;
+const allowed = {
+  value: '{["0',
+  'first item': '{["0]',
+  name: '"',
+  'first name': '"}',
+  colon: ':',
+} as const;
 
 /**
  * The index of the first fault in a text that JSON.parse refused; the runtime names it for some
@@ -71,7 +77,8 @@ const faultIndex = (text: string): number => {
     const [, mark, quote] = found ?? [];
     const kind = mark ?? (quote === undefined ? '0' : '"');
     const marks: string = place === 'end' ? `,${closing.at(-1)}` : allowed[place];
-    if (found === null || !marks.includes(kind) || (place === 'end' && closing.length === 0)) return space.lastIndex;
+    if (found === null || !marks.includes(kind) || (place === 'end' && closing.length === 0))
+      return space.lastIndex;
     if (quote === '') return token.lastIndex;
     if (kind === '{') {
       closing.push('}');
@@ -92,7 +99,10 @@ const faultIndex = (text: string): number => {
 /** The first fault of a text that is not JSON, with its offset in characters. */
 export const jsonFault = (text: string): { readonly at: number; readonly error: string } => {
   const index = faultIndex(text);
-  return { at: [...text.slice(0, index)].length, error: index === text.length ? 'Unexpected end' : 'Unexpected character' };
+  return {
+    at: [...text.slice(0, index)].length,
+    error: index === text.length ? 'Unexpected end' : 'Unexpected character',
+  };
 };
 
 export const bodyLimit = 64 * 1024;
@@ -157,7 +167,11 @@ const wholeNumber = /^-?\d+$/;
  * Reads the text of each number, and keeps whole numbers whose digits a JavaScript number would
  * lose.
  */
-const exactly = (_key: string, value: unknown, ...[context]: readonly { readonly source?: string }[]): unknown => {
+const exactly = (
+  _key: string,
+  value: unknown,
+  ...[context]: readonly { readonly source?: string }[]
+): unknown => {
   const source = typeof value === 'number' ? context?.source : undefined;
   if (source === undefined || !wholeNumber.test(source)) return value;
   if (source.length > maxDigits) throw unreadable();
@@ -166,7 +180,9 @@ const exactly = (_key: string, value: unknown, ...[context]: readonly { readonly
 
 /** The text of an answer that may echo the input, each whole number with all its digits. */
 export const exactText = (body: unknown): string =>
-  JSON.stringify(body, (_key, value: unknown) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value));
+  JSON.stringify(body, (_key, value: unknown) =>
+    typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value,
+  );
 
 /**
  * A request's body as FastAPI passes it to its models: nothing when empty, JSON when the media type
@@ -184,7 +200,13 @@ export const readBody = (bytes: Uint8Array | undefined, mediaType: string | unde
     if (!(error instanceof SyntaxError)) throw error;
     const fault = jsonFault(text);
     throw new InvalidInput([
-      { type: 'json_invalid', loc: ['body', fault.at], msg: 'JSON decode error', input: {}, ctx: { error: fault.error } },
+      {
+        type: 'json_invalid',
+        loc: ['body', fault.at],
+        msg: 'JSON decode error',
+        input: {},
+        ctx: { error: fault.error },
+      },
     ]);
   }
 };

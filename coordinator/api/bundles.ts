@@ -41,7 +41,11 @@ const withoutOtherLanguages: Plugin = {
   },
 };
 
-type Recipe = { readonly entry: string; readonly rooms: readonly string[]; readonly options: BuildOptions };
+type Recipe = {
+  readonly entry: string;
+  readonly rooms: readonly string[];
+  readonly options: BuildOptions;
+};
 
 const recipeOfClient = (name: DownloadName, entry: string): Recipe => ({
   entry,
@@ -89,9 +93,12 @@ const contentHash = async (name: DownloadName): Promise<string> => {
     .update(version)
     .update(await readFile(import.meta.filename));
   for (const room of downloadRooms(name)) {
-    const files = (await readdir(join(root, room), { recursive: true })).filter((file) => file.endsWith('.ts')).toSorted();
+    const files = (await readdir(join(root, room), { recursive: true }))
+      .filter((file) => file.endsWith('.ts'))
+      .toSorted();
     const texts = await Promise.all(files.map((file) => readFile(join(root, room, file))));
-    for (const [index, file] of files.entries()) hash.update(`\0${room}/${file}\0`).update(texts[index] ?? '');
+    for (const [index, file] of files.entries())
+      hash.update(`\0${room}/${file}\0`).update(texts[index] ?? '');
   }
   hash.update(await readFile(join(root, 'package-lock.json')).catch(() => ''));
   return hash.digest('hex').slice(0, 32);
@@ -107,7 +114,10 @@ const build = async (name: DownloadName): Promise<string> => {
 };
 
 /** The text of a download, from the cache when its sources are unchanged. */
-export const bundleDownload = async (name: DownloadName, cacheFolder = join(root, 'node_modules/.cache/antipode')): Promise<string> => {
+export const bundleDownload = async (
+  name: DownloadName,
+  cacheFolder = join(root, 'node_modules/.cache/antipode'),
+): Promise<string> => {
   const file = join(cacheFolder, `${await contentHash(name)}-${name}`);
   try {
     return await readFile(file, 'utf8');
@@ -177,7 +187,10 @@ export const downloadRoutes = (
       reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
       // A compressing proxy marks the tag as weak.
       if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send();
-      return reply.type('text/javascript; charset=utf-8').header('content-disposition', `attachment; filename="${name}"`).send(text);
+      return reply
+        .type('text/javascript; charset=utf-8')
+        .header('content-disposition', `attachment; filename="${name}"`)
+        .send(text);
     });
   }
 };

@@ -13,10 +13,18 @@ export type TokenCaller = { readonly token?: { readonly id: string } };
 export type RestDependencies<Caller extends TokenCaller> = {
   readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
   /** The same for a call with an idempotency key. */
-  readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
+  readonly executeOnce: (
+    operation: Operation,
+    caller: Caller,
+    raw: RawInput,
+    named: Named,
+  ) => Promise<Outcome>;
   /** @throws the refusals token_missing and token_invalid. */
   readonly authenticate: (authorization: string | undefined, address: string) => Promise<Caller>;
-  readonly limiter: { readonly count: (subject: string) => Count | Promise<Count>; readonly look: (subject: string) => Count };
+  readonly limiter: {
+    readonly count: (subject: string) => Count | Promise<Count>;
+    readonly look: (subject: string) => Count;
+  };
   readonly log: Pick<Logger, 'error'>;
   /** Origins whose pages may call from a browser; `*` allows any. */
   readonly corsOrigins?: readonly string[];
@@ -75,10 +83,12 @@ export const identify = async <Caller extends TokenCaller>(
   request: { readonly authorization: string | undefined; readonly address: string },
   reply: FastifyReply,
 ): Promise<Caller> => {
-  const caller = await dependencies.authenticate(request.authorization, request.address).catch(async (error: unknown) => {
-    await countAddress(dependencies, request.address, reply);
-    throw error;
-  });
+  const caller = await dependencies
+    .authenticate(request.authorization, request.address)
+    .catch(async (error: unknown) => {
+      await countAddress(dependencies, request.address, reply);
+      throw error;
+    });
   if (caller.token) noteCount(reply, await dependencies.limiter.count(`token:${caller.token.id}`));
   return caller;
 };

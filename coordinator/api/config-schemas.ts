@@ -1,5 +1,11 @@
 import type { JsonSchema } from '../../shared/api/fields.ts';
-import { type ConfigKey, configKeys, configSchema, defaultWords, kinds } from '../../shared/api/monitors.ts';
+import {
+  type ConfigKey,
+  configKeys,
+  configSchema,
+  defaultWords,
+  kinds,
+} from '../../shared/api/monitors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { channelKinds } from '../notifications/kinds/index.ts';
 import type { ChannelKind, Field } from '../notifications/kinds/types.ts';
@@ -11,9 +17,12 @@ const line = ([key, row]: readonly [string, ConfigKey]): string =>
   `- \`${key}\`: ${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`;
 
 /** Every key of every type, as paragraphs of the document. */
-const everyKey = kinds.map((kind) => `Keys of \`${kind}\`:\n\n${Object.entries(configKeys[kind]).map(line).join('\n')}`).join('\n\n');
+const everyKey = kinds
+  .map((kind) => `Keys of \`${kind}\`:\n\n${Object.entries(configKeys[kind]).map(line).join('\n')}`)
+  .join('\n\n');
 
-const schemas = 'As schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type.';
+const schemas =
+  'As schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type.';
 const unused = 'Keys that the type does not know are kept and do nothing.';
 const elsewhere = `Every key stands at \`config\` of \`MonitorIn\`. ${schemas}`;
 
@@ -30,13 +39,21 @@ export const withConfigKeys = (name: string, schema: JsonSchema): JsonSchema => 
   const { properties } = schema;
   if (words === undefined || !isRecord(properties) || !isRecord(properties.config)) return schema;
   const { config } = properties;
-  return { ...schema, properties: { ...properties, config: { ...config, description: `${config.description} ${words}` } } };
+  return {
+    ...schema,
+    properties: {
+      ...properties,
+      config: { ...config, description: `${config.description} ${words}` },
+    },
+  };
 };
 
 const cells = ([key, row]: readonly [string, ConfigKey]): string =>
   `<tr><th scope="row"><code>${escapeHtml(key)}</code></th><td>${prose(row.meaning)}</td><td>${prose(`Give ${row.allowed}.`)}</td><td>${prose(defaultWords(row))}</td><td><code>${escapeHtml(JSON.stringify(row.example))}</code></td></tr>`;
 
-const head = ['Key', 'Meaning', 'Allowed', 'Not given', 'Example'].map((words) => `<th scope="col">${words}</th>`).join('');
+const head = ['Key', 'Meaning', 'Allowed', 'Not given', 'Example']
+  .map((words) => `<th scope="col">${words}</th>`)
+  .join('');
 
 /** A chapter of the page: one table for each type. */
 export const configChapter = (): string =>
@@ -54,19 +71,36 @@ export const configChapter = (): string =>
  * document know it so; `if` and `then`, which they ignore, say which object belongs to which type.
  */
 
-const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+const pascal = (name: string): string =>
+  name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const longestValue = 2_000;
 
-const valueSchema = ({ label, hint, secret, optional, pattern, choices, input }: Field): JsonSchema => {
-  const text = { type: 'string', ...(choices === undefined ? { pattern: pattern.source, maxLength: longestValue } : { enum: choices }) };
+const valueSchema = ({
+  label,
+  hint,
+  secret,
+  optional,
+  pattern,
+  choices,
+  input,
+}: Field): JsonSchema => {
+  const text = {
+    type: 'string',
+    ...(choices === undefined
+      ? { pattern: pattern.source, maxLength: longestValue }
+      : { enum: choices }),
+  };
   const words = [
     `${label}.`,
     ...(hint === undefined ? [] : [/[.…?]$/.test(hint) ? hint : `${hint}.`]),
     ...(secret === true ? ['Stored encrypted, and shown as `***`.'] : []),
     ...(input === 'generated' ? ['Made for you where it is left out, and answered once.'] : []),
   ];
-  return { ...(optional === true ? { anyOf: [text, { type: 'null' }] } : text), description: words.join(' ') };
+  return {
+    ...(optional === true ? { anyOf: [text, { type: 'null' }] } : text),
+    description: words.join(' '),
+  };
 };
 
 const channelSchema = ({ id, about, fields }: ChannelKind): JsonSchema => {
@@ -76,7 +110,9 @@ const channelSchema = ({ id, about, fields }: ChannelKind): JsonSchema => {
   return {
     type: 'object',
     description: `The config of a channel of the kind \`${id}\`. ${about}`,
-    properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, valueSchema(field)])),
+    properties: Object.fromEntries(
+      Object.entries(fields).map(([name, field]) => [name, valueSchema(field)]),
+    ),
     required,
     additionalProperties: false,
   };
@@ -104,12 +140,19 @@ const open = { additionalProperties: true } as const;
  * `then`, which client generators ignore. Programs that generate test requests do read it, and can
  * use one row after the other.
  */
-const byMember = (member: string, rows: readonly (readonly [string, JsonSchema])[]): JsonSchema => ({
+const byMember = (
+  member: string,
+  rows: readonly (readonly [string, JsonSchema])[],
+): JsonSchema => ({
   if: { type: 'object', ...open },
   // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
   then: {
     ...open,
-    oneOf: rows.map(([value, config]) => ({ properties: { [member]: { const: value }, config }, required: [member], ...open })),
+    oneOf: rows.map(([value, config]) => ({
+      properties: { [member]: { const: value }, config },
+      required: [member],
+      ...open,
+    })),
   },
 });
 
@@ -129,5 +172,9 @@ export const withConfigSchemas = (name: string, schema: JsonSchema): JsonSchema 
   const { properties } = schema;
   if (name !== 'ChannelIn' || !isRecord(properties) || !isRecord(properties.kind)) return schema;
   const pattern = `^(?:${channelKinds.map(({ id }) => id).join('|')})$`;
-  return { ...schema, properties: { ...properties, kind: { ...properties.kind, pattern } }, ...ofChannels };
+  return {
+    ...schema,
+    properties: { ...properties, kind: { ...properties.kind, pattern } },
+    ...ofChannels,
+  };
 };

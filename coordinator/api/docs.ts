@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto';
 import { isRecord } from '../../shared/base/json.ts';
 import { configChapter } from './config-schemas.ts';
 import { callExamples, copyable, escapeHtml, prose } from './document-words.ts';
-import { type ApiDocument, type OperationEntry, onceChapter, type Parameter, plansChapter, type Response, responseIn } from './openapi.ts';
+import {
+  type ApiDocument,
+  type OperationEntry,
+  onceChapter,
+  type Parameter,
+  plansChapter,
+  type Response,
+  responseIn,
+} from './openapi.ts';
 
 /** The chapters beside the operations: first steps, the client, the assistants. */
 
@@ -14,7 +22,9 @@ ${copyable('Address and token', settings(baseUrl))}
 ${copyable('The first call', 'curl -sS --fail-with-body "$ANTIPODE_URL/api/v1/me" -H "Authorization: Bearer $ANTIPODE_TOKEN"')}
 <p class="faint">Everything is on this one page: the search of your browser finds every operation, field, key and code, also in what is folded up.</p>`;
 
-const install = (baseUrl: string): string => `curl -fsS --create-dirs -o ~/.local/bin/antipode.mjs ${baseUrl}/downloads/antipode.mjs
+const install = (
+  baseUrl: string,
+): string => `curl -fsS --create-dirs -o ~/.local/bin/antipode.mjs ${baseUrl}/downloads/antipode.mjs
 chmod +x ~/.local/bin/antipode.mjs && ln -sf antipode.mjs ~/.local/bin/antipode
 antipode login ${baseUrl}`;
 
@@ -24,7 +34,9 @@ antipode incidents list --state open --fields monitor_name,started_at,cause
 antipode maintenance create --monitor Shop --for 10m
 antipode run --beat https://antipode.example/beat/KEY -- /usr/local/bin/backup --all`;
 
-export const clientChapter = (baseUrl: string): string => `<h2 id="client">The command-line client</h2>
+export const clientChapter = (
+  baseUrl: string,
+): string => `<h2 id="client">The command-line client</h2>
 <p>One file for Node 20 or later. One command is one call; on a terminal it prints tables, in a pipe the JSON of the API.</p>
 ${copyable('Install', install(baseUrl))}
 ${copyable('Use', uses)}
@@ -34,7 +46,11 @@ const server = (baseUrl: string): string =>
   JSON.stringify(
     {
       mcpServers: {
-        antipode: { command: 'node', args: ['/path/to/antipode-mcp.mjs'], env: { ANTIPODE_URL: baseUrl, ANTIPODE_TOKEN: 'svc_…' } },
+        antipode: {
+          command: 'node',
+          args: ['/path/to/antipode-mcp.mjs'],
+          env: { ANTIPODE_URL: baseUrl, ANTIPODE_TOKEN: 'svc_…' },
+        },
       },
     },
     null,
@@ -140,7 +156,8 @@ summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
 @media print { nav, .skip { display: none; } .page { display: block; } article { break-inside: avoid; } }
 `;
 
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const hashOf = (text: string): string =>
+  `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 /**
  * The page may load nothing, and contain only this style and this script, which their hashes allow.
@@ -157,7 +174,9 @@ export const docsSecurityPolicy = [
 type Listed = { readonly method: string; readonly path: string; readonly entry: OperationEntry };
 
 const refersTo = (schema: unknown): string | undefined =>
-  isRecord(schema) && typeof schema.$ref === 'string' ? schema.$ref.replace('#/components/schemas/', '') : undefined;
+  isRecord(schema) && typeof schema.$ref === 'string'
+    ? schema.$ref.replace('#/components/schemas/', '')
+    : undefined;
 
 const lengthWords = ({ minLength, maxLength }: Record<string, unknown>): string =>
   typeof maxLength !== 'number'
@@ -170,19 +189,34 @@ const typeWords = (schema: unknown): string => {
   if (name !== undefined) return `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`;
   if (!isRecord(schema)) return 'anything';
   if (Array.isArray(schema.anyOf)) return schema.anyOf.map(typeWords).join(' or ');
-  if (Array.isArray(schema.enum)) return schema.enum.map((value) => `<code>${escapeHtml(String(value))}</code>`).join(' or ');
+  if (Array.isArray(schema.enum))
+    return schema.enum.map((value) => `<code>${escapeHtml(String(value))}</code>`).join(' or ');
   if (schema.type === 'array') {
-    const most = typeof schema.maxItems === 'number' ? ` up to ${schema.maxItems.toLocaleString('en')}` : '';
+    const most =
+      typeof schema.maxItems === 'number' ? ` up to ${schema.maxItems.toLocaleString('en')}` : '';
     return `list of${most} ${typeWords(schema.items)}`;
   }
   if (schema.type === 'object' && schema.properties === undefined) return 'object with free keys';
-  const bounds = schema.minimum === undefined ? lengthWords(schema) : ` from ${schema.minimum} to ${schema.maximum}`;
-  return schema.type === undefined ? 'anything' : escapeHtml(`${schema.format ?? schema.type}${bounds}`);
+  const bounds =
+    schema.minimum === undefined
+      ? lengthWords(schema)
+      : ` from ${schema.minimum} to ${schema.maximum}`;
+  return schema.type === undefined
+    ? 'anything'
+    : escapeHtml(`${schema.format ?? schema.type}${bounds}`);
 };
 
-const row = (name: string, schema: unknown, required: boolean, description: unknown, hasChapter = false): string => {
+const row = (
+  name: string,
+  schema: unknown,
+  required: boolean,
+  description: unknown,
+  hasChapter = false,
+): string => {
   const initial =
-    isRecord(schema) && schema.default !== undefined ? ` Default <code>${escapeHtml(JSON.stringify(schema.default))}</code>.` : '';
+    isRecord(schema) && schema.default !== undefined
+      ? ` Default <code>${escapeHtml(JSON.stringify(schema.default))}</code>.`
+      : '';
   // Further paragraphs are in a chapter of their own.
   const [first = ''] = typeof description === 'string' ? description.split('\n\n', 1) : [];
   const words = `${prose(first)}${hasChapter ? ' <a href="#config">Every key</a>' : ''}`;
@@ -192,17 +226,26 @@ const row = (name: string, schema: unknown, required: boolean, description: unkn
 const table = (caption: string, rows: string): string =>
   `<div class="wide" tabindex="0" role="region" aria-label="${escapeHtml(caption)}"><table><caption>${escapeHtml(caption)}</caption><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Required</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 
-const parameterTable = (parameters: readonly (Parameter & { readonly description?: string })[]): string => {
+const parameterTable = (
+  parameters: readonly (Parameter & { readonly description?: string })[],
+): string => {
   const shown = parameters.filter(({ in: where }) => where !== 'cookie');
   return shown.length === 0
     ? ''
-    : table('Parameters', shown.map((one) => row(`${one.name} (${one.in})`, one.schema, one.required, one.description)).join(''));
+    : table(
+        'Parameters',
+        shown
+          .map((one) => row(`${one.name} (${one.in})`, one.schema, one.required, one.description))
+          .join(''),
+      );
 };
 
 const example = (label: string, value: unknown): string =>
   `<h4>${escapeHtml(label)}</h4><pre tabindex="0"><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
 
-const jsonOf = (part: { readonly content?: unknown } | undefined): Record<string, unknown> | undefined => {
+const jsonOf = (
+  part: { readonly content?: unknown } | undefined,
+): Record<string, unknown> | undefined => {
   const content = part && isRecord(part.content) ? part.content['application/json'] : undefined;
   return isRecord(content) ? content : undefined;
 };
@@ -211,12 +254,16 @@ const jsonOf = (part: { readonly content?: unknown } | undefined): Record<string
 const textExample = (part: { readonly content?: unknown } | undefined): string => {
   const media = part && isRecord(part.content) ? Object.values(part.content)[0] : undefined;
   const text = isRecord(media) && typeof media.example === 'string' ? media.example : undefined;
-  return text === undefined ? '' : `<h4>Example of the answer</h4><pre tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
+  return text === undefined
+    ? ''
+    : `<h4>Example of the answer</h4><pre tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
 };
 
 const requestPart = ({ requestBody }: OperationEntry): string => {
   const json = jsonOf(requestBody);
-  return json ? `<p>Body: ${typeWords(json.schema)}</p>${example('Example of the body', json.example)}` : '';
+  return json
+    ? `<p>Body: ${typeWords(json.schema)}</p>${example('Example of the body', json.example)}`
+    : '';
 };
 
 /** The body that the examples send; nothing where the operation takes none. */
@@ -226,7 +273,9 @@ const bodyOf = ({ requestBody }: OperationEntry): { readonly body?: unknown } =>
 };
 
 const queryOf = ({ parameters }: OperationEntry): readonly string[] =>
-  parameters.filter(({ in: where, required }) => where === 'query' && required).map(({ name }) => name);
+  parameters
+    .filter(({ in: where, required }) => where === 'query' && required)
+    .map(({ name }) => name);
 
 const successPart = (status: string, response: Response): string => {
   const json = jsonOf(response);
@@ -246,7 +295,9 @@ const refusalsPart = (responses: readonly (readonly [string, Response])[]): stri
     .join('')}</tbody></table></div></details>`;
 
 const operationPart = (document: ApiDocument, { method, path, entry }: Listed): string => {
-  const responses = Object.entries(entry.responses).map(([status, response]) => [status, responseIn(document, response)] as const);
+  const responses = Object.entries(entry.responses).map(
+    ([status, response]) => [status, responseIn(document, response)] as const,
+  );
   const successes = responses.filter(([status]) => status < '300');
   const answered = successes.map(([status, response]) => successPart(status, response)).join('');
   const json = jsonOf(successes.at(-1)?.[1]);
@@ -283,14 +334,21 @@ const anchor = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(' ',
 /** `isAboutOpen`: the page about the installation itself is public. */
 export const docsPage = (document: ApiDocument, baseUrl: string, isAboutOpen = false): string => {
   const listed: readonly Listed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, entry]) => ({ method: method.toUpperCase(), path, entry })),
+    Object.entries(methods).map(([method, entry]) => ({
+      method: method.toUpperCase(),
+      path,
+      entry,
+    })),
   );
   const under = (tag: string) => listed.filter(({ entry }) => entry.tags.includes(tag));
   const contents = document.tags
     .map(
       ({ name }) =>
         `<p><a href="#${anchor(name)}">${escapeHtml(name)}</a></p><ul>${under(name)
-          .map(({ entry }) => `<li><a href="#${entry.operationId}">${escapeHtml(entry.summary)}</a></li>`)
+          .map(
+            ({ entry }) =>
+              `<li><a href="#${entry.operationId}">${escapeHtml(entry.summary)}</a></li>`,
+          )
           .join('')}</ul>`,
     )
     .join('');

@@ -6,12 +6,20 @@ import { commands } from '../../shared/client/commands.ts';
 import { exampleOf } from '../../shared/client/help.ts';
 import type { listMonitorFigures } from '../monitors/contract.ts';
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
-export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (mark) => entities[mark] ?? mark);
+export const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (mark) => entities[mark] ?? mark);
 
 /** Text of the document as HTML: text in backticks is code. */
-export const prose = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+export const prose = (text: string): string =>
+  escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
 /** Examples of a call to copy: with curl, and with the client. */
 
@@ -30,7 +38,10 @@ const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 /** A text as one word of a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-const valuesOfQuery: Readonly<Record<string, string>> = { starts_at: '2027-01-01T02:00', ends_at: '2027-01-01T03:00' };
+const valuesOfQuery: Readonly<Record<string, string>> = {
+  starts_at: '2027-01-01T02:00',
+  ends_at: '2027-01-01T03:00',
+};
 
 const queryText = (names: readonly string[]): string => {
   const pairs = names.map((name) => `${name}=${valuesOfQuery[name] ?? name.toUpperCase()}`);
@@ -41,10 +52,14 @@ const curl = ({ method, path, query, body }: Call): string =>
   [
     `curl -sS --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} "$ANTIPODE_URL${path.replaceAll(/\{\w+\}/g, exampleId)}${queryText(query)}"`,
     `-H "Authorization: Bearer $ANTIPODE_TOKEN"`,
-    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
+    ...(body === undefined
+      ? []
+      : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
   ].join(' \\\n  ');
 
-const examples: ReadonlyMap<string, string> = new Map(commands.map((command) => [command.operation.id, exampleOf(command)]));
+const examples: ReadonlyMap<string, string> = new Map(
+  commands.map((command) => [command.operation.id, exampleOf(command)]),
+);
 
 /** Text to copy: one click selects all of it, and where scripts run a button copies it. */
 export const copyable = (label: string, text: string, level: 3 | 4 = 3): string =>
@@ -52,7 +67,10 @@ export const copyable = (label: string, text: string, level: 3 | 4 = 3): string 
 
 export const callExamples = (call: Call): string => {
   const client = examples.get(call.operationId);
-  return copyable('With curl', curl(call), 4) + (client === undefined ? '' : copyable('With the client', client, 4));
+  return (
+    copyable('With curl', curl(call), 4) +
+    (client === undefined ? '' : copyable('With the client', client, 4))
+  );
 };
 
 /** Members that mean the same everywhere. */
@@ -70,48 +88,70 @@ const words: Readonly<Record<string, string>> = {
   continent: 'The continent of the probe.',
 };
 
-const idWords = (name: string): string => `The id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}.`;
+const idWords = (name: string): string =>
+  `The id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}.`;
 
 /** A name without a description describes itself. */
 const nameWords = (name: string): string => `The ${name.replaceAll('_', ' ')}.`;
 
 const wordsOf = (name: string): string =>
-  (Object.hasOwn(words, name) ? words[name] : undefined) ?? (name.endsWith('_id') ? idWords(name) : nameWords(name));
+  (Object.hasOwn(words, name) ? words[name] : undefined) ??
+  (name.endsWith('_id') ? idWords(name) : nameWords(name));
 
 /** Limits apply to a value, not to null. */
 const bounded = (schema: JsonSchema, bounds: JsonSchema): JsonSchema => {
   if (Array.isArray(schema.anyOf))
-    return { ...schema, anyOf: schema.anyOf.map((one) => (isRecord(one) && one.type !== 'null' ? bounded(one, bounds) : one)) };
+    return {
+      ...schema,
+      anyOf: schema.anyOf.map((one) =>
+        isRecord(one) && one.type !== 'null' ? bounded(one, bounds) : one,
+      ),
+    };
   return { ...bounds, ...schema };
 };
 
 /** The schema of a member or parameter, with its limits and with a description. */
-export const told = (name: string, { schema, documented: { limits, meaning } }: Field<unknown>): JsonSchema => ({
+export const told = (
+  name: string,
+  { schema, documented: { limits, meaning } }: Field<unknown>,
+): JsonSchema => ({
   ...(limits === undefined ? schema : bounded(schema, limits)),
-  ...(schema.description === undefined && schema.$ref === undefined ? { description: meaning ?? wordsOf(name) } : {}),
+  ...(schema.description === undefined && schema.$ref === undefined
+    ? { description: meaning ?? wordsOf(name) }
+    : {}),
 });
 
 /** An object with descriptions of all its members. */
 export const toldObject = ({ schema, shape }: NamedSchema): JsonSchema => ({
   ...schema,
-  properties: Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, told(name, field)])),
+  properties: Object.fromEntries(
+    Object.entries(shape).map(([name, field]) => [name, told(name, field)]),
+  ),
 });
 
 export const figuresType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** A name may contain anything; in a label, these three characters have a meaning. */
-const label = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+const label = (text: string): string =>
+  text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 
 /**
  * An organisation's monitors for its own Prometheus. Unknown values have no row, so that no one
  * takes them for zero.
  */
 export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigures>): string => {
-  const labels = ({ id, name, type }: (typeof items)[number]) => `monitor="${label(id)}",name="${label(name)}",type="${label(type)}"`;
-  const up = items.flatMap((item) => (item.is_up === null ? [] : [`antipode_monitor_up{${labels(item)}} ${Number(item.is_up)}`]));
-  const state = items.map((item) => `antipode_monitor_status{${labels(item)},status="${label(item.status)}"} 1`);
+  const labels = ({ id, name, type }: (typeof items)[number]) =>
+    `monitor="${label(id)}",name="${label(name)}",type="${label(type)}"`;
+  const up = items.flatMap((item) =>
+    item.is_up === null ? [] : [`antipode_monitor_up{${labels(item)}} ${Number(item.is_up)}`],
+  );
+  const state = items.map(
+    (item) => `antipode_monitor_status{${labels(item)},status="${label(item.status)}"} 1`,
+  );
   const response = items.flatMap((item) =>
-    item.response_ms === null ? [] : [`antipode_monitor_response_seconds{${labels(item)}} ${item.response_ms / 1_000}`],
+    item.response_ms === null
+      ? []
+      : [`antipode_monitor_response_seconds{${labels(item)}} ${item.response_ms / 1_000}`],
   );
   return [
     '# HELP antipode_monitor_up 1 while no outage is confirmed, 0 while one is; no row while paused or not yet seen',
@@ -132,9 +172,11 @@ export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigu
 
 export const meaningOf = (code: RefusalCode): string => {
   const [, meaning] = refusalCodes[code];
-  if (meaning === undefined) throw new Error(`the code ${code} stands in the API and has no meaning in its document`);
+  if (meaning === undefined)
+    throw new Error(`the code ${code} stands in the API and has no meaning in its document`);
   return meaning;
 };
 
 /** Oversized headers are refused before a route is found, with the HTTP status for them. */
-export const statusOfCode = (code: RefusalCode): number => (code === 'headers_too_large' ? 431 : statusOf[refusalCodes[code][0]]);
+export const statusOfCode = (code: RefusalCode): number =>
+  code === 'headers_too_large' ? 431 : statusOf[refusalCodes[code][0]];

@@ -33,12 +33,14 @@ const headersOf = (refusal: Refusal): ErrorAnswer['headers'] => {
   return refusal.kind === 'unavailable' ? { 'retry-after': '5' } : {};
 };
 
-const sizeWords = (bytes: number): string => (bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`);
+const sizeWords = (bytes: number): string =>
+  bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`;
 
 /** What Fastify itself refuses: a body over the limit, or one of another length than stated. */
 const fromFramework = (error: unknown, mostBody: number): Refusal | undefined => {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined;
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('body_too_large', `The body is larger than ${sizeWords(mostBody)}.`);
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new Refusal('body_too_large', `The body is larger than ${sizeWords(mostBody)}.`);
   if (typeof error.statusCode === 'number' && error.statusCode < 500)
     return new Refusal('request_malformed', 'The request could not be read.');
   return undefined;
@@ -46,13 +48,17 @@ const fromFramework = (error: unknown, mostBody: number): Refusal | undefined =>
 
 /** The only place where a failure becomes an HTTP answer. */
 export const answerOf = (error: unknown, mostBody = bodyLimit): ErrorAnswer => {
-  if (error instanceof InvalidInput) return { status: 422, body: { detail: error.faults }, headers: {} };
+  if (error instanceof InvalidInput)
+    return { status: 422, body: { detail: error.faults }, headers: {} };
   const refusal = error instanceof Refusal ? error : fromFramework(error, mostBody);
   if (refusal && refusal.kind !== 'internal') return refused(refusal);
   const request_id = newId();
   return {
     status: 500,
-    body: errorBody('internal', `Something went wrong on our side. The id of this request is ${request_id}.`),
+    body: errorBody(
+      'internal',
+      `Something went wrong on our side. The id of this request is ${request_id}.`,
+    ),
     headers: { 'x-request-id': request_id },
     hidden: { request_id, error },
   };
@@ -75,7 +81,8 @@ const tagOf = (bytes: Buffer): string => `W/"${hash('sha256', bytes, 'base64url'
 const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
 
 const hasIt = (known: string | undefined, tag: string): boolean =>
-  known !== undefined && (known.trim() === '*' || known.split(',').some((one) => opaque(one) === opaque(tag)));
+  known !== undefined &&
+  (known.trim() === '*' || known.split(',').some((one) => opaque(one) === opaque(tag)));
 
 /** Whether the caller accepts an encoding: it is named, and its weight is not zero. */
 const takes = (accepted: string, encoding: string): boolean =>
@@ -87,11 +94,19 @@ const takes = (accepted: string, encoding: string): boolean =>
 const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
 
 /** The last step before an answer is sent. */
-export const send = async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
+export const send = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<unknown> => {
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
   reply.header(
     'vary',
-    ['authorization', 'accept-encoding', ...(reply.hasHeader('access-control-allow-origin') ? ['origin'] : [])].join(', '),
+    [
+      'authorization',
+      'accept-encoding',
+      ...(reply.hasHeader('access-control-allow-origin') ? ['origin'] : []),
+    ].join(', '),
   );
   // Tag, length and content all need the same bytes, which are made once.
   const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
@@ -109,7 +124,12 @@ export const send = async (request: FastifyRequest, reply: FastifyReply, payload
   const small = takes(accepted, 'br')
     ? ([
         'br',
-        brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+        brotli(bytes, {
+          params: {
+            [constants.BROTLI_PARAM_QUALITY]: 4,
+            [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+          },
+        }),
       ] as const)
     : takes(accepted, 'gzip')
       ? (['gzip', zip(bytes)] as const)

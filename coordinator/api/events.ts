@@ -33,25 +33,39 @@ export const eventsAfter = (
     monitor,
     after,
     most: limit,
-  }: { readonly monitor: string | null; readonly after: Pick<EventRow, 'key' | 'place'>; readonly most: number },
+  }: {
+    readonly monitor: string | null;
+    readonly after: Pick<EventRow, 'key' | 'place'>;
+    readonly most: number;
+  },
 ): Promise<EventRow[]> => sql<EventRow[]>`
-  select e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event, e.monitor_id as monitor, e.incident_id as incident,
+  select e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event,
+    e.monitor_id as monitor, e.incident_id as incident,
     e.group_id as "group", e.window_id as "window", e.name
   from events e
-  where e.organisation_id = ${organisation} and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})
+  where e.organisation_id = ${organisation}
+    and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})
     and e.written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and e.monitor_id = ${monitor}`}
   order by e.written_by, e.id limit ${limit}`;
 
 /** Deletes a batch of older events. Returns whether there may be more. */
-export const forgetEvents = async (sql: Queryable, before: Date, limit: number): Promise<boolean> => {
-  const deleted = await sql`delete from events where id in (select id from events where at < ${before} order by at limit ${limit})`;
+export const forgetEvents = async (
+  sql: Queryable,
+  before: Date,
+  limit: number,
+): Promise<boolean> => {
+  const deleted = await sql`delete from events
+      where id in (select id from events where at < ${before} order by at limit ${limit})`;
   return deleted.count === limit;
 };
 
 /** Before the first transaction. */
 const beginning = { key: 0, place: '0' };
 
-const eventJson = ({ key: _, place: __, at, ...rest }: EventRow) => ({ ...rest, at: at.toISOString() });
+const eventJson = ({ key: _, place: __, at, ...rest }: EventRow) => ({
+  ...rest,
+  at: at.toISOString(),
+});
 
 export const listEvents = async (
   { sql, organisation, with: { cursors } }: InOrganisation,
@@ -65,12 +79,18 @@ export const listEvents = async (
       return { key, place: place ?? beginning.place };
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
-      throw new InvalidInput([valueFault(['query', 'after'], 'not an `after` of this list; begin without one', cursor)]);
+      throw new InvalidInput([
+        valueFault(['query', 'after'], 'not an `after` of this list; begin without one', cursor),
+      ]);
     }
   };
   const from = after === null ? beginning : await read(after);
   const found = await eventsAfter(sql, organisation.id, { monitor, after: from, most: limit + 1 });
   const items = found.slice(0, limit);
   const { key, place } = items.at(-1) ?? from;
-  return { items: items.map(eventJson), after: await cursors.make(list, { key, place }), more: found.length > limit };
+  return {
+    items: items.map(eventJson),
+    after: await cursors.make(list, { key, place }),
+    more: found.length > limit,
+  };
 };

@@ -1,31 +1,63 @@
 import type { JsonSchema, NamedSchema, Shape } from '../../shared/api/fields.ts';
 import { restOperations } from '../../shared/api/index.ts';
-import { apiRevision, apiVersion, ErrorOut, type RestOperation, refusalsOf, validationSchemas } from '../../shared/api/operation.ts';
+import {
+  apiRevision,
+  apiVersion,
+  ErrorOut,
+  type RestOperation,
+  refusalsOf,
+  validationSchemas,
+} from '../../shared/api/operation.ts';
 import type { RefusalCode } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { listMonitorFigures } from '../monitors/contract.ts';
 import { type Plan, planNames, plans } from '../organisations/plans.ts';
 import { configComponents, withConfigKeys, withConfigSchemas } from './config-schemas.ts';
-import { copyable, escapeHtml, figuresText, figuresType, meaningOf, statusOfCode, told, toldObject } from './document-words.ts';
+import {
+  copyable,
+  escapeHtml,
+  figuresText,
+  figuresType,
+  meaningOf,
+  statusOfCode,
+  told,
+  toldObject,
+} from './document-words.ts';
 import { keyHeader, keyPattern, maxKeyCharacters, prefix, replayedHeader } from './server.ts';
 
 /** The only answer that is not JSON: metrics in the text format of Prometheus. */
 
 export const figuresOperation: RestOperation = {
   ...listMonitorFigures,
-  ...{ id: 'getMetrics', method: 'GET', path: `${prefix}/metrics`, tag: 'Metrics', success: 200 },
+  id: 'getMetrics',
+  method: 'GET',
+  path: `${prefix}/metrics`,
+  tag: 'Metrics',
+  success: 200,
   summary: 'Get figures of all monitors for Prometheus',
   description:
     'The text format of Prometheus, version 0.0.4: `antipode_monitor_up`, `antipode_monitor_status` and `antipode_monitor_response_seconds` of as many monitors as the plan allows. What is not known has no row. A read token is enough.',
 };
 
-const monitor = { id: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f', name: 'Shop', type: 'https', status: 'up', is_up: true, response_ms: 182 };
+const monitor = {
+  id: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
+  name: 'Shop',
+  type: 'https',
+  status: 'up',
+  is_up: true,
+  response_ms: 182,
+};
 
 export const figuresSuccess = (headers: Readonly<Record<string, unknown>>) => ({
   200: {
     description: 'What was asked for.',
     headers,
-    content: { [figuresType]: { schema: { type: 'string' }, example: figuresText({ items: [monitor], left_out: 0 }) } },
+    content: {
+      [figuresType]: {
+        schema: { type: 'string' },
+        example: figuresText({ items: [monitor], left_out: 0 }),
+      },
+    },
   },
 });
 
@@ -42,7 +74,8 @@ export const keyParameter = {
 
 /** For an answer; neither header is on each of its kind. */
 export const replayed = {
-  description: '`true` where this is the answer that was given before to the same `Idempotency-Key`; absent otherwise.',
+  description:
+    '`true` where this is the answer that was given before to the same `Idempotency-Key`; absent otherwise.',
   required: false,
   schema: { type: 'string', enum: ['true'] },
 } as const;
@@ -58,20 +91,37 @@ export const reusedKey = ['idempotency_key_reused'] as const;
 /**
  * The answer to invalid input, which may also be one of these refusals with the same status 422.
  */
-export const validationOr = <Response extends { readonly description: string; readonly content?: object }>(
+export const validationOr = <
+  Response extends { readonly description: string; readonly content?: object },
+>(
   validation: Response,
   codes: readonly RefusalCode[],
 ) => ({
   ...validation,
   description: [
     validation.description,
-    ...codes.map((code) => `\`${code}\`: ${meaningOf(code)} Then the body has \`error\` in place of \`detail\`.`),
+    ...codes.map(
+      (code) =>
+        `\`${code}\`: ${meaningOf(code)} Then the body has \`error\` in place of \`detail\`.`,
+    ),
   ].join('\n\n'),
   content: Object.fromEntries(
     Object.entries(validation.content ?? {}).map(([type, media]) => {
       const { example, ...rest } = { example: undefined, ...Object(media) };
-      const refused = codes.map((code) => [code, { summary: code, value: { error: { code, message: meaningOf(code) } } }]);
-      return [type, { ...rest, examples: { validation: { summary: 'not of the form', value: example }, ...Object.fromEntries(refused) } }];
+      const refused = codes.map((code) => [
+        code,
+        { summary: code, value: { error: { code, message: meaningOf(code) } } },
+      ]);
+      return [
+        type,
+        {
+          ...rest,
+          examples: {
+            validation: { summary: 'not of the form', value: example },
+            ...Object.fromEntries(refused),
+          },
+        },
+      ];
     }),
   ),
 });
@@ -100,17 +150,30 @@ export const hasPlace = ({ success, path }: RestOperation): boolean =>
   success === 201 &&
   restOperations.some(
     ({ method, path: other }) =>
-      method === 'GET' && other.startsWith(`${path}/{`) && other.split('/').length === path.split('/').length + 1,
+      method === 'GET' &&
+      other.startsWith(`${path}/{`) &&
+      other.split('/').length === path.split('/').length + 1,
   );
 
 /** Where the created object can be read. */
 export const placeOf = (operation: RestOperation, made: unknown): string | undefined =>
-  hasPlace(operation) && isRecord(made) && typeof made.id === 'string' ? `${operation.path}/${made.id}` : undefined;
+  hasPlace(operation) && isRecord(made) && typeof made.id === 'string'
+    ? `${operation.path}/${made.id}`
+    : undefined;
 
 type Json = { readonly [key: string]: unknown };
 
-export type Parameter = { readonly name: string; readonly in: string; readonly required: boolean; readonly schema: JsonSchema };
-export type Response = { readonly description: string; readonly headers?: Json; readonly content?: Json };
+export type Parameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+};
+export type Response = {
+  readonly description: string;
+  readonly headers?: Json;
+  readonly content?: Json;
+};
 export type Reference = { readonly $ref: string };
 export type OperationEntry = {
   readonly operationId: string;
@@ -164,18 +227,32 @@ const sessionCookie: Parameter & { readonly description: string } = {
 };
 
 const successOf = (operation: RestOperation): Readonly<Record<string, Response>> => {
-  if (!operation.response) return { [operation.success]: { description: 'Done; no body.', headers: counted } };
+  if (!operation.response)
+    return { [operation.success]: { description: 'Done; no body.', headers: counted } };
   const common = operation.method === 'POST' ? { ...counted, [replayedHeader]: replayed } : counted;
   const headers = {
     ...common,
     ...(operation.method === 'GET' ? { ETag: header('ETag') } : {}),
     ...(hasPlace(operation) ? { Location: header('Location') } : {}),
   };
-  const content = { 'application/json': { schema: operation.response.schema, example: operation.response.documented.example } };
+  const content = {
+    'application/json': {
+      schema: operation.response.schema,
+      example: operation.response.documented.example,
+    },
+  };
   return {
-    [operation.success]: { description: operation.success === 201 ? 'Created.' : 'What was asked for.', headers, content },
+    [operation.success]: {
+      description: operation.success === 201 ? 'Created.' : 'What was asked for.',
+      headers,
+      content,
+    },
     ...(operation.otherSuccess && {
-      [operation.otherSuccess.status]: { description: operation.otherSuccess.when, headers: common, content },
+      [operation.otherSuccess.status]: {
+        description: operation.otherSuccess.when,
+        headers: common,
+        content,
+      },
     }),
   };
 };
@@ -197,7 +274,12 @@ const refusedWith = (codes: readonly RefusalCode[], status: number): Response =>
   content: {
     'application/json': {
       schema: ErrorOut.schema,
-      examples: Object.fromEntries(codes.map((code) => [code, { summary: code, value: { error: { code, message: meaningOf(code) } } }])),
+      examples: Object.fromEntries(
+        codes.map((code) => [
+          code,
+          { summary: code, value: { error: { code, message: meaningOf(code) } } },
+        ]),
+      ),
     },
   },
 });
@@ -216,9 +298,15 @@ const validationExample = {
 };
 
 const validationFailure: Response = {
-  description: 'The path, the query or the body is not of the described form; every fault is named.',
+  description:
+    'The path, the query or the body is not of the described form; every fault is named.',
   headers: counted,
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' }, example: validationExample } },
+  content: {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/HTTPValidationError' },
+      example: validationExample,
+    },
+  },
 };
 
 /** Sent before a route is found, so it carries no count. */
@@ -241,16 +329,23 @@ const shared: Readonly<Record<string, string>> = {
 
 const openapiReference = (name: string): Reference => ({ $ref: `#/components/responses/${name}` });
 
-const refusalsByStatus = (operation: RestOperation): Readonly<Record<string, Response | Reference>> =>
+const refusalsByStatus = (
+  operation: RestOperation,
+): Readonly<Record<string, Response | Reference>> =>
   Object.fromEntries(
     [...Map.groupBy(refusalsOf(operation), statusOfCode)].map(([status, codes]) => {
       const name = shared[codes.join(' ')];
-      return [String(status), name === undefined ? refusedWith(codes, status) : openapiReference(name)];
+      return [
+        String(status),
+        name === undefined ? refusedWith(codes, status) : openapiReference(name),
+      ];
     }),
   );
 
 const sharedResponses = (): ApiDocument['components']['responses'] => {
-  const refused = restOperations.flatMap((operation) => [...Map.groupBy(refusalsOf(operation), statusOfCode)]);
+  const refused = restOperations.flatMap((operation) => [
+    ...Map.groupBy(refusalsOf(operation), statusOfCode),
+  ]);
   const named = refused.flatMap(([status, codes]) => {
     const name = shared[codes.join(' ')];
     return name === undefined ? [] : [[name, refusedWith(codes, status)] as const];
@@ -267,8 +362,13 @@ export const responseIn = (document: ApiDocument, response: Response | Reference
 };
 
 const unprocessableOf = (operation: RestOperation): Response | Reference => {
-  const own = [...(operation.method === 'POST' ? reusedKey : []), ...refusalsOf(operation).filter((code) => statusOfCode(code) === 422)];
-  return own.length > 0 ? validationOr(validationFailure, own) : openapiReference('ValidationFailure');
+  const own = [
+    ...(operation.method === 'POST' ? reusedKey : []),
+    ...refusalsOf(operation).filter((code) => statusOfCode(code) === 422),
+  ];
+  return own.length > 0
+    ? validationOr(validationFailure, own)
+    : openapiReference('ValidationFailure');
 };
 
 const entryOf = (operation: RestOperation, success = successOf(operation)): OperationEntry => ({
@@ -286,7 +386,12 @@ const entryOf = (operation: RestOperation, success = successOf(operation)): Oper
   ...(operation.body && {
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: operation.body.schema, example: operation.body.documented.example } },
+      content: {
+        'application/json': {
+          schema: operation.body.schema,
+          example: operation.body.documented.example,
+        },
+      },
     },
   }),
   responses: {
@@ -300,7 +405,10 @@ const entryOf = (operation: RestOperation, success = successOf(operation)): Oper
 /** Every named object that the operations use, and those inside them. */
 const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] =>
   named.flatMap((component) => [
-    [component.name, withConfigSchemas(component.name, withConfigKeys(component.name, toldObject(component)))] as const,
+    [
+      component.name,
+      withConfigSchemas(component.name, withConfigKeys(component.name, toldObject(component))),
+    ] as const,
     ...componentsOf(component.components),
   ]);
 
@@ -334,17 +442,32 @@ const tags = [
   { name: 'Account', description: 'Whose token this is.' },
   { name: 'Monitors', description: 'What is watched, and how it is.' },
   { name: 'Monitor batches', description: 'Many monitors by one call.' },
-  { name: 'Monitor history', description: 'What was measured, and what every second was counted as.' },
+  {
+    name: 'Monitor history',
+    description: 'What was measured, and what every second was counted as.',
+  },
   { name: 'Incidents', description: 'Outages, as they were seen and confirmed.' },
   { name: 'Incident evidence', description: 'What each probe saw of an outage.' },
   { name: 'Events', description: 'What changed, for programs that follow.' },
-  { name: 'Channels', description: 'Who is told of outages, how and when, and that somebody is on it.' },
+  {
+    name: 'Channels',
+    description: 'Who is told of outages, how and when, and that somebody is on it.',
+  },
   { name: 'Maintenance', description: 'Times in which what fails does not alert.' },
-  { name: 'Maintenance changes', description: 'Other times for a window, and what they would come to.' },
+  {
+    name: 'Maintenance changes',
+    description: 'Other times for a window, and what they would come to.',
+  },
   { name: 'Groups', description: 'Monitors that share one status.' },
   { name: 'Status pages', description: 'What is shown to the public.' },
-  { name: 'Status page editing', description: 'Pages themselves, their order, their domain and who may see them.' },
-  { name: 'Status page posts', description: 'What is told of an incident on a page, and to how many.' },
+  {
+    name: 'Status page editing',
+    description: 'Pages themselves, their order, their domain and who may see them.',
+  },
+  {
+    name: 'Status page posts',
+    description: 'What is told of an incident on a page, and to how many.',
+  },
   { name: 'Probes', description: 'Hosts of your own that check for you alone.' },
   { name: 'Metrics', description: 'Figures for your own Prometheus.' },
 ] as const;
@@ -352,25 +475,46 @@ const tags = [
 const components = (): ApiDocument['components'] => ({
   schemas: Object.fromEntries(
     [
-      ...componentsOf([...restOperations.flatMap(({ body, response }) => [...(body?.components ?? []), ...(response?.components ?? [])])]),
+      ...componentsOf([
+        ...restOperations.flatMap(({ body, response }) => [
+          ...(body?.components ?? []),
+          ...(response?.components ?? []),
+        ]),
+      ]),
       ...componentsOf(ErrorOut.components),
       ...configComponents(),
       ...Object.entries(validationSchemas),
     ].toSorted(([one], [other]) => (one < other ? -1 : 1)),
   ),
   responses: sharedResponses(),
-  securitySchemes: { HTTPBearer: { type: 'http', scheme: 'bearer', description: 'An API token: `svc_` and forty characters.' } },
+  securitySchemes: {
+    HTTPBearer: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'An API token: `svc_` and forty characters.',
+    },
+  },
   headers: {
-    'RateLimit-Remaining': { description: 'Calls left in the present window.', schema: { type: 'integer' } },
-    'RateLimit-Reset': { description: 'Whole seconds until the window ends.', schema: { type: 'integer' } },
+    'RateLimit-Remaining': {
+      description: 'Calls left in the present window.',
+      schema: { type: 'integer' },
+    },
+    'RateLimit-Reset': {
+      description: 'Whole seconds until the window ends.',
+      schema: { type: 'integer' },
+    },
     'Retry-After': { description: 'Whole seconds to wait.', schema: { type: 'integer' } },
     'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
     ETag: {
-      description: 'What this answer holds: sent back as `If-None-Match`, an answer that is the same is 304 without a body.',
+      description:
+        'What this answer holds: sent back as `If-None-Match`, an answer that is the same is 304 without a body.',
       schema: { type: 'string' },
     },
     Location: { description: 'Where what was made can be read.', schema: { type: 'string' } },
-    'X-Request-Id': { description: 'Names this call; a failure stands in our log under it.', schema: { type: 'string', format: 'uuid' } },
+    'X-Request-Id': {
+      description: 'Names this call; a failure stands in our log under it.',
+      schema: { type: 'string', format: 'uuid' },
+    },
   },
 });
 
@@ -392,10 +536,14 @@ export const apiDocument = (baseUrl: string): ApiDocument => ({
     ...Object.fromEntries(
       [...Map.groupBy(restOperations, ({ path }) => path)].map(([path, those]) => [
         path,
-        Object.fromEntries(those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)])),
+        Object.fromEntries(
+          those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)]),
+        ),
       ]),
     ),
-    [figuresOperation.path]: { get: entryOf(figuresOperation, figuresSuccess({ ...counted, ETag: header('ETag') })) },
+    [figuresOperation.path]: {
+      get: entryOf(figuresOperation, figuresSuccess({ ...counted, ETag: header('ETag') })),
+    },
   },
   components: components(),
 });
@@ -431,4 +579,6 @@ export const plansChapter =
   (): string => `<h2 id="plans">Plans</h2><p>What an organisation may have at most, by its plan. <code>GET /api/v1/me</code> tells the plan; only the operator of the installation changes it. More is refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
 <div class="wide" tabindex="0" role="region" aria-label="Plans"><table class="plans"><thead><tr><th scope="col">At most</th>${planNames
     .map((plan) => `<th scope="col"><code>${plan}</code></th>`)
-    .join('')}</tr></thead><tbody>${Object.keys(rows).filter(isLimit).map(row).join('')}</tbody></table></div>`;
+    .join(
+      '',
+    )}</tr></thead><tbody>${Object.keys(rows).filter(isLimit).map(row).join('')}</tbody></table></div>`;

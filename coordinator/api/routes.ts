@@ -7,34 +7,68 @@ import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { listMonitorFigures } from '../monitors/contract.ts';
 import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
-import { countAddress, identify, noteCount, type RestDependencies, type SayBeside, sayBeside, type TokenCaller } from './caller.ts';
+import {
+  countAddress,
+  identify,
+  noteCount,
+  type RestDependencies,
+  type SayBeside,
+  sayBeside,
+  type TokenCaller,
+} from './caller.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { figuresText, figuresType } from './document-words.ts';
 import { answerOf, errorBody, send } from './errors.ts';
 import { apiDocument, figuresOperation, placeOf } from './openapi.ts';
-import { answerInWords, answerOnce, isNameAlone, methodsOf, namedBy, openPaths, prefix, queryOf } from './server.ts';
+import {
+  answerInWords,
+  answerOnce,
+  isNameAlone,
+  methodsOf,
+  namedBy,
+  openPaths,
+  prefix,
+  queryOf,
+} from './server.ts';
 
 /**
  * Which pages of other origins may call the API from a browser: those that the operator names. A
  * program sends the token; a browser never sends it by itself.
  */
 
-const exposed = ['ETag', 'Idempotency-Replayed', 'Location', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', 'X-Request-Id'].join(
-  ', ',
-);
+const exposed = [
+  'ETag',
+  'Idempotency-Replayed',
+  'Location',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'Retry-After',
+  'X-Request-Id',
+].join(', ');
 const sent = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match'].join(', ');
 
 /** Lets the page read the answer, if its origin is allowed. */
-export const allowOrigin = (origins: readonly string[], request: FastifyRequest, reply: FastifyReply): boolean => {
+export const allowOrigin = (
+  origins: readonly string[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): boolean => {
   const { origin } = request.headers;
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return false;
-  reply.headers({ 'access-control-allow-origin': origins.includes('*') ? '*' : origin, 'access-control-expose-headers': exposed });
+  reply.headers({
+    'access-control-allow-origin': origins.includes('*') ? '*' : origin,
+    'access-control-expose-headers': exposed,
+  });
   return true;
 };
 
 /** Answers a browser's preflight request. Returns whether it was one. */
 export const answeredBeforehand = (request: FastifyRequest, reply: FastifyReply): boolean => {
-  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
+  if (
+    request.method !== 'OPTIONS' ||
+    request.headers['access-control-request-method'] === undefined
+  )
+    return false;
   const methods = methodsOf(request.url);
   if (methods.length === 0) return false;
   reply.headers({
@@ -47,7 +81,11 @@ export const answeredBeforehand = (request: FastifyRequest, reply: FastifyReply)
   return true;
 };
 
-const nothingHere = (request: FastifyRequest, reply: FastifyReply, beside: SayBeside): FastifyReply => {
+const nothingHere = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  beside: SayBeside,
+): FastifyReply => {
   beside(request.ip, reply);
   reply.header('cache-control', 'no-store');
   const allowed = methodsOf(request.url);
@@ -56,7 +94,11 @@ const nothingHere = (request: FastifyRequest, reply: FastifyReply, beside: SayBe
       .code(405)
       .header('allow', allowed.join(', '))
       .send(errorBody('method_not_allowed', `This address answers to ${allowed.join(', ')}.`));
-  return reply.code(404).send(errorBody('route_not_found', 'There is nothing here; the API is described at /api/v1/docs.'));
+  return reply
+    .code(404)
+    .send(
+      errorBody('route_not_found', 'There is nothing here; the API is described at /api/v1/docs.'),
+    );
 };
 
 /** Answers a person with a page. False: a program asks. */
@@ -72,13 +114,19 @@ export const refuseOutside = (
   answerPerson: AnswerPerson = async () => false,
   beside: SayBeside = () => undefined,
 ): void => {
-  web.setNotFoundHandler(async (request, reply) => ((await answerPerson(request, reply)) ? reply : nothingHere(request, reply, beside)));
+  web.setNotFoundHandler(async (request, reply) =>
+    (await answerPerson(request, reply)) ? reply : nothingHere(request, reply, beside),
+  );
   web.setErrorHandler((error, request, reply) => {
     // The server checks a body before it finds that there is no route.
     if (request.is404) return nothingHere(request, reply, beside);
     beside(request.ip, reply);
     const { status, body, headers, hidden } = answerOf(error, request.routeOptions.bodyLimit);
-    if (hidden) log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'request failed');
+    if (hidden)
+      log.error(
+        { err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url },
+        'request failed',
+      );
     return reply.code(status).headers(headers).send(body);
   });
 };
@@ -105,7 +153,10 @@ const json = 'application/json; charset=utf-8';
  * The routes of the API: they pass the request to the gate, and its result back. They decide
  * nothing.
  */
-export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, dependencies: RestDependencies<Caller>): void => {
+export const restRoutes = <Caller extends TokenCaller>(
+  app: FastifyInstance,
+  dependencies: RestDependencies<Caller>,
+): void => {
   const beside = sayBeside(dependencies.limiter);
   // Where people look for the API page first.
   for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
@@ -119,11 +170,20 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, dep
       api.decorateRequest('caller', null);
       api.decorateRequest('sentMediaType', '');
       api.removeAllContentTypeParsers();
-      api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+      api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+        done(null, body),
+      );
 
       api.addHook('onRequest', async (request, reply) => {
-        reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
-        if (allowOrigin(dependencies.corsOrigins ?? [], request, reply) && answeredBeforehand(request, reply)) {
+        reply.headers({
+          'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
+          'x-request-id': newId(),
+        });
+        if (
+          allowOrigin(dependencies.corsOrigins ?? [], request, reply) &&
+          answeredBeforehand(request, reply)
+        ) {
           beside(request.ip, reply);
           return reply.send();
         }
@@ -143,7 +203,11 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, dep
           if (astray) refuseRoute(request, reply);
           return undefined;
         }
-        const caller = await identify(dependencies, { authorization, address: request.ip }, reply).catch((error: unknown) => {
+        const caller = await identify(
+          dependencies,
+          { authorization, address: request.ip },
+          reply,
+        ).catch((error: unknown) => {
           // A wrong token does not matter where none is needed.
           if (open && error instanceof Refusal && error.kind === 'unauthenticated') return null;
           throw error;
@@ -161,10 +225,18 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, dep
         const answer = answerOf(error, request.routeOptions.bodyLimit);
         if (answer.hidden)
           dependencies.log.error(
-            { err: answer.hidden.error, request_id: answer.hidden.request_id, url: request.routeOptions.url },
+            {
+              err: answer.hidden.error,
+              request_id: answer.hidden.request_id,
+              url: request.routeOptions.url,
+            },
             'request failed',
           );
-        return reply.code(answer.status).headers(answer.headers).type(json).send(exactText(answer.body));
+        return reply
+          .code(answer.status)
+          .headers(answer.headers)
+          .type(json)
+          .send(exactText(answer.body));
       });
 
       // Its hooks have refused already; without a handler of its own, the prefix would have no
@@ -183,24 +255,42 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, dep
 
       // Not among the operations with a route: it answers in a format of its own, for one kind of
       // client.
-      api.get(figuresOperation.path.slice(prefix.length), { exposeHeadRoute: true }, async (request, reply) => {
-        const { body } = await dependencies.execute(listMonitorFigures, request.getDecorator<Caller>('caller'), { path: {}, query: {} });
-        // The gate returns the operation's response type, which its table of different operations
-        // cannot express.
-        return reply.type(figuresType).send(figuresText(body as OutputOf<typeof listMonitorFigures>));
-      });
+      api.get(
+        figuresOperation.path.slice(prefix.length),
+        { exposeHeadRoute: true },
+        async (request, reply) => {
+          const { body } = await dependencies.execute(
+            listMonitorFigures,
+            request.getDecorator<Caller>('caller'),
+            { path: {}, query: {} },
+          );
+          // The gate returns the operation's response type, which its table of different operations
+          // cannot express.
+          return reply
+            .type(figuresType)
+            .send(figuresText(body as OutputOf<typeof listMonitorFigures>));
+        },
+      );
 
       // Made on the first request: only then is the base URL known.
       let made: { readonly document: string; readonly page: string } | undefined;
       const texts = () => {
         if (made) return made;
         const document = apiDocument(dependencies.baseUrl());
-        made = { document: JSON.stringify(document), page: docsPage(document, dependencies.baseUrl(), dependencies.isAboutOpen?.()) };
+        made = {
+          document: JSON.stringify(document),
+          page: docsPage(document, dependencies.baseUrl(), dependencies.isAboutOpen?.()),
+        };
         return made;
       };
-      api.get('/openapi.json', { exposeHeadRoute: true }, (_request, reply) => reply.type(json).send(texts().document));
+      api.get('/openapi.json', { exposeHeadRoute: true }, (_request, reply) =>
+        reply.type(json).send(texts().document),
+      );
       api.get('/docs', { exposeHeadRoute: true }, (_request, reply) =>
-        reply.header('content-security-policy', docsSecurityPolicy).type('text/html; charset=utf-8').send(texts().page),
+        reply
+          .header('content-security-policy', docsSecurityPolicy)
+          .type('text/html; charset=utf-8')
+          .send(texts().page),
       );
     },
     { prefix },
@@ -216,11 +306,17 @@ const carry = async <Caller extends TokenCaller>(
   const path = isRecord(request.params) ? request.params : {};
   // The router takes the empty text after a trailing slash for an id, and a slash encoded as %2F
   // for a part of one.
-  if (Object.values(path).some((part) => part === '' || String(part).includes('/'))) throw new Refusal('route_not_found', noRoute);
+  if (Object.values(path).some((part) => part === '' || String(part).includes('/')))
+    throw new Refusal('route_not_found', noRoute);
   const sent =
     operation.body === undefined
       ? {}
-      : { body: readBody(Buffer.isBuffer(request.body) ? request.body : undefined, request.getDecorator<string>('sentMediaType')) };
+      : {
+          body: readBody(
+            Buffer.isBuffer(request.body) ? request.body : undefined,
+            request.getDecorator<string>('sentMediaType'),
+          ),
+        };
   const caller = request.getDecorator<Caller>('caller');
   if (operation.calls && caller.token) {
     // The first call was counted before anything of the request was read.
@@ -235,5 +331,7 @@ const carry = async <Caller extends TokenCaller>(
   reply.code(answered.status ?? operation.success);
   const place = reply.statusCode === 201 ? placeOf(operation, answered.body) : undefined;
   if (place !== undefined) reply.header('location', place);
-  return operation.success === 204 ? reply.send() : reply.type(json).send(JSON.stringify(answered.body));
+  return operation.success === 204
+    ? reply.send()
+    : reply.type(json).send(JSON.stringify(answered.body));
 };

@@ -29,12 +29,23 @@ const place = ['header', keyHeader.toLowerCase()] as const;
 /** The fault of a key, in the form of all other faults. */
 export const keyFault = (key: string): Fault | undefined => {
   // With members in the order of all other faults.
-  const fault = (type: string, msg: string, ctx: NonNullable<Fault['ctx']>): Fault => ({ type, loc: place, msg, input: key, ctx });
-  if (key === '') return fault('string_too_short', 'String should have at least 1 character', { min_length: 1 });
+  const fault = (type: string, msg: string, ctx: NonNullable<Fault['ctx']>): Fault => ({
+    type,
+    loc: place,
+    msg,
+    input: key,
+    ctx,
+  });
+  if (key === '')
+    return fault('string_too_short', 'String should have at least 1 character', { min_length: 1 });
   if (key.length > maxKeyCharacters)
-    return fault('string_too_long', `String should have at most ${maxKeyCharacters} characters`, { max_length: maxKeyCharacters });
+    return fault('string_too_long', `String should have at most ${maxKeyCharacters} characters`, {
+      max_length: maxKeyCharacters,
+    });
   if (new RegExp(keyPattern).test(key)) return undefined;
-  return fault('string_pattern_mismatch', `String should match pattern '${keyPattern}'`, { pattern: keyPattern });
+  return fault('string_pattern_mismatch', `String should match pattern '${keyPattern}'`, {
+    pattern: keyPattern,
+  });
 };
 
 /**
@@ -53,7 +64,10 @@ export const namedBy = (request: FastifyRequest): Named | undefined => {
 };
 
 /** The answer, marked if it is a repeated one. @throws the refusal, if that is the answer. */
-export const answerOnce = async (asked: Promise<Outcome>, reply: FastifyReply): Promise<Answered> => {
+export const answerOnce = async (
+  asked: Promise<Outcome>,
+  reply: FastifyReply,
+): Promise<Answered> => {
   const outcome = await asked;
   if (outcome.replayed) reply.header(replayedHeader.toLowerCase(), 'true');
   if ('refused' in outcome) throw outcome.refused;
@@ -108,7 +122,8 @@ export const createForwarded = (trusted: readonly string[], log: Pick<Log, 'warn
    */
   const tellOnce = (from: string): void => {
     const address = parseAddress(from);
-    if (isTold || trusted.length > 0 || !address || !(isLoopback(address) || isPrivateUse(address))) return;
+    if (isTold || trusted.length > 0 || !address || !(isLoopback(address) || isPrivateUse(address)))
+      return;
     isTold = true;
     log.warn(
       { proxy: from },
@@ -136,11 +151,14 @@ export const prefix = '/api/v1';
 
 const lenient = new TextDecoder('utf-8');
 
-const bytesOf = (escapes: string): Uint8Array => Uint8Array.from(escapes.match(/[0-9a-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));
+const bytesOf = (escapes: string): Uint8Array =>
+  Uint8Array.from(escapes.match(/[0-9a-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));
 
 /** Percent-decoding that never fails: a stray % stays, invalid UTF-8 becomes U+FFFD. */
 const decode = (text: string): string =>
-  text.includes('%') ? text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => lenient.decode(bytesOf(run))) : text;
+  text.includes('%')
+    ? text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => lenient.decode(bytesOf(run)))
+    : text;
 
 /**
  * The query of a URL, parsed as form data: + is a space, the last of several values wins, a name
@@ -170,7 +188,9 @@ export const soundUrl = (url: string): string => {
   const begin = url.search(/[?#]/);
   const path = begin === -1 ? url : url.slice(0, begin);
   if (!path.includes('%')) return url;
-  const sound = path.replace(/(?:%[0-9a-f]{2})+|%/gi, (run) => (run === '%' ? '%25' : soundRun(run)));
+  const sound = path.replace(/(?:%[0-9a-f]{2})+|%/gi, (run) =>
+    run === '%' ? '%25' : soundRun(run),
+  );
   return begin === -1 ? sound : sound + url.slice(begin);
 };
 
@@ -190,7 +210,8 @@ export const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
 
 const pattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 
-const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
+const withHead = (method: string): readonly string[] =>
+  method === 'GET' ? ['GET', 'HEAD'] : [method];
 
 /** Paths beside the API that clients request on their way to it. */
 const besidePaths = ['/docs', '/docs/', `${prefix}/docs/`, '/health', '/livez', '/readyz'] as const;
@@ -200,7 +221,9 @@ const byName: ReadonlyMap<string, readonly string[]> = new Map([
   ...[...Map.groupBy(restOperations, ({ path }) => path)]
     .filter(([path]) => !path.includes('{'))
     .map(([path, those]) => [path, those.flatMap(({ method }) => withHead(method))] as const),
-  ...[`${prefix}/metrics`, ...openPaths, ...besidePaths].map((path) => [path, withHead('GET')] as const),
+  ...[`${prefix}/metrics`, ...openPaths, ...besidePaths].map(
+    (path) => [path, withHead('GET')] as const,
+  ),
 ]);
 
 const pathOf = (url: string): string => url.split(/[?#]/, 1)[0] ?? '';
@@ -209,7 +232,8 @@ const pathOf = (url: string): string => url.split(/[?#]/, 1)[0] ?? '';
  * Whether a path has a name of its own and lacks this method: a router would take the name for an
  * id.
  */
-export const isNameAlone = (url: string, method: string): boolean => byName.get(pathOf(url))?.includes(method) === false;
+export const isNameAlone = (url: string, method: string): boolean =>
+  byName.get(pathOf(url))?.includes(method) === false;
 
 /** The methods of a path; none where there is no such route. */
 export const methodsOf = (url: string): readonly string[] => {
@@ -217,7 +241,10 @@ export const methodsOf = (url: string): readonly string[] => {
   // A slash encoded as %2F is no part of an id, and leads to no other route either.
   if (/%2f/i.test(path)) return [];
   return (
-    byName.get(path) ?? restOperations.filter((operation) => pattern(operation.path).test(path)).flatMap(({ method }) => withHead(method))
+    byName.get(path) ??
+    restOperations
+      .filter((operation) => pattern(operation.path).test(path))
+      .flatMap(({ method }) => withHead(method))
   );
 };
 
@@ -237,7 +264,10 @@ export const addressOfUnknownMethod = (packet: Buffer): string | undefined => {
  */
 const looks = new WeakMap<Server, RateLimiter['look']>();
 
-const countWords = (server: Server, address: string | undefined): Readonly<Record<string, string>> => {
+const countWords = (
+  server: Server,
+  address: string | undefined,
+): Readonly<Record<string, string>> => {
   const look = looks.get(server);
   if (look === undefined || address === undefined) return {};
   return countHeaders(look(subjectOfAddress(address)));
@@ -247,26 +277,45 @@ type Bare = { readonly status: string; readonly body: unknown; readonly headers?
 
 /** A method that the HTTP parser itself does not know. */
 const unknownMethod = (error: Error): Bare | undefined => {
-  if (codeOf(error) !== 'HPE_INVALID_METHOD' || !('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
+  if (
+    codeOf(error) !== 'HPE_INVALID_METHOD' ||
+    !('rawPacket' in error) ||
+    !Buffer.isBuffer(error.rawPacket)
+  )
+    return undefined;
   const address = addressOfUnknownMethod(error.rawPacket);
   if (address === undefined) return undefined;
   const allowed = methodsOf(address);
-  if (allowed.length === 0) return { status: '404 Not Found', body: errorBody('route_not_found', 'There is no such route.') };
+  if (allowed.length === 0)
+    return {
+      status: '404 Not Found',
+      body: errorBody('route_not_found', 'There is no such route.'),
+    };
   const body = errorBody('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
   return { status: '405 Method Not Allowed', body, headers: `Allow: ${allowed.join(', ')}\r\n` };
 };
 
-const malformed = (status: string, message: string): Bare => ({ status, body: errorBody('request_malformed', message) });
+const malformed = (status: string, message: string): Bare => ({
+  status,
+  body: errorBody('request_malformed', message),
+});
 
 const unreadable = (error: Error): Bare => {
   if (codeOf(error) === 'HPE_HEADER_OVERFLOW')
-    return { status: '431 Request Header Fields Too Large', body: errorBody('headers_too_large', 'The headers are larger than 16 KiB.') };
+    return {
+      status: '431 Request Header Fields Too Large',
+      body: errorBody('headers_too_large', 'The headers are larger than 16 KiB.'),
+    };
   return codeOf(error) === 'ERR_HTTP_REQUEST_TIMEOUT'
     ? malformed('408 Request Timeout', 'The request did not arrive in time; send all of it.')
     : malformed('400 Bad Request', 'The request could not be read.');
 };
 
-const answerBare = (socket: Duplex, { status, body, headers = '' }: Bare, count: Readonly<Record<string, string>>): void => {
+const answerBare = (
+  socket: Duplex,
+  { status, body, headers = '' }: Bare,
+  count: Readonly<Record<string, string>>,
+): void => {
   const counted = Object.entries(count).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = JSON.stringify(body);
   socket.end(
@@ -278,9 +327,18 @@ const answerBare = (socket: Duplex, { status, body, headers = '' }: Bare, count:
  * Requests that cannot be parsed as HTTP are answered here, on the bare socket: no route has been
  * found yet.
  */
-function refuseUnreadable(this: Pick<FastifyInstance, 'server'>, error: Error, socket: Socket): void {
+function refuseUnreadable(
+  this: Pick<FastifyInstance, 'server'>,
+  error: Error,
+  socket: Socket,
+): void {
   if (codeOf(error) === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else answerBare(socket, unknownMethod(error) ?? unreadable(error), countWords(this.server, socket.remoteAddress));
+  else
+    answerBare(
+      socket,
+      unknownMethod(error) ?? unreadable(error),
+      countWords(this.server, socket.remoteAddress),
+    );
 }
 
 /**
@@ -290,13 +348,24 @@ function refuseUnreadable(this: Pick<FastifyInstance, 'server'>, error: Error, s
 export const answerInWords = (server: Server, { look }: Pick<RateLimiter, 'look'>): void => {
   looks.set(server, look);
   server.on('connect', ({ socket: { remoteAddress } }, socket) =>
-    answerBare(socket, malformed('400 Bad Request', 'This is no proxy; ask for a path of it.'), countWords(server, remoteAddress)),
+    answerBare(
+      socket,
+      malformed('400 Bad Request', 'This is no proxy; ask for a path of it.'),
+      countWords(server, remoteAddress),
+    ),
   );
   server.on('checkExpectation', (request, response) => {
-    const { body } = malformed('', 'The only expectation that can be met is 100-continue; leave the header Expect out.');
+    const { body } = malformed(
+      '',
+      'The only expectation that can be met is 100-continue; leave the header Expect out.',
+    );
     const count = countWords(server, request.socket.remoteAddress);
     response
-      .writeHead(417, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': newId(), ...count })
+      .writeHead(417, {
+        'content-type': 'application/json; charset=utf-8',
+        'x-request-id': newId(),
+        ...count,
+      })
       .end(JSON.stringify(body));
   });
 };

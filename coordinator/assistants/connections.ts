@@ -9,7 +9,10 @@ import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 import { connectionHolders, writeConnectionUses } from './queries.ts';
 
 /** A calling assistant, and its connection. */
-export type AssistantCaller = Caller & { readonly is: 'connector'; readonly connection: NonNullable<Caller['connection']> };
+export type AssistantCaller = Caller & {
+  readonly is: 'connector';
+  readonly connection: NonNullable<Caller['connection']>;
+};
 
 export type Connections = {
   /**
@@ -17,7 +20,10 @@ export type Connections = {
    * disconnected, or made for another address than ours. Connection, membership and role are those
    * of this moment.
    */
-  readonly callerOf: (accessToken: string, address?: string) => Promise<AssistantCaller | undefined>;
+  readonly callerOf: (
+    accessToken: string,
+    address?: string,
+  ) => Promise<AssistantCaller | undefined>;
   /** Writes when connections were last used. */
   readonly flush: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -37,7 +43,8 @@ export const resourceOf = (baseUrl: string): string => `${baseUrl}/mcp`;
 /**
  * A key that outlives SECRET_KEY; otherwise replacing SECRET_KEY would disconnect every assistant.
  */
-export const createAssistantKey = (sql: Sql, keys: MasterKeys): (() => Promise<Buffer>) => createKeptKey(sql, keys, 'assistants');
+export const createAssistantKey = (sql: Sql, keys: MasterKeys): (() => Promise<Buffer>) =>
+  createKeptKey(sql, keys, 'assistants');
 
 /** Stored instead of a credential. The fingerprint of one model is useless for another. */
 export const recordFingerprint = (key: Buffer, model: string, id: string): Buffer =>
@@ -46,19 +53,44 @@ export const recordFingerprint = (key: Buffer, model: string, id: string): Buffe
 /** The library's format; longer ones were never issued. */
 const shape = /^[\w-]{20,128}$/;
 
-export const createConnections = ({ sql, secretKey, previousKey, clock, log, baseUrl }: Dependencies): Connections => {
+export const createConnections = ({
+  sql,
+  secretKey,
+  previousKey,
+  clock,
+  log,
+  baseUrl,
+}: Dependencies): Connections => {
   const key = createAssistantKey(sql, { secretKey, previousKey });
   const lookup = createGatheredLookup((fingerprints) => connectionHolders(sql, fingerprints));
-  const uses = createLastUses<number>({ write: (all) => writeConnectionUses(sql, all), log, of: 'connections', again: 'call' });
+  const uses = createLastUses<number>({
+    write: (all) => writeConnectionUses(sql, all),
+    log,
+    of: 'connections',
+    again: 'call',
+  });
   return {
     callerOf: async (accessToken, address) => {
       if (!shape.test(accessToken)) return undefined;
-      const holder = await lookup(recordFingerprint(await key(), 'AccessToken', accessToken).toString('hex'));
+      const holder = await lookup(
+        recordFingerprint(await key(), 'AccessToken', accessToken).toString('hex'),
+      );
       const now = clock.now();
-      if (holder?.expires_at === null || holder === undefined || holder.expires_at.getTime() <= now) return undefined;
+      if (holder?.expires_at === null || holder === undefined || holder.expires_at.getTime() <= now)
+        return undefined;
       if (holder.audience !== resourceOf(baseUrl())) return undefined;
       uses.note(holder.id, now);
-      const { id, client_name: client, user_id: user, role, organisation_id, organisation, plan, time_zone, ends_at } = holder;
+      const {
+        id,
+        client_name: client,
+        user_id: user,
+        role,
+        organisation_id,
+        organisation,
+        plan,
+        time_zone,
+        ends_at,
+      } = holder;
       return {
         is: 'connector',
         organisation: { id: organisation_id, name: organisation, plan, time_zone, ends_at },

@@ -1,5 +1,12 @@
 import { cookieOf } from '../web/cookies.ts';
-import { assistantScopes, consentCookie, nameShown, type Provider, type Way, wayTo } from './oauth.ts';
+import {
+  assistantScopes,
+  consentCookie,
+  nameShown,
+  type Provider,
+  type Way,
+  wayTo,
+} from './oauth.ts';
 
 /** The program that asks for access, for the consent page. */
 export type AskedConsent = {
@@ -16,7 +23,11 @@ export type AskedConsent = {
  */
 export type ConsentOf = { readonly id: string; readonly cookies: string | undefined };
 
-export type Granted = { readonly connection: string; readonly user: string; readonly scope: 'read' | 'read_write' };
+export type Granted = {
+  readonly connection: string;
+  readonly user: string;
+  readonly scope: 'read' | 'read_write';
+};
 
 /**
  * What the consent page needs. Each is undefined when there is no request, it expired, or another
@@ -73,11 +84,16 @@ export const createConsents = (provider: () => Promise<Provider>): Consents => {
         grant.rejectResourceScope(resource, kept.join(' '));
       }
       await grant.save();
-      return answer(found, { login: { accountId: user, remember: false }, consent: { grantId: connection } });
+      return answer(found, {
+        login: { accountId: user, remember: false },
+        consent: { grantId: connection },
+      });
     },
     refuse: async (of) => {
       const found = await find(of);
-      return found && answer(found, { error: 'access_denied', error_description: 'the person said no' });
+      return (
+        found && answer(found, { error: 'access_denied', error_description: 'the person said no' })
+      );
     },
   };
 };

@@ -8,7 +8,9 @@ const listed = {
   client: string({ description: 'What the assistant calls itself: the word of a stranger.' }),
   redirect_host: string({ description: 'Where it went back to when it was connected.' }),
   scope: string({ description: 'What it was granted.' }),
-  may_change: boolean({ description: 'Whether it may change something now: it was granted, and its owner may.' }),
+  may_change: boolean({
+    description: 'Whether it may change something now: it was granted, and its owner may.',
+  }),
   owner: object('ConnectionOwnerOut', { email: string(), name: string() }),
   own: boolean({ description: 'Whether it is the caller’s.' }),
   created_at: dateTime(),
@@ -18,7 +20,8 @@ const listed = {
 export const listConnections = innerOperation({
   id: 'listConnections',
   access: 'read',
-  summary: 'List connected assistants, the newest first: one’s own; for owners and admins everybody’s',
+  summary:
+    'List connected assistants, the newest first: one’s own; for owners and admins everybody’s',
   query: pageQuery,
   response: page('ConnectionsOut', object('ListedConnectionOut', listed)),
 });

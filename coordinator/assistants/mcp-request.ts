@@ -9,7 +9,11 @@ import type { AssistantCaller } from './connections.ts';
 
 /** Dependencies of the MCP server: the gate, authentication and rate limits. */
 export type AssistantDependencies = {
-  readonly execute: (operation: Operation, caller: AssistantCaller, raw: RawInput) => Promise<Answered>;
+  readonly execute: (
+    operation: Operation,
+    caller: AssistantCaller,
+    raw: RawInput,
+  ) => Promise<Answered>;
   /** Read afresh each time; undefined when the token belongs to no existing connection. */
   readonly callerOf: (accessToken: string, address: string) => Promise<AssistantCaller | undefined>;
   readonly limiter: { readonly count: (subject: string) => Count | Promise<Count> };
@@ -40,7 +44,12 @@ const isSameOrigin = (origin: string, baseUrl: string): boolean => {
   if (!URL.canParse(origin) || !URL.canParse(baseUrl)) return false;
   const [theirs, own] = [new URL(origin), new URL(baseUrl)];
   if (theirs.origin === own.origin) return true;
-  return loopback.has(own.hostname) && loopback.has(theirs.hostname) && theirs.port === own.port && theirs.protocol === own.protocol;
+  return (
+    loopback.has(own.hostname) &&
+    loopback.has(theirs.hostname) &&
+    theirs.port === own.port &&
+    theirs.protocol === own.protocol
+  );
 };
 
 /**
@@ -50,10 +59,21 @@ const isSameOrigin = (origin: string, baseUrl: string): boolean => {
 export const refuseForeignOrigin = (headers: Headers, baseUrl: string): void => {
   const { origin, host } = headers;
   if (origin !== undefined && !(typeof origin === 'string' && isSameOrigin(origin, baseUrl)))
-    throw new Refusal('origin_foreign', 'Assistants call from their own servers or programs; a page of another origin may not.');
+    throw new Refusal(
+      'origin_foreign',
+      'Assistants call from their own servers or programs; a page of another origin may not.',
+    );
   const own = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (own && loopback.has(own.hostname) && typeof host === 'string' && !isSameOrigin(`${own.protocol}//${host}`, baseUrl))
-    throw new Refusal('origin_foreign', `This address is called ${own.host}, not ${host.slice(0, 100)}.`);
+  if (
+    own &&
+    loopback.has(own.hostname) &&
+    typeof host === 'string' &&
+    !isSameOrigin(`${own.protocol}//${host}`, baseUrl)
+  )
+    throw new Refusal(
+      'origin_foreign',
+      `This address is called ${own.host}, not ${host.slice(0, 100)}.`,
+    );
 };
 
 export const bearerOf = (authorization: string | undefined): string | undefined =>
@@ -86,7 +106,8 @@ const textOf = (bytes: Uint8Array): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    if (error instanceof TypeError) throw new ProtocolFault(400, -32700, 'Parse error: the body is not UTF-8');
+    if (error instanceof TypeError)
+      throw new ProtocolFault(400, -32700, 'Parse error: the body is not UTF-8');
     throw error;
   }
 };
@@ -95,24 +116,51 @@ const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch (error) {
-    if (error instanceof SyntaxError) throw new ProtocolFault(400, -32700, 'Parse error: the body is not JSON');
+    if (error instanceof SyntaxError)
+      throw new ProtocolFault(400, -32700, 'Parse error: the body is not JSON');
     throw error;
   }
 };
 
 const idOf = (message: unknown): string | number | null =>
-  isRecord(message) && (typeof message.id === 'string' || typeof message.id === 'number') ? message.id : null;
+  isRecord(message) && (typeof message.id === 'string' || typeof message.id === 'number')
+    ? message.id
+    : null;
 
 /** The body as JSON, and the number of its calls. @throws ProtocolFault */
 export const readSent = (bytes: Uint8Array | undefined): Sent => {
   const text = textOf(bytes ?? new Uint8Array());
-  if (text.trim() === '') throw new ProtocolFault(400, -32700, 'Parse error: send a JSON-RPC message as the body');
-  if (isTooDeep(text)) throw new ProtocolFault(400, -32700, 'Parse error: the body is nested deeper than any message needs');
+  if (text.trim() === '')
+    throw new ProtocolFault(400, -32700, 'Parse error: send a JSON-RPC message as the body');
+  if (isTooDeep(text))
+    throw new ProtocolFault(
+      400,
+      -32700,
+      'Parse error: the body is nested deeper than any message needs',
+    );
   const body = parsed(text);
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
-  if (messages.length > maxMessages) throw new ProtocolFault(400, -32600, `Invalid request: a batch holds ${maxMessages} messages at most`);
-  const listening = messages.find((message) => isRecord(message) && message.method === neverAnswered);
+  if (messages.length > maxMessages)
+    throw new ProtocolFault(
+      400,
+      -32600,
+      `Invalid request: a batch holds ${maxMessages} messages at most`,
+    );
+  const listening = messages.find(
+    (message) => isRecord(message) && message.method === neverAnswered,
+  );
   if (listening !== undefined)
-    throw new ProtocolFault(404, -32601, 'Method not found: there is nothing to listen for here; ask again instead', idOf(listening));
-  return { body, calls: Math.max(1, messages.filter((message) => isRecord(message) && message.id !== undefined).length) };
+    throw new ProtocolFault(
+      404,
+      -32601,
+      'Method not found: there is nothing to listen for here; ask again instead',
+      idOf(listening),
+    );
+  return {
+    body,
+    calls: Math.max(
+      1,
+      messages.filter((message) => isRecord(message) && message.id !== undefined).length,
+    ),
+  };
 };

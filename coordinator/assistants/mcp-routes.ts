@@ -12,7 +12,14 @@ import { createDocumentReader } from '../outbound/documents.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 import type { MasterKeys } from '../secrets/keys.ts';
 import { createAssistantKey } from './connections.ts';
-import { type Asking, type AssistantDependencies, bearerOf, ProtocolFault, readSent, refuseForeignOrigin } from './mcp-request.ts';
+import {
+  type Asking,
+  type AssistantDependencies,
+  bearerOf,
+  ProtocolFault,
+  readSent,
+  refuseForeignOrigin,
+} from './mcp-request.ts';
 import { challengeOf, createAssistantSecrets, createOauthRecords } from './oauth.ts';
 import type { OauthDependencies } from './oauth-routes.ts';
 
@@ -27,7 +34,14 @@ type Dependencies = MasterKeys & {
 const hour = 3_600_000;
 
 /** The dependencies of the assistants' sign-in. */
-export const createAssistants = ({ sql, clock, accountSecrets, secretKey, previousKey, readDocument }: Dependencies) => {
+export const createAssistants = ({
+  sql,
+  clock,
+  accountSecrets,
+  secretKey,
+  previousKey,
+  readDocument,
+}: Dependencies) => {
   const key = createAssistantKey(sql, { secretKey, previousKey });
   const documents = createDocumentReader();
   return {
@@ -55,8 +69,15 @@ const missing = () =>
     'Assistants connect to this address: give it to yours, and it will send you here to sign in and to allow it.',
   );
 const invalid = () =>
-  new Refusal('token_invalid', 'This assistant is not connected (any more), or its access has to be renewed; connect it again.');
-const ended = () => new Refusal('token_invalid', 'This assistant was disconnected in the meantime. What it did until then stays.');
+  new Refusal(
+    'token_invalid',
+    'This assistant is not connected (any more), or its access has to be renewed; connect it again.',
+  );
+const ended = () =>
+  new Refusal(
+    'token_invalid',
+    'This assistant was disconnected in the meantime. What it did until then stays.',
+  );
 
 const noteCount = (reply: FastifyReply, { remaining, reset, allowed }: Count): void => {
   reply.headers({ 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(reset) });
@@ -74,7 +95,11 @@ const faultBody = (code: number, message: string, id: string | number | null, da
 /** For refusals before the protocol is spoken. Our own code is in the data. */
 const refusedCode = -32_000;
 
-const identify = async (dependencies: AssistantDependencies, request: FastifyRequest, reply: FastifyReply): Promise<Asking> => {
+const identify = async (
+  dependencies: AssistantDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Asking> => {
   const token = bearerOf(request.headers.authorization);
   const caller = token === undefined ? undefined : await dependencies.callerOf(token, request.ip);
   if (token === undefined || caller === undefined) {
@@ -89,16 +114,24 @@ const identify = async (dependencies: AssistantDependencies, request: FastifyReq
   return { caller, again };
 };
 
-const answer = async (dependencies: AssistantDependencies, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+const answer = async (
+  dependencies: AssistantDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> => {
   const asking = await identify(dependencies, request, reply);
   if (request.method !== 'POST') {
     reply.header('allow', 'POST');
-    throw new Refusal('method_not_allowed', 'Messages are sent here with POST; there is no session to begin, to listen to or to end.');
+    throw new Refusal(
+      'method_not_allowed',
+      'Messages are sent here with POST; there is no session to begin, to listen to or to end.',
+    );
   }
   const subject = `connection:${asking.caller.connection.id}`;
   noteCount(reply, await dependencies.limiter.count(subject));
   const { body, calls } = readSent(Buffer.isBuffer(request.body) ? request.body : undefined);
-  for (let nth = 1; nth < calls; nth += 1) noteCount(reply, await dependencies.limiter.count(subject));
+  for (let nth = 1; nth < calls; nth += 1)
+    noteCount(reply, await dependencies.limiter.count(subject));
   // The protocol's library is large, and most starts have no assistant for a while.
   const { answered } = await import('./mcp.ts');
   const response = await answered(dependencies, asking, request.headers, body);
@@ -106,30 +139,55 @@ const answer = async (dependencies: AssistantDependencies, request: FastifyReque
   return reply.header('x-accel-buffering', 'no').send(response);
 };
 
-export const assistantRoutes = (app: FastifyInstance, dependencies: AssistantDependencies): void => {
+export const assistantRoutes = (
+  app: FastifyInstance,
+  dependencies: AssistantDependencies,
+): void => {
   app.register(async (face) => {
     face.removeAllContentTypeParsers();
-    face.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));
+    face.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
+      done(null, body),
+    );
 
     face.addHook('onRequest', async (request, reply) => {
-      reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
+      reply.headers({
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'x-request-id': newId(),
+      });
       refuseForeignOrigin(request.headers, dependencies.baseUrl());
     });
 
     face.setErrorHandler((error, request, reply) => {
-      if (error instanceof ProtocolFault) return reply.code(error.status).send(faultBody(error.code, error.message, error.id));
+      if (error instanceof ProtocolFault)
+        return reply.code(error.status).send(faultBody(error.code, error.message, error.id));
       const { status, body, headers, hidden } = answerOf(error);
       if (hidden)
-        dependencies.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'request failed');
+        dependencies.log.error(
+          { err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url },
+          'request failed',
+        );
       reply.code(status).headers(headers);
       if (error instanceof Refusal && error.kind === 'unauthenticated')
-        reply.header('www-authenticate', challengeOf(dependencies.baseUrl(), error.code === 'token_missing' ? undefined : 'invalid_token'));
+        reply.header(
+          'www-authenticate',
+          challengeOf(
+            dependencies.baseUrl(),
+            error.code === 'token_missing' ? undefined : 'invalid_token',
+          ),
+        );
       const said = memberOf(body, 'error');
       return reply.send(
-        faultBody(hidden ? -32_603 : refusedCode, String(memberOf(said, 'message')), null, { code: memberOf(said, 'code') }),
+        faultBody(hidden ? -32_603 : refusedCode, String(memberOf(said, 'message')), null, {
+          code: memberOf(said, 'code'),
+        }),
       );
     });
 
-    face.route({ method: [...methods], url: assistantPath, handler: (request, reply) => answer(dependencies, request, reply) });
+    face.route({
+      method: [...methods],
+      url: assistantPath,
+      handler: (request, reply) => answer(dependencies, request, reply),
+    });
   });
 };

@@ -43,10 +43,14 @@ import type { Asking, AssistantDependencies } from './mcp-request.ts';
 export const tools: readonly Tool[] = [...readingTools, ...hostedTools];
 
 /** What this caller may do at this moment: tools that would be refused are not offered. */
-export const toolsFor = (caller: AssistantCaller): readonly Tool[] => tools.filter(({ operation }) => isAllowed(caller, operation));
+export const toolsFor = (caller: AssistantCaller): readonly Tool[] =>
+  tools.filter(({ operation }) => isAllowed(caller, operation));
 
 /** Each operation of a call runs as the caller that is present by then. */
-export const askingAt = ({ execute }: Pick<AssistantDependencies, 'execute'>, { caller, again }: Asking): Ask => {
+export const askingAt = (
+  { execute }: Pick<AssistantDependencies, 'execute'>,
+  { caller, again }: Asking,
+): Ask => {
   let first: AssistantCaller | undefined = caller;
   return async (operation: Operation, input) => {
     const now = first ?? (await again());
@@ -56,26 +60,41 @@ export const askingAt = ({ execute }: Pick<AssistantDependencies, 'execute'>, { 
   };
 };
 
-const failed = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true });
+const failed = (text: string): CallToolResult => ({
+  content: [{ type: 'text', text }],
+  isError: true,
+});
 
 /**
  * The message about a failure, always in our own words. An error of ours goes to the log under the
  * id in the message.
  */
-export const failureWords = (error: unknown, log: AssistantDependencies['log'], what: string): string => {
+export const failureWords = (
+  error: unknown,
+  log: AssistantDependencies['log'],
+  what: string,
+): string => {
   if (error instanceof ToolFault) return error.message;
   if (error instanceof InvalidInput)
     return `${error.faults.map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`).join('; ')} (validation_failed)`;
   const { hidden } = answerOf(error);
   if (error instanceof Refusal && hidden === undefined) return `${error.message} (${error.code})`;
-  if (hidden) log.error({ err: hidden.error, request_id: hidden.request_id, tool: what }, "an assistant's call failed");
+  if (hidden)
+    log.error(
+      { err: hidden.error, request_id: hidden.request_id, tool: what },
+      "an assistant's call failed",
+    );
   return `Something went wrong on our side. The id of this call is ${hidden?.request_id ?? 'unknown'}. (internal)`;
 };
 
 /** Connects a question with its answer. */
 const question = 'confirm';
 
-const resultOf = ({ texts, structured, question: asked }: ToolAnswer): CallToolResult | InputRequiredResult =>
+const resultOf = ({
+  texts,
+  structured,
+  question: asked,
+}: ToolAnswer): CallToolResult | InputRequiredResult =>
   asked === undefined
     ? {
         content: texts.map((text) => ({ type: 'text', text })),
@@ -86,7 +105,11 @@ const resultOf = ({ texts, structured, question: asked }: ToolAnswer): CallToolR
           [question]: inputRequired.elicit({
             mode: 'form',
             message: asked.message,
-            requestedSchema: { type: 'object', properties: { name: { type: 'string', title: asked.title } }, required: ['name'] },
+            requestedSchema: {
+              type: 'object',
+              properties: { name: { type: 'string', title: asked.title } },
+              required: ['name'],
+            },
           }),
         },
       });
@@ -100,7 +123,15 @@ export type Client = {
 export const callTool = async (
   dependencies: Pick<AssistantDependencies, 'execute' | 'clock' | 'log'>,
   asking: Asking,
-  { name, given, client }: { readonly name: string; readonly given: Readonly<Record<string, unknown>>; readonly client: Client },
+  {
+    name,
+    given,
+    client,
+  }: {
+    readonly name: string;
+    readonly given: Readonly<Record<string, unknown>>;
+    readonly client: Client;
+  },
 ): Promise<CallToolResult | InputRequiredResult> => {
   // Looked up in the whole table: the gate refuses what the caller may not do, instead of calling
   // it unknown.
@@ -111,10 +142,16 @@ export const callTool = async (
   try {
     const said = inputResponse(client.inputResponses, question);
     // A user who said no is not asked again.
-    if (said.kind === 'elicit' && said.action !== 'accept') return failed('Nothing was done: the person who was asked did not agree.');
+    if (said.kind === 'elicit' && said.action !== 'accept')
+      return failed('Nothing was done: the person who was asked did not agree.');
     const answer = memberOf(acceptedContent(client.inputResponses, question), 'name');
     const answered = typeof answer === 'string' ? answer : undefined;
-    const around = { ask: askingAt(dependencies, asking), now: dependencies.clock.now(), canAsk: client.canAsk, answered };
+    const around = {
+      ask: askingAt(dependencies, asking),
+      now: dependencies.clock.now(),
+      canAsk: client.canAsk,
+      answered,
+    };
     return resultOf(await tool.run(around, read.values));
   } catch (error) {
     return failed(failureWords(error, dependencies.log, name));
@@ -133,7 +170,8 @@ export const incidentTemplate = {
   uriTemplate: `${begin}{id}`,
   name: 'incident',
   title: 'An incident',
-  description: 'An outage with its evidence: the cause, what the failing checks and the other continents saw, who was told.',
+  description:
+    'An outage with its evidence: the cause, what the failing checks and the other continents saw, who was told.',
   mimeType,
 };
 
@@ -141,7 +179,10 @@ export const incidentTemplate = {
 const most = 50;
 
 export const recentIncidents = async (dependencies: AssistantDependencies, asking: Asking) => {
-  const { items } = await askingAt(dependencies, asking)(operations.listIncidents, { days: 7, limit: most });
+  const { items } = await askingAt(dependencies, asking)(operations.listIncidents, {
+    days: 7,
+    limit: most,
+  });
   const incidents = (Array.isArray(items) ? items : []).filter(isRecord);
   return incidents.map(({ id, monitor_name, started_at, open }) => ({
     uri: `${begin}${String(id)}`,
@@ -152,17 +193,34 @@ export const recentIncidents = async (dependencies: AssistantDependencies, askin
 };
 
 /** @throws ResourceNotFoundError for what this caller cannot see, whether it exists or not. */
-export const readIncident = async (dependencies: AssistantDependencies, asking: Asking, uri: string) => {
+export const readIncident = async (
+  dependencies: AssistantDependencies,
+  asking: Asking,
+  uri: string,
+) => {
   const tool = readingTools.find(({ name }) => name === 'get_incident');
   const read =
-    tool && uri.startsWith(begin) ? readArguments(tool, { id: uri.slice(begin.length) }) : { refused: 'no address of an incident' };
+    tool && uri.startsWith(begin)
+      ? readArguments(tool, { id: uri.slice(begin.length) })
+      : { refused: 'no address of an incident' };
   if (!tool || 'refused' in read) throw new ResourceNotFoundError(uri);
-  const around = { ask: askingAt(dependencies, asking), now: dependencies.clock.now(), canAsk: false };
+  const around = {
+    ask: askingAt(dependencies, asking),
+    now: dependencies.clock.now(),
+    canAsk: false,
+  };
   const { texts } = await tool.run(around, read.values).catch((error: unknown) => {
-    if (error instanceof Refusal && error.kind === 'not_found') throw new ResourceNotFoundError(uri);
+    if (error instanceof Refusal && error.kind === 'not_found')
+      throw new ResourceNotFoundError(uri);
     throw error;
   });
-  return { contents: texts.map((text, nth) => ({ uri, mimeType: nth === 0 ? mimeType : 'text/plain', text })) };
+  return {
+    contents: texts.map((text, nth) => ({
+      uri,
+      mimeType: nth === 0 ? mimeType : 'text/plain',
+      text,
+    })),
+  };
 };
 
 const instructions =
@@ -178,7 +236,10 @@ const clientOf = ({ mcpReq }: ServerContext): Client => ({
 });
 
 /** A resource can only fail as the protocol defines it; this keeps the message in our own words. */
-const inWords = async <Answer>({ log }: AssistantDependencies, answer: Promise<Answer>): Promise<Answer> => {
+const inWords = async <Answer>(
+  { log }: AssistantDependencies,
+  answer: Promise<Answer>,
+): Promise<Answer> => {
   try {
     return await answer;
   } catch (error) {
@@ -196,9 +257,15 @@ export const serverFor = (dependencies: AssistantDependencies, asking: Asking): 
     { name: 'antipode', title: 'Antipode', version },
     { capabilities: { tools: {}, prompts: {}, resources: {} }, instructions },
   );
-  server.setRequestHandler('tools/list', async () => ({ tools: toolsFor(asking.caller).map(listedTool) }));
+  server.setRequestHandler('tools/list', async () => ({
+    tools: toolsFor(asking.caller).map(listedTool),
+  }));
   server.setRequestHandler('tools/call', async ({ params }, context) =>
-    callTool(dependencies, asking, { name: params.name, given: params.arguments ?? {}, client: clientOf(context) }),
+    callTool(dependencies, asking, {
+      name: params.name,
+      given: params.arguments ?? {},
+      client: clientOf(context),
+    }),
   );
   server.setRequestHandler('prompts/list', async () => ({
     prompts: prompts.map(({ name, title, description, argument }) => ({
@@ -216,13 +283,20 @@ export const serverFor = (dependencies: AssistantDependencies, asking: Asking): 
         `There is no prompt of this name; there are: ${prompts.map(({ name }) => name).join(', ')}.`,
       );
     const text = prompt.text(params.arguments?.[prompt.argument.name]?.trim().slice(0, 200) ?? '');
-    return { description: prompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+    return {
+      description: prompt.description,
+      messages: [{ role: 'user', content: { type: 'text', text } }],
+    };
   });
   server.setRequestHandler('resources/list', async () => ({
     resources: await inWords(dependencies, recentIncidents(dependencies, asking)),
   }));
-  server.setRequestHandler('resources/templates/list', async () => ({ resourceTemplates: [incidentTemplate] }));
-  server.setRequestHandler('resources/read', async ({ params }) => inWords(dependencies, readIncident(dependencies, asking, params.uri)));
+  server.setRequestHandler('resources/templates/list', async () => ({
+    resourceTemplates: [incidentTemplate],
+  }));
+  server.setRequestHandler('resources/read', async ({ params }) =>
+    inWords(dependencies, readIncident(dependencies, asking, params.uri)),
+  );
   return server;
 };
 
@@ -231,13 +305,22 @@ export const serverFor = (dependencies: AssistantDependencies, asking: Asking): 
 /** Null means absent, as in the local server. */
 const withoutNulls = (message: unknown): unknown => {
   if (!isRecord(message) || !isRecord(message.params)) return message;
-  return { ...message, params: Object.fromEntries(Object.entries(message.params).filter(([, value]) => value !== null)) };
+  return {
+    ...message,
+    params: Object.fromEntries(
+      Object.entries(message.params).filter(([, value]) => value !== null),
+    ),
+  };
 };
 
 /** The requests, by the ids of the messages. */
 const askedIn = (messages: readonly unknown[]): ReadonlyMap<unknown, CalledMethod> =>
   new Map(
-    messages.filter(isRecord).flatMap(({ id, method, params }) => (typeof method === 'string' ? [[id, askedBy({ method, params })]] : [])),
+    messages
+      .filter(isRecord)
+      .flatMap(({ id, method, params }) =>
+        typeof method === 'string' ? [[id, askedBy({ method, params })]] : [],
+      ),
   );
 
 /**
@@ -251,7 +334,9 @@ const failureInWords = (
   const message: unknown = JSON.parse(text);
   if (!isJSONRPCResponse(message)) return { text, failedTool: false };
   const said = explained(message, asked.get(message.id));
-  return said === message ? { text, failedTool: false } : { text: JSON.stringify(said), failedTool: 'result' in said };
+  return said === message
+    ? { text, failedTool: false }
+    : { text: JSON.stringify(said), failedTool: 'result' in said };
 };
 
 const eventLine = /^data: (?=\{)(.*)$/gm;
@@ -263,20 +348,31 @@ export const answered = async (
   body: unknown,
 ): Promise<Response> => {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(sent)) if (typeof value === 'string') headers.set(name, value);
+  for (const [name, value] of Object.entries(sent))
+    if (typeof value === 'string') headers.set(name, value);
   const parsedBody = Array.isArray(body) ? body.map(withoutNulls) : withoutNulls(body);
   const asked = askedIn(Array.isArray(parsedBody) ? parsedBody : [parsedBody]);
   const { fetch: answerTo } = createMcpHandler(() => serverFor(dependencies, asking));
   // The body was read already; this one is never read, but a POST has one.
-  const response = await answerTo(new Request(`${dependencies.baseUrl()}/mcp`, { method: 'POST', headers, body: '{}' }), { parsedBody });
+  const response = await answerTo(
+    new Request(`${dependencies.baseUrl()}/mcp`, { method: 'POST', headers, body: '{}' }),
+    { parsedBody },
+  );
   const text = await response.text();
   const type = response.headers.get('content-type') ?? '';
   if (type.startsWith('text/event-stream'))
     return new Response(
-      text.replaceAll(eventLine, (_line, data: string) => `data: ${failureInWords(data, asked).text}`),
+      text.replaceAll(
+        eventLine,
+        (_line, data: string) => `data: ${failureInWords(data, asked).text}`,
+      ),
       response,
     );
-  if (!type.startsWith('application/json')) return new Response(text === '' ? null : text, response);
+  if (!type.startsWith('application/json'))
+    return new Response(text === '' ? null : text, response);
   const said = failureInWords(text, asked);
-  return new Response(said.text, { status: said.failedTool ? 200 : response.status, headers: response.headers });
+  return new Response(said.text, {
+    status: said.failedTool ? 200 : response.status,
+    headers: response.headers,
+  });
 };

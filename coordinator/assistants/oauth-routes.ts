@@ -6,7 +6,14 @@ import type { Attempts } from '../gate/attempts.ts';
 import { hostOf } from '../gate/attempts.ts';
 import { type Consents, createConsents } from './consents.ts';
 import type { createAssistantSecrets, OauthRecords } from './oauth.ts';
-import { createProvider, type Provider, paths, type ReadDocument, resourceMetadataRoutes, understood } from './oauth.ts';
+import {
+  createProvider,
+  type Provider,
+  paths,
+  type ReadDocument,
+  resourceMetadataRoutes,
+  understood,
+} from './oauth.ts';
 
 export type { AskedConsent, Consents } from './consents.ts';
 
@@ -52,18 +59,27 @@ export const oauthRoutes = (app: FastifyInstance, dependencies: OauthDependencie
 
   const mayFetch = async (request: object): Promise<boolean> => {
     const address = addresses.get(request);
-    return address === undefined || isCounted(`assistant documents ${hostOf(address)}`, fetchesAnHour);
+    return (
+      address === undefined || isCounted(`assistant documents ${hostOf(address)}`, fetchesAnHour)
+    );
   };
 
   const provider = (): Promise<Provider> => {
     const base = baseUrl();
     if (made?.for !== base) {
       const creating = createProvider({
-        ...{ baseUrl: base, records, secrets, readDocument, mayFetch, failedAt },
+        baseUrl: base,
+        records,
+        secrets,
+        readDocument,
+        mayFetch,
+        failedAt,
       });
       creating.then(
         (created) => {
-          created.on('server_error', (_ctx, error) => log.error({ err: error }, 'an assistant could not sign in'));
+          created.on('server_error', (_ctx, error) =>
+            log.error({ err: error }, 'an assistant could not sign in'),
+          );
         },
         () => {
           made = undefined;
@@ -89,9 +105,13 @@ export const oauthRoutes = (app: FastifyInstance, dependencies: OauthDependencie
     reply.hijack();
     reply.raw.setHeader('x-content-type-options', 'nosniff');
     reply.raw.setHeader('x-frame-options', 'DENY');
-    reply.raw.setHeader('content-security-policy', "default-src 'none'; frame-ancestors 'none'; base-uri 'none'");
+    reply.raw.setHeader(
+      'content-security-policy',
+      "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+    );
     reply.raw.setHeader('referrer-policy', 'no-referrer');
-    if (reply.raw.getHeader('cache-control') === undefined) reply.raw.setHeader('cache-control', 'no-store');
+    if (reply.raw.getHeader('cache-control') === undefined)
+      reply.raw.setHeader('cache-control', 'no-store');
     await library.callback()(request.raw, reply.raw);
     return reply;
   };
@@ -109,14 +129,17 @@ export const oauthRoutes = (app: FastifyInstance, dependencies: OauthDependencie
       // Every request of an anonymous caller is stored for an hour with everything in it.
       if ((new URLSearchParams(query.join('?')).get('state') ?? '').length > maxStateCharacters)
         return reply.redirect(failedAt('invalid_request'), 303);
-      if (!(await isCounted(`assistant sign-ins ${hostOf(request.ip)}`, signInsAnHour))) return reply.redirect(failedAt('too_many'), 303);
+      if (!(await isCounted(`assistant sign-ins ${hostOf(request.ip)}`, signInsAnHour)))
+        return reply.redirect(failedAt('too_many'), 303);
       request.raw.url = `${path}?${understood(query.join('?'))}`;
       return handle(request, reply);
     });
     door.get(`${paths.authorization}/:uid`, handle);
     door.post(paths.registration, async (request, reply) => {
       try {
-        await attempts.count([{ what: `assistant registrations ${hostOf(request.ip)}`, most: registrationsAnHour }]);
+        await attempts.count([
+          { what: `assistant registrations ${hostOf(request.ip)}`, most: registrationsAnHour },
+        ]);
       } catch (error) {
         if (!(error instanceof Refusal) || error.code !== 'too_many_attempts') throw error;
         return reply
@@ -130,7 +153,11 @@ export const oauthRoutes = (app: FastifyInstance, dependencies: OauthDependencie
       door.post(path, handle);
       door.options(path, handle);
     }
-    for (const path of [paths.jwks, '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']) {
+    for (const path of [
+      paths.jwks,
+      '/.well-known/oauth-authorization-server',
+      '/.well-known/openid-configuration',
+    ]) {
       door.get(path, handle);
       door.options(path, handle);
     }

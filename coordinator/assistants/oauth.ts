@@ -15,7 +15,12 @@ type Payload = Readonly<Record<string, unknown>>;
  */
 export type OauthRecords = {
   /** False when its connection has ended. */
-  readonly write: (model: string, id: string, payload: Payload, expiresIn: number | undefined) => Promise<boolean>;
+  readonly write: (
+    model: string,
+    id: string,
+    payload: Payload,
+    expiresIn: number | undefined,
+  ) => Promise<boolean>;
   readonly read: (model: string, id: string) => Promise<Payload | undefined>;
   /** True for the first use. */
   readonly consume: (model: string, id: string) => Promise<boolean>;
@@ -30,15 +35,24 @@ export type OauthRecords = {
  */
 const graceMs = 45_000;
 
-export const createOauthRecords = (sql: Sql, clock: Clock, key: () => Promise<Buffer>): OauthRecords => {
-  const keyOf = async (model: string, id: string) => ({ model, fingerprint: recordFingerprint(await key(), model, id) });
+export const createOauthRecords = (
+  sql: Sql,
+  clock: Clock,
+  key: () => Promise<Buffer>,
+): OauthRecords => {
+  const keyOf = async (model: string, id: string) => ({
+    model,
+    fingerprint: recordFingerprint(await key(), model, id),
+  });
   return {
     write: async (model, id, { jti: _, ...payload }, expiresIn) => {
       const at = clock.now();
       const connection = model === 'Grant' ? id : payload.grantId;
       return writeRecord(sql, {
         ...(await keyOf(model, id)),
-        ...{ payload, at: new Date(at), connection: typeof connection === 'string' ? connection : null },
+        payload,
+        at: new Date(at),
+        connection: typeof connection === 'string' ? connection : null,
         expires_at: expiresIn === undefined ? null : new Date(at + expiresIn * 1_000),
       });
     },
@@ -47,7 +61,9 @@ export const createOauthRecords = (sql: Sql, clock: Clock, key: () => Promise<Bu
       const found = await readRecord(sql, await keyOf(model, id), new Date(now));
       if (!found) return undefined;
       const { payload, consumed_at } = found;
-      const isUsed = consumed_at !== null && (model !== 'RefreshToken' || consumed_at.getTime() + graceMs <= now);
+      const isUsed =
+        consumed_at !== null &&
+        (model !== 'RefreshToken' || consumed_at.getTime() + graceMs <= now);
       return {
         ...payload,
         ...(model === 'Client' ? {} : { jti: id }),
@@ -85,8 +101,20 @@ export const createAssistantSecrets = (key: () => Promise<Buffer>) => {
       const ecdh = createECDH('prime256v1');
       ecdh.setPrivateKey(secret);
       const point = ecdh.getPublicKey();
-      const [x, y] = [point.subarray(1, 33).toString('base64url'), point.subarray(33).toString('base64url')];
-      return { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid: x.slice(0, 16), d: secret.toString('base64url'), x, y };
+      const [x, y] = [
+        point.subarray(1, 33).toString('base64url'),
+        point.subarray(33).toString('base64url'),
+      ];
+      return {
+        kty: 'EC',
+        crv: 'P-256',
+        alg: 'ES256',
+        use: 'sig',
+        kid: x.slice(0, 16),
+        d: secret.toString('base64url'),
+        x,
+        y,
+      };
     },
   };
 };
@@ -118,7 +146,8 @@ export const adapterFor =
       ? forgetful
       : {
           upsert: async (id, payload, expiresIn) => {
-            if (!(await records.write(model, id, { ...payload }, expiresIn))) throw ended('the connection has ended');
+            if (!(await records.write(model, id, { ...payload }, expiresIn)))
+              throw ended('the connection has ended');
           },
           find: (id) => records.read(model, id),
           findByUserCode: nothing,
@@ -157,13 +186,19 @@ export const challengeOf = (baseUrl: string, error?: 'invalid_token'): string =>
 export const resourceMetadataRoutes = (app: FastifyInstance, baseUrl: () => string): void => {
   for (const path of [metadataPath, `${metadataPath}/mcp`])
     app.get(path, { exposeHeadRoute: true }, async (_request, reply) =>
-      reply.headers({ 'cache-control': 'no-store', 'access-control-allow-origin': '*', 'x-content-type-options': 'nosniff' }).send({
-        resource: resourceOf(baseUrl()),
-        authorization_servers: [baseUrl()],
-        scopes_supported: assistantScopes,
-        bearer_methods_supported: ['header'],
-        resource_name: 'Antipode',
-      }),
+      reply
+        .headers({
+          'cache-control': 'no-store',
+          'access-control-allow-origin': '*',
+          'x-content-type-options': 'nosniff',
+        })
+        .send({
+          resource: resourceOf(baseUrl()),
+          authorization_servers: [baseUrl()],
+          scopes_supported: assistantScopes,
+          bearer_methods_supported: ['header'],
+          resource_name: 'Antipode',
+        }),
     );
 };
 
@@ -205,8 +240,29 @@ export const understood = (query: string): string => {
 /** Schemes that belong to someone, or execute their content: no client's program is behind them. */
 const foreignSchemes = new Set(
   [
-    ...['javascript', 'vbscript', 'data', 'blob', 'file', 'about', 'filesystem', 'view-source', 'chrome', 'edge', 'resource', 'jar'],
-    ...['ftp', 'ws', 'wss', 'mailto', 'tel', 'sms', 'intent', 'content', 'ms-settings', 'shell', 'search-ms'],
+    'javascript',
+    'vbscript',
+    'data',
+    'blob',
+    'file',
+    'about',
+    'filesystem',
+    'view-source',
+    'chrome',
+    'edge',
+    'resource',
+    'jar',
+    'ftp',
+    'ws',
+    'wss',
+    'mailto',
+    'tel',
+    'sms',
+    'intent',
+    'content',
+    'ms-settings',
+    'shell',
+    'search-ms',
   ].map((name) => `${name}:`),
 );
 
@@ -222,18 +278,25 @@ export type Way = { readonly is: 'site' | 'machine' | 'program'; readonly host: 
 export const wayTo = (redirect: unknown): Way | undefined => {
   if (typeof redirect !== 'string' || !/^[\x21-\x7e]{1,2000}$/.test(redirect)) return undefined;
   const url = URL.parse(redirect);
-  if (url === null || url.username !== '' || url.password !== '' || redirect.includes('#')) return undefined;
-  if (url.protocol === 'https:') return loopback.has(url.hostname) ? undefined : { is: 'site', host: url.host };
-  if (url.protocol === 'http:') return loopback.has(url.hostname) ? { is: 'machine', host: url.hostname } : undefined;
-  return foreignSchemes.has(url.protocol) ? undefined : { is: 'program', host: url.protocol.slice(0, -1) };
+  if (url === null || url.username !== '' || url.password !== '' || redirect.includes('#'))
+    return undefined;
+  if (url.protocol === 'https:')
+    return loopback.has(url.hostname) ? undefined : { is: 'site', host: url.host };
+  if (url.protocol === 'http:')
+    return loopback.has(url.hostname) ? { is: 'machine', host: url.hostname } : undefined;
+  return foreignSchemes.has(url.protocol)
+    ? undefined
+    : { is: 'program', host: url.protocol.slice(0, -1) };
 };
 
 const maxRedirects = 20;
 
 /** Why a client with these redirect addresses is refused; undefined when it is accepted. */
 export const redirectFault = (redirects: unknown): string | undefined => {
-  if (!Array.isArray(redirects) || redirects.length === 0) return 'redirect_uris must name where to return to';
-  if (redirects.length > maxRedirects) return `redirect_uris must not have more than ${maxRedirects} members`;
+  if (!Array.isArray(redirects) || redirects.length === 0)
+    return 'redirect_uris must name where to return to';
+  if (redirects.length > maxRedirects)
+    return `redirect_uris must not have more than ${maxRedirects} members`;
   return redirects.every((each) => wayTo(each) !== undefined)
     ? undefined
     : 'redirect_uris must be https, http to this machine itself (localhost, 127.0.0.1, [::1]), or a private scheme of a program';
@@ -270,7 +333,8 @@ const kept = ['client_id', 'client_name', 'client_id_issued_at', 'redirect_uris'
  * loopback port.
  */
 export const keepOfClient = (metadata: object): void => {
-  for (const name of Object.keys(metadata)) if (!kept.includes(name)) Reflect.deleteProperty(metadata, name);
+  for (const name of Object.keys(metadata))
+    if (!kept.includes(name)) Reflect.deleteProperty(metadata, name);
   if ('client_name' in metadata) metadata.client_name = nameShown(metadata.client_name);
 };
 
@@ -304,7 +368,13 @@ const day = 86_400;
  * How long issued credentials are valid, in seconds. A code lasts while a browser asks whether it
  * may open a program. Each use replaces the refresh token, so a connection in use never ends.
  */
-export const lives = { access: 15 * minute, refresh: 90 * day, code: 5 * minute, consent: 60 * minute, grant: 3_650 * day } as const;
+export const lives = {
+  access: 15 * minute,
+  refresh: 90 * day,
+  code: 5 * minute,
+  consent: 60 * minute,
+  grant: 3_650 * day,
+} as const;
 
 export const paths = {
   authorization: '/oauth/auth',
@@ -342,7 +412,13 @@ export const createProvider = async (dependencies: ProviderDependencies): Promis
   const { Provider: OidcProvider, errors, interactionPolicy } = await load();
   const resource = resourceOf(baseUrl);
   const isSecure = baseUrl.startsWith('https:');
-  const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, overwrite: true } as const;
+  const cookie = {
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: isSecure,
+    signed: true,
+    overwrite: true,
+  } as const;
   const scope = assistantScopes.join(' ');
 
   const configuration: Configuration = {
@@ -350,7 +426,11 @@ export const createProvider = async (dependencies: ProviderDependencies): Promis
     jwks: { keys: [await secrets.signingKey()] },
     cookies: {
       keys: [await secrets.cookieKey()],
-      names: { session: 'assistant_sign_in', interaction: consentCookie, resume: 'assistant_resume' },
+      names: {
+        session: 'assistant_sign_in',
+        interaction: consentCookie,
+        resume: 'assistant_resume',
+      },
       long: { ...cookie, path: paths.authorization },
       short: cookie,
     },
@@ -390,7 +470,10 @@ export const createProvider = async (dependencies: ProviderDependencies): Promis
     issueRefreshToken: async () => true,
     expiresWithSession: async () => false,
     // The connection names the user; the library needs to know only that there is one.
-    findAccount: async (_ctx, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
+    findAccount: async (_ctx, accountId) => ({
+      accountId,
+      claims: async () => ({ sub: accountId }),
+    }),
     loadExistingGrant: async (ctx) => {
       const id = ctx.oidc.result?.consent?.grantId;
       return id === undefined ? undefined : ctx.oidc.provider.Grant.find(id);
@@ -413,7 +496,10 @@ export const createProvider = async (dependencies: ProviderDependencies): Promis
       pushedAuthorizationRequests: { enabled: false },
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },
-      revocation: { enabled: true, allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId },
+      revocation: {
+        enabled: true,
+        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+      },
       registration: { enabled: true, issueRegistrationAccessToken: false },
       clientIdMetadataDocument: {
         enabled: true,
@@ -426,8 +512,14 @@ export const createProvider = async (dependencies: ProviderDependencies): Promis
         defaultResource: async () => resource,
         useGrantedResource: async () => true,
         getResourceServerInfo: async (_ctx, asked) => {
-          if (asked !== resource) throw new errors.InvalidTarget(`tokens are given out for ${resource} alone`);
-          return { scope, audience: resource, accessTokenFormat: 'opaque', accessTokenTTL: lives.access };
+          if (asked !== resource)
+            throw new errors.InvalidTarget(`tokens are given out for ${resource} alone`);
+          return {
+            scope,
+            audience: resource,
+            accessTokenFormat: 'opaque',
+            accessTokenTTL: lives.access,
+          };
         },
       },
     },
@@ -449,7 +541,11 @@ export const createProvider = async (dependencies: ProviderDependencies): Promis
   provider.use(async (ctx, next) => {
     await next();
     if (isRecord(ctx.body) && 'scopes_supported' in ctx.body)
-      ctx.body = { ...ctx.body, scopes_supported: assistantScopes, response_modes_supported: ['query'] };
+      ctx.body = {
+        ...ctx.body,
+        scopes_supported: assistantScopes,
+        response_modes_supported: ['query'],
+      };
   });
   return provider;
 };

@@ -1,14 +1,24 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type ByPerson, type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  type ByPerson,
+  type InOrganisation,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
 import { mayManage, mayWrite, roleFrom, scopeFrom } from '../organisations/model.ts';
 import { membershipsOf } from '../people/queries.ts';
 import type * as contract from './contract.ts';
 import { connectAssistant as connectAssistantContract } from './contract.ts';
-import { connectionPage, deleteConnection, insertConnection, type ListedConnection } from './queries.ts';
+import {
+  connectionPage,
+  deleteConnection,
+  insertConnection,
+  type ListedConnection,
+} from './queries.ts';
 
 /**
  * The answer of the consent page. The sign-in handles what is issued under the connection; it
@@ -26,23 +36,47 @@ export const connectAssistant = async (
   );
   refuseWhileEnding(own, connectAssistantContract);
   if (scope === 'read_write' && !mayWrite(roleFrom(own.role)))
-    throw new Refusal('role_insufficient', `Your role in ${own.name}, viewer, may only look; so may an assistant of yours.`);
+    throw new Refusal(
+      'role_insufficient',
+      `Your role in ${own.name}, viewer, may only look; so may an assistant of yours.`,
+    );
   const id = newId();
   note({ organisation, after: { client, redirect_host, scope } });
   await insertConnection(sql, {
-    ...{ id, organisation, user: person.user, client_id, client_name: client, redirect_host, scope },
+    id,
+    organisation,
+    user: person.user,
+    client_id,
+    client_name: client,
+    redirect_host,
+    scope,
     created_at: new Date(now),
   });
   return { id, scope };
 };
 
 /** Which connections a caller sees: everyone their own; owners, admins and the operator all. */
-const whose = ({ caller }: InOrganisation): string | null => (mayManage(caller.role) ? null : caller.user);
+const whose = ({ caller }: InOrganisation): string | null =>
+  mayManage(caller.role) ? null : caller.user;
 
 const connectionJson =
   ({ caller }: InOrganisation) =>
-  ({ id, client_name, redirect_host, scope, user_id, role, email, owner, created_at, last_used_at }: ListedConnection) => ({
-    ...{ id, client: client_name, redirect_host, scope },
+  ({
+    id,
+    client_name,
+    redirect_host,
+    scope,
+    user_id,
+    role,
+    email,
+    owner,
+    created_at,
+    last_used_at,
+  }: ListedConnection) => ({
+    id,
+    client: client_name,
+    redirect_host,
+    scope,
     may_change: scope === 'read_write' && mayWrite(role),
     owner: { email, name: owner },
     own: user_id === caller.user,
@@ -60,20 +94,28 @@ export const listConnections = async (
     context.with.cursors,
     ['connections', organisation.id, of],
     input,
-    (from, limit) => connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
+    (from, limit) =>
+      connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
     connectionJson(context),
   );
 };
 
 const theConnection = async (context: InOrganisation, id: string): Promise<ListedConnection> => {
-  const [row] = await connectionPage(context.sql, context.organisation.id, { user: whose(context), id }, afterAll, 1);
+  const [row] = await connectionPage(
+    context.sql,
+    context.organisation.id,
+    { user: whose(context), id },
+    afterAll,
+    1,
+  );
   return orNotFound(row, 'connection_not_found');
 };
 
 export const getConnection = async (
   context: InOrganisation,
   { connection_id }: InputOf<typeof contract.getConnection>,
-): OperationResult<OutputOf<typeof contract.getConnection>> => connectionJson(context)(await theConnection(context, connection_id));
+): OperationResult<OutputOf<typeof contract.getConnection>> =>
+  connectionJson(context)(await theConnection(context, connection_id));
 
 /**
  * Everyone may disconnect their own; owners and admins those of others, too. Everything issued

@@ -3,48 +3,135 @@ import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
 import { heading, linkButton, notice } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
-import { attempt, choiceField, type FormState, formSummary, freshForm, hiddenField, selectField } from '../web/forms.ts';
+import {
+  attempt,
+  choiceField,
+  type FormState,
+  formSummary,
+  freshForm,
+  hiddenField,
+  selectField,
+} from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, type PersonsRequest, type ShownPage, seeOther, show } from '../web/page.ts';
-import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './contract.ts';
+import {
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  type PersonsRequest,
+  type ShownPage,
+  seeOther,
+  show,
+} from '../web/page.ts';
+import {
+  connectAssistant,
+  disconnectAssistant,
+  getConnection,
+  listConnections,
+} from './contract.ts';
 import type { AskedConsent } from './oauth-routes.ts';
 
 type Connection = OutputOf<typeof getConnection>;
 
 const mayText = ({ may_change, scope }: Connection): Part =>
-  may_change ? 'may look and change' : scope === 'read' ? 'may look' : 'may look, as its owner is a viewer';
+  may_change
+    ? 'may look and change'
+    : scope === 'read'
+      ? 'may look'
+      : 'may look, as its owner is a viewer';
 
-const ownerOf = ({ own, owner }: Connection): Part => (own ? 'you' : owner.name === '' ? owner.email : owner.name);
+const ownerOf = ({ own, owner }: Connection): Part =>
+  own ? 'you' : owner.name === '' ? owner.email : owner.name;
 
 const usedOf = ({ last_used_at }: Connection, { times }: MembersRequest): Part =>
   last_used_at === null ? 'not yet' : times.ago(last_used_at);
 
 const rowOf = (connection: Connection, request: MembersRequest, manages: boolean): Html => {
   const { id, client, redirect_host, created_at } = connection;
-  return html`<tr id="assistant-${id}" data-row><td data-label="Assistant"><span class="stacked"><b>${client}</b><span class="softer">${redirect_host}</span></span></td><td data-label="May">${mayText(connection)}</td>${
-    manages && html`<td data-label="Of">${ownerOf(connection)}</td>`
-  }<td data-label="Used">${usedOf(connection, request)}</td><td data-label="Connected">${request.times.moment(created_at)}</td><td class="number"><a class="button" href="/tokens/assistants/${id}/disconnect">Disconnect<span class="unseen"> ${client}</span></a></td></tr>`;
+  return html`
+    <tr id="assistant-${id}" data-row>
+      <td data-label="Assistant">
+        <span class="stacked"><b>${client}</b><span class="softer">${redirect_host}</span></span>
+      </td>
+      <td data-label="May">${mayText(connection)}</td>
+      ${manages && html`<td data-label="Of">${ownerOf(connection)}</td>`}
+      <td data-label="Used">${usedOf(connection, request)}</td>
+      <td data-label="Connected">${request.times.moment(created_at)}</td>
+      <td class="number">
+        <a class="button" href="/tokens/assistants/${id}/disconnect">
+          Disconnect<span class="unseen"> ${client}</span>
+        </a>
+      </td>
+    </tr>
+  `;
 };
 
 const address = (url: string): Html =>
-  html`<p class="copyable"><code>${url}</code><button class="button" type="button" data-scripts data-copy="${url}" hidden>${icon('copy')}Copy<span class="unseen"> the address</span></button></p>`;
+  html`
+    <p class="copyable">
+      <code>${url}</code>
+      <button class="button" type="button" data-scripts data-copy="${url}" hidden>
+        ${icon('copy')}Copy<span class="unseen"> the address</span>
+      </button>
+    </p>
+  `;
 
 /** Shown below the tokens: connected assistants, and how to connect one. */
 export const connectedAssistants = async (request: MembersRequest): Promise<Html> => {
   const { ask, may, query: asked, with: instruments } = request;
-  const { items, next_cursor } = await ask(listConnections, asked.assistants === undefined ? {} : { cursor: asked.assistants });
+  const { items, next_cursor } = await ask(
+    listConnections,
+    asked.assistants === undefined ? {} : { cursor: asked.assistants },
+  );
   const manages = may({ access: 'manage' });
   const more =
     next_cursor !== null &&
-    html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(`/tokens${query({ assistants: next_cursor })}`)}">Earlier</a></p>`;
-  return html`<section class="after" id="assistants"><h2>Connected assistants</h2>${
-    items.length > 0 &&
-    html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">Assistant</th><th scope="col">May</th>${manages && html`<th scope="col">Of</th>`}<th scope="col">Used</th><th scope="col">Connected</th><th scope="col"><span class="unseen">Disconnect</span></th></tr></thead><tbody>${items.map((each) => rowOf(each, request, manages))}</tbody></table></div>${more}`
-  }<div class="card stack after-table"><p>${
-    items.length === 0
-      ? 'Claude, ChatGPT, an editor: an assistant can ask about your monitors, and change them if you let it. Give it'
-      : 'To connect another one, give it'
-  } this address as a connector (an MCP server); it then asks you here what it may.</p>${address(`${instruments.baseUrl()}/mcp`)}</div></section>`;
+    html`
+      <p class="actions pages-more">
+        <a
+          class="button"
+          rel="next"
+          href="${safeUrl(`/tokens${query({ assistants: next_cursor })}`)}"
+        >
+          Earlier
+        </a>
+      </p>
+    `;
+  return html`
+    <section class="after" id="assistants">
+      <h2>Connected assistants</h2>
+      ${
+        items.length > 0 &&
+        html`
+          <div class="table-card">
+            <table class="cards">
+              <thead>
+                <tr>
+                  <th scope="col">Assistant</th>
+                  <th scope="col">May</th>
+                  ${manages && html`<th scope="col">Of</th>`}
+                  <th scope="col">Used</th>
+                  <th scope="col">Connected</th>
+                  <th scope="col"><span class="unseen">Disconnect</span></th>
+                </tr>
+              </thead>
+              <tbody>${items.map((each) => rowOf(each, request, manages))}</tbody>
+            </table>
+          </div>
+          ${more}
+        `
+      }
+      <div class="card stack after-table">
+        <p>
+          ${
+            items.length === 0
+              ? 'Claude, ChatGPT, an editor: an assistant can ask about your monitors, and change them if you let it. Give it'
+              : 'To connect another one, give it'
+          } this address as a connector (an MCP server); it then asks you here what it may.
+        </p>
+        ${address(`${instruments.baseUrl()}/mcp`)}
+      </div>
+    </section>
+  `;
 };
 
 const trail = [{ href: '/tokens', name: 'Tokens' }];
@@ -54,14 +141,46 @@ export const disconnectPage: Page = {
   path: '/tokens/assistants/:connection_id/disconnect',
   needs: 'member',
   answer: async (request) => {
-    const connection = await request.ask(getConnection, { connection_id: request.path.connection_id });
+    const connection = await request.ask(getConnection, {
+      connection_id: request.path.connection_id,
+    });
     const { client, redirect_host, created_at } = connection;
     return show({
       title: `Disconnect ${client}`,
       place: 'tokens',
-      main: html`${heading({ sentence: `Disconnect ${client}?`, below: 'Its next call is refused. It can ask to be connected again.', trail })}
-<dl class="card settings"><div class="setting"><dt>Returns to</dt><dd>${redirect_host}</dd></div><div class="setting"><dt>Of</dt><dd>${ownerOf(connection)}</dd></div><div class="setting"><dt>May</dt><dd>${mayText(connection)}</dd></div><div class="setting"><dt>Connected</dt><dd>${request.times.moment(created_at)}</dd></div><div class="setting"><dt>Used</dt><dd>${usedOf(connection, request)}</dd></div></dl>
-<form class="actions after" method="post"><button class="button button-danger">${icon('delete')}Disconnect it</button>${linkButton('/tokens', 'Leave it')}</form>`,
+      main: html`
+        ${heading({
+          sentence: `Disconnect ${client}?`,
+          below: 'Its next call is refused. It can ask to be connected again.',
+          trail,
+        })}
+        <dl class="card settings">
+          <div class="setting">
+            <dt>Returns to</dt>
+            <dd>${redirect_host}</dd>
+          </div>
+          <div class="setting">
+            <dt>Of</dt>
+            <dd>${ownerOf(connection)}</dd>
+          </div>
+          <div class="setting">
+            <dt>May</dt>
+            <dd>${mayText(connection)}</dd>
+          </div>
+          <div class="setting">
+            <dt>Connected</dt>
+            <dd>${request.times.moment(created_at)}</dd>
+          </div>
+          <div class="setting">
+            <dt>Used</dt>
+            <dd>${usedOf(connection, request)}</dd>
+          </div>
+        </dl>
+        <form class="actions after" method="post">
+          <button class="button button-danger">${icon('delete')}Disconnect it</button>
+          ${linkButton('/tokens', 'Leave it')}
+        </form>
+      `,
     });
   },
 };
@@ -86,7 +205,13 @@ const noStore = { 'cache-control': 'no-store' };
 const saying = (title: string, sentence: string, words: Part, status = 404): ShownPage =>
   entryPage(
     title,
-    entryCard(sentence, html`<p class="entry-words">${words}</p><p class="actions">${linkButton('/', 'To the monitors')}</p>`),
+    entryCard(
+      sentence,
+      html`
+        <p class="entry-words">${words}</p>
+        <p class="actions">${linkButton('/', 'To the monitors')}</p>
+      `,
+    ),
     {
       status,
       headers: noStore,
@@ -101,7 +226,12 @@ const over = (): ShownPage =>
   );
 
 const nowhere = (): ShownPage =>
-  saying('No organisation', 'You belong to no organisation.', 'An assistant acts in one. Whoever runs one can invite you.', 403);
+  saying(
+    'No organisation',
+    'You belong to no organisation.',
+    'An assistant acts in one. Whoever runs one can invite you.',
+    403,
+  );
 
 /** Where the answer goes, which cannot be faked: a name can be anyone's. */
 const destination = ({ way }: AskedConsent): Html =>
@@ -116,7 +246,9 @@ const warning = ({ way, client }: AskedConsent): Html | false =>
   notice(
     'verifying',
     'Have you just begun this yourself?',
-    html`Any program on this device can say that it is ${client}. If you did not begin it, say no.`,
+    html`
+      Any program on this device can say that it is ${client}. If you did not begin it, say no.
+    `,
   );
 
 const mayChange = ({ role }: Own): boolean => role !== 'viewer';
@@ -124,13 +256,28 @@ const mayChange = ({ role }: Own): boolean => role !== 'viewer';
 const permission = (asked: AskedConsent, own: readonly Own[], state: FormState): Html => {
   const offered = asked.wants === 'read_write' && own.some(mayChange);
   if (!offered) {
-    const why = asked.wants === 'read' ? 'It asks for no more.' : 'As a viewer you change nothing, so neither does an assistant of yours.';
-    return html`${hiddenField('scope', 'read')}<div class="field"><p class="connect-label">It may</p><p>Look: read monitors, incidents and everything else that you may see. ${why}</p></div>`;
+    const why =
+      asked.wants === 'read'
+        ? 'It asks for no more.'
+        : 'As a viewer you change nothing, so neither does an assistant of yours.';
+    return html`
+      ${hiddenField('scope', 'read')}
+      <div class="field">
+        <p class="connect-label">It may</p>
+        <p>Look: read monitors, incidents and everything else that you may see. ${why}</p>
+      </div>
+    `;
   }
   return choiceField({
-    ...{ name: 'scope', label: 'It may', state },
+    name: 'scope',
+    label: 'It may',
+    state,
     choices: [
-      { value: 'read', label: 'Look', help: 'Reads monitors, incidents and everything else that you may see.' },
+      {
+        value: 'read',
+        label: 'Look',
+        help: 'Reads monitors, incidents and everything else that you may see.',
+      },
       {
         value: 'read_write',
         label: 'Look and change',
@@ -143,27 +290,58 @@ const permission = (asked: AskedConsent, own: readonly Own[], state: FormState):
 const place = (own: readonly Own[], state: FormState): Html => {
   const [only] = own;
   if (own.length === 1 && only)
-    return html`${hiddenField('organisation_id', only.id)}<div class="field"><p class="connect-label">Organisation</p><p>${only.name}</p></div>`;
-  const named = (each: Own): string => (mayChange(each) ? each.name : `${each.name} (you may look only)`);
+    return html`
+      ${hiddenField('organisation_id', only.id)}
+      <div class="field">
+        <p class="connect-label">Organisation</p>
+        <p>${only.name}</p>
+      </div>
+    `;
+  const named = (each: Own): string =>
+    mayChange(each) ? each.name : `${each.name} (you may look only)`;
   return selectField({
-    ...{ name: 'organisation_id', label: 'Organisation', state },
+    name: 'organisation_id',
+    label: 'Organisation',
+    state,
     choices: own.map((each) => ({ value: each.id, label: named(each) })),
   });
 };
 
-const consentPage = (request: PersonsRequest, asked: AskedConsent, own: readonly Own[], state: FormState): ShownPage => {
+const consentPage = (
+  request: PersonsRequest,
+  asked: AskedConsent,
+  own: readonly Own[],
+  state: FormState,
+): ShownPage => {
   const { person } = request.signedIn;
   return entryPage(
     'Connect an assistant',
     entryCard(
       html`Connect ${asked.client}?`,
-      html`<p class="entry-words">Who asks calls itself ${asked.client}, and would act as you, ${person.email}.</p>
-<dl class="connect-facts"><dt>The answer goes to</dt><dd>${destination(asked)}</dd></dl>`,
+      html`
+        <p class="entry-words">
+          Who asks calls itself ${asked.client}, and would act as you, ${person.email}.
+        </p>
+        <dl class="connect-facts">
+          <dt>The answer goes to</dt>
+          <dd>${destination(asked)}</dd>
+        </dl>
+      `,
       warning(asked),
       formSummary(state),
-      html`<form class="form" method="post">${place(own, state)}${permission(asked, own, state)}
-<div class="actions"><button class="button button-main" name="act" value="allow">Connect</button><button class="button" name="act" value="refuse">No</button></div></form>
-<p class="entry-foot">You, and whoever runs the organisation, can disconnect it at any time under Tokens.</p>`,
+      html`
+        <form class="form" method="post">
+          ${place(own, state)}
+          ${permission(asked, own, state)}
+          <div class="actions">
+            <button class="button button-main" name="act" value="allow">Connect</button>
+            <button class="button" name="act" value="refuse">No</button>
+          </div>
+        </form>
+        <p class="entry-foot">
+          You, and whoever runs the organisation, can disconnect it at any time under Tokens.
+        </p>
+      `,
     ),
     { status: state.status, headers: noStore },
   );
@@ -178,7 +356,10 @@ const goOn = (to: string, sentence: string, words: Part): ShownPage =>
     'Going back',
     entryCard(
       sentence,
-      html`<p class="entry-words">${words}</p><p class="actions"><a class="button button-main" href="${safeUrl(to)}">Go back</a></p>`,
+      html`
+        <p class="entry-words">${words}</p>
+        <p class="actions"><a class="button button-main" href="${safeUrl(to)}">Go back</a></p>
+      `,
     ),
     { headers: { ...noStore, refresh: `0; url=${to}` } },
   );
@@ -194,7 +375,10 @@ export const connectPage: Page = {
     const { items } = await askOwn(listOwnOrganisations);
     if (items.length === 0) return nowhere();
     const organisation_id = signedIn.caller?.organisation.id ?? '';
-    return proofFirst(request) ?? consentPage(request, asked, items, freshForm(formOf({ organisation_id, scope: 'read' })));
+    return (
+      proofFirst(request) ??
+      consentPage(request, asked, items, freshForm(formOf({ organisation_id, scope: 'read' })))
+    );
   },
 };
 
@@ -202,14 +386,33 @@ const connected = async (request: PersonsRequest, asked: AskedConsent): Promise<
   const { askOwn, form, path, cookies, signedIn, with: instruments } = request;
   const of = { id: path.secret ?? '', cookies };
   const { client_id, client, way } = asked;
-  const scope = form.value('scope') === 'read_write' && asked.wants === 'read_write' ? 'read_write' : 'read';
-  const input = { organisation_id: form.value('organisation_id'), scope, client_id, client, redirect_host: way.host };
-  const tried = await attempt(form, () => askOwn(connectAssistant, input), ['organisation_id', 'scope']);
-  if ('refused' in tried) return consentPage(request, asked, (await askOwn(listOwnOrganisations)).items, tried.refused);
-  const to = await instruments.consents.allow(of, { connection: tried.done.id, user: signedIn.person.user, scope });
+  const scope =
+    form.value('scope') === 'read_write' && asked.wants === 'read_write' ? 'read_write' : 'read';
+  const input = {
+    organisation_id: form.value('organisation_id'),
+    scope,
+    client_id,
+    client,
+    redirect_host: way.host,
+  };
+  const tried = await attempt(form, () => askOwn(connectAssistant, input), [
+    'organisation_id',
+    'scope',
+  ]);
+  if ('refused' in tried)
+    return consentPage(request, asked, (await askOwn(listOwnOrganisations)).items, tried.refused);
+  const to = await instruments.consents.allow(of, {
+    connection: tried.done.id,
+    user: signedIn.person.user,
+    scope,
+  });
   return to === undefined
     ? over()
-    : goOn(to, `${client} is connected.`, 'You are led back to it. You can close this page when it has gone on.');
+    : goOn(
+        to,
+        `${client} is connected.`,
+        'You are led back to it. You can close this page when it has gone on.',
+      );
 };
 
 export const connect: Page = {
@@ -223,7 +426,9 @@ export const connect: Page = {
     if (!asked) return over();
     if (form.value('act') === 'allow') return connected(request, asked);
     const to = await instruments.consents.refuse(of);
-    return to === undefined ? over() : goOn(to, `${asked.client} is not connected.`, 'It is told that you said no.');
+    return to === undefined
+      ? over()
+      : goOn(to, `${asked.client} is not connected.`, 'It is told that you said no.');
   },
 };
 

@@ -24,15 +24,21 @@ export type ConnectionHolder = {
  * Holders of access tokens by hexadecimal fingerprint; unknown ones are absent. One query, whatever
  * their number.
  */
-export const connectionHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<ConnectionHolder[]> =>
+export const connectionHolders = (
+  sql: Queryable,
+  fingerprints: readonly string[],
+): Promise<ConnectionHolder[]> =>
   sql<ConnectionHolder[]>`
-    select encode(r.fingerprint, 'hex') as fingerprint, r.expires_at, r.payload->>'aud' as audience, c.id, c.client_name, c.scope, c.user_id, m.role,
-      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
+    select encode(r.fingerprint, 'hex') as fingerprint, r.expires_at, r.payload->>'aud' as audience,
+      c.id, c.client_name, c.scope, c.user_id, m.role,
+      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone,
+        (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
     from oauth_records r
     join connections c on c.id = r.connection_id
     join memberships m on m.organisation_id = c.organisation_id and m.user_id = c.user_id
     join organisations o on o.id = c.organisation_id
-    where r.model = 'AccessToken' and r.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
+    where r.model = 'AccessToken'
+      and r.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
 
 export type NewConnection = {
   readonly id: string;
@@ -45,10 +51,16 @@ export type NewConnection = {
   readonly created_at: Date;
 };
 
-export const insertConnection = async (sql: Queryable, connection: NewConnection): Promise<void> => {
-  const { id, organisation, user, client_id, client_name, redirect_host, scope, created_at } = connection;
-  await sql`insert into connections (id, organisation_id, user_id, client_id, client_name, redirect_host, scope, created_at)
-    values (${id}, ${organisation}, ${user}, ${client_id}, ${client_name}, ${redirect_host}, ${scope}, ${created_at})`;
+export const insertConnection = async (
+  sql: Queryable,
+  connection: NewConnection,
+): Promise<void> => {
+  const { id, organisation, user, client_id, client_name, redirect_host, scope, created_at } =
+    connection;
+  await sql`insert into connections (id, organisation_id, user_id, client_id, client_name,
+    redirect_host, scope, created_at)
+    values (${id}, ${organisation}, ${user}, ${client_id}, ${client_name}, ${redirect_host},
+      ${scope}, ${created_at})`;
 };
 
 export type ListedConnection = {
@@ -78,7 +90,8 @@ export const connectionPage = (
   limit: number,
 ): Promise<ListedConnection[]> =>
   sql<ListedConnection[]>`
-    select c.key, c.id, c.client_name, c.redirect_host, c.scope, c.user_id, m.role, u.email, u.name as owner, c.created_at, c.last_used_at
+    select c.key, c.id, c.client_name, c.redirect_host, c.scope, c.user_id, m.role, u.email,
+      u.name as owner, c.created_at, c.last_used_at
     from connections c
     join memberships m on m.organisation_id = c.organisation_id and m.user_id = c.user_id
     join users u on u.id = c.user_id
@@ -87,7 +100,11 @@ export const connectionPage = (
     order by c.key desc limit ${limit}`;
 
 /** Deletes it with everything that was issued under it. */
-export const deleteConnection = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
+export const deleteConnection = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<void> => {
   await sql`delete from connections where id = ${id} and organisation_id = ${organisation}`;
 };
 
@@ -100,17 +117,24 @@ export const deleteConnectionsOf = async (sql: Queryable, user: string): Promise
  * Writes when connections were last used, many in one statement; times never move backwards,
  * because several coordinators report.
  */
-export const writeConnectionUses = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
+export const writeConnectionUses = async (
+  sql: Queryable,
+  uses: ReadonlyMap<string, number>,
+): Promise<void> => {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
   await sql`update connections c set last_used_at = greatest(c.last_used_at, u.at)
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz) where c.id = u.id`;
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz)
+    where c.id = u.id`;
 };
 
 /** The key of a record of the assistants' sign-in: its model, and a fingerprint of its id. */
 export type RecordKey = { readonly model: string; readonly fingerprint: Buffer };
 
-export type OauthRecord = { readonly payload: Readonly<Record<string, unknown>>; readonly consumed_at: Date | null };
+export type OauthRecord = {
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly consumed_at: Date | null;
+};
 
 export type NewRecord = RecordKey & {
   /** The connection that it ends with. */
@@ -124,9 +148,12 @@ export type NewRecord = RecordKey & {
 export const writeRecord = async (sql: Queryable, record: NewRecord): Promise<boolean> => {
   const { model, fingerprint, connection, payload, at, expires_at } = record;
   try {
-    await sql`insert into oauth_records (model, fingerprint, connection_id, payload, created_at, expires_at)
-      values (${model}, ${fingerprint}, ${connection}, ${JSON.stringify(payload)}::text::jsonb, ${at}, ${expires_at})
-      on conflict (model, fingerprint) do update set payload = excluded.payload, expires_at = excluded.expires_at`;
+    await sql`insert into oauth_records (model, fingerprint, connection_id, payload, created_at,
+      expires_at)
+      values (${model}, ${fingerprint}, ${connection}, ${JSON.stringify(payload)}::text::jsonb,
+        ${at}, ${expires_at})
+      on conflict (model, fingerprint) do update
+      set payload = excluded.payload, expires_at = excluded.expires_at`;
     return true;
   } catch (error) {
     if (isViolationOf(error, 'oauth_records_connection_id_fkey')) return false;
@@ -134,19 +161,33 @@ export const writeRecord = async (sql: Queryable, record: NewRecord): Promise<bo
   }
 };
 
-export const readRecord = async (sql: Queryable, { model, fingerprint }: RecordKey, now: Date): Promise<OauthRecord | undefined> => {
+export const readRecord = async (
+  sql: Queryable,
+  { model, fingerprint }: RecordKey,
+  now: Date,
+): Promise<OauthRecord | undefined> => {
   const [row] = await sql<OauthRecord[]>`
     select payload, consumed_at from oauth_records
-    where model = ${model} and fingerprint = ${fingerprint} and (expires_at is null or expires_at > ${now})`;
+    where model = ${model} and fingerprint = ${fingerprint}
+      and (expires_at is null or expires_at > ${now})`;
   return row;
 };
 
 /** True for the first use: of two concurrent ones, one succeeds. */
-export const consumeRecord = async (sql: Queryable, { model, fingerprint }: RecordKey, at: Date): Promise<boolean> =>
-  (await sql`update oauth_records set consumed_at = ${at} where model = ${model} and fingerprint = ${fingerprint} and consumed_at is null`)
-    .count > 0;
+export const consumeRecord = async (
+  sql: Queryable,
+  { model, fingerprint }: RecordKey,
+  at: Date,
+): Promise<boolean> =>
+  (
+    await sql`update oauth_records set consumed_at = ${at} where model = ${model}
+      and fingerprint = ${fingerprint} and consumed_at is null`
+  ).count > 0;
 
-export const deleteRecord = async (sql: Queryable, { model, fingerprint }: RecordKey): Promise<void> => {
+export const deleteRecord = async (
+  sql: Queryable,
+  { model, fingerprint }: RecordKey,
+): Promise<void> => {
   await sql`delete from oauth_records where model = ${model} and fingerprint = ${fingerprint}`;
 };
 
@@ -160,10 +201,17 @@ export const endConnection = async (sql: Queryable, id: string): Promise<void> =
  * consent that was abandoned, or one unused until its refresh token expired; and registered clients
  * that no one connected.
  */
-export const forgetEndedRecords = async (sql: Queryable, now: number, kept: { readonly consentMs: number; readonly clientMs: number }) => {
+export const forgetEndedRecords = async (
+  sql: Queryable,
+  now: number,
+  kept: { readonly consentMs: number; readonly clientMs: number },
+) => {
   await sql`delete from oauth_records where expires_at <= ${new Date(now)}`;
-  await sql`delete from connections c where c.created_at <= ${new Date(now - kept.consentMs)} and not exists (
-    select from oauth_records r where r.connection_id = c.id and r.model in ('AccessToken', 'RefreshToken', 'AuthorizationCode'))`;
-  await sql`delete from oauth_records r where r.model = 'Client' and r.created_at <= ${new Date(now - kept.clientMs)} and not exists (
+  await sql`delete from connections c where c.created_at <= ${new Date(now - kept.consentMs)}
+    and not exists (
+    select from oauth_records r where r.connection_id = c.id
+      and r.model in ('AccessToken', 'RefreshToken', 'AuthorizationCode'))`;
+  await sql`delete from oauth_records r where r.model = 'Client'
+    and r.created_at <= ${new Date(now - kept.clientMs)} and not exists (
     select from connections c where c.client_id = r.payload->>'client_id')`;
 };

@@ -15,7 +15,12 @@ import { NoBackup, writeBackup } from './write.ts';
  * checks the file's own sum and row count.
  */
 
-export type Drilled = { readonly tables: number; readonly rows: number; readonly made_at: string; readonly newest: string | null };
+export type Drilled = {
+  readonly tables: number;
+  readonly rows: number;
+  readonly made_at: string;
+  readonly newest: string | null;
+};
 
 /**
  * Active monitors give results all the time. A backup without a result of the last day is of
@@ -26,25 +31,33 @@ const maxSilentMs = 86_400_000;
 const nameIn = (url: string): string => decodeURIComponent(new URL(url).pathname.slice(1));
 
 /** Beside the database itself, or on the server that is configured for drills. */
-export const scratchName = (databaseUrl: string): string => `${nameIn(databaseUrl).slice(0, 45)}_restore_drill`;
+export const scratchName = (databaseUrl: string): string =>
+  `${nameIn(databaseUrl).slice(0, 45)}_restore_drill`;
 
 const countAll = async (sql: Sql, counted: ReadonlyMap<string, number>): Promise<void> => {
   for (const [table, rows] of counted) {
     const [row] = await sql<{ count: number }[]>`select count(*) as count from ${sql(table)}`;
-    if (row?.count !== rows) throw new NoBackup(`restored, ${table} has ${row?.count ?? 0} rows and not ${rows}`);
+    if (row?.count !== rows)
+      throw new NoBackup(`restored, ${table} has ${row?.count ?? 0} rows and not ${rows}`);
   }
 };
 
 const iso = (at: number): string => new Date(at).toISOString();
 
 /** @returns the time of the newest result, or of the newest hour of results. */
-const newestOf = async (sql: Sql, { made_at, results }: Awaited<ReturnType<typeof backupHeader>>): Promise<string | null> => {
+const newestOf = async (
+  sql: Sql,
+  { made_at, results }: Awaited<ReturnType<typeof backupHeader>>,
+): Promise<string | null> => {
   const [row] = await sql<{ result: Date | null; hour: Date | null; watched_since: Date | null }[]>`
     select (select max(at) from results) as result, (select max(hour) from rollups) as hour,
-      (select min(created_at) from monitors where enabled and type <> 'heartbeat') as watched_since`;
+      (select min(created_at) from monitors where enabled
+        and type <> 'heartbeat') as watched_since`;
   const result = row?.result?.getTime() ?? null;
   if (results && result !== results.to)
-    throw new NoBackup(`restored, its newest result is of ${result === null ? 'never' : iso(result)} and not of ${iso(results.to)}`);
+    throw new NoBackup(
+      `restored, its newest result is of ${result === null ? 'never' : iso(result)} and not of ${iso(results.to)}`,
+    );
   const newest = result ?? row?.hour?.getTime() ?? null;
   const since = newest ?? row?.watched_since?.getTime();
   if (row?.watched_since && since !== undefined && Date.parse(made_at) - since > maxSilentMs)
@@ -57,11 +70,19 @@ const newestOf = async (sql: Sql, { made_at, results }: Awaited<ReturnType<typeo
 };
 
 /** @throws NoBackup with the problem. */
-export const drill = async (databaseUrl: string, trialUrl: string | undefined, file: string): Promise<Drilled> => {
+export const drill = async (
+  databaseUrl: string,
+  trialUrl: string | undefined,
+  file: string,
+): Promise<Drilled> => {
   const header = await backupHeader(file);
   const server = trialUrl ?? databaseUrl;
   const scratch = scratchName(databaseUrl);
-  const admin = connect(server, { name: 'antipode restore drill', connections: 1, patience: longWork });
+  const admin = connect(server, {
+    name: 'antipode restore drill',
+    connections: 1,
+    patience: longWork,
+  });
   const drop = () => admin`drop database if exists ${admin(scratch)} with (force)`;
   try {
     // A killed drill leaves its scratch database.
@@ -72,8 +93,14 @@ export const drill = async (databaseUrl: string, trialUrl: string | undefined, f
         'no drill is possible: this user may create no databases there. Grant it CREATEDB, or name another server as BACKUP_TRIAL_URL',
       );
     });
-    const url = Object.assign(new URL(server), { pathname: `/${encodeURIComponent(scratch)}` }).href;
-    const sql = connect(url, { name: 'antipode restore drill', connections: 2, patience: longWork });
+    const url = Object.assign(new URL(server), {
+      pathname: `/${encodeURIComponent(scratch)}`,
+    }).href;
+    const sql = connect(url, {
+      name: 'antipode restore drill',
+      connections: 2,
+      patience: longWork,
+    });
     try {
       await migrate(sql);
       const counted = new Map<string, number>();
@@ -102,13 +129,23 @@ export type Heartbeat = {
 const attempts = 3;
 
 /** A failed ping is reported, and does not stop the backup. */
-export const createHeartbeat = (address: string | undefined, warn: (text: string) => void): Heartbeat => {
+export const createHeartbeat = (
+  address: string | undefined,
+  warn: (text: string) => void,
+): Heartbeat => {
   const tell = async (ending: string, output: string): Promise<void> => {
     if (address === undefined) return;
-    const fault = await pingHeartbeat(`${address.replace(/\/+$/, '')}${ending}`, output.slice(-keptOfOutput), attempts);
+    const fault = await pingHeartbeat(
+      `${address.replace(/\/+$/, '')}${ending}`,
+      output.slice(-keptOfOutput),
+      attempts,
+    );
     if (fault !== undefined) warn(`the heartbeat could not be told: ${fault}\n`);
   };
-  return { began: () => tell('/start', ''), ended: (isWell, output) => tell(isWell ? '' : '/fail', output) };
+  return {
+    began: () => tell('/start', ''),
+    ended: (isWell, output) => tell(isWell ? '' : '/fail', output),
+  };
 };
 
 /**
@@ -121,7 +158,8 @@ const dayMs = 86_400_000;
 export type BackupFile = { readonly file: string; readonly at: number };
 
 /** The order of names is the order of time. */
-export const nameOf = (at: number): string => `antipode-${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
+export const nameOf = (at: number): string =>
+  `antipode-${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
 
 /**
  * Undefined for every file that is not a complete backup of ours; an incomplete one has another
@@ -130,7 +168,9 @@ export const nameOf = (at: number): string => `antipode-${new Date(at).toISOStri
 export const timeOf = (name: string): number | undefined => {
   const [, day, time] = /^antipode-(\d{8})T(\d{6})Z\.backup$/.exec(name) ?? [];
   if (day === undefined || time === undefined) return undefined;
-  const at = Date.parse(`${day.replace(/(....)(..)/, '$1-$2-')}T${time.replace(/(..)(..)/, '$1:$2:')}Z`);
+  const at = Date.parse(
+    `${day.replace(/(....)(..)/, '$1-$2-')}T${time.replace(/(..)(..)/, '$1:$2:')}Z`,
+  );
   return Number.isNaN(at) ? undefined : at;
 };
 
@@ -153,8 +193,11 @@ export const sweepHalves = async (folder: string): Promise<readonly string[]> =>
 };
 
 /** Those older than `days`, but never the newest. */
-export const tooOld = (kept: readonly BackupFile[], days: number, now: number): readonly BackupFile[] =>
-  kept.slice(1).filter(({ at }) => at < now - days * dayMs);
+export const tooOld = (
+  kept: readonly BackupFile[],
+  days: number,
+  now: number,
+): readonly BackupFile[] => kept.slice(1).filter(({ at }) => at < now - days * dayMs);
 
 export class NoRoom extends Error {
   constructor(folder: string, free: number, needed: number) {
@@ -175,7 +218,11 @@ export const freeBytes: FreeBytes = async (folder) => {
 };
 
 /** @throws NoRoom where another backup like the newest would leave less than `reserve`. */
-export const demandRoom = async (folder: string, reserve: number, free: FreeBytes): Promise<void> => {
+export const demandRoom = async (
+  folder: string,
+  reserve: number,
+  free: FreeBytes,
+): Promise<void> => {
   const [newest] = await listKept(folder);
   const needed = reserve + (newest === undefined ? 0 : (await stat(newest.file)).size);
   const there = await free(folder);
@@ -205,10 +252,18 @@ export type BackupWishes = {
 export type Backups = {
   readonly nightly: (wishes: BackupWishes) => Promise<Nightly>;
   /** Drills the newest backup in the folder. */
-  readonly drillNewest: (folder: string, tells: boolean) => Promise<Drilled & { readonly file: string }>;
+  readonly drillNewest: (
+    folder: string,
+    tells: boolean,
+  ) => Promise<Drilled & { readonly file: string }>;
 };
 
-export type Nightly = { readonly file: string; readonly bytes: number; readonly drill: Drilled; readonly dropped: readonly string[] };
+export type Nightly = {
+  readonly file: string;
+  readonly bytes: number;
+  readonly drill: Drilled;
+  readonly dropped: readonly string[];
+};
 
 type Dependencies = {
   readonly sql: Sql;
@@ -224,12 +279,23 @@ const inMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 const saysOf = (file: string, { rows, newest }: Drilled): string =>
   `${basename(file)} restored on trial: ${rows} rows are there; the newest result is of ${newest ?? 'never'}`;
 
-export const createBackups = ({ sql, settings, clock, warn, free = freeBytes, tryOut = drill }: Dependencies): Backups => {
+export const createBackups = ({
+  sql,
+  settings,
+  clock,
+  warn,
+  free = freeBytes,
+  tryOut = drill,
+}: Dependencies): Backups => {
   const { databaseUrl, trialUrl } = settings;
 
-  const work = async ({ folder, keepDays, withResults, reserveBytes }: BackupWishes, say: (line: string) => void): Promise<Nightly> => {
+  const work = async (
+    { folder, keepDays, withResults, reserveBytes }: BackupWishes,
+    say: (line: string) => void,
+  ): Promise<Nightly> => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const half of await sweepHalves(folder)) say(`${half} was left by a run that ended early, and is gone`);
+    for (const half of await sweepHalves(folder))
+      say(`${half} was left by a run that ended early, and is gone`);
     await demandRoom(folder, reserveBytes, free);
     const file = join(folder, nameOf(clock.now()));
     const demand = async (): Promise<void> => {
@@ -249,22 +315,30 @@ export const createBackups = ({ sql, settings, clock, warn, free = freeBytes, tr
   };
 
   /** Runs alone, with a ping to the heartbeat about how it ended. */
-  const told = async <Done>(heartbeat: Heartbeat, run: (say: (line: string) => void) => Promise<Done>): Promise<Done> => {
+  const told = async <Done>(
+    heartbeat: Heartbeat,
+    run: (say: (line: string) => void) => Promise<Done>,
+  ): Promise<Done> => {
     const lines: string[] = [];
     await heartbeat.began();
     try {
       const done = await holdAlone(sql, 'backups', () => run((line) => lines.push(line)));
-      if (done === undefined) throw new NoBackup('another run of backups goes on; wait for its end');
+      if (done === undefined)
+        throw new NoBackup('another run of backups goes on; wait for its end');
       await heartbeat.ended(true, lines.join('\n'));
       return done;
     } catch (error) {
-      await heartbeat.ended(false, [...lines, error instanceof Error ? error.message : String(error)].join('\n'));
+      await heartbeat.ended(
+        false,
+        [...lines, error instanceof Error ? error.message : String(error)].join('\n'),
+      );
       throw error;
     }
   };
 
   return {
-    nightly: (wishes) => told(createHeartbeat(settings.heartbeat, warn), (say) => work(wishes, say)),
+    nightly: (wishes) =>
+      told(createHeartbeat(settings.heartbeat, warn), (say) => work(wishes, say)),
     drillNewest: (folder, tells) =>
       told(createHeartbeat(tells ? settings.heartbeat : undefined, warn), async (say) => {
         const [newest] = await listKept(folder);

@@ -30,11 +30,16 @@ const headerShape = z.object({
 const tableShape = z.object({ name: z.string(), columns: z.array(z.string()) });
 const endShape = z.object({ rows: z.number(), sha256: z.string() });
 
-const parsed = <Shape extends z.ZodType>(shape: Shape, { content }: BackupRecord): z.infer<Shape> => {
+const parsed = <Shape extends z.ZodType>(
+  shape: Shape,
+  { content }: BackupRecord,
+): z.infer<Shape> => {
   try {
     return shape.parse(JSON.parse(content.toString()));
   } catch (error) {
-    throw new NoBackup(`it is damaged (${error instanceof Error ? error.message.slice(0, 200) : String(error)})`);
+    throw new NoBackup(
+      `it is damaged (${error instanceof Error ? error.message.slice(0, 200) : String(error)})`,
+    );
   }
 };
 
@@ -76,15 +81,24 @@ export const takeUpRecovered = (sql: Sql): Promise<number> =>
     await becomeAnother(transaction);
     await transaction`set local antipode.restoring = 'on'`;
     let gone = 0;
-    for (const table of lettingIn) gone += (await transaction`delete from ${transaction(table)}`).count;
+    for (const table of lettingIn)
+      gone += (await transaction`delete from ${transaction(table)}`).count;
     return gone;
   });
 
-const refuseUnfit = async (sql: Transaction, tables: readonly Table[], replace: boolean): Promise<void> => {
+const refuseUnfit = async (
+  sql: Transaction,
+  tables: readonly Table[],
+  replace: boolean,
+): Promise<void> => {
   await refuseAtWork(sql);
-  const people = await sql`select 1 from organisations union all select 1 from users union all select 1 from probes limit 1`;
+  const people =
+    await sql`select 1 from organisations union all select 1 from users union all select 1
+      from probes limit 1`;
   if (people.length > 0 && !replace)
-    throw new NoBackup('this database is not empty; give an empty one, or --replace to lose what is in it');
+    throw new NoBackup(
+      'this database is not empty; give an empty one, or --replace to lose what is in it',
+    );
   await sql`truncate ${sql(tables.map(({ name }) => name))} cascade`;
   await becomeAnother(sql);
 };
@@ -93,7 +107,11 @@ const refuseUnfit = async (sql: Transaction, tables: readonly Table[], replace: 
  * Fills a table by COPY. When the database refuses the rows only at their end, the client does not
  * report it; the next statement of the transaction then fails, which shows it.
  */
-const copyInto = async (sql: Transaction, { name, columns }: Table, rows: AsyncIterable<Buffer>): Promise<void> => {
+const copyInto = async (
+  sql: Transaction,
+  { name, columns }: Table,
+  rows: AsyncIterable<Buffer>,
+): Promise<void> => {
   const into = await sql`copy ${sql(name)} (${sql(columns)}) from stdin`.writable();
   const refused = Promise.withResolvers<never>();
   into.once('error', refused.reject);
@@ -114,21 +132,31 @@ const copyInto = async (sql: Transaction, { name, columns }: Table, rows: AsyncI
   try {
     await sql`select 1`;
   } catch (error) {
-    throw new NoBackup(`its rows of ${name} do not fit (${error instanceof Error ? error.message : String(error)})`);
+    throw new NoBackup(
+      `its rows of ${name} do not fit (${error instanceof Error ? error.message : String(error)})`,
+    );
   }
 };
 
 /** Sequences continue after the highest restored number. */
 const moveSequences = async (sql: Transaction): Promise<void> => {
   const rows = await sql<{ table: string; column: string; sequence: string }[]>`
-    select c.relname as table, a.attname as column, pg_get_serial_sequence(c.relname, a.attname) as sequence
+    select c.relname as table, a.attname as column,
+      pg_get_serial_sequence(c.relname, a.attname) as sequence
     from pg_attribute a join pg_class c on c.oid = a.attrelid
-    where a.attidentity <> '' and c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')`;
+    where a.attidentity <> '' and c.relnamespace = current_schema()::regnamespace
+      and c.relkind in ('r', 'p')`;
   for (const { table, column, sequence } of rows)
-    await sql`select setval(${sequence}::regclass, greatest(coalesce(max(${sql(column)}), 0), 1), count(*) > 0) from ${sql(table)}`;
+    await sql`select setval(${sequence}::regclass, greatest(coalesce(max(${sql(column)}), 0), 1),
+      count(*) > 0) from ${sql(table)}`;
 };
 
-const restoreAll = async (transaction: Transaction, source: Readable, replace: boolean, progress: Progress): Promise<BackupDone> => {
+const restoreAll = async (
+  transaction: Transaction,
+  source: Readable,
+  replace: boolean,
+  progress: Progress,
+): Promise<BackupDone> => {
   const tables = await tablesInOrder(transaction);
   await refuseUnfit(transaction, tables, replace);
   // Restored rows are of the past and raise no events (migration 038).
@@ -141,7 +169,8 @@ const restoreAll = async (transaction: Transaction, source: Readable, replace: b
   const restoreTable = async (record: BackupRecord): Promise<void> => {
     const { name, columns } = parsed(tableShape, record);
     const table = tables.find((known) => known.name === name);
-    if (!table || columns.some((column) => !table.columns.includes(column))) throw new NoBackup(`its table ${name} is not known here`);
+    if (!table || columns.some((column) => !table.columns.includes(column)))
+      throw new NoBackup(`its table ${name} is not known here`);
     const before = done.rows;
     async function* rows(): AsyncGenerator<Buffer> {
       for (;;) {
@@ -163,7 +192,8 @@ const restoreAll = async (transaction: Transaction, source: Readable, replace: b
     if (over) break;
     if (record.kind === 'Z') {
       const { rows, sha256 } = parsed(endShape, record);
-      if (sha256 !== sum.digest('hex') || rows !== done.rows) throw new NoBackup('it is damaged: its sum is not right');
+      if (sha256 !== sum.digest('hex') || rows !== done.rows)
+        throw new NoBackup('it is damaged: its sum is not right');
       ended = true;
       break;
     }
@@ -172,7 +202,9 @@ const restoreAll = async (transaction: Transaction, source: Readable, replace: b
       const { migrations, results } = parsed(headerShape, record);
       const here = await appliedMigrations(transaction);
       if (migrations.join() !== here.join())
-        throw new NoBackup(`it is of another version of the schema (${migrations.at(-1)}; here it is ${here.at(-1)})`);
+        throw new NoBackup(
+          `it is of another version of the schema (${migrations.at(-1)}; here it is ${here.at(-1)})`,
+        );
       if (results) await makeResultDays(transaction, results.from, results.to + 1);
     } else if (record.kind === 'T') await restoreTable(record);
   }
@@ -200,7 +232,12 @@ export const backupHeader = async (file: string): Promise<z.infer<typeof headerS
  * Restores a backup into a database with today's schema: all of it, or nothing. @throws NoBackup
  * when the file or the database is unfit.
  */
-export const readBackup = async (sql: Sql, file: string, replace: boolean, progress: Progress): Promise<BackupDone> => {
+export const readBackup = async (
+  sql: Sql,
+  file: string,
+  replace: boolean,
+  progress: Progress,
+): Promise<BackupDone> => {
   await access(file, constants.R_OK);
   const source = unpacked(file);
   try {

@@ -38,7 +38,8 @@ const lineBreak = 10;
  */
 export const rowsIn = (content: Uint8Array): number => {
   let rows = 0;
-  for (let at = content.indexOf(lineBreak); at >= 0; at = content.indexOf(lineBreak, at + 1)) rows += 1;
+  for (let at = content.indexOf(lineBreak); at >= 0; at = content.indexOf(lineBreak, at + 1))
+    rows += 1;
   return rows;
 };
 
@@ -66,7 +67,8 @@ export async function* recordsOf(stream: Readable): AsyncGenerator<BackupRecord>
     held = held.subarray(length);
     return taken;
   };
-  if ((await take(magic.length))?.toString() !== magic) throw new NoBackup('it is no backup of this service');
+  if ((await take(magic.length))?.toString() !== magic)
+    throw new NoBackup('it is no backup of this service');
   for (;;) {
     const head = await take(headLength);
     if (head === undefined) return;
@@ -86,8 +88,19 @@ export type Table = { readonly name: string; readonly columns: readonly string[]
  * come back.
  */
 export const lettingIn: readonly string[] = [
-  ...['second_steps', 'passkey_challenges', 'sessions', 'sign_in_links', 'attempts', 'invitations', 'sign_ups', 'email_verifications'],
-  ...['password_resets', 'mails', 'oauth_records', 'connections', 'probe_invitations'],
+  'second_steps',
+  'passkey_challenges',
+  'sessions',
+  'sign_in_links',
+  'attempts',
+  'invitations',
+  'sign_ups',
+  'email_verifications',
+  'password_resets',
+  'mails',
+  'oauth_records',
+  'connections',
+  'probe_invitations',
 ];
 
 /**
@@ -95,8 +108,17 @@ export const lettingIn: readonly string[] = [
  * restore; also what grants access.
  */
 const leftOut = [
-  ...['migrations', 'installation', 'leases', 'coordinators', 'refutations', 'rate_windows', 'monitor_status', 'monitor_counts', 'events'],
-  ...['kept_answers', ...lettingIn],
+  'migrations',
+  'installation',
+  'leases',
+  'coordinators',
+  'refutations',
+  'rate_windows',
+  'monitor_status',
+  'monitor_counts',
+  'events',
+  'kept_answers',
+  ...lettingIn,
 ];
 
 /**
@@ -106,18 +128,26 @@ export const tablesInOrder = async (sql: Queryable): Promise<Table[]> => {
   const rows = await sql<{ name: string; columns: string[]; needs: string[] }[]>`
     select c.relname as name,
       array(select a.attname::text from pg_attribute a
-        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,
-      array(select distinct r.relname::text from pg_constraint k join pg_class r on r.oid = k.confrelid
+        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+        order by a.attnum) as columns,
+      array(select distinct r.relname::text from pg_constraint k join pg_class r
+        on r.oid = k.confrelid
         where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as needs
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = current_schema() and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> all(${leftOut})
+    where n.nspname = current_schema() and c.relkind in ('r', 'p') and not c.relispartition
+      and c.relname <> all(${leftOut})
     order by c.relname`;
   const ordered: Table[] = [];
   let waiting = [...rows];
   while (waiting.length > 0) {
     const placed = new Set(ordered.map(({ name }) => name));
-    const ready = waiting.filter(({ needs }) => needs.every((need) => placed.has(need) || leftOut.includes(need)));
-    if (ready.length === 0) throw new Error(`these tables refer to each other in a circle: ${waiting.map(({ name }) => name).join(', ')}`);
+    const ready = waiting.filter(({ needs }) =>
+      needs.every((need) => placed.has(need) || leftOut.includes(need)),
+    );
+    if (ready.length === 0)
+      throw new Error(
+        `these tables refer to each other in a circle: ${waiting.map(({ name }) => name).join(', ')}`,
+      );
     ordered.push(...ready.map(({ name, columns }) => ({ name, columns })));
     waiting = waiting.filter((row) => !ready.includes(row));
   }
@@ -125,7 +155,9 @@ export const tablesInOrder = async (sql: Queryable): Promise<Table[]> => {
 };
 
 export const appliedMigrations = async (sql: Queryable): Promise<string[]> =>
-  (await sql<{ name: string }[]>`select name from migrations order by name`).map(({ name }) => name);
+  (await sql<{ name: string }[]>`select name from migrations order by name`).map(
+    ({ name }) => name,
+  );
 
 export type BackupDone = { readonly tables: number; readonly rows: number };
 
@@ -136,7 +168,9 @@ const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 /** First and last time of the raw results: a restore creates their days from it. */
 const resultsSpan = async (sql: Transaction): Promise<{ from: number; to: number } | null> => {
-  const [row] = await sql<{ from: Date | null; to: Date | null }[]>`select min(at) as from, max(at) as to from results`;
+  const [row] = await sql<
+    { from: Date | null; to: Date | null }[]
+  >`select min(at) as from, max(at) as to from results`;
   return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
 };
 
@@ -152,10 +186,12 @@ type Leaf = { readonly name: string; readonly blocks: number };
  * sees.
  */
 const leavesOf = (sql: Transaction, table: string): Promise<Leaf[]> => sql<Leaf[]>`
-  select relid::regclass::text as name, pg_relation_size(relid) / current_setting('block_size')::int as blocks
+  select relid::regclass::text as name,
+    pg_relation_size(relid) / current_setting('block_size')::int as blocks
   from pg_partition_tree(${table}) where isleaf
   union all
-  select oid::regclass::text, pg_relation_size(oid) / current_setting('block_size')::int from pg_class where oid = ${table}::regclass and relkind = 'r'`;
+  select oid::regclass::text, pg_relation_size(oid) / current_setting('block_size')::int
+  from pg_class where oid = ${table}::regclass and relkind = 'r'`;
 
 /**
  * The whole output of a COPY. The client stops reading from its socket when we read too slowly, and
@@ -189,7 +225,11 @@ function* inPieces(chunks: readonly Buffer[]): Generator<Buffer> {
   if (size > 0) yield Buffer.concat(held);
 }
 
-async function* tableBytes(sql: Transaction, { name, columns }: Table, count: { rows: number }): AsyncGenerator<Buffer> {
+async function* tableBytes(
+  sql: Transaction,
+  { name, columns }: Table,
+  count: { rows: number },
+): AsyncGenerator<Buffer> {
   yield recordBytes('T', json({ name, columns }));
   const list = columns.map((column) => `"${column}"`).join(', ');
   for (const leaf of await leavesOf(sql, name)) {
@@ -281,7 +321,9 @@ export const writeBackup = async (
   try {
     await sql.begin('isolation level repeatable read read only', (transaction) =>
       pipeline(
-        Readable.from(backupBytes(transaction, createHash('sha256'), done, { progress, withResults })),
+        Readable.from(
+          backupBytes(transaction, createHash('sha256'), done, { progress, withResults }),
+        ),
         createGzip(),
         watched(demand),
         createWriteStream(partial, { mode: 0o600, flush: true }),

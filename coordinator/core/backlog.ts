@@ -33,7 +33,11 @@ export const beginBacklog = (now: number, since = now, limit = maxBacklogMs): Ba
  * The last presence of a healthy probe: when it came, and whether the probe had delivered its
  * backlog.
  */
-export type LatestPresence = { readonly probe: string; readonly heard_at: number; readonly handed_over: boolean };
+export type LatestPresence = {
+  readonly probe: string;
+  readonly heard_at: number;
+  readonly handed_over: boolean;
+};
 
 /** Time for what is on the bus already to reach us. */
 const settling = 200;
@@ -41,10 +45,18 @@ const settling = 200;
 export const working: Backlog = { since: 0, until: null, spent: false };
 
 /** The state of the backlog now. `arriving`: more of it is known to be on its way to us. */
-export function updateBacklog(backlog: Backlog, presences: readonly LatestPresence[], now: number, arriving = false): Backlog {
+export function updateBacklog(
+  backlog: Backlog,
+  presences: readonly LatestPresence[],
+  now: number,
+  arriving = false,
+): Backlog {
   const { since, until, spent } = backlog;
   const all = isSilent(presences, now);
-  if (until === null) return spent && (all || behind(presences, Number.NEGATIVE_INFINITY, now).length === 0) ? working : backlog;
+  if (until === null)
+    return spent && (all || behind(presences, Number.NEGATIVE_INFINITY, now).length === 0)
+      ? working
+      : backlog;
   const awaited = behind(presences, since, now).length > 0;
   if (now >= until) return { ...working, spent: awaited && !all };
   return awaited || arriving ? backlog : { ...backlog, until: Math.min(until, now + settling) };
@@ -63,7 +75,12 @@ function isSilent(presences: readonly Pick<LatestPresence, 'heard_at'>[], now: n
  */
 export function behind(presences: readonly LatestPresence[], since: number, now: number): string[] {
   return presences
-    .filter((presence) => presence.heard_at < since || now - presence.heard_at > pingMissedAfter || !presence.handed_over)
+    .filter(
+      (presence) =>
+        presence.heard_at < since ||
+        now - presence.heard_at > pingMissedAfter ||
+        !presence.handed_over,
+    )
     .map(({ probe }) => probe);
 }
 
@@ -117,15 +134,18 @@ export const mustWait = (
  * The first presence after no probe was heard for longer than a ping. The bus was down, so every
  * probe's silence timer restarts (rule 7).
  */
-export const endsSilenceOfAll = (presences: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean =>
-  presences.length > 1 && isSilent(presences, now);
+export const endsSilenceOfAll = (
+  presences: readonly Pick<LatestPresence, 'heard_at'>[],
+  now: number,
+): boolean => presences.length > 1 && isSilent(presences, now);
 
 /**
  * The order in which the past is decided: by start, then by probe and sequence, so that it is
  * always the same.
  */
 export const byStart = (a: SeenResult, b: SeenResult): number =>
-  a.at - b.at || (a.from.probe < b.from.probe ? -1 : a.from.probe > b.from.probe ? 1 : a.seq - b.seq);
+  a.at - b.at ||
+  (a.from.probe < b.from.probe ? -1 : a.from.probe > b.from.probe ? 1 : a.seq - b.seq);
 
 /**
  * What need not wait for a backlog (rule 4). An outage that begins now is decided at once if its
@@ -159,5 +179,9 @@ export function canDecideEarly(
 }
 
 /** Whether an awaited probe may still deliver results of this monitor. */
-export const isAwaited = (watched: Watched, awaited: ReadonlySet<string>, roster: Roster): boolean =>
+export const isAwaited = (
+  watched: Watched,
+  awaited: ReadonlySet<string>,
+  roster: Roster,
+): boolean =>
   roster.probes.some((probe) => awaited.has(probe.id) && couldHold(watched, probe, roster));

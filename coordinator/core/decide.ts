@@ -1,20 +1,51 @@
 import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
 import { isVoid, onPing } from './heartbeat.ts';
-import { failWhileDown, failWhileVerifying, lapse, openWith, passWhileDown, passWhileVerifying, raise, reschedule } from './incident.ts';
+import {
+  failWhileDown,
+  failWhileVerifying,
+  lapse,
+  openWith,
+  passWhileDown,
+  passWhileVerifying,
+  raise,
+  reschedule,
+} from './incident.ts';
 import { allowedSilence, cover, gapNoticed, passTime } from './ledger.ts';
 import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './lifecycle.ts';
 import { observationOf, remembersOf, withObservation } from './observations.ts';
 import { askAgain, askFirst, nextSample } from './rechecks.ts';
 import { isDoubted, retimeIncident } from './retime.ts';
-import type { Decision, Incident, Moment, MonitorEvent, MonitorState, ProbeView, SeenResult, Watched } from './types.ts';
-import { beganAt, countsAs, isOfLastDown, mayCheck, newestOf, see, tally, wasClockSetBack, withoutFuture } from './views.ts';
+import type {
+  Decision,
+  Incident,
+  Moment,
+  MonitorEvent,
+  MonitorState,
+  ProbeView,
+  SeenResult,
+  Watched,
+} from './types.ts';
+import {
+  beganAt,
+  countsAs,
+  isOfLastDown,
+  mayCheck,
+  newestOf,
+  see,
+  tally,
+  wasClockSetBack,
+  withoutFuture,
+} from './views.ts';
 
 /**
  * Nearly every result is a pass of an up monitor by a probe that has seen it before. For such a
  * result decide() only moves three numbers. This file recognizes the case from those numbers alone;
  * a test checks that the two never disagree.
  */
-export type RoutinePass = Pick<Watched, 'kind' | 'interval_ms' | 'timeout_ms' | 'continents' | 'probe'>;
+export type RoutinePass = Pick<
+  Watched,
+  'kind' | 'interval_ms' | 'timeout_ms' | 'continents' | 'probe'
+>;
 
 export type RoutineTimes = Pick<Watched, 'config_version' | 'created_at' | 'paused_at'> & {
   readonly clock: number;
@@ -28,12 +59,31 @@ export type RoutineTimes = Pick<Watched, 'config_version' | 'created_at' | 'paus
  * Whether this result only renews the probe's view and extends the covered time. The caller ensures
  * that the monitor has no incident and only passing views.
  */
-export const isRoutinePass = (result: SeenResult, watched: RoutinePass, times: RoutineTimes, now: number): boolean => {
-  if (result.cause !== null || countsAs(result, now) !== 'ok' || watched.kind === 'heartbeat' || wasClockSetBack(times.clock, now))
+export const isRoutinePass = (
+  result: SeenResult,
+  watched: RoutinePass,
+  times: RoutineTimes,
+  now: number,
+): boolean => {
+  if (
+    result.cause !== null ||
+    countsAs(result, now) !== 'ok' ||
+    watched.kind === 'heartbeat' ||
+    wasClockSetBack(times.clock, now)
+  )
     return false;
-  if (result.config_version !== times.config_version || times.paused_at !== null || result.at < times.decides_from) return false;
+  if (
+    result.config_version !== times.config_version ||
+    times.paused_at !== null ||
+    result.at < times.decides_from
+  )
+    return false;
   const from = Math.max(result.at, times.created_at);
-  return from <= times.covered_until && times.gaps_until <= from && mayCheck(watched, result.from.probe, result.from.continent);
+  return (
+    from <= times.covered_until &&
+    times.gaps_until <= from &&
+    mayCheck(watched, result.from.probe, result.from.continent)
+  );
 };
 
 /** Until when time is covered after such a pass. */
@@ -64,13 +114,16 @@ export const tickOfRoutine = (covered_until: number): number => covered_until + 
 export function decide(known: MonitorState, event: MonitorEvent, moment: Moment): Decision {
   const state = withoutFuture(known, moment.now);
   const draft = createDraft(
-    event.is === 'edited' ? { ...state, watched: { ...event.watched, paused_at: state.watched.paused_at } } : state,
+    event.is === 'edited'
+      ? { ...state, watched: { ...event.watched, paused_at: state.watched.paused_at } }
+      : state,
     moment,
   );
   switch (event.is) {
     case 'result':
       onResult(draft, event.result);
-      if (event.result.handed_over && draft.state.incident) progressLightly(draft, draft.state.incident, { past_at: moment.now });
+      if (event.result.handed_over && draft.state.incident)
+        progressLightly(draft, draft.state.incident, { past_at: moment.now });
       break;
     case 'ping':
       onPing(draft, event.ping);
@@ -95,7 +148,10 @@ export function decide(known: MonitorState, event: MonitorEvent, moment: Moment)
       break;
   }
   reschedule(draft, state.incident);
-  return { state: draft.state.incident === null ? { ...draft.state, observations: [] } : draft.state, effects: draft.effects };
+  return {
+    state: draft.state.incident === null ? { ...draft.state, observations: [] } : draft.state,
+    effects: draft.effects,
+  };
 }
 
 function onResult(draft: Draft, result: SeenResult): void {
@@ -112,7 +168,9 @@ function onResult(draft: Draft, result: SeenResult): void {
 function isUsable({ rules, moment, state }: Draft, result: SeenResult): boolean {
   const quarantined = result.quarantined && rules.quarantined_is_unknown;
   const outcome = countsAs({ ...result, quarantined }, moment.now);
-  return (outcome !== 'unknown' || !rules.unknown_decides_nothing) && !isVoid(result, state.beat_at);
+  return (
+    (outcome !== 'unknown' || !rules.unknown_decides_nothing) && !isVoid(result, state.beat_at)
+  );
 }
 
 /**
@@ -123,7 +181,8 @@ function addToMatrix(draft: Draft, result: SeenResult, usable: boolean): void {
   const { incident } = draft.state;
   const matrix = incident?.progress.matrix;
   const { continent, name } = result.from;
-  if (!incident || !matrix || result.look !== matrix.look || !matrix.waiting.includes(continent)) return;
+  if (!incident || !matrix || result.look !== matrix.look || !matrix.waiting.includes(continent))
+    return;
   const waiting = matrix.waiting.filter((other) => other !== continent);
   progress(draft, incident, { matrix: { ...matrix, waiting } });
   const { at, took_ms, cause, phases, evidence } = result;
@@ -143,7 +202,12 @@ function coverTime(draft: Draft, result: SeenResult): void {
   const from = Math.max(beganAt(result), watched.created_at);
   const until = coversUntil(state, result);
   if (until <= from) return;
-  if (!rules.late_originals_fill_gaps && from < Math.max(covered_until, gaps.at(-1)?.from ?? 0) && gaps.length > 0) return;
+  if (
+    !rules.late_originals_fill_gaps &&
+    from < Math.max(covered_until, gaps.at(-1)?.from ?? 0) &&
+    gaps.length > 0
+  )
+    return;
   const { covered, effects } = cover(state, from, until);
   draft.state = { ...draft.state, ...covered };
   draft.effects.push(...effects);
@@ -153,14 +217,21 @@ function coverTime(draft: Draft, result: SeenResult): void {
  * Until when a result covers. A result from before a resume or an edit says nothing about the time
  * after it (rule 18).
  */
-function coversUntil({ watched, decides_from }: Draft['state'], { at, config_version }: SeenResult): number {
+function coversUntil(
+  { watched, decides_from }: Draft['state'],
+  { at, config_version }: SeenResult,
+): number {
   const until = at + allowedSilence(watched);
-  if (at < decides_from && config_version >= watched.config_version - 1) return Math.min(until, decides_from);
+  if (at < decides_from && config_version >= watched.config_version - 1)
+    return Math.min(until, decides_from);
   return config_version === watched.config_version ? until : at;
 }
 
 /** Step 4. */
-function mayDecide({ state: { watched, decides_from }, rules }: Draft, { config_version, at, from }: SeenResult): boolean {
+function mayDecide(
+  { state: { watched, decides_from }, rules }: Draft,
+  { config_version, at, from }: SeenResult,
+): boolean {
   if (config_version !== watched.config_version && rules.older_version_to_charts) return false;
   if ((watched.paused_at !== null && rules.pausing_closes) || at < decides_from) return false;
   return mayCheck(watched, from.probe, from.continent);
@@ -171,8 +242,13 @@ function retimeIfLate(draft: Draft, result: SeenResult): void {
   const { state, rules } = draft;
   const { incident, clock, watched, observations } = state;
   if (!incident || watched.kind === 'heartbeat' || !remembersOf(incident, result.at)) return;
-  draft.state = { ...state, observations: withObservation(observations, observationOf(result), draft.reach.turn_ms) };
-  const mustRetime = result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state.observations));
+  draft.state = {
+    ...state,
+    observations: withObservation(observations, observationOf(result), draft.reach.turn_ms),
+  };
+  const mustRetime =
+    result.at < clock ||
+    (result.outcome === 'fail' && isDoubted(incident, draft.state.observations));
   if (mustRetime && rules.late_dates_anew) retimeIncident(draft, incident, judge);
 }
 
@@ -199,10 +275,19 @@ function moveView(draft: Draft, result: SeenResult): Moved | undefined {
   const clock = Math.max(draft.state.clock, result.at);
   const { incident } = draft.state;
   // A late failure from within an outage that is over is no evidence of the next one (rule 3).
-  if (result.outcome === 'fail' && incident && isOfLastDown(draft.state, result.at) && !isOfLastDown(draft.state, incident.started_at))
+  if (
+    result.outcome === 'fail' &&
+    incident &&
+    isOfLastDown(draft.state, result.at) &&
+    !isOfLastDown(draft.state, incident.started_at)
+  )
     return undefined;
   // An open incident needs to know when each probe last reported.
-  draft.state = { ...draft.state, views: incident ? views : forget(views, clock, draft.reach), clock };
+  draft.state = {
+    ...draft.state,
+    views: incident ? views : forget(views, clock, draft.reach),
+    clock,
+  };
   // Nearly every result: the monitor is up and stays up.
   if (result.outcome === 'ok' && !incident) return undefined;
   const view = newestOf(views, continent);
@@ -230,7 +315,11 @@ function moveIncident(draft: Draft, result: SeenResult, { ok, wasFailing }: Move
  * Probes come and go: views of probes that have not checked for long are dropped, so that a state
  * stays small.
  */
-function forget(views: readonly ProbeView[], clock: number, { able, turn_ms }: Draft['reach']): readonly ProbeView[] {
+function forget(
+  views: readonly ProbeView[],
+  clock: number,
+  { able, turn_ms }: Draft['reach'],
+): readonly ProbeView[] {
   return views.length > able.length ? views.filter(({ at }) => clock - at <= 10 * turn_ms) : views;
 }
 
@@ -240,7 +329,11 @@ function olderThanView(draft: Draft, result: SeenResult, newest: boolean): void 
   const isOpen = incident.confirmed_at === null && !incident.progress.refuted;
   // This pass is too old for a view, but it was true: the failure was a separate one from what both
   // may see now (rule 10).
-  const refutes = isOpen && newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
+  const refutes =
+    isOpen &&
+    newest &&
+    result.from.continent !== incident.seen?.continent &&
+    result.at > incident.started_at;
   if (refutes) progress(draft, incident, { refuted: true });
 }
 
@@ -264,7 +357,8 @@ function catchUp(draft: Draft): void {
   if (!incident || incident.seen === null) return;
   const { continent } = incident.seen;
   const asOf = { at: newestOf(views, continent)?.at ?? clock, handed_over: false };
-  if (incident.confirmed_at === null && incident.progress.asked_at === 0) askFirst(draft, incident, continent, asOf);
+  if (incident.confirmed_at === null && incident.progress.asked_at === 0)
+    askFirst(draft, incident, continent, asOf);
   else if (restored) askAgain(draft, incident, continent, asOf);
 }
 
@@ -278,6 +372,9 @@ function sample(draft: Draft, incident: Incident): void {
     draft.effects.push({ is: 'look', look: newId(), continents: [continent], why: 'sample' });
   }
   const undecidedAlone = lone && (incident.confirmed_at === null || incident.progress.run > 0);
-  const next_at = nextSample(draft.state.watched, sampling, now, { confirmed: incident.confirmed_at !== null, undecidedAlone });
+  const next_at = nextSample(draft.state.watched, sampling, now, {
+    confirmed: incident.confirmed_at !== null,
+    undecidedAlone,
+  });
   progressLightly(draft, incident, { sampling: { ...sampling, next_at, turn: sampling.turn + 1 } });
 }

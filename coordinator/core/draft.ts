@@ -1,5 +1,14 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Effect, EvidenceRow, Failure, Incident, Moment, MonitorState, ObservingProbe, Progress } from './types.ts';
+import type {
+  Effect,
+  EvidenceRow,
+  Failure,
+  Incident,
+  Moment,
+  MonitorState,
+  ObservingProbe,
+  Progress,
+} from './types.ts';
 import { allRules, type Rules } from './types.ts';
 import { type Reach, reachOf } from './views.ts';
 
@@ -37,10 +46,16 @@ type Change = Extract<Effect, { is: 'incident' }>['change'];
  */
 export function put(draft: Draft, incident: Incident, change: Change): void {
   draft.state = { ...draft.state, incident: change === 'closed' ? null : incident };
-  const index = draft.effects.findIndex((effect) => effect.is === 'incident' && effect.incident.id === incident.id);
+  const index = draft.effects.findIndex(
+    (effect) => effect.is === 'incident' && effect.incident.id === incident.id,
+  );
   const before = draft.effects[index];
   if (before?.is === 'incident')
-    draft.effects[index] = { ...before, change: change === 'progressed' || before.change === 'opened' ? before.change : change, incident };
+    draft.effects[index] = {
+      ...before,
+      change: change === 'progressed' || before.change === 'opened' ? before.change : change,
+      incident,
+    };
   else draft.effects.push({ is: 'incident', change, incident });
 }
 
@@ -48,22 +63,50 @@ export function put(draft: Draft, incident: Incident, change: Change): void {
  * Progress that a restart may lose: which probes were asked when. It is written only along with
  * other changes.
  */
-export function progressLightly(draft: Draft, incident: Incident, step: Partial<Progress>): Incident {
+export function progressLightly(
+  draft: Draft,
+  incident: Incident,
+  step: Partial<Progress>,
+): Incident {
   const next = { ...incident, progress: { ...incident.progress, ...step } };
-  if (draft.effects.some((effect) => effect.is === 'incident' && effect.incident.id === incident.id)) put(draft, next, 'progressed');
+  if (
+    draft.effects.some((effect) => effect.is === 'incident' && effect.incident.id === incident.id)
+  )
+    put(draft, next, 'progressed');
   else draft.state = { ...draft.state, incident: next };
   return next;
 }
 
 type Source = { readonly continent: ObservingProbe['continent'] | null; readonly name: string };
 
-export function keepEvidence(draft: Draft, incident: string, part: EvidenceRow['part'], from: Source, at: number, failure: Failure): void {
+export function keepEvidence(
+  draft: Draft,
+  incident: string,
+  part: EvidenceRow['part'],
+  from: Source,
+  at: number,
+  failure: Failure,
+): void {
   const { took_ms, cause, phases, evidence } = failure;
-  const row: EvidenceRow = { part, continent: from.continent, probe: from.name, at, outcome: 'fail', took_ms, cause, phases, evidence };
+  const row: EvidenceRow = {
+    part,
+    continent: from.continent,
+    probe: from.name,
+    at,
+    outcome: 'fail',
+    took_ms,
+    cause,
+    phases,
+    evidence,
+  };
   draft.effects.push({ is: 'evidence', incident, row });
 }
 
-export function ask(draft: Draft, continents: readonly Continent[], why: Extract<Effect, { is: 'look' }>['why']): string | null {
+export function ask(
+  draft: Draft,
+  continents: readonly Continent[],
+  why: Extract<Effect, { is: 'look' }>['why'],
+): string | null {
   if (continents.length === 0) return null;
   const recheck = draft.moment.newId();
   draft.effects.push({ is: 'look', look: recheck, continents, why });

@@ -1,7 +1,13 @@
 import { ask, type Draft, keepEvidence, put } from './draft.ts';
 import { begun, close, confirm, isSaidByTheJob, notes, open, raise, remember } from './incident.ts';
 import { cover } from './ledger.ts';
-import { type Failure, heartbeatParams, type Incident, type SeenPing, type SeenResult } from './types.ts';
+import {
+  type Failure,
+  heartbeatParams,
+  type Incident,
+  type SeenPing,
+  type SeenResult,
+} from './types.ts';
 
 /**
  * What pings do to a heartbeat's incident (rule 20). Probes judge lateness, which arrives as
@@ -39,14 +45,25 @@ function covered(draft: Draft, { at, covers_until }: SeenPing): void {
  * observed stays unknown.
  */
 export function startThatCameLate(draft: Draft, { fails_at, next_good_at }: SeenPing): void {
-  const ended = draft.state.closed.find((incident) => mayEndSooner(incident) && endOf(incident) === next_good_at);
+  const ended = draft.state.closed.find(
+    (incident) => mayEndSooner(incident) && endOf(incident) === next_good_at,
+  );
   if (!ended || ended.started_at === fails_at) return;
   const { started_at, confirmed_at, cause } = ended;
   if (fails_at !== null) {
-    const confirmed = confirmed_at === null ? {} : { confirmed_at: Math.max(confirmed_at, fails_at) };
+    const confirmed =
+      confirmed_at === null ? {} : { confirmed_at: Math.max(confirmed_at, fails_at) };
     write(draft, { ...ended, ...confirmed, started_at: fails_at }, 'moved');
   } else if (!isSaidByTheJob(cause))
-    write(draft, { ...ended, note: notes.pingWasOnTime, resolved_at: Math.max(started_at, confirmed_at ?? started_at) }, 'moved');
+    write(
+      draft,
+      {
+        ...ended,
+        note: notes.pingWasOnTime,
+        resolved_at: Math.max(started_at, confirmed_at ?? started_at),
+      },
+      'moved',
+    );
 }
 
 /** An incident that ended for another reason keeps its end. */
@@ -71,10 +88,20 @@ function good(draft: Draft, ping: SeenPing): void {
     return;
   }
   const still = views.filter((view) => view.ok || (view.failure?.began_at ?? view.at) > ping.at);
-  draft.state = { ...draft.state, beat_at: ping.at, clock: Math.max(draft.state.clock, ping.at), views: still };
+  draft.state = {
+    ...draft.state,
+    beat_at: ping.at,
+    clock: Math.max(draft.state.clock, ping.at),
+    views: still,
+  };
   if (incident && ping.at >= incident.started_at) {
     const confirmed_at = confirmedBefore(incident, ping.at);
-    close(draft, confirmed_at === incident.confirmed_at ? incident : { ...incident, confirmed_at }, ping.at, null);
+    close(
+      draft,
+      confirmed_at === incident.confirmed_at ? incident : { ...incident, confirmed_at },
+      ping.at,
+      null,
+    );
   } else if (incident && incident.seen !== null && isNewsTo(incident, ping.at)) {
     // It was late only for us. Probes judge at once whether the deadline that this ping set has
     // passed too.
@@ -92,16 +119,24 @@ export function goodThatCameLate(draft: Draft, { at, covers_until, fails_at }: S
   const closed = draft.state.closed.filter(mayEndSooner);
   const over = closed.find((incident) => at >= incident.started_at && at < endOf(incident));
   const after = closed.findLast((incident) => at < incident.started_at);
-  const wasOnTime = over === undefined && after && covers_until >= after.started_at && isNewsTo(after, at) ? after : undefined;
+  const wasOnTime =
+    over === undefined && after && covers_until >= after.started_at && isNewsTo(after, at)
+      ? after
+      : undefined;
   const found = over ?? wasOnTime;
   if (!found) return;
   const { started_at } = found;
   const confirmed_at = over ? confirmedBefore(found, at) : found.confirmed_at;
   const resolved_at = Math.max(over ? at : started_at, confirmed_at ?? started_at);
-  write(draft, { ...found, note: over ? null : notes.pingWasOnTime, confirmed_at, resolved_at }, 'moved');
+  write(
+    draft,
+    { ...found, note: over ? null : notes.pingWasOnTime, confirmed_at, resolved_at },
+    'moved',
+  );
   // An earlier late failure may have recorded it already.
   const isKnown = draft.state.closed.some((other) => other.started_at === fails_at);
-  if (fails_at !== null && fails_at < endOf(found) && !isKnown) lateFrom(draft, fails_at, at, endOf(found));
+  if (fails_at !== null && fails_at < endOf(found) && !isKnown)
+    lateFrom(draft, fails_at, at, endOf(found));
 }
 
 /**
@@ -128,7 +163,13 @@ function lateFrom(draft: Draft, began_at: number, at: number, until: number): vo
   write(draft, past(draft, draft.moment.newId(), failure, began_at, until), 'opened');
 }
 
-function past(draft: Draft, id: string, failure: Failure, confirmed_at: number, resolved_at: number): Incident {
+function past(
+  draft: Draft,
+  id: string,
+  failure: Failure,
+  confirmed_at: number,
+  resolved_at: number,
+): Incident {
   return {
     ...begun(draft, null, failure.began_at, failure, id),
     confirmed_at: Math.max(confirmed_at, failure.began_at),
@@ -147,11 +188,20 @@ function bad(draft: Draft, ping: SeenPing): void {
     badThatCameLate(draft, { ...ping, id: own }, failure, until);
     return;
   }
-  const reported = incident ? withOwnReport(draft, incident, ping) : confirm(draft, open(draft, null, at, failure, own), null, at);
+  const reported = incident
+    ? withOwnReport(draft, incident, ping)
+    : confirm(draft, open(draft, null, at, failure, own), null, at);
   if (reported === incident) return;
   // The job's report often says why it failed. A probe that judged from the record does not have
   // it.
-  keepEvidence(draft, reported.id, reported.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
+  keepEvidence(
+    draft,
+    reported.id,
+    reported.seen === null ? 'seen' : 'confirmed',
+    whoTook(ping),
+    at,
+    failure,
+  );
   raise(draft, reported, false);
 }
 
@@ -159,18 +209,29 @@ function bad(draft: Draft, ping: SeenPing): void {
  * The good ping that resolved this bad one before it arrived, or null. After a restart only the
  * stored record may know it.
  */
-function madeUpAt({ state: { incident, beat_at } }: Draft, { at, next_good_at }: SeenPing): number | null {
+function madeUpAt(
+  { state: { incident, beat_at } }: Draft,
+  { at, next_good_at }: SeenPing,
+): number | null {
   if (beat_at !== null && at < beat_at) return next_good_at ?? beat_at;
-  return next_good_at !== null && next_good_at <= (incident?.started_at ?? next_good_at) ? next_good_at : null;
+  return next_good_at !== null && next_good_at <= (incident?.started_at ?? next_good_at)
+    ? next_good_at
+    : null;
 }
 
 /**
  * A failure that a good ping at `until` resolved before the failure arrived still leaves its
  * incident.
  */
-export function badThatCameLate(draft: Draft, ping: SeenPing, failure: Failure, until: number): void {
+export function badThatCameLate(
+  draft: Draft,
+  ping: SeenPing,
+  failure: Failure,
+  until: number,
+): void {
   const { id, at, began_at } = ping;
-  const isOf = (incident: Incident) => incident.resolved_at === until || (at >= incident.started_at && at < endOf(incident));
+  const isOf = (incident: Incident) =>
+    incident.resolved_at === until || (at >= incident.started_at && at < endOf(incident));
   const closed = draft.state.closed.find(isOf);
   if (!closed) {
     write(draft, past(draft, id, failure, at, until), 'opened');
@@ -180,9 +241,20 @@ export function badThatCameLate(draft: Draft, ping: SeenPing, failure: Failure, 
   const isSooner = closed.confirmed_at === null || at < closed.confirmed_at;
   const begins = beginningOf(closed, ping);
   if (!isSooner && begins.started_at === closed.started_at) return;
-  const moved = { ...closed, ...begins, ...(isSooner ? { confirmed_at: Math.max(at, began_at), confirmed: null } : {}) };
+  const moved = {
+    ...closed,
+    ...begins,
+    ...(isSooner ? { confirmed_at: Math.max(at, began_at), confirmed: null } : {}),
+  };
   write(draft, moved, 'moved');
-  keepEvidence(draft, closed.id, moved.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
+  keepEvidence(
+    draft,
+    closed.id,
+    moved.seen === null ? 'seen' : 'confirmed',
+    whoTook(ping),
+    at,
+    failure,
+  );
 }
 
 export function whoTook({ evidence }: SeenPing) {
@@ -199,7 +271,9 @@ export function beginningOf(
   { began_at, at }: Pick<SeenPing, 'began_at' | 'at'>,
 ): Pick<Incident, 'started_at' | 'seen'> {
   const isParted = confirmed === null && confirmed_at === at && began_at > started_at;
-  return began_at < started_at || isParted ? { started_at: began_at, seen: null } : { started_at, seen };
+  return began_at < started_at || isParted
+    ? { started_at: began_at, seen: null }
+    : { started_at, seen };
 }
 
 /**
@@ -212,7 +286,9 @@ function withOwnReport(draft: Draft, incident: Incident, { began_at, at }: SeenP
   if (!isSooner && begins.started_at === incident.started_at) return incident;
   const moved = { ...incident, ...begins };
   put(draft, moved, 'moved');
-  return isSooner ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at) : moved;
+  return isSooner
+    ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at)
+    : moved;
 }
 
 /**
@@ -221,6 +297,10 @@ function withOwnReport(draft: Draft, incident: Incident, { began_at, at }: SeenP
  */
 export function isVoid({ outcome, cause }: SeenResult, beat_at: number | null): boolean {
   if (beat_at === null || outcome !== 'fail') return false;
-  const { [heartbeatParams.after]: after, [heartbeatParams.deadline]: deadline } = cause?.params ?? {};
-  return (typeof after === 'number' && after < beat_at) || (typeof deadline === 'number' && deadline < beat_at);
+  const { [heartbeatParams.after]: after, [heartbeatParams.deadline]: deadline } =
+    cause?.params ?? {};
+  return (
+    (typeof after === 'number' && after < beat_at) ||
+    (typeof deadline === 'number' && deadline < beat_at)
+  );
 }

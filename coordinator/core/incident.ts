@@ -46,9 +46,15 @@ export type Alert = {
  * channel, however often this runs (rule 28). When it runs again, the incident was retimed: held
  * rows get the new due time, sent rows stay.
  */
-export const downs = (rows: readonly Alert[], channels: readonly string[], due_at: number): Alert[] =>
+export const downs = (
+  rows: readonly Alert[],
+  channels: readonly string[],
+  due_at: number,
+): Alert[] =>
   rows.length > 0
-    ? rows.filter((row) => row.event === 'down' && row.state === 'held' && row.due_at !== due_at).map((row) => ({ ...row, due_at }))
+    ? rows
+        .filter((row) => row.event === 'down' && row.state === 'held' && row.due_at !== due_at)
+        .map((row) => ({ ...row, due_at }))
     : channels.map((channel) => ({ event: 'down', channel, state: 'held', due_at }));
 
 /**
@@ -56,8 +62,10 @@ export const downs = (rows: readonly Alert[], channels: readonly string[], due_a
  * past is being decided after an absence, the outage may be over (rule 4). Early decisions need not
  * wait for that, nor does what the target itself reported.
  */
-export const mayNotify = (is: { readonly isPastDecided: boolean; readonly isSaidByTarget: boolean }, rules: Rules = allRules): boolean =>
-  is.isPastDecided || is.isSaidByTarget || !rules.past_is_not_alerted;
+export const mayNotify = (
+  is: { readonly isPastDecided: boolean; readonly isSaidByTarget: boolean },
+  rules: Rules = allRules,
+): boolean => is.isPastDecided || is.isSaidByTarget || !rules.past_is_not_alerted;
 
 export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
 
@@ -66,9 +74,16 @@ export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly u
  * ask again. It uses the current cover before each attempt to send, so a window that was made,
  * moved by its group or deleted meanwhile counts.
  */
-export function release(due_at: number, cover: readonly Interval[], now: number, rules: Rules = allRules): Release {
+export function release(
+  due_at: number,
+  cover: readonly Interval[],
+  now: number,
+  rules: Rules = allRules,
+): Release {
   const time = Math.max(due_at, now);
-  const inside = rules.held_inside_cover ? union(cover).find(({ from, to }) => from <= time && time < to) : undefined;
+  const inside = rules.held_inside_cover
+    ? union(cover).find(({ from, to }) => from <= time && time < to)
+    : undefined;
   if (inside) return { is: 'held', until: inside.to };
   return due_at <= now ? { is: 'due' } : { is: 'held', until: due_at };
 }
@@ -77,11 +92,23 @@ export function release(due_at: number, cover: readonly Interval[], now: number,
  * The incident has ended: held rows are dropped, and exactly the channels that accepted its "down"
  * are notified. Returns changed and new rows.
  */
-export function settle(rows: readonly Alert[], event: 'up' | 'closed', at: number, rules: Rules = allRules): Alert[] {
+export function settle(
+  rows: readonly Alert[],
+  event: 'up' | 'closed',
+  at: number,
+  rules: Rules = allRules,
+): Alert[] {
   if (rows.some((row) => row.event !== 'down')) return [];
-  const dropped = rows.filter((row) => row.state === 'held').map((row): Alert => ({ ...row, state: 'dropped' }));
-  const took = rows.filter((row) => row.state === 'due' || row.state === 'sent' || !rules.up_only_to_who_took_down);
-  return [...dropped, ...took.map(({ channel }): Alert => ({ event, channel, state: 'due', due_at: at }))];
+  const dropped = rows
+    .filter((row) => row.state === 'held')
+    .map((row): Alert => ({ ...row, state: 'dropped' }));
+  const took = rows.filter(
+    (row) => row.state === 'due' || row.state === 'sent' || !rules.up_only_to_who_took_down,
+  );
+  return [
+    ...dropped,
+    ...took.map(({ channel }): Alert => ({ event, channel, state: 'due', due_at: at })),
+  ];
 }
 
 /** Rules 3 and 25: a held "down" is due by the incident's current times. */
@@ -111,17 +138,32 @@ export function openWith(draft: Draft, result: SeenResult): void {
 }
 
 /** Rule 8: an incident opens with the first failure. */
-export function open(draft: Draft, from: ObservingProbe | null, at: number, failure: Failure, id = draft.moment.newId()): Incident {
+export function open(
+  draft: Draft,
+  from: ObservingProbe | null,
+  at: number,
+  failure: Failure,
+  id = draft.moment.newId(),
+): Incident {
   const incident = begun(draft, from, at, failure, id);
   put(draft, incident, 'opened');
   if (from && draft.state.watched.kind !== 'heartbeat')
-    draft.state = { ...draft.state, observations: knownAtOpening(draft.state, observationBy(from, at, failure)) };
+    draft.state = {
+      ...draft.state,
+      observations: knownAtOpening(draft.state, observationBy(from, at, failure)),
+    };
   if (from) keepEvidence(draft, incident.id, 'seen', from, at, failure);
   return incident;
 }
 
 /** An incident as it begins. `seen` is null when the target itself reported it. */
-export function begun(draft: Draft, from: ObservingProbe | null, at: number, failure: Failure, id: string): Incident {
+export function begun(
+  draft: Draft,
+  from: ObservingProbe | null,
+  at: number,
+  failure: Failure,
+  id: string,
+): Incident {
   const { now } = draft.moment;
   const { watched } = draft.state;
   const sampling = { since: now, next_at: null, turn: 0 };
@@ -146,7 +188,10 @@ export function begun(draft: Draft, from: ObservingProbe | null, at: number, fai
       asked_at: 0,
       sampling: {
         ...sampling,
-        next_at: nextSample(watched, sampling, now, { confirmed: from === null, undecidedAlone: draft.reach.lone }),
+        next_at: nextSample(watched, sampling, now, {
+          confirmed: from === null,
+          undecidedAlone: draft.reach.lone,
+        }),
       },
       past_at: 0,
       alerted: false,
@@ -173,7 +218,9 @@ export type SeenByContinents = {
 export function scopeOf(cause: Cause | null, { failed, passed, asked }: SeenByContinents): Scope {
   if (isSaidByTheJob(cause)) return 'everywhere';
   if (failed.length <= 1) return 'one_continent';
-  return [...asked, ...passed].every((continent) => failed.includes(continent)) ? 'everywhere' : 'some_continents';
+  return [...asked, ...passed].every((continent) => failed.includes(continent))
+    ? 'everywhere'
+    : 'some_continents';
 }
 
 /** Reported by the job itself: the same for every continent, and seen from none. */
@@ -191,7 +238,9 @@ export function layerOf(cause: Cause | null): Layer | null {
  * Whether another continent has passed since: it may have refuted a late failure already (rule 10).
  */
 export function passedSince({ state }: Draft, continent: Continent, time: number): boolean {
-  return state.views.some(({ from, ok_at }) => from.continent !== continent && ok_at !== null && ok_at > time);
+  return state.views.some(
+    ({ from, ok_at }) => from.continent !== continent && ok_at !== null && ok_at > time,
+  );
 }
 
 function confirmIfSeenByTwo(draft: Draft, incident: Incident, result: SeenResult): Incident {
@@ -201,7 +250,12 @@ function confirmIfSeenByTwo(draft: Draft, incident: Incident, result: SeenResult
   const asked =
     parted.incident.id === incident.id
       ? incident
-      : askFirst(draft, parted.incident, parted.incident.seen?.continent ?? pair.second.from.continent, result);
+      : askFirst(
+          draft,
+          parted.incident,
+          parted.incident.seen?.continent ?? pair.second.from.continent,
+          result,
+        );
   return raise(draft, confirm(draft, asked, parted.second, parted.second.at), result.handed_over);
 }
 
@@ -215,19 +269,24 @@ function confirming(draft: Draft, incident: Incident): Pair | undefined {
   const { rules, state, reach } = draft;
   const views = tally(state.views, state.clock, reach.turn_ms).failing;
   // An incident beside an outage that is over is not confirmed by failures of that outage (rule 3).
-  const failing = isOfLastDown(state, incident.started_at) ? views.filter(({ at }) => !isOfLastDown(state, at)) : views;
+  const failing = isOfLastDown(state, incident.started_at)
+    ? views.filter(({ at }) => !isOfLastDown(state, at))
+    : views;
   const pairs: Pair[] = [];
   for (const second of failing) {
-    if (rules.another_continent_confirms && second.from.continent === incident.seen?.continent) continue;
+    if (rules.another_continent_confirms && second.from.continent === incident.seen?.continent)
+      continue;
     for (const partner of failing) {
-      if (rules.another_continent_confirms && partner.from.continent === second.from.continent) continue;
+      if (rules.another_continent_confirms && partner.from.continent === second.from.continent)
+        continue;
       if (rules.within_a_minute && Math.abs(partner.at - second.at) > together) continue;
       pairs.push({ second, partner });
     }
   }
   // Prefer the pair with the continent that saw it first, if it still fails; else the earliest
   // pair.
-  const bySeeing = (pair: Pair) => (pair.partner.from.continent === incident.seen?.continent ? 0 : 1);
+  const bySeeing = (pair: Pair) =>
+    pair.partner.from.continent === incident.seen?.continent ? 0 : 1;
   return pairs.toSorted((a, b) => bySeeing(a) - bySeeing(b) || a.second.at - b.second.at)[0];
 }
 
@@ -245,11 +304,23 @@ export const notes = {
  * Rule 10, second paragraph: after a refutation the long lonely failure was a separate one. The
  * outage begins with that continent's latest failure.
  */
-function partFromLonely(draft: Draft, incident: Incident, { second, partner }: Pair): { incident: Incident; second: ProbeView } {
-  const first = partner.from.continent === incident.seen?.continent || partner.at <= second.at ? partner : second;
+function partFromLonely(
+  draft: Draft,
+  incident: Incident,
+  { second, partner }: Pair,
+): { incident: Incident; second: ProbeView } {
+  const first =
+    partner.from.continent === incident.seen?.continent || partner.at <= second.at
+      ? partner
+      : second;
   const other = first === partner ? second : partner;
   const began_at = first.failure?.began_at ?? first.at;
-  if (!draft.rules.lonely_failure_is_another_matter || !incident.progress.refuted || !first.failure || began_at <= incident.started_at)
+  if (
+    !draft.rules.lonely_failure_is_another_matter ||
+    !incident.progress.refuted ||
+    !first.failure ||
+    began_at <= incident.started_at
+  )
     return { incident, second };
   close(draft, incident, began_at, notes.oneContinent);
   return { incident: open(draft, first.from, first.at, first.failure), second: other };
@@ -259,14 +330,21 @@ function partFromLonely(draft: Draft, incident: Incident, { second, partner }: P
  * Ends the incident. Recipients of its "down" are notified; without a "down" there is no recovery
  * alert.
  */
-export function close(draft: Draft, incident: Incident, at: number, note: string | null, event: 'up' | 'closed' = 'up'): Incident {
+export function close(
+  draft: Draft,
+  incident: Incident,
+  at: number,
+  note: string | null,
+  event: 'up' | 'closed' = 'up',
+): Incident {
   const resolved_at = Math.max(at, incident.confirmed_at ?? incident.started_at);
   const next = { ...incident, resolved_at, note };
   put(draft, next, 'closed');
   if (draft.state.watched.kind === 'heartbeat') remember(draft, next);
   else if (next.confirmed_at !== null && resolved_at >= (draft.state.last_down?.to ?? 0))
     draft.state = { ...draft.state, last_down: { from: next.started_at, to: resolved_at } };
-  if (incident.progress.alerted) draft.effects.push({ is: 'alert', event, incident: incident.id, at: resolved_at });
+  if (incident.progress.alerted)
+    draft.effects.push({ is: 'alert', event, incident: incident.id, at: resolved_at });
   return next;
 }
 
@@ -275,7 +353,9 @@ export const maxClosed = 5;
 
 export function remember(draft: Draft, ended: Incident): void {
   const others = draft.state.closed.filter(({ id }) => id !== ended.id);
-  const closed = [ended, ...others].toSorted((a, b) => (b.resolved_at ?? 0) - (a.resolved_at ?? 0)).slice(0, maxClosed);
+  const closed = [ended, ...others]
+    .toSorted((a, b) => (b.resolved_at ?? 0) - (a.resolved_at ?? 0))
+    .slice(0, maxClosed);
   draft.state = { ...draft.state, closed };
 }
 
@@ -315,12 +395,21 @@ function isUpToDate({ state: { watched, clock }, moment }: Draft): boolean {
 /**
  * Rule 10. `by` is null where the only continent, or the target itself, confirms (rules 14, 20).
  */
-export function confirm(draft: Draft, incident: Incident, by: ProbeView | null, at: number): Incident {
+export function confirm(
+  draft: Draft,
+  incident: Incident,
+  by: ProbeView | null,
+  at: number,
+): Incident {
   const { now } = draft.moment;
   const { sampling } = incident.progress;
   const again = { ...sampling, since: now };
   const seen = by
-    ? counted(incident, { continent: by.from.continent, ok: false, at: Math.max(by.at, incident.started_at) }, draft.reach.able)
+    ? counted(
+        incident,
+        { continent: by.from.continent, ok: false, at: Math.max(by.at, incident.started_at) },
+        draft.reach.able,
+      )
     : incident;
   const next: Incident = {
     ...seen,
@@ -331,7 +420,13 @@ export function confirm(draft: Draft, incident: Incident, by: ProbeView | null, 
       run: 0,
       sampling:
         sampling.next_at === null
-          ? { ...again, next_at: nextSample(draft.state.watched, again, now, { confirmed: true, undecidedAlone: false }) }
+          ? {
+              ...again,
+              next_at: nextSample(draft.state.watched, again, now, {
+                confirmed: true,
+                undecidedAlone: false,
+              }),
+            }
           : sampling,
     },
   };
@@ -352,9 +447,14 @@ type ContinentResult = { readonly continent: Continent; readonly ok: boolean; re
  * The incident with this continent's observation counted in; `asked`: all continents that can check
  * now. Returns the same incident when nothing changed.
  */
-export function counted(incident: Incident, { continent, ok, at }: ContinentResult, asked: readonly Continent[]): Incident {
+export function counted(
+  incident: Incident,
+  { continent, ok, at }: ContinentResult,
+  asked: readonly Continent[],
+): Incident {
   const { progress } = incident;
-  if (ok && incident.confirmed_at !== null && at > incident.confirmed_at + afterConfirmation) return incident;
+  if (ok && incident.confirmed_at !== null && at > incident.confirmed_at + afterConfirmation)
+    return incident;
   const list = ok ? progress.passed : progress.failed;
   if (at < incident.started_at || list.includes(continent)) return incident;
   const failed = ok ? progress.failed : [...progress.failed, continent];
@@ -366,12 +466,20 @@ export function counted(incident: Incident, { continent, ok, at }: ContinentResu
 export function failWhileVerifying(draft: Draft, incident: Incident, result: SeenResult): void {
   const { continent } = result.from;
   const seen = count(draft, incident, continent, false, result.at);
-  const judged = draft.reach.lone ? confirmAlone(draft, seen, result) : confirmIfSeenByTwo(draft, seen, result);
+  const judged = draft.reach.lone
+    ? confirmAlone(draft, seen, result)
+    : confirmIfSeenByTwo(draft, seen, result);
   if (judged.confirmed_at === null) askAgain(draft, judged, continent, result);
 }
 
 /** Counts a continent's observation into the scope (rule 15). */
-export function count(draft: Draft, incident: Incident, continent: Continent, ok: boolean, at: number): Incident {
+export function count(
+  draft: Draft,
+  incident: Incident,
+  continent: Continent,
+  ok: boolean,
+  at: number,
+): Incident {
   const next = counted(incident, { continent, ok, at }, draft.reach.able);
   if (next !== incident) put(draft, next, 'progressed');
   return next;
@@ -386,7 +494,8 @@ const loneDistance = 5_000 - 500;
 /** Rule 14: the only continent confirms by two more failures in a row. */
 function confirmAlone(draft: Draft, incident: Incident, result: SeenResult): Incident {
   const { run, run_at } = incident.progress;
-  if (!draft.rules.lone_continent_confirms_itself || result.at < run_at + loneDistance) return incident;
+  if (!draft.rules.lone_continent_confirms_itself || result.at < run_at + loneDistance)
+    return incident;
   if (run === 0) return progress(draft, incident, { run: 1, run_at: result.at });
   return raise(draft, confirm(draft, incident, null, result.at), result.handed_over);
 }
@@ -395,7 +504,8 @@ export function passWhileVerifying(draft: Draft, incident: Incident, result: See
   const { continent } = result.from;
   const seen = count(draft, incident, continent, true, result.at);
   if (continent !== incident.seen?.continent) {
-    if (result.at > incident.started_at && !incident.progress.refuted) progress(draft, seen, { refuted: true });
+    if (result.at > incident.started_at && !incident.progress.refuted)
+      progress(draft, seen, { refuted: true });
     return;
   }
   if (!draft.rules.passing_continent_closes) return;
@@ -431,7 +541,10 @@ export function lapsesAt(draft: Pick<Draft, 'state' | 'reach'>, incident: Incide
  * When an unconfirmed incident ends as no longer observed: two turns after its continent's last
  * result (rule 11).
  */
-export function unobservedAt({ state, reach }: Pick<Draft, 'state' | 'reach'>, incident: Incident): number {
+export function unobservedAt(
+  { state, reach }: Pick<Draft, 'state' | 'reach'>,
+  incident: Incident,
+): number {
   const last = incident.seen ? newestOf(state.views, incident.seen.continent)?.at : undefined;
   return Math.max(last ?? incident.started_at, incident.started_at) + 2 * reach.turn_ms;
 }
@@ -446,7 +559,12 @@ export function failWhileDown(draft: Draft, incident: Incident, result: SeenResu
   raise(draft, down, result.handed_over);
 }
 
-export function passWhileDown(draft: Draft, incident: Incident, result: SeenResult, wasFailing: boolean): void {
+export function passWhileDown(
+  draft: Draft,
+  incident: Incident,
+  result: SeenResult,
+  wasFailing: boolean,
+): void {
   const { state, reach, rules } = draft;
   const seen = count(draft, incident, result.from.continent, true, result.at);
   if (state.watched.kind === 'heartbeat') return;
@@ -454,7 +572,8 @@ export function passWhileDown(draft: Draft, incident: Incident, result: SeenResu
   // A pass from before the outage says nothing about its end.
   const since = passing.filter(({ at }) => at >= incident.started_at).length;
   const below = failing.length < 2 ? (seen.progress.below_since ?? result.at) : null;
-  const retimed = below === seen.progress.below_since ? seen : progress(draft, seen, { below_since: below });
+  const retimed =
+    below === seen.progress.below_since ? seen : progress(draft, seen, { below_since: below });
   const over = rules.dated_by_the_first_pass ? (below ?? result.at) : result.at;
   if (reach.lone) {
     if (seen.progress.run > 0 || !rules.two_passes_close) close(draft, retimed, over, null);

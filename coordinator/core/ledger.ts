@@ -6,14 +6,20 @@ import type { Effect, Gap, MonitorState, Watched } from './types.ts';
  * the timeout from its start. So the order in which results arrive makes no difference: a late
  * original takes its time out of a gap that was written before.
  */
-export const allowedSilence = ({ interval_ms, timeout_ms }: Pick<Watched, 'interval_ms' | 'timeout_ms'>): number =>
-  2 * interval_ms + timeout_ms;
+export const allowedSilence = ({
+  interval_ms,
+  timeout_ms,
+}: Pick<Watched, 'interval_ms' | 'timeout_ms'>): number => 2 * interval_ms + timeout_ms;
 
 type Covered = Pick<MonitorState, 'covered_until' | 'gaps'>;
 type Change = { readonly covered: Covered; readonly effects: readonly Effect[] };
 
 /** Time from `from` to `to` was observed. */
-export function cover(state: Covered & { readonly watched: Watched }, from: number, to: number): Change {
+export function cover(
+  state: Covered & { readonly watched: Watched },
+  from: number,
+  to: number,
+): Change {
   const { covered_until, gaps, watched } = state;
   const last = gaps.at(-1);
   // Nearly every result: it continues the covered time and touches no gap.
@@ -23,12 +29,16 @@ export function cover(state: Covered & { readonly watched: Watched }, from: numb
   const tail = open?.from ?? covered_until;
   const closed = gaps.filter((gap) => gap.to !== null);
   const left = subtract(
-    [...closed.map((gap) => ({ from: gap.from, to: gap.to ?? gap.from })), { from: tail, to: Number.POSITIVE_INFINITY }],
+    [
+      ...closed.map((gap) => ({ from: gap.from, to: gap.to ?? gap.from })),
+      { from: tail, to: Number.POSITIVE_INFINITY },
+    ],
     [{ from, to }],
   );
   const end = left.at(-1)?.from ?? tail;
   const intervalAt = (time: number) =>
-    gaps.find((gap) => gap.from <= time && (gap.to === null || time < gap.to))?.interval_ms ?? watched.interval_ms;
+    gaps.find((gap) => gap.from <= time && (gap.to === null || time < gap.to))?.interval_ms ??
+    watched.interval_ms;
   const after: Gap[] = left
     .filter(({ to: until }) => Number.isFinite(until))
     .map((gap) => ({ from: gap.from, to: gap.to, interval_ms: intervalAt(gap.from) }));
@@ -37,8 +47,12 @@ export function cover(state: Covered & { readonly watched: Watched }, from: numb
 }
 
 function changed(before: readonly Gap[], after: readonly Gap[]): Effect[] {
-  const put = after.filter((gap) => !before.some(({ from, to }) => from === gap.from && to === gap.to)).map(row);
-  const drop = before.filter((gap) => !after.some(({ from }) => from === gap.from)).map(({ from }) => from);
+  const put = after
+    .filter((gap) => !before.some(({ from, to }) => from === gap.from && to === gap.to))
+    .map(row);
+  const drop = before
+    .filter((gap) => !after.some(({ from }) => from === gap.from))
+    .map(({ from }) => from);
   return put.length + drop.length > 0 ? [{ is: 'ledger', kind: 'unknown', put, drop }] : [];
 }
 
@@ -55,7 +69,11 @@ export function forgetFrom(state: Covered & { readonly watched: Watched }, at: n
   if (gaps.some((gap) => gap.to === null)) return { covered: { covered_until, gaps }, effects: [] };
   // A result that did not know of the change ended a gap that ends later.
   const reopened = gaps.find((gap) => gap.to !== null && gap.to > at);
-  const open = { from: Math.min(reopened?.from ?? covered_until, at), to: null, interval_ms: reopened?.interval_ms ?? watched.interval_ms };
+  const open = {
+    from: Math.min(reopened?.from ?? covered_until, at),
+    to: null,
+    interval_ms: reopened?.interval_ms ?? watched.interval_ms,
+  };
   const after = [...gaps.filter((gap) => gap.from < open.from), open];
   return { covered: { covered_until: open.from, gaps: after }, effects: changed(gaps, after) };
 }

@@ -3,7 +3,14 @@ import type { Draft } from './draft.ts';
 import { close, lapsesAt, notes } from './incident.ts';
 import { allowedSilence, forgetFrom, gapNoticed } from './ledger.ts';
 import { observationOf, observationsAfterRestart, withoutProbe } from './observations.ts';
-import type { Checkpoint, Incident, MonitorState, Restoring, SeenResult, Watched } from './types.ts';
+import type {
+  Checkpoint,
+  Incident,
+  MonitorState,
+  Restoring,
+  SeenResult,
+  Watched,
+} from './types.ts';
 import { mayCheck, reachOf, see, tally } from './views.ts';
 
 /** What happens to the monitor itself while it is monitored (rules 16 and 17). */
@@ -41,7 +48,13 @@ function closeOpen(draft: Draft, at: number, note: string): void {
 export function onResumed(draft: Draft, at: number): void {
   const { watched } = draft.state;
   if (watched.paused_at === null) return;
-  const put = [{ began_at: watched.paused_at, ended_at: Math.max(at, watched.paused_at), interval_ms: watched.interval_ms }];
+  const put = [
+    {
+      began_at: watched.paused_at,
+      ended_at: Math.max(at, watched.paused_at),
+      interval_ms: watched.interval_ms,
+    },
+  ];
   draft.effects.push({ is: 'ledger', kind: 'paused', put, drop: [] });
   draft.state = { ...draft.state, watched: { ...watched, paused_at: null } };
   restartMonitor(draft, at);
@@ -60,7 +73,11 @@ export function onEdited(draft: Draft, at: number, changed: boolean): void {
   if (changed) {
     closeOpen(draft, at, notes.edited);
     restartMonitor(draft, at);
-  } else draft.state = { ...draft.state, views: views.filter(({ from }) => mayCheck(watched, from.probe, from.continent)) };
+  } else
+    draft.state = {
+      ...draft.state,
+      views: views.filter(({ from }) => mayCheck(watched, from.probe, from.continent)),
+    };
 }
 
 export function onDeleted(draft: Draft, at: number): void {
@@ -76,7 +93,8 @@ export function onQuarantined(draft: Draft, at: number, probe: string): void {
   draft.state = { ...draft.state, views: views.filter((view) => view.from.probe !== probe) };
   withoutProbe(draft, probe);
   const { failing } = tally(draft.state.views, draft.state.clock, draft.reach.turn_ms);
-  const alone = incident?.confirmed_at === null && incident.seen?.probe === probe && failing.length === 0;
+  const alone =
+    incident?.confirmed_at === null && incident.seen?.probe === probe && failing.length === 0;
   if (incident && alone) close(draft, incident, at, notes.quarantined, 'closed');
 }
 
@@ -87,9 +105,11 @@ export function nextTick(state: MonitorState, network: Roster): number | null {
   const times: number[] = gaps.at(-1)?.to === null ? [] : [covered_until + gapNoticed];
   if (incident) {
     const { sampling, asked_at } = incident.progress;
-    if (restored || (incident.confirmed_at === null && asked_at === 0 && incident.seen !== null)) times.push(clock);
+    if (restored || (incident.confirmed_at === null && asked_at === 0 && incident.seen !== null))
+      times.push(clock);
     if (sampling.next_at !== null) times.push(sampling.next_at);
-    if (incident.confirmed_at === null) times.push(lapsesAt({ state, reach: reachOf(watched, network) }, incident));
+    if (incident.confirmed_at === null)
+      times.push(lapsesAt({ state, reach: reachOf(watched, network) }, incident));
   }
   return times.length === 0 ? null : Math.min(...times);
 }
@@ -99,14 +119,35 @@ export function nextTick(state: MonitorState, network: Roster): number | null {
  * next tick.
  */
 export function restore(from: Restoring): MonitorState {
-  const { watched, checkpoint, results, told = [], resumed_at, incident, closed = [], last_down = null, gaps } = from;
+  const {
+    watched,
+    checkpoint,
+    results,
+    told = [],
+    resumed_at,
+    incident,
+    closed = [],
+    last_down = null,
+    gaps,
+  } = from;
   const fresh = createState(watched);
   const beat_at = pingAtOf(checkpoint, closed);
-  const state: MonitorState = { ...fresh, ...checkpoint, beat_at, gaps, incident, closed, last_down, restored: incident !== null };
+  const state: MonitorState = {
+    ...fresh,
+    ...checkpoint,
+    beat_at,
+    gaps,
+    incident,
+    closed,
+    last_down,
+    restored: incident !== null,
+  };
   const decides_from = Math.max(state.decides_from, resumed_at ?? 0);
   const decided = (at: number) => at >= decides_from;
   const counts = ({ at, config_version, from }: SeenResult) =>
-    config_version === watched.config_version && decided(at) && mayCheck(watched, from.probe, from.continent);
+    config_version === watched.config_version &&
+    decided(at) &&
+    mayCheck(watched, from.probe, from.continent);
   let views: MonitorState['views'] = state.views.filter((view) => decided(view.at));
   let { clock, covered_until } = state;
   for (const result of results.toSorted((a, b) => a.at - b.at)) {
@@ -118,9 +159,21 @@ export function restore(from: Restoring): MonitorState {
     clock = Math.max(clock, result.at);
   }
   const openGap = gaps.findLast((gap) => gap.to === null);
-  const stored = [...told, ...results].filter((result) => result.outcome !== 'unknown' && !result.quarantined && counts(result));
-  const observations = observationsAfterRestart({ incident, views, watched }, stored.map(observationOf));
-  return { ...state, views, observations, clock, decides_from, covered_until: openGap?.from ?? covered_until };
+  const stored = [...told, ...results].filter(
+    (result) => result.outcome !== 'unknown' && !result.quarantined && counts(result),
+  );
+  const observations = observationsAfterRestart(
+    { incident, views, watched },
+    stored.map(observationOf),
+  );
+  return {
+    ...state,
+    views,
+    observations,
+    clock,
+    decides_from,
+    covered_until: openGap?.from ?? covered_until,
+  };
 }
 
 /**
@@ -128,15 +181,25 @@ export function restore(from: Restoring): MonitorState {
  * newer one.
  */
 function pingAtOf(checkpoint: Checkpoint | null, closed: readonly Incident[]): number | null {
-  const ends = closed.flatMap(({ note, resolved_at }) => (note === null && resolved_at !== null ? [resolved_at] : []));
+  const ends = closed.flatMap(({ note, resolved_at }) =>
+    note === null && resolved_at !== null ? [resolved_at] : [],
+  );
   return Math.max(checkpoint?.beat_at ?? 0, ...ends) || null;
 }
 
 /**
  * A checkpoint keeps the views without the details of failures: the incident's evidence has those.
  */
-export const checkpointOf = ({ views, clock, covered_until, decides_from, beat_at }: MonitorState): Checkpoint => ({
-  views: views.map((view) => (view.failure?.evidence ? { ...view, failure: { ...view.failure, evidence: null } } : view)),
+export const checkpointOf = ({
+  views,
+  clock,
+  covered_until,
+  decides_from,
+  beat_at,
+}: MonitorState): Checkpoint => ({
+  views: views.map((view) =>
+    view.failure?.evidence ? { ...view, failure: { ...view.failure, evidence: null } } : view,
+  ),
   clock,
   covered_until,
   decides_from,

@@ -1,7 +1,15 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Draft } from './draft.ts';
-import type { Failure, Incident, MonitorState, Observation, ObservingProbe, SeenResult, Watched } from './types.ts';
+import type {
+  Failure,
+  Incident,
+  MonitorState,
+  Observation,
+  ObservingProbe,
+  SeenResult,
+  Watched,
+} from './types.ts';
 import { reachOf, together } from './views.ts';
 
 /**
@@ -12,21 +20,43 @@ import { reachOf, together } from './views.ts';
 export function observationOf(result: SeenResult): Observation {
   const { from, at, outcome, took_ms, cause, phases, evidence } = result;
   const ok = outcome === 'ok';
-  return { from, at, ok, took_ms, cause, phases: ok ? null : phases, evidence: ok ? null : evidence };
+  return {
+    from,
+    at,
+    ok,
+    took_ms,
+    cause,
+    phases: ok ? null : phases,
+    evidence: ok ? null : evidence,
+  };
 }
 
 /**
  * What is known when an incident opens: the newest pass of each probe, and what an incident that it
  * was split from saw since it began.
  */
-export function knownAtOpening({ observations, views }: MonitorState, first: Observation): readonly Observation[] {
-  const passes = views.flatMap((view) => (view.ok_at === null ? [] : [observationBy(view.from, view.ok_at, null)]));
+export function knownAtOpening(
+  { observations, views }: MonitorState,
+  first: Observation,
+): readonly Observation[] {
+  const passes = views.flatMap((view) =>
+    view.ok_at === null ? [] : [observationBy(view.from, view.ok_at, null)],
+  );
   return inOrder(passes, [first, ...observations.filter(({ at }) => at >= first.at)]);
 }
 
 /** The observation of a check that started at this time; null: it passed. */
-export function observationBy(from: ObservingProbe, at: number, failure: Failure | null): Observation {
-  const { took_ms, cause, phases, evidence } = failure ?? { took_ms: 0, cause: null, phases: null, evidence: null };
+export function observationBy(
+  from: ObservingProbe,
+  at: number,
+  failure: Failure | null,
+): Observation {
+  const { took_ms, cause, phases, evidence } = failure ?? {
+    took_ms: 0,
+    cause: null,
+    phases: null,
+    evidence: null,
+  };
   return { from, at, ok: failure === null, took_ms, cause, phases, evidence };
 }
 
@@ -40,19 +70,31 @@ export const maxObservations = 200;
  * In order of start. Of those that started together failures come first, because they count
  * (core/views.ts), then the first to arrive.
  */
-function inOrder(observations: readonly Observation[], added: readonly Observation[]): readonly Observation[] {
+function inOrder(
+  observations: readonly Observation[],
+  added: readonly Observation[],
+): readonly Observation[] {
   const fresh = added.filter((one) => !observations.some((other) => isSame(one, other)));
-  return [...observations, ...fresh].toSorted((a, b) => a.at - b.at || Number(a.ok) - Number(b.ok)).slice(-maxObservations);
+  return [...observations, ...fresh]
+    .toSorted((a, b) => a.at - b.at || Number(a.ok) - Number(b.ok))
+    .slice(-maxObservations);
 }
 
 function isSame(a: Observation, b: Observation): boolean {
   return a.at === b.at && a.from.probe === b.from.probe;
 }
 
-export function withObservation(observations: readonly Observation[], seen: Observation, turn_ms: number): readonly Observation[] {
+export function withObservation(
+  observations: readonly Observation[],
+  seen: Observation,
+  turn_ms: number,
+): readonly Observation[] {
   const last = observations.at(-1);
   const isNewest = last === undefined || seen.at > last.at;
-  return inOrder(thinned(isNewest && !seen.ok ? withoutOldEvidence(observations, seen) : observations, turn_ms), [seen]);
+  return inOrder(
+    thinned(isNewest && !seen.ok ? withoutOldEvidence(observations, seen) : observations, turn_ms),
+    [seen],
+  );
 }
 
 /**
@@ -83,10 +125,17 @@ function thinned(observations: readonly Observation[], turn_ms: number): readonl
  * A failure's details take kilobytes: only the newest of each continent, and the first of all, keep
  * them.
  */
-function withoutOldEvidence(observations: readonly Observation[], newest: Observation): readonly Observation[] {
-  const index = observations.findLastIndex(({ ok, from }) => !ok && from.continent === newest.from.continent);
+function withoutOldEvidence(
+  observations: readonly Observation[],
+  newest: Observation,
+): readonly Observation[] {
+  const index = observations.findLastIndex(
+    ({ ok, from }) => !ok && from.continent === newest.from.continent,
+  );
   const before = observations[index];
-  return before?.evidence && index > 0 ? observations.with(index, { ...before, evidence: null }) : observations;
+  return before?.evidence && index > 0
+    ? observations.with(index, { ...before, evidence: null })
+    : observations;
 }
 
 /**
@@ -99,7 +148,10 @@ export function observedIn(
   network: Roster,
 ): { readonly from: number; readonly to: number } | undefined {
   if (incident.seen === null || watched.kind === 'heartbeat') return undefined;
-  return { from: incident.started_at - 2 * reachOf(watched, network).turn_ms, to: retimedUntil(incident) };
+  return {
+    from: incident.started_at - 2 * reachOf(watched, network).turn_ms,
+    to: retimedUntil(incident),
+  };
 }
 
 /**
@@ -122,7 +174,10 @@ export function observationsAfterRestart(
   const { started_at, seen, confirmed_at, confirmed, cause } = incident;
   const failed = (from: ObservingProbe, at: number): Observation =>
     observationBy(from, at, { began_at: at, took_ms: 0, cause, phases: null, evidence: null });
-  const told = [failed(seen, started_at), ...(confirmed && confirmed_at !== null ? [failed(confirmed, confirmed_at)] : [])];
+  const told = [
+    failed(seen, started_at),
+    ...(confirmed && confirmed_at !== null ? [failed(confirmed, confirmed_at)] : []),
+  ];
   const all = inOrder(
     inOrder(
       // Turns are longer with several continents, which are not known here.
@@ -143,5 +198,8 @@ export function remembersOf(incident: Incident, at: number): boolean {
 
 /** Observations up to then count no more once their probe is quarantined. */
 export function withoutProbe(draft: Draft, probe: string): void {
-  draft.state = { ...draft.state, observations: draft.state.observations.filter(({ from }) => from.probe !== probe) };
+  draft.state = {
+    ...draft.state,
+    observations: draft.state.observations.filter(({ from }) => from.probe !== probe),
+  };
 }

@@ -46,10 +46,13 @@ export type Observed = ProbeCoverage & { readonly isAll: boolean };
  * target that passed before changes nothing and costs nothing.
  */
 export function observe(trust: Trust, shown: ComparedCheck, observed: Observed): Trust {
-  if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, shown, observed.targets);
+  if (trust.sick_since !== null)
+    return shown.at < trust.sick_since ? trust : shadow(trust, shown, observed.targets);
   const refuted = remember(trust.refuted, shown);
   if (refuted === trust.refuted) return trust;
-  return observed.isAll && isLarge(refuted.size, observed) ? sickSince(shown.at) : { ...trust, refuted };
+  return observed.isAll && isLarge(refuted.size, observed)
+    ? sickSince(shown.at)
+    : { ...trust, refuted };
 }
 
 export const trusting: Trust = { refuted: new Map(), sick_since: null, clean: 0, cleanTargets: [] };
@@ -77,7 +80,10 @@ function shadow(trust: Trust, { target, ok, others }: ComparedCheck, targets: nu
  */
 const memory = 600_000;
 
-function remember(refuted: Trust['refuted'], { target, at, ok, others, turn_ms }: ComparedCheck): Trust['refuted'] {
+function remember(
+  refuted: Trust['refuted'],
+  { target, at, ok, others, turn_ms }: ComparedCheck,
+): Trust['refuted'] {
   const wrong = !ok && others === 'pass';
   const isOpen = !ok && others === 'nothing';
   if (isOpen || (!wrong && !refuted.has(target))) return refuted;
@@ -103,8 +109,11 @@ function sickSince(sick_since: number): Trust {
 }
 
 /** The trust in a probe of which several coordinators know something, by their merged knowledge. */
-export const judge = (trust: Trust, now: number, { refuted, ...known }: ProbeCoverage & { readonly refuted: number }): Trust =>
-  trust.sick_since === null && isLarge(refuted, known) ? sickSince(now) : trust;
+export const judge = (
+  trust: Trust,
+  now: number,
+  { refuted, ...known }: ProbeCoverage & { readonly refuted: number },
+): Trust => (trust.sick_since === null && isLarge(refuted, known) ? sickSince(now) : trust);
 
 /**
  * The trust as the stored row says. Every coordinator judges, so another one than the one that
@@ -134,19 +143,34 @@ export function shownBy(result: SeenResult, of: Of): readonly ShownOf[] {
   const ok = outcome === 'ok';
   const { turn_ms } = of.reach;
   // A shadow check causes no rechecks: it is compared with the newest result of the others.
-  const others = ok || of.isSick(probe) ? othersOf(of, continent, () => true) : othersOf(of, continent, rightAfterThat(result));
+  const others =
+    ok || of.isSick(probe)
+      ? othersOf(of, continent, () => true)
+      : othersOf(of, continent, rightAfterThat(result));
   // A backlog result is from a time that the others' views have passed.
-  const own: readonly ShownOf[] = handed_over && !ok ? [] : [{ probe, shown: { at, ok, others, turn_ms } }];
+  const own: readonly ShownOf[] =
+    handed_over && !ok ? [] : [{ probe, shown: { at, ok, others, turn_ms } }];
   if (!ok) return own;
   const [lonely, another] = tally(of.state.views, of.state.clock, turn_ms).failing;
   if (!lonely || another || lonely.from.continent === continent) return own;
-  const said = othersOf(of, lonely.from.continent, rightAfterThat({ at: lonely.at, took_ms: lonely.failure?.took_ms ?? 0 }));
-  return [...own, { probe: lonely.from.probe, shown: { at: lonely.at, ok: false, others: said, turn_ms } }];
+  const said = othersOf(
+    of,
+    lonely.from.continent,
+    rightAfterThat({ at: lonely.at, took_ms: lonely.failure?.took_ms ?? 0 }),
+  );
+  return [
+    ...own,
+    { probe: lonely.from.probe, shown: { at: lonely.at, ok: false, others: said, turn_ms } },
+  ];
 }
 
 type Others = ComparedCheck['others'];
 
-function othersOf({ state, reach }: Of, continent: Continent, counts: (pass: ProbeView) => boolean): Others {
+function othersOf(
+  { state, reach }: Of,
+  continent: Continent,
+  counts: (pass: ProbeView) => boolean,
+): Others {
   const elsewhere = state.views.filter((view) => view.from.continent !== continent);
   const { failing, passing } = tally(elsewhere, state.clock, reach.turn_ms);
   if (failing.length > 0) return 'fail';
@@ -174,7 +198,9 @@ function rightAfterThat({ at, took_ms }: Pick<SeenResult, 'at' | 'took_ms'>) {
 
 export const maxHosts = 256;
 
-export const smallestOf = (hosts: ReadonlySet<number>): readonly number[] => [...Float64Array.from(hosts).sort().subarray(0, maxHosts)];
+export const smallestOf = (hosts: ReadonlySet<number>): readonly number[] => [
+  ...Float64Array.from(hosts).sort().subarray(0, maxHosts),
+];
 
 /**
  * What one coordinator knows of a probe that may be sick (rule 16), small enough to send to the
@@ -191,9 +217,17 @@ export type Share = {
   readonly refuted: ReadonlyMap<number, number>;
 };
 
-export const shareOf = (hosts: readonly number[], refuted: ReadonlyMap<number, number>, now: number): Share => ({
+export const shareOf = (
+  hosts: readonly number[],
+  refuted: ReadonlyMap<number, number>,
+  now: number,
+): Share => ({
   hosts,
-  refuted: new Map(hosts.map((host): [number, number] => [host, refuted.get(host) ?? now]).filter(([, until]) => until > now)),
+  refuted: new Map(
+    hosts
+      .map((host): [number, number] => [host, refuted.get(host) ?? now])
+      .filter(([, until]) => until > now),
+  ),
 });
 
 /** A refuted failure that repeats counts for longer. That change alone is sent rarely. */
@@ -204,7 +238,9 @@ export const saysTheSame = (share: Share, before: Share | undefined): boolean =>
   before.hosts.length === share.hosts.length &&
   before.refuted.size === share.refuted.size &&
   share.hosts.every((host, index) => host === before.hosts[index]) &&
-  [...share.refuted].every(([host, until]) => until - (before.refuted.get(host) ?? Number.NEGATIVE_INFINITY) < longer);
+  [...share.refuted].every(
+    ([host, until]) => until - (before.refuted.get(host) ?? Number.NEGATIVE_INFINITY) < longer,
+  );
 
 /** Hashes of hosts are evenly distributed below this. */
 const hashes = 2 ** 32;
@@ -213,11 +249,16 @@ const hashes = 2 ** 32;
  * How many distinct hosts the probe checks, and how many are refuted. Beyond the sample's size both
  * are estimates.
  */
-export function together(shares: readonly Share[], now: number): { readonly targets: number; readonly refuted: number } {
+export function together(
+  shares: readonly Share[],
+  now: number,
+): { readonly targets: number; readonly refuted: number } {
   const isSample = shares.some(({ hosts }) => hosts.length >= maxHosts);
   const all = [...new Set(shares.flatMap(({ hosts }) => hosts))].toSorted((a, b) => a - b);
   const hosts = isSample ? all.slice(0, maxHosts) : all;
-  const refuted = hosts.filter((host) => shares.some((share) => (share.refuted.get(host) ?? now) > now)).length;
+  const refuted = hosts.filter((host) =>
+    shares.some((share) => (share.refuted.get(host) ?? now) > now),
+  ).length;
   if (!isSample) return { targets: hosts.length, refuted };
   const targets = Math.round(((hosts.length - 1) * hashes) / ((hosts.at(-1) ?? 0) + 1));
   return { targets, refuted: Math.round((refuted * targets) / hosts.length) };

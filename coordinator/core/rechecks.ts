@@ -1,6 +1,12 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { continentsOf, nextTurn, type Placed, probeOf, turns } from '../../shared/checks/placement.ts';
+import {
+  continentsOf,
+  nextTurn,
+  type Placed,
+  probeOf,
+  turns,
+} from '../../shared/checks/placement.ts';
 import { ask, type Draft, progressLightly } from './draft.ts';
 import type { Incident, MonitorState, Progress, SeenResult, Watched } from './types.ts';
 
@@ -8,7 +14,12 @@ import type { Incident, MonitorState, Progress, SeenResult, Watched } from './ty
  * Rule 9: at the first failure all other continents are asked at once; their answers are the
  * matrix. It also notices when no other continent is left.
  */
-export function askFirst(draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident {
+export function askFirst(
+  draft: Draft,
+  incident: Incident,
+  from: Continent,
+  result: Pick<SeenResult, 'at' | 'handed_over'>,
+): Incident {
   if (result.handed_over) return incident;
   const { now } = draft.moment;
   // No recheck was requested, so the first current result need not wait for an answer.
@@ -44,11 +55,17 @@ const patience = 1_000;
  * Rule 11: each further failure requests a recheck from all but the continent that has just
  * answered.
  */
-export function askAgain(draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident {
+export function askAgain(
+  draft: Draft,
+  incident: Incident,
+  from: Continent,
+  result: Pick<SeenResult, 'at' | 'handed_over'>,
+): Incident {
   const { now } = draft.moment;
   if (!isCurrent(draft, result)) return incident;
   if (incident.progress.asked_at === 0) return askFirst(draft, incident, from, result);
-  if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once) return incident;
+  if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once)
+    return incident;
   const continents = others(draft, from);
   if (continents.length === 0 && !draft.reach.lone && !incident.progress.told_alone) {
     draft.effects.push({ is: 'notice', about: 'alone', continent: from });
@@ -59,7 +76,12 @@ export function askAgain(draft: Draft, incident: Incident, from: Continent, resu
 }
 
 /** Rule 12: the first pass of a failing continent requests a recheck from all others at once. */
-export function askRecovery(draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident {
+export function askRecovery(
+  draft: Draft,
+  incident: Incident,
+  from: Continent,
+  result: Pick<SeenResult, 'at' | 'handed_over'>,
+): Incident {
   if (!isCurrent(draft, result)) return incident;
   ask(draft, others(draft, from), 'recovery');
   return progressLightly(draft, incident, { asked_at: draft.moment.now });
@@ -150,7 +172,9 @@ export function firstCheck(
   now: number,
 ): { readonly awaited: AwaitedRecheck | undefined; readonly look: FirstCheck | undefined } {
   const isStillAwaited =
-    awaited !== undefined && now < awaited.until && probeOf(assignment, awaited.continent, roster)?.id === awaited.probe;
+    awaited !== undefined &&
+    now < awaited.until &&
+    probeOf(assignment, awaited.continent, roster)?.id === awaited.probe;
   if (isStillAwaited) return { awaited, look: undefined };
   const next = nextProbe(assignment, roster, now);
   const probe = next && probeOf(assignment, next.continent, roster);
@@ -159,7 +183,10 @@ export function firstCheck(
   const isLost = awaited !== undefined && now >= awaited.until;
   const timeout_ms = isLost ? awaited.patience_ms * 2 : assignment.timeout_ms + timeoutMs;
   const until = (isSoon ? next.turn_at : now) + timeout_ms;
-  return { awaited: { continent: next.continent, probe: probe.id, until, patience_ms: timeout_ms }, look: isSoon ? undefined : next };
+  return {
+    awaited: { continent: next.continent, probe: probe.id, until, patience_ms: timeout_ms },
+    look: isSoon ? undefined : next,
+  };
 }
 
 function nextProbe(assignment: Placed, roster: Roster, now: number): FirstCheck | undefined {
@@ -200,11 +227,16 @@ export function spend(
   return { budget: { all: { left: all.left - cost, at: now }, probes }, granted };
 }
 
-export const emptyBudget: Budget = { all: { left: Number.POSITIVE_INFINITY, at: 0 }, probes: new Map() };
+export const emptyBudget: Budget = {
+  all: { left: Number.POSITIVE_INFINITY, at: 0 },
+  probes: new Map(),
+};
 
 function fill(purse: Purse | undefined, { perSecond, burst }: Allowance, now: number): Purse {
   return {
-    left: purse ? Math.min(burst, purse.left + (Math.max(0, now - purse.at) * perSecond) / 1000) : burst,
+    left: purse
+      ? Math.min(burst, purse.left + (Math.max(0, now - purse.at) * perSecond) / 1000)
+      : burst,
     at: now,
   };
 }
@@ -216,7 +248,10 @@ function fill(purse: Purse | undefined, { perSecond, burst }: Allowance, now: nu
  */
 export type RecheckBudget = { readonly purse: Purse | undefined; readonly sampled_at: number };
 
-export const unusedBudget: RecheckBudget = { purse: undefined, sampled_at: Number.NEGATIVE_INFINITY };
+export const unusedBudget: RecheckBudget = {
+  purse: undefined,
+  sampled_at: Number.NEGATIVE_INFINITY,
+};
 
 /**
  * Enough for all others at a first failure and once more soon after, on seven continents; in the
@@ -238,7 +273,10 @@ export function mayAsk(
   }
   const purse = fill(before.purse, askedAtMost, now);
   const granted = purse.left >= 1;
-  return { asked: { ...before, purse: granted ? { ...purse, left: purse.left - 1 } : purse }, granted };
+  return {
+    asked: { ...before, purse: granted ? { ...purse, left: purse.left - 1 } : purse },
+    granted,
+  };
 }
 
 /** Whether its record has expired. */

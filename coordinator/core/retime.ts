@@ -1,6 +1,14 @@
 import { type Draft, keepEvidence, put } from './draft.ts';
 import { close, confirm, layerOf, notes, open, scopeOf, unobservedAt } from './incident.ts';
-import type { Failure, Incident, MonitorState, Observation, ObservingProbe, ProbeView, SeenResult } from './types.ts';
+import type {
+  Failure,
+  Incident,
+  MonitorState,
+  Observation,
+  ObservingProbe,
+  ProbeView,
+  SeenResult,
+} from './types.ts';
 import { isOfLastDown } from './views.ts';
 
 /**
@@ -25,7 +33,11 @@ export function retimeIncident(draft: Draft, incident: Incident, inOrder: InOrde
     return;
   }
   // An outage that was alerted is not taken back.
-  if (incident.confirmed_at !== null && (confirmed_at === null || started_at > incident.confirmed_at)) return;
+  if (
+    incident.confirmed_at !== null &&
+    (confirmed_at === null || started_at > incident.confirmed_at)
+  )
+    return;
   if (retimed.isParted && incident.confirmed_at === null && started_at > incident.started_at) {
     const failure = failureOf(draft, seen, started_at);
     close(draft, incident, started_at, notes.oneContinent);
@@ -47,13 +59,24 @@ type RetimedEvents = {
 
 type Ended = Incident & { readonly resolved_at: number };
 
-function retimeEvents(draft: Draft, incident: Incident, inOrder: InOrder): RetimedEvents | undefined {
+function retimeEvents(
+  draft: Draft,
+  incident: Incident,
+  inOrder: InOrder,
+): RetimedEvents | undefined {
   const { state, moment, rules, reach } = draft;
   const observations = storyOf(state, incident);
   const from = observations[0]?.at;
   if (from === undefined) return undefined;
   const start = from > incident.started_at ? unconfirmed(incident) : null;
-  const before: MonitorState = { ...state, views: [], clock: from, incident: start, observations: [], restored: false };
+  const before: MonitorState = {
+    ...state,
+    views: [],
+    clock: from,
+    incident: start,
+    observations: [],
+    restored: false,
+  };
   let ids = 0;
   const newId = () => {
     ids += 1;
@@ -72,7 +95,10 @@ function retimeEvents(draft: Draft, incident: Incident, inOrder: InOrder): Retim
   const last = again.state.incident;
   if (!last) return undefined;
   const isParted = again.effects.some(
-    (effect) => effect.is === 'incident' && effect.incident.note === notes.oneContinent && effect.incident.resolved_at === last.started_at,
+    (effect) =>
+      effect.is === 'incident' &&
+      effect.incident.note === notes.oneContinent &&
+      effect.incident.resolved_at === last.started_at,
   );
   const outages = again.effects.flatMap((effect) =>
     effect.is === 'incident' && isOutageThatEnded(effect.incident) ? [effect.incident] : [],
@@ -80,7 +106,11 @@ function retimeEvents(draft: Draft, incident: Incident, inOrder: InOrder): Retim
   // An outage that ended before this incident began has its own row; observations loaded after a
   // restart repeat it.
   const ended = outages.filter(({ resolved_at }) => resolved_at > incident.started_at);
-  return { incident: last, isParted, ended: ended.toSorted((a, b) => a.resolved_at - b.resolved_at) };
+  return {
+    incident: last,
+    isParted,
+    ended: ended.toSorted((a, b) => a.resolved_at - b.resolved_at),
+  };
 }
 
 /**
@@ -88,7 +118,9 @@ function retimeEvents(draft: Draft, incident: Incident, inOrder: InOrder): Retim
  * (rule 3).
  */
 function storyOf(state: MonitorState, { started_at }: Incident): readonly Observation[] {
-  return state.observations.filter(({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at));
+  return state.observations.filter(
+    ({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at),
+  );
 }
 
 /**
@@ -101,7 +133,12 @@ function unconfirmed(incident: Incident): Incident {
 
 function resultOf({ from, ok, ...seen }: Observation, { watched }: MonitorState): SeenResult {
   return {
-    ...{ seq: 0, monitor: watched.id, config_version: watched.config_version, look: null, quarantined: false, handed_over: true },
+    seq: 0,
+    monitor: watched.id,
+    config_version: watched.config_version,
+    look: null,
+    quarantined: false,
+    handed_over: true,
     ...seen,
     from,
     outcome: ok ? 'ok' : 'fail',
@@ -116,7 +153,11 @@ function isOutageThatEnded(incident: Incident): incident is Ended {
  * Each outage that was over ends where it did, and the next begins as a separate incident: none
  * becomes another.
  */
-function endThoseBefore(draft: Draft, incident: Incident, { ended, incident: last }: RetimedEvents): Incident {
+function endThoseBefore(
+  draft: Draft,
+  incident: Incident,
+  { ended, incident: last }: RetimedEvents,
+): Incident {
   let current = incident;
   for (const [index, one] of ended.entries()) {
     const { seen, started_at } = ended[index + 1] ?? last;
@@ -130,29 +171,59 @@ function endThoseBefore(draft: Draft, incident: Incident, { ended, incident: las
 
 /** The failure of this probe's check that started at this time. */
 function failureOf({ state }: Draft, from: ObservingProbe, at: number): Failure {
-  const found = state.observations.find((observation) => !observation.ok && observation.at === at && observation.from.probe === from.probe);
-  const { took_ms, cause, phases, evidence } = found ?? { took_ms: 0, cause: null, phases: null, evidence: null };
+  const found = state.observations.find(
+    (observation) =>
+      !observation.ok && observation.at === at && observation.from.probe === from.probe,
+  );
+  const { took_ms, cause, phases, evidence } = found ?? {
+    took_ms: 0,
+    cause: null,
+    phases: null,
+    evidence: null,
+  };
   return { began_at: at, took_ms, cause, phases, evidence };
 }
 
-function isConfirmed(draft: Draft, incident: Incident, { confirmed_at, confirmed, progress }: Incident): Incident {
+function isConfirmed(
+  draft: Draft,
+  incident: Incident,
+  { confirmed_at, confirmed, progress }: Incident,
+): Incident {
   if (confirmed_at === null) return incident;
   if (incident.confirmed_at === null) {
-    const made = confirm(draft, incident, confirmed && viewOf(draft, confirmed, confirmed_at), confirmed_at);
+    const made = confirm(
+      draft,
+      incident,
+      confirmed && viewOf(draft, confirmed, confirmed_at),
+      confirmed_at,
+    );
     const next = { ...made, progress: { ...made.progress, below_since: progress.below_since } };
     put(draft, next, 'confirmed');
     return next;
   }
-  if (confirmed_at === incident.confirmed_at && isObservingProbe(confirmed, incident.confirmed)) return incident;
+  if (confirmed_at === incident.confirmed_at && isObservingProbe(confirmed, incident.confirmed))
+    return incident;
   const moved: Incident = { ...incident, confirmed_at, confirmed };
   put(draft, moved, 'moved');
-  if (confirmed) keepEvidence(draft, moved.id, 'confirmed', confirmed, confirmed_at, failureOf(draft, confirmed, confirmed_at));
+  if (confirmed)
+    keepEvidence(
+      draft,
+      moved.id,
+      'confirmed',
+      confirmed,
+      confirmed_at,
+      failureOf(draft, confirmed, confirmed_at),
+    );
   return moved;
 }
 
 function viewOf(draft: Draft, from: ObservingProbe, at: number): ProbeView {
   return {
-    ...{ from, at, ok: false, ok_at: null, failure: failureOf(draft, from, at) },
+    from,
+    at,
+    ok: false,
+    ok_at: null,
+    failure: failureOf(draft, from, at),
   };
 }
 
@@ -160,18 +231,28 @@ function isObservingProbe(one: ObservingProbe | null, other: ObservingProbe | nu
   return one?.probe === other?.probe;
 }
 
-function begins(draft: Draft, incident: Incident, { started_at, seen, progress }: Incident): Incident {
-  if (!seen || (started_at === incident.started_at && isObservingProbe(seen, incident.seen))) return incident;
+function begins(
+  draft: Draft,
+  incident: Incident,
+  { started_at, seen, progress }: Incident,
+): Incident {
+  if (!seen || (started_at === incident.started_at && isObservingProbe(seen, incident.seen)))
+    return incident;
   const failure = failureOf(draft, seen, started_at);
   const { cause } = failure;
   const failed = union(incident.progress.failed, progress.failed);
   const passed = union(incident.progress.passed, progress.passed);
   const { run, run_at, below_since } = progress;
-  const refuted = progress.refuted || (started_at <= incident.started_at && incident.progress.refuted);
+  const refuted =
+    progress.refuted || (started_at <= incident.started_at && incident.progress.refuted);
   const open = incident.confirmed_at === null ? { refuted, run, run_at, below_since } : {};
   const moved: Incident = {
     ...incident,
-    ...{ started_at, seen, cause, layer: layerOf(cause), scope: scopeOf(cause, { failed, passed, asked: draft.reach.able }) },
+    started_at,
+    seen,
+    cause,
+    layer: layerOf(cause),
+    scope: scopeOf(cause, { failed, passed, asked: draft.reach.able }),
     progress: { ...incident.progress, ...open, failed, passed, asked: draft.reach.able },
   };
   put(draft, moved, 'moved');
@@ -187,9 +268,13 @@ function union<Item>(some: readonly Item[], more: readonly Item[]): readonly Ite
  * Whether, as late results show, one of the two confirming continents had passed by then. The next
  * failure then retimes the incident (rule 3).
  */
-export function isDoubted({ seen, confirmed, confirmed_at }: Incident, observations: readonly Observation[]): boolean {
+export function isDoubted(
+  { seen, confirmed, confirmed_at }: Incident,
+  observations: readonly Observation[],
+): boolean {
   if (seen === null || confirmed === null || confirmed_at === null) return false;
   const hadPassed = (continent: string): boolean =>
-    observations.findLast(({ at, from }) => at <= confirmed_at && from.continent === continent)?.ok === true;
+    observations.findLast(({ at, from }) => at <= confirmed_at && from.continent === continent)
+      ?.ok === true;
   return hadPassed(seen.continent) || hadPassed(confirmed.continent);
 }

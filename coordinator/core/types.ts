@@ -1,7 +1,14 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
-import type { Cause, Evidence, Layer, Outcome, Phases, Result } from '../../shared/checks/result.ts';
+import type {
+  Cause,
+  Evidence,
+  Layer,
+  Outcome,
+  Phases,
+  Result,
+} from '../../shared/checks/result.ts';
 
 /**
  * Rules that can be turned off one by one. Only a test does so: it shows that the simulator notices
@@ -92,13 +99,21 @@ export type Watched = {
 };
 
 /** A probe's name and place as incidents keep them. */
-export type ObservingProbe = { readonly probe: string; readonly name: string; readonly continent: Continent };
+export type ObservingProbe = {
+  readonly probe: string;
+  readonly name: string;
+  readonly continent: Continent;
+};
 
 /**
  * A result with what the coordinator knows of its probe. `handed_over`: part of a backlog that is
  * decided in order; more may follow (rule 4).
  */
-export type SeenResult = Result & { readonly from: ObservingProbe; readonly quarantined: boolean; readonly handed_over: boolean };
+export type SeenResult = Result & {
+  readonly from: ObservingProbe;
+  readonly quarantined: boolean;
+  readonly handed_over: boolean;
+};
 
 /**
  * A ping as the coordinator received it from the bus. `covers_until`: the deadline that it sets for
@@ -138,7 +153,12 @@ export type MonitorEvent =
    * Any change of the row but pausing; `changed`: the check itself changed (its config version went
    * up).
    */
-  | { readonly is: 'edited'; readonly at: number; readonly watched: Watched; readonly changed: boolean }
+  | {
+      readonly is: 'edited';
+      readonly at: number;
+      readonly watched: Watched;
+      readonly changed: boolean;
+    }
   | { readonly is: 'paused'; readonly at: number }
   | { readonly is: 'resumed'; readonly at: number }
   | { readonly is: 'deleted'; readonly at: number }
@@ -195,14 +215,22 @@ export type Progress = {
    * The recheck that all others were asked for at the first failure, and which have not answered
    * yet (rules 9, 15).
    */
-  readonly matrix: { readonly look: string; readonly asked_at: number; readonly waiting: readonly Continent[] } | null;
+  readonly matrix: {
+    readonly look: string;
+    readonly asked_at: number;
+    readonly waiting: readonly Continent[];
+  } | null;
   /** When all others were last asked for a recheck. */
   readonly asked_at: number;
   /**
    * Sampling (rule 13): when it began, when the next sample is due (null: it ended), and whose turn
    * it is.
    */
-  readonly sampling: { readonly since: number; readonly next_at: number | null; readonly turn: number };
+  readonly sampling: {
+    readonly since: number;
+    readonly next_at: number | null;
+    readonly turn: number;
+  };
   /** When a result of the past was last decided: more may come soon after. */
   readonly past_at: number;
   /** Whether its "down" has been created (rules 4, 25). */
@@ -241,13 +269,20 @@ export type Incident = {
 };
 
 /** An ok or fail that may retime an open incident. */
-export type Observation = Pick<SeenResult, 'from' | 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'> & { readonly ok: boolean };
+export type Observation = Pick<
+  SeenResult,
+  'from' | 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'
+> & { readonly ok: boolean };
 
 /**
  * Time without a usable result; `to` is null while it is open. `interval_ms`: the interval in force
  * when it began (rule 22).
  */
-export type Gap = { readonly from: number; readonly to: number | null; readonly interval_ms: number };
+export type Gap = {
+  readonly from: number;
+  readonly to: number | null;
+  readonly interval_ms: number;
+};
 
 export type Outage = { readonly from: number; readonly to: number };
 
@@ -303,7 +338,11 @@ export type EvidenceRow = {
   readonly evidence: Evidence | null;
 };
 
-export type LedgerRow = { readonly began_at: number; readonly ended_at: number | null; readonly interval_ms: number };
+export type LedgerRow = {
+  readonly began_at: number;
+  readonly ended_at: number | null;
+  readonly interval_ms: number;
+};
 
 /**
  * What a decision wants written or sent. Rows are absolute: writing one twice changes nothing. They
@@ -314,7 +353,11 @@ export type Effect =
    * Insert or update by id. `change` is for logs and wake-ups; `opened`: the row is new, whatever
    * else this decision did to it. A close always comes before the opening of the next.
    */
-  | { readonly is: 'incident'; readonly change: 'opened' | 'moved' | 'confirmed' | 'closed' | 'progressed'; readonly incident: Incident }
+  | {
+      readonly is: 'incident';
+      readonly change: 'opened' | 'moved' | 'confirmed' | 'closed' | 'progressed';
+      readonly incident: Incident;
+    }
   /**
    * Insert or replace by (incident, part, continent). Parts `seen` and `confirmed` are single: an
    * older row of another continent is removed.
@@ -334,13 +377,28 @@ export type Effect =
    * Ask one probe of each continent for a recheck; all get the same id. It is a core publish (no
    * JetStream), after the commit.
    */
-  | { readonly is: 'ledger'; readonly kind: 'paused' | 'unknown'; readonly put: readonly LedgerRow[]; readonly drop: readonly number[] }
+  | {
+      readonly is: 'ledger';
+      readonly kind: 'paused' | 'unknown';
+      readonly put: readonly LedgerRow[];
+      readonly drop: readonly number[];
+    }
   /**
    * See core/incident.ts. `down` makes rows held until `due_at`, and moves rows that are held
    * already. `up` and `closed` go to the recipients of the down, and drop held rows.
    */
-  | { readonly is: 'alert'; readonly event: 'down'; readonly incident: string; readonly due_at: number }
-  | { readonly is: 'alert'; readonly event: 'up' | 'closed'; readonly incident: string; readonly at: number }
+  | {
+      readonly is: 'alert';
+      readonly event: 'down';
+      readonly incident: string;
+      readonly due_at: number;
+    }
+  | {
+      readonly is: 'alert';
+      readonly event: 'up' | 'closed';
+      readonly incident: string;
+      readonly at: number;
+    }
   /**
    * To the operator, once for a continent and not for each monitor: it fails there, and all other
    * continents that may check are lost (rule 14).
@@ -360,7 +418,10 @@ export const heartbeatParams = { deadline: 'deadline', after: 'after' } as const
  * What is written behind in `checkpoints.state`. Views are stored without failure details: an open
  * incident has its evidence rows.
  */
-export type Checkpoint = Pick<MonitorState, 'views' | 'clock' | 'covered_until' | 'decides_from' | 'beat_at'>;
+export type Checkpoint = Pick<
+  MonitorState,
+  'views' | 'clock' | 'covered_until' | 'decides_from' | 'beat_at'
+>;
 
 /**
  * What a monitor's state is rebuilt from. `results`: those stored after the checkpoint, in any

@@ -30,7 +30,14 @@ export type ExplainedInput = {
  * Rule 43: the intervals behind the sum of rule 21, in order and without a hole, from the later of
  * creation and the window's start to its end.
  */
-export function explained({ window, created_at, paused, cover, down, unknown }: ExplainedInput): Stretch[] {
+export function explained({
+  window,
+  created_at,
+  paused,
+  cover,
+  down,
+  unknown,
+}: ExplainedInput): Stretch[] {
   const whole = { from: Math.max(window.from, created_at), to: window.to };
   let left = union([whole]);
   const stretches: Stretch[] = [];
@@ -42,7 +49,8 @@ export function explained({ window, created_at, paused, cover, down, unknown }: 
   ] as const;
   for (const [state, intervals] of claims) {
     const claimed = inTurn(intervals);
-    for (const part of partsIn(left, claimed)) stretches.push({ from: part.from, to: part.to, state, cause: part.cause });
+    for (const part of partsIn(left, claimed))
+      stretches.push({ from: part.from, to: part.to, state, cause: part.cause });
     left = subtract(left, union(clip(claimed, whole)));
   }
   for (const { from, to } of left) stretches.push({ from, to, state: 'up', cause: null });
@@ -77,7 +85,15 @@ function partsIn(left: readonly Interval[], given: readonly Caused[]): Caused[] 
 }
 
 /** The states of a bar in a strip. `none` is time before the monitor was made. */
-export const barStates = ['up', 'verifying', 'down', 'maintenance', 'unknown', 'paused', 'none'] as const;
+export const barStates = [
+  'up',
+  'verifying',
+  'down',
+  'maintenance',
+  'unknown',
+  'paused',
+  'none',
+] as const;
 export type BarState = (typeof barStates)[number];
 
 /** Where times of a bar are equal, the first of these wins: unknown time is never shown as up. */
@@ -87,7 +103,12 @@ const order = ['unknown', 'maintenance', 'paused', 'up'] as const;
  * Time as bars of equal length, oldest first. A bar with any downtime is down; else it is what most
  * of it was. `verifying`: since when an incident is being verified.
  */
-export function barsOf(stretches: readonly Stretch[], window: Interval, count: number, verifying: number | null): BarState[] {
+export function barsOf(
+  stretches: readonly Stretch[],
+  window: Interval,
+  count: number,
+  verifying: number | null,
+): BarState[] {
   const width = (window.to - window.from) / count;
   const bars: BarState[] = [];
   let first = 0;
@@ -103,14 +124,18 @@ export function barsOf(stretches: readonly Stretch[], window: Interval, count: n
     const limit = Math.max(times.up, times.maintenance, times.unknown, times.paused);
     if (times.down > 0) bars.push('down');
     else if (verifying !== null && verifying < to) bars.push('verifying');
-    else bars.push(limit === 0 ? 'none' : (order.find((state) => times[state] === limit) ?? 'none'));
+    else
+      bars.push(limit === 0 ? 'none' : (order.find((state) => times[state] === limit) ?? 'none'));
   }
   return bars;
 }
 
 const day = 86_400_000;
 
-export const windowOf = (days: number, now: number): Interval => ({ from: now - days * day, to: now });
+export const windowOf = (days: number, now: number): Interval => ({
+  from: now - days * day,
+  to: now,
+});
 
 /**
  * What the five states are made of. Intervals may overlap, touch, and reach beyond the window. Open
@@ -156,7 +181,15 @@ export function uptime({ window, created_at, ...states }: UptimeInput): Uptime {
   const down = take(states.down);
   const unknown = take(states.unknown);
   const up = length(left);
-  return { paused, maintenance, down, unknown, up, percent: percentOf(up, down), down_seconds: down / 1000 };
+  return {
+    paused,
+    maintenance,
+    down,
+    unknown,
+    up,
+    percent: percentOf(up, down),
+    down_seconds: down / 1000,
+  };
 }
 
 /**
@@ -168,5 +201,9 @@ export function percentOf(up: number, down: number): number | null {
 }
 
 /** Whether an incident belongs to the last days: it touches the window, or is open (rule 23). */
-export const touches = (window: Interval, incident: { readonly started_at: number; readonly resolved_at: number | null }): boolean =>
-  incident.resolved_at === null || (incident.started_at <= window.to && incident.resolved_at >= window.from);
+export const touches = (
+  window: Interval,
+  incident: { readonly started_at: number; readonly resolved_at: number | null },
+): boolean =>
+  incident.resolved_at === null ||
+  (incident.started_at <= window.to && incident.resolved_at >= window.from);

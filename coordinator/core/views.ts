@@ -3,22 +3,40 @@ import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { continentsOf, reachingInside } from '../../shared/checks/placement.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import { allowedSilence } from './ledger.ts';
-import { type Failure, heartbeatParams, type Incident, type MonitorState, type ProbeView, type SeenResult, type Watched } from './types.ts';
+import {
+  type Failure,
+  heartbeatParams,
+  type Incident,
+  type MonitorState,
+  type ProbeView,
+  type SeenResult,
+  type Watched,
+} from './types.ts';
 
 /**
  * The views after this usable result, and whether it is its probe's newest: an older one changes no
  * view (rule 3).
  */
-export function see(views: readonly ProbeView[], result: SeenResult): { readonly views: readonly ProbeView[]; readonly newest: boolean } {
+export function see(
+  views: readonly ProbeView[],
+  result: SeenResult,
+): { readonly views: readonly ProbeView[]; readonly newest: boolean } {
   const ok = result.outcome === 'ok';
   const index = views.findIndex((view) => view.from.probe === result.from.probe);
   const before = views[index];
   if (before && result.at <= before.at) {
-    if (!ok || (before.ok_at !== null && before.ok_at >= result.at)) return { views, newest: false };
+    if (!ok || (before.ok_at !== null && before.ok_at >= result.at))
+      return { views, newest: false };
     return { views: views.with(index, { ...before, ok_at: result.at }), newest: false };
   }
   const ok_at = ok ? result.at : (before?.ok_at ?? null);
-  const view: ProbeView = { from: result.from, at: result.at, ok, ok_at, failure: ok ? null : failureOf(result) };
+  const view: ProbeView = {
+    from: result.from,
+    at: result.at,
+    ok,
+    ok_at,
+    failure: ok ? null : failureOf(result),
+  };
   return { views: before ? views.with(index, view) : [...views, view], newest: true };
 }
 
@@ -48,7 +66,10 @@ export function beganAt({ at, cause }: Pick<SeenResult, 'at' | 'cause'>): number
  * F and P of the rules, as views: one for each continent that has seen the monitor within two of
  * its turns before `time`.
  */
-export type Tally = { readonly failing: readonly ProbeView[]; readonly passing: readonly ProbeView[] };
+export type Tally = {
+  readonly failing: readonly ProbeView[];
+  readonly passing: readonly ProbeView[];
+};
 
 export function tally(views: readonly ProbeView[], time: number, turn_ms: number): Tally {
   const failing: ProbeView[] = [];
@@ -63,7 +84,8 @@ export function tally(views: readonly ProbeView[], time: number, turn_ms: number
 /** A continent's view: the newest ok or fail of any of its probes, whatever its age. */
 export function newestOf(views: readonly ProbeView[], continent: Continent): ProbeView | undefined {
   let newest: ProbeView | undefined;
-  for (const view of views) if (view.from.continent === continent && (!newest || counts(view, newest))) newest = view;
+  for (const view of views)
+    if (view.from.continent === continent && (!newest || counts(view, newest))) newest = view;
   return newest;
 }
 
@@ -86,8 +108,10 @@ export const clockTolerance = 5_000;
  * is wrong (rules 1 and 16). Raw results must be stored like this, because a state is rebuilt from
  * them.
  */
-export const countsAs = ({ outcome, quarantined, at }: Pick<SeenResult, 'outcome' | 'quarantined' | 'at'>, now: number): Outcome =>
-  quarantined || at > now + clockTolerance ? 'unknown' : outcome;
+export const countsAs = (
+  { outcome, quarantined, at }: Pick<SeenResult, 'outcome' | 'quarantined' | 'at'>,
+  now: number,
+): Outcome => (quarantined || at > now + clockTolerance ? 'unknown' : outcome);
 
 /**
  * Whether a failure that started then belongs to the last confirmed outage: arriving late, it is no
@@ -109,7 +133,10 @@ export function withoutFuture(state: MonitorState, now: number): MonitorState {
     views: state.views.filter(({ at }) => !wasClockSetBack(at, now)),
     observations: state.observations.filter(({ at }) => !wasClockSetBack(at, now)),
     // A heartbeat is covered until its deadline by its own pings, not by checks.
-    covered_until: watched.kind === 'heartbeat' ? covered_until : Math.min(covered_until, now + allowedSilence(watched)),
+    covered_until:
+      watched.kind === 'heartbeat'
+        ? covered_until
+        : Math.min(covered_until, now + allowedSilence(watched)),
     incident: incident && begunByNow(incident, now),
   };
 }
@@ -133,7 +160,11 @@ function begunByNow(incident: Incident, now: number): Incident {
       asked_at: Math.min(asked_at, now),
       past_at: Math.min(past_at, now),
       below_since: atMost(below_since, now),
-      sampling: { ...sampling, since: Math.min(sampling.since, now), next_at: atMost(sampling.next_at, now) },
+      sampling: {
+        ...sampling,
+        since: Math.min(sampling.since, now),
+        next_at: atMost(sampling.next_at, now),
+      },
     },
   };
 }
@@ -162,12 +193,23 @@ export type Reach = {
  */
 const heartbeatTurn = 60_000;
 
-export function reachOf(watched: Pick<Watched, 'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside'>, roster: Roster): Reach {
+export function reachOf(
+  watched: Pick<Watched, 'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside'>,
+  roster: Roster,
+): Reach {
   const { id, kind, interval_ms, continents: allowed, probe, inside } = watched;
-  const able = continentsOf({ monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside }, roster);
-  const registered = inside === undefined ? registeredContinents(roster) : continentsReaching(inside, roster);
+  const able = continentsOf(
+    { monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside },
+    roster,
+  );
+  const registered =
+    inside === undefined ? registeredContinents(roster) : continentsReaching(inside, roster);
   const configured =
-    probe !== null ? 1 : allowed === null ? registered.length : registered.filter((continent) => allowed.includes(continent)).length;
+    probe !== null
+      ? 1
+      : allowed === null
+        ? registered.length
+        : registered.filter((continent) => allowed.includes(continent)).length;
   const turn_ms = kind === 'heartbeat' ? heartbeatTurn : Math.max(1, able.length) * interval_ms;
   return { able, lone: configured <= 1, turn_ms };
 }
@@ -189,7 +231,9 @@ function registeredContinents(roster: Roster): readonly Continent[] {
  */
 function continentsReaching(inside: readonly string[], roster: Roster): readonly Continent[] {
   const reaching = reachingInside(inside, roster);
-  return continents.filter((continent) => roster.probes.some((probe) => probe.continent === continent && reaching.has(probe.id)));
+  return continents.filter((continent) =>
+    roster.probes.some((probe) => probe.continent === continent && reaching.has(probe.id)),
+  );
 }
 
 /** Whether this public probe is the only one of its continent. */
@@ -202,13 +246,26 @@ export function isOnlyOne(probe: string, { probes }: Roster): boolean {
 }
 
 /** Whether this probe could get the monitor, now or if it were healthy. */
-export function couldHold(watched: Pick<Watched, 'continents' | 'probe' | 'inside'>, probe: RosterProbe, roster: Roster): boolean {
+export function couldHold(
+  watched: Pick<Watched, 'continents' | 'probe' | 'inside'>,
+  probe: RosterProbe,
+  roster: Roster,
+): boolean {
   if (!mayCheck(watched, probe.id, probe.continent)) return false;
   if (watched.probe !== null) return true;
-  return probe.organisation === null && (watched.inside === undefined || reachingInside(watched.inside, roster).has(probe.id));
+  return (
+    probe.organisation === null &&
+    (watched.inside === undefined || reachingInside(watched.inside, roster).has(probe.id))
+  );
 }
 
 /** Whether this probe's results may count for the monitor as it is configured now. */
-export function mayCheck(watched: Pick<Watched, 'continents' | 'probe'>, probe: string, continent: Continent): boolean {
-  return watched.probe !== null ? watched.probe === probe : watched.continents === null || watched.continents.includes(continent);
+export function mayCheck(
+  watched: Pick<Watched, 'continents' | 'probe'>,
+  probe: string,
+  continent: Continent,
+): boolean {
+  return watched.probe !== null
+    ? watched.probe === probe
+    : watched.continents === null || watched.continents.includes(continent);
 }

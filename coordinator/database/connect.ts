@@ -50,12 +50,16 @@ export type CommitSlot = {
   readonly end: () => Promise<void>;
 };
 
-type Held = { readonly session: Awaited<ReturnType<Sql['reserve']>>; readonly lost: PromiseWithResolvers<never> };
+type Held = {
+  readonly session: Awaited<ReturnType<Sql['reserve']>>;
+  readonly lost: PromiseWithResolvers<never>;
+};
 
 /** A statement after a failed one of the same transaction fails only because of that. */
 const isFollowing = (error: unknown): boolean => codeOf(error) === '25P02';
 
-const lostSlot = (): LostConnection => new LostConnection('the connection to the database was lost', 'CONNECTION_CLOSED');
+const lostSlot = (): LostConnection =>
+  new LostConnection('the connection to the database was lost', 'CONNECTION_CLOSED');
 
 /** `open`: a pool of one connection, which reports when that is lost. */
 export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot => {
@@ -99,7 +103,10 @@ export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot
       // transaction.
       const [begin, ended] = [session`begin`, session`commit`];
       const all: Statement[] = [begin, ...statements(session), ended];
-      const outcomes = await Promise.race([Promise.allSettled(all.map((statement) => statement.execute())), lost.promise]);
+      const outcomes = await Promise.race([
+        Promise.allSettled(all.map((statement) => statement.execute())),
+        lost.promise,
+      ]);
       const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
       const cause = failed.find(({ reason }) => !isFollowing(reason)) ?? failed[0];
       if (cause) throw cause.reason;
@@ -145,9 +152,15 @@ export type DatabaseSockets = {
 export type LineActivity = ReadonlyMap<DatabaseLine, number>;
 
 /** The client's form of the database's address: several hosts take turns. */
-export type DatabaseAddress = { readonly path?: string | false; readonly host: readonly string[]; readonly port: readonly number[] };
+export type DatabaseAddress = {
+  readonly path?: string | false;
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+};
 
-export const createDatabaseSockets = (options: Omit<LineOptions, 'host' | 'port' | 'onHeard'>): DatabaseSockets => {
+export const createDatabaseSockets = (
+  options: Omit<LineOptions, 'host' | 'port' | 'onHeard'>,
+): DatabaseSockets => {
   const open = new Set<DatabaseLine>();
   let turn = 0;
   let heardAt = 0;
@@ -268,7 +281,10 @@ type StartupTimeout = { readonly statementMs: number; readonly silentMs: number 
 const usual: StartupTimeout = { statementMs: 20_000, silentMs: 25_000 };
 
 /** For work on everything, such as a migration, a backup or a restore. */
-export const longWork: StartupTimeout = { statementMs: 6 * 3_600_000, silentMs: 6 * 3_600_000 + 60_000 };
+export const longWork: StartupTimeout = {
+  statementMs: 6 * 3_600_000,
+  silentMs: 6 * 3_600_000 + 60_000,
+};
 
 /** For background work on many rows. */
 const maintenanceSettings: StartupTimeout = { statementMs: 600_000, silentMs: 660_000 };
@@ -282,17 +298,26 @@ const idleInTransactionMs = 4_000;
 const settingsOf = ({ statementMs }: StartupTimeout): string =>
   `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
 
-type ConnectOptions = { readonly name: string; readonly connections?: number; readonly patience?: StartupTimeout };
+type ConnectOptions = {
+  readonly name: string;
+  readonly connections?: number;
+  readonly patience?: StartupTimeout;
+};
 
 /**
  * The TLS mode that the address asks for, as the client reads it from the address and the
  * environment.
  */
 const tlsOf = (url: string): LineOptions['tls'] => {
-  const { ssl, sslnegotiation }: { readonly ssl?: unknown; readonly sslnegotiation?: unknown } = postgres(url, { max: 1 }).options;
+  const { ssl, sslnegotiation }: { readonly ssl?: unknown; readonly sslnegotiation?: unknown } =
+    postgres(url, { max: 1 }).options;
   if (!ssl) return null;
   const isTrusting = ssl === 'require' || ssl === 'allow' || ssl === 'prefer';
-  return { options: isTrusting ? { rejectUnauthorized: false } : {}, orPlain: ssl === 'prefer', direct: sslnegotiation === 'direct' };
+  return {
+    options: isTrusting ? { rejectUnauthorized: false } : {},
+    orPlain: ssl === 'prefer',
+    direct: sslnegotiation === 'direct',
+  };
 };
 
 /**
@@ -302,7 +327,8 @@ const tlsOf = (url: string): LineOptions['tls'] => {
 export const connect = (url: string, options: ConnectOptions = { name: 'antipode' }): Sql => {
   const { name, patience = usual } = options;
   const tls = tlsOf(url);
-  const socketsFor = (how: StartupTimeout) => createDatabaseSockets({ tls, settings: settingsOf(how), silentMs: how.silentMs });
+  const socketsFor = (how: StartupTimeout) =>
+    createDatabaseSockets({ tls, settings: settingsOf(how), silentMs: how.silentMs });
   const sockets = socketsFor(patience);
   const open = ({ dial }: DatabaseSockets, connections: number, onclose?: () => void): Sql => {
     const all = {
@@ -370,7 +396,9 @@ const passing = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
  * can break after the server committed. The database refused all else because of what was written.
  */
 export const isPassing = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError ? passing.includes(error.code.slice(0, 2)) : error instanceof Error && 'code' in error;
+  error instanceof postgres.PostgresError
+    ? passing.includes(error.code.slice(0, 2))
+    : error instanceof Error && 'code' in error;
 
 /**
  * When the query was sent and answered, by performance.now(), and the database's clock at that
@@ -380,13 +408,19 @@ type TimeSeen = { readonly sent: number; readonly received: number; readonly the
 
 export const timeOf = async (sql: Sql): Promise<TimeSeen> => {
   const sent = performance.now();
-  const [row] = await sql<{ theirs: number }[]>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as theirs`;
+  const [row] = await sql<
+    { theirs: number }[]
+  >`select (extract(epoch from clock_timestamp()) * 1000)::float8 as theirs`;
   if (!row) throw new Error('the database did not say what time it is');
   return { sent, received: performance.now(), theirs: row.theirs };
 };
 
 /** Whether the database answers within this time. `onTime` receives the time there. */
-export const answersWithin = async (sql: Sql, patienceMs: number, onTime?: (seen: TimeSeen) => void): Promise<boolean> => {
+export const answersWithin = async (
+  sql: Sql,
+  patienceMs: number,
+  onTime?: (seen: TimeSeen) => void,
+): Promise<boolean> => {
   const late = Promise.withResolvers<false>();
   const timer = setTimeout(() => late.resolve(false), patienceMs);
   const answer = timeOf(sql).then(
@@ -414,11 +448,17 @@ export const sessionNameOf = (keyMarks: readonly string[]): string => [name, ...
  * version do not report what they know. One that has sent nothing for a minute is gone with its
  * machine, which the database may notice hours later.
  */
-export const addressesWithoutKey = async (sql: Queryable, keyMark: string): Promise<readonly string[]> => {
+export const addressesWithoutKey = async (
+  sql: Queryable,
+  keyMark: string,
+): Promise<readonly string[]> => {
   const rows = await sql<{ address: string }[]>`
     select distinct coalesce(host(client_addr), 'this machine') as address from pg_stat_activity
-    where datname = current_database() and split_part(application_name, ' ', 1) || ' ' || split_part(application_name, ' ', 2) = ${name}
-      and not ${keyMark} = any(string_to_array(application_name, ' ')) and state_change > now() - interval '1 minute'
+    where datname = current_database()
+      and split_part(application_name, ' ', 1) || ' ' || split_part(application_name, ' ',
+        2) = ${name}
+      and not ${keyMark} = any(string_to_array(application_name, ' '))
+      and state_change > now() - interval '1 minute'
     order by address`;
   return rows.map(({ address }) => address);
 };

@@ -12,7 +12,9 @@ import { codeOf } from '../../shared/base/errors.ts';
  * Calls `onMessage` with each message's letter once its head has arrived, however the stream is
  * split.
  */
-export const createFrameReader = (onMessage: (letter: string) => void): ((piece: Uint8Array) => void) => {
+export const createFrameReader = (
+  onMessage: (letter: string) => void,
+): ((piece: Uint8Array) => void) => {
   const head = Buffer.alloc(5);
   let inHead = 0;
   let left = 0;
@@ -39,7 +41,9 @@ export const createFrameReader = (onMessage: (letter: string) => void): ((piece:
 };
 
 /** Splits the complete part of `bytes` into messages. */
-export const wholeMessages = (bytes: Buffer): { readonly messages: readonly Buffer[]; readonly rest: Buffer } => {
+export const wholeMessages = (
+  bytes: Buffer,
+): { readonly messages: readonly Buffer[]; readonly rest: Buffer } => {
   const messages: Buffer[] = [];
   let rest = bytes;
   while (rest.length >= 5 && rest.length > rest.readUInt32BE(1)) {
@@ -114,7 +118,11 @@ export type LineOptions = {
    * null: without TLS. `orPlain`: also accept a server without TLS. `direct`: TLS from the first
    * byte.
    */
-  readonly tls: { readonly options: ConnectionOptions; readonly orPlain: boolean; readonly direct: boolean } | null;
+  readonly tls: {
+    readonly options: ConnectionOptions;
+    readonly orPlain: boolean;
+    readonly direct: boolean;
+  } | null;
   /** Statements without rows that begin every session. */
   readonly settings: string;
   /** How long the database may be silent while a query is open. */
@@ -191,7 +199,10 @@ export class DatabaseLine extends EventEmitter {
       return true;
     }
     if (this.#mode === 'closed' || this.#socket.destroyed) {
-      done?.(this.#fault ?? new LostConnection('the connection to the database is closed', 'CONNECTION_CLOSED'));
+      done?.(
+        this.#fault ??
+          new LostConnection('the connection to the database is closed', 'CONNECTION_CLOSED'),
+      );
       return true;
     }
     if (this.#mode === 'open') this.#readSent(bytes);
@@ -250,7 +261,13 @@ export class DatabaseLine extends EventEmitter {
       // More than the one letter would be mistaken for data under TLS.
       if (answer.length === 1 && answer[0] === 83) this.#secure();
       else if (orPlain && answer.length === 1) this.#begin();
-      else this.destroy(new LostConnection('the database does not take TLS, and without it nothing is said', 'NO_TLS'));
+      else
+        this.destroy(
+          new LostConnection(
+            'the database does not take TLS, and without it nothing is said',
+            'NO_TLS',
+          ),
+        );
     });
     this.#socket.write(tlsRequest);
   }
@@ -282,7 +299,9 @@ export class DatabaseLine extends EventEmitter {
       this.emit('data', piece);
       return;
     }
-    const { messages, rest } = wholeMessages(this.#incoming.length === 0 ? piece : Buffer.concat([this.#incoming, piece]));
+    const { messages, rest } = wholeMessages(
+      this.#incoming.length === 0 ? piece : Buffer.concat([this.#incoming, piece]),
+    );
     this.#incoming = rest;
     for (const message of messages) {
       if (this.#mode === 'greeting') this.#greeted(message);
@@ -331,7 +350,12 @@ export class DatabaseLine extends EventEmitter {
     if (this.#asked <= 0 || this.#mode === 'closed') return;
     const silent = performance.now() - this.#heardAt;
     if (silent >= silentMs && isSecond) {
-      this.destroy(new LostConnection(`the database said nothing for ${Math.round(silent)} ms`, 'CONNECTION_SILENT'));
+      this.destroy(
+        new LostConnection(
+          `the database said nothing for ${Math.round(silent)} ms`,
+          'CONNECTION_SILENT',
+        ),
+      );
       return;
     }
     // After a standstill the process reads what arrived meanwhile before this second check.
@@ -343,7 +367,10 @@ export class DatabaseLine extends EventEmitter {
     if (this.#mode === 'closed') return;
     // Otherwise the client would dial again and again, and its caller would never learn of it.
     if (this.#mode !== 'open' && !this.#isGivenUp)
-      this.#fault ??= new LostConnection('the other side closed the connection before anything could be asked', 'CONNECTION_CLOSED');
+      this.#fault ??= new LostConnection(
+        'the other side closed the connection before anything could be asked',
+        'CONNECTION_CLOSED',
+      );
     this.#mode = 'closed';
     this.#rest();
     if (this.#fault && this.listenerCount('error') > 0) this.emit('error', this.#fault);

@@ -13,7 +13,9 @@ type More = {
 
 /** The connection stays up, so that the client sees no reason to ask again. */
 const isRefusal = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError && error.severity !== 'FATAL' && error.severity !== 'PANIC';
+  error instanceof postgres.PostgresError &&
+  error.severity !== 'FATAL' &&
+  error.severity !== 'PANIC';
 
 /**
  * Listens to a channel of the database, from when it settles until `unlisten`, also after its
@@ -21,7 +23,12 @@ const isRefusal = (error: unknown): boolean =>
  * rejects the call and nevertheless goes on asking by itself, so a second call would hear
  * everything twice. @throws when the database refuses, or the signal aborts the wait.
  */
-export const listenTo = async (sql: Sql, channel: string, hear: (line: string) => void, { log, signal }: More): Promise<Listening> => {
+export const listenTo = async (
+  sql: Sql,
+  channel: string,
+  hear: (line: string) => void,
+  { log, signal }: More,
+): Promise<Listening> => {
   let isOver = false;
   const there = Promise.withResolvers<void>();
   const asked = sql.listen(
@@ -32,9 +39,16 @@ export const listenTo = async (sql: Sql, channel: string, hear: (line: string) =
     there.resolve,
   );
   asked.catch((error: unknown) => {
-    if (isRefusal(error)) there.reject(new Error(`the database does not let us listen to ${channel}`, { cause: error }));
+    if (isRefusal(error))
+      there.reject(
+        new Error(`the database does not let us listen to ${channel}`, { cause: error }),
+      );
     else if (!mayCome(error)) there.reject(error);
-    else log.warn({ err: error, channel }, 'could not listen for notifications of the database; retrying');
+    else
+      log.warn(
+        { err: error, channel },
+        'could not listen for notifications of the database; retrying',
+      );
   });
   const end = (): void => there.reject(signal?.reason);
   if (signal?.aborted) end();

@@ -9,7 +9,9 @@ import { doAlone, inTransaction } from './sql.ts';
  */
 export const missingMigrations = async (sql: Sql): Promise<readonly string[]> => {
   try {
-    const there = new Set((await sql<{ name: string }[]>`select name from migrations`).map(({ name }) => name));
+    const there = new Set(
+      (await sql<{ name: string }[]>`select name from migrations`).map(({ name }) => name),
+    );
     return migrationNames().filter((name) => !there.has(name));
   } catch (error) {
     if (codeOf(error) === '42P01') return migrationNames();
@@ -39,7 +41,10 @@ const applyOne = (sql: Sql, name: string, wait: number): Promise<boolean> =>
       transaction`select 1 from migrations where name = ${name}`,
     ]);
     if (known) return false;
-    await Promise.all([transaction.unsafe(migrationText(name)), transaction`insert into migrations (name) values (${name})`]);
+    await Promise.all([
+      transaction.unsafe(migrationText(name)),
+      transaction`insert into migrations (name) values (${name})`,
+    ]);
     return true;
   });
 

@@ -21,7 +21,11 @@ const payloads = {
    * A heartbeat's key (a fingerprint, hexadecimal) exists, until a time if it was rotated out;
    * `monitor` null: it no longer exists.
    */
-  beat_key: z.object({ key: z.string(), monitor: z.uuid().nullable(), until: z.number().nullable() }),
+  beat_key: z.object({
+    key: z.string(),
+    monitor: z.uuid().nullable(),
+    until: z.number().nullable(),
+  }),
   probe: z.object({ probe: z.uuid(), change: z.enum(['created', 'rotated', 'revoked']) }),
   /** The partition's owner processes a set-aside message again. */
   set_aside: z.object({ id: z.number() }),
@@ -58,17 +62,25 @@ export const enqueue = async <Of extends Topic>(
 ): Promise<void> => {
   await sql`insert into outbox (topic, partition, organisation_id, payload)
     values (${topic}, ${partition}, ${organisation}, ${JSON.stringify(payload)}::text::jsonb)`;
-  await sql`select pg_notify(${outboxChannel}, ${partition === null ? topic : `${topic}:${partition}`})`;
+  await sql`select pg_notify(${outboxChannel},
+    ${partition === null ? topic : `${topic}:${partition}`})`;
 };
 
 /** Writes many lines in order, and wakes each reader once. */
-export const enqueueAll = async <Of extends Topic>(sql: Queryable, lines: readonly Written<Of>[]): Promise<void> => {
+export const enqueueAll = async <Of extends Topic>(
+  sql: Queryable,
+  lines: readonly Written<Of>[],
+): Promise<void> => {
   if (lines.length === 0) return;
   await sql`insert into outbox (topic, partition, organisation_id, payload)
     select l.topic, l.partition, l.organisation, l.payload
-    from jsonb_to_recordset(${JSON.stringify(lines)}::text::jsonb) as l (topic text, partition smallint, organisation uuid, payload jsonb)`;
-  const readers = new Set(lines.map(({ topic, partition }) => (partition === null ? topic : `${topic}:${partition}`)));
-  await sql`select pg_notify(${outboxChannel}, reader) from unnest(${[...readers]}::text[]) as t (reader)`;
+    from jsonb_to_recordset(${JSON.stringify(lines)}::text::jsonb) as l (topic text,
+      partition smallint, organisation uuid, payload jsonb)`;
+  const readers = new Set(
+    lines.map(({ topic, partition }) => (partition === null ? topic : `${topic}:${partition}`)),
+  );
+  await sql`select pg_notify(${outboxChannel}, reader)
+    from unnest(${[...readers]}::text[]) as t (reader)`;
 };
 
 /**
@@ -81,7 +93,9 @@ export const waitingLines = async <Of extends Topic>(
   partition: number | null,
   limit: number,
 ): Promise<OutboxLine<Of>[]> => {
-  const rows = await sql<{ id: number; created_at: Date; organisation_id: string | null; payload: unknown }[]>`
+  const rows = await sql<
+    { id: number; created_at: Date; organisation_id: string | null; payload: unknown }[]
+  >`
     select id, created_at, organisation_id, payload from outbox
     where done_at is null and topic = ${topic} and partition is not distinct from ${partition}
     order by id limit ${limit}`;
@@ -101,11 +115,15 @@ export const waitingLines = async <Of extends Topic>(
  * Which of these partitions have waiting lines: one query for all costs as much as one for a single
  * partition.
  */
-export const partitionsWaiting = async (sql: Queryable, partitions: readonly number[]): Promise<number[]> => {
+export const partitionsWaiting = async (
+  sql: Queryable,
+  partitions: readonly number[],
+): Promise<number[]> => {
   const topics: readonly Topic[] = ['monitor', 'set_aside'];
   const rows = await sql<{ partition: number }[]>`
     select distinct partition from outbox
-    where done_at is null and topic = any(${[...topics]}) and partition = any(${numbersLiteral(partitions)}::smallint[])`;
+    where done_at is null and topic = any(${[...topics]})
+      and partition = any(${numbersLiteral(partitions)}::smallint[])`;
   return rows.map(({ partition }) => partition);
 };
 
@@ -113,7 +131,8 @@ export const partitionsWaiting = async (sql: Queryable, partitions: readonly num
 export const linesDone = (sql: Queryable, ids: readonly number[]): Statement[] =>
   ids.length === 0 ? [] : [sql`update outbox set done_at = now() where id = any(${[...ids]})`];
 
-export const markDone = (sql: Queryable, ids: readonly number[]): Promise<void> => executeAll(linesDone(sql, ids));
+export const markDone = (sql: Queryable, ids: readonly number[]): Promise<void> =>
+  executeAll(linesDone(sql, ids));
 
 /** Deletes lines a week after they are done; until then they help to investigate. */
 export const forgetDone = async (sql: Queryable): Promise<void> => {

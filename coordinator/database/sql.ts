@@ -20,7 +20,10 @@ const numbers = {
  * Waits until no other transaction, of this coordinator or another, does the same; holds the lock
  * until this one ends.
  */
-export const doAlone = async (transaction: Transaction, what: keyof typeof numbers): Promise<void> => {
+export const doAlone = async (
+  transaction: Transaction,
+  what: keyof typeof numbers,
+): Promise<void> => {
   await transaction`select pg_advisory_xact_lock(${numbers[what]})`;
 };
 
@@ -31,14 +34,23 @@ const signOfLifeMs = 2_000;
  * Runs `work` under the lock for as long as it takes; undefined when another process holds the
  * lock.
  */
-export const holdAlone = async <Result>(sql: Sql, what: keyof typeof numbers, work: () => Promise<Result>): Promise<Result | undefined> => {
+export const holdAlone = async <Result>(
+  sql: Sql,
+  what: keyof typeof numbers,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> => {
   const own = wayOf(sql).openPatient();
   try {
     const done = await own.begin(async (transaction) => {
-      const [row] = await transaction<{ mine: boolean }[]>`select pg_try_advisory_xact_lock(${numbers[what]}) as mine`;
+      const [row] = await transaction<
+        { mine: boolean }[]
+      >`select pg_try_advisory_xact_lock(${numbers[what]}) as mine`;
       if (!row?.mine) return undefined;
       // A failure shows when the transaction ends.
-      const alive = setInterval(() => void transaction`select 1`.catch(() => undefined), signOfLifeMs);
+      const alive = setInterval(
+        () => void transaction`select 1`.catch(() => undefined),
+        signOfLifeMs,
+      );
       try {
         return { result: await work() };
       } finally {
@@ -52,7 +64,8 @@ export const holdAlone = async <Result>(sql: Sql, what: keyof typeof numbers, wo
 };
 
 /** Escapes a text for LIKE. */
-export const literally = (text: string): string => text.replaceAll(/[\\%_]/g, (mark) => `\\${mark}`);
+export const literally = (text: string): string =>
+  text.replaceAll(/[\\%_]/g, (mark) => `\\${mark}`);
 
 /**
  * A text to search for literally. The database accepts no NUL and no half of a surrogate pair. A
@@ -75,7 +88,8 @@ export const wordsOf = (search: string): readonly string[] =>
 const attempts = 5;
 
 /** The database rolled back one of two conflicting transactions; it wrote nothing. */
-const isConflict = (error: unknown): boolean => error instanceof postgres.PostgresError && error.code.startsWith('40');
+const isConflict = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code.startsWith('40');
 
 /** The codes of a lost connection; those of a refusal do not count. */
 const isCutOff = (error: unknown): boolean =>
@@ -86,7 +100,10 @@ const isCutOff = (error: unknown): boolean =>
  * does: it would send a rollback or a commit to a closed socket, which ends the process. The server
  * has rolled back by itself.
  */
-const once = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
+const once = async <Result>(
+  sql: Sql,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> => {
   const cutOff = Promise.withResolvers<never>();
   const never = new Promise<never>(() => undefined);
   let isGone = false;
@@ -114,7 +131,10 @@ const once = async <Result>(sql: Sql, work: (transaction: Transaction) => Promis
  * engine's writer holds rows too, and may take locks in the other order. `work` must do nothing
  * that a rollback does not undo.
  */
-export const inTransaction = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
+export const inTransaction = async <Result>(
+  sql: Sql,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await once(sql, work);
@@ -129,7 +149,9 @@ export const inTransaction = async <Result>(sql: Sql, work: (transaction: Transa
  * settings; no fraction when it is whole. To make a Date of a text and a text of the Date would
  * cost a quarter of a page of monitors.
  */
-export const utcText = (sql: Queryable, column: string) => sql`to_json(${sql.unsafe(column)} at time zone 'UTC')::text`;
+export const utcText = (sql: Queryable, column: string) =>
+  sql`to_json(${sql.unsafe(column)} at time zone 'UTC')::text`;
 
 /** Turns that text into ISO with milliseconds and Z, as answers have it. */
-export const isoOf = (text: string): string => `${text.slice(1, 20)}.${text.slice(21, -1).slice(0, 3).padEnd(3, '0')}Z`;
+export const isoOf = (text: string): string =>
+  `${text.slice(1, 20)}.${text.slice(21, -1).slice(0, 3).padEnd(3, '0')}Z`;

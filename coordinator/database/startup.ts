@@ -17,10 +17,23 @@ type DatabaseTarget = { readonly at: string; readonly user: string; readonly dat
 const placeOf = (url: string): DatabaseTarget => {
   if (!URL.canParse(url)) return { at: 'that address', user: 'the user', database: 'of that name' };
   const { host, hostname, port, username, pathname } = new URL(url);
-  return { at: port === '' ? `${host}:5432` : host, user: decodeURIComponent(username) || hostname, database: pathname.slice(1) };
+  return {
+    at: port === '' ? `${host}:5432` : host,
+    user: decodeURIComponent(username) || hostname,
+    database: pathname.slice(1),
+  };
 };
 
-const unreachable = ['ECONNREFUSED', 'CONNECT_TIMEOUT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNRESET', 'EPIPE', 'ENOENT'];
+const unreachable = [
+  'ECONNREFUSED',
+  'CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+];
 const nameless = ['ENOTFOUND', 'EAI_AGAIN'];
 const lost = ['CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECTION_SILENT'];
 
@@ -30,7 +43,10 @@ const lost = ['CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', '
  */
 export const mayCome = (error: unknown): boolean => {
   const code = codeOf(error);
-  return [...unreachable, ...nameless, ...lost].includes(code) || (/^[0-9A-Z]{5}$/.test(code) && isPassing(error));
+  return (
+    [...unreachable, ...nameless, ...lost].includes(code) ||
+    (/^[0-9A-Z]{5}$/.test(code) && isPassing(error))
+  );
 };
 
 /** undefined when the error is not about entering the database. */
@@ -38,13 +54,18 @@ export const whyNoEntry = (error: unknown, url: string): string | undefined => {
   const { at, user, database } = placeOf(url);
   const code = codeOf(error);
   const said = error instanceof Error ? error.message : String(error);
-  if (unreachable.includes(code)) return `nothing answers at ${at} (${code}): check host and port, and that a Postgres runs there`;
+  if (unreachable.includes(code))
+    return `nothing answers at ${at} (${code}): check host and port, and that a Postgres runs there`;
   if (lost.includes(code))
     return `what answers at ${at} closed the connection or fell silent (${said}): look whether a Postgres runs there`;
-  if (nameless.includes(code)) return `the host ${at.replace(/:\d+$/, '')} is not known: check its name`;
-  if (code.startsWith('28')) return `the Postgres at ${at} does not let ${user} in (${said}): check user and password`;
-  if (code === '3D000') return `the Postgres at ${at} has no database ${database}: create it, or name another`;
-  if (code === '42501') return `the Postgres at ${at} does not let ${user} make tables (${said}): use a user who owns the database`;
+  if (nameless.includes(code))
+    return `the host ${at.replace(/:\d+$/, '')} is not known: check its name`;
+  if (code.startsWith('28'))
+    return `the Postgres at ${at} does not let ${user} in (${said}): check user and password`;
+  if (code === '3D000')
+    return `the Postgres at ${at} has no database ${database}: create it, or name another`;
+  if (code === '42501')
+    return `the Postgres at ${at} does not let ${user} make tables (${said}): use a user who owns the database`;
   if (mayCome(error)) return `the Postgres at ${at} cannot be used right now (${said})`;
   return undefined;
 };
@@ -55,7 +76,11 @@ export const entryFault = (error: unknown, url: string): unknown => {
   return why === undefined ? error : new ConfigurationFault([`DATABASE_URL: ${why}`]);
 };
 
-type Waiting = { readonly url: string; readonly log: Pick<Log, 'info' | 'warn'>; readonly signal: AbortSignal };
+type Waiting = {
+  readonly url: string;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly signal: AbortSignal;
+};
 
 const firstPauseMs = 200;
 const longestPauseMs = 2_000;
@@ -82,7 +107,10 @@ const endedBy = (signal: AbortSignal): Promise<never> => {
  * each time. @throws ConfigurationFault, in words, when waiting does not help; the signal's reason
  * when it aborts.
  */
-export const untilThere = async <Entered>(enter: () => Promise<Entered>, { url, log, signal }: Waiting): Promise<Entered> => {
+export const untilThere = async <Entered>(
+  enter: () => Promise<Entered>,
+  { url, log, signal }: Waiting,
+): Promise<Entered> => {
   const begin = performance.now();
   const ended = endedBy(signal);
   let said: string | undefined;
@@ -91,14 +119,21 @@ export const untilThere = async <Entered>(enter: () => Promise<Entered>, { url, 
   for (let attempt = 0; ; attempt += 1) {
     try {
       const entered = await Promise.race([enter(), ended]);
-      if (said !== undefined) log.info({ after_s: Math.round((performance.now() - begin) / 1_000) }, 'connected to the database');
+      if (said !== undefined)
+        log.info(
+          { after_s: Math.round((performance.now() - begin) / 1_000) },
+          'connected to the database',
+        );
       return entered;
     } catch (error) {
       signal.throwIfAborted();
       if (!mayCome(error)) throw entryFault(error, url);
       const why = whyNoEntry(error, url) ?? String(error);
       if (why !== said || performance.now() >= dueAt) {
-        log.warn({ why, for_s: Math.round((performance.now() - begin) / 1_000) }, 'the coordinator waits for the database');
+        log.warn(
+          { why, for_s: Math.round((performance.now() - begin) / 1_000) },
+          'the coordinator waits for the database',
+        );
         dueAt = performance.now() + backoff(lines, firstDistanceMs, longestDistanceMs);
         lines += 1;
         said = why;
@@ -117,7 +152,9 @@ const patienceMs = 4_000;
 type Asking<Asked extends readonly unknown[], Told> = (...asked: Asked) => Promise<Told>;
 
 /** The same function, rejected with `unavailable` when the database does not answer. */
-export type WithTimeout = <Asked extends readonly unknown[], Told>(ask: Asking<Asked, Told>) => Asking<Asked, Told>;
+export type WithTimeout = <Asked extends readonly unknown[], Told>(
+  ask: Asking<Asked, Told>,
+) => Asking<Asked, Told>;
 
 /** The answer to callers while the database is away. */
 export const unavailable = (): Refusal =>
@@ -132,7 +169,10 @@ export const unavailable = (): Refusal =>
  */
 const isAway = (error: unknown): boolean => {
   if (error instanceof postgres.PostgresError) return error.code.startsWith('57P0');
-  return error instanceof LostConnection || (error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT'));
+  return (
+    error instanceof LostConnection ||
+    (error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT'))
+  );
 };
 
 /**
@@ -140,7 +180,13 @@ const isAway = (error: unknown): boolean => {
  * the database was silent all that time) `away`: no new queries are sent, because they would wait
  * until the database is back, and run then → (the database sends anything) `there`.
  */
-export const createTimeouts = ({ sql, log }: { readonly sql: Sql; readonly log: Pick<Log, 'info' | 'warn'> }): WithTimeout => {
+export const createTimeouts = ({
+  sql,
+  log,
+}: {
+  readonly sql: Sql;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}): WithTimeout => {
   const { sockets } = wayOf(sql);
   let awaySince: number | undefined;
 
@@ -163,7 +209,8 @@ export const createTimeouts = ({ sql, log }: { readonly sql: Sql; readonly log: 
         const timer = setTimeout(look, left);
         signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
       } else if (isSecond) {
-        if (awaySince === undefined) log.warn({}, 'the database does not answer; calls are refused');
+        if (awaySince === undefined)
+          log.warn({}, 'the database does not answer; calls are refused');
         awaySince = performance.now();
         reject(unavailable());
       } else {
@@ -232,7 +279,9 @@ export const refuseTransactionPooling = async (sql: Sql, url: string): Promise<v
   const first = await workerOf(sql);
   if (first.pid === first.promised) return;
   const [one, other] = [wayOf(sql).openBeside(), wayOf(sql).openBeside()];
-  const isFound = await isShared(one, other).finally(() => Promise.all([one.end({ timeout: 0 }), other.end({ timeout: 0 })]));
+  const isFound = await isShared(one, other).finally(() =>
+    Promise.all([one.end({ timeout: 0 }), other.end({ timeout: 0 })]),
+  );
   if (!isFound) return;
   const at = URL.canParse(url) ? new URL(url).host : 'that address';
   const why = `the pooler at ${at} gives each transaction another session (transaction pooling), but a coordinator needs sessions of its own`;

@@ -22,7 +22,8 @@ export const insertRows = async <Own extends Columns>(
 ): Promise<void> => {
   if (rows.length === 0) return;
   await sql`insert into ${sql(table)} (organisation_id, ${sql.unsafe(namesOf(columns))})
-    select ${organisation}, ${sql.unsafe(namesOf(columns, 'r'))} from ${recordset(sql, columns, rows)}`;
+    select ${organisation}, ${sql.unsafe(namesOf(columns, 'r'))}
+    from ${recordset(sql, columns, rows)}`;
 };
 
 /**
@@ -48,11 +49,18 @@ export const updateRows = async <Own extends Columns>(
 };
 
 /** Bytes as the text that the database reads as bytes. */
-export const bytesText = (bytes: Uint8Array | null): string | null => (bytes === null ? null : `\\x${Buffer.from(bytes).toString('hex')}`);
+export const bytesText = (bytes: Uint8Array | null): string | null =>
+  bytes === null ? null : `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /** The rows as `r`; what they hold beside the columns stays here. */
-const recordset = (sql: Queryable, columns: Columns, rows: readonly Readonly<Record<string, unknown>>[]) => {
-  const kept = rows.map((row) => Object.fromEntries(Object.keys(columns).map((name) => [name, row[name]])));
+const recordset = (
+  sql: Queryable,
+  columns: Columns,
+  rows: readonly Readonly<Record<string, unknown>>[],
+) => {
+  const kept = rows.map((row) =>
+    Object.fromEntries(Object.keys(columns).map((name) => [name, row[name]])),
+  );
   const types = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
   return sql`jsonb_to_recordset(${JSON.stringify(kept)}::text::jsonb)
     as r (${sql.unsafe(types.join(', '))})`;

@@ -14,8 +14,23 @@ import {
   writeLedger,
 } from '../incidents/writes.ts';
 import { type AlertWrite, writeAlerts, writeDowns } from '../notifications/release.ts';
-import { fence, fencedBy, type Lease, type StoredCheckpoint, type Watermark, writeCheckpoint, writeWatermarks } from './queries.ts';
-import { insertPasses, insertResults, markStale, noPasses, type PassColumns, type ResultRow } from './result-queries.ts';
+import {
+  fence,
+  fencedBy,
+  type Lease,
+  type StoredCheckpoint,
+  type Watermark,
+  writeCheckpoint,
+  writeWatermarks,
+} from './queries.ts';
+import {
+  insertPasses,
+  insertResults,
+  markStale,
+  noPasses,
+  type PassColumns,
+  type ResultRow,
+} from './result-queries.ts';
 
 /**
  * Everything that one decision round of a partition writes: all or nothing, and only while we own
@@ -73,7 +88,10 @@ export async function commitUnits(
 ): Promise<void> {
   try {
     if (units.every(goesInOneTrip))
-      await by.slot.inOneTrip((sql) => [...statementsOf(sql, owner, units), ...writeDowns(sql, downsIn(units))]);
+      await by.slot.inOneTrip((sql) => [
+        ...statementsOf(sql, owner, units),
+        ...writeDowns(sql, downsIn(units)),
+      ]);
     else await commitAfterReading(by.sql, owner, units);
   } catch (error) {
     throw fencedBy(error);
@@ -114,7 +132,9 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
       sql,
       all(({ done }) => done),
     ),
-    ...units.flatMap(({ lease, checkpoint }) => (checkpoint ? [writeCheckpoint(sql, lease.partition, checkpoint)] : [])),
+    ...units.flatMap(({ lease, checkpoint }) =>
+      checkpoint ? [writeCheckpoint(sql, lease.partition, checkpoint)] : [],
+    ),
     ...writeIncidents(
       sql,
       all(({ incidents }) => incidents),
@@ -158,17 +178,54 @@ const noOne = '00000000-0000-4000-8000-000000000000';
  */
 const sample: Unit = {
   ...emptyUnit({ partition: 0, epoch: 0 }),
-  results: [{ monitor_key: 0, probe_key: 0, at: 0, took_ms: 0, outcome: 'fail', cause_class: null, phases: null }],
-  passes: { monitor_key: [0], probe_key: [0], at: [0], took_ms: [0], dns: [0], tcp: [0], tls: [0], first_byte: [0], total: [0] },
+  results: [
+    {
+      monitor_key: 0,
+      probe_key: 0,
+      at: 0,
+      took_ms: 0,
+      outcome: 'fail',
+      cause_class: null,
+      phases: null,
+    },
+  ],
+  passes: {
+    monitor_key: [0],
+    probe_key: [0],
+    at: [0],
+    took_ms: [0],
+    dns: [0],
+    tcp: [0],
+    tls: [0],
+    first_byte: [0],
+    total: [0],
+  },
   staleHours: [0],
   watermarks: [{ probe_key: 0, generation: noOne, partition: 0, seq: 0, ahead: [] }],
   evidence: [
     {
       incident: noOne,
-      row: { part: 'seen', continent: null, probe: '', at: 0, outcome: 'fail', took_ms: 0, cause: null, phases: null, evidence: null },
+      row: {
+        part: 'seen',
+        continent: null,
+        probe: '',
+        at: 0,
+        outcome: 'fail',
+        took_ms: 0,
+        cause: null,
+        phases: null,
+        evidence: null,
+      },
     },
   ],
-  ledger: [{ monitor: noOne, kind: 'unknown', put: [{ began_at: 0, ended_at: null, interval_ms: 0 }], drop: [1] }],
+  ledger: [
+    {
+      monitor: noOne,
+      kind: 'unknown',
+      put: [{ began_at: 0, ended_at: null, interval_ms: 0 }],
+      drop: [1],
+    },
+  ],
   alerts: [{ event: 'down', incident: noOne, due_at: 0 }],
   done: [0],
   checkpoint: { takenAt: 0, state: new Uint8Array() },

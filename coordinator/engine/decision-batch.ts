@@ -29,7 +29,9 @@ type Row = Pick<MonitorRow, 'key' | 'target'>;
  * `row`: the row with which this batch adds a monitor; null for a monitor whose row is already
  * kept. `slot` is null for a monitor that is not held yet.
  */
-type Slot = { readonly slot: number; readonly row: null } | { readonly slot: number | null; readonly row: Row };
+type Slot =
+  | { readonly slot: number; readonly row: null }
+  | { readonly slot: number | null; readonly row: Row };
 
 /**
  * How this batch holds a monitor: `numbers` (its state was not needed, or numbers contain all of
@@ -74,19 +76,33 @@ export type DecisionBatch = {
   readonly passes: ReturnType<typeof noPasses>;
   /** What it writes; `done`: lines of the outbox that it completes. */
   readonly rows: {
-    readonly [Name in 'results' | 'incidents' | 'evidence' | 'ledger' | 'alerts' | 'alone' | 'done']: Unit[Name][number][];
+    readonly [Name in
+      | 'results'
+      | 'incidents'
+      | 'evidence'
+      | 'ledger'
+      | 'alerts'
+      | 'alone'
+      | 'done']: Unit[Name][number][];
   };
 };
 
-export const beginDecisions = (partition: PartitionState, network: Roster, now: number): DecisionBatch => ({
+export const beginDecisions = (
+  partition: PartitionState,
+  network: Roster,
+  now: number,
+): DecisionBatch => ({
   mode: 'open',
-  ...{ partition, network, now },
+  partition,
+  network,
+  now,
   entries: new Map(),
   hasStates: false,
   marks: new Map(),
   hours: new Set(),
   hour: Number.NaN,
-  ...{ rechecks: [], routine: [] },
+  rechecks: [],
+  routine: [],
   passes: noPasses(),
   rows: { results: [], incidents: [], evidence: [], ledger: [], alerts: [], alone: [], done: [] },
 });
@@ -106,7 +122,10 @@ export function decideOn(batch: DecisionBatch, monitor: string, event: MonitorEv
 }
 
 export function assertOpen({ mode, partition }: DecisionBatch): void {
-  if (mode !== 'open') throw new Error(`a batch of decisions of partition ${partition.lease.partition} is ${mode}, and takes nothing more`);
+  if (mode !== 'open')
+    throw new Error(
+      `a batch of decisions of partition ${partition.lease.partition} is ${mode}, and takes nothing more`,
+    );
 }
 
 export function entryOf(batch: DecisionBatch, monitor: string): Entry | undefined {
@@ -136,7 +155,8 @@ export function buildState(batch: DecisionBatch, entry: Entry): Extract<Held, { 
     isChanged: false,
   };
   for (const result of routine.flatMap((taken) => passesOf(taken, slot))) {
-    if (made.state) made.state = decide(made.state, { is: 'result', result }, { now, network, newId }).state;
+    if (made.state)
+      made.state = decide(made.state, { is: 'result', result }, { now, network, newId }).state;
     made.isMoved = true;
   }
   entry.held = made;
@@ -144,19 +164,40 @@ export function buildState(batch: DecisionBatch, entry: Entry): Extract<Held, { 
   return made;
 }
 
-function keep({ rows, rechecks }: DecisionBatch, monitor: string, effects: readonly Effect[]): void {
+function keep(
+  { rows, rechecks }: DecisionBatch,
+  monitor: string,
+  effects: readonly Effect[],
+): void {
   for (const effect of effects) {
-    if (effect.is === 'incident') rows.incidents.push({ monitor, opened: effect.change === 'opened', incident: effect.incident });
+    if (effect.is === 'incident')
+      rows.incidents.push({
+        monitor,
+        opened: effect.change === 'opened',
+        incident: effect.incident,
+      });
     else if (effect.is === 'evidence') rows.evidence.push(effect);
-    else if (effect.is === 'ledger') rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
+    else if (effect.is === 'ledger')
+      rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
     else if (effect.is === 'alert') rows.alerts.push(effect);
     else if (effect.is === 'notice') rows.alone.push(effect.continent);
-    else rechecks.push({ monitor, look: effect.look, continents: effect.continents, when: effect.why === 'sample' ? 'sample' : 'now' });
+    else
+      rechecks.push({
+        monitor,
+        look: effect.look,
+        continents: effect.continents,
+        when: effect.why === 'sample' ? 'sample' : 'now',
+      });
   }
 }
 
 /** A monitor that this partition did not hold before. */
-export function addMonitor(batch: DecisionBatch, key: number, watched: Watched, target: number): void {
+export function addMonitor(
+  batch: DecisionBatch,
+  key: number,
+  watched: Watched,
+  target: number,
+): void {
   assertOpen(batch);
   batch.hasStates = true;
   batch.entries.set(watched.id, {
@@ -182,7 +223,8 @@ export function takeRoutine(batch: DecisionBatch, taken: Passes): void {
   routine.push(taken);
   const from = passes.at.length;
   samplePasses(passes, taken, partition.monitors);
-  for (let place = from; place < passes.at.length; place += 1) belongsTo(batch, passes.at[place] ?? 0);
+  for (let place = from; place < passes.at.length; place += 1)
+    belongsTo(batch, passes.at[place] ?? 0);
 }
 
 /** Neighbours nearly always belong to the same hour. */
@@ -198,7 +240,11 @@ export function addSample(batch: DecisionBatch, row: ResultRow): void {
 }
 
 /** Requests a first check, to be made after the commit as soon as the budget allows. */
-export function requestFirstCheck({ rechecks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstCheck): void {
+export function requestFirstCheck(
+  { rechecks }: DecisionBatch,
+  monitor: string,
+  { continent, turn_at }: FirstCheck,
+): void {
   rechecks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
 }
 
@@ -213,7 +259,8 @@ export function incidentOf(batch: DecisionBatch, monitor: string): Incident | nu
   const entry = entryOf(batch, monitor);
   if (!entry) return null;
   // A monitor that is held as numbers has none.
-  if (entry.held.is === 'numbers' && entry.slot !== null && monitors.isRoutineAt(entry.slot)) return null;
+  if (entry.held.is === 'numbers' && entry.slot !== null && monitors.isRoutineAt(entry.slot))
+    return null;
   return buildState(batch, entry).state?.incident ?? null;
 }
 
@@ -230,7 +277,9 @@ export function settingsOf(
   const { slot, held } = entry;
   if (held.is === 'object') {
     const watched = held.state?.watched;
-    return watched && { key: rowOf(batch, entry).key, terms: watched, version: watched.config_version };
+    return (
+      watched && { key: rowOf(batch, entry).key, terms: watched, version: watched.config_version }
+    );
   }
   if (slot === null) return undefined;
   const { terms, version } = batch.partition.monitors.termsAt(slot);
@@ -246,12 +295,18 @@ export type Mark = Omit<Watermark, 'ahead'>;
 /** All results up to this one are decided in this batch or before. */
 export function commitTo(batch: DecisionBatch, mark: Mark): void {
   assertOpen(batch);
-  const ahead = earlyDecisions(batch, mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
+  const ahead = earlyDecisions(batch, mark.probe_key, mark.generation).filter(
+    (seq) => seq > mark.seq,
+  );
   batch.marks.set(watermarkName(mark.probe_key, mark.generation), { ...mark, ahead });
 }
 
 /** Results beyond the watermark that are committed, or decided in this batch. */
-export function earlyDecisions({ marks, partition }: DecisionBatch, probeKey: number, generation: string): readonly number[] {
+export function earlyDecisions(
+  { marks, partition }: DecisionBatch,
+  probeKey: number,
+  generation: string,
+): readonly number[] {
   const name = watermarkName(probeKey, generation);
   return marks.get(name)?.ahead ?? partition.ahead.get(name) ?? [];
 }
@@ -260,15 +315,27 @@ export function earlyDecisions({ marks, partition }: DecisionBatch, probeKey: nu
  * This batch decides these results early: they are beyond the watermark, and results before them
  * still wait.
  */
-export function markDecidedEarly(batch: DecisionBatch, of: Omit<Mark, 'seq'>, seqs: readonly number[]): void {
+export function markDecidedEarly(
+  batch: DecisionBatch,
+  of: Omit<Mark, 'seq'>,
+  seqs: readonly number[],
+): void {
   assertOpen(batch);
   const { probe_key, generation } = of;
   const ahead = [...earlyDecisions(batch, probe_key, generation), ...seqs];
-  batch.marks.set(watermarkName(probe_key, generation), { ...of, seq: committedTo(batch, probe_key, generation), ahead });
+  batch.marks.set(watermarkName(probe_key, generation), {
+    ...of,
+    seq: committedTo(batch, probe_key, generation),
+    ahead,
+  });
 }
 
 /** Up to where results of this generation are committed, or decided in this batch. */
-export function committedTo({ marks, partition }: DecisionBatch, probeKey: number, generation: string): number {
+export function committedTo(
+  { marks, partition }: DecisionBatch,
+  probeKey: number,
+  generation: string,
+): number {
   const name = watermarkName(probeKey, generation);
   return marks.get(name)?.seq ?? partition.watermarks.get(name) ?? 0;
 }

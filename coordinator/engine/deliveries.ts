@@ -1,6 +1,12 @@
 import type { Delivered } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
-import { type Awaited, awaitedBy, type Backlog, beginBacklog, updateBacklog } from '../core/backlog.ts';
+import {
+  type Awaited,
+  awaitedBy,
+  type Backlog,
+  beginBacklog,
+  updateBacklog,
+} from '../core/backlog.ts';
 import { isPassing } from '../database/connect.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { EarlyAnswer, PartitionAnswer, PartitionMessage } from './messages.ts';
@@ -73,7 +79,11 @@ export function openDeliveries(options: Options): PartitionDeliveries {
   return {
     ...options,
     // A probe that is heard all the while keeps nothing from us, even after a change of owner.
-    backlog: beginBacklog(performance.now(), Number.NEGATIVE_INFINITY, options.deps.timing.catchUpMs),
+    backlog: beginBacklog(
+      performance.now(),
+      Number.NEGATIVE_INFINITY,
+      options.deps.timing.catchUpMs,
+    ),
     hold: 0,
     heldSince: options.deps.clock.now(),
     held: [],
@@ -88,7 +98,10 @@ export function openDeliveries(options: Options): PartitionDeliveries {
 }
 
 /** Settles when these messages have been processed, or wait. */
-export function takeMessages(deliveries: PartitionDeliveries, messages: readonly Delivered[]): Promise<void> {
+export function takeMessages(
+  deliveries: PartitionDeliveries,
+  messages: readonly Delivered[],
+): Promise<void> {
   deliveries.held.push(...messages);
   deliveries.pending = messages.at(-1)?.pending ?? deliveries.pending;
   if (messages.length > 0) deliveries.past = afterReport[deliveries.past];
@@ -122,39 +135,83 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
     if (deliveries.backlog === before) hold(deliveries, since);
     deliveries.held = [...taken, ...deliveries.held];
     const age_ms = Math.round(performance.now() - since);
-    deps.log.debug({ partition, from, age_ms }, 'sent the backlog; waiting for others who may have one');
+    deps.log.debug(
+      { partition, from, age_ms },
+      'sent the backlog; waiting for others who may have one',
+    );
     await decideEarly(deliveries);
   } catch (error) {
     for (const delivered of taken) delivered.nak(200);
-    deps.log.error({ err: error, partition, messages: taken.length }, 'could not process results; the bus redelivers them');
+    deps.log.error(
+      { err: error, partition, messages: taken.length },
+      'could not process results; the bus redelivers them',
+    );
   }
 }
 
 function isHolding(deliveries: PartitionDeliveries): boolean {
   const { backlog: before, held, partition, deps } = deliveries;
   if (before.until === null && !before.spent) return false;
-  const now = updateBacklog(before, deps.presences(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
+  const now = updateBacklog(
+    before,
+    deps.presences(),
+    performance.now(),
+    (held.at(-1)?.pending ?? 0) > 0,
+  );
   deliveries.backlog = now;
-  if (now.spent && !before.spent) deps.log.warn({ partition }, 'not all probes sent their backlog in time; deciding without them');
+  if (now.spent && !before.spent)
+    deps.log.warn(
+      { partition },
+      'not all probes sent their backlog in time; deciding without them',
+    );
   return now.until !== null;
 }
 
 /** Tells the partition what is held: it decides what need not wait. */
 async function decideEarly(deliveries: PartitionDeliveries): Promise<void> {
-  const { backlog, hold, heldSince: since, held, early: before, pending, partition, deps, isLoaded, tell } = deliveries;
+  const {
+    backlog,
+    hold,
+    heldSince: since,
+    held,
+    early: before,
+    pending,
+    partition,
+    deps,
+    isLoaded,
+    tell,
+  } = deliveries;
   if (!isLoaded() || backlog.until === null || before.isOff) return;
-  const awaited = awaitedBy(backlog.since, before.awaited, deps.presences(), performance.now(), pending > 0);
-  const isFewer = before.awaited === undefined || before.awaited.keys().some((probe) => !awaited.has(probe));
+  const awaited = awaitedBy(
+    backlog.since,
+    before.awaited,
+    deps.presences(),
+    performance.now(),
+    pending > 0,
+  );
+  const isFewer =
+    before.awaited === undefined || before.awaited.keys().some((probe) => !awaited.has(probe));
   const hasMore = held.length > before.taken;
   deliveries.early = { ...before, awaited, taken: held.length };
   if (!hasMore && !(isFewer && before.areOthersWaiting)) return;
-  const message = { is: 'waiting', hold, since, deliveries: [...held], awaited: new Set(awaited.keys()), isFewer } as const;
+  const message = {
+    is: 'waiting',
+    hold,
+    since,
+    deliveries: [...held],
+    awaited: new Set(awaited.keys()),
+    isFewer,
+  } as const;
   const answer = await tell(message).catch((error: unknown) => {
     // Results that cannot be processed would fail each time. They are found and set aside when the
     // hold ends; until then all results wait.
-    if (deliveries.hold === hold) deliveries.early = isPassing(error) ? noneEarly : { ...deliveries.early, isOff: true };
+    if (deliveries.hold === hold)
+      deliveries.early = isPassing(error) ? noneEarly : { ...deliveries.early, isOff: true };
     if (!(error instanceof Fenced))
-      deps.log.error({ err: error, partition }, 'could not examine waiting results; they are decided with the rest');
+      deps.log.error(
+        { err: error, partition },
+        'could not examine waiting results; they are decided with the rest',
+      );
     return undefined;
   });
   // If the bus was away in between, another hold has begun.
@@ -210,7 +267,13 @@ export function tickDeliveries(deliveries: PartitionDeliveries, now: number): bo
   }
   const { held, past, flushing, pending, deps, isLoaded } = deliveries;
   if (held.length > 0) void flush(deliveries);
-  else if (!isCaughtUp(deliveries) && isLoaded() && flushing === 0 && pending === 0 && deps.bus.isConnected()) {
+  else if (
+    !isCaughtUp(deliveries) &&
+    isLoaded() &&
+    flushing === 0 &&
+    pending === 0 &&
+    deps.bus.isConnected()
+  ) {
     if (past === 'reported') deliveries.past = 'decided';
     else void askBus(deliveries);
   }
@@ -229,11 +292,17 @@ async function askBus(deliveries: PartitionDeliveries): Promise<void> {
   if (deliveries.isAsking) return;
   deliveries.isAsking = true;
   const { hold, partition, deps } = deliveries;
-  const left = await deps.bus.consumerState(streams.results.name, partitionConsumer(partition).name).catch((error: unknown) => {
-    deps.log.debug({ err: error, partition }, 'could not read how much waits for a partition; retrying');
-    return undefined;
-  });
-  if (left?.pending === 0 && left.unacknowledged === 0 && hold === deliveries.hold) deliveries.past = afterReport[deliveries.past];
+  const left = await deps.bus
+    .consumerState(streams.results.name, partitionConsumer(partition).name)
+    .catch((error: unknown) => {
+      deps.log.debug(
+        { err: error, partition },
+        'could not read how much waits for a partition; retrying',
+      );
+      return undefined;
+    });
+  if (left?.pending === 0 && left.unacknowledged === 0 && hold === deliveries.hold)
+    deliveries.past = afterReport[deliveries.past];
   deliveries.isAsking = false;
 }
 

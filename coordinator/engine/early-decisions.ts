@@ -1,11 +1,30 @@
 import { lastSeqOf, resultAt } from '../../shared/bus/batch.ts';
 import { canDecideEarly, isAwaited } from '../core/backlog.ts';
 import { judge } from '../probes/directory.ts';
-import { beginDecisions, type DecisionBatch, incidentOf, markDecidedEarly, settingsOf, stateOf } from './decision-batch.ts';
+import {
+  beginDecisions,
+  type DecisionBatch,
+  incidentOf,
+  markDecidedEarly,
+  settingsOf,
+  stateOf,
+} from './decision-batch.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { EarlyAnswer, HeldDeliveries } from './messages.ts';
-import { decideResults, type Judged, observeAll, refusedReason, seenResult, settle } from './results.ts';
-import { type EarlyQueue, type PartitionState, type WaitingResult, watermarkName } from './state.ts';
+import {
+  decideResults,
+  type Judged,
+  observeAll,
+  refusedReason,
+  seenResult,
+  settle,
+} from './results.ts';
+import {
+  type EarlyQueue,
+  type PartitionState,
+  type WaitingResult,
+  watermarkName,
+} from './state.ts';
 
 /**
  * What need not wait while a partition holds (rule 4, core/backlog.ts):
@@ -18,7 +37,11 @@ import { type EarlyQueue, type PartitionState, type WaitingResult, watermarkName
  * If a step fails, the partition forgets its state, and the queue with it. The messages stay held
  * and unacknowledged: all of them are decided when the hold ends.
  */
-export async function decideEarly(state: PartitionState, held: HeldDeliveries, deps: PartitionDependencies): Promise<EarlyAnswer> {
+export async function decideEarly(
+  state: PartitionState,
+  held: HeldDeliveries,
+  deps: PartitionDependencies,
+): Promise<EarlyAnswer> {
   const queue = queueOf(state, held);
   const touched = await takeIn(queue, state, held, deps);
   const decisions = beginDecisions(state, deps.roster(), deps.clock.now());
@@ -32,14 +55,24 @@ export async function decideEarly(state: PartitionState, held: HeldDeliveries, d
       queue.waiting.delete(monitor);
     }
     observeAll(state, judged, deps);
-    deps.log.debug({ monitors: monitors.length, results: judged.length }, 'decided before the backlogs of others arrived');
+    deps.log.debug(
+      { monitors: monitors.length, results: judged.length },
+      'decided before the backlogs of others arrived',
+    );
   }
   return { monitors: new Set(queue.early), areOthersWaiting: queue.waiting.size > 0 };
 }
 
 function queueOf(state: PartitionState, { hold }: HeldDeliveries): EarlyQueue {
   if (state.early?.hold === hold) return state.early;
-  const queue = { hold, taken: 0, early: new Set<string>(), waiting: new Map(), size: 0, reached: new Map() };
+  const queue = {
+    hold,
+    taken: 0,
+    early: new Set<string>(),
+    waiting: new Map(),
+    size: 0,
+    reached: new Map(),
+  };
   state.early = queue;
   return queue;
 }
@@ -80,7 +113,12 @@ async function takeIn(
   return touched;
 }
 
-function needNotWait(queue: EarlyQueue, { since, awaited }: HeldDeliveries, monitor: string, decisions: DecisionBatch): boolean {
+function needNotWait(
+  queue: EarlyQueue,
+  { since, awaited }: HeldDeliveries,
+  monitor: string,
+  decisions: DecisionBatch,
+): boolean {
   if (queue.early.has(monitor)) return true;
   const waiting = queue.waiting.get(monitor) ?? [];
   // Nearly always nothing failed, and the state is not needed.
@@ -115,15 +153,25 @@ function decideWaiting(
     for (const waiting of queue.waiting.get(monitor) ?? []) {
       const { probe, result } = waiting;
       if (refusedReason(probe, result, settings.terms, settings.version, moment)) continue;
-      judged.push({ key: settings.key, probe, seen: seenResult(probe, result, now, timing.lateMs) });
+      judged.push({
+        key: settings.key,
+        probe,
+        seen: seenResult(probe, result, now, timing.lateMs),
+      });
       early.push(waiting);
     }
   }
   decideResults(decisions, judged, now);
-  for (const some of Map.groupBy(early, ({ probe, generation }) => watermarkName(probe.key, generation)).values()) {
+  for (const some of Map.groupBy(early, ({ probe, generation }) =>
+    watermarkName(probe.key, generation),
+  ).values()) {
     const [first] = some;
     if (!first) continue;
-    const mark = { probe_key: first.probe.key, generation: first.generation, partition: partition.lease.partition };
+    const mark = {
+      probe_key: first.probe.key,
+      generation: first.generation,
+      partition: partition.lease.partition,
+    };
     markDecidedEarly(
       decisions,
       mark,

@@ -10,7 +10,11 @@ import { type PartitionState, watermarkName } from './state.ts';
 
 /** The first two steps of engine/partition.ts: whose results these are, and whether they wait. */
 
-type Refused = { readonly delivered: Delivered; readonly probe: string; readonly reason: RefusedReason };
+type Refused = {
+  readonly delivered: Delivered;
+  readonly probe: string;
+  readonly reason: RefusedReason;
+};
 
 export async function verify(
   deliveries: readonly Delivered[],
@@ -31,13 +35,18 @@ export async function verify(
  * Since when and by which probes new results were kept, of monitors that several probes may check.
  * Results that only waited for us on the bus were delivered in time.
  */
-export function lateAmong(batches: readonly Accepted[], watermarks: PartitionState['watermarks'], now: number): Late | undefined {
+export function lateAmong(
+  batches: readonly Accepted[],
+  watermarks: PartitionState['watermarks'],
+  now: number,
+): Late | undefined {
   const late = batches.flatMap(({ delivered, probe, batch }) => {
     if (probe.organisation_id !== null) return [];
     const committed = watermarks.get(watermarkName(probe.key, batch.generation)) ?? 0;
     let oldest = 0;
     for (let place = 0; place < batch.monitors.length; place += 1)
-      if (seqAt(batch, place) > committed) oldest = Math.max(oldest, now - (startAt(batch, place) + tookAt(batch, place)));
+      if (seqAt(batch, place) > committed)
+        oldest = Math.max(oldest, now - (startAt(batch, place) + tookAt(batch, place)));
     const waitedForUs = Math.max(0, now - delivered.storedAt);
     return oldest - waitedForUs > keptAfter ? [{ probe: probe.id, oldest }] : [];
   });
@@ -47,7 +56,10 @@ export function lateAmong(batches: readonly Accepted[], watermarks: PartitionSta
 }
 
 /** Refused results never come again. */
-export function countRefused(refused: readonly Refused[], { refusals }: PartitionDependencies): void {
+export function countRefused(
+  refused: readonly Refused[],
+  { refusals }: PartitionDependencies,
+): void {
   for (const { delivered, probe, reason } of refused) {
     refusals.count(probe, reason);
     delivered.ack();

@@ -5,7 +5,14 @@ import { nextTick, restore } from '../core/lifecycle.ts';
 import { maxObservations, observedIn } from '../core/observations.ts';
 import type { Incident, ObservingProbe, SeenResult } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
-import { type KeptFailure, keptFailures, lastClosed, lastDowns, openIncidents, recentGaps } from '../incidents/writes.ts';
+import {
+  type KeptFailure,
+  keptFailures,
+  lastClosed,
+  lastDowns,
+  openIncidents,
+  recentGaps,
+} from '../incidents/writes.ts';
 import type { Directory } from '../probes/directory.ts';
 import { observingProbeOf } from '../probes/roster.ts';
 import { createMonitors } from './monitor-memory.ts';
@@ -26,7 +33,12 @@ import {
 import { noteUnseen, noUnseen } from './rechecks.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
-export type Loading = { readonly sql: Sql; readonly directory: Directory; readonly roster: () => Roster; readonly now: number };
+export type Loading = {
+  readonly sql: Sql;
+  readonly directory: Directory;
+  readonly roster: () => Roster;
+  readonly now: number;
+};
 
 /**
  * Results may be committed this long after others that started later; without a checkpoint this
@@ -42,7 +54,10 @@ const gapsBackMs = 8 * 86_400_000;
 const shared = createShared<string>(100_000);
 
 /** Rebuilds from the database alone everything that the owner of a partition must know. */
-export async function loadPartition(lease: Lease, { sql, directory, roster, now }: Loading): Promise<PartitionState> {
+export async function loadPartition(
+  lease: Lease,
+  { sql, directory, roster, now }: Loading,
+): Promise<PartitionState> {
   const { partition } = lease;
   const [stored, incidents, kept, closed, downs, gaps, pauses, marks] = await Promise.all([
     readCheckpoint(sql, partition),
@@ -56,12 +71,16 @@ export async function loadPartition(lease: Lease, { sql, directory, roster, now 
   ]);
   const existing =
     stored &&
-    unpack(stored.state, (observer) => observingProbeOf({ id: observer.probe, name: observer.name, continent: observer.continent }));
+    unpack(stored.state, (observer) =>
+      observingProbeOf({ id: observer.probe, name: observer.name, continent: observer.continent }),
+    );
   const since = stored && existing ? stored.takenAt - slackMs : now - withoutCheckpointMs;
   const state: PartitionState = {
     lease,
     monitors: createMonitors(),
-    watermarks: new Map(marks.map(({ probe_key, generation, seq }) => [watermarkName(probe_key, generation), seq])),
+    watermarks: new Map(
+      marks.map(({ probe_key, generation, seq }) => [watermarkName(probe_key, generation), seq]),
+    ),
     ahead: new Map(
       marks
         .filter(({ ahead }) => ahead.length > 0)
@@ -77,10 +96,15 @@ export async function loadPartition(lease: Lease, { sql, directory, roster, now 
     const times = page.flatMap((row) => {
       const incident = incidents.get(row.id);
       const within = incident && observedIn(incident, watchedOf(row), network);
-      return within ? [{ monitor_key: row.key, from: within.from, to: Math.min(within.to, now + earlyMs) }] : [];
+      return within
+        ? [{ monitor_key: row.key, from: within.from, to: Math.min(within.to, now + earlyMs) }]
+        : [];
     });
     const keys = page.map(({ key }) => key);
-    const [results, inTime] = await Promise.all([newestResults(sql, keys, since), resultsWithin(sql, times, 5 * maxObservations)]);
+    const [results, inTime] = await Promise.all([
+      newestResults(sql, keys, since),
+      resultsWithin(sql, times, 5 * maxObservations),
+    ]);
     for (const row of page) {
       const before = existing?.get(row.key);
       // Views of an older version of the config say nothing about this one, but the covered time
@@ -106,7 +130,12 @@ export async function loadPartition(lease: Lease, { sql, directory, roster, now 
         },
         checkpoint,
         results: (results.get(row.key) ?? []).flatMap(seen),
-        told: incident ? [...keptOf(incident, row, kept.get(incident.id) ?? []), ...(inTime.get(row.key) ?? []).flatMap(seen)] : [],
+        told: incident
+          ? [
+              ...keptOf(incident, row, kept.get(incident.id) ?? []),
+              ...(inTime.get(row.key) ?? []).flatMap(seen),
+            ]
+          : [],
         resumed_at: pause?.ended_at ?? null,
         incident,
         closed: closed.get(row.id) ?? [],
@@ -143,11 +172,19 @@ function seenOf(row: NewestResult, monitor: MonitorRow, observer: ObservingProbe
 /**
  * The observations that opened and confirmed an incident, with details that results do not have.
  */
-function keptOf({ seen, confirmed }: Incident, monitor: MonitorRow, failures: readonly KeptFailure[]): SeenResult[] {
+function keptOf(
+  { seen, confirmed }: Incident,
+  monitor: MonitorRow,
+  failures: readonly KeptFailure[],
+): SeenResult[] {
   return failures.flatMap(({ part, at, took_ms, cause, phases, evidence }) => {
     const observer = part === 'seen' ? seen : confirmed;
     if (!observer) return [];
-    const bare = seenOf({ probe_key: 0, at, took_ms, outcome: 'fail', cause_class: null }, monitor, observer);
+    const bare = seenOf(
+      { probe_key: 0, at, took_ms, outcome: 'fail', cause_class: null },
+      monitor,
+      observer,
+    );
     return [{ ...bare, cause, phases, evidence }];
   });
 }

@@ -8,7 +8,11 @@ export type PartitionMessage =
   /** Only loads the partition, after all earlier messages. */
   | { readonly is: 'warm' }
   /** Answered by `waits` when its results were kept and other probes may have kept as many. */
-  | { readonly is: 'deliveries'; readonly deliveries: readonly Delivered[]; readonly backlog: Backlog }
+  | {
+      readonly is: 'deliveries';
+      readonly deliveries: readonly Delivered[];
+      readonly backlog: Backlog;
+    }
   /** All that is held. What need not wait is decided; answered by `early`. */
   | ({ readonly is: 'waiting' } & HeldDeliveries)
   /** `only`: all other monitors wait for the backlog. */
@@ -16,7 +20,10 @@ export type PartitionMessage =
   | { readonly is: 'outbox' }
   /** Answered by `reconciled` or `failed`: a failure in it does not discard the state. */
   | { readonly is: 'reconcile'; readonly turn: ReconcileTurn }
-  | { readonly is: 'pings'; readonly pings: readonly { readonly monitor: string; readonly ping: SeenPing }[] }
+  | {
+      readonly is: 'pings';
+      readonly pings: readonly { readonly monitor: string; readonly ping: SeenPing }[];
+    }
   | { readonly is: 'quarantined'; readonly probe: string }
   | { readonly is: 'checkpoint' };
 

@@ -2,7 +2,15 @@ import { createShared } from '../../shared/base/async.ts';
 import { type Batch, column, phaseAt, resultAt, startAt, tookAt } from '../../shared/bus/batch.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { coveredByPass, isRoutinePass, tickOfRoutine } from '../core/decide.ts';
-import type { Gap, MonitorState, ObservingProbe, Outage, ProbeView, SeenResult, Watched } from '../core/types.ts';
+import type {
+  Gap,
+  MonitorState,
+  ObservingProbe,
+  Outage,
+  ProbeView,
+  SeenResult,
+  Watched,
+} from '../core/types.ts';
 import { reachOf } from '../core/views.ts';
 import type { PassColumns } from './result-queries.ts';
 
@@ -39,7 +47,11 @@ export type FlatGaps = readonly number[];
  * distinct targets apart. `changedAt`: when its config last changed, as far as results read after a
  * start depend on it; 0 when unknown.
  */
-export type MonitorRow = { readonly key: number; readonly target: number; readonly changedAt: number };
+export type MonitorRow = {
+  readonly key: number;
+  readonly target: number;
+  readonly changedAt: number;
+};
 
 /**
  * The monitors of a partition, in memory. An up monitor is a row of numbers; its state is built
@@ -59,9 +71,16 @@ export type Monitors = {
   readonly isRoutineAt: (slot: number) => boolean;
   readonly areAllRoutine: () => boolean;
   /** What decisions need, without building a state. */
-  readonly termsAt: (slot: number) => { readonly terms: MonitorSettings | undefined; readonly version: number };
+  readonly termsAt: (slot: number) => {
+    readonly terms: MonitorSettings | undefined;
+    readonly version: number;
+  };
   /** Whether this result may use `pass`, because that does everything that it would do. */
-  readonly isRoutinePassAt: (slot: number, result: SeenResult, moment: { readonly now: number; readonly network: Roster }) => boolean;
+  readonly isRoutinePassAt: (
+    slot: number,
+    result: SeenResult,
+    moment: { readonly now: number; readonly network: Roster },
+  ) => boolean;
   /** Applies such a pass and returns when the monitor needs its next tick. */
   readonly pass: (slot: number, result: Pick<SeenResult, 'at' | 'from'>) => number;
   readonly stateOf: (monitor: string) => MonitorState | undefined;
@@ -78,7 +97,11 @@ export type Monitors = {
    * `due`: when it needs its next tick; infinity when only an event can change it. `slot`: its
    * slot, if the caller knows it.
    */
-  readonly put: (state: MonitorState, of: MonitorRow & { readonly due: number }, slot?: number | null) => void;
+  readonly put: (
+    state: MonitorState,
+    of: MonitorRow & { readonly due: number },
+    slot?: number | null,
+  ) => void;
   readonly remove: (monitor: string) => void;
   readonly postpone: (monitor: string, due: number) => void;
   readonly dueBy: (now: number) => string[];
@@ -178,7 +201,11 @@ export function createMonitors(): Monitors {
 
   const gapsUntil = (slot: number): number => {
     const end = gaps[slot]?.at(-2);
-    return end === undefined ? Number.NEGATIVE_INFINITY : Number.isNaN(end) ? Number.POSITIVE_INFINITY : end;
+    return end === undefined
+      ? Number.NEGATIVE_INFINITY
+      : Number.isNaN(end)
+        ? Number.POSITIVE_INFINITY
+        : end;
   };
 
   const column =
@@ -198,11 +225,18 @@ export function createMonitors(): Monitors {
     size: () => slots.size,
     slotOf: (monitor) => slots.get(monitor),
     idAt: (slot) => ids[slot],
-    rowAt: (slot) => ({ key: columns.key[slot] ?? 0, target: columns.target[slot] ?? 0, changedAt: columns.changedAt[slot] ?? 0 }),
+    rowAt: (slot) => ({
+      key: columns.key[slot] ?? 0,
+      target: columns.target[slot] ?? 0,
+      changedAt: columns.changedAt[slot] ?? 0,
+    }),
     stateAt,
     isRoutineAt: (slot) => !full.has(slot),
     areAllRoutine: () => full.size === 0,
-    termsAt: (slot) => ({ terms: full.get(slot)?.watched ?? terms[slot], version: columns.version[slot] ?? 0 }),
+    termsAt: (slot) => ({
+      terms: full.get(slot)?.watched ?? terms[slot],
+      version: columns.version[slot] ?? 0,
+    }),
     isRoutinePassAt: (slot, result, { now, network }) => {
       const common = terms[slot];
       if (!common || full.has(slot)) return false;
@@ -218,7 +252,9 @@ export function createMonitors(): Monitors {
       // Views of probes that have not checked for long must be dropped, which needs the whole
       // state.
       return (
-        isRoutinePass(result, common, times, now) && views.has(slot, result.from.probe) && views.count(slot) <= ableOf(common, network)
+        isRoutinePass(result, common, times, now) &&
+        views.has(slot, result.from.probe) &&
+        views.count(slot) <= ableOf(common, network)
       );
     },
     pass: (slot, { at, from }) => {
@@ -279,7 +315,9 @@ export function createMonitors(): Monitors {
     seenBy: (probe) =>
       idsOf((slot) => {
         const state = full.get(slot);
-        return state ? state.views.some(({ from }) => from.probe === probe) : views.has(slot, probe);
+        return state
+          ? state.views.some(({ from }) => from.probe === probe)
+          : views.has(slot, probe);
       }),
     slots: () => slots.values(),
   };
@@ -416,7 +454,11 @@ export function gapsOf(flat: FlatGaps | undefined): readonly Gap[] {
   if (!flat) return none;
   const gaps: Gap[] = [];
   for (let place = 0; place < flat.length; place += 3) {
-    const [from = 0, to = noTime, interval_ms = 0] = [flat[place], flat[place + 1], flat[place + 2]];
+    const [from = 0, to = noTime, interval_ms = 0] = [
+      flat[place],
+      flat[place + 1],
+      flat[place + 2],
+    ];
     gaps.push({ from, to: Number.isNaN(to) ? null : to, interval_ms });
   }
   return gaps;
@@ -445,7 +487,13 @@ function areSettingsOf(watched: Watched, terms: MonitorSettings): boolean {
 /** There are few different intervals and the like. */
 const sharedSettings = createShared<MonitorSettings>(100_000);
 
-function settingsOf({ id: _id, config_version: _version, created_at: _created, paused_at: _paused, ...terms }: Watched): MonitorSettings {
+function settingsOf({
+  id: _id,
+  config_version: _version,
+  created_at: _created,
+  paused_at: _paused,
+  ...terms
+}: Watched): MonitorSettings {
   return sharedSettings(JSON.stringify(terms), terms);
 }
 
@@ -463,7 +511,12 @@ function isFlatOf(flat: FlatGaps, gaps: readonly Gap[]): boolean {
   if (flat.length !== 3 * gaps.length) return false;
   let place = 0;
   for (const { from, to, interval_ms } of gaps) {
-    if (flat[place] !== from || !Object.is(flat[place + 1], to ?? noTime) || flat[place + 2] !== interval_ms) return false;
+    if (
+      flat[place] !== from ||
+      !Object.is(flat[place + 1], to ?? noTime) ||
+      flat[place + 2] !== interval_ms
+    )
+      return false;
     place += 3;
   }
   return true;
@@ -488,7 +541,12 @@ export function isPlainPass({ at, ok, ok_at, failure }: ProbeView): boolean {
  * decided without an object for each. `slots`: the slot of each result's monitor by its place in
  * the batch, −1 where the result is none of them.
  */
-export type Passes = { readonly probe_key: number; readonly from: ObservingProbe; readonly batch: Batch; readonly slots: Int32Array };
+export type Passes = {
+  readonly probe_key: number;
+  readonly from: ObservingProbe;
+  readonly batch: Batch;
+  readonly slots: Int32Array;
+};
 
 /** Applies them and returns when the first of their monitors needs its next tick. */
 export function passAll(monitors: Monitors, { from, batch, slots }: Passes): number {
@@ -501,7 +559,11 @@ export function passAll(monitors: Monitors, { from, batch, slots }: Passes): num
 }
 
 /** Adds them to the samples. */
-export function samplePasses(columns: PassColumns, { probe_key, batch, slots }: Passes, monitors: Monitors): void {
+export function samplePasses(
+  columns: PassColumns,
+  { probe_key, batch, slots }: Passes,
+  monitors: Monitors,
+): void {
   for (let place = 0; place < slots.length; place += 1) {
     const slot = slots[place] ?? -1;
     if (slot < 0) continue;

@@ -4,25 +4,50 @@ import type { Watched } from '../core/types.ts';
 import { isPassing } from '../database/connect.ts';
 import { markDone, type OutboxLine, waitingLines } from '../database/outbox.ts';
 import type { AssignmentChange } from '../probes/assignments.ts';
-import { addMonitor, beginDecisions, type DecisionBatch, decideOn, removeMonitor, stateOf } from './decision-batch.ts';
+import {
+  addMonitor,
+  beginDecisions,
+  type DecisionBatch,
+  decideOn,
+  removeMonitor,
+  stateOf,
+} from './decision-batch.ts';
 import type { PartitionDependencies } from './dependencies.ts';
-import { dropSetAside, Fenced, keepSetAside, type MonitorRow, monitorsById, setAsideById, targetHash, watchedOf } from './queries.ts';
+import {
+  dropSetAside,
+  Fenced,
+  keepSetAside,
+  type MonitorRow,
+  monitorsById,
+  setAsideById,
+  targetHash,
+  watchedOf,
+} from './queries.ts';
 import { askForFirst } from './rechecks.ts';
 import { decideBatches, locate, settle } from './results.ts';
 import type { PartitionState } from './state.ts';
 
 /** Decides everything that waits in the outbox, publishes it on the bus, and commits both. */
-export async function drainOutbox(state: PartitionState, deps: PartitionDependencies, reportProgress?: () => void): Promise<void> {
+export async function drainOutbox(
+  state: PartitionState,
+  deps: PartitionDependencies,
+  reportProgress?: () => void,
+): Promise<void> {
   for (;;) {
     reportProgress?.();
     const found = await readOutbox(state, deps);
     if (!found) return;
     const { decisions, lines, changes, more } = found;
-    const publishing = deps.bus.isConnected() ? deps.assignments.publish(changes) : Promise.reject(new Error('the bus is away'));
+    const publishing = deps.bus.isConnected()
+      ? deps.assignments.publish(changes)
+      : Promise.reject(new Error('the bus is away'));
     const isPublished = await publishing.then(
       () => true,
       (error: unknown) => {
-        deps.log.warn({ err: error, lines: lines.length }, 'could not publish assignments; they wait in the outbox');
+        deps.log.warn(
+          { err: error, lines: lines.length },
+          'could not publish assignments; they wait in the outbox',
+        );
         return false;
       },
     );
@@ -50,7 +75,10 @@ type OutboxDecisions = {
  * The partition's lines of the outbox: decided, and ready to be published. Undefined when there are
  * none.
  */
-async function readOutbox(state: PartitionState, { sql, roster, clock }: PartitionDependencies): Promise<OutboxDecisions | undefined> {
+async function readOutbox(
+  state: PartitionState,
+  { sql, roster, clock }: PartitionDependencies,
+): Promise<OutboxDecisions | undefined> {
   const lines = await waitingLines(sql, 'monitor', state.lease.partition, most);
   if (lines.length === 0) return undefined;
   const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
@@ -70,13 +98,26 @@ async function readOutbox(state: PartitionState, { sql, roster, clock }: Partiti
     state.unseen.awaited.delete(id);
     askForFirst(state.unseen, decisions, id, roster(), now);
   }
-  const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
-  const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));
+  const created = new Set(
+    lines
+      .filter(({ payload }) => payload.change === 'created')
+      .map(({ payload }) => payload.monitor),
+  );
+  const changes = ids.map((monitor) => ({
+    monitor,
+    row: rows.get(monitor) ?? null,
+    isNew: created.has(monitor) && rows.has(monitor),
+  }));
   return { decisions, lines: lines.map(({ id }) => id), changes, more: lines.length === most };
 }
 
 /** Applies one change of a monitor, as an operation wrote it, to what is known of it. */
-function apply(decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: MonitorRow | undefined, now: number): void {
+function apply(
+  decisions: DecisionBatch,
+  line: OutboxLine<'monitor'>,
+  row: MonitorRow | undefined,
+  now: number,
+): void {
   const { monitor, change, what_is_checked_changed } = line.payload;
   // The database's clock, which set this time, may be ahead of ours. Every later check must count
   // as after the change.
@@ -106,11 +147,16 @@ function apply(decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: Monit
  * Whether users wait for a first result after this change. A heartbeat gets no checks: it reports
  * itself.
  */
-function needsRecheck({ payload: { change, what_is_checked_changed } }: OutboxLine<'monitor'>, row: MonitorRow): boolean {
+function needsRecheck(
+  { payload: { change, what_is_checked_changed } }: OutboxLine<'monitor'>,
+  row: MonitorRow,
+): boolean {
   return (
     row.type !== 'heartbeat' &&
     row.paused_at === null &&
-    (change === 'created' || change === 'resumed' || (change === 'edited' && what_is_checked_changed))
+    (change === 'created' ||
+      change === 'resumed' ||
+      (change === 'edited' && what_is_checked_changed))
   );
 }
 
@@ -119,14 +165,22 @@ function needsRecheck({ payload: { change, what_is_checked_changed } }: OutboxLi
  * the next turn may be far away (rule 22).
  */
 function isSlower(known: Watched | undefined, row: MonitorRow): boolean {
-  return known !== undefined && row.type !== 'heartbeat' && row.paused_at === null && watchedOf(row).interval_ms > known.interval_ms;
+  return (
+    known !== undefined &&
+    row.type !== 'heartbeat' &&
+    row.paused_at === null &&
+    watchedOf(row).interval_ms > known.interval_ms
+  );
 }
 
 /**
  * Processes set-aside messages again that the operator asked for. A message that fails again stays
  * set aside.
  */
-export async function retrySetAsideAsked(state: PartitionState, deps: PartitionDependencies): Promise<void> {
+export async function retrySetAsideAsked(
+  state: PartitionState,
+  deps: PartitionDependencies,
+): Promise<void> {
   const { sql, bus, log } = deps;
   for (const line of await waitingLines(sql, 'set_aside', state.lease.partition, 100)) {
     const { id } = line.payload;
@@ -155,14 +209,25 @@ export async function retrySetAsideAsked(state: PartitionState, deps: PartitionD
  * Its sender was verified when it came; its content is decided like any late result. @throws the
  * reason when it cannot be processed.
  */
-async function workOnBatch(state: PartitionState, id: number, data: Uint8Array, deps: PartitionDependencies): Promise<void> {
+async function workOnBatch(
+  state: PartitionState,
+  id: number,
+  data: Uint8Array,
+  deps: PartitionDependencies,
+): Promise<void> {
   const batch = readBatch(strictJsonOf(data));
-  if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
+  if (!batch || batch.partition !== state.lease.partition)
+    throw new Error('it is no batch of results of this partition');
   const probe = await deps.directory.find(batch.probe);
   if (!probe) throw new Error(`there is no probe ${batch.probe}`);
   const { decisions, refused } = decideBatches(
     state,
-    [locate({ probe, batch: { ...batch, generation: generationOf(id), after: null } }, state.monitors)],
+    [
+      locate(
+        { probe, batch: { ...batch, generation: generationOf(id), after: null } },
+        state.monitors,
+      ),
+    ],
     deps,
   );
   await settle(decisions, deps);

@@ -1,6 +1,11 @@
 import { createTicker } from '../../shared/actor/mailbox.ts';
 import type { Bus, Subscription } from '../../shared/bus/nats.ts';
-import { partitionConsumer, partitionCount, pingsConsumer, streams } from '../../shared/bus/subjects.ts';
+import {
+  partitionConsumer,
+  partitionCount,
+  pingsConsumer,
+  streams,
+} from '../../shared/bus/subjects.ts';
 import { answersSoon } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { outboxChannel, partitionsWaiting } from '../database/outbox.ts';
@@ -11,8 +16,22 @@ import type { Directory } from '../probes/directory.ts';
 import { holdAgain } from './deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { PartitionMessage } from './messages.ts';
-import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from './queries.ts';
-import { backlogStateOf, passThrough, type RunningPartition, startPartition, stopPartition } from './running.ts';
+import {
+  beAlive,
+  type Lease,
+  leasesChannel,
+  releaseLeases,
+  renewLeases,
+  sayGoodbye,
+  takeLeases,
+} from './queries.ts';
+import {
+  backlogStateOf,
+  passThrough,
+  type RunningPartition,
+  startPartition,
+  stopPartition,
+} from './running.ts';
 import type { Timing } from './timing.ts';
 
 /**
@@ -70,11 +89,17 @@ export type Ownership = {
   isClosing: boolean;
 };
 
-export const createOwnership = (): Ownership => ({ running: new Map(), validUntil: 0, isClosing: false });
+export const createOwnership = (): Ownership => ({
+  running: new Map(),
+  validUntil: 0,
+  isClosing: false,
+});
 
-const mayWork = ({ isClosing, validUntil }: Ownership): boolean => !isClosing && performance.now() < validUntil;
+const mayWork = ({ isClosing, validUntil }: Ownership): boolean =>
+  !isClosing && performance.now() < validUntil;
 
-export const owns = (ownership: Ownership, partition: number): boolean => mayWork(ownership) && ownership.running.has(partition);
+export const owns = (ownership: Ownership, partition: number): boolean =>
+  mayWork(ownership) && ownership.running.has(partition);
 
 export function createPartitions({ owner, version, ownership, deps, signal }: Options): Partitions {
   const { sql, bus, log, timing } = deps;
@@ -106,10 +131,20 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       void drop(partition, false);
     };
     const onGivenUp = () => {
-      log.error({ partition }, 'a partition has stalled: releasing it, to restart here or elsewhere');
+      log.error(
+        { partition },
+        'a partition has stalled: releasing it, to restart here or elsewhere',
+      );
       void giveUp(partition, mine).catch(onFailure);
     };
-    const mine = startPartition({ lease, isTaken, deps, mayWork: () => mayWork(ownership), onFenced, onGivenUp });
+    const mine = startPartition({
+      lease,
+      isTaken,
+      deps,
+      mayWork: () => mayWork(ownership),
+      onFenced,
+      onGivenUp,
+    });
     running.set(partition, mine);
   };
 
@@ -129,19 +164,37 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     const askedAt = performance.now();
     cutOffAt = bus.isConnected() ? undefined : (cutOffAt ?? askedAt);
     const rests = isResting();
-    const others = await beAlive(sql, { owner, version, hasBus: cutOffAt === undefined && !rests }, timing.leaseMs);
-    const leases = new Map((await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]));
+    const others = await beAlive(
+      sql,
+      { owner, version, hasBus: cutOffAt === undefined && !rests },
+      timing.leaseMs,
+    );
+    const leases = new Map(
+      (await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]),
+    );
     ownership.validUntil = askedAt + timing.leaseMs;
     const lost = [...running].filter(
-      ([partition, { lease, epoch }]) => epoch !== 'renewing' && leases.get(partition)?.epoch !== lease.epoch,
+      ([partition, { lease, epoch }]) =>
+        epoch !== 'renewing' && leases.get(partition)?.epoch !== lease.epoch,
     );
     await Promise.all(lost.map(([partition]) => drop(partition, false)));
     for (const lease of leases.values()) beginUnlessStopping(lease);
-    const cutOffMs = rests ? Number.POSITIVE_INFINITY : cutOffAt === undefined ? null : performance.now() - cutOffAt;
-    const { most: limit, takes } = fairShare(partitionCount, { cutOffMs, others, reportedWithinMs: 2 * timing.leaseMs });
+    const cutOffMs = rests
+      ? Number.POSITIVE_INFINITY
+      : cutOffAt === undefined
+        ? null
+        : performance.now() - cutOffAt;
+    const { most: limit, takes } = fairShare(partitionCount, {
+      cutOffMs,
+      others,
+      reportedWithinMs: 2 * timing.leaseMs,
+    });
     const extra = [...running.keys()].slice(limit);
     if (extra.length > 0) {
-      log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'released partitions to another coordinator');
+      log.info(
+        { partitions: extra, others, cut_off_ms: cutOffMs },
+        'released partitions to another coordinator',
+      );
       const dropped = Promise.all(extra.map((partition) => drop(partition, !rests)));
       // A stalled partition may take its time to end: the next owner of the lease has another
       // epoch, which fences it off.
@@ -150,12 +203,18 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       await releaseLeases(sql, owner, extra);
     } else if (takes && running.size < limit) {
       const taken = await takeLeases(sql, owner, limit - running.size, timing.leaseMs);
-      if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), others }, 'took partitions');
+      if (taken.length > 0)
+        log.info(
+          { partitions: taken.map(({ partition }) => partition), others },
+          'took partitions',
+        );
       for (const lease of taken) beginUnlessStopping(lease, true);
     }
   };
   const balanceSoon = (): Promise<void> => {
-    balancing = balancing.catch(() => undefined).then(() => (ownership.isClosing ? undefined : balance()));
+    balancing = balancing
+      .catch(() => undefined)
+      .then(() => (ownership.isClosing ? undefined : balance()));
     return balancing;
   };
 
@@ -193,12 +252,14 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       const again = createTicker({
         everyMs: timing.lookAgainMs,
         tick: async () => {
-          for (const partition of await partitionsWaiting(sql, [...running.keys()])) void running.get(partition)?.outbox.run();
+          for (const partition of await partitionsWaiting(sql, [...running.keys()]))
+            void running.get(partition)?.outbox.run();
         },
         onFailure,
       });
       const status: Subscription = bus.onStatus((now) => {
-        if (now === 'disconnected' || now === 'connected') for (const { deliveries } of running.values()) holdAgain(deliveries);
+        if (now === 'disconnected' || now === 'connected')
+          for (const { deliveries } of running.values()) holdAgain(deliveries);
         if (now === 'connected') for (const { outbox } of running.values()) void outbox.run();
       });
       // This comes first: leases are renewed even before there is a connection for notifications of
@@ -206,11 +267,15 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       stops.push(ticker, again, status);
       const onLine = (line: string): void => {
         const [topic, partition] = line.split(':');
-        if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined) void running.get(Number(partition))?.outbox.run();
+        if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined)
+          void running.get(Number(partition))?.outbox.run();
       };
       const listening = await listenTo(sql, outboxChannel, onLine, { log, signal });
       stops.push({ stop: listening.unlisten });
-      const leases = await listenTo(sql, leasesChannel, () => void balanceSoon().catch(onFailure), { log, signal });
+      const leases = await listenTo(sql, leasesChannel, () => void balanceSoon().catch(onFailure), {
+        log,
+        signal,
+      });
       stops.push({ stop: leases.unlisten });
     },
     owns: (partition) => owns(ownership, partition),
@@ -224,7 +289,9 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       for (const [partition, held] of running)
         held.actor
           .tell(message)
-          .catch((error: unknown) => log.error({ err: error, partition, is: message.is }, 'a partition failed on a message'));
+          .catch((error: unknown) =>
+            log.error({ err: error, partition, is: message.is }, 'a partition failed on a message'),
+          );
     },
     reconcile: () => {
       for (const { reconciling } of running.values()) void reconciling.run();
@@ -270,7 +337,10 @@ export type OwnershipInput = {
  */
 export type FairShare = { readonly most: number; readonly takes: boolean };
 
-export function fairShare(partitions: number, { cutOffMs, others, reportedWithinMs: patienceMs }: OwnershipInput): FairShare {
+export function fairShare(
+  partitions: number,
+  { cutOffMs, others, reportedWithinMs: patienceMs }: OwnershipInput,
+): FairShare {
   if (cutOffMs === null) return { most: Math.ceil(partitions / (1 + others)), takes: true };
   if (others === 0) return { most: partitions, takes: true };
   return { most: cutOffMs < patienceMs ? partitions : 0, takes: false };
@@ -295,12 +365,18 @@ export function createPartitionWatchdog(options: {
     mayStandMs: unmovedMs + catchUpMs,
     moved: readerOf(async () => {
       const state = await bus.consumerState(stream, consumer);
-      return state && { waiting: state.pending + state.unacknowledged, acknowledged: state.acknowledged };
+      return (
+        state && { waiting: state.pending + state.unacknowledged, acknowledged: state.acknowledged }
+      );
     }),
   });
 
   const partsOf = (partition: number): readonly Part[] => [
-    { name: `partition ${partition}`, mayStandMs: unmovedMs, moved: () => partitions.pass(partition).then(() => true) },
+    {
+      name: `partition ${partition}`,
+      mayStandMs: unmovedMs,
+      moved: () => partitions.pass(partition).then(() => true),
+    },
     reader(streams.results.name, partitionConsumer(partition).name),
     reader(streams.pings.name, pingsConsumer(partition).name),
   ];
@@ -308,7 +384,8 @@ export function createPartitionWatchdog(options: {
   return () => {
     const mine = new Set(partitions.held());
     for (const partition of existing.keys()) if (!mine.has(partition)) existing.delete(partition);
-    for (const partition of mine) if (!existing.has(partition)) existing.set(partition, partsOf(partition));
+    for (const partition of mine)
+      if (!existing.has(partition)) existing.set(partition, partsOf(partition));
     return [...existing.values()].flat();
   };
 }
@@ -325,7 +402,9 @@ type Dependencies = {
  */
 export function announceProbeChanges({ directory, assignments, partitions }: Dependencies): void {
   let served = assignments.served().join();
-  const quarantined = new Set(directory.all().flatMap((row) => (row.quarantined_at === null ? [] : [row.id])));
+  const quarantined = new Set(
+    directory.all().flatMap((row) => (row.quarantined_at === null ? [] : [row.id])),
+  );
   directory.onChange(() => {
     if (assignments.served().join() !== served) partitions.reconcile();
     served = assignments.served().join();

@@ -2,7 +2,13 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
 import { checkpointOf } from '../core/lifecycle.ts';
-import type { Checkpoint, Failure, MonitorState, ObservingProbe, ProbeView } from '../core/types.ts';
+import type {
+  Checkpoint,
+  Failure,
+  MonitorState,
+  ObservingProbe,
+  ProbeView,
+} from '../core/types.ts';
 
 /**
  * A partition's knowledge in one piece. It is written often, so rows are arrays and each probe is
@@ -17,9 +23,22 @@ const view = z.tuple([
   z.number().nullable(),
   z.custom<Failure>((value) => value !== undefined).nullable(),
 ]);
-const row = z.tuple([z.int(), z.int(), z.number(), z.number(), z.number(), z.number(), z.number().nullable(), z.array(view)]);
+const row = z.tuple([
+  z.int(),
+  z.int(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number().nullable(),
+  z.array(view),
+]);
 
-export type Packed = { readonly key: number; readonly changedAt: number; readonly state: MonitorState };
+export type Packed = {
+  readonly key: number;
+  readonly changedAt: number;
+  readonly state: MonitorState;
+};
 
 export function pack(monitors: Iterable<Packed>): Uint8Array {
   const observers: ObservingProbe[] = [];
@@ -32,8 +51,25 @@ export function pack(monitors: Iterable<Packed>): Uint8Array {
   };
   const rowOf = (key: number, changedAt: number, state: MonitorState): z.infer<typeof row> => {
     const { views, clock, covered_until, decides_from, beat_at } = checkpointOf(state);
-    const packedViews = views.map(({ from, at, ok, ok_at, failure }): z.infer<typeof view> => [indexOf(from), at, ok, ok_at, failure]);
-    return [key, state.watched.config_version, changedAt, clock, covered_until, decides_from, beat_at, packedViews];
+    const packedViews = views.map(
+      ({ from, at, ok, ok_at, failure }): z.infer<typeof view> => [
+        indexOf(from),
+        at,
+        ok,
+        ok_at,
+        failure,
+      ],
+    );
+    return [
+      key,
+      state.watched.config_version,
+      changedAt,
+      clock,
+      covered_until,
+      decides_from,
+      beat_at,
+      packedViews,
+    ];
   };
   const rows = Array.from(monitors, ({ key, changedAt, state }) => rowOf(key, changedAt, state));
   return deflateRawSync(JSON.stringify({ version, seers: observers, rows }), { level: 1 });
@@ -45,13 +81,20 @@ const packed = z.object({
   rows: z.array(row),
 });
 
-export type Unpacked = { readonly configVersion: number; readonly changedAt: number; readonly checkpoint: Checkpoint };
+export type Unpacked = {
+  readonly configVersion: number;
+  readonly changedAt: number;
+  readonly checkpoint: Checkpoint;
+};
 
 /**
  * By the monitor's key. A broken checkpoint, or one of another version, counts as none: the results
  * are read instead.
  */
-export function unpack(bytes: Uint8Array, intern: (observer: ObservingProbe) => ObservingProbe): ReadonlyMap<number, Unpacked> | undefined {
+export function unpack(
+  bytes: Uint8Array,
+  intern: (observer: ObservingProbe) => ObservingProbe,
+): ReadonlyMap<number, Unpacked> | undefined {
   const read = packed.safeParse(JSON.parse(inflateRawSync(bytes).toString()));
   if (!read.success) return undefined;
   const observers = read.data.seers.map(intern);
@@ -60,9 +103,15 @@ export function unpack(bytes: Uint8Array, intern: (observer: ObservingProbe) => 
     return from ? [{ from, at, ok, ok_at, failure }] : [];
   };
   return new Map(
-    read.data.rows.map(([key, configVersion, changedAt, clock, covered_until, decides_from, beat_at, views]) => [
-      key,
-      { configVersion, changedAt, checkpoint: { views: views.flatMap(viewOf), clock, covered_until, decides_from, beat_at } },
-    ]),
+    read.data.rows.map(
+      ([key, configVersion, changedAt, clock, covered_until, decides_from, beat_at, views]) => [
+        key,
+        {
+          configVersion,
+          changedAt,
+          checkpoint: { views: views.flatMap(viewOf), clock, covered_until, decides_from, beat_at },
+        },
+      ],
+    ),
   );
 }

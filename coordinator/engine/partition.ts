@@ -4,7 +4,13 @@ import type { Roster } from '../../shared/checks/assignment.ts';
 import { mustWait } from '../core/backlog.ts';
 import { isPassing } from '../database/connect.ts';
 import type { Accepted } from '../probes/directory.ts';
-import { beginDecisions, commitTo, committedTo, type DecisionBatch, decideOn } from './decision-batch.ts';
+import {
+  beginDecisions,
+  commitTo,
+  committedTo,
+  type DecisionBatch,
+  decideOn,
+} from './decision-batch.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import { decideEarly } from './early-decisions.ts';
 import { countRefused, lateAmong, locateAll, verify } from './intake.ts';
@@ -14,7 +20,16 @@ import { drainOutbox, retrySetAsideAsked } from './outbox.ts';
 import { Fenced, type Lease, setAside } from './queries.ts';
 import { askUnseen, needsFirstChecks } from './rechecks.ts';
 import { type ReconcileTurn, takeTurn } from './reconcile.ts';
-import { adopt, commit, decideBatches, type LocatedBatch, observeAll, requestRechecks, settle, unitWithCheckpoint } from './results.ts';
+import {
+  adopt,
+  commit,
+  decideBatches,
+  type LocatedBatch,
+  observeAll,
+  requestRechecks,
+  settle,
+  unitWithCheckpoint,
+} from './results.ts';
 import type { PartitionState } from './state.ts';
 
 /**
@@ -49,16 +64,22 @@ export async function receiveResults(
   state.early = undefined;
   const { accepted, refused } = await verify(deliveries, state.lease.partition, deps);
   const late = lateAmong(accepted, state.watermarks, deps.clock.now());
-  if (late && mustWait(backlog, late, deps.presences(), performance.now())) return { is: 'waits', ...late };
+  if (late && mustWait(backlog, late, deps.presences(), performance.now()))
+    return { is: 'waits', ...late };
   countRefused(refused, deps);
-  if (accepted.length > 0) await processAll(state, await locateAll(state, accepted, deps, reportProgress), deps);
+  if (accepted.length > 0)
+    await processAll(state, await locateAll(state, accepted, deps, reportProgress), deps);
   return done;
 }
 
 type Batch = Accepted & LocatedBatch;
 
 /** Steps 3 to 7; if they fail, of one half after the other. */
-async function processAll(state: PartitionState, batches: readonly Batch[], deps: PartitionDependencies): Promise<void> {
+async function processAll(
+  state: PartitionState,
+  batches: readonly Batch[],
+  deps: PartitionDependencies,
+): Promise<void> {
   try {
     const { decisions, judged, refused, receipts } = decideBatches(state, batches, deps);
     await commit(decisions, deps);
@@ -86,14 +107,22 @@ async function putAside(
   deps: PartitionDependencies,
 ): Promise<void> {
   const { subject, data } = delivered;
-  deps.log.error({ err: error, subject, results: batch.monitors.length }, 'a message cannot be processed; it is set aside');
+  deps.log.error(
+    { err: error, subject, results: batch.monitors.length },
+    'a message cannot be processed; it is set aside',
+  );
   const reason = error instanceof Error ? error.message : String(error);
   await setAside(deps.sql, { subject, reason, data });
   await decide(state, deps, (decisions) => {
     const seq = lastSeqOf(batch);
     const { generation } = batch;
     if (seq > committedTo(decisions, probe.key, generation))
-      commitTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq });
+      commitTo(decisions, {
+        probe_key: probe.key,
+        generation,
+        partition: state.lease.partition,
+        seq,
+      });
   });
   delivered.ack();
 }
@@ -118,7 +147,9 @@ export function createPartition(
     init: async () => {
       const { sql, directory, roster, clock, loading, loaded } = deps;
       const lease = await leaseToRead();
-      const state = await loading(() => loadPartition(lease, { sql, directory, roster, now: clock.now() }));
+      const state = await loading(() =>
+        loadPartition(lease, { sql, directory, roster, now: clock.now() }),
+      );
       await drainOutbox(state, deps);
       loaded.set(partition, state);
       return state;
@@ -126,7 +157,10 @@ export function createPartition(
     close: async () => {
       deps.loaded.delete(partition);
     },
-    receive: async (state, message, reportProgress) => ({ state, answer: await receive(state, message, deps, reportProgress) }),
+    receive: async (state, message, reportProgress) => ({
+      state,
+      answer: await receive(state, message, deps, reportProgress),
+    }),
   };
 }
 
@@ -157,7 +191,8 @@ async function receive(
       return done;
     case 'pings':
       await decide(state, deps, (decisions) => {
-        for (const { monitor, ping } of message.pings) decideOn(decisions, monitor, { is: 'ping', ping });
+        for (const { monitor, ping } of message.pings)
+          decideOn(decisions, monitor, { is: 'ping', ping });
       });
       return done;
     case 'quarantined':
@@ -170,14 +205,22 @@ async function receive(
   }
 }
 
-async function decide(state: PartitionState, deps: PartitionDependencies, each: (decisions: DecisionBatch) => void): Promise<void> {
+async function decide(
+  state: PartitionState,
+  deps: PartitionDependencies,
+  each: (decisions: DecisionBatch) => void,
+): Promise<void> {
   const decisions = beginDecisions(state, deps.roster(), deps.clock.now());
   each(decisions);
   await settle(decisions, deps);
 }
 
 /** A failure here does not discard the state. */
-function reconcileIn({ lease }: PartitionState, turn: ReconcileTurn, deps: PartitionDependencies): Promise<PartitionAnswer> {
+function reconcileIn(
+  { lease }: PartitionState,
+  turn: ReconcileTurn,
+  deps: PartitionDependencies,
+): Promise<PartitionAnswer> {
   return takeTurn(lease.partition, turn, deps).then(
     (answer) => ({ is: 'reconciled', ...answer }),
     (error: unknown) => ({ is: 'failed', error }),
@@ -188,7 +231,11 @@ const maxTicks = 2_000;
 const hopelessMs = 60_000;
 
 /** @param only all other monitors wait for the backlog. */
-async function tick(state: PartitionState, deps: PartitionDependencies, only?: ReadonlySet<string>): Promise<void> {
+async function tick(
+  state: PartitionState,
+  deps: PartitionDependencies,
+  only?: ReadonlySet<string>,
+): Promise<void> {
   const now = deps.clock.now();
   const roster = deps.roster();
   if (!only && needsFirstChecks(state.unseen, roster, now))

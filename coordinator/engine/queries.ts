@@ -7,7 +7,12 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import { insideOf, type Placed } from '../../shared/checks/placement.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import type { Watched } from '../core/types.ts';
-import { numbersLiteral, type Queryable, type Statement, textsLiteral } from '../database/connect.ts';
+import {
+  numbersLiteral,
+  type Queryable,
+  type Statement,
+  textsLiteral,
+} from '../database/connect.ts';
 import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
 import { outcomeOf } from './result-queries.ts';
@@ -15,22 +20,37 @@ import { outcomeOf } from './result-queries.ts';
 /** What the owner of a partition knew at `takenAt`, packed by it. */
 export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };
 
-export async function readCheckpoint(sql: Queryable, partition: number): Promise<StoredCheckpoint | undefined> {
-  const [row] = await sql<{ taken_at: Date; state: Uint8Array }[]>`select taken_at, state from checkpoints where partition = ${partition}`;
+export async function readCheckpoint(
+  sql: Queryable,
+  partition: number,
+): Promise<StoredCheckpoint | undefined> {
+  const [row] = await sql<
+    { taken_at: Date; state: Uint8Array }[]
+  >`select taken_at, state from checkpoints where partition = ${partition}`;
   return row && { takenAt: row.taken_at.getTime(), state: row.state };
 }
 
-export const writeCheckpoint = (sql: Queryable, partition: number, checkpoint: StoredCheckpoint): Statement =>
-  sql`insert into checkpoints (partition, taken_at, state) values (${partition}, ${new Date(checkpoint.takenAt)}, ${checkpoint.state})
+export const writeCheckpoint = (
+  sql: Queryable,
+  partition: number,
+  checkpoint: StoredCheckpoint,
+): Statement =>
+  sql`insert into checkpoints (partition, taken_at, state)
+    values (${partition}, ${new Date(checkpoint.takenAt)}, ${checkpoint.state})
     on conflict (partition) do update set taken_at = excluded.taken_at, state = excluded.state`;
 
 type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };
 
 /** Records that this coordinator is alive, and counts the others that are and have the bus. */
-export async function beAlive(sql: Queryable, { owner, version, hasBus }: Alive, aliveMs: number): Promise<number> {
+export async function beAlive(
+  sql: Queryable,
+  { owner, version, hasBus }: Alive,
+  aliveMs: number,
+): Promise<number> {
   const [row] = await sql<{ others: number }[]>`
     with mine as (
-      insert into coordinators (id, version, seen_at, has_bus, signs) values (${owner}, ${version}, now(), ${hasBus}, true)
+      insert into coordinators (id, version, seen_at, has_bus, signs)
+      values (${owner}, ${version}, now(), ${hasBus}, true)
       on conflict (id) do update set seen_at = excluded.seen_at, has_bus = excluded.has_bus
     )
     select count(*) as others from coordinators
@@ -58,17 +78,26 @@ export type Lease = { readonly partition: number; readonly epoch: number };
 export const renewLeases = (sql: Queryable, owner: string, lastsMs: number): Promise<Lease[]> =>
   sql<Lease[]>`
     update leases set expires_at = now() + ${lastsMs} * interval '1 millisecond'
-    where partition in (select partition from leases where owner = ${owner} order by partition for no key update)
+    where partition in (select partition from leases where owner = ${owner}
+      order by partition for no key update)
     returning partition, epoch`;
 
 /**
  * Takes up to `most` free or expired partitions. Those that are being written to are left for the
  * next time.
  */
-export const takeLeases = (sql: Queryable, owner: string, limit: number, lastsMs: number): Promise<Lease[]> =>
+export const takeLeases = (
+  sql: Queryable,
+  owner: string,
+  limit: number,
+  lastsMs: number,
+): Promise<Lease[]> =>
   sql<Lease[]>`
-    update leases set owner = ${owner}, epoch = epoch + 1, expires_at = now() + ${lastsMs} * interval '1 millisecond'
-    where partition in (select partition from leases where expires_at < now() order by partition limit ${limit} for update skip locked)
+    update leases
+    set owner = ${owner}, epoch = epoch + 1,
+      expires_at = now() + ${lastsMs} * interval '1 millisecond'
+    where partition in (select partition from leases where expires_at < now() order by partition
+      limit ${limit} for update skip locked)
     returning partition, epoch`;
 
 export class Fenced extends Error {
@@ -89,7 +118,8 @@ export class Fenced extends Error {
  */
 export async function renewEpoch(sql: Queryable, { partition, epoch }: Lease): Promise<Lease> {
   const [renewed] = await sql<Lease[]>`
-    update leases set epoch = epoch + 1 where partition = ${partition} and epoch = ${epoch} and owner is not null returning partition, epoch`;
+    update leases set epoch = epoch + 1 where partition = ${partition} and epoch = ${epoch}
+      and owner is not null returning partition, epoch`;
   if (!renewed) throw new Fenced([partition]);
   return renewed;
 }
@@ -97,8 +127,13 @@ export async function renewEpoch(sql: Queryable, { partition, epoch }: Lease): P
 export const leasesChannel = 'leases';
 
 /** Releases partitions and wakes the other coordinators, so that they take them at once. */
-export async function releaseLeases(sql: Queryable, owner: string, partitions: readonly number[]): Promise<void> {
-  await sql`update leases set owner = null, expires_at = 'epoch' where owner = ${owner} and partition = any(${[...partitions]})`;
+export async function releaseLeases(
+  sql: Queryable,
+  owner: string,
+  partitions: readonly number[],
+): Promise<void> {
+  await sql`update leases set owner = null, expires_at = 'epoch' where owner = ${owner}
+    and partition = any(${[...partitions]})`;
   await sql`select pg_notify(${leasesChannel}, '')`;
 }
 
@@ -109,7 +144,9 @@ export async function sayGoodbye(sql: Queryable, owner: string): Promise<void> {
 
 /** The number of partitions with an owner and an unexpired lease. */
 export async function ownedPartitions(sql: Queryable): Promise<number> {
-  const [row] = await sql<{ owned: number }[]>`select count(*) as owned from leases where expires_at > now()`;
+  const [row] = await sql<
+    { owned: number }[]
+  >`select count(*) as owned from leases where expires_at > now()`;
   return row?.owned ?? 0;
 }
 
@@ -118,7 +155,8 @@ export async function ownedPartitions(sql: Queryable): Promise<number> {
  * fencedBy().
  */
 export const fence = (sql: Queryable, owner: string, leases: readonly Lease[]): Statement =>
-  sql`select hold_leases(${owner}, ${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[],
+  sql`select hold_leases(${owner},
+    ${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[],
     ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])`;
 
 /** Turns an error of fence() into Fenced; returns any other error as it is. */
@@ -137,7 +175,13 @@ export type NewestResult = {
   readonly cause_class: string | null;
 };
 
-type Packed = readonly (readonly [probe_key: number, at: number, took_ms: number, outcome: number, cause_class: string | null])[];
+type Packed = readonly (readonly [
+  probe_key: number,
+  at: number,
+  took_ms: number,
+  outcome: number,
+  cause_class: string | null,
+])[];
 
 /**
  * The newest pass and the newest failure of each probe for each of these monitors since a time, by
@@ -151,11 +195,16 @@ export async function newestResults(
 ): Promise<ReadonlyMap<number, readonly NewestResult[]>> {
   if (monitorKeys.length === 0) return new Map();
   const rows = await sql<{ monitor_key: number; results: Packed }[]>`
-    select monitor_key, json_agg(json_build_array(probe_key, (extract(epoch from at) * 1000)::bigint, took_ms, outcome, cause_class)) as results
+    select monitor_key,
+      json_agg(json_build_array(probe_key, (extract(epoch from at) * 1000)::bigint, took_ms,
+        outcome, cause_class)) as results
     from (
-      select distinct on (monitor_key, probe_key, outcome) monitor_key, probe_key, at, took_ms, outcome, cause_class
+      select distinct
+        on (monitor_key, probe_key, outcome) monitor_key, probe_key, at, took_ms, outcome,
+          cause_class
       from results
-      where monitor_key = any(${numbersLiteral(monitorKeys)}::bigint[]) and at >= ${new Date(since)} and outcome < 2
+      where monitor_key = any(${numbersLiteral(monitorKeys)}::bigint[]) and at >= ${new Date(since)}
+        and outcome < 2
       order by monitor_key, probe_key, outcome, at desc
     ) newest group by monitor_key`;
   return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
@@ -163,7 +212,10 @@ export async function newestResults(
 
 function unpacked([probe_key, at, took_ms, outcome, cause_class]: Packed[number]): NewestResult {
   return {
-    ...{ probe_key, at, took_ms, cause_class },
+    probe_key,
+    at,
+    took_ms,
+    cause_class,
     outcome: outcomeOf(outcome),
   };
 }
@@ -182,12 +234,15 @@ export async function resultsWithin(
   if (times.length === 0) return new Map();
   const rows = await sql<{ monitor_key: number; results: Packed }[]>`
     select t.monitor_key, json_agg(
-      json_build_array(r.probe_key, (extract(epoch from r.at) * 1000)::bigint, r.took_ms, r.outcome, r.cause_class) order by r.at) as results
+      json_build_array(r.probe_key, (extract(epoch from r.at) * 1000)::bigint, r.took_ms, r.outcome,
+        r.cause_class) order by r.at) as results
     from unnest(${numbersLiteral(times.map(({ monitor_key }) => monitor_key))}::bigint[],
-      ${numbersLiteral(times.map(({ from }) => from))}::float8[], ${numbersLiteral(times.map(({ to }) => to))}::float8[]
+      ${numbersLiteral(times.map(({ from }) => from))}::float8[],
+        ${numbersLiteral(times.map(({ to }) => to))}::float8[]
     ) as t (monitor_key, since, until), lateral (
       select * from results
-      where monitor_key = t.monitor_key and at between to_timestamp(t.since / 1000.0) and to_timestamp(t.until / 1000.0) and outcome < 2
+      where monitor_key = t.monitor_key and at between to_timestamp(t.since / 1000.0)
+        and to_timestamp(t.until / 1000.0) and outcome < 2
       order by at desc limit ${limit}) r
     group by t.monitor_key`;
   return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
@@ -199,18 +254,29 @@ export type Pause = { readonly began_at: number; readonly ended_at: number | nul
  * The last pause of each monitor of a partition, as the engine wrote it; the monitor's row may be
  * newer.
  */
-export async function lastPauses(sql: Queryable, partition: number): Promise<ReadonlyMap<string, Pause>> {
+export async function lastPauses(
+  sql: Queryable,
+  partition: number,
+): Promise<ReadonlyMap<string, Pause>> {
   const rows = await sql<{ monitor_id: string; began_at: Date; ended_at: Date | null }[]>`
-    select distinct on (l.monitor_id) l.monitor_id, l.began_at, l.ended_at from ledger l join monitors m on m.id = l.monitor_id
+    select distinct on (l.monitor_id) l.monitor_id, l.began_at, l.ended_at from ledger l
+    join monitors m on m.id = l.monitor_id
     where m.partition = ${partition} and l.kind = 'paused' order by l.monitor_id, l.began_at desc`;
   return new Map(
-    rows.map(({ monitor_id, began_at, ended_at }) => [monitor_id, { began_at: began_at.getTime(), ended_at: ended_at?.getTime() ?? null }]),
+    rows.map(({ monitor_id, began_at, ended_at }) => [
+      monitor_id,
+      { began_at: began_at.getTime(), ended_at: ended_at?.getTime() ?? null },
+    ]),
   );
 }
 
 /** A message that could not be processed, kept for the operator. */
-export async function setAside(sql: Queryable, message: { subject: string; reason: string; data: Uint8Array }): Promise<void> {
-  await sql`insert into set_aside (subject, reason, data) values (${message.subject}, ${message.reason}, ${message.data})`;
+export async function setAside(
+  sql: Queryable,
+  message: { subject: string; reason: string; data: Uint8Array },
+): Promise<void> {
+  await sql`insert into set_aside (subject, reason, data)
+    values (${message.subject}, ${message.reason}, ${message.data})`;
 }
 
 export type SetAside = {
@@ -231,8 +297,13 @@ const columns = 'id, subject, reason, at, octet_length(data) as bytes, attempts,
 export const allSetAside = (sql: Queryable): Promise<SetAside[]> =>
   sql<SetAside[]>`select ${sql.unsafe(columns)} from set_aside order by id desc limit 1000`;
 
-export async function setAsideById(sql: Queryable, id: number): Promise<(SetAside & { readonly data: Uint8Array }) | undefined> {
-  const [row] = await sql<(SetAside & { data: Uint8Array })[]>`select ${sql.unsafe(columns)}, data from set_aside where id = ${id}`;
+export async function setAsideById(
+  sql: Queryable,
+  id: number,
+): Promise<(SetAside & { readonly data: Uint8Array }) | undefined> {
+  const [row] = await sql<
+    (SetAside & { data: Uint8Array })[]
+  >`select ${sql.unsafe(columns)}, data from set_aside where id = ${id}`;
   return row;
 }
 
@@ -244,20 +315,30 @@ export async function retrySetAside(sql: Queryable, id: number | null): Promise<
   // Results and pings both have their partition as the third token of their subject.
   const rows = await sql<{ id: number; partition: number }[]>`
     update set_aside set retry_asked_at = now()
-    where retry_asked_at is null and split_part(subject, '.', 3) ~ '^[0-9]+$' ${id === null ? sql`` : sql`and id = ${id}`}
+    where retry_asked_at is null
+      and split_part(subject, '.', 3) ~ '^[0-9]+$' ${id === null ? sql`` : sql`and id = ${id}`}
     returning id, split_part(subject, '.', 3)::int as partition`;
-  for (const row of rows) await enqueue(sql, { topic: 'set_aside', payload: { id: row.id }, partition: row.partition, organisation: null });
+  for (const row of rows)
+    await enqueue(sql, {
+      topic: 'set_aside',
+      payload: { id: row.id },
+      partition: row.partition,
+      organisation: null,
+    });
   return rows.map((row) => row.id).toSorted((a, b) => a - b);
 }
 
 /** The other run failed too. */
 export async function keepSetAside(sql: Queryable, id: number, reason: string): Promise<void> {
-  await sql`update set_aside set reason = ${reason}, attempts = attempts + 1, retry_asked_at = null where id = ${id}`;
+  await sql`update set_aside set reason = ${reason}, attempts = attempts + 1, retry_asked_at = null
+    where id = ${id}`;
 }
 
 /** Deletes one or all of them; returns the deleted ones. */
 export async function dropSetAside(sql: Queryable, id: number | null): Promise<number[]> {
-  const rows = await sql<{ id: number }[]>`delete from set_aside ${id === null ? sql`` : sql`where id = ${id}`} returning id`;
+  const rows = await sql<
+    { id: number }[]
+  >`delete from set_aside ${id === null ? sql`` : sql`where id = ${id}`} returning id`;
   return rows.map((row) => row.id).toSorted((a, b) => a - b);
 }
 
@@ -278,7 +359,10 @@ export type MonitorRow = {
 };
 
 /** All monitors of a partition, in pages. */
-export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncGenerator<MonitorRow[]> =>
+export const monitorsOfPartition = (
+  sql: Queryable,
+  partition: number,
+): AsyncGenerator<MonitorRow[]> =>
   inPages(
     0,
     ({ key }) => key,
@@ -297,7 +381,8 @@ const pageLength = 250;
 /** A page of a partition's monitors: those after this key. */
 export function monitorsAfter(sql: Queryable, partition: number, after: number) {
   return sql<MonitorRow[]>`
-    select ${sql.unsafe(watchedColumns)} from monitors where partition = ${partition} and key > ${after} order by key limit ${pageLength}`;
+    select ${sql.unsafe(watchedColumns)} from monitors where partition = ${partition}
+      and key > ${after} order by key limit ${pageLength}`;
 }
 
 export const monitorsById = (sql: Queryable, ids: readonly string[]) =>
@@ -341,7 +426,8 @@ const isHarmless: Readonly<Record<Kind, (config: Config) => boolean>> = {
 };
 
 /** Equal for targets on the same host. */
-export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number => hashOf(defaultName(type, target) ?? target);
+export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number =>
+  hashOf(defaultName(type, target) ?? target);
 
 /** A monitor's row reduced to what placement needs. */
 export const placedOf = (row: MonitorRow): Placed => ({
@@ -370,26 +456,39 @@ export function writeWatermarks(sql: Queryable, rows: readonly Watermark[]): Sta
   const statement = sql`
     insert into watermarks (probe_key, generation, partition, seq, ahead)
     select probe_key, generation, partition, seq, ahead::bigint[] from unnest(
-      ${numbersLiteral(rows.map((row) => row.probe_key))}::int[], ${textsLiteral(rows.map((row) => row.generation))}::uuid[],
-      ${numbersLiteral(rows.map((row) => row.partition))}::smallint[], ${numbersLiteral(rows.map((row) => row.seq))}::bigint[],
-      ${textsLiteral(rows.map((row) => numbersLiteral(row.ahead)))}::text[]) as t (probe_key, generation, partition, seq, ahead)
-    on conflict (probe_key, generation, partition) do update set seq = excluded.seq, ahead = excluded.ahead, changed_at = now()`;
+      ${numbersLiteral(rows.map((row) => row.probe_key))}::int[],
+        ${textsLiteral(rows.map((row) => row.generation))}::uuid[],
+      ${numbersLiteral(rows.map((row) => row.partition))}::smallint[],
+        ${numbersLiteral(rows.map((row) => row.seq))}::bigint[],
+      ${textsLiteral(rows.map((row) => numbersLiteral(row.ahead)))}::text[]) as t (probe_key,
+        generation, partition, seq, ahead)
+    on conflict (probe_key, generation, partition) do update
+    set seq = excluded.seq, ahead = excluded.ahead, changed_at = now()`;
   return [statement];
 }
 
 export const watermarksOfPartition = (sql: Queryable, partition: number): Promise<Watermark[]> =>
-  sql<Watermark[]>`select probe_key, generation, partition, seq, to_json(ahead) as ahead from watermarks where partition = ${partition}`;
+  sql<
+    Watermark[]
+  >`select probe_key, generation, partition, seq, to_json(ahead) as ahead from watermarks
+  where partition = ${partition}`;
 
 /** Partition → seq of one generation: up to there a probe may trim its spool. */
-export async function committedOf(sql: Queryable, probeKey: number, generation: string): Promise<Record<string, number>> {
+export async function committedOf(
+  sql: Queryable,
+  probeKey: number,
+  generation: string,
+): Promise<Record<string, number>> {
   const rows = await sql<{ partition: number; seq: number }[]>`
-    select partition, seq from watermarks where probe_key = ${probeKey} and generation = ${generation}`;
+    select partition, seq from watermarks where probe_key = ${probeKey}
+      and generation = ${generation}`;
   return Object.fromEntries(rows.map(({ partition, seq }) => [partition, seq]));
 }
 
 /** Deletes generations that a probe left a month ago; it cannot return with results of them. */
 export async function forgetWatermarks(sql: Queryable): Promise<void> {
   await sql`delete from watermarks where changed_at < now() - interval '30 days' and exists (
-    select 1 from watermarks newer where newer.probe_key = watermarks.probe_key and newer.generation <> watermarks.generation
+    select 1 from watermarks newer where newer.probe_key = watermarks.probe_key
+      and newer.generation <> watermarks.generation
       and newer.changed_at > watermarks.changed_at)`;
 }

@@ -23,7 +23,13 @@ import type { MonitorState } from '../core/types.ts';
 import { type Sql, wayOf } from '../database/connect.ts';
 import { type Figures, noFigures, type RecheckOutcome } from '../health/meters.ts';
 import type { Assignments } from '../probes/assignments.ts';
-import { type DecisionBatch, type RecheckRequest, requestFirstCheck, settingsOf, stateOf } from './decision-batch.ts';
+import {
+  type DecisionBatch,
+  type RecheckRequest,
+  requestFirstCheck,
+  settingsOf,
+  stateOf,
+} from './decision-batch.ts';
 import { type MonitorRow, monitorsById, placedOf } from './queries.ts';
 import type { Unseen } from './state.ts';
 
@@ -47,7 +53,10 @@ export type Rechecks = {
 /** Beyond this many monitors, expired records are removed. */
 const maxRemembered = 10_000;
 
-const allowed: Allowances = { all: { perSecond: 200, burst: 1_000 }, probe: { perSecond: 50, burst: 200 } };
+const allowed: Allowances = {
+  all: { perSecond: 200, burst: 1_000 },
+  probe: { perSecond: 50, burst: 200 },
+};
 
 type Dependencies = {
   readonly sql: Sql;
@@ -59,7 +68,15 @@ type Dependencies = {
   readonly figures?: Figures;
 };
 
-export function createRechecks({ sql, bus, clock, log, roster, assignments, figures = noFigures }: Dependencies): Rechecks {
+export function createRechecks({
+  sql,
+  bus,
+  clock,
+  log,
+  roster,
+  assignments,
+  figures = noFigures,
+}: Dependencies): Rechecks {
   const slot = wayOf(sql).openSlot();
   let budget: Budget = emptyBudget;
   const underWay = new Set<Promise<void>>();
@@ -80,17 +97,42 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
     return granted;
   };
 
-  const send = async (row: MonitorRow, recheck: string, probe: RosterProbe, continent: Continent): Promise<void> => {
-    const place = probe.organisation === null ? ({ is: 'continent', continent } as const) : ({ is: 'probe', probe: probe.id } as const);
-    const message: RecheckMessage = { v: 1, look: recheck, asked_at: clock.now(), assignment: await assignments.messageFor(row, place) };
+  const send = async (
+    row: MonitorRow,
+    recheck: string,
+    probe: RosterProbe,
+    continent: Continent,
+  ): Promise<void> => {
+    const place =
+      probe.organisation === null
+        ? ({ is: 'continent', continent } as const)
+        : ({ is: 'probe', probe: probe.id } as const);
+    const message: RecheckMessage = {
+      v: 1,
+      look: recheck,
+      asked_at: clock.now(),
+      assignment: await assignments.messageFor(row, place),
+    };
     bus.publish(subjects.look(probe.id), JSON.stringify(message));
   };
 
-  const rowsOf = async (requests: readonly Pick<RecheckRequest, 'monitor'>[]): Promise<ReadonlyMap<string, MonitorRow>> =>
-    new Map((await slot.ask((by) => monitorsById(by, [...new Set(requests.map(({ monitor }) => monitor))]))).map((row) => [row.id, row]));
+  const rowsOf = async (
+    requests: readonly Pick<RecheckRequest, 'monitor'>[],
+  ): Promise<ReadonlyMap<string, MonitorRow>> =>
+    new Map(
+      (
+        await slot.ask((by) =>
+          monitorsById(by, [...new Set(requests.map(({ monitor }) => monitor))]),
+        )
+      ).map((row) => [row.id, row]),
+    );
 
   const first = createFirstChecks({
-    ...{ bus, clock, log, roster, rowsOf },
+    bus,
+    clock,
+    log,
+    roster,
+    rowsOf,
     send: async (row, ...rest) => {
       const isGranted = isAllowed(row.id, false);
       figures.asked('first', isGranted ? 'asked' : 'too_soon');
@@ -98,13 +140,21 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
     },
   });
 
-  const outcomeFor = (row: MonitorRow, probe: RosterProbe | undefined, isSample: boolean): RecheckOutcome => {
+  const outcomeFor = (
+    row: MonitorRow,
+    probe: RosterProbe | undefined,
+    isSample: boolean,
+  ): RecheckOutcome => {
     if (!probe) return 'no_probe';
     if (!isAllowed(row.id, isSample)) return 'too_soon';
     return isSample && !isGranted(probe) ? 'over_budget' : 'asked';
   };
 
-  const sendIf = async (row: MonitorRow, { look: recheck, when }: RecheckRequest, continent: Continent): Promise<void> => {
+  const sendIf = async (
+    row: MonitorRow,
+    { look: recheck, when }: RecheckRequest,
+    continent: Continent,
+  ): Promise<void> => {
     const probe = probeOf(placedOf(row), continent, roster());
     const isSample = when === 'sample';
     const outcome = outcomeFor(row, probe, isSample);
@@ -128,7 +178,9 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
       const wishes = all.filter(({ when }) => typeof when === 'string');
       if (!bus.isConnected() || wishes.length === 0) return;
       const asking: Promise<void> = askAll(wishes)
-        .catch((error: unknown) => log.warn({ err: error, looks: wishes.length }, 'could not request rechecks; retrying'))
+        .catch((error: unknown) =>
+          log.warn({ err: error, looks: wishes.length }, 'could not request rechecks; retrying'),
+        )
         .finally(() => underWay.delete(asking));
       underWay.add(asking);
     },
@@ -157,7 +209,10 @@ type FirstChecks = {
 type First = { readonly look: string; readonly before: number };
 
 /** The budget of first checks for all probes together and for each one. */
-const firstAllowed: Allowances = { all: { perSecond: 1_000, burst: 1_000 }, probe: { perSecond: 300, burst: 300 } };
+const firstAllowed: Allowances = {
+  all: { perSecond: 1_000, burst: 1_000 },
+  probe: { perSecond: 300, burst: 300 },
+};
 const firstsEveryMs = 100;
 /**
  * At most this many first checks of a continent are examined each time, so that those of a busy
@@ -177,8 +232,15 @@ function createFirstChecks(deps: {
   readonly clock: Clock;
   readonly log: Log;
   readonly roster: () => Roster;
-  readonly rowsOf: (requests: readonly Pick<RecheckRequest, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
-  readonly send: (row: MonitorRow, recheck: string, probe: RosterProbe, continent: Continent) => Promise<void>;
+  readonly rowsOf: (
+    requests: readonly Pick<RecheckRequest, 'monitor'>[],
+  ) => Promise<ReadonlyMap<string, MonitorRow>>;
+  readonly send: (
+    row: MonitorRow,
+    recheck: string,
+    probe: RosterProbe,
+    continent: Continent,
+  ) => Promise<void>;
 }): FirstChecks {
   const { bus, clock, log, roster, rowsOf, send } = deps;
   const waiting = new Map<Continent, Map<string, First>>();
@@ -191,14 +253,20 @@ function createFirstChecks(deps: {
   };
 
   const ask = async (continent: Continent, queue: Map<string, First>): Promise<void> => {
-    const all = [...queue.entries().take(firstsWindow)].map(([monitor, first]) => ({ monitor, first }));
+    const all = [...queue.entries().take(firstsWindow)].map(([monitor, first]) => ({
+      monitor,
+      first,
+    }));
     for (let from = 0; from < all.length; from += firstsAtOnce) {
       const next = all.slice(from, from + firstsAtOnce);
       const rows = await rowsOf(next);
       let left = 0;
       for (const { monitor, first } of next) {
         const row = rows.get(monitor);
-        const probe = row && row.paused_at === null && clock.now() < first.before ? probeOf(placedOf(row), continent, roster()) : undefined;
+        const probe =
+          row && row.paused_at === null && clock.now() < first.before
+            ? probeOf(placedOf(row), continent, roster())
+            : undefined;
         if (row && probe && !hasRoom(probe)) left += 1;
         else {
           if (queue.get(monitor) === first) queue.delete(monitor);
@@ -216,7 +284,8 @@ function createFirstChecks(deps: {
       if (!bus.isConnected()) return;
       for (const [continent, queue] of waiting) await ask(continent, queue);
     },
-    onFailure: (error) => log.warn({ err: error, waiting: waiting.size }, 'could not request first checks; retrying'),
+    onFailure: (error) =>
+      log.warn({ err: error, waiting: waiting.size }, 'could not request first checks; retrying'),
   });
 
   return {
@@ -226,7 +295,8 @@ function createFirstChecks(deps: {
         if (typeof when === 'string') continue;
         // It was requested again, maybe elsewhere, because the roster has changed. Where it waits
         // already it keeps its place.
-        for (const [continent, queue] of waiting) if (!continents.includes(continent)) queue.delete(monitor);
+        for (const [continent, queue] of waiting)
+          if (!continents.includes(continent)) queue.delete(monitor);
         for (const continent of continents) {
           const queue = waiting.get(continent) ?? new Map<string, First>();
           if (queue.size >= maxFirsts && !queue.has(monitor)) continue;
@@ -247,7 +317,11 @@ function createFirstChecks(deps: {
  * roster changes, and when one of them times out, until the monitor has a result.
  */
 
-export const noUnseen = (): Unseen => ({ awaited: new Map(), epoch: Number.NaN, nextEnd: Number.POSITIVE_INFINITY });
+export const noUnseen = (): Unseen => ({
+  awaited: new Map(),
+  epoch: Number.NaN,
+  nextEnd: Number.POSITIVE_INFINITY,
+});
 
 /** Remembers the monitor if it has no result yet. */
 export function noteUnseen(unseen: Unseen, monitor: MonitorState): void {
@@ -263,7 +337,12 @@ export function needsFirstChecks(unseen: Unseen, { epoch }: Roster, now: number)
   return unseen.epoch !== epoch || now >= unseen.nextEnd;
 }
 
-export function askUnseen(unseen: Unseen, decisions: DecisionBatch, roster: Roster, now: number): void {
+export function askUnseen(
+  unseen: Unseen,
+  decisions: DecisionBatch,
+  roster: Roster,
+  now: number,
+): void {
   unseen.epoch = roster.epoch;
   unseen.nextEnd = Number.POSITIVE_INFINITY;
   for (const monitor of unseen.awaited.keys()) {
@@ -277,11 +356,22 @@ export function askUnseen(unseen: Unseen, decisions: DecisionBatch, roster: Rost
  * Requests a first check of this monitor unless one is awaited, and remembers the monitor until it
  * has a result.
  */
-export function askForFirst(unseen: Unseen, decisions: DecisionBatch, monitor: string, roster: Roster, now: number): void {
+export function askForFirst(
+  unseen: Unseen,
+  decisions: DecisionBatch,
+  monitor: string,
+  roster: Roster,
+  now: number,
+): void {
   const known = stateOf(decisions, monitor);
   const key = settingsOf(decisions, monitor)?.key;
   if (!known || key === undefined) return;
-  const { awaited, look } = firstCheck({ ...known.watched, monitor, ordinal: key }, unseen.awaited.get(monitor), roster, now);
+  const { awaited, look } = firstCheck(
+    { ...known.watched, monitor, ordinal: key },
+    unseen.awaited.get(monitor),
+    roster,
+    now,
+  );
   if (look) requestFirstCheck(decisions, monitor, look);
   if (!isUnseen(known)) return;
   unseen.awaited.set(monitor, awaited);

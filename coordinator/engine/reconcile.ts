@@ -2,7 +2,13 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
 import { jsonIn } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import { lastTokenOf, partitionCount, partitionOf, streams, subjects } from '../../shared/bus/subjects.ts';
+import {
+  lastTokenOf,
+  partitionCount,
+  partitionOf,
+  streams,
+  subjects,
+} from '../../shared/bus/subjects.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import { monitorsAfter, monitorsOfPartition } from './queries.ts';
 
@@ -53,7 +59,11 @@ type InTurn = (turn: ReconcileTurn) => Promise<ReconcileAnswer>;
  * One page in each turn: in between the partition decides what has come. True when something had to
  * be published. @throws when the bus is away.
  */
-export async function reconcile(partition: number, deps: PartitionDependencies, inTurn: InTurn): Promise<boolean> {
+export async function reconcile(
+  partition: number,
+  deps: PartitionDependencies,
+  inTurn: InTurn,
+): Promise<boolean> {
   const { bus, assignments, announcements, installation, log } = deps;
   const before = await readMarker(partition, deps);
   const served = [...assignments.served()];
@@ -63,24 +73,38 @@ export async function reconcile(partition: number, deps: PartitionDependencies, 
     before?.installation === installation &&
     served.every((continent) => before.served.includes(continent)) &&
     signed_by.every((key) => before.signed_by.includes(key));
-  const outdated = new Set(Object.keys(sealed).filter((place) => (sealed[place] ?? 1) > (before?.sealed[place] ?? 1)));
+  const outdated = new Set(
+    Object.keys(sealed).filter((place) => (sealed[place] ?? 1) > (before?.sealed[place] ?? 1)),
+  );
   if (isKnown && outdated.size === 0) return false;
   const isStranger = before !== undefined && before.installation !== installation;
   let count = 0;
   const publishAll = async (): Promise<void> => {
     for (let after: number | null = 0; after !== null; ) {
-      const answer: ReconcileAnswer = await inTurn({ is: 'page', after, isStranger, outdated: isKnown ? outdated : undefined });
+      const answer: ReconcileAnswer = await inTurn({
+        is: 'page',
+        after,
+        isStranger,
+        outdated: isKnown ? outdated : undefined,
+      });
       count += answer.published;
       after = answer.last;
     }
   };
   await queueOf(bus)(publishAll);
   await inTurn({ is: 'marker', isStranger, marker: { installation, served, sealed, signed_by } });
-  if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'published assignments again');
+  if (count > 0)
+    log.info(
+      { partition, monitors: count, served, outdated: [...outdated] },
+      'published assignments again',
+    );
   return true;
 }
 
-async function readMarker(partition: number, { bus, announcements }: PartitionDependencies): Promise<Marker | undefined> {
+async function readMarker(
+  partition: number,
+  { bus, announcements }: PartitionDependencies,
+): Promise<Marker | undefined> {
   const last = await bus.last(streams.assignments.name, subjects.marker(partition));
   if (!last || last.data.length === 0) return undefined;
   if (!announcements.read(last, subjects.marker(partition))) return undefined;
@@ -100,7 +124,11 @@ function queueOf(bus: Bus): LimitFunction {
   return queue;
 }
 
-export async function takeTurn(partition: number, turn: ReconcileTurn, deps: PartitionDependencies): Promise<ReconcileAnswer> {
+export async function takeTurn(
+  partition: number,
+  turn: ReconcileTurn,
+  deps: PartitionDependencies,
+): Promise<ReconcileAnswer> {
   const { sql, bus, assignments } = deps;
   const { isStranger } = turn;
   if (turn.is === 'marker') {
@@ -112,14 +140,22 @@ export async function takeTurn(partition: number, turn: ReconcileTurn, deps: Par
   const page = await monitorsAfter(sql, partition, after);
   const last = page.at(-1);
   if (!last) return { published: 0, last: null };
-  const rows = outdated ? page.filter((row) => assignments.sealedFor(row).some((place) => outdated.has(place))) : page;
+  const rows = outdated
+    ? page.filter((row) => assignments.sealedFor(row).some((place) => outdated.has(place)))
+    : page;
   // A paused monitor may have an old assignment there; all others are replaced anyway.
-  await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
+  await assignments.publish(
+    rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })),
+  );
   return { published: rows.length, last: last.key };
 }
 
 /** Publishes a deletion marker for each assignment whose monitor this database does not have. */
-async function deleteUnknownAssignments(partition: number, existing: ReadonlySet<string>, { bus }: PartitionDependencies): Promise<void> {
+async function deleteUnknownAssignments(
+  partition: number,
+  existing: ReadonlySet<string>,
+  { bus }: PartitionDependencies,
+): Promise<void> {
   for (const subject of await publishedFor(partition, bus)) {
     if (existing.has(lastTokenOf(subject))) continue;
     const last = await bus.last(streams.assignments.name, subject);
@@ -127,7 +163,10 @@ async function deleteUnknownAssignments(partition: number, existing: ReadonlySet
   }
 }
 
-type Listing = { readonly at: number; readonly byPartition: Promise<ReadonlyMap<number, readonly string[]>> };
+type Listing = {
+  readonly at: number;
+  readonly byPartition: Promise<ReadonlyMap<number, readonly string[]>>;
+};
 
 /** The last listing of the stream. All partitions ask for it at once, and it may be large. */
 const listings = new WeakMap<Bus, Listing>();
@@ -135,7 +174,10 @@ const listAgainMs = 2_000;
 
 async function publishedFor(partition: number, bus: Bus): Promise<readonly string[]> {
   const last = listings.get(bus);
-  const listing = last && performance.now() - last.at < listAgainMs ? last : { at: performance.now(), byPartition: list(bus) };
+  const listing =
+    last && performance.now() - last.at < listAgainMs
+      ? last
+      : { at: performance.now(), byPartition: list(bus) };
   listings.set(bus, listing);
   return (await listing.byPartition).get(partition) ?? [];
 }
@@ -156,9 +198,13 @@ async function list(bus: Bus): Promise<ReadonlyMap<number, readonly string[]>> {
  * The monitors as they are in this turn: one that was made since the pages were read must not be
  * deleted.
  */
-async function idsOf(partition: number, { sql }: PartitionDependencies): Promise<ReadonlySet<string>> {
+async function idsOf(
+  partition: number,
+  { sql }: PartitionDependencies,
+): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
-  for await (const page of monitorsOfPartition(sql, partition)) for (const { id } of page) ids.add(id);
+  for await (const page of monitorsOfPartition(sql, partition))
+    for (const { id } of page) ids.add(id);
   return ids;
 }
 
@@ -168,5 +214,6 @@ async function idsOf(partition: number, { sql }: PartitionDependencies): Promise
  */
 export async function doubtMarkers(bus: Bus): Promise<void> {
   const doubt = JSON.stringify({ installation: 'doubted', served: [] });
-  for (let partition = 0; partition < partitionCount; partition += 1) await bus.store(subjects.marker(partition), doubt);
+  for (let partition = 0; partition < partitionCount; partition += 1)
+    await bus.store(subjects.marker(partition), doubt);
 }

@@ -1,7 +1,12 @@
 import { codeOf } from '../../shared/base/errors.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import type { Outcome, Phases } from '../../shared/checks/result.ts';
-import { numbersLiteral, type Queryable, type Statement, textsLiteral } from '../database/connect.ts';
+import {
+  numbersLiteral,
+  type Queryable,
+  type Statement,
+  textsLiteral,
+} from '../database/connect.ts';
 
 /** The checks of one continent, summarized for one step of time. */
 export type SeriesRow = {
@@ -18,14 +23,21 @@ export type SeriesRow = {
 };
 
 /** From raw results, as far as they are kept, with percentiles. */
-export function rawSeries(sql: Queryable, monitor: number, { from, to }: Interval, step_s: number): Promise<SeriesRow[]> {
+export function rawSeries(
+  sql: Queryable,
+  monitor: number,
+  { from, to }: Interval,
+  step_s: number,
+): Promise<SeriesRow[]> {
   const [begin, end] = [new Date(from), new Date(to)];
   return sql<SeriesRow[]>`
     select p.continent, ${slotOf(sql, 'r.at', begin, step_s)} as slot,
-      (count(*) filter (where r.outcome = 0))::int as ok, (count(*) filter (where r.outcome = 1))::int as failed,
+      (count(*) filter (where r.outcome = 0))::int as ok,
+        (count(*) filter (where r.outcome = 1))::int as failed,
       (count(*) filter (where r.outcome = 2))::int as unknown,
       avg(r.took_ms) filter (where r.outcome = 0) as mean,
-      min(r.took_ms) filter (where r.outcome = 0) as least, max(r.took_ms) filter (where r.outcome = 0) as most,
+      min(r.took_ms) filter (where r.outcome = 0) as least, max(r.took_ms)
+      filter (where r.outcome = 0) as most,
       percentile_cont(0.5) within group (order by r.took_ms) filter (where r.outcome = 0) as median,
       percentile_cont(0.95) within group (order by r.took_ms) filter (where r.outcome = 0) as p95
     from results r join probes p on p.key = r.probe_key
@@ -34,32 +46,45 @@ export function rawSeries(sql: Queryable, monitor: number, { from, to }: Interva
 }
 
 function slotOf(sql: Queryable, column: string, from: Date, step_s: number) {
-  return sql`floor(date_part('epoch', ${sql.unsafe(column)} - ${from}::timestamptz) / ${step_s})::int`;
+  return sql`floor(date_part('epoch',
+    ${sql.unsafe(column)} - ${from}::timestamptz) / ${step_s})::int`;
 }
 
 /** From hourly rollups; hours that wait for theirs are read from raw results. */
-export function hourlySeries(sql: Queryable, monitor: number, { from, to }: Interval, step_s: number): Promise<SeriesRow[]> {
+export function hourlySeries(
+  sql: Queryable,
+  monitor: number,
+  { from, to }: Interval,
+  step_s: number,
+): Promise<SeriesRow[]> {
   const [begin, end] = [new Date(from), new Date(to)];
   return sql<SeriesRow[]>`
     with waiting as (select hour from stale_hours where hour >= ${begin} and hour < ${end}),
     hours as (
-      select u.continent, u.hour, u.ok, u.failed, u.unknown, u.took_sum, u.took_min, u.took_max from rollups u
-      where u.monitor_key = ${monitor} and u.hour >= ${begin} and u.hour < ${end} and u.hour not in (select hour from waiting)
+      select u.continent, u.hour, u.ok, u.failed, u.unknown, u.took_sum, u.took_min, u.took_max
+      from rollups u
+      where u.monitor_key = ${monitor} and u.hour >= ${begin} and u.hour < ${end}
+        and u.hour not in (select hour from waiting)
       union all
-      select p.continent, w.hour, count(*) filter (where r.outcome = 0), count(*) filter (where r.outcome = 1),
-        count(*) filter (where r.outcome = 2), coalesce(sum(r.took_ms) filter (where r.outcome = 0), 0),
+      select p.continent, w.hour, count(*) filter (where r.outcome = 0), count(*)
+      filter (where r.outcome = 1),
+        count(*) filter (where r.outcome = 2),
+          coalesce(sum(r.took_ms) filter (where r.outcome = 0), 0),
         min(r.took_ms) filter (where r.outcome = 0), max(r.took_ms) filter (where r.outcome = 0)
-      from waiting w join results r on r.monitor_key = ${monitor} and r.at >= w.hour and r.at < w.hour + interval '1 hour'
+      from waiting w join results r on r.monitor_key = ${monitor} and r.at >= w.hour
+        and r.at < w.hour + interval '1 hour'
         join probes p on p.key = r.probe_key
       group by p.continent, w.hour)
     select h.continent, ${slotOf(sql, 'h.hour', begin, step_s)} as slot,
       sum(h.ok)::int as ok, sum(h.failed)::int as failed, sum(h.unknown)::int as unknown,
-      sum(h.took_sum) / nullif(sum(h.ok), 0) as mean, min(h.took_min) as least, max(h.took_max) as most,
+      sum(h.took_sum) / nullif(sum(h.ok), 0) as mean, min(h.took_min) as least,
+        max(h.took_max) as most,
       null::float8 as median, null::float8 as p95
     from hours h group by h.continent, slot order by h.continent, slot`;
 }
 
-export const outcomeOf = (number: number): Outcome => (number === 0 ? 'ok' : number === 1 ? 'fail' : 'unknown');
+export const outcomeOf = (number: number): Outcome =>
+  number === 0 ? 'ok' : number === 1 ? 'fail' : 'unknown';
 
 export type ResultRow = {
   readonly monitor_key: number;
@@ -71,7 +96,10 @@ export type ResultRow = {
   readonly phases: Phases | null;
 };
 
-export const outcomeNumbers = { ok: 0, fail: 1, unknown: 2 } as const satisfies Record<Outcome, number>;
+export const outcomeNumbers = { ok: 0, fail: 1, unknown: 2 } as const satisfies Record<
+  Outcome,
+  number
+>;
 
 export function insertResults(sql: Queryable, rows: readonly ResultRow[]): Statement[] {
   if (rows.length === 0) return [];
@@ -81,14 +109,18 @@ export function insertResults(sql: Queryable, rows: readonly ResultRow[]): State
     select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, outcome, cause_class,
       case when has_phases = 1 then array[dns, tcp, tls, first_byte, total] end
     from unnest(
-      ${numbersLiteral(rows.map((row) => row.monitor_key))}::bigint[], ${numbersLiteral(rows.map((row) => row.at))}::float8[],
-      ${numbersLiteral(rows.map((row) => row.probe_key))}::int[], ${numbersLiteral(rows.map((row) => row.took_ms))}::real[],
+      ${numbersLiteral(rows.map((row) => row.monitor_key))}::bigint[],
+        ${numbersLiteral(rows.map((row) => row.at))}::float8[],
+      ${numbersLiteral(rows.map((row) => row.probe_key))}::int[],
+        ${numbersLiteral(rows.map((row) => row.took_ms))}::real[],
       ${numbersLiteral(rows.map((row) => outcomeNumbers[row.outcome]))}::smallint[],
       ${textsLiteral(rows.map((row) => row.cause_class))}::text[],
       ${numbersLiteral(rows.map((row) => (row.phases === null ? 0 : 1)))}::smallint[],
-      ${phaseOf(rows, 'dns')}::real[], ${phaseOf(rows, 'tcp')}::real[], ${phaseOf(rows, 'tls')}::real[],
+      ${phaseOf(rows, 'dns')}::real[], ${phaseOf(rows, 'tcp')}::real[],
+        ${phaseOf(rows, 'tls')}::real[],
       ${phaseOf(rows, 'first_byte')}::real[], ${phaseOf(rows, 'total')}::real[]
-    ) as t (monitor_key, at, probe_key, took_ms, outcome, cause_class, has_phases, dns, tcp, tls, first_byte, total)`;
+    ) as t (monitor_key, at, probe_key, took_ms, outcome, cause_class, has_phases, dns, tcp, tls,
+      first_byte, total)`;
   return [statement];
 }
 
@@ -113,21 +145,32 @@ export type PassColumns = {
 };
 
 export const noPasses = (): PassColumns => ({
-  ...{ monitor_key: [], probe_key: [], at: [], took_ms: [] },
-  ...{ dns: [], tcp: [], tls: [], first_byte: [], total: [] },
+  monitor_key: [],
+  probe_key: [],
+  at: [],
+  took_ms: [],
+  dns: [],
+  tcp: [],
+  tls: [],
+  first_byte: [],
+  total: [],
 });
 
 /** Their outcome is 0 (`outcomeNumbers.ok`), and they have no cause. */
 export function insertPasses(sql: Queryable, parts: readonly PassColumns[]): Statement[] {
   const some = parts.filter(({ at }) => at.length > 0);
   if (some.length === 0) return [];
-  const all = (name: keyof PassColumns): string => numbersLiteral(...some.map((columns) => columns[name]));
+  const all = (name: keyof PassColumns): string =>
+    numbersLiteral(...some.map((columns) => columns[name]));
   const statement = sql`
     insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class, phases)
-    select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, 0, null, array[dns, tcp, tls, first_byte, total]
+    select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, 0, null, array[dns, tcp, tls,
+      first_byte, total]
     from unnest(
-      ${all('monitor_key')}::bigint[], ${all('at')}::float8[], ${all('probe_key')}::int[], ${all('took_ms')}::real[],
-      ${all('dns')}::real[], ${all('tcp')}::real[], ${all('tls')}::real[], ${all('first_byte')}::real[], ${all('total')}::real[]
+      ${all('monitor_key')}::bigint[], ${all('at')}::float8[], ${all('probe_key')}::int[],
+        ${all('took_ms')}::real[],
+      ${all('dns')}::real[], ${all('tcp')}::real[], ${all('tls')}::real[],
+        ${all('first_byte')}::real[], ${all('total')}::real[]
     ) as t (monitor_key, at, probe_key, took_ms, dns, tcp, tls, first_byte, total)`;
   return [statement];
 }
@@ -136,7 +179,9 @@ const day = 86_400_000;
 
 /** Creates missing day partitions for this time. Several coordinators may do so at once. */
 export async function makeResultDays(sql: Queryable, from: number, to: number): Promise<void> {
-  const rows = await sql<{ name: string }[]>`select relid::regclass::text as name from pg_partition_tree('results') where isleaf`;
+  const rows = await sql<
+    { name: string }[]
+  >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf`;
   const existing = new Set(rows.map(({ name }) => name));
   const missing: string[] = [];
   for (let start = Math.floor(from / day) * day; start < to; start += day) {
@@ -169,7 +214,9 @@ export async function dropResultDays(sql: Queryable, before: number): Promise<st
   const rows = await sql<
     { name: string }[]
   >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf order by 1`;
-  const old = rows.map(({ name }) => name).filter((name) => /^results_\d{8}$/.test(name) && name <= nameOfDay(before - day));
+  const old = rows
+    .map(({ name }) => name)
+    .filter((name) => /^results_\d{8}$/.test(name) && name <= nameOfDay(before - day));
   if (old.length > 0) await sql`select set_config('lock_timeout', ${String(dropTimeoutMs)}, true)`;
   for (const name of old) await sql.unsafe(`drop table if exists ${name}`);
   return old;
@@ -180,7 +227,8 @@ export const markStale = (sql: Queryable, hours: readonly number[]): Statement[]
   hours.length === 0
     ? []
     : [
-        sql`insert into stale_hours (hour) select to_timestamp(h / 1000.0) from unnest(${numbersLiteral(hours.toSorted((a, b) => a - b))}::float8[]) as t (h)
+        sql`insert into stale_hours (hour) select to_timestamp(h / 1000.0)
+          from unnest(${numbersLiteral(hours.toSorted((a, b) => a - b))}::float8[]) as t (h)
           on conflict do nothing`,
       ];
 
@@ -193,31 +241,42 @@ export const hourOf = (at: number): number => Math.floor(at / hour) * hour;
 export async function rollUpOneHour(sql: Queryable, finishedBefore: number): Promise<boolean> {
   const [stale] = await sql<{ hour: Date }[]>`
     delete from stale_hours where hour = (
-      select hour from stale_hours where hour < ${new Date(finishedBefore)} order by hour limit 1 for update skip locked)
+      select hour from stale_hours where hour < ${new Date(finishedBefore)} order by hour limit 1
+      for update skip locked)
     returning hour`;
   if (!stale) return false;
   await sql`
-    insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
+    insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min,
+      took_max)
     select r.monitor_key, p.continent, ${stale.hour},
-      count(*) filter (where outcome = 0), count(*) filter (where outcome = 1), count(*) filter (where outcome = 2),
-      coalesce(sum(took_ms) filter (where outcome = 0), 0), min(took_ms) filter (where outcome = 0), max(took_ms) filter (where outcome = 0)
+      count(*) filter (where outcome = 0), count(*) filter (where outcome = 1), count(*)
+      filter (where outcome = 2),
+      coalesce(sum(took_ms) filter (where outcome = 0), 0), min(took_ms)
+      filter (where outcome = 0), max(took_ms) filter (where outcome = 0)
     from results r join probes p on p.key = r.probe_key
     where r.at >= ${stale.hour} and r.at < ${stale.hour}::timestamptz + interval '1 hour'
     group by r.monitor_key, p.continent
-    on conflict (monitor_key, hour, continent) do update set ok = excluded.ok, failed = excluded.failed, unknown = excluded.unknown,
+    on conflict (monitor_key, hour, continent) do update
+    set ok = excluded.ok, failed = excluded.failed, unknown = excluded.unknown,
       took_sum = excluded.took_sum, took_min = excluded.took_min, took_max = excluded.took_max`;
   // Values that lists are sorted by come from the newest hour only: an hour that is rolled up again
   // may be an old one.
   await sql`
     update monitor_status s set response_ms = r.mean
-    from (select monitor_key, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups where hour = ${stale.hour} group by monitor_key) r
+    from (select monitor_key, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
+      where hour = ${stale.hour} group by monitor_key) r
     where r.monitor_key = s.monitor_key and s.response_ms is distinct from r.mean
-      and not exists (select 1 from rollups later where later.monitor_key = s.monitor_key and later.hour > ${stale.hour})`;
+      and not exists (select 1 from rollups later where later.monitor_key = s.monitor_key
+        and later.hour > ${stale.hour})`;
   return true;
 }
 
 /** Deletes rollups and closed ledger intervals from before these times. */
-export async function forgetOld(sql: Queryable, rollupsBefore: number, ledgerBefore: number): Promise<void> {
+export async function forgetOld(
+  sql: Queryable,
+  rollupsBefore: number,
+  ledgerBefore: number,
+): Promise<void> {
   await sql`delete from rollups where hour < ${new Date(rollupsBefore)}`;
   await sql`delete from ledger where ended_at < ${new Date(ledgerBefore)}`;
 }
@@ -225,12 +284,15 @@ export async function forgetOld(sql: Queryable, rollupsBefore: number, ledgerBef
 /** Deletes a bite of the history of deleted monitors. False when nothing was left. */
 export async function forgetMonitors(sql: Queryable, bite: number): Promise<boolean> {
   const [next] = await sql<{ monitor_key: number }[]>`
-    select monitor_key from forgotten_monitors order by forgotten_at limit 1 for update skip locked`;
+    select monitor_key from forgotten_monitors order by forgotten_at limit 1
+    for update skip locked`;
   if (!next) return false;
   const key = next.monitor_key;
-  const raw =
-    await sql`delete from results where ctid in (select ctid from results where monitor_key = ${key} limit ${bite}) and monitor_key = ${key}`;
+  const raw = await sql`delete from results
+      where ctid in (select ctid from results where monitor_key = ${key} limit ${bite})
+        and monitor_key = ${key}`;
   const rolled = await sql`delete from rollups where monitor_key = ${key}`;
-  if (raw.count === 0 && rolled.count === 0) await sql`delete from forgotten_monitors where monitor_key = ${key}`;
+  if (raw.count === 0 && rolled.count === 0)
+    await sql`delete from forgotten_monitors where monitor_key = ${key}`;
   return true;
 }

@@ -1,4 +1,11 @@
-import { type Batch, lastSeqOf, resultAt, seqAt, startAt, versionAt } from '../../shared/bus/batch.ts';
+import {
+  type Batch,
+  lastSeqOf,
+  resultAt,
+  seqAt,
+  startAt,
+  versionAt,
+} from '../../shared/bus/batch.ts';
 import type { ReceiptMessage } from '../../shared/bus/messages.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
@@ -39,10 +46,18 @@ import type { PartitionState } from './state.ts';
 export type LocatedBatch = Pick<Accepted, 'probe' | 'batch'> & { readonly slots: Int32Array };
 
 /** The new part of it: from this place on, except results that were decided early. */
-type Fresh = LocatedBatch & { readonly first: number; readonly ahead: ReadonlySet<number> | undefined };
+type Fresh = LocatedBatch & {
+  readonly first: number;
+  readonly ahead: ReadonlySet<number> | undefined;
+};
 
 export type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
-type Receipt = { readonly generation: string; readonly probe: string; committed: number; again: boolean };
+type Receipt = {
+  readonly generation: string;
+  readonly probe: string;
+  committed: number;
+  again: boolean;
+};
 
 /** What one batch of decisions makes of a set of batches. */
 export type Decided = {
@@ -53,10 +68,17 @@ export type Decided = {
   readonly receipts: readonly (readonly [subject: string, receipt: ReceiptMessage])[];
 };
 
-type DecidingDependencies = Pick<PartitionDependencies, 'clock' | 'timing' | 'oldestKept' | 'roster' | 'needsPasses'>;
+type DecidingDependencies = Pick<
+  PartitionDependencies,
+  'clock' | 'timing' | 'oldestKept' | 'roster' | 'needsPasses'
+>;
 
 /** Decides a set of batches, in order of start. Nothing is written yet. */
-export function decideBatches(state: PartitionState, batches: readonly LocatedBatch[], deps: DecidingDependencies): Decided {
+export function decideBatches(
+  state: PartitionState,
+  batches: readonly LocatedBatch[],
+  deps: DecidingDependencies,
+): Decided {
   const { clock, roster } = deps;
   const now = clock.now();
   const decisions = beginDecisions(state, roster(), now);
@@ -78,8 +100,17 @@ export function decideBatches(state: PartitionState, batches: readonly LocatedBa
     // A later batch fills the gap that an earlier batch of this set had shown.
     answer.again = false;
     const gone = earlyDecisions(decisions, probe.key, generation);
-    fresh.push({ ...found, first: firstAfter(batch, committed), ahead: gone.length > 0 ? new Set(gone) : undefined });
-    commitTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
+    fresh.push({
+      ...found,
+      first: firstAfter(batch, committed),
+      ahead: gone.length > 0 ? new Set(gone) : undefined,
+    });
+    commitTo(decisions, {
+      probe_key: probe.key,
+      generation,
+      partition: state.lease.partition,
+      seq: last,
+    });
   }
 
   const { routine, judged, refused } = splitResults(state, fresh, now, deps);
@@ -87,10 +118,12 @@ export function decideBatches(state: PartitionState, batches: readonly LocatedBa
   decideResults(decisions, judged, now);
 
   const { partition } = state.lease;
-  const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [
-    subjects.receipt(probe),
-    { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [] },
-  ]);
+  const receipts = [...answers.values()].map(
+    ({ probe, generation, committed, again }): [string, ReceiptMessage] => [
+      subjects.receipt(probe),
+      { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [] },
+    ],
+  );
   return { decisions, judged, refused, receipts };
 }
 
@@ -112,7 +145,12 @@ type SplitResults = {
  * Separates passes for the fast path from all other results. Either all results of a monitor take
  * it or none, because decisions go in order of start.
  */
-function splitResults(state: PartitionState, fresh: readonly Fresh[], now: number, deps: DecidingDependencies): SplitResults {
+function splitResults(
+  state: PartitionState,
+  fresh: readonly Fresh[],
+  now: number,
+  deps: DecidingDependencies,
+): SplitResults {
   const { timing, oldestKept, needsPasses: attends, roster } = deps;
   const { monitors } = state;
   const moment = { now, oldest: oldestKept(now), network: roster() };
@@ -121,7 +159,11 @@ function splitResults(state: PartitionState, fresh: readonly Fresh[], now: numbe
   const judged: Judged[] = [];
   const refused: SplitResults['refused'] = [];
   const decideAt = ({ probe, batch }: Fresh, place: number, slot: number): void => {
-    judged.push({ key: monitors.rowAt(slot).key, probe, seen: seenResult(probe, resultAt(batch, place), now, timing.lateMs) });
+    judged.push({
+      key: monitors.rowAt(slot).key,
+      probe,
+      seen: seenResult(probe, resultAt(batch, place), now, timing.lateMs),
+    });
   };
 
   for (const one of fresh) {
@@ -139,7 +181,8 @@ function splitResults(state: PartitionState, fresh: readonly Fresh[], now: numbe
       if (!terms) continue;
       const reason = refusedReason(probe, pass, terms, version, moment);
       if (reason) refused.push({ probe: probe.id, reason });
-      else if (mayPass && !batch.whole.has(place) && monitors.isRoutinePassAt(slot, pass, moment)) slots[place] = slot;
+      else if (mayPass && !batch.whole.has(place) && monitors.isRoutinePassAt(slot, pass, moment))
+        slots[place] = slot;
       else {
         others.add(slot);
         decideAt(one, place, slot);
@@ -158,7 +201,12 @@ function splitResults(state: PartitionState, fresh: readonly Fresh[], now: numbe
 }
 
 /** A result as the core takes it. */
-export function seenResult(probe: ProbeRow, result: Result, now: number, lateMs: number): SeenResult {
+export function seenResult(
+  probe: ProbeRow,
+  result: Result,
+  now: number,
+  lateMs: number,
+): SeenResult {
   return {
     ...result,
     from: observingProbeOf(probe),
@@ -172,8 +220,19 @@ type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 /** One object for all passes of a probe, to test each for the fast path. */
 function passOf(probe: ProbeRow): Writable<SeenResult> {
   return {
-    ...{ seq: 0, monitor: '', config_version: 0, at: 0, took_ms: 0, outcome: 'ok', cause: null, phases: null, evidence: null, look: null },
-    ...{ from: observingProbeOf(probe), quarantined: probe.quarantined_at !== null, handed_over: false },
+    seq: 0,
+    monitor: '',
+    config_version: 0,
+    at: 0,
+    took_ms: 0,
+    outcome: 'ok',
+    cause: null,
+    phases: null,
+    evidence: null,
+    look: null,
+    from: observingProbeOf(probe),
+    quarantined: probe.quarantined_at !== null,
+    handed_over: false,
   };
 }
 
@@ -197,17 +256,29 @@ export function refusedReason(
  * Whether this probe could have held this monitor. A result of an older version may have been right
  * when it was made: it goes to the samples only.
  */
-function mayHold(probe: ProbeRow, watched: MonitorSettings, version: number, configVersion: number): boolean {
+function mayHold(
+  probe: ProbeRow,
+  watched: MonitorSettings,
+  version: number,
+  configVersion: number,
+): boolean {
   if (probe.organisation_id !== null) {
     if (probe.organisation_id !== watched.organisation) return false;
     return watched.probe === probe.id || configVersion < version;
   }
   if (configVersion < version) return true;
-  return watched.probe === null && (watched.continents === null || watched.continents.includes(probe.continent));
+  return (
+    watched.probe === null &&
+    (watched.continents === null || watched.continents.includes(probe.continent))
+  );
 }
 
 /** Decides results that may count, in order of start, and adds them to the samples. */
-export function decideResults(decisions: DecisionBatch, judged: readonly Judged[], now: number): void {
+export function decideResults(
+  decisions: DecisionBatch,
+  judged: readonly Judged[],
+  now: number,
+): void {
   const late = new Set<string>();
   for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
     decideOn(decisions, seen.monitor, {
@@ -216,15 +287,27 @@ export function decideResults(decisions: DecisionBatch, judged: readonly Judged[
     });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
-    addSample(decisions, { monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
+    addSample(decisions, {
+      monitor_key: key,
+      probe_key: probe.key,
+      at,
+      took_ms,
+      outcome,
+      cause_class: seen.cause?.class ?? null,
+      phases,
+    });
     if (seen.handed_over) late.add(seen.monitor);
   }
   // The past causes no rechecks; incidents that are open after it are continued now.
-  for (const monitor of late) if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
+  for (const monitor of late)
+    if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
 }
 
 /** The one of a check's rechecks that its incident waits for. */
-function recheckAnswered({ monitor, look: recheck, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null {
+function recheckAnswered(
+  { monitor, look: recheck, other_looks = [] }: SeenResult,
+  decisions: DecisionBatch,
+): string | null {
   const awaited = incidentOf(decisions, monitor)?.progress.matrix?.look;
   return other_looks.find((other) => other === awaited) ?? recheck;
 }
@@ -237,12 +320,18 @@ export async function settle(decisions: DecisionBatch, deps: PartitionDependenci
 }
 
 /** In one transaction. A batch of decisions without rows only changes memory. */
-export async function commit(decisions: DecisionBatch, { writer, clock }: PartitionDependencies): Promise<void> {
+export async function commit(
+  decisions: DecisionBatch,
+  { writer, clock }: PartitionDependencies,
+): Promise<void> {
   if (hasConfigChanges(decisions)) await writer.commit(unitWithCheckpoint(decisions, clock.now()));
   else if (hasRows(decisions)) await writer.commit(unitOf(decisions));
 }
 
-export function requestRechecks({ rechecks }: DecisionBatch, deps: Pick<PartitionDependencies, 'requestRechecks'>): void {
+export function requestRechecks(
+  { rechecks }: DecisionBatch,
+  deps: Pick<PartitionDependencies, 'requestRechecks'>,
+): void {
   if (rechecks.length > 0) deps.requestRechecks(rechecks);
 }
 
@@ -251,7 +340,8 @@ export function requestRechecks({ rechecks }: DecisionBatch, deps: Pick<Partitio
  * do not say which version they checked.
  */
 function hasConfigChanges({ entries }: DecisionBatch): boolean {
-  for (const { held } of entries.values()) if (held.is === 'object' && held.isChanged && held.state) return true;
+  for (const { held } of entries.values())
+    if (held.is === 'object' && held.isChanged && held.state) return true;
   return false;
 }
 
@@ -285,7 +375,11 @@ function* future(batch: DecisionBatch): Generator<Packed> {
   for (const entry of entries.values()) {
     const { slot, held } = entry;
     if (slot === null && held.is === 'object' && held.state)
-      yield { key: rowOf(batch, entry).key, changedAt: changedAtOf(batch, entry), state: held.state };
+      yield {
+        key: rowOf(batch, entry).key,
+        changedAt: changedAtOf(batch, entry),
+        state: held.state,
+      };
   }
 }
 
@@ -295,7 +389,9 @@ function changedAtOf({ now, partition }: DecisionBatch, { slot, held }: Entry): 
 }
 
 function hasRows({ marks, passes, rows }: DecisionBatch): boolean {
-  return marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0);
+  return (
+    marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0)
+  );
 }
 
 /** The batch is committed: the state takes its changes over. */
@@ -304,7 +400,8 @@ export function adopt(batch: DecisionBatch): void {
   batch.mode = 'adopted';
   const { partition, network, routine, entries, marks } = batch;
   const { monitors } = partition;
-  for (const taken of routine) partition.nextDue = Math.min(partition.nextDue, passAll(monitors, taken));
+  for (const taken of routine)
+    partition.nextDue = Math.min(partition.nextDue, passAll(monitors, taken));
   for (const [monitor, entry] of entries) {
     const { slot, held } = entry;
     if (held.is === 'numbers') continue;
@@ -324,7 +421,11 @@ export function adopt(batch: DecisionBatch): void {
 }
 
 /** Committed results say something about their probes. */
-export function observeAll(state: PartitionState, judged: readonly Judged[], { observe }: PartitionDependencies): void {
+export function observeAll(
+  state: PartitionState,
+  judged: readonly Judged[],
+  { observe }: PartitionDependencies,
+): void {
   // One object for all of them: no one keeps it.
   let monitor = '';
   const observed = {
@@ -338,9 +439,13 @@ export function observeAll(state: PartitionState, judged: readonly Judged[], { o
   }
 }
 
-export function locate<From extends Pick<Accepted, 'probe' | 'batch'>>(from: From, monitors: Monitors): From & LocatedBatch {
+export function locate<From extends Pick<Accepted, 'probe' | 'batch'>>(
+  from: From,
+  monitors: Monitors,
+): From & LocatedBatch {
   const { monitors: ids } = from.batch;
   const slots = new Int32Array(ids.length);
-  for (let place = 0; place < ids.length; place += 1) slots[place] = monitors.slotOf(ids[place] ?? '') ?? -1;
+  for (let place = 0; place < ids.length; place += 1)
+    slots[place] = monitors.slotOf(ids[place] ?? '') ?? -1;
   return { ...from, slots };
 }

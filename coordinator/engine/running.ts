@@ -2,7 +2,14 @@ import { type Actor, createActor, createPump, type Pump } from '../../shared/act
 import type { Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
-import { closeDeliveries, isCaughtUp, openDeliveries, type PartitionDeliveries, takeMessages, tickDeliveries } from './deliveries.ts';
+import {
+  closeDeliveries,
+  isCaughtUp,
+  openDeliveries,
+  type PartitionDeliveries,
+  takeMessages,
+  tickDeliveries,
+} from './deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { PartitionAnswer, PartitionMessage } from './messages.ts';
 import { createPartition, isTickDue } from './partition.ts';
@@ -53,7 +60,14 @@ export type RunningPartition = Pick<RunningOptions, 'deps' | 'mayWork'> & {
 
 const capacity = 1_000;
 
-export function startPartition({ lease, isTaken, deps, mayWork, onFenced, onGivenUp }: RunningOptions): RunningPartition {
+export function startPartition({
+  lease,
+  isTaken,
+  deps,
+  mayWork,
+  onFenced,
+  onGivenUp,
+}: RunningOptions): RunningPartition {
   const { log, timing } = deps;
   const { partition } = lease;
   const actor = createActor<PartitionState, PartitionMessage, PartitionAnswer>(
@@ -74,11 +88,17 @@ export function startPartition({ lease, isTaken, deps, mayWork, onFenced, onGive
     actor,
     mode: 'loading',
     epoch: isTaken ? 'unused' : 'used',
-    deliveries: openDeliveries({ partition, deps, isLoaded: () => isLoaded(running), tell: actor.tell }),
+    deliveries: openDeliveries({
+      partition,
+      deps,
+      isLoaded: () => isLoaded(running),
+      tell: actor.tell,
+    }),
     reconciling: createPump({
       once: () => reviewAssignments(running),
       onFailure: (error) => {
-        if (!isStopped(running)) log.error({ err: error, partition }, 'could not check the assignments; retrying');
+        if (!isStopped(running))
+          log.error({ err: error, partition }, 'could not check the assignments; retrying');
       },
     }),
     outbox: createPump({
@@ -122,12 +142,18 @@ async function reviewAssignments(running: RunningPartition): Promise<void> {
     await reconcile(lease.partition, deps, (turn) => reconcileTurn(running, turn));
 }
 
-async function reconcileTurn(running: RunningPartition, turn: ReconcileTurn): Promise<ReconcileAnswer> {
+async function reconcileTurn(
+  running: RunningPartition,
+  turn: ReconcileTurn,
+): Promise<ReconcileAnswer> {
   const { partition } = running.lease;
-  if (isStopped(running) || !running.mayWork()) throw new Error(`partition ${partition} is not ours any more`);
+  if (isStopped(running) || !running.mayWork())
+    throw new Error(`partition ${partition} is not ours any more`);
   const answer = await running.actor.tell({ is: 'reconcile', turn });
   if (answer.is === 'reconciled') return answer;
-  throw answer.is === 'failed' ? answer.error : new Error(`partition ${partition} answered ${answer.is}`);
+  throw answer.is === 'failed'
+    ? answer.error
+    : new Error(`partition ${partition} answered ${answer.is}`);
 }
 
 function isStopped({ mode }: RunningPartition): boolean {
@@ -144,7 +170,10 @@ function failed(running: RunningPartition, what: string, error: unknown): void {
   running.restUntil = performance.now() + restMs;
   const { deps, lease } = running;
   if (!isStopped(running) && !(error instanceof Fenced))
-    deps.log.error({ err: error, partition: lease.partition, what }, 'a partition failed; reloading it from the database');
+    deps.log.error(
+      { err: error, partition: lease.partition, what },
+      'a partition failed; reloading it from the database',
+    );
 }
 
 function tick(running: RunningPartition): void {
@@ -155,12 +184,14 @@ function tick(running: RunningPartition): void {
   if (now < running.restUntil) return;
   if (tickDeliveries(deliveries, now)) {
     const only = deliveries.early.monitors;
-    if (only.size > 0 && actor.waiting() === 0 && bus.isConnected()) void tell(running, { is: 'tick', only });
+    if (only.size > 0 && actor.waiting() === 0 && bus.isConnected())
+      void tell(running, { is: 'tick', only });
     return;
   }
   if (!isLoaded(running) || actor.waiting() > 10) return;
   // While the bus is away no probe can be heard, so silence means nothing.
-  if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now())) void tell(running, { is: 'tick' });
+  if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now()))
+    void tell(running, { is: 'tick' });
   if (now >= running.nextCheckpoint) {
     running.nextCheckpoint = now + timing.checkpointMs;
     void tell(running, { is: 'checkpoint' });
@@ -179,10 +210,15 @@ async function begin(running: RunningPartition): Promise<void> {
   const { partition } = running.lease;
   const consumer = partitionConsumer(partition);
   // Messages that an owner before us still holds come back at once, and its pulls end.
-  await bus.renewConsumer(streams.results.name, consumer).catch((error: unknown) => failed(running, 'consumer', error));
+  await bus
+    .renewConsumer(streams.results.name, consumer)
+    .catch((error: unknown) => failed(running, 'consumer', error));
   await actor.tell({ is: 'warm' });
   becomeLoaded(running);
-  log.debug({ partition, monitors: loaded.get(partition)?.monitors.size() }, 'a partition has started');
+  log.debug(
+    { partition, monitors: loaded.get(partition)?.monitors.size() },
+    'a partition has started',
+  );
   if (isStopped(running)) return;
   void running.reconciling.run();
   running.pull = bus.pull({
@@ -202,7 +238,8 @@ const afterLoading = { loading: 'loaded', leaving: 'stopped' } as const;
 
 function becomeLoaded(running: RunningPartition): void {
   const { mode, lease } = running;
-  if (mode !== 'loading' && mode !== 'leaving') throw new Error(`partition ${lease.partition} is ${mode}, and was read again`);
+  if (mode !== 'loading' && mode !== 'leaving')
+    throw new Error(`partition ${lease.partition} is ${mode}, and was read again`);
   running.mode = afterLoading[mode];
 }
 
@@ -223,7 +260,10 @@ export const backlogStateOf = ({ lease, deliveries }: RunningPartition): Partiti
  * Takes no more messages, finishes those that it has, and leaves a checkpoint if we still own the
  * lease.
  */
-export async function stopPartition(running: RunningPartition, leaveCheckpoint: boolean): Promise<void> {
+export async function stopPartition(
+  running: RunningPartition,
+  leaveCheckpoint: boolean,
+): Promise<void> {
   const { outbox, reconciling, ticker, deliveries, actor, deps } = running;
   becomeStopped(running);
   outbox.stop();
@@ -244,6 +284,7 @@ const afterStop = { loading: 'leaving', loaded: 'stopped' } as const;
 
 function becomeStopped(running: RunningPartition): void {
   const { mode, lease } = running;
-  if (mode !== 'loading' && mode !== 'loaded') throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
+  if (mode !== 'loading' && mode !== 'loaded')
+    throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
   running.mode = afterStop[mode];
 }

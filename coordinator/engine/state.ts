@@ -62,4 +62,5 @@ export type PartitionState = {
   early: EarlyQueue | undefined;
 };
 
-export const watermarkName = (probeKey: number, generation: string): string => `${probeKey}:${generation}`;
+export const watermarkName = (probeKey: number, generation: string): string =>
+  `${probeKey}:${generation}`;

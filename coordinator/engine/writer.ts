@@ -23,14 +23,30 @@ export type Writer = {
   readonly close: () => Promise<void>;
 };
 
-type Waiting = { readonly unit: Unit; readonly resolve: () => void; readonly reject: (error: unknown) => void };
+type Waiting = {
+  readonly unit: Unit;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+};
 
 const maxResults = 5_000;
 const maxSlots = 2;
 
-type Dependencies = { readonly sql: Sql; readonly owner: string; readonly clock: Clock; readonly log: Log; readonly figures?: Figures };
+type Dependencies = {
+  readonly sql: Sql;
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly figures?: Figures;
+};
 
-export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: Dependencies): Writer => {
+export const createWriter = ({
+  sql,
+  owner,
+  clock,
+  log,
+  figures = noFigures,
+}: Dependencies): Writer => {
   let queue: Waiting[] = [];
   const slots = Array.from({ length: maxSlots }, () => wayOf(sql).openSlot());
   /** Slots that write nothing. */
@@ -54,17 +70,24 @@ export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: De
     return queue.splice(0, count);
   };
 
-  const write = async (slot: CommitSlot, batch: readonly Waiting[], again = false): Promise<void> => {
+  const write = async (
+    slot: CommitSlot,
+    batch: readonly Waiting[],
+    again = false,
+  ): Promise<void> => {
     if (batch.length === 0) return;
     try {
       const units = batch.map(({ unit }) => ({
         ...unit,
-        staleHours: unit.staleHours.filter((hour) => hour !== markedHour || hour !== hourOf(clock.now())),
+        staleHours: unit.staleHours.filter(
+          (hour) => hour !== markedHour || hour !== hourOf(clock.now()),
+        ),
       }));
       const began = performance.now();
       await commitUnits({ sql, slot }, owner, units);
       figures.committed(units, performance.now() - began, clock.now());
-      for (const { staleHours } of units) for (const hour of staleHours) markedHour = Math.max(markedHour, hour);
+      for (const { staleHours } of units)
+        for (const hour of staleHours) markedHour = Math.max(markedHour, hour);
       for (const { resolve } of batch) resolve();
     } catch (error) {
       if (error instanceof Fenced) {
@@ -81,7 +104,10 @@ export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: De
       }
       // One of them may be poison and must not harm the others; or a monitor was deleted between
       // two statements, and a second try succeeds.
-      log.warn({ err: error, partitions: batch.length }, 'a commit failed; committing each partition separately');
+      log.warn(
+        { err: error, partitions: batch.length },
+        'a commit failed; committing each partition separately',
+      );
       for (const waiting of batch) await write(slot, [waiting], true);
     }
   };

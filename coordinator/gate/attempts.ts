@@ -3,7 +3,8 @@ import type { Clock } from '../../shared/base/time.ts';
 import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 
-const hexOf = (subjects: readonly Buffer[]): string => textsLiteral(subjects.map((subject) => subject.toString('hex')));
+const hexOf = (subjects: readonly Buffer[]): string =>
+  textsLiteral(subjects.map((subject) => subject.toString('hex')));
 
 /**
  * Counts one attempt per subject, in one statement. Returns each subject's count and the start of
@@ -17,18 +18,21 @@ export const countTries = async (
   const subjects = hexOf(tried.map(({ subject }) => subject));
   const sinces = textsLiteral(tried.map(({ since }) => since.toISOString()));
   return sql<{ subject: Buffer; tries: number; began_at: Date }[]>`
-    with tried as (select decode(h, 'hex') as subject, since from unnest(${subjects}::text[], ${sinces}::timestamptz[]) t (h, since))
+    with tried as (select decode(h, 'hex') as subject, since
+      from unnest(${subjects}::text[], ${sinces}::timestamptz[]) t (h, since))
     insert into attempts as a (subject, began_at, tries)
     select subject, ${now}, 1 from tried order by 1
     on conflict (subject) do update set (tries, began_at) = (
-      select case when a.began_at <= t.since then 1 else a.tries + 1 end, case when a.began_at <= t.since then excluded.began_at else a.began_at end
+      select case when a.began_at <= t.since then 1 else a.tries + 1 end, case
+        when a.began_at <= t.since then excluded.began_at else a.began_at end
       from tried t where t.subject = excluded.subject)
     returning subject, tries, began_at`;
 };
 
 /** A proven attempt was not a guess, so it does not count. */
 export const forgetTries = async (sql: Queryable, subjects: readonly Buffer[]): Promise<void> => {
-  await sql`delete from attempts where subject in (select decode(h, 'hex') from unnest(${hexOf(subjects)}::text[]) h)`;
+  await sql`delete from attempts
+    where subject in (select decode(h, 'hex') from unnest(${hexOf(subjects)}::text[]) h)`;
 };
 
 const hourMs = 3_600_000;
@@ -44,7 +48,11 @@ export type Tried = {
 };
 
 /** A limit per hour. */
-export const hourly = (what: string, limit: number): Tried => ({ what, most: limit, withinMs: hourMs });
+export const hourly = (what: string, limit: number): Tried => ({
+  what,
+  most: limit,
+  withinMs: hourMs,
+});
 
 /**
  * Wrong passwords of one account from all hosts together. Above the limit, signing in needs the
@@ -52,7 +60,8 @@ export const hourly = (what: string, limit: number): Tried => ({ what, most: lim
  */
 export const failuresOf = (email: string): Tried => ({
   ...hourly(`passwords of ${email.trim().toLowerCase()} from everywhere`, 100),
-  instead: 'Someone tries many passwords of this account. Ask for a link by mail (Forgot your password?), or sign in with a passkey.',
+  instead:
+    'Someone tries many passwords of this account. Ask for a link by mail (Forgot your password?), or sign in with a passkey.',
 });
 
 /**
@@ -68,7 +77,12 @@ export type Attempts = {
 
 const usualWindowMs = 15 * 60_000;
 
-export const createAttempts = (sql: Sql, clock: Clock, secrets: AccountSecrets, windowMs = usualWindowMs): Attempts => {
+export const createAttempts = (
+  sql: Sql,
+  clock: Clock,
+  secrets: AccountSecrets,
+  windowMs = usualWindowMs,
+): Attempts => {
   const subjectsOf = (tried: readonly Tried[]): Promise<Buffer[]> =>
     Promise.all(tried.map(({ what }) => secrets.fingerprint('attempt', what)));
   return {
@@ -78,17 +92,26 @@ export const createAttempts = (sql: Sql, clock: Clock, secrets: AccountSecrets, 
       const windowOf = (one: Tried | undefined): number => one?.withinMs ?? windowMs;
       const counted = await countTries(
         sql,
-        subjects.map((subject, place) => ({ subject, since: new Date(now - windowOf(tried[place])) })),
+        subjects.map((subject, place) => ({
+          subject,
+          since: new Date(now - windowOf(tried[place])),
+        })),
         new Date(now),
       );
-      const triedAt = (subject: Buffer): Tried | undefined => tried[subjects.findIndex((one) => one.equals(subject))];
+      const triedAt = (subject: Buffer): Tried | undefined =>
+        tried[subjects.findIndex((one) => one.equals(subject))];
       const over = counted.filter(({ subject, tries }) => tries > (triedAt(subject)?.most ?? 0));
       if (over.length === 0) return;
       const instead = over.flatMap(({ subject }) => triedAt(subject)?.instead ?? [])[0];
       if (instead !== undefined) throw new Refusal('too_many_attempts', instead);
-      const ends = Math.max(...over.map(({ subject, began_at }) => began_at.getTime() + windowOf(triedAt(subject))));
+      const ends = Math.max(
+        ...over.map(({ subject, began_at }) => began_at.getTime() + windowOf(triedAt(subject))),
+      );
       const minutes = Math.max(1, Math.ceil((ends - now) / 60_000));
-      throw new Refusal('too_many_attempts', `Too many tries; wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`);
+      throw new Refusal(
+        'too_many_attempts',
+        `Too many tries; wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`,
+      );
     },
     forget: async (tried) => forgetTries(sql, await subjectsOf(tried)),
   };
@@ -100,6 +123,8 @@ export const hostOf = (address: string): string => {
   const [head = '', tail = ''] = address.split('::');
   const groups = head.split(':').filter((group) => group !== '');
   const missing = 8 - groups.length - tail.split(':').filter((group) => group !== '').length;
-  const whole = address.includes('::') ? [...groups, ...Array.from({ length: Math.max(0, missing) }, () => '0')] : groups;
+  const whole = address.includes('::')
+    ? [...groups, ...Array.from({ length: Math.max(0, missing) }, () => '0')]
+    : groups;
   return whole.slice(0, 4).join(':');
 };

@@ -34,27 +34,41 @@ type Callers = {
 };
 
 /** All operations with their handlers by id, by audience. */
-export type Handlers = { readonly [For in Audience]: Readonly<Record<string, Bound<Callers[For]>>> };
-
-type InSteps<Own, Input, Output> = {
-  readonly prepare: (early: Early<Own>, input: Input) => Promise<(context: Context & Own) => OperationResult<Output>>;
+export type Handlers = {
+  readonly [For in Audience]: Readonly<Record<string, Bound<Callers[For]>>>;
 };
 
-type Handler<Own, Input, Output> = ((context: Context & Own, input: Input) => OperationResult<Output>) | InSteps<Own, Input, Output>;
+type InSteps<Own, Input, Output> = {
+  readonly prepare: (
+    early: Early<Own>,
+    input: Input,
+  ) => Promise<(context: Context & Own) => OperationResult<Output>>;
+};
 
-type HandlerOf<Op> = Op extends Operation<string, infer Input, infer Output> & { readonly audience: infer For extends Audience }
+type Handler<Own, Input, Output> =
+  | ((context: Context & Own, input: Input) => OperationResult<Output>)
+  | InSteps<Own, Input, Output>;
+
+type HandlerOf<Op> = Op extends Operation<string, infer Input, infer Output> & {
+  readonly audience: infer For extends Audience;
+}
   ? Handler<Callers[For], Input, Output>
   : never;
 
 type HandlersOf<Contract> = {
-  readonly [Name in keyof Contract as Contract[Name] extends Operation ? Name : never]: HandlerOf<Contract[Name]>;
+  readonly [Name in keyof Contract as Contract[Name] extends Operation ? Name : never]: HandlerOf<
+    Contract[Name]
+  >;
 };
 
 /**
  * Binds every operation of a contract to the handler of its name. One that is missing, or does not
  * fit its operation, does not compile.
  */
-export const bindAll = <Contract extends object>(contract: Contract, handlers: HandlersOf<Contract>): readonly Bound<never>[] => {
+export const bindAll = <Contract extends object>(
+  contract: Contract,
+  handlers: HandlersOf<Contract>,
+): readonly Bound<never>[] => {
   const byName = new Map<string, Handler<never, never, unknown>>(Object.entries(handlers));
   return Object.entries(contract).flatMap(([name, operation]) => {
     const handler = byName.get(name);
@@ -62,14 +76,17 @@ export const bindAll = <Contract extends object>(contract: Contract, handlers: H
   });
 };
 
-const isOperation = (value: unknown): value is Operation<string, never> => isRecord(value) && 'audience' in value && 'parse' in value;
+const isOperation = (value: unknown): value is Operation<string, never> =>
+  isRecord(value) && 'audience' in value && 'parse' in value;
 
 /** By audience. The operator's pages offer a part of what the machine itself does. */
 export const handlersOf = (bound: readonly Bound<never>[]): Handlers => {
   // bindAll gave each operation a handler for the callers of its audience.
   const of = <For extends Audience>(...audiences: readonly For[]) =>
     Object.fromEntries(
-      bound.filter(({ operation }) => audiences.some((each) => each === operation.audience)).map((each) => [each.operation.id, each]),
+      bound
+        .filter(({ operation }) => audiences.some((each) => each === operation.audience))
+        .map((each) => [each.operation.id, each]),
     ) as Record<string, Bound<Callers[For]>>;
   return {
     organisation: of('organisation'),
@@ -86,7 +103,11 @@ export const handlersOf = (bound: readonly Bound<never>[]): Handlers => {
  */
 export const inSteps = <Own, Input, Output, Prepared>(steps: {
   readonly before: (early: Early<Own>, input: Input) => Promise<Prepared>;
-  readonly act: (context: Context & Own, input: Input, prepared: Prepared) => OperationResult<Output>;
+  readonly act: (
+    context: Context & Own,
+    input: Input,
+    prepared: Prepared,
+  ) => OperationResult<Output>;
 }): InSteps<Own, Input, Output> => ({
   prepare: async (early, input) => {
     const prepared = await steps.before(early, input);
@@ -94,14 +115,18 @@ export const inSteps = <Own, Input, Output, Prepared>(steps: {
   },
 });
 
-const bind = <Own, Input, Output>(operation: Operation<string, Input>, handler: Handler<Own, Input, Output>): Bound<Own> => ({
+const bind = <Own, Input, Output>(
+  operation: Operation<string, Input>,
+  handler: Handler<Own, Input, Output>,
+): Bound<Own> => ({
   operation,
   read: (raw) => {
     const input = readInput(operation, raw);
     return {
       input,
       prepare: async (early) => {
-        if (typeof handler === 'function') return async (context) => answeredOf(await handler(context, input));
+        if (typeof handler === 'function')
+          return async (context) => answeredOf(await handler(context, input));
         const act = await handler.prepare(early, input);
         return async (context) => answeredOf(await act(context));
       },
@@ -116,4 +141,6 @@ const readInput = <Input>(operation: Operation<string, Input>, raw: RawInput): I
 };
 
 const answeredOf = <Output>(answer: Output | AlternateStatus<Output>): Answered =>
-  answer instanceof AlternateStatus ? { status: answer.status, body: answer.body } : { body: answer };
+  answer instanceof AlternateStatus
+    ? { status: answer.status, body: answer.body }
+    : { body: answer };

@@ -43,8 +43,14 @@ export type ChannelsPart = {
     kind: string,
     sent: Readonly<Record<string, unknown>>,
     stored: ChannelConfig,
-  ) => { readonly config: ChannelConfig } | { readonly faults: { readonly [field: string]: string } } | undefined;
-  readonly split: (kind: string, config: ChannelConfig) => { readonly open: ChannelConfig; readonly secrets: ChannelConfig };
+  ) =>
+    | { readonly config: ChannelConfig }
+    | { readonly faults: { readonly [field: string]: string } }
+    | undefined;
+  readonly split: (
+    kind: string,
+    config: ChannelConfig,
+  ) => { readonly open: ChannelConfig; readonly secrets: ChannelConfig };
   readonly shown: (kind: string, config: ChannelConfig) => ChannelConfig;
   /**
    * Where its messages go, so that messages to one host share one limit; null where that is
@@ -55,7 +61,12 @@ export type ChannelsPart = {
     kind: string,
     config: ChannelConfig,
     /** `name`: null before the channel is saved. */
-    about: { readonly key: string; readonly name: string | null; readonly channel: string | null; readonly organisation: string },
+    about: {
+      readonly key: string;
+      readonly name: string | null;
+      readonly channel: string | null;
+      readonly organisation: string;
+    },
   ) => Promise<Tried>;
   readonly links: AlertLinks;
   /** What a browser needs in order to become a channel. */
@@ -96,16 +107,26 @@ export type ProbesPart = {
    * @throws Refusal `name_taken`. The credentials (the text of a NATS credentials file) are shown
    * once and not stored.
    */
-  readonly createProbe: (sql: Queryable, probe: NewProbe) => Promise<{ readonly id: string; readonly credentials: string }>;
+  readonly createProbe: (
+    sql: Queryable,
+    probe: NewProbe,
+  ) => Promise<{ readonly id: string; readonly credentials: string }>;
   /** Whether the holder of this key signed the token. */
   readonly isEnrolmentProof: (key: string, proof: string, token: string) => boolean;
   /** Creates a probe that made its key itself. @throws Refusal `name_taken`. */
-  readonly enrolProbe: (sql: Queryable, probe: NewProbe, key: string) => Promise<{ readonly id: string }>;
+  readonly enrolProbe: (
+    sql: Queryable,
+    probe: NewProbe,
+    key: string,
+  ) => Promise<{ readonly id: string }>;
   readonly welcome: (sql: Queryable, id: string, probe: NewProbe, key: string) => Promise<Welcome>;
   /**
    * Creates new credentials; the old ones stay valid for a day. @throws Refusal `probe_not_found`.
    */
-  readonly rotateProbe: (sql: Queryable, id: string) => Promise<{ readonly id: string; readonly credentials: string }>;
+  readonly rotateProbe: (
+    sql: Queryable,
+    id: string,
+  ) => Promise<{ readonly id: string; readonly credentials: string }>;
   /** Its connection is closed within a second of the commit. @throws Refusal `probe_not_found`. */
   readonly revokeProbe: (sql: Queryable, id: string) => Promise<void>;
 };
@@ -217,13 +238,18 @@ const words: Partial<Record<RefusalCode, string>> = {
   probe_not_found: 'There is no such probe.',
 };
 
-type NotFound = { [Code in RefusalCode]: (typeof refusalCodes)[Code] extends readonly ['not_found', string] ? Code : never }[RefusalCode];
+type NotFound = {
+  [Code in RefusalCode]: (typeof refusalCodes)[Code] extends readonly ['not_found', string]
+    ? Code
+    : never;
+}[RefusalCode];
 
 /**
  * The same words for what does not exist and for what belongs to another organisation, so that no
  * one can tell the two apart.
  */
-export const notFound = (code: NotFound): Refusal => new Refusal(code, words[code] ?? refusalCodes[code][1]);
+export const notFound = (code: NotFound): Refusal =>
+  new Refusal(code, words[code] ?? refusalCodes[code][1]);
 
 /** Returns the row, or throws the refusal that there is none. */
 export const orNotFound = <Row>(row: Row | undefined, code: NotFound): Row => {

@@ -35,10 +35,17 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
       .digest();
   const opened = async (list: readonly unknown[], bytes: Buffer): Promise<Buffer | undefined> => {
     if (bytes.length < nonceLength + keyLength + tagLength) return undefined;
-    const decipher = createDecipheriv('aes-256-gcm', await keyFor('sealing'), bytes.subarray(0, nonceLength));
+    const decipher = createDecipheriv(
+      'aes-256-gcm',
+      await keyFor('sealing'),
+      bytes.subarray(0, nonceLength),
+    );
     decipher.setAAD(Buffer.from(JSON.stringify(list))).setAuthTag(bytes.subarray(-tagLength));
     try {
-      return Buffer.concat([decipher.update(bytes.subarray(nonceLength, -tagLength)), decipher.final()]);
+      return Buffer.concat([
+        decipher.update(bytes.subarray(nonceLength, -tagLength)),
+        decipher.final(),
+      ]);
     } catch {
       // What cannot be decrypted was not encrypted here, or belongs to another list.
       return undefined;
@@ -63,7 +70,12 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
         .subarray(0, nonceLength);
       const cipher = createCipheriv('aes-256-gcm', await keyFor('sealing'), nonce);
       cipher.setAAD(Buffer.from(name));
-      const cursor = Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+      const cursor = Buffer.concat([
+        nonce,
+        cipher.update(plain),
+        cipher.final(),
+        cipher.getAuthTag(),
+      ]).toString('base64url');
       // If the secret changed meanwhile, the cursor does not belong to the present cache.
       if (madeWith === now) made.keep(wanted, cursor);
       return cursor;
@@ -93,7 +105,12 @@ export const placedPageOf = async <Row extends Keyed, Item>(
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
   const more = found.length > limit && last !== undefined;
-  return { items: shown.map(item), next_cursor: more ? await cursors.make(list, { key: last.key, place: last.place ?? null }) : null };
+  return {
+    items: shown.map(item),
+    next_cursor: more
+      ? await cursors.make(list, { key: last.key, place: last.place ?? null })
+      : null,
+  };
 };
 
 /** For a list in the order of its running numbers. */
@@ -104,7 +121,13 @@ export const pageOf = <Row extends { readonly key: number }, Item>(
   rows: (from: number | null, limit: number) => Promise<readonly Row[]>,
   item: (row: Row) => Item,
 ): Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }> =>
-  placedPageOf<Row & { readonly place?: null }, Item>(cursors, list, asked, (after, limit) => rows(after?.key ?? null, limit), item);
+  placedPageOf<Row & { readonly place?: null }, Item>(
+    cursors,
+    list,
+    asked,
+    (after, limit) => rows(after?.key ?? null, limit),
+    item,
+  );
 
 /** Where ascending lists begin, and descending ones. */
 export const beforeAll = 0;

@@ -15,19 +15,27 @@ import { createOnce, type Manner, type Named, type Outcome, plainly } from './id
 import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
 
 /** The actor as the audit log records it. */
-export type Actor = Pick<AuditEntry, 'organisation' | 'user' | 'who' | 'through' | 'token_name' | 'address'>;
+export type Actor = Pick<
+  AuditEntry,
+  'organisation' | 'user' | 'who' | 'through' | 'token_name' | 'address'
+>;
 
 type Values = Readonly<Record<string, unknown>>;
 
 /** The differences between two states of a thing; everything for a created or deleted one. */
 const differences = (before: Values | undefined, after: Values | undefined): Values => {
   const differs = ([key, value]: [string, unknown]): boolean =>
-    before === undefined || after === undefined || JSON.stringify(before[key]) !== JSON.stringify(after[key]) || value === undefined;
-  const part = (of: Values | undefined) => (of === undefined ? undefined : Object.fromEntries(Object.entries(of).filter(differs)));
+    before === undefined ||
+    after === undefined ||
+    JSON.stringify(before[key]) !== JSON.stringify(after[key]) ||
+    value === undefined;
+  const part = (of: Values | undefined) =>
+    of === undefined ? undefined : Object.fromEntries(Object.entries(of).filter(differs));
   return { before: part(before), after: part(after) };
 };
 
-const idIn = (body: unknown): Values => (isRecord(body) && typeof body.id === 'string' ? { id: body.id } : {});
+const idIn = (body: unknown): Values =>
+  isRecord(body) && typeof body.id === 'string' ? { id: body.id } : {};
 
 /**
  * Writes the audit entry of one operation. The handler's own before and after take precedence over
@@ -68,40 +76,79 @@ export type Gate = {
    * Like execute, for a caller who may repeat the call: under one key it is done once in 24 hours,
    * and then answered as before. @throws as execute.
    */
-  readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
+  readonly executeOnce: (
+    operation: Operation,
+    caller: Caller,
+    raw: RawInput,
+    named: Named,
+  ) => Promise<Outcome>;
   /** For a user's own data, whatever organisation they act in. */
-  readonly executeForPerson: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
+  readonly executeForPerson: (
+    operation: Operation,
+    person: Person,
+    raw: RawInput,
+  ) => Promise<Answered>;
   /** For callers who are not signed in, such as signing in. */
-  readonly executeForVisitor: (operation: Operation, visitor: AnonymousCaller, raw: RawInput) => Promise<Answered>;
+  readonly executeForVisitor: (
+    operation: Operation,
+    visitor: AnonymousCaller,
+    raw: RawInput,
+  ) => Promise<Answered>;
   /**
    * For installation-wide operations of users that the operator marked; for anyone else they do not
    * exist.
    */
-  readonly executeForOperator: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
+  readonly executeForOperator: (
+    operation: Operation,
+    person: Person,
+    raw: RawInput,
+  ) => Promise<Answered>;
   /** For the operator alone, outside any organisation. */
   readonly executeForInstallation: (operation: Operation, raw: RawInput) => Promise<Answered>;
 };
 
-type Dependencies = { readonly sql: Sql; readonly clock: Clock; readonly instruments: GateDependencies; readonly handlers: Handlers };
+type Dependencies = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly instruments: GateDependencies;
+  readonly handlers: Handlers;
+};
 
-const named = <Own>(handlers: Readonly<Record<string, Bound<Own>>>, operation: Operation): Bound<Own> => {
+const named = <Own>(
+  handlers: Readonly<Record<string, Bound<Own>>>,
+  operation: Operation,
+): Bound<Own> => {
   const bound = Object.hasOwn(handlers, operation.id) ? handlers[operation.id] : undefined;
-  if (bound?.operation !== operation) throw new Refusal('internal', `there is no handler of the operation ${operation.id}`);
+  if (bound?.operation !== operation)
+    throw new Refusal('internal', `there is no handler of the operation ${operation.id}`);
   return bound;
 };
 
-const through = { token: 'api', session: 'page', connector: 'assistant', operator: 'operator' } as const satisfies Record<
-  Caller['is'],
-  string
->;
+const through = {
+  token: 'api',
+  session: 'page',
+  connector: 'assistant',
+  operator: 'operator',
+} as const satisfies Record<Caller['is'], string>;
 
 const actorOf = ({ is, organisation, user, token, connection, address }: Caller): Actor => ({
-  ...{ organisation: organisation.id, user, through: through[is] },
-  ...{ who: is === 'operator' ? 'operator' : '', token_name: token?.name ?? connection?.client ?? null, address: address ?? null },
+  organisation: organisation.id,
+  user,
+  through: through[is],
+  who: is === 'operator' ? 'operator' : '',
+  token_name: token?.name ?? connection?.client ?? null,
+  address: address ?? null,
 });
 
 const atPage = { organisation: null, through: 'page', token_name: null } as const;
-const operator: Actor = { organisation: null, user: null, who: 'operator', through: 'operator', token_name: null, address: null };
+const operator: Actor = {
+  organisation: null,
+  user: null,
+  who: 'operator',
+  through: 'operator',
+  token_name: null,
+  address: null,
+};
 const nothingHere = (): Refusal => new Refusal('route_not_found', 'There is nothing here.');
 const ignored = (): void => undefined;
 
@@ -136,12 +183,26 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
             noted = { ...noted, ...add };
           };
       const answered = await act({ ...ownNow, with: instruments, sql: on, now, note });
-      if (!looks) await writeAudit(on, { at: now, actor, operation: operation.id, about: raw.path ?? {}, sent: input, noted, answered });
+      if (!looks)
+        await writeAudit(on, {
+          at: now,
+          actor,
+          operation: operation.id,
+          about: raw.path ?? {},
+          sent: input,
+          noted,
+          answered,
+        });
       return answered;
     };
   };
 
-  const perform = async (operation: Operation, caller: Caller, raw: RawInput, { lock, conclude }: Manner): Promise<Answered> => {
+  const perform = async (
+    operation: Operation,
+    caller: Caller,
+    raw: RawInput,
+    { lock, conclude }: Manner,
+  ): Promise<Answered> => {
     const own = { caller, organisation: caller.organisation };
     const run = await begin(handlers.organisation, { operation, raw, actor: actorOf(caller), own });
     if (isReadOnly(operation)) return run(sql);
@@ -165,17 +226,26 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
     executeOnce: async (operation, caller, raw, named) => {
       refuseUnlessAllowed(caller, operation, clock.now());
       // A read-only operation can be repeated as often as the caller likes.
-      if (isReadOnly(operation)) return { replayed: false, answered: await perform(operation, caller, raw, plainly) };
+      if (isReadOnly(operation))
+        return { replayed: false, answered: await perform(operation, caller, raw, plainly) };
       const by = `${caller.is} ${caller.token?.id ?? caller.connection?.id ?? caller.user ?? ''}`;
-      return once({ ...named, organisation: caller.organisation.id, by }, (manner) => perform(operation, caller, raw, manner));
+      return once({ ...named, organisation: caller.organisation.id, by }, (manner) =>
+        perform(operation, caller, raw, manner),
+      );
     },
     executeForPerson: async (operation, person, raw) => {
       refuseUnlessProven(operation, person, clock.now());
-      const actor = { ...atPage, user: person.user, who: person.email, address: person.from.address };
+      const actor = {
+        ...atPage,
+        user: person.user,
+        who: person.email,
+        address: person.from.address,
+      };
       const run = await begin(handlers.person, { operation, raw, actor, own: { person } });
       if (isReadOnly(operation)) return run(sql);
       return inTransaction(sql, async (transaction) => {
-        if (!(await lockUser(transaction, person.user))) throw new Refusal('session_missing', 'You are not signed in any more.');
+        if (!(await lockUser(transaction, person.user)))
+          throw new Refusal('session_missing', 'You are not signed in any more.');
         return run(transaction);
       });
     },
@@ -188,7 +258,12 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
       // Read afresh, whatever the caller claims, and before anything is said about the input.
       if (!(await isOperator(sql, person.user))) throw nothingHere();
       refuseUnlessProven(operation, person, clock.now());
-      const actor = { ...atPage, user: person.user, who: person.email, address: person.from.address };
+      const actor = {
+        ...atPage,
+        user: person.user,
+        who: person.email,
+        address: person.from.address,
+      };
       const run = await begin(handlers.operator, { operation, raw, actor, own: {} });
       if (isReadOnly(operation)) return run(sql);
       return inTransaction(sql, async (transaction) => {

@@ -1,8 +1,17 @@
 import { z } from 'zod';
-import { Refusal, type RefusalCode, type RefusalKind, refusalCodes } from '../../shared/base/errors.ts';
+import {
+  Refusal,
+  type RefusalCode,
+  type RefusalKind,
+  refusalCodes,
+} from '../../shared/base/errors.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql, Transaction } from '../database/connect.ts';
-import { lockOrganisation, lockOrganisationForCall, type OrganisationRow } from '../organisations/queries.ts';
+import {
+  lockOrganisation,
+  lockOrganisationForCall,
+  type OrganisationRow,
+} from '../organisations/queries.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 import { idempotencyRecordOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type { Answered } from './bind.ts';
@@ -40,29 +49,55 @@ export const fateOf = (known: StoredCall | undefined, request: string, now: numb
  * Refusals that concern the request itself. All others concern the moment: the same call may
  * succeed later.
  */
-const decided: ReadonlySet<RefusalKind> = new Set(['forbidden', 'not_found', 'invalid', 'conflict']);
+const decided: ReadonlySet<RefusalKind> = new Set([
+  'forbidden',
+  'not_found',
+  'invalid',
+  'conflict',
+]);
 
 /** Refusals of these kinds that concern the caller or the key itself. */
 const ofTheMoment: ReadonlySet<RefusalCode> = new Set([
-  ...(['scope_insufficient', 'role_insufficient', 'session_missing', 'proof_needed', 'origin_foreign'] as const),
-  ...(['organisation_ending', 'organisation_not_found', 'route_not_found', 'request_malformed'] as const),
+  ...([
+    'scope_insufficient',
+    'role_insufficient',
+    'session_missing',
+    'proof_needed',
+    'origin_foreign',
+  ] as const),
+  ...([
+    'organisation_ending',
+    'organisation_not_found',
+    'route_not_found',
+    'request_malformed',
+  ] as const),
   ...(['idempotency_key_in_use', 'idempotency_answer_too_large'] as const),
 ]);
 
 /** Whether a refusal is stored, so that the repeated call gets it again. */
-export const isKept = (code: RefusalCode): boolean => decided.has(refusalCodes[code][0]) && !ofTheMoment.has(code);
+export const isKept = (code: RefusalCode): boolean =>
+  decided.has(refusalCodes[code][0]) && !ofTheMoment.has(code);
 
 /** A call that named a key, and its caller: fingerprints in hexadecimal. */
-export type NamedCall = { readonly organisation: string; readonly call: string; readonly request: string };
+export type NamedCall = {
+  readonly organisation: string;
+  readonly call: string;
+  readonly request: string;
+};
 
-export type IdempotencyRecord = { readonly request: string; readonly answered_at: number; readonly answer: Uint8Array | null };
+export type IdempotencyRecord = {
+  readonly request: string;
+  readonly answered_at: number;
+  readonly answer: Uint8Array | null;
+};
 
 export const idempotencyRecord = async (
   sql: Queryable,
   { organisation, call }: Pick<NamedCall, 'organisation' | 'call'>,
 ): Promise<IdempotencyRecord | undefined> => {
   const [row] = await sql<IdempotencyRecord[]>`
-    select encode(request, 'hex') as request, (extract(epoch from answered_at) * 1000)::float8 as answered_at, answer from kept_answers
+    select encode(request, 'hex') as request,
+      (extract(epoch from answered_at) * 1000)::float8 as answered_at, answer from kept_answers
     where organisation_id = ${organisation} and call = decode(${call}, 'hex')`;
   return row;
 };
@@ -79,11 +114,14 @@ export const keepAnswer = async (
 ): Promise<boolean> => {
   const kept = await sql`
     insert into kept_answers as k (organisation_id, call, request, answered_at, answer)
-    select ${organisation}, decode(${call}, 'hex'), decode(${request}, 'hex'), ${new Date(at)}, a.box
+    select ${organisation}, decode(${call}, 'hex'), decode(${request}, 'hex'), ${new Date(at)},
+      a.box
     from (select ${box}::bytea as box) a
     where a.box is null or exists (
-      select 1 from secret_keys s where s.id = encode(substring(a.box from 1 for 16), 'hex')::uuid for share)
-    on conflict (organisation_id, call) do update set request = excluded.request, answered_at = excluded.answered_at, answer = excluded.answer
+      select 1 from secret_keys s
+      where s.id = encode(substring(a.box from 1 for 16), 'hex')::uuid for share)
+    on conflict (organisation_id, call) do update
+    set request = excluded.request, answered_at = excluded.answered_at, answer = excluded.answer
       where k.answered_at <= ${new Date(over)}`;
   return kept.count > 0;
 };
@@ -92,10 +130,16 @@ export const keepAnswer = async (
  * Keeps each organisation's newest answers, up to this many bytes; of older ones only the fact
  * remains. Works in batches, oldest first. Returns whether there may be more.
  */
-export const shrinkIdempotencyRecords = async (sql: Queryable, mostBytes: number, limit: number): Promise<boolean> => {
+export const shrinkIdempotencyRecords = async (
+  sql: Queryable,
+  mostBytes: number,
+  limit: number,
+): Promise<boolean> => {
   // While all answers together are below the limit, no organisation can exceed it: most
   // installations never scan them.
-  const [size] = await sql<{ mayExceed: boolean }[]>`select pg_total_relation_size('kept_answers') > ${mostBytes} as "mayExceed"`;
+  const [size] = await sql<
+    { mayExceed: boolean }[]
+  >`select pg_total_relation_size('kept_answers') > ${mostBytes} as "mayExceed"`;
   if (size?.mayExceed !== true) return false;
   // The length of each answer is stored beside it, so no answer is read. An answer that was
   // replaced meanwhile stays.
@@ -103,19 +147,27 @@ export const shrinkIdempotencyRecords = async (sql: Queryable, mostBytes: number
     update kept_answers k set answer = null from (
       select organisation_id, call, answered_at from (
         select organisation_id, call, answered_at,
-          sum(octet_length(answer)) over (partition by organisation_id order by answered_at desc, call) as bytes
+          sum(octet_length(answer))
+          over (partition by organisation_id order by answered_at desc, call) as bytes
         from kept_answers where answer is not null and organisation_id in (
-          select organisation_id from kept_answers group by organisation_id having sum(octet_length(answer)) > ${mostBytes})
+          select organisation_id from kept_answers group by organisation_id
+          having sum(octet_length(answer)) > ${mostBytes})
       ) each where bytes > ${mostBytes} order by answered_at limit ${limit}
     ) beyond
-    where k.organisation_id = beyond.organisation_id and k.call = beyond.call and k.answered_at = beyond.answered_at`;
+    where k.organisation_id = beyond.organisation_id and k.call = beyond.call
+      and k.answered_at = beyond.answered_at`;
   return lightened.count === limit;
 };
 
 /** Deletes a batch of older records. Returns whether there may be more. */
-export const deleteIdempotencyRecords = async (sql: Queryable, before: Date, limit: number): Promise<boolean> => {
+export const deleteIdempotencyRecords = async (
+  sql: Queryable,
+  before: Date,
+  limit: number,
+): Promise<boolean> => {
   const deleted = await sql`delete from kept_answers where ctid = any(array(
-    select ctid from kept_answers where answered_at <= ${before} order by answered_at limit ${limit}))`;
+    select ctid from kept_answers where answered_at <= ${before} order by answered_at
+    limit ${limit}))`;
   return deleted.count === limit;
 };
 
@@ -127,12 +179,18 @@ export type Named = {
 };
 
 /** `replayed`: it was answered before, and nothing was done now. */
-export type Outcome = { readonly replayed: boolean } & ({ readonly answered: Answered } | { readonly refused: Refusal });
+export type Outcome = { readonly replayed: boolean } & (
+  | { readonly answered: Answered }
+  | { readonly refused: Refusal }
+);
 
 /** How the transaction of a call begins and ends; `plainly` for a call without a key. */
 export type Manner = {
   /** @throws Refusal `idempotency_key_in_use`. */
-  readonly lock: (transaction: Transaction, organisation: string) => Promise<OrganisationRow | undefined>;
+  readonly lock: (
+    transaction: Transaction,
+    organisation: string,
+  ) => Promise<OrganisationRow | undefined>;
   readonly conclude: (transaction: Transaction, answered: Answered) => Promise<void>;
 };
 
@@ -142,9 +200,16 @@ type Call = Named & { readonly organisation: string; readonly by: string };
 
 export type Once = (call: Call, perform: (manner: Manner) => Promise<Answered>) => Promise<Outcome>;
 
-type Dependencies = { readonly sql: Sql; readonly clock: Clock; readonly secrets: SecretsAtRest; readonly accountSecrets: AccountSecrets };
+type Dependencies = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly secrets: SecretsAtRest;
+  readonly accountSecrets: AccountSecrets;
+};
 
-const code = z.custom<RefusalCode>((value) => typeof value === 'string' && Object.hasOwn(refusalCodes, value));
+const code = z.custom<RefusalCode>(
+  (value) => typeof value === 'string' && Object.hasOwn(refusalCodes, value),
+);
 const shape = z.union([
   z.object({ refused: z.object({ code, message: z.string() }) }),
   z.object({ answered: z.object({ status: z.number().optional(), body: z.unknown().optional() }) }),
@@ -203,7 +268,10 @@ export const createOnce = ({ sql, clock, secrets, accountSecrets }: Dependencies
   };
 
   /** One attempt. Undefined: it was overtaken. */
-  const attempt = async (named: NamedCall, perform: (manner: Manner) => Promise<Answered>): Promise<Outcome | undefined> => {
+  const attempt = async (
+    named: NamedCall,
+    perform: (manner: Manner) => Promise<Answered>,
+  ): Promise<Outcome | undefined> => {
     const about = idempotencyRecordOf(`${named.organisation} ${named.call}`);
     const [known, seal] = await Promise.all([idempotencyRecord(sql, named), secrets.sealer(sql)]);
     const fate = fateOf(known, named.request, clock.now());
@@ -217,7 +285,11 @@ export const createOnce = ({ sql, clock, secrets, accountSecrets }: Dependencies
     try {
       const answered = await perform({
         lock: async (transaction, organisation) => {
-          const locked = await lockOrganisationForCall(transaction, organisation, Buffer.from(named.call, 'hex').readBigInt64BE());
+          const locked = await lockOrganisationForCall(
+            transaction,
+            organisation,
+            Buffer.from(named.call, 'hex').readBigInt64BE(),
+          );
           if (!locked.isFree) throw inUse();
           return locked.organisation;
         },
@@ -229,7 +301,9 @@ export const createOnce = ({ sql, clock, secrets, accountSecrets }: Dependencies
     } catch (error) {
       if (error instanceof Overtaken) return undefined;
       if (!(error instanceof Refusal) || !isKept(error.code)) throw error;
-      return (await keep(sql, { refused: { code: error.code, message: error.message } })) ? { replayed: false, refused: error } : undefined;
+      return (await keep(sql, { refused: { code: error.code, message: error.message } }))
+        ? { replayed: false, refused: error }
+        : undefined;
     }
   };
 
@@ -238,7 +312,11 @@ export const createOnce = ({ sql, clock, secrets, accountSecrets }: Dependencies
       accountSecrets.fingerprint('call', `${by} ${key}`),
       accountSecrets.fingerprint('call', request),
     ]);
-    const named: NamedCall = { organisation, call: call.toString('hex'), request: asked.toString('hex') };
+    const named: NamedCall = {
+      organisation,
+      call: call.toString('hex'),
+      request: asked.toString('hex'),
+    };
     if (working.has(named.call)) throw inUse();
     working.add(named.call);
     try {

@@ -13,7 +13,10 @@ import type { Organisation } from './caller.ts';
 export const createGatheredLookup = <Holder extends { readonly fingerprint: string }>(
   holdersOf: (fingerprints: readonly string[]) => Promise<readonly Holder[]>,
 ): ((fingerprint: string) => Promise<Holder | undefined>) => {
-  type Waiting = { readonly resolve: (holder: Holder | undefined) => void; readonly reject: (error: unknown) => void };
+  type Waiting = {
+    readonly resolve: (holder: Holder | undefined) => void;
+    readonly reject: (error: unknown) => void;
+  };
   let waiting = new Map<string, Waiting[]>();
   let underWay = false;
   const run = async (): Promise<void> => {
@@ -21,8 +24,11 @@ export const createGatheredLookup = <Holder extends { readonly fingerprint: stri
       const batch = waiting;
       waiting = new Map();
       try {
-        const holders = new Map((await holdersOf([...batch.keys()])).map((holder) => [holder.fingerprint, holder]));
-        for (const [fingerprint, all] of batch) for (const { resolve } of all) resolve(holders.get(fingerprint));
+        const holders = new Map(
+          (await holdersOf([...batch.keys()])).map((holder) => [holder.fingerprint, holder]),
+        );
+        for (const [fingerprint, all] of batch)
+          for (const { resolve } of all) resolve(holders.get(fingerprint));
       } catch (error) {
         for (const all of batch.values()) for (const { reject } of all) reject(error);
       }
@@ -61,7 +67,12 @@ type Dependencies<Use> = {
 
 const flushEvery = 60_000;
 
-export const createLastUses = <Use>({ write, log, of, again }: Dependencies<Use>): LastUses<Use> => {
+export const createLastUses = <Use>({
+  write,
+  log,
+  of,
+  again,
+}: Dependencies<Use>): LastUses<Use> => {
   let uses = new Map<string, Use>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -74,7 +85,10 @@ export const createLastUses = <Use>({ write, log, of, again }: Dependencies<Use>
       await write(taken);
     } catch (error) {
       for (const [id, use] of taken) if (!uses.has(id)) uses.set(id, use);
-      log.warn({ err: error }, `could not store the last use of ${of}; retrying with the next ${again}`);
+      log.warn(
+        { err: error },
+        `could not store the last use of ${of}; retrying with the next ${again}`,
+      );
     }
   };
 
@@ -108,17 +122,25 @@ const codes = {
 export const createOrganisationLookup = (sql: Sql): OrganisationLookup => ({
   named: async (idOrName) => {
     const text = idOrName.trim();
-    const byId = isId(text.toLowerCase()) ? await organisationById(sql, text.toLowerCase()) : undefined;
+    const byId = isId(text.toLowerCase())
+      ? await organisationById(sql, text.toLowerCase())
+      : undefined;
     if (byId) return byId;
     const [one, another] = await organisationsNamed(sql, text);
     if (another && (one?.name !== text || another.name === text))
-      throw new Refusal('organisation_not_found', `Several organisations are called "${text}"; give the id.`);
+      throw new Refusal(
+        'organisation_not_found',
+        `Several organisations are called "${text}"; give the id.`,
+      );
     if (!one) throw new Refusal('organisation_not_found', `There is no organisation "${text}".`);
     return one;
   },
   owning: async (kind, id) => {
-    const organisation = isId(id.toLowerCase()) ? await ownerOf[kind](sql, id.toLowerCase()) : undefined;
-    const found = organisation === undefined ? undefined : await organisationById(sql, organisation);
+    const organisation = isId(id.toLowerCase())
+      ? await ownerOf[kind](sql, id.toLowerCase())
+      : undefined;
+    const found =
+      organisation === undefined ? undefined : await organisationById(sql, organisation);
     if (!found) throw new Refusal(codes[kind], `There is no ${kind} with the id ${id}.`);
     return found;
   },

@@ -4,9 +4,18 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { hostOf } from './attempts.ts';
 
 /** Calls of a subject that other coordinators do not know yet, and when its window began here. */
-export type UnsettledCalls = { readonly subject: string; readonly began_at: number; readonly calls: number };
+export type UnsettledCalls = {
+  readonly subject: string;
+  readonly began_at: number;
+  readonly calls: number;
+};
 /** `coordinators`: how many are counting at this moment. */
-export type SettledWindow = { readonly subject: string; readonly began_at: number; readonly calls: number; readonly coordinators: number };
+export type SettledWindow = {
+  readonly subject: string;
+  readonly began_at: number;
+  readonly calls: number;
+  readonly coordinators: number;
+};
 
 /**
  * Adds calls to the windows that all coordinators share and returns these windows, in one statement
@@ -18,16 +27,28 @@ export const settleWindows = async (
   unsettled: readonly UnsettledCalls[],
   length_ms: number,
 ): Promise<readonly SettledWindow[]> => {
-  const rows = unsettled.map(({ subject, began_at, calls }) => ({ subject, began_at: new Date(began_at).toISOString(), calls }));
+  const rows = unsettled.map(({ subject, began_at, calls }) => ({
+    subject,
+    began_at: new Date(began_at).toISOString(),
+    calls,
+  }));
   const over = `${length_ms} milliseconds`;
-  const settled = await sql<{ subject: string; began_at: Date; calls: number; coordinators: number }[]>`
+  const settled = await sql<
+    { subject: string; began_at: Date; calls: number; coordinators: number }[]
+  >`
     insert into rate_windows as w (subject, began_at, calls)
     select u.subject, u.began_at, u.calls
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (subject text, began_at timestamptz, calls int) order by u.subject
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (subject text,
+      began_at timestamptz, calls int) order by u.subject
     on conflict (subject) do update set
-      began_at = case when w.began_at + ${over}::interval <= excluded.began_at then excluded.began_at else w.began_at end,
-      calls = case when w.began_at + ${over}::interval <= excluded.began_at then excluded.calls else w.calls + excluded.calls end
-    returning subject, began_at, calls, (select count(*) from coordinators where seen_at > now() - interval '1 minute')::int as coordinators`;
+      began_at = case
+        when w.began_at + ${over}::interval <= excluded.began_at then excluded.began_at
+          else w.began_at end,
+      calls = case when w.began_at + ${over}::interval <= excluded.began_at then excluded.calls
+        else w.calls + excluded.calls end
+    returning subject, began_at, calls,
+      (select count(*) from coordinators
+        where seen_at > now() - interval '1 minute')::int as coordinators`;
   return settled.map(({ began_at, ...rest }) => ({ ...rest, began_at: began_at.getTime() }));
 };
 
@@ -104,7 +125,14 @@ const maxSubjects = 200_000;
  * next call waits for a settlement; when it is half used, a settlement starts. So n coordinators,
  * each called as fast as possible, exceed the limit by a tenth at most; a single one never waits.
  */
-export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 250, patience = 1_000 }: Dependencies): RateLimiter => {
+export const createRateLimiter = ({
+  sql,
+  clock,
+  log,
+  perMinute,
+  settleEvery = 250,
+  patience = 1_000,
+}: Dependencies): RateLimiter => {
   const windows = new Map<string, Window>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -141,7 +169,9 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
   const settleOnce = async (): Promise<void> => {
     const batch = [...changed].flatMap((subject) => {
       const window = windows.get(subject);
-      return window && window.unsettled > 0 ? [{ subject, window, began_at: window.began_at, calls: window.unsettled }] : [];
+      return window && window.unsettled > 0
+        ? [{ subject, window, began_at: window.began_at, calls: window.unsettled }]
+        : [];
     });
     changed.clear();
     if (batch.length === 0) return;
@@ -150,7 +180,9 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
       window.told = calls;
     }
     try {
-      const settled = new Map((await settleWindows(sql, batch, windowLength)).map((one) => [one.subject, one]));
+      const settled = new Map(
+        (await settleWindows(sql, batch, windowLength)).map((one) => [one.subject, one]),
+      );
       for (const { subject, window } of batch) {
         const existing = settled.get(subject);
         coordinators = existing?.coordinators ?? coordinators;
@@ -169,7 +201,11 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
         window.unsettled += calls;
         changed.add(subject);
       }
-      if (!troubled) log.warn({ err: error }, 'could not share call counts between coordinators; each counts alone meanwhile');
+      if (!troubled)
+        log.warn(
+          { err: error },
+          'could not share call counts between coordinators; each counts alone meanwhile',
+        );
       troubled = true;
     }
     for (const { window } of batch) window.told = 0;
@@ -190,7 +226,9 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
   };
 
   const share = (): number =>
-    coordinators <= 1 || troubled ? perMinute : Math.max(1, Math.floor((perMinute * overshoot) / (coordinators - 1)));
+    coordinators <= 1 || troubled
+      ? perMinute
+      : Math.max(1, Math.floor((perMinute * overshoot) / (coordinators - 1)));
 
   const resetOf = (window: Pick<Window, 'began_at'>, now: number): number =>
     Math.max(1, Math.ceil((window.began_at + windowLength - now) / 1000));

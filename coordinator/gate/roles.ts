@@ -5,21 +5,33 @@ import { isProven } from '../people/sessions.ts';
 import type { Caller, Organisation, Person } from './caller.ts';
 
 /** The same refusal for a link that never existed, was used, or expired. */
-export const deadLink = (): Refusal => new Refusal('link_invalid', 'This link was used already, or has ended.');
+export const deadLink = (): Refusal =>
+  new Refusal('link_invalid', 'This link was used already, or has ended.');
 
 /** The part of an operation that decides who may call it, and when. */
 export type AccessRule = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
 
 /** Whether the user proved their identity recently enough for a dangerous operation. */
-export const isProvenNow = ({ proven_at }: Person, now: number): boolean => isProven(proven_at, now);
+export const isProvenNow = ({ proven_at }: Person, now: number): boolean =>
+  isProven(proven_at, now);
 
 /** Before a dangerous operation, the user must prove their identity again. @throws Refusal. */
-export const refuseUnlessProven = ({ dangerous }: Operation, person: Person | undefined, now: number): void => {
+export const refuseUnlessProven = (
+  { dangerous }: Operation,
+  person: Person | undefined,
+  now: number,
+): void => {
   if (dangerous !== true || person === undefined || isProven(person.proven_at, now)) return;
-  throw new Refusal('proof_needed', 'It is a while since you signed in; give your password once more.');
+  throw new Refusal(
+    'proof_needed',
+    'It is a while since you signed in; give your password once more.',
+  );
 };
 
-const roleRefusal = (caller: Caller, { access }: Pick<Operation, 'access'>): Refusal | undefined => {
+const roleRefusal = (
+  caller: Caller,
+  { access }: Pick<Operation, 'access'>,
+): Refusal | undefined => {
   if (caller.is === 'operator' || access === 'read') return undefined;
   if (caller.is === 'connector' && caller.scope !== 'read_write' && mayWrite(caller.role))
     return new Refusal(
@@ -27,16 +39,29 @@ const roleRefusal = (caller: Caller, { access }: Pick<Operation, 'access'>): Ref
       'This assistant was connected to look only; disconnect it, and connect it anew to look and change.',
     );
   if (caller.is !== 'connector' && caller.scope !== 'read_write')
-    return new Refusal('scope_insufficient', 'This token may only read; make one with the scope read_write to change something.');
-  if (!mayWrite(caller.role)) return new Refusal('role_insufficient', 'Your role in this organisation, viewer, may only look.');
+    return new Refusal(
+      'scope_insufficient',
+      'This token may only read; make one with the scope read_write to change something.',
+    );
+  if (!mayWrite(caller.role))
+    return new Refusal(
+      'role_insufficient',
+      'Your role in this organisation, viewer, may only look.',
+    );
   if ((access === 'manage' || access === 'own') && !mayManage(caller.role))
-    return new Refusal('role_insufficient', 'Only an owner or an admin of this organisation may do this.');
+    return new Refusal(
+      'role_insufficient',
+      'Only an owner or an admin of this organisation may do this.',
+    );
   if (access === 'own' && caller.role !== 'owner')
     return new Refusal('role_insufficient', 'Only an owner of this organisation may do this.');
   return undefined;
 };
 
-const endingRefusal = ({ name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>, asked: AccessRule): Refusal | undefined => {
+const endingRefusal = (
+  { name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>,
+  asked: AccessRule,
+): Refusal | undefined => {
   if (ends_at === null || asked.whileEnding === true || isReadOnly(asked)) return undefined;
   const when = new Date(ends_at).toISOString().slice(0, 16).replace('T', ' ');
   return new Refusal(
@@ -49,14 +74,18 @@ const endingRefusal = ({ name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>
  * An organisation awaiting deletion is read-only, so that it can be restored. @throws Refusal
  * `organisation_ending`.
  */
-export const refuseWhileEnding = (organisation: Pick<Organisation, 'name' | 'ends_at'>, asked: AccessRule): void => {
+export const refuseWhileEnding = (
+  organisation: Pick<Organisation, 'name' | 'ends_at'>,
+  asked: AccessRule,
+): void => {
   const refusal = endingRefusal(organisation, asked);
   if (refusal) throw refusal;
 };
 
 /** For a page that hides what its reader may not do. */
 export const isAllowed = (caller: Caller, asked: AccessRule): boolean =>
-  roleRefusal(caller, asked) === undefined && endingRefusal(caller.organisation, asked) === undefined;
+  roleRefusal(caller, asked) === undefined &&
+  endingRefusal(caller.organisation, asked) === undefined;
 
 /**
  * The scope is what the user granted the program; the role is what the user may do. A write needs

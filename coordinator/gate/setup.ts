@@ -39,7 +39,9 @@ const closedSignUp: SignUpPolicy = { signUp: 'invited', signUpPlan: 'free', mail
 export const createOperations = (dependencies: OperationsDependencies): Gate => {
   const { handlers, sql, clock, secretKey, previousKey, ...instruments } = dependencies;
   const cursors = createCursors(createKeptKey(sql, { secretKey, previousKey }, 'cursors'));
-  const bound = Object.values(handlers).flatMap((table) => Object.values<Pick<Bound<never>, 'operation'>>(table));
+  const bound = Object.values(handlers).flatMap((table) =>
+    Object.values<Pick<Bound<never>, 'operation'>>(table),
+  );
   const summaries = new Map(bound.map(({ operation }) => [operation.id, operation.summary]));
   const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
   return createGate({

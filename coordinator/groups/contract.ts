@@ -1,4 +1,12 @@
-import { array, integer, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import {
+  array,
+  integer,
+  nullable,
+  object,
+  optional,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
 import { GroupOut } from '../../shared/api/groups.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
@@ -23,7 +31,8 @@ const NamedOut = object('GroupUseOut', { id: uuid(), name: nullable(string()) })
 export const showGroup = innerOperation({
   id: 'showGroup',
   access: 'read',
-  summary: 'Show a group with its status, and what names it: windows to come, channels and status pages',
+  summary:
+    'Show a group with its status, and what names it: windows to come, channels and status pages',
   params: { group_id: uuid() },
   response: object('GroupShownOut', {
     ...GroupOut.shape,
@@ -40,7 +49,9 @@ export const listMonitorsOutside = innerOperation({
   summary: 'List the monitors that are not in a group, with the group that they are in',
   params: { group_id: uuid() },
   response: object('MonitorsOutsideOut', {
-    items: array(object('MonitorOutsideOut', { id: uuid(), name: string(), group: nullable(string()) })),
+    items: array(
+      object('MonitorOutsideOut', { id: uuid(), name: string(), group: nullable(string()) }),
+    ),
   }),
   refusals: ['group_not_found'],
 });

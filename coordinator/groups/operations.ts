@@ -3,7 +3,13 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
-import { AlternateStatus, type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  AlternateStatus,
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { externalIdFrom } from '../monitors/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
@@ -27,35 +33,74 @@ import {
 } from './queries.ts';
 
 /** A group with its status by rule 29, and the counts of all its monitors. */
-export const groupJson = ({ id, name, description, external_id, members, created_at }: GroupRow) => {
-  const count = (status: string): number => members.reduce((sum, each) => (each.status === status ? sum + each.count : sum), 0);
+export const groupJson = ({
+  id,
+  name,
+  description,
+  external_id,
+  members,
+  created_at,
+}: GroupRow) => {
+  const count = (status: string): number =>
+    members.reduce((sum, each) => (each.status === status ? sum + each.count : sum), 0);
   return {
-    ...{ id, name, description },
+    id,
+    name,
+    description,
     monitors: members.reduce((sum, each) => sum + each.count, 0),
     created_at: created_at.toISOString(),
     external_id,
     status: groupStatus(members),
-    ...{ down: count('down'), verifying: count('verifying'), up: count('up'), pending: count('pending'), paused: count('paused') },
+    down: count('down'),
+    verifying: count('verifying'),
+    up: count('up'),
+    pending: count('pending'),
+    paused: count('paused'),
   };
 };
 
 /** Null: not mentioned. An empty description or external id removes the old one. */
-export type GroupPatch = { readonly name: string | null; readonly description: string | null; readonly external_id: string | null };
+export type GroupPatch = {
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly external_id: string | null;
+};
 
 /**
  * Runs under the organisation's lock, so that a name that is free now is free when it is written.
  */
-export const changeGroup = async ({ sql, organisation, note }: InOrganisation, before: GroupRow, patch: GroupPatch) => {
+export const changeGroup = async (
+  { sql, organisation, note }: InOrganisation,
+  before: GroupRow,
+  patch: GroupPatch,
+) => {
   const { id: of } = organisation;
   const name = patch.name === null ? before.name : nameFrom(patch.name);
-  const description = patch.description === null ? before.description : descriptionFrom(patch.description);
-  const external_id = patch.external_id === null ? before.external_id : externalIdFrom(patch.external_id);
+  const description =
+    patch.description === null ? before.description : descriptionFrom(patch.description);
+  const external_id =
+    patch.external_id === null ? before.external_id : externalIdFrom(patch.external_id);
   const named = await groupNamed(sql, of, name);
-  if (named && named.id !== before.id) throw new Refusal('name_taken', `name: there is a group "${name}" already; choose another name.`);
-  const called = external_id === null || external_id === before.external_id ? undefined : await groupCalled(sql, of, external_id);
-  if (called) throw new Refusal('external_id_taken', `external_id: another group is "${external_id}" already; choose another one.`);
+  if (named && named.id !== before.id)
+    throw new Refusal(
+      'name_taken',
+      `name: there is a group "${name}" already; choose another name.`,
+    );
+  const called =
+    external_id === null || external_id === before.external_id
+      ? undefined
+      : await groupCalled(sql, of, external_id);
+  if (called)
+    throw new Refusal(
+      'external_id_taken',
+      `external_id: another group is "${external_id}" already; choose another one.`,
+    );
   await writeGroup(sql, of, before.id, { name, description, external_id });
-  const was = { name: before.name, description: before.description, external_id: before.external_id };
+  const was = {
+    name: before.name,
+    description: before.description,
+    external_id: before.external_id,
+  };
   note({ before: was, after: { name, description, external_id } });
   return groupJson({ ...before, name, description, external_id });
 };
@@ -72,9 +117,17 @@ export const createGroup = async (
   const name = nameFrom(input.name);
   const description = descriptionFrom(input.description);
   const external_id = input.external_id === null ? null : externalIdFrom(input.external_id);
-  const called = external_id === null ? undefined : await groupCalled(sql, organisation.id, external_id);
+  const called =
+    external_id === null ? undefined : await groupCalled(sql, organisation.id, external_id);
   if (called)
-    return new AlternateStatus(200, await changeGroup(context, called, { name, description: input.description, external_id: null }));
+    return new AlternateStatus(
+      200,
+      await changeGroup(context, called, {
+        name,
+        description: input.description,
+        external_id: null,
+      }),
+    );
   const existing = await groupNamed(sql, organisation.id, name);
   if (existing) {
     // A program that uses an id of its own from now on adopts the group of that name, unless
@@ -85,7 +138,10 @@ export const createGroup = async (
         'name_taken',
         `name: there is a group "${existing.name}" already, which is "${existing.external_id}"; choose another name.`,
       );
-    return new AlternateStatus(200, await changeGroup(context, existing, { name: null, description: null, external_id }));
+    return new AlternateStatus(
+      200,
+      await changeGroup(context, existing, { name: null, description: null, external_id }),
+    );
   }
   enforceLimit('groups', organisation.plan, await countGroups(sql, organisation.id));
   const id = newId();
@@ -97,8 +153,12 @@ export const createGroup = async (
  * Its monitors remain, without a group; a window that covered them through it no longer does (rule
  * 26).
  */
-export const deleteGroup = async ({ sql, organisation }: InOrganisation, { group_id }: InputOf<typeof api.deleteGroup>): Promise<void> => {
-  if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id)) throw notFound('group_not_found');
+export const deleteGroup = async (
+  { sql, organisation }: InOrganisation,
+  { group_id }: InputOf<typeof api.deleteGroup>,
+): Promise<void> => {
+  if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id))
+    throw notFound('group_not_found');
   await removeGroup(sql, organisation.id, group_id);
 };
 
@@ -135,7 +195,8 @@ export const listMonitorsOutside = async (
   { sql, organisation }: InOrganisation,
   { group_id }: InputOf<typeof contract.listMonitorsOutside>,
 ): OperationResult<OutputOf<typeof contract.listMonitorsOutside>> => {
-  if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id)) throw notFound('group_not_found');
+  if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id))
+    throw notFound('group_not_found');
   return { items: await monitorsOutside(sql, organisation.id, group_id) };
 };
 
@@ -143,7 +204,10 @@ export const showGroup = async (
   { sql, organisation, now }: InOrganisation,
   { group_id }: InputOf<typeof contract.showGroup>,
 ): OperationResult<OutputOf<typeof contract.showGroup>> => {
-  const [row, uses] = await Promise.all([groupById(sql, organisation.id, group_id), groupUses(sql, organisation.id, group_id, now)]);
+  const [row, uses] = await Promise.all([
+    groupById(sql, organisation.id, group_id),
+    groupUses(sql, organisation.id, group_id, now),
+  ]);
   return { ...groupJson(orNotFound(row, 'group_not_found')), ...uses };
 };
 
@@ -151,4 +215,11 @@ export const updateGroup = async (
   context: InOrganisation,
   input: InputOf<typeof api.updateGroup>,
 ): OperationResult<OutputOf<typeof api.updateGroup>> =>
-  changeGroup(context, orNotFound(await groupById(context.sql, context.organisation.id, input.group_id), 'group_not_found'), input);
+  changeGroup(
+    context,
+    orNotFound(
+      await groupById(context.sql, context.organisation.id, input.group_id),
+      'group_not_found',
+    ),
+    input,
+  );

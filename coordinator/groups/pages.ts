@@ -1,11 +1,26 @@
-import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from '../../shared/api/groups.ts';
+import {
+  createGroup,
+  deleteGroup,
+  getGroup,
+  listGroups,
+  updateGroup,
+} from '../../shared/api/groups.ts';
 import { createMaintenanceWindow } from '../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { changeMonitors, listDashboard } from '../monitors/contract.ts';
 import { monitorTable, viewOf } from '../monitors/pages/dashboard.ts';
 import { heading, linkButton, pager, type State, stateMark, states } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
-import { attempt, choiceField, type FormState, formSummary, freshForm, refuseUnlessMay, textArea, textField } from '../web/forms.ts';
+import {
+  attempt,
+  choiceField,
+  type FormState,
+  formSummary,
+  freshForm,
+  refuseUnlessMay,
+  textArea,
+  textField,
+} from '../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './contract.ts';
@@ -13,9 +28,13 @@ import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './
 type Listed = OutputOf<typeof listGroupStatuses>;
 type GroupStatus = Omit<Listed['items'][number], 'created_at'>;
 
-export const groupState = (status: string): State => states.find((state) => state === status) ?? 'unknown';
+export const groupState = (status: string): State =>
+  states.find((state) => state === status) ?? 'unknown';
 
-const counted: readonly (readonly [key: 'down' | 'verifying' | 'up' | 'pending' | 'paused', words: string])[] = [
+const counted: readonly (readonly [
+  key: 'down' | 'verifying' | 'up' | 'pending' | 'paused',
+  words: string,
+])[] = [
   ['down', 'down'],
   ['verifying', 'being verified'],
   ['up', 'up'],
@@ -25,17 +44,37 @@ const counted: readonly (readonly [key: 'down' | 'verifying' | 'up' | 'pending' 
 
 /** `2 down, 19 up`. */
 export const countsText = (group: GroupStatus): string => {
-  const parts = counted.flatMap(([key, words]) => (group[key] === 0 ? [] : [`${group[key]} ${words}`]));
+  const parts = counted.flatMap(([key, words]) =>
+    group[key] === 0 ? [] : [`${group[key]} ${words}`],
+  );
   return parts.length === 0 ? 'nothing in it yet' : parts.join(', ');
 };
 
 const rowOf = (group: Listed['items'][number]): Html =>
-  html`<tr id="group-${group.id}" data-row><td data-label="Status">${stateMark(groupState(group.status))}</td><td data-label="Group"><span><a class="row-link" href="/groups/${group.id}">${group.name}</a>${group.description !== null && html`<span class="window-near">${group.description}</span>`}</span></td><td data-label="Monitors" class="number">${group.monitors}</td><td data-label="Which are">${countsText(group)}</td></tr>`;
+  html`
+    <tr id="group-${group.id}" data-row>
+      <td data-label="Status">${stateMark(groupState(group.status))}</td>
+      <td data-label="Group">
+        <span>
+          <a class="row-link" href="/groups/${group.id}">${group.name}</a>
+          ${
+            group.description !== null &&
+            html`<span class="window-near">${group.description}</span>`
+          }
+        </span>
+      </td>
+      <td data-label="Monitors" class="number">${group.monitors}</td>
+      <td data-label="Which are">${countsText(group)}</td>
+    </tr>
+  `;
 
 const sentenceOf = ({ items, matching }: Listed): string => {
   const down = items.filter(({ status }) => status === 'down');
   const [first] = down;
-  if (first) return down.length === 1 ? `${first.name} is down.` : `${first.name} and ${down.length - 1} more groups are down.`;
+  if (first)
+    return down.length === 1
+      ? `${first.name} is down.`
+      : `${first.name} and ${down.length - 1} more groups are down.`;
   const verifying = items.find(({ status }) => status === 'verifying');
   if (verifying) return `In ${verifying.name} a failure is being verified.`;
   return matching === 1 ? 'Your one group is well.' : `None of your ${matching} groups is down.`;
@@ -45,30 +84,85 @@ const below =
   'A group has the worst status of the monitors that count in it. Channels, maintenance and status pages can be for a whole group.';
 
 const makeForm = (state: FormState, isFirst: boolean): Html =>
-  html`${formSummary(state)}<form class="card begin" method="post" action="/groups">${textField({
-    ...{ name: 'name', label: isFirst ? 'Name of the first group' : 'Another group', state, autocomplete: 'off', placeholder: 'Shop' },
-  })}<button class="button button-main">${icon('add')}Make it</button></form>`;
+  html`
+    ${formSummary(state)}
+    <form class="card begin" method="post" action="/groups">
+      ${textField({
+        name: 'name',
+        label: isFirst ? 'Name of the first group' : 'Another group',
+        state,
+        autocomplete: 'off',
+        placeholder: 'Shop',
+      })}
+      <button class="button button-main">${icon('add')}Make it</button>
+    </form>
+  `;
 
 const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAnswer> => {
   const { ask, may, query } = request;
   const asked = Number(query.page ?? 1);
   const page = Number.isInteger(asked) && asked > 0 && asked <= 10_000 ? asked : 1;
   const listed = await ask(listGroupStatuses, { page });
-  const common = { title: 'Groups', place: 'groups', live: state.status === 200, status: state.status } as const;
+  const common = {
+    title: 'Groups',
+    place: 'groups',
+    live: state.status === 200,
+    status: state.status,
+  } as const;
   const form = may(createGroup) ? makeForm(state, listed.matching === 0) : null;
   if (listed.matching === 0)
     return show({
       ...common,
-      main: html`${heading({ sentence: 'No monitor is in a group yet.', below: may(createGroup) ? below : `${below} Members make them; your role may only look.` })}${form}`,
+      main: html`
+        ${heading({
+          sentence: 'No monitor is in a group yet.',
+          below: may(createGroup) ? below : `${below} Members make them; your role may only look.`,
+        })}
+        ${form}
+      `,
     });
   return show({
     ...common,
-    main: html`<div class="window-page">${heading({ sentence: sentenceOf(listed), below: may(createGroup) ? below : `${below} Members change them; your role may only look.` })}
-<div class="table-card"><table class="cards"><thead><tr><th scope="col">Status</th><th scope="col">Group</th><th scope="col" class="number">Monitors</th><th scope="col">Which are</th></tr></thead><tbody>${listed.items.map(rowOf)}</tbody></table></div>${pager({ page, size: groupRows, matching: listed.matching, shown: listed.items.length, address: (to) => `/groups?page=${to}` })}${form}</div>`,
+    main: html`
+      <div class="window-page">
+        ${heading({
+          sentence: sentenceOf(listed),
+          below: may(createGroup)
+            ? below
+            : `${below} Members change them; your role may only look.`,
+        })}
+        <div class="table-card">
+          <table class="cards">
+            <thead>
+              <tr>
+                <th scope="col">Status</th>
+                <th scope="col">Group</th>
+                <th scope="col" class="number">Monitors</th>
+                <th scope="col">Which are</th>
+              </tr>
+            </thead>
+            <tbody>${listed.items.map(rowOf)}</tbody>
+          </table>
+        </div>
+        ${pager({
+          page,
+          size: groupRows,
+          matching: listed.matching,
+          shown: listed.items.length,
+          address: (to) => `/groups?page=${to}`,
+        })}
+        ${form}
+      </div>
+    `,
   });
 };
 
-const listPage: Page = { method: 'GET', path: '/groups', needs: 'member', answer: (request) => pageOf(request, freshForm(request.form)) };
+const listPage: Page = {
+  method: 'GET',
+  path: '/groups',
+  needs: 'member',
+  answer: (request) => pageOf(request, freshForm(request.form)),
+};
 
 /** If a group of that name exists, redirects to it. */
 const make: Page = {
@@ -78,7 +172,9 @@ const make: Page = {
   answer: async (request) => {
     refuseUnlessMay(request, createGroup);
     const { ask, form } = request;
-    const tried = await attempt(form, () => ask(createGroup, { name: form.value('name') ?? '' }), ['name']);
+    const tried = await attempt(form, () => ask(createGroup, { name: form.value('name') ?? '' }), [
+      'name',
+    ]);
     if ('refused' in tried) return pageOf(request, tried.refused);
     return seeOther(`/groups/${tried.done.id}`);
   },
@@ -90,24 +186,41 @@ type GroupDetail = OutputOf<typeof showGroup>;
 type Group = OutputOf<typeof getGroup>;
 
 const trail = [{ href: '/groups', name: 'Groups' }];
-const trailTo = ({ id, name }: Pick<Group, 'id' | 'name'>) => [...trail, { href: `/groups/${id}`, name }];
+const trailTo = ({ id, name }: Pick<Group, 'id' | 'name'>) => [
+  ...trail,
+  { href: `/groups/${id}`, name },
+];
 
 const groupSentenceOf = ({ name, status, monitors, paused }: GroupDetail): string => {
   if (monitors === 0) return `${name} has no monitors yet.`;
   if (status === 'down') return `${name} is down.`;
   if (status === 'verifying') return `In ${name} a failure is being verified.`;
-  if (status === 'paused') return monitors === paused ? `All of ${name} is paused.` : `What counts in ${name} is paused.`;
+  if (status === 'paused')
+    return monitors === paused ? `All of ${name} is paused.` : `What counts in ${name} is paused.`;
   return status === 'pending' ? `${name} waits for its first looks.` : `${name} is up.`;
 };
 
 const actionsOf = ({ id }: GroupDetail, { may }: MembersRequest): Html | null =>
   may(updateGroup)
-    ? html`${linkButton(`/groups/${id}/add`, 'Add monitors', { main: true, symbol: 'add' })}${may(createMaintenanceWindow) && linkButton(`/maintenance/new?when=now&group=${id}`, 'Maintenance', { symbol: 'maintenance' })}${linkButton(`/groups/${id}/edit`, 'Rename', { symbol: 'edit' })}${linkButton(`/groups/${id}/delete`, 'Delete', { symbol: 'delete' })}`
+    ? html`
+      ${linkButton(`/groups/${id}/add`, 'Add monitors', { main: true, symbol: 'add' })}
+      ${
+        may(createMaintenanceWindow) &&
+        linkButton(`/maintenance/new?when=now&group=${id}`, 'Maintenance', {
+          symbol: 'maintenance',
+        })
+      }
+      ${linkButton(`/groups/${id}/edit`, 'Rename', { symbol: 'edit' })}
+      ${linkButton(`/groups/${id}/delete`, 'Delete', { symbol: 'delete' })}
+    `
     : null;
 
 const named = (items: GroupDetail['windows'], folder: string): readonly Part[] =>
   joined(
-    items.map(({ id, name }) => html`<a href="${safeUrl(`/${folder}/${id}`)}">${name ?? 'a window without a name'}</a>`),
+    items.map(
+      ({ id, name }) =>
+        html`<a href="${safeUrl(`/${folder}/${id}`)}">${name ?? 'a window without a name'}</a>`,
+    ),
     ', ',
   );
 
@@ -115,9 +228,17 @@ const named = (items: GroupDetail['windows'], folder: string): readonly Part[] =
 const usesOf = ({ windows, channels, pages }: GroupDetail): Html | null =>
   windows.length + channels.length + pages.length === 0
     ? null
-    : html`<section class="card stack"><h2>What is for all of it</h2>${windows.length > 0 && html`<p>Maintenance: ${named(windows, 'maintenance')}.</p>`}${
-        channels.length > 0 && html`<p>Told of it: ${named(channels, 'alerts')}.</p>`
-      }${pages.length > 0 && html`<p>On status pages: ${pages.map(({ name }) => name ?? '').join(', ')}.</p>`}</section>`;
+    : html`
+      <section class="card stack">
+        <h2>What is for all of it</h2>
+        ${windows.length > 0 && html`<p>Maintenance: ${named(windows, 'maintenance')}.</p>`}
+        ${channels.length > 0 && html`<p>Told of it: ${named(channels, 'alerts')}.</p>`}
+        ${
+          pages.length > 0 &&
+          html`<p>On status pages: ${pages.map(({ name }) => name ?? '').join(', ')}.</p>`
+        }
+      </section>
+    `;
 
 const groupPage: Page = {
   method: 'GET',
@@ -135,41 +256,90 @@ const groupPage: Page = {
       title: group.status === 'down' ? `Down: ${group.name}` : group.name,
       place: 'groups',
       live: true,
-      main: html`<div class="window-page">${heading({
-        sentence: groupSentenceOf(group),
-        below: html`${stateMark(groupState(group.status))} <span class="softer">·</span> ${countsText(group)}${group.description !== null && html` <span class="softer">·</span> ${group.description}`}`,
-        actions: actionsOf(group, request),
-        trail,
-      })}${
-        monitors.items.length === 0
-          ? html`<p class="nothing card">${may(updateGroup) ? 'Add monitors, and the group has the worst status of those that count in it.' : 'Members add monitors to it; your role may only look.'}</p>`
-          : monitorTable(request, monitors, view, groups.items)
-      }${usesOf(group)}</div>`,
+      main: html`
+        <div class="window-page">
+          ${heading({
+            sentence: groupSentenceOf(group),
+            below: html`
+              ${stateMark(groupState(group.status))} <span class="softer">·</span> ${countsText(
+                group,
+              )}
+              ${
+                group.description !== null &&
+                html` <span class="softer">·</span> ${group.description}`
+              }
+            `,
+            actions: actionsOf(group, request),
+            trail,
+          })}
+          ${
+            monitors.items.length === 0
+              ? html`
+                <p class="nothing card">
+                  ${
+                    may(updateGroup)
+                      ? 'Add monitors, and the group has the worst status of those that count in it.'
+                      : 'Members add monitors to it; your role may only look.'
+                  }
+                </p>
+              `
+              : monitorTable(request, monitors, view, groups.items)
+          }
+          ${usesOf(group)}
+        </div>
+      `,
     });
   },
 };
 
-const addForm = (group: Group, outside: OutputOf<typeof listMonitorsOutside>['items'], state: FormState): PageAnswer =>
+const addForm = (
+  group: Group,
+  outside: OutputOf<typeof listMonitorsOutside>['items'],
+  state: FormState,
+): PageAnswer =>
   show({
     title: `Add monitors to ${group.name}`,
     place: 'groups',
     status: state.status,
-    main: html`<div class="window-page">${heading({
-      sentence: `Add monitors to ${group.name}`,
-      below: 'A monitor is in one group: one that is in another leaves it, with the maintenance that it had through it.',
-      trail: trailTo(group),
-    })}${formSummary(state)}${
-      outside.length === 0
-        ? html`<p class="nothing card">Every monitor is in it already.</p><p class="actions">${linkButton(`/groups/${group.id}`, 'Back')}</p>`
-        : html`<form class="form window-form" method="post"><div class="card chosen-list">${choiceField({
-            ...{ name: 'monitors[]', label: 'Monitors', state, several: true },
-            choices: outside.map(({ id, name, group: other }) => ({
-              value: id,
-              label: name,
-              help: other === null ? null : `now in ${other}`,
-            })),
-          })}</div><div class="actions"><button class="button button-main">Add them</button>${linkButton(`/groups/${group.id}`, 'Leave it')}</div></form>`
-    }</div>`,
+    main: html`
+      <div class="window-page">
+        ${heading({
+          sentence: `Add monitors to ${group.name}`,
+          below:
+            'A monitor is in one group: one that is in another leaves it, with the maintenance that it had through it.',
+          trail: trailTo(group),
+        })}
+        ${formSummary(state)}
+        ${
+          outside.length === 0
+            ? html`
+              <p class="nothing card">Every monitor is in it already.</p>
+              <p class="actions">${linkButton(`/groups/${group.id}`, 'Back')}</p>
+            `
+            : html`
+              <form class="form window-form" method="post">
+                <div class="card chosen-list">
+                  ${choiceField({
+                    name: 'monitors[]',
+                    label: 'Monitors',
+                    state,
+                    several: true,
+                    choices: outside.map(({ id, name, group: other }) => ({
+                      value: id,
+                      label: name,
+                      help: other === null ? null : `now in ${other}`,
+                    })),
+                  })}
+                </div>
+                <div class="actions">
+                  <button class="button button-main">Add them</button>
+                  ${linkButton(`/groups/${group.id}`, 'Leave it')}
+                </div>
+              </form>
+            `
+        }
+      </div>
+    `,
   });
 
 const addSubject = async (request: MembersRequest) => {
@@ -200,10 +370,16 @@ const addPosted: Page = {
     const { group, items } = await addSubject(request);
     const { form, ask } = request;
     const monitors = form.values('monitors[]');
-    const tried = await attempt(form, () => ask(changeMonitors, { monitors, change: 'group', group: group.id }), ['monitors']);
+    const tried = await attempt(
+      form,
+      () => ask(changeMonitors, { monitors, change: 'group', group: group.id }),
+      ['monitors'],
+    );
     if ('refused' in tried) return addForm(group, items, tried.refused);
     const { changed } = tried.done;
-    return seeOther(`/groups/${group.id}`, { said: changed === 1 ? 'One monitor is in it now.' : `${changed} monitors are in it now.` });
+    return seeOther(`/groups/${group.id}`, {
+      said: changed === 1 ? 'One monitor is in it now.' : `${changed} monitors are in it now.`,
+    });
   },
 };
 
@@ -212,12 +388,28 @@ const editForm = (group: Group, state: FormState): PageAnswer =>
     title: `Rename ${group.name}`,
     place: 'groups',
     status: state.status,
-    main: html`${heading({ sentence: `Rename ${group.name}`, below: 'On status pages it keeps the name that it was given there.', trail: trailTo(group) })}${formSummary(state)}<form class="form" method="post">${textField(
-      { name: 'name', label: 'Name', state, autocomplete: 'off', required: true },
-    )}${textArea({ name: 'description', label: 'What it is', state, rows: 2, required: false })}<div class="actions"><button class="button button-main">Save</button>${linkButton(`/groups/${group.id}`, 'Leave it')}</div></form>`,
+    main: html`
+      ${heading({
+        sentence: `Rename ${group.name}`,
+        below: 'On status pages it keeps the name that it was given there.',
+        trail: trailTo(group),
+      })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${textField({ name: 'name', label: 'Name', state, autocomplete: 'off', required: true })}
+        ${textArea({ name: 'description', label: 'What it is', state, rows: 2, required: false })}
+        <div class="actions">
+          <button class="button button-main">Save</button>
+          ${linkButton(`/groups/${group.id}`, 'Leave it')}
+        </div>
+      </form>
+    `,
   });
 
-const groupTo = async (request: MembersRequest, operation: Parameters<typeof refuseUnlessMay>[1]): Promise<Group> => {
+const groupTo = async (
+  request: MembersRequest,
+  operation: Parameters<typeof refuseUnlessMay>[1],
+): Promise<Group> => {
   const group = await request.ask(getGroup, { group_id: request.path.group_id });
   refuseUnlessMay(request, operation);
   return group;
@@ -240,7 +432,11 @@ const editPosted: Page = {
   answer: async (request) => {
     const group = await groupTo(request, updateGroup);
     const { form, ask } = request;
-    const input = { group_id: group.id, name: form.value('name') ?? '', description: form.value('description') ?? '' };
+    const input = {
+      group_id: group.id,
+      name: form.value('name') ?? '',
+      description: form.value('description') ?? '',
+    };
     const tried = await attempt(form, () => ask(updateGroup, input), ['name', 'description']);
     if ('refused' in tried) return editForm(group, tried.refused);
     return seeOther(`/groups/${group.id}`, { said: 'It is changed.' });
@@ -249,16 +445,45 @@ const editPosted: Page = {
 
 /** Says before the deletion what happens to things that name the group. */
 const goneWith = ({ monitors, windows, channels, pages }: GroupDetail): Html => {
-  const names = (items: GroupDetail['windows']): string => items.map(({ name }) => name ?? 'one without a name').join(', ');
+  const names = (items: GroupDetail['windows']): string =>
+    items.map(({ name }) => name ?? 'one without a name').join(', ');
   const remains =
     monitors === 0
       ? 'Nothing is in it.'
       : monitors === 1
         ? 'Its monitor stays, without a group, with all its history.'
         : `Its ${monitors} monitors stay, without a group, with all their history.`;
-  return html`<ul class="plain-list"><li>${remains}</li>${windows.length > 0 && html`<li>Maintenance covers them through it no longer: ${names(windows)}. What was covered until now stays covered.</li>`}${
-    channels.length > 0 && html`<li>These channels are told of them no longer, unless it is for other reasons: ${names(channels)}.</li>`
-  }${pages.length > 0 && html`<li>On these status pages its heading goes; the monitors stay published: ${names(pages)}.</li>`}</ul>`;
+  return html`
+    <ul class="plain-list">
+      <li>${remains}</li>
+      ${
+        windows.length > 0 &&
+        html`
+          <li>
+            Maintenance covers them through it no longer: ${names(windows)}. What was covered until
+            now stays covered.
+          </li>
+        `
+      }
+      ${
+        channels.length > 0 &&
+        html`
+          <li>
+            These channels are told of them no longer, unless it is for other
+            reasons: ${names(channels)}.
+          </li>
+        `
+      }
+      ${
+        pages.length > 0 &&
+        html`
+          <li>
+            On these status pages its heading goes; the monitors stay published: ${names(pages)}.
+          </li>
+        `
+      }
+    </ul>
+  `;
 };
 
 const deletePage: Page = {
@@ -271,8 +496,14 @@ const deletePage: Page = {
     return show({
       title: `Delete ${group.name}`,
       place: 'groups',
-      main: html`${heading({ sentence: `Delete the group ${group.name}?`, trail: trailTo(group) })}<div class="card">${goneWith(group)}</div>
-<form class="actions after" method="post"><button class="button button-danger">${icon('delete')}Delete the group</button>${linkButton(`/groups/${group.id}`, 'Leave it')}</form>`,
+      main: html`
+        ${heading({ sentence: `Delete the group ${group.name}?`, trail: trailTo(group) })}
+        <div class="card">${goneWith(group)}</div>
+        <form class="actions after" method="post">
+          <button class="button button-danger">${icon('delete')}Delete the group</button>
+          ${linkButton(`/groups/${group.id}`, 'Leave it')}
+        </form>
+      `,
     });
   },
 };
@@ -288,4 +519,12 @@ const deletePosted: Page = {
   },
 };
 
-export const groupPages: readonly Page[] = [groupPage, addPage, addPosted, editPage, editPosted, deletePage, deletePosted];
+export const groupPages: readonly Page[] = [
+  groupPage,
+  addPage,
+  addPosted,
+  editPage,
+  editPosted,
+  deletePage,
+  deletePosted,
+];

@@ -11,7 +11,11 @@ export type GroupRow = {
   readonly external_id: string | null;
   readonly created_at: Date;
   /** The number of monitors by status, of those that affect the group and of the others. */
-  readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean; readonly count: number }[];
+  readonly members: readonly {
+    readonly status: Status;
+    readonly affects_group_status: boolean;
+    readonly count: number;
+  }[];
 };
 
 /** What people set and see, by column, with its type in the database. */
@@ -26,72 +30,137 @@ export const shownNames = namesOf({ id: 'uuid', ...settingColumns }, 'g');
  * (monitor_status, migration 018).
  */
 export const groupRow = (sql: Queryable) => sql`g.key, ${sql.unsafe(shownNames)}, g.created_at, (
-    select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status', c.affects, 'count', c.count)), '[]')
-    from (select s.status, s.affects, count(*) as count from monitor_status s where s.group_id = g.id group by s.status, s.affects) c) as members`;
+    select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status',
+      c.affects, 'count', c.count)), '[]')
+    from (select s.status, s.affects, count(*) as count from monitor_status s
+      where s.group_id = g.id group by s.status, s.affects) c) as members`;
 
-export const groupPage = (sql: Queryable, organisation: string, after: number, limit: number): Promise<GroupRow[]> =>
+export const groupPage = (
+  sql: Queryable,
+  organisation: string,
+  after: number,
+  limit: number,
+): Promise<GroupRow[]> =>
   sql<GroupRow[]>`
-    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.key > ${after} order by g.key limit ${limit}`;
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
+      and g.key > ${after} order by g.key limit ${limit}`;
 
-export const groupById = async (sql: Queryable, organisation: string, id: string): Promise<GroupRow | undefined> => {
-  const [row] = await sql<GroupRow[]>`select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.id = ${id}`;
+export const groupById = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<GroupRow | undefined> => {
+  const [row] = await sql<
+    GroupRow[]
+  >`select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
+    and g.id = ${id}`;
   return row;
 };
 
 /** Every group to choose from, by name. */
-export const groupChoices = (sql: Queryable, organisation: string): Promise<{ readonly id: string; readonly name: string }[]> =>
-  sql<{ id: string; name: string }[]>`select id, name from groups where organisation_id = ${organisation} order by name_folded`;
+export const groupChoices = (
+  sql: Queryable,
+  organisation: string,
+): Promise<{ readonly id: string; readonly name: string }[]> =>
+  sql<
+    { id: string; name: string }[]
+  >`select id, name from groups where organisation_id = ${organisation} order by name_folded`;
 
 export const countGroups = async (sql: Queryable, organisation: string): Promise<number> => {
-  const [row] = await sql<{ count: number }[]>`select count(*) as count from groups where organisation_id = ${organisation}`;
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*) as count from groups where organisation_id = ${organisation}`;
   return row?.count ?? 0;
 };
 
 /** Names compare after trimming, without case. */
-export const groupNamed = async (sql: Queryable, organisation: string, name: string): Promise<GroupRow | undefined> => {
+export const groupNamed = async (
+  sql: Queryable,
+  organisation: string,
+  name: string,
+): Promise<GroupRow | undefined> => {
   const [row] = await sql<GroupRow[]>`
-    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.name_folded = ${folded(name)}`;
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
+      and g.name_folded = ${folded(name)}`;
   return row;
 };
 
-export const groupCalled = async (sql: Queryable, organisation: string, external: string): Promise<GroupRow | undefined> => {
+export const groupCalled = async (
+  sql: Queryable,
+  organisation: string,
+  external: string,
+): Promise<GroupRow | undefined> => {
   const [row] = await sql<GroupRow[]>`
-    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.external_id = ${external}`;
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
+      and g.external_id = ${external}`;
   return row;
 };
 
 /** What people set. */
 export type GroupSettings = Pick<GroupRow, 'name' | 'description' | 'external_id'>;
 
-const recordOf = (id: string, settings: GroupSettings) => [{ ...settings, id, name_folded: folded(settings.name) }];
+const recordOf = (id: string, settings: GroupSettings) => [
+  { ...settings, id, name_folded: folded(settings.name) },
+];
 
-export const insertGroup = (sql: Queryable, organisation: string, id: string, settings: GroupSettings): Promise<void> =>
-  insertRows(sql, 'groups', { id: 'uuid', ...changedColumns }, organisation, recordOf(id, settings));
+export const insertGroup = (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  settings: GroupSettings,
+): Promise<void> =>
+  insertRows(
+    sql,
+    'groups',
+    { id: 'uuid', ...changedColumns },
+    organisation,
+    recordOf(id, settings),
+  );
 
-export const updateGroup = (sql: Queryable, organisation: string, id: string, settings: GroupSettings): Promise<void> =>
-  updateRows(sql, 'groups', changedColumns, organisation, recordOf(id, settings));
+export const updateGroup = (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  settings: GroupSettings,
+): Promise<void> => updateRows(sql, 'groups', changedColumns, organisation, recordOf(id, settings));
 
 /** Its monitors stay, without a group; cover through it ends. */
-export const removeGroup = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
-  await sql`update group_memberships set ended_at = now() where organisation_id = ${organisation} and group_id = ${id} and ended_at is null`;
+export const removeGroup = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<void> => {
+  await sql`update group_memberships set ended_at = now() where organisation_id = ${organisation}
+    and group_id = ${id} and ended_at is null`;
   await sql`update status_page_monitors set group_id = null where group_id = ${id}`;
   await sql`delete from groups where id = ${id} and organisation_id = ${organisation}`;
 };
 
 /** Which of these ids are groups of the organisation. */
-export const groupsAmong = async (sql: Queryable, organisation: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+export const groupsAmong = async (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
-    select id from groups where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[])`;
+    select id from groups where organisation_id = ${organisation}
+      and id = any(${[...ids]}::uuid[])`;
   return new Set(rows.map(({ id }) => id));
 };
 
 /** Groups as pages show them, and what names them. */
 
 /** By name, a page from an offset. */
-export const groupsByName = (sql: Queryable, organisation: string, offset: number, limit: number): Promise<GroupRow[]> =>
+export const groupsByName = (
+  sql: Queryable,
+  organisation: string,
+  offset: number,
+  limit: number,
+): Promise<GroupRow[]> =>
   sql<GroupRow[]>`
-    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} order by g.name_folded offset ${offset} limit ${limit}`;
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
+    order by g.name_folded offset ${offset} limit ${limit}`;
 
 type Named = { readonly id: string; readonly name: string | null };
 
@@ -104,15 +173,26 @@ export const groupUses = async (
   organisation: string,
   group: string,
   now: number,
-): Promise<{ readonly windows: readonly Named[]; readonly channels: readonly Named[]; readonly pages: readonly Named[] }> => {
+): Promise<{
+  readonly windows: readonly Named[];
+  readonly channels: readonly Named[];
+  readonly pages: readonly Named[];
+}> => {
   const [windows, channels, pages] = await Promise.all([
-    sql<Named[]>`select w.id, w.name from maintenance_groups c join maintenance_windows w on w.id = c.window_id
-      where c.group_id = ${group} and w.organisation_id = ${organisation} and w.deleted_at is null and (w.expanded_until is not null
-        or exists (select 1 from maintenance_occurrences o where o.window_id = w.id and o.ended_at > ${new Date(now)}))
+    sql<
+      Named[]
+    >`select w.id, w.name from maintenance_groups c join maintenance_windows w on w.id = c.window_id
+      where c.group_id = ${group} and w.organisation_id = ${organisation} and w.deleted_at is null
+        and (w.expanded_until is not null
+        or exists (select 1 from maintenance_occurrences o where o.window_id = w.id
+          and o.ended_at > ${new Date(now)}))
       order by w.key`,
     sql<Named[]>`select n.id, n.name from channel_groups c join channels n on n.id = c.channel_id
-      where c.group_id = ${group} and n.organisation_id = ${organisation} and n.deleted_at is null order by n.name`,
-    sql<Named[]>`select p.id, p.name from status_page_groups c join status_pages p on p.id = c.page_id
+      where c.group_id = ${group} and n.organisation_id = ${organisation} and n.deleted_at is null
+      order by n.name`,
+    sql<
+      Named[]
+    >`select p.id, p.name from status_page_groups c join status_pages p on p.id = c.page_id
       where c.group_id = ${group} and p.organisation_id = ${organisation} order by p.name`,
   ]);
   return { windows, channels, pages };
@@ -125,4 +205,5 @@ export const monitorsOutside = (
 ): Promise<{ readonly id: string; readonly name: string; readonly group: string | null }[]> =>
   sql<{ id: string; name: string; group: string | null }[]>`
     select m.id, m.name, g.name as "group" from monitors m left join groups g on g.id = m.group_id
-    where m.organisation_id = ${organisation} and m.group_id is distinct from ${group} order by m.group_id is not null, lower(m.name), m.id`;
+    where m.organisation_id = ${organisation} and m.group_id is distinct from ${group}
+    order by m.group_id is not null, lower(m.name), m.id`;

@@ -15,7 +15,11 @@ export type OwnPlace = {
   readonly greetsFirst: boolean;
 };
 
-export type SeenCertificate = { readonly of: OwnPlace['of']; readonly server: string; readonly endsAt: number };
+export type SeenCertificate = {
+  readonly of: OwnPlace['of'];
+  readonly server: string;
+  readonly endsAt: number;
+};
 
 export type Certificates = {
   /** The last known certificates; reads them again in the background when they are old. */
@@ -35,9 +39,21 @@ type Addresses = {
 };
 
 /** The places to check: only those whose settings use TLS. */
-export const ownPlaces = ({ baseUrl, bus, tlsFirst, hasAuthority }: Addresses): readonly OwnPlace[] => {
-  const placeOf = (of: OwnPlace['of'], { hostname, port }: URL, usual: number, greetsFirst: boolean): OwnPlace => ({
-    ...{ of, greetsFirst, host: hostname.replace(/^\[|\]$/g, '') },
+export const ownPlaces = ({
+  baseUrl,
+  bus,
+  tlsFirst,
+  hasAuthority,
+}: Addresses): readonly OwnPlace[] => {
+  const placeOf = (
+    of: OwnPlace['of'],
+    { hostname, port }: URL,
+    usual: number,
+    greetsFirst: boolean,
+  ): OwnPlace => ({
+    of,
+    greetsFirst,
+    host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? usual : Number(port),
   });
   const web = URL.parse(baseUrl ?? '');
@@ -64,7 +80,11 @@ const endOf = async ({ host, port, greetsFirst }: OwnPlace): Promise<number> => 
     await once(socket, 'connect', { signal });
     if (greetsFirst) await once(socket, 'data', { signal });
     const plain = socket;
-    const secured = shakeHands({ socket: plain, rejectUnauthorized: false, ...(/[a-z]/i.test(host) ? { servername: host } : {}) });
+    const secured = shakeHands({
+      socket: plain,
+      rejectUnauthorized: false,
+      ...(/[a-z]/i.test(host) ? { servername: host } : {}),
+    });
     socket = secured;
     await once(secured, 'secureConnect', { signal });
     const shown = secured.getPeerX509Certificate();
@@ -77,9 +97,17 @@ const endOf = async ({ host, port, greetsFirst }: OwnPlace): Promise<number> => 
 
 const againMs = 600_000;
 
-type CertificatesDependencies = { readonly places: readonly OwnPlace[]; readonly log: Pick<Log, 'warn'>; readonly elapsed?: () => number };
+type CertificatesDependencies = {
+  readonly places: readonly OwnPlace[];
+  readonly log: Pick<Log, 'warn'>;
+  readonly elapsed?: () => number;
+};
 
-export const createCertificates = ({ places, log, elapsed = () => performance.now() }: CertificatesDependencies): Certificates => {
+export const createCertificates = ({
+  places,
+  log,
+  elapsed = () => performance.now(),
+}: CertificatesDependencies): Certificates => {
   let seen: readonly SeenCertificate[] = [];
   let lookAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> = Promise.resolve();

@@ -21,7 +21,11 @@ export type HealthInput = {
   readonly streams: boolean;
   /** Whether every partition has an owner. */
   readonly partitions: boolean;
-  readonly probes: readonly { readonly name: string; readonly continent: string; readonly present: boolean }[];
+  readonly probes: readonly {
+    readonly name: string;
+    readonly continent: string;
+    readonly present: boolean;
+  }[];
   /** Whether this coordinator leaves its partitions to others, because they stalled repeatedly. */
   readonly resting: boolean;
   /** Why the bus must not be used, in words. */
@@ -49,20 +53,41 @@ export type Health = {
  * coordinators is no reason: a load balancer would remove every one of them, while each can still
  * show status pages, keep pings on its disk and report the fault.
  */
-export const obstacles = ({ isAtWork, isLeaving }: Pick<Health, 'isAtWork' | 'isLeaving'>): readonly string[] => [
+export const obstacles = ({
+  isAtWork,
+  isLeaving,
+}: Pick<Health, 'isAtWork' | 'isLeaving'>): readonly string[] => [
   ...(isLeaving() ? ['This coordinator was told to end.'] : []),
-  ...(isAtWork() ? [] : ['This coordinator is starting: it waits for its database, or for the bus.']),
+  ...(isAtWork()
+    ? []
+    : ['This coordinator is starting: it waits for its database, or for the bus.']),
 ];
 
 /** Why the installation is unhealthy. */
-const faultsOf = ({ database, bus, streams, partitions, probes, resting, busFault }: HealthInput): readonly string[] => [
+const faultsOf = ({
+  database,
+  bus,
+  streams,
+  partitions,
+  probes,
+  resting,
+  busFault,
+}: HealthInput): readonly string[] => [
   ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
   ...(bus ? [] : ['The bus cannot be reached.']),
-  ...(bus && !streams ? ['Streams of the bus have no leader, or what waits in them is not read.'] : []),
+  ...(bus && !streams
+    ? ['Streams of the bus have no leader, or what waits in them is not read.']
+    : []),
   ...(partitions ? [] : ['Not every partition is worked on.']),
-  ...(resting ? ['This coordinator leaves its partitions to others for a while: work on them stood again and again.'] : []),
+  ...(resting
+    ? [
+        'This coordinator leaves its partitions to others for a while: work on them stood again and again.',
+      ]
+    : []),
   // However healthy the rest is, nothing is checked then.
-  ...(probes.some(({ present }) => present) ? [] : ['No public probe is heard: nothing is checked.']),
+  ...(probes.some(({ present }) => present)
+    ? []
+    : ['No public probe is heard: nothing is checked.']),
   ...(busFault === undefined ? [] : [busFault]),
 ];
 
@@ -84,12 +109,23 @@ export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBe
     const { busFault: _, resting: __, ...parts } = standing;
     const why = faultsOf(standing);
     const status = why.length === 0 ? 'ok' : 'degraded';
-    return fresh(request, reply, why.length === 0).send({ status, why, parts, versions: versions(), time_zones: timeZones() });
+    return fresh(request, reply, why.length === 0).send({
+      status,
+      why,
+      parts,
+      versions: versions(),
+      time_zones: timeZones(),
+    });
   });
-  web.get('/livez', { exposeHeadRoute: true }, async (request, reply) => fresh(request, reply, true).send({ status: 'ok' }));
+  web.get('/livez', { exposeHeadRoute: true }, async (request, reply) =>
+    fresh(request, reply, true).send({ status: 'ok' }),
+  );
   web.get('/readyz', { exposeHeadRoute: true }, async (request, reply) => {
     const why = obstacles(health);
-    return fresh(request, reply, why.length === 0).send({ status: why.length === 0 ? 'ok' : 'not ready', why });
+    return fresh(request, reply, why.length === 0).send({
+      status: why.length === 0 ? 'ok' : 'not ready',
+      why,
+    });
   });
 };
 

@@ -17,7 +17,11 @@ export type SeenBus = {
   /** The waiting messages of this coordinator's partitions. */
   readonly waiting: readonly { readonly partition: number; readonly messages: number }[];
   /** The disk space that each server uses for streams, and its limit. */
-  readonly disks: readonly { readonly server: string; readonly bytes: number; readonly limit: number }[];
+  readonly disks: readonly {
+    readonly server: string;
+    readonly bytes: number;
+    readonly limit: number;
+  }[];
 };
 
 /**
@@ -42,7 +46,11 @@ export type SeenProbe = {
         readonly clockOffsetMs: number | undefined;
         readonly inFlight: number;
         readonly lateMs: number;
-        readonly checks: readonly { readonly kind: string; readonly outcome: string; readonly count: number }[];
+        readonly checks: readonly {
+          readonly kind: string;
+          readonly outcome: string;
+          readonly count: number;
+        }[];
       }
     | undefined;
 };
@@ -53,7 +61,11 @@ type ProbesDependencies = {
   readonly presentOf: (probe: string) => Present | undefined;
 };
 
-export const seenProbes = ({ roster, directory, presentOf }: ProbesDependencies): readonly SeenProbe[] =>
+export const seenProbes = ({
+  roster,
+  directory,
+  presentOf,
+}: ProbesDependencies): readonly SeenProbe[] =>
   roster.probes.map(({ id, continent, organisation, healthy, quarantined }) => {
     const message = healthy ? presentOf(id)?.message : undefined;
     return {
@@ -62,16 +74,27 @@ export const seenProbes = ({ roster, directory, presentOf }: ProbesDependencies)
       continent,
       state: healthy ? (quarantined ? 'quarantined' : 'well') : 'lost',
       said: message && {
-        ...{ waiting: message.spool.waiting, bytes: message.spool.bytes, dropped: message.spool.dropped, refused: message.refused ?? 0 },
-        ...{ clockOffsetMs: message.clock_offset_ms, inFlight: message.load.in_flight, lateMs: message.load.late_ms },
+        waiting: message.spool.waiting,
+        bytes: message.spool.bytes,
+        dropped: message.spool.dropped,
+        refused: message.refused ?? 0,
+        clockOffsetMs: message.clock_offset_ms,
+        inFlight: message.load.in_flight,
+        lateMs: message.load.late_ms,
         // Unknown words of a probe of another release, or of a modified one, get no row of their
         // own.
-        checks: (message.checks ?? []).filter(({ kind, outcome }) => isKind(kind) && isOutcome(outcome)),
+        checks: (message.checks ?? []).filter(
+          ({ kind, outcome }) => isKind(kind) && isOutcome(outcome),
+        ),
       },
     };
   });
 
-export type StoredFigure = { readonly name: string; readonly label: string; readonly value: number };
+export type StoredFigure = {
+  readonly name: string;
+  readonly label: string;
+  readonly value: number;
+};
 
 /**
  * What waits and is open in the whole installation, in one query; each part of it only walks an
@@ -80,15 +103,23 @@ export type StoredFigure = { readonly name: string; readonly label: string; read
 export const storedFigures = (sql: Sql, now: number): Promise<readonly StoredFigure[]> => {
   const at = new Date(now);
   return sql<StoredFigure[]>`
-    select 'outbox_waiting' as name, topic as label, count(*)::float8 as value from outbox where done_at is null group by topic
-    union all select 'outbox_oldest', '', coalesce(extract(epoch from ${at} - min(due_at)), 0)::float8 from outbox where done_at is null and due_at <= ${at}
-    union all select 'incidents', case when confirmed_at is null then 'verifying' else 'confirmed' end, count(*)::float8
+    select 'outbox_waiting' as name, topic as label, count(*)::float8 as value from outbox
+    where done_at is null group by topic
+    union all select 'outbox_oldest', '',
+      coalesce(extract(epoch from ${at} - min(due_at)), 0)::float8 from outbox where done_at is null
+        and due_at <= ${at}
+    union all select 'incidents', case when confirmed_at is null then 'verifying'
+      else 'confirmed' end, count(*)::float8
       from incidents where resolved_at is null group by 2
-    union all select 'notices', kind, count(*)::float8 from notices where ended_at is null group by kind
+    union all select 'notices', kind, count(*)::float8 from notices where ended_at is null
+    group by kind
     union all select 'messages_waiting', '', count(*)::float8 from messages where state = 'waiting'
-    union all select 'messages_oldest', '', coalesce(extract(epoch from ${at} - min(due_at)), 0)::float8 from messages where state = 'waiting' and due_at <= ${at}
+    union all select 'messages_oldest', '',
+      coalesce(extract(epoch from ${at} - min(due_at)), 0)::float8 from messages
+      where state = 'waiting' and due_at <= ${at}
     union all select 'set_aside', '', count(*)::float8 from set_aside
-    union all select 'partitions_owned', '', count(*)::float8 from leases where owner is not null and expires_at > now()`;
+    union all select 'partitions_owned', '', count(*)::float8 from leases where owner is not null
+      and expires_at > now()`;
 };
 
 export type Snapshot = {
@@ -112,62 +143,127 @@ export type Snapshot = {
 
 /** The database's figures: the name of each here, and the labels of its rows. */
 const storedGauges = {
-  outbox_waiting: { name: 'antipode_outbox_waiting', help: 'Lines that wait to be worked on, of the installation', label: 'topic' },
-  outbox_oldest: { name: 'antipode_outbox_oldest_seconds', help: 'For how long the oldest due line waits', label: undefined },
-  incidents: { name: 'antipode_incidents_open', help: 'Open incidents of the installation', label: 'state' },
-  notices: { name: 'antipode_notices_open', help: 'What the operator is told: open notices', label: 'kind' },
-  messages_waiting: { name: 'antipode_messages_waiting', help: 'Messages to channels that were not taken yet', label: undefined },
-  messages_oldest: { name: 'antipode_messages_oldest_seconds', help: 'For how long the oldest due message waits', label: undefined },
-  set_aside: { name: 'antipode_set_aside', help: 'Messages of the bus that could not be worked on', label: undefined },
-  partitions_owned: { name: 'antipode_partitions_with_owner', help: 'Partitions (of 32) that some coordinator works on', label: undefined },
+  outbox_waiting: {
+    name: 'antipode_outbox_waiting',
+    help: 'Lines that wait to be worked on, of the installation',
+    label: 'topic',
+  },
+  outbox_oldest: {
+    name: 'antipode_outbox_oldest_seconds',
+    help: 'For how long the oldest due line waits',
+    label: undefined,
+  },
+  incidents: {
+    name: 'antipode_incidents_open',
+    help: 'Open incidents of the installation',
+    label: 'state',
+  },
+  notices: {
+    name: 'antipode_notices_open',
+    help: 'What the operator is told: open notices',
+    label: 'kind',
+  },
+  messages_waiting: {
+    name: 'antipode_messages_waiting',
+    help: 'Messages to channels that were not taken yet',
+    label: undefined,
+  },
+  messages_oldest: {
+    name: 'antipode_messages_oldest_seconds',
+    help: 'For how long the oldest due message waits',
+    label: undefined,
+  },
+  set_aside: {
+    name: 'antipode_set_aside',
+    help: 'Messages of the bus that could not be worked on',
+    label: undefined,
+  },
+  partitions_owned: {
+    name: 'antipode_partitions_with_owner',
+    help: 'Partitions (of 32) that some coordinator works on',
+    label: undefined,
+  },
 } as const;
 
-const isStored = (name: string): name is keyof typeof storedGauges => Object.hasOwn(storedGauges, name);
+const isStored = (name: string): name is keyof typeof storedGauges =>
+  Object.hasOwn(storedGauges, name);
 
 /** What is only looked up on demand. */
 export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
   const registers = [registry];
-  const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []): Gauge<Label> =>
-    new Gauge({ name: `antipode_${name}`, help, labelNames, registers });
+  const gauge = <Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames: Label[] = [],
+  ): Gauge<Label> => new Gauge({ name: `antipode_${name}`, help, labelNames, registers });
   const ready = gauge('ready', 'Whether this coordinator may be sent requests');
   const database = gauge('database_up', 'Whether the database answers');
   const bus = gauge('bus_connected', 'Whether this coordinator is on the bus');
   const streams = gauge('streams_led', 'Whether every stream of the bus has a leader');
   const partitions = gauge('partitions_owned', 'Partitions that this coordinator works on');
-  const resting = gauge('resting', 'Whether this coordinator leaves its partitions to others, as work on them stood again and again');
-  const probes = gauge('probes', 'Probes, by whose they are, continent and how they are', ['of', 'continent', 'state']);
+  const resting = gauge(
+    'resting',
+    'Whether this coordinator leaves its partitions to others, as work on them stood again and again',
+  );
+  const probes = gauge('probes', 'Probes, by whose they are, continent and how they are', [
+    'of',
+    'continent',
+    'state',
+  ]);
   const ofProbe = {
-    waiting: gauge('probe_spool_results', 'Results that a probe keeps and has not handed over', ['probe']),
+    waiting: gauge('probe_spool_results', 'Results that a probe keeps and has not handed over', [
+      'probe',
+    ]),
     bytes: gauge('probe_spool_bytes', 'Bytes that they take on its disk', ['probe']),
     dropped: new Counter({
-      ...{ name: 'antipode_probe_results_dropped_total', help: 'Results that a probe lost since it began its spool' },
-      ...{ labelNames: ['probe'], registers },
+      name: 'antipode_probe_results_dropped_total',
+      help: 'Results that a probe lost since it began its spool',
+      labelNames: ['probe'],
+      registers,
     }),
     refused: new Counter({
-      ...{ name: 'antipode_probe_announcements_refused_total', help: 'Messages that a probe refused, as no coordinator signed them' },
-      ...{ labelNames: ['probe'], registers },
+      name: 'antipode_probe_announcements_refused_total',
+      help: 'Messages that a probe refused, as no coordinator signed them',
+      labelNames: ['probe'],
+      registers,
     }),
     checks: new Counter({
-      ...{ name: 'antipode_probe_checks_total', help: 'Checks that a probe ended since it was started' },
-      ...{ labelNames: ['probe', 'kind', 'outcome'], registers },
+      name: 'antipode_probe_checks_total',
+      help: 'Checks that a probe ended since it was started',
+      labelNames: ['probe', 'kind', 'outcome'],
+      registers,
     }),
-    offset: gauge('probe_clock_offset_seconds', "By how much a probe corrects its host's clock", ['probe']),
+    offset: gauge('probe_clock_offset_seconds', "By how much a probe corrects its host's clock", [
+      'probe',
+    ]),
     inFlight: gauge('probe_checks_in_flight', 'Checks under way', ['probe']),
     late: gauge('probe_check_lateness_seconds', 'How late checks begin', ['probe']),
   };
   const streamBytes = gauge('stream_bytes', 'Bytes of a stream', ['stream']);
   const streamMessages = gauge('stream_messages', 'Messages of a stream', ['stream']);
-  const missing = gauge('stream_replicas_missing', 'Servers short of those that are to keep a stream: gone, behind, or never given', [
-    'stream',
+  const missing = gauge(
+    'stream_replicas_missing',
+    'Servers short of those that are to keep a stream: gone, behind, or never given',
+    ['stream'],
+  );
+  const pending = gauge(
+    'partition_pending_messages',
+    'Messages of results that wait for a partition of this coordinator',
+    ['partition'],
+  );
+  const busBytes = gauge('jetstream_bytes', "Bytes that streams take on a bus server's disk", [
+    'server',
   ]);
-  const pending = gauge('partition_pending_messages', 'Messages of results that wait for a partition of this coordinator', ['partition']);
-  const busBytes = gauge('jetstream_bytes', "Bytes that streams take on a bus server's disk", ['server']);
   const busLimit = gauge('jetstream_limit_bytes', 'Bytes that they may take there', ['server']);
   const disk = {
     size: gauge('data_size_bytes', "Size of the disk that this coordinator's data folder lies on"),
     free: gauge('data_free_bytes', 'Bytes that are free there'),
   };
-  const ends = gauge('certificate_expiry_timestamp_seconds', "When a certificate of the installation's own ends", ['of', 'server']);
+  const ends = gauge(
+    'certificate_expiry_timestamp_seconds',
+    "When a certificate of the installation's own ends",
+    ['of', 'server'],
+  );
   const stored = Object.fromEntries(
     Object.entries(storedGauges).map(([key, { name, help, label }]) => [
       key,
@@ -176,7 +272,14 @@ export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
   );
 
   const ofBus = [streamBytes, streamMessages, missing, pending, busBytes, busLimit];
-  const changing = [probes, ends, ...ofBus, ...Object.values(disk), ...Object.values(ofProbe), ...Object.values(stored)];
+  const changing = [
+    probes,
+    ends,
+    ...ofBus,
+    ...Object.values(disk),
+    ...Object.values(ofProbe),
+    ...Object.values(stored),
+  ];
 
   return (seen) => {
     ready.set(Number(seen.isReady));
@@ -193,17 +296,20 @@ export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
       ofProbe.bytes.set({ probe }, said.bytes);
       ofProbe.dropped.inc({ probe }, said.dropped);
       ofProbe.refused.inc({ probe }, said.refused);
-      for (const { kind, outcome, count } of said.checks) ofProbe.checks.inc({ probe, kind, outcome }, count);
+      for (const { kind, outcome, count } of said.checks)
+        ofProbe.checks.inc({ probe, kind, outcome }, count);
       ofProbe.inFlight.set({ probe }, said.inFlight);
       ofProbe.late.set({ probe }, said.lateMs / 1_000);
-      if (said.clockOffsetMs !== undefined) ofProbe.offset.set({ probe }, said.clockOffsetMs / 1_000);
+      if (said.clockOffsetMs !== undefined)
+        ofProbe.offset.set({ probe }, said.clockOffsetMs / 1_000);
     }
     for (const { stream, bytes, messages, missing: peers } of seen.onBus?.streamStates ?? []) {
       streamBytes.set({ stream }, bytes);
       streamMessages.set({ stream }, messages);
       missing.set({ stream }, peers);
     }
-    for (const { partition, messages } of seen.onBus?.waiting ?? []) pending.set({ partition }, messages);
+    for (const { partition, messages } of seen.onBus?.waiting ?? [])
+      pending.set({ partition }, messages);
     for (const { server, bytes, limit } of seen.onBus?.disks ?? []) {
       busBytes.set({ server }, bytes);
       busLimit.set({ server }, limit);
@@ -212,9 +318,12 @@ export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
       disk.size.set(seen.disk.size);
       disk.free.set(seen.disk.free);
     }
-    for (const { of, server, endsAt } of seen.certificates) ends.set({ of, server }, endsAt / 1_000);
+    for (const { of, server, endsAt } of seen.certificates)
+      ends.set({ of, server }, endsAt / 1_000);
     for (const { name, label, value } of seen.stored ?? []) {
-      const one = isStored(name) ? { gauge: stored[name], label: storedGauges[name].label } : undefined;
+      const one = isStored(name)
+        ? { gauge: stored[name], label: storedGauges[name].label }
+        : undefined;
       if (one?.label === undefined) one?.gauge?.set(value);
       else one.gauge?.set({ [one.label]: label }, value);
     }

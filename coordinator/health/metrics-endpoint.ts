@@ -25,7 +25,16 @@ export type FiguresFace = {
 };
 
 type Dependencies = {
-  readonly config: Pick<Config, 'METRICS_HOST' | 'METRICS_PORT' | 'DATA_DIR' | 'BASE_URL' | 'NATS_URL' | 'NATS_TLS_FIRST' | 'NATS_CA'>;
+  readonly config: Pick<
+    Config,
+    | 'METRICS_HOST'
+    | 'METRICS_PORT'
+    | 'DATA_DIR'
+    | 'BASE_URL'
+    | 'NATS_URL'
+    | 'NATS_TLS_FIRST'
+    | 'NATS_CA'
+  >;
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
@@ -40,7 +49,15 @@ const diskOf = async (folder: string): Promise<Snapshot['disk']> => {
   return { size: blocks * bsize, free: bavail * bsize };
 };
 
-export const createFiguresFace = ({ config, sql, clock, log, web, health, engine }: Dependencies): FiguresFace => {
+export const createFiguresFace = ({
+  config,
+  sql,
+  clock,
+  log,
+  web,
+  health,
+  engine,
+}: Dependencies): FiguresFace => {
   const { METRICS_PORT: port, METRICS_HOST: host } = config;
   if (port === undefined) return { start: async () => noFigures, close: async () => undefined };
   let live: Live | undefined;
@@ -62,7 +79,10 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
     const running = engine();
     const { database, bus, streams, resting } = standing;
     return {
-      ...{ database, bus, streams, resting },
+      database,
+      bus,
+      streams,
+      resting,
       isReady: obstacles(health).length === 0,
       partitions: running?.partitions.held().length ?? 0,
       probes: running?.seenProbes() ?? [],
@@ -78,9 +98,13 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
     start: async () => {
       const { createBusMetrics, startMetrics } = await import('./metrics.ts');
       const { createCertificates, ownPlaces } = await import('./certificates.ts');
-      makeBusLook = ({ bus, system, partitions: { held } }) => createBusMetrics({ bus, system, held, log });
+      makeBusLook = ({ bus, system, partitions: { held } }) =>
+        createBusMetrics({ bus, system, held, log });
       const { BASE_URL: baseUrl, NATS_URL: bus, NATS_TLS_FIRST: tlsFirst, NATS_CA } = config;
-      certificates = createCertificates({ places: ownPlaces({ baseUrl, bus, tlsFirst, hasAuthority: NATS_CA !== undefined }), log });
+      certificates = createCertificates({
+        places: ownPlaces({ baseUrl, bus, tlsFirst, hasAuthority: NATS_CA !== undefined }),
+        log,
+      });
       metrics = await startMetrics({ host, port, version, log, look });
       live = metrics.live;
       log.info({ host, port: metrics.port }, 'serving /metrics');

@@ -15,7 +15,12 @@ const silentMs = 60_000;
 
 const told = z.object({
   server: z.object({ name: z.string() }),
-  statsz: z.object({ jetstream: z.object({ config: z.object({ max_storage: z.number() }), stats: z.object({ storage: z.number() }) }) }),
+  statsz: z.object({
+    jetstream: z.object({
+      config: z.object({ max_storage: z.number() }),
+      stats: z.object({ storage: z.number() }),
+    }),
+  }),
 });
 
 type Dependencies = {
@@ -32,7 +37,10 @@ export type BusMetrics = { readonly look: () => Promise<SeenBus> };
  * without readers it does not listen.
  */
 export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusMetrics => {
-  const disks = new Map<string, { readonly bytes: number; readonly limit: number; readonly at: number }>();
+  const disks = new Map<
+    string,
+    { readonly bytes: number; readonly limit: number; readonly at: number }
+  >();
   let hears = false;
   const hear = (): void => {
     if (hears) return;
@@ -41,9 +49,14 @@ export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusM
     system.subscribe('$SYS.SERVER.*.STATSZ', ({ data }) => {
       const read = told.safeParse(jsonOf(data));
       // A server without streams does not report its disk.
-      if (!read.success) return log.debug({ err: read.error }, 'a bus server does not report what it stores');
+      if (!read.success)
+        return log.debug({ err: read.error }, 'a bus server does not report what it stores');
       const { config, stats } = read.data.statsz.jetstream;
-      disks.set(read.data.server.name, { bytes: stats.storage, limit: config.max_storage, at: performance.now() });
+      disks.set(read.data.server.name, {
+        bytes: stats.storage,
+        limit: config.max_storage,
+        at: performance.now(),
+      });
     });
   };
 
@@ -51,7 +64,12 @@ export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusM
     look: async () => {
       hear();
       const [states, waiting] = await Promise.all([
-        Promise.all(Object.values(streams).map(async ({ name }) => ({ name, state: await bus.streamState(name) }))),
+        Promise.all(
+          Object.values(streams).map(async ({ name }) => ({
+            name,
+            state: await bus.streamState(name),
+          })),
+        ),
         Promise.all(
           held().map(async (partition) => ({
             partition,
@@ -59,12 +77,17 @@ export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusM
           })),
         ),
       ]);
-      for (const [server, { at }] of disks) if (performance.now() - at > silentMs) disks.delete(server);
+      for (const [server, { at }] of disks)
+        if (performance.now() - at > silentMs) disks.delete(server);
       return {
         streamStates: states.flatMap(({ name: stream, state }) =>
-          state ? [{ stream, bytes: state.bytes, messages: state.messages, missing: state.missing }] : [],
+          state
+            ? [{ stream, bytes: state.bytes, messages: state.messages, missing: state.missing }]
+            : [],
         ),
-        waiting: waiting.flatMap(({ partition, state }) => (state ? [{ partition, messages: state.pending + state.unacknowledged }] : [])),
+        waiting: waiting.flatMap(({ partition, state }) =>
+          state ? [{ partition, messages: state.pending + state.unacknowledged }] : [],
+        ),
         disks: [...disks].map(([server, { bytes, limit }]) => ({ server, bytes, limit })),
       };
     },
@@ -83,24 +106,46 @@ export type Live = Figures & {
 /** What is counted as it happens; a batch costs a few additions, whatever its size. */
 export const createLive = (registry: Registry): Live => {
   const registers = [registry];
-  const results = new Counter({ name: 'antipode_results_committed_total', help: 'Results stored', labelNames: ['outcome'], registers });
-  const age = new Histogram({
-    ...{ name: 'antipode_result_age_seconds', help: 'Of the oldest result of each commit of a partition: end of its check to its commit' },
-    ...{ buckets: slow, registers },
+  const results = new Counter({
+    name: 'antipode_results_committed_total',
+    help: 'Results stored',
+    labelNames: ['outcome'],
+    registers,
   });
-  const commits = new Histogram({ name: 'antipode_commit_seconds', help: 'Transactions of the writer', buckets: quick, registers });
+  const age = new Histogram({
+    name: 'antipode_result_age_seconds',
+    help: 'Of the oldest result of each commit of a partition: end of its check to its commit',
+    buckets: slow,
+    registers,
+  });
+  const commits = new Histogram({
+    name: 'antipode_commit_seconds',
+    help: 'Transactions of the writer',
+    buckets: quick,
+    registers,
+  });
   const checkpoints = new Histogram({
-    ...{ name: 'antipode_checkpoint_seconds', help: "A partition's checkpoint: packed and committed", buckets: quick, registers },
+    name: 'antipode_checkpoint_seconds',
+    help: "A partition's checkpoint: packed and committed",
+    buckets: quick,
+    registers,
   });
   const confirmation = new Histogram({
-    ...{ name: 'antipode_confirmation_seconds', help: 'First failing check to the commit that confirms the outage' },
-    ...{ buckets: slow, registers },
+    name: 'antipode_confirmation_seconds',
+    help: 'First failing check to the commit that confirms the outage',
+    buckets: slow,
+    registers,
   });
   const givenUp = new Counter({
-    ...{ name: 'antipode_partitions_given_up_total', help: 'Partitions whose work stood, and which were begun anew', registers },
+    name: 'antipode_partitions_given_up_total',
+    help: 'Partitions whose work stood, and which were begun anew',
+    registers,
   });
   const refused = new Counter({
-    ...{ name: 'antipode_batches_refused_total', help: 'What came over the bus and was refused', labelNames: ['reason'], registers },
+    name: 'antipode_batches_refused_total',
+    help: 'What came over the bus and was refused',
+    labelNames: ['reason'],
+    registers,
   });
   const looks = new Counter({
     name: 'antipode_looks_total',
@@ -109,13 +154,24 @@ export const createLive = (registry: Registry): Live => {
     registers,
   });
   const told = new Counter({
-    ...{ name: 'antipode_alerts_total', help: 'Attempts to send a message', labelNames: ['channel', 'result'], registers },
+    name: 'antipode_alerts_total',
+    help: 'Attempts to send a message',
+    labelNames: ['channel', 'result'],
+    registers,
   });
   const delay = new Histogram({
-    ...{ name: 'antipode_alert_delay_seconds', help: 'Message due to message taken', labelNames: ['channel'], buckets: slow, registers },
+    name: 'antipode_alert_delay_seconds',
+    help: 'Message due to message taken',
+    labelNames: ['channel'],
+    buckets: slow,
+    registers,
   });
   const requests = new Histogram({
-    ...{ name: 'antipode_http_request_seconds', help: 'Requests answered', labelNames: ['route', 'code'], buckets: quick, registers },
+    name: 'antipode_http_request_seconds',
+    help: 'Requests answered',
+    labelNames: ['route', 'code'],
+    buckets: quick,
+    registers,
   });
   return {
     committed: (units, tookMs, now) => {
@@ -133,7 +189,8 @@ export const createLive = (registry: Registry): Live => {
         // The commit that confirms also creates the "down", unless the outage is one of the past.
         for (const alert of alerts) {
           if (alert.event !== 'down') continue;
-          const began = incidents.findLast(({ incident }) => incident.id === alert.incident)?.incident.started_at;
+          const began = incidents.findLast(({ incident }) => incident.id === alert.incident)
+            ?.incident.started_at;
           if (began !== undefined) confirmation.observe(Math.max(0, now - began) / 1_000);
         }
       }
@@ -146,7 +203,8 @@ export const createLive = (registry: Registry): Live => {
       told.inc({ channel, result });
       if (result === 'taken') delay.observe({ channel }, Math.max(0, lateMs) / 1_000);
     },
-    answered: (route, status, tookMs) => requests.observe({ route, code: `${Math.floor(status / 100)}xx` }, tookMs / 1_000),
+    answered: (route, status, tookMs) =>
+      requests.observe({ route, code: `${Math.floor(status / 100)}xx` }, tookMs / 1_000),
   };
 };
 
@@ -154,7 +212,11 @@ export const createLive = (registry: Registry): Live => {
  * Metrics for operators, at a port of their own that is not public. They are loaded only where they
  * are configured.
  */
-export type Metrics = { readonly live: Live; readonly port: number; readonly close: () => Promise<void> };
+export type Metrics = {
+  readonly live: Live;
+  readonly port: number;
+  readonly close: () => Promise<void>;
+};
 
 export type MetricsDependencies = {
   readonly host: string;
@@ -170,15 +232,24 @@ const sameForMs = 2_000;
 
 const { createServer } = process.getBuiltinModule('node:http');
 
-export const startMetrics = async ({ host, port, version, log, look }: MetricsDependencies): Promise<Metrics> => {
+export const startMetrics = async ({
+  host,
+  port,
+  version,
+  log,
+  look,
+}: MetricsDependencies): Promise<Metrics> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // They are sums, under names that Prometheus reserves for counters.
-  for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`);
-  new Gauge({ name: 'antipode_build_info', help: 'The version that runs', labelNames: ['version'], registers: [registry] }).set(
-    { version },
-    1,
-  );
+  for (const name of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${name}_total`);
+  new Gauge({
+    name: 'antipode_build_info',
+    help: 'The version that runs',
+    labelNames: ['version'],
+    registers: [registry],
+  }).set({ version }, 1);
   const live = createLive(registry);
   const show = createSeen(registry);
   let seen: { readonly at: number; readonly text: Promise<string> } | undefined;
@@ -187,7 +258,8 @@ export const startMetrics = async ({ host, port, version, log, look }: MetricsDe
     return registry.metrics();
   };
   const answer = (): Promise<string> => {
-    if (seen === undefined || performance.now() - seen.at > sameForMs) seen = { at: performance.now(), text: text() };
+    if (seen === undefined || performance.now() - seen.at > sameForMs)
+      seen = { at: performance.now(), text: text() };
     return seen.text;
   };
   const server = createServer((request, reply) => {
@@ -200,7 +272,9 @@ export const startMetrics = async ({ host, port, version, log, look }: MetricsDe
       (error: unknown) => {
         seen = undefined;
         log.error({ err: error }, 'could not collect the metrics');
-        reply.writeHead(500, { 'content-type': 'text/plain' }).end('The figures could not be put together; the log says why.\n');
+        reply
+          .writeHead(500, { 'content-type': 'text/plain' })
+          .end('The figures could not be put together; the log says why.\n');
       },
     );
   });
@@ -209,7 +283,9 @@ export const startMetrics = async ({ host, port, version, log, look }: MetricsDe
     await once(server, 'listening');
   } catch (error) {
     const obstacle = listenObstacle(error, port, host);
-    throw obstacle === undefined ? error : new ConfigurationFault([`METRICS_PORT, METRICS_HOST: ${obstacle}`]);
+    throw obstacle === undefined
+      ? error
+      : new ConfigurationFault([`METRICS_PORT, METRICS_HOST: ${obstacle}`]);
   }
   const address = server.address();
   return {

@@ -6,9 +6,12 @@ import type { DatabaseClock } from './watches.ts';
 
 /** Notices for the operator, one for each event, with the remedy; the runbook says more. */
 const noticeRemedies = {
-  probe_lost: 'Start the probe again with the same data folder, or end it for good with "probe revoke".',
-  bus_silent: 'Look at the bus (nats-server) and the way to it; nobody is taken for lost meanwhile.',
-  probe_quarantined: "Look at the probe's network: resolver, firewall, IPv6. It returns by itself after clean checks.",
+  probe_lost:
+    'Start the probe again with the same data folder, or end it for good with "probe revoke".',
+  bus_silent:
+    'Look at the bus (nats-server) and the way to it; nobody is taken for lost meanwhile.',
+  probe_quarantined:
+    "Look at the probe's network: resolver, firewall, IPv6. It returns by itself after clean checks.",
   continent_doubted:
     'Look where the probe stands. If not where it says: "probe revoke", and invite it anew for its continent. If there: "probe trust". Until then it confirms nothing.',
   probe_twice:
@@ -16,9 +19,12 @@ const noticeRemedies = {
   continent_alone: 'Bring probes of another continent back; until then incidents stay unconfirmed.',
   nobody_can_check:
     'Bring back a probe that may, or change `continents`, `probe` or the target of these monitors; until then they are not checked.',
-  results_dropped: 'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). What it dropped is gone.',
-  time_zones_old: 'Give the coordinators newer time zones, with or without a new release: "Time zones are old" in the runbook says how.',
-  clock_differs: 'Set the clock of that machine, or of the database (NTP). Until they agree it dates by the database.',
+  results_dropped:
+    'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). What it dropped is gone.',
+  time_zones_old:
+    'Give the coordinators newer time zones, with or without a new release: "Time zones are old" in the runbook says how.',
+  clock_differs:
+    'Set the clock of that machine, or of the database (NTP). Until they agree it dates by the database.',
 } as const;
 
 export type NoticeKind = keyof typeof noticeRemedies;
@@ -43,22 +49,35 @@ export type NoticeRow = {
  * Opens a notice unless one of this kind about this subject is open; that one gets the new words.
  * True when it is new.
  */
-export const openNotice = async (sql: Queryable, kind: NoticeKind, subject: string, message: string): Promise<boolean> => {
-  const rows = await sql<{ fresh: boolean }[]>`insert into notices (kind, subject, message) values (${kind}, ${subject}, ${message})
+export const openNotice = async (
+  sql: Queryable,
+  kind: NoticeKind,
+  subject: string,
+  message: string,
+): Promise<boolean> => {
+  const rows = await sql<
+    { fresh: boolean }[]
+  >`insert into notices (kind, subject, message) values (${kind}, ${subject}, ${message})
     on conflict (kind, subject) where ended_at is null do update set message = excluded.message
       where notices.message <> excluded.message
     returning xmax = 0 as fresh`;
   return rows[0]?.fresh === true;
 };
 
-export const endNotice = async (sql: Queryable, kind: NoticeKind, subject: string): Promise<void> => {
-  await sql`update notices set ended_at = now() where kind = ${kind} and subject = ${subject} and ended_at is null`;
+export const endNotice = async (
+  sql: Queryable,
+  kind: NoticeKind,
+  subject: string,
+): Promise<void> => {
+  await sql`update notices set ended_at = now() where kind = ${kind} and subject = ${subject}
+    and ended_at is null`;
 };
 
 /** Ends notices of coordinators about themselves when those are gone. */
 export const endNoticesOfGone = async (sql: Queryable, kind: NoticeKind): Promise<void> => {
   await sql`update notices set ended_at = now() where kind = ${kind} and ended_at is null
-    and not exists (select 1 from coordinators where id::text = subject and seen_at > now() - interval '1 minute')`;
+    and not exists (select 1 from coordinators where id::text = subject
+      and seen_at > now() - interval '1 minute')`;
 };
 
 /** Ends all notices about a subject that is gone for good, such as a probe. */
@@ -66,12 +85,19 @@ export const endNoticesAbout = async (sql: Queryable, subject: string): Promise<
   await sql`update notices set ended_at = now() where subject = ${subject} and ended_at is null`;
 };
 
-export const openNotices = (sql: Queryable, kind: NoticeKind): Promise<{ subject: string; began_at: Date }[]> =>
-  sql<{ subject: string; began_at: Date }[]>`select subject, began_at from notices where kind = ${kind} and ended_at is null`;
+export const openNotices = (
+  sql: Queryable,
+  kind: NoticeKind,
+): Promise<{ subject: string; began_at: Date }[]> =>
+  sql<
+    { subject: string; began_at: Date }[]
+  >`select subject, began_at from notices where kind = ${kind} and ended_at is null`;
 
 /** The subjects of all open notices. */
 export const noticesOpen = (sql: Queryable): Promise<{ kind: NoticeKind; subject: string }[]> =>
-  sql<{ kind: NoticeKind; subject: string }[]>`select kind, subject from notices where ended_at is null`;
+  sql<
+    { kind: NoticeKind; subject: string }[]
+  >`select kind, subject from notices where ended_at is null`;
 
 /**
  * Open notices, and those that ended since a time; the open ones first, each group from the newest
@@ -79,7 +105,8 @@ export const noticesOpen = (sql: Queryable): Promise<{ kind: NoticeKind; subject
  */
 export const noticesSince = (sql: Queryable, since: Date): Promise<NoticeRow[]> =>
   sql<NoticeRow[]>`
-    select id, kind, subject, message, began_at, ended_at from notices where ended_at is null or ended_at >= ${since}
+    select id, kind, subject, message, began_at, ended_at from notices where ended_at is null
+      or ended_at >= ${since}
     order by ended_at is not null, began_at desc, id desc limit 1000`;
 
 /**
@@ -100,7 +127,12 @@ export const createClockNotice = (parts: {
       if (difference !== undefined && !isOpen) {
         const seconds = Math.round(Math.abs(difference) / 100) / 10;
         const how = `${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} the database's`;
-        await openNotice(sql, 'clock_differs', owner, `The clock of the coordinator on ${hostname()} is ${how}, by which it dates instead`);
+        await openNotice(
+          sql,
+          'clock_differs',
+          owner,
+          `The clock of the coordinator on ${hostname()} is ${how}, by which it dates instead`,
+        );
       }
       if (difference === undefined && isOpen) await endNotice(sql, 'clock_differs', owner);
       isOpen = difference !== undefined;
@@ -131,7 +163,12 @@ type Dependencies = {
   readonly matters: (subject: string) => boolean;
 };
 
-export const createDebouncedNotice = ({ sql, kind, quietMs, matters }: Dependencies): DebouncedNotice => {
+export const createDebouncedNotice = ({
+  sql,
+  kind,
+  quietMs,
+  matters,
+}: Dependencies): DebouncedNotice => {
   const since = performance.now();
   const last = new Map<string, { readonly at: number; readonly message: string }>();
   return {
@@ -144,7 +181,8 @@ export const createDebouncedNotice = ({ sql, kind, quietMs, matters }: Dependenc
       }
       // Something seen before we started may continue: it is over only after as long a silence.
       if (since > quietBefore) return;
-      for (const { subject } of await openNotices(sql, kind)) if (!last.has(subject)) await endNotice(sql, kind, subject);
+      for (const { subject } of await openNotices(sql, kind))
+        if (!last.has(subject)) await endNotice(sql, kind, subject);
     },
   };
 };
@@ -169,8 +207,10 @@ export const createZoneNotice = (parts: {
       const message = isOldZoneData(data)
         ? `The time zones of the coordinator on ${hostname()} are of version ${data.version}${data.released_on === null ? '' : ` of ${data.released_on}`}, over ${oldZoneDays} days old; clocks may have changed since`
         : undefined;
-      if (message !== undefined && message !== told) await openNotice(sql, 'time_zones_old', owner, message);
-      if (message === undefined && told !== undefined) await endNotice(sql, 'time_zones_old', owner);
+      if (message !== undefined && message !== told)
+        await openNotice(sql, 'time_zones_old', owner, message);
+      if (message === undefined && told !== undefined)
+        await endNotice(sql, 'time_zones_old', owner);
       told = message;
       if (isLeader()) await endNoticesOfGone(sql, 'time_zones_old');
     },

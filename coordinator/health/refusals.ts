@@ -10,14 +10,18 @@ const refusedMeanings = {
   unknown_probe: 'somebody names a probe that does not exist',
   revoked_probe: 'a probe speaks that was revoked',
   not_signed: "not signed with the probe's own key: somebody speaks for it",
-  forged: "said as a coordinator, and not signed by one: somebody uses a probe's credentials to speak for the coordinators",
-  outdated: 'said by a coordinator, and older than what is known: somebody says again what was said once',
+  forged:
+    "said as a coordinator, and not signed by one: somebody uses a probe's credentials to speak for the coordinators",
+  outdated:
+    'said by a coordinator, and older than what is known: somebody says again what was said once',
   malformed: 'not of the form of such a message',
-  unknown_version: 'of a newer form than this coordinator knows: upgrade coordinators before probes',
+  unknown_version:
+    'of a newer form than this coordinator knows: upgrade coordinators before probes',
   oversized: 'larger than anything that a probe sends',
   wrong_subject: 'on a subject that is not its own: somebody speaks for another',
   wrong_partition: 'of another partition than its subject says',
-  not_its_monitor: 'of a monitor that it could not have held; a few right after an edit are nothing',
+  not_its_monitor:
+    'of a monitor that it could not have held; a few right after an edit are nothing',
   unknown_config_version: 'of a version of a monitor that does not exist yet',
   from_the_future: "the probe's clock is wrong",
   wrong_time:
@@ -30,7 +34,8 @@ export type RefusedReason = keyof typeof refusedMeanings;
 const meanings: Readonly<Record<string, string>> = refusedMeanings;
 
 export const meaningOfRefused = (reason: string): string =>
-  (Object.hasOwn(meanings, reason) ? meanings[reason] : undefined) ?? 'a reason that this version does not know';
+  (Object.hasOwn(meanings, reason) ? meanings[reason] : undefined) ??
+  'a reason that this version does not know';
 
 export type Refused = { readonly probe: string; readonly reason: string; readonly count: number };
 
@@ -48,19 +53,28 @@ export const countRefused = async (sql: Queryable, counts: readonly Refused[]): 
   await sql`
     insert into refused (day, probe, reason, count, last_at)
     select (now() at time zone 'UTC')::date, probe, reason, count, now()
-    from json_to_recordset(${JSON.stringify(counts)}::text::json) as t (probe text, reason text, count bigint)
-    on conflict (day, probe, reason) do update set count = refused.count + excluded.count, last_at = excluded.last_at`;
+    from json_to_recordset(${JSON.stringify(counts)}::text::json) as t (probe text, reason text,
+      count bigint)
+    on conflict (day, probe, reason) do update
+    set count = refused.count + excluded.count, last_at = excluded.last_at`;
 };
 
 /** Since a day, the newest day first, and within a day the highest count first. */
-export const refusedSince = (sql: Queryable, since: Date, probe: string | null): Promise<RefusedRow[]> =>
+export const refusedSince = (
+  sql: Queryable,
+  since: Date,
+  probe: string | null,
+): Promise<RefusedRow[]> =>
   sql<RefusedRow[]>`
     select to_char(r.day, 'YYYY-MM-DD') as day, r.probe, p.name, r.reason, r.count, r.last_at
     from refused r left join probes p on p.id::text = r.probe
     where r.day >= (${since}::timestamptz at time zone 'UTC')::date ${probe === null ? sql`` : sql`and r.probe = ${probe}`}
     order by r.day desc, r.count desc, r.probe, r.reason limit 1000`;
 
-export type Refusals = { readonly count: (probe: string, reason: RefusedReason, by?: number) => void; readonly flush: () => Promise<void> };
+export type Refusals = {
+  readonly count: (probe: string, reason: RefusedReason, by?: number) => void;
+  readonly flush: () => Promise<void>;
+};
 
 /** A made-up probe id must not make a row of its own. */
 const unknownSender = 'unknown';
@@ -86,7 +100,8 @@ export const createRefusals = ({ sql, log, figures = noFigures }: Dependencies):
   let logged = new Map<string, number>();
   let loggingSince = performance.now();
   const tell = (probe: string, reason: string, by: number): void => {
-    if (performance.now() - loggingSince > loggedEachMs) [loggingSince, logged] = [performance.now(), new Map()];
+    if (performance.now() - loggingSince > loggedEachMs)
+      [loggingSince, logged] = [performance.now(), new Map()];
     // Making up ids gives a sender no more log lines.
     const kind = `${reason === 'unknown_probe' ? unknownSender : probe} ${reason}`;
     const before = logged.get(kind) ?? 0;

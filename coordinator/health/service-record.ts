@@ -41,10 +41,12 @@ const middle = (values: readonly number[]): number | null => {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
 };
 
-const present = (values: readonly (number | null)[]): readonly number[] => values.filter((value) => value !== null);
+const present = (values: readonly (number | null)[]): readonly number[] =>
+  values.filter((value) => value !== null);
 
 export const sumOf = (days: readonly ServiceDay[]): ServiceSum => {
-  const all = (of: (day: ServiceDay) => number): number => days.reduce((sum, day) => sum + of(day), 0);
+  const all = (of: (day: ServiceDay) => number): number =>
+    days.reduce((sum, day) => sum + of(day), 0);
   return {
     confirmed: all(({ confirmed }) => confirmed),
     false_by_word: all((day) => day.false_by_word),
@@ -70,7 +72,9 @@ export const dayOf = (at: number): string => new Date(at).toISOString().slice(0,
 export const settledDays = (now: number, rawDays: number): readonly string[] => {
   const last = Math.floor((now - settleMs) / dayMs) - 1;
   const count = Math.min(rawDays - 1, 30);
-  return Array.from({ length: Math.max(0, count) }, (_, index) => dayOf((last - count + 1 + index) * dayMs));
+  return Array.from({ length: Math.max(0, count) }, (_, index) =>
+    dayOf((last - count + 1 + index) * dayMs),
+  );
 };
 
 /** The service record, counted from stored rows once a day is settled. */
@@ -84,41 +88,53 @@ export const countedDays = async (sql: Queryable): Promise<ReadonlySet<string>> 
 /** Counts one whole day. A second count gives the same, as far as its data is kept. */
 export const countDay = async (sql: Queryable, day: string): Promise<void> => {
   await sql`
-    with span as (select (${day}::date)::timestamp at time zone 'UTC' as began, (${day}::date + 1)::timestamp at time zone 'UTC' as ended),
+    with span as (select (${day}::date)::timestamp at time zone 'UTC' as began,
+      (${day}::date + 1)::timestamp at time zone 'UTC' as ended),
     -- The "down" is written in the transaction that confirms an outage of now; one of the past is never told, and has none.
     confirmed as (
       select i.id, i.monitor_id, i.started_at, i.seen_continent, i.confirmed_continent,
         greatest(0, extract(epoch from a.created_at - i.started_at) * 1000) as took_ms
       from span, alerts a join incidents i on i.id = a.incident_id
-      where a.event = 'down' and a.channel = '' and a.created_at >= span.began and a.created_at < span.ended),
+      where a.event = 'down' and a.channel = '' and a.created_at >= span.began
+        and a.created_at < span.ended),
     doubted as (
       select c.id from confirmed c join monitors m on m.id = c.monitor_id
       where c.confirmed_continent is not null
-        and exists (select from incident_evidence e where e.incident_id = c.id and e.part = 'matrix' and e.outcome = 0
+        and exists (select from incident_evidence e where e.incident_id = c.id and e.part = 'matrix'
+          and e.outcome = 0
           and e.continent not in (c.seen_continent, c.confirmed_continent))
         and not exists (select from incident_evidence e where e.incident_id = c.id and e.outcome = 1
           and e.continent not in (c.seen_continent, c.confirmed_continent))
         and not exists (select from results r join probes p on p.key = r.probe_key
-          where r.monitor_key = m.key and r.at >= c.started_at and r.at < c.started_at + interval '1 hour' and r.outcome = 1
+          where r.monitor_key = m.key and r.at >= c.started_at
+            and r.at < c.started_at + interval '1 hour' and r.outcome = 1
             and p.continent not in (c.seen_continent, c.confirmed_continent))),
     outages as (
-      select greatest(n.began_at, span.began) as began, least(coalesce(n.ended_at, span.ended), span.ended) as ended
+      select greatest(n.began_at, span.began) as began,
+        least(coalesce(n.ended_at, span.ended), span.ended) as ended
       from span, notices n left join probes p on p.id::text = n.subject
-      where n.kind = any(${serviceOutages}) and p.organisation_id is null and n.began_at < span.ended and (n.ended_at is null or n.ended_at > span.began))
-    insert into own_days (day, confirmed, p50_ms, p95_ms, doubted, results_lost, own_outages, own_outage_s)
+      where n.kind = any(${serviceOutages}) and p.organisation_id is null
+        and n.began_at < span.ended and (n.ended_at is null or n.ended_at > span.began))
+    insert into own_days (day, confirmed, p50_ms, p95_ms, doubted, results_lost, own_outages,
+      own_outage_s)
     select ${day}::date, (select count(*) from confirmed),
       (select percentile_disc(0.5) within group (order by took_ms) from confirmed)::int,
       (select percentile_disc(0.95) within group (order by took_ms) from confirmed)::int,
       (select count(*) from doubted),
       coalesce((select results from own_losses where day = ${day}::date), 0),
-      (select count(*) from outages), (select coalesce(sum(extract(epoch from ended - began)), 0) from outages)::int
+      (select count(*) from outages),
+        (select coalesce(sum(extract(epoch from ended - began)), 0) from outages)::int
     on conflict (day) do nothing`;
 };
 
 /** The newest days in order of time, with the operator's present marks. */
-export const serviceDays = async (sql: Queryable, limit: number): Promise<readonly ServiceDay[]> => {
+export const serviceDays = async (
+  sql: Queryable,
+  limit: number,
+): Promise<readonly ServiceDay[]> => {
   const rows = await sql<ServiceDay[]>`
-    select d.day::text, d.confirmed, d.p50_ms, d.p95_ms, d.doubted, d.results_lost::float8 as results_lost, d.own_outages, d.own_outage_s,
+    select d.day::text, d.confirmed, d.p50_ms, d.p95_ms, d.doubted,
+      d.results_lost::float8 as results_lost, d.own_outages, d.own_outage_s,
       (select count(*)::int from false_outages f where f.day = d.day) as false_by_word
     from own_days d order by d.day desc limit ${limit}`;
   return [...rows].reverse();
@@ -128,13 +144,20 @@ export const serviceDays = async (sql: Queryable, limit: number): Promise<readon
  * Marks a confirmed outage as false, or as true again. Returns its monitor's name, or undefined
  * when there is no such outage.
  */
-export const sayFalse = async (sql: Queryable, incident: string, isFalse: boolean): Promise<string | undefined> => {
-  const [row] = await sql<{ name: string }[]>`select m.name from incidents i join monitors m on m.id = i.monitor_id
+export const sayFalse = async (
+  sql: Queryable,
+  incident: string,
+  isFalse: boolean,
+): Promise<string | undefined> => {
+  const [row] = await sql<
+    { name: string }[]
+  >`select m.name from incidents i join monitors m on m.id = i.monitor_id
     where i.id = ${incident} and i.confirmed_at is not null`;
   if (row === undefined) return undefined;
   if (isFalse)
     await sql`insert into false_outages (incident_id, day)
-      select id, (confirmed_at at time zone 'UTC')::date from incidents where id = ${incident} on conflict do nothing`;
+      select id, (confirmed_at at time zone 'UTC')::date from incidents where id = ${incident}
+        on conflict do nothing`;
   else await sql`delete from false_outages where incident_id = ${incident}`;
   return row.name;
 };
@@ -163,17 +186,25 @@ type Dependencies = {
   readonly readers: RecordReaders;
 };
 
-export const createServiceRecord = ({ sql, clock, rawDays, isLeader, readers }: Dependencies): ServiceRecord => {
+export const createServiceRecord = ({
+  sql,
+  clock,
+  rawDays,
+  isLeader,
+  readers,
+}: Dependencies): ServiceRecord => {
   let shown: ServiceRecordRow = { days: [], sum: sumOf([]) };
   return {
     tick: async () => {
       if (isLeader()) {
         const existing = await countedDays(sql);
-        for (const day of settledDays(clock.now(), rawDays)) if (!existing.has(day)) await countDay(sql, day);
+        for (const day of settledDays(clock.now(), rawDays))
+          if (!existing.has(day)) await countDay(sql, day);
       }
       const days = await serviceDays(sql, shownDays);
       shown = { days, sum: sumOf(days) };
     },
-    shown: (isSignedIn) => (readers === 'everyone' || (readers === 'users' && isSignedIn) ? shown : undefined),
+    shown: (isSignedIn) =>
+      readers === 'everyone' || (readers === 'users' && isSignedIn) ? shown : undefined,
   };
 };

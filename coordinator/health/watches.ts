@@ -25,14 +25,21 @@ export type DatabaseClock = Clock & {
   readonly differenceMs: () => number | undefined;
 };
 
-export type TimeSeen = { readonly sent: number; readonly received: number; readonly theirs: number };
+export type TimeSeen = {
+  readonly sent: number;
+  readonly received: number;
+  readonly theirs: number;
+};
 
 const beginsAboveMs = 2_000;
 const endsBelowMs = 1_000;
 /** A longer round trip is too inaccurate. */
 const longestTripMs = 4_000;
 
-export const createDatabaseClock = (host: Clock = systemClock, steady: () => number = () => performance.now()): DatabaseClock => {
+export const createDatabaseClock = (
+  host: Clock = systemClock,
+  steady: () => number = () => performance.now(),
+): DatabaseClock => {
   let difference: number | undefined;
   /** The database's time at the zero of the steady clock. */
   let zero = 0;
@@ -55,7 +62,10 @@ export const createDatabaseClock = (host: Clock = systemClock, steady: () => num
       if (trip < 0 || trip > longestTripMs) return;
       const theirZero = theirs - (sent + received) / 2;
       const ahead = host.now() - (theirZero + steady());
-      const isFar = difference === undefined ? Math.abs(ahead) - trip / 2 > beginsAboveMs : Math.abs(ahead) + trip / 2 >= endsBelowMs;
+      const isFar =
+        difference === undefined
+          ? Math.abs(ahead) - trip / 2 > beginsAboveMs
+          : Math.abs(ahead) + trip / 2 >= endsBelowMs;
       difference = isFar ? Math.round(ahead) : undefined;
       zero = theirZero;
       isMeasured = true;
@@ -65,9 +75,9 @@ export const createDatabaseClock = (host: Clock = systemClock, steady: () => num
 };
 
 /**
- * Detects that connected to the database, but not at the other end of the open connections: it moved to
- * another machine, or something in between forgot them. No one closes such connections, and queries
- * on them would wait for a quarter of an hour.
+ * Detects that connected to the database, but not at the other end of the open connections: it
+ * moved to another machine, or something in between forgot them. No one closes such connections,
+ * and queries on them would wait for a quarter of an hour.
  *
  * Modes: `sure` → (a query on a connection reserved for this is overdue) `doubtful` → (a new
  * connection gets an answer: the silent ones are cut) `sure`. While there is no answer at all the
@@ -146,11 +156,18 @@ export type Watchdog = {
  * A part that must make progress: whether it moved since the last call, or has nothing to do. One
  * that never answers does not move either.
  */
-export type Part = { readonly name: string; readonly mayStandMs: number; readonly moved: () => Promise<boolean> };
+export type Part = {
+  readonly name: string;
+  readonly mayStandMs: number;
+  readonly moved: () => Promise<boolean>;
+};
 
 type PartProgress = { movedAt: number; isAsked: boolean; isStanding: boolean };
 
-export const createWatchdog = (options: { readonly parts: () => readonly Part[]; readonly log: Log }): Watchdog => {
+export const createWatchdog = (options: {
+  readonly parts: () => readonly Part[];
+  readonly log: Log;
+}): Watchdog => {
   const { parts, log } = options;
   const seen = new Map<string, PartProgress>();
 
@@ -178,8 +195,12 @@ export const createWatchdog = (options: { readonly parts: () => readonly Part[];
         if (!known.isAsked) void ask(part, known);
         const stands = now - known.movedAt > part.mayStandMs;
         if (stands && !known.isStanding)
-          log.error({ part: part.name, ms: Math.round(now - known.movedAt) }, 'a part of the engine has stalled');
-        if (!stands && known.isStanding) log.info({ part: part.name }, 'a stalled part of the engine has resumed');
+          log.error(
+            { part: part.name, ms: Math.round(now - known.movedAt) },
+            'a part of the engine has stalled',
+          );
+        if (!stands && known.isStanding)
+          log.info({ part: part.name }, 'a stalled part of the engine has resumed');
         known.isStanding = stands;
       }
     },
@@ -261,7 +282,8 @@ export const watchStreams = ({ bus, log, silentMs }: Dependencies): StreamWatch 
       // A failure just before the connection was lost is about the connection.
       if (!bus.isConnected()) return;
       if (now.join() !== leaderless.join()) {
-        if (now.length > 0) log.error({ streams: now }, 'streams have no leader: they accept and deliver nothing');
+        if (now.length > 0)
+          log.error({ streams: now }, 'streams have no leader: they accept and deliver nothing');
         else log.info('every stream has a leader again');
       }
       leaderless = now;

@@ -2,7 +2,11 @@ import { isId } from '../../shared/base/crypto.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { type ForwardedPingsMessage, forwardedPingsMessage, strictJsonOf } from '../../shared/bus/messages.ts';
+import {
+  type ForwardedPingsMessage,
+  forwardedPingsMessage,
+  strictJsonOf,
+} from '../../shared/bus/messages.ts';
 import type { SpooledPing } from '../../shared/bus/ping-spool.ts';
 import { handOverInLines } from '../../shared/bus/ping-spool.ts';
 import type { KnownKey, PingBus } from '../../shared/bus/pings.ts';
@@ -30,7 +34,11 @@ export type ForwardedPings = {
   }) => Promise<ForwardingReply>;
 };
 
-type ForwardingReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
+type ForwardingReply = {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>>;
+};
 
 type Dependencies = {
   readonly sql: Sql;
@@ -80,7 +88,10 @@ export function createForwardedPings(dependencies: Dependencies): ForwardedPings
   let reading = 0;
   const mayCount = createAllowance(maxUnknownPerSecond);
   const mayRead = createAllowance(maxUnknownPerSecond);
-  const known = { ...directory, refresh: async () => (mayRead() ? directory.refresh() : undefined) };
+  const known = {
+    ...directory,
+    refresh: async () => (mayRead() ? directory.refresh() : undefined),
+  };
 
   const refuse = (probe: string, reason: Reason): ForwardingReply => {
     if (mayCount()) refusals.count(probe, reason);
@@ -95,9 +106,13 @@ export function createForwardedPings(dependencies: Dependencies): ForwardedPings
     probe: ProbeRow,
     pings: ForwardedPingsMessage['pings'],
   ): Promise<{ ours: SpooledPing[]; hopeless: string[] }> => {
-    const missing = [...new Set(pings.map(({ key }) => key))].filter((key) => byHeart(key) === undefined);
+    const missing = [...new Set(pings.map(({ key }) => key))].filter(
+      (key) => byHeart(key) === undefined,
+    );
     const rows = missing.length === 0 ? [] : await pingKeysByFingerprint(sql, missing);
-    const found = new Map(rows.map(({ key, organisation, monitor }) => [key, { organisation, monitor }]));
+    const found = new Map(
+      rows.map(({ key, organisation, monitor }) => [key, { organisation, monitor }]),
+    );
     const ours: SpooledPing[] = [];
     const hopeless: string[] = [];
     for (const ping of pings) {
@@ -111,20 +126,33 @@ export function createForwardedPings(dependencies: Dependencies): ForwardedPings
     return { ours, hopeless };
   };
 
-  const bring = async (probe: ProbeRow, pings: ForwardedPingsMessage['pings']): Promise<ForwardingReply> => {
+  const bring = async (
+    probe: ProbeRow,
+    pings: ForwardedPingsMessage['pings'],
+  ): Promise<ForwardingReply> => {
     if (!pingBus.isReady()) return later(503, 'The bus is away here, too');
     const { ours, hopeless } = await recognise(probe, pings);
     const end = performance.now() + patienceMs;
-    const { handed, failures } = await handOverInLines(ours, pingBus.handOver, () => performance.now() < end);
+    const { handed, failures } = await handOverInLines(
+      ours,
+      pingBus.handOver,
+      () => performance.now() < end,
+    );
     const [failure] = failures;
     if (failure !== undefined)
-      log.warn({ err: failure, probe: probe.id }, 'the bus did not accept all pings that a ping receiver had stored');
+      log.warn(
+        { err: failure, probe: probe.id },
+        'the bus did not accept all pings that a ping receiver had stored',
+      );
     const done = [...handed, ...hopeless];
     if (done.length === 0) return later(503, 'The bus does not take them');
     return reply(200, JSON.stringify({ v: 1, done }), { 'content-type': 'application/json' });
   };
 
-  const alone = async (probe: string, work: () => Promise<ForwardingReply>): Promise<ForwardingReply> => {
+  const alone = async (
+    probe: string,
+    work: () => Promise<ForwardingReply>,
+  ): Promise<ForwardingReply> => {
     const count = underWay.get(probe) ?? 0;
     if (count >= maxAtOnce) return later(429, 'One after the other');
     underWay.set(probe, count + 1);
@@ -164,7 +192,10 @@ export function createForwardedPings(dependencies: Dependencies): ForwardedPings
       try {
         return await judge(call);
       } catch (error) {
-        log.warn({ err: error }, 'could not accept the pings that a ping receiver had stored; it keeps them');
+        log.warn(
+          { err: error },
+          'could not accept the pings that a ping receiver had stored; it keeps them',
+        );
         return later(503, 'Unavailable');
       }
     },
@@ -183,7 +214,11 @@ function createAllowance(perSecond: number): () => boolean {
   };
 }
 
-function reply(status: number, text: string, headers: Readonly<Record<string, string>> = {}): ForwardingReply {
+function reply(
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): ForwardingReply {
   return {
     status,
     text,
@@ -200,7 +235,9 @@ function parse(data: Uint8Array): ForwardedPingsMessage | 'malformed' | 'unknown
     const body = strictJsonOf(data);
     const read = forwardedPingsMessage.safeParse(body);
     if (read.success) return read.data;
-    return isRecord(body) && typeof body.v === 'number' && body.v !== 1 ? 'unknown_version' : 'malformed';
+    return isRecord(body) && typeof body.v === 'number' && body.v !== 1
+      ? 'unknown_version'
+      : 'malformed';
   } catch {
     return 'malformed'; // An unreadable message is refused like one of the wrong form.
   }

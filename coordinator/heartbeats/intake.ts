@@ -60,22 +60,72 @@ const noKey = '0'.repeat(64);
 const noOne = '00000000-0000-0000-0000-000000000000';
 
 export const startPings = async (dependencies: Dependencies): Promise<Pings> => {
-  const { sql, bus, records, clock, log, announcements, refusals, directory, partitions, isLeader, lookAgainMs, signal } = dependencies;
-  const book = await openPingBook({ sql, bus, records, clock, log, announcements, lookAgainMs, signal });
+  const {
+    sql,
+    bus,
+    records,
+    clock,
+    log,
+    announcements,
+    refusals,
+    directory,
+    partitions,
+    isLeader,
+    lookAgainMs,
+    signal,
+  } = dependencies;
+  const book = await openPingBook({
+    sql,
+    bus,
+    records,
+    clock,
+    log,
+    announcements,
+    lookAgainMs,
+    signal,
+  });
   const spool = await openPingSpool(dependencies.spoolFile, log);
   const pingBus = createPingBus(bus, records, 'coordinator');
-  const intake = createPingIntake({ pingBus: () => pingBus, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
-  const kept = createForwardedPings({ sql, pingBus, byHeart: book.byHeart, directory, refusals, clock, log });
-  const relay = startPingRelay({ sql, bus, records, clock, log, refusals, owns: partitions.owns, tell: partitions.tell });
+  const intake = createPingIntake({
+    pingBus: () => pingBus,
+    spool,
+    findKey: book.findKey,
+    ear: 'coordinator',
+    clock,
+    log,
+  });
+  const kept = createForwardedPings({
+    sql,
+    pingBus,
+    byHeart: book.byHeart,
+    directory,
+    refusals,
+    clock,
+    log,
+  });
+  const relay = startPingRelay({
+    sql,
+    bus,
+    records,
+    clock,
+    log,
+    refusals,
+    owns: partitions.owns,
+    tell: partitions.tell,
+  });
 
   const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
-  const hearReceiver = async ({ subject, data }: Pick<Message, 'subject' | 'data'>): Promise<void> => {
+  const hearReceiver = async ({
+    subject,
+    data,
+  }: Pick<Message, 'subject' | 'data'>): Promise<void> => {
     if (!isLeader()) return;
     const { probe, count, digest } = receiverKeysMessage.parse(jsonOf(data));
     const row = directory.byId(probe);
     if (!row || row.revoked_at !== null) return;
     // A probe may only speak for itself: each such message has all keys sent again.
-    if (subject !== subjects.receiverKeys(probe)) return refusals.count(lastTokenOf(subject), 'wrong_subject');
+    if (subject !== subjects.receiverKeys(probe))
+      return refusals.count(lastTokenOf(subject), 'wrong_subject');
     const expected = book.digestOf(row.organisation_id);
     if (expected.count === count && expected.digest === digest) return void lacking.delete(probe);
     const before = lacking.get(probe);
@@ -84,11 +134,17 @@ export const startPings = async (dependencies: Dependencies): Promise<Pings> => 
     lacking.set(probe, { digest, times });
     if (times < patience) return;
     lacking.delete(probe);
-    log.warn({ probe, count, expected: expected.count }, "a ping receiver's keys differ from ours: sending all of them again");
+    log.warn(
+      { probe, count, expected: expected.count },
+      "a ping receiver's keys differ from ours: sending all of them again",
+    );
     // Where the stream has nothing for it nothing would arrive, and it would keep its old keys.
     if (!(await bus.next(streams.pingKeys.name, 1, subjects.pingKeysOf(row.organisation_id))))
       await bus.store(subjects.pingKey(row.organisation_id ?? noOne, noKey), new Uint8Array());
-    await bus.renewConsumer(streams.pingKeys.name, probeConsumers.pingKeys(probe, row.organisation_id));
+    await bus.renewConsumer(
+      streams.pingKeys.name,
+      probeConsumers.pingKeys(probe, row.organisation_id),
+    );
   };
   const receivers = bus.subscribe(subjects.allReceiverKeys, hearReceiver);
 

@@ -17,7 +17,16 @@ import { doAlone, inTransaction } from '../database/sql.ts';
 import type { MonitorRow } from '../engine/queries.ts';
 import type { Announcements } from '../probes/announcements.ts';
 import type { AssignmentChange, Assignments } from '../probes/assignments.ts';
-import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, lockedStates, type PingKeyRow, pingKey, writeStates } from './queries.ts';
+import {
+  allPingKeys,
+  allStates,
+  countHeartbeats,
+  endOldPingKeys,
+  lockedStates,
+  type PingKeyRow,
+  pingKey,
+  writeStates,
+} from './queries.ts';
 
 type Dependencies = {
   readonly assignments: Assignments;
@@ -32,7 +41,13 @@ type Dependencies = {
  * probe must never judge a new schedule by an old deadline, nor a resumed monitor by the silence of
  * its pause.
  */
-export const withPingSettings = ({ assignments, sql, bus, records, clock }: Dependencies): Assignments => {
+export const withPingSettings = ({
+  assignments,
+  sql,
+  bus,
+  records,
+  clock,
+}: Dependencies): Assignments => {
   const follow = async (row: MonitorRow): Promise<void> => {
     const terms = { version: row.config_version, paused: row.paused_at !== null };
     const now = clock.now();
@@ -76,9 +91,14 @@ export type KeyRing = {
   readonly put: (key: string, known: KnownKey) => void;
   readonly drop: (key: string) => void;
   /** Replaces all keys with those of `read`. */
-  readonly replace: (read: AsyncIterable<readonly (readonly [string, KnownKey])[]>) => Promise<void>;
+  readonly replace: (
+    read: AsyncIterable<readonly (readonly [string, KnownKey])[]>,
+  ) => Promise<void>;
   /** Of one organisation, or of all. */
-  readonly digestOf: (organisation: string | null) => { readonly count: number; readonly digest: string };
+  readonly digestOf: (organisation: string | null) => {
+    readonly count: number;
+    readonly digest: string;
+  };
 };
 
 /**
@@ -144,7 +164,8 @@ export async function openPingBook({
   const lookUp = createKeyLookup({ ask: (key) => pingKey(sql, key), log, ...bounds });
 
   const readAll = async function* () {
-    for await (const page of allPingKeys(sql)) yield page.map((row) => [row.key, knownOf(row)] as const);
+    for await (const page of allPingKeys(sql))
+      yield page.map((row) => [row.key, knownOf(row)] as const);
   };
   const reread = () => keys.replace(readAll());
   await reread();
@@ -176,9 +197,15 @@ export async function openPingBook({
     keys.put(lastTokenOf(subject), { organisation, monitor, until });
   });
 
-  const publishKey = async (key: string, organisation: string, row: PingKeyRow | undefined): Promise<void> => {
+  const publishKey = async (
+    key: string,
+    organisation: string,
+    row: PingKeyRow | undefined,
+  ): Promise<void> => {
     const subject = subjects.pingKey(organisation, key);
-    await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '', { timeoutMs: storeMs });
+    await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '', {
+      timeoutMs: storeMs,
+    });
     if (row) keys.put(key, knownOf(row));
     else keys.drop(key);
   };
@@ -194,7 +221,8 @@ export async function openPingBook({
         await doAlone(tx, 'pingKeys');
         const lines = await waitingLines(tx, 'beat_key', null, most);
         for (const { organisation, payload } of lines)
-          if (organisation !== null) await publishKey(payload.key, organisation, await pingKey(tx, payload.key));
+          if (organisation !== null)
+            await publishKey(payload.key, organisation, await pingKey(tx, payload.key));
         await markDone(
           tx,
           lines.map(({ id }) => id),
@@ -204,8 +232,12 @@ export async function openPingBook({
     }
   };
 
-  const inGroups = async <Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> => {
-    for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(work));
+  const inGroups = async <Item>(
+    items: readonly Item[],
+    work: (item: Item) => Promise<unknown>,
+  ): Promise<void> => {
+    for (let at = 0; at < items.length; at += atOnce)
+      await Promise.all(items.slice(at, at + atOnce).map(work));
   };
 
   const restore = async (): Promise<void> => {
@@ -218,7 +250,11 @@ export async function openPingBook({
       await inGroups(page, ({ organisation, monitor, state }) =>
         records.change(organisation, monitor, (seen) => (seen ? mergePings(state, seen) : state)),
       );
-    await bus.store(subjects.pingKeysMarker, JSON.stringify({ signed_by: announcements.trust().keys }), { timeoutMs: storeMs });
+    await bus.store(
+      subjects.pingKeysMarker,
+      JSON.stringify({ signed_by: announcements.trust().keys }),
+      { timeoutMs: storeMs },
+    );
     log.info({ keys: restored }, 'heartbeat keys and last pings are on the bus again');
   };
 
@@ -236,7 +272,9 @@ export async function openPingBook({
     const last = await bus.last(streams.assignments.name, subjects.pingKeysMarker);
     if (!last || !announcements.read(last, subjects.pingKeysMarker)) return false;
     const read = marker.safeParse(jsonIn(last.data));
-    return read.success && announcements.trust().keys.every((key) => read.data.signed_by.includes(key));
+    return (
+      read.success && announcements.trust().keys.every((key) => read.data.signed_by.includes(key))
+    );
   };
 
   /**
@@ -251,9 +289,14 @@ export async function openPingBook({
 
   const check = async (): Promise<void> => {
     if (!bus.isConnected()) return;
-    const made = await Promise.all([streams.pingKeys, streams.lastPings, streams.pings].map((stream) => bus.ensureStream(stream)));
+    const made = await Promise.all(
+      [streams.pingKeys, streams.lastPings, streams.pings].map((stream) =>
+        bus.ensureStream(stream),
+      ),
+    );
     if (made.includes(true) || (await lacksSome()) || !(await areSigned())) await restore();
-    for (const { key, organisation } of await endOldPingKeys(sql)) await publishKey(key, organisation, undefined);
+    for (const { key, organisation } of await endOldPingKeys(sql))
+      await publishKey(key, organisation, undefined);
     await drain();
   };
 
@@ -273,19 +316,26 @@ export async function openPingBook({
   const hear = (topic: string): void => {
     if (topic === 'beat_key') drainSoon();
   };
-  const listening = await listenTo(sql, outboxChannel, hear, { log, signal }).catch((error: unknown) => {
-    heard.stop();
-    throw error;
-  });
+  const listening = await listenTo(sql, outboxChannel, hear, { log, signal }).catch(
+    (error: unknown) => {
+      heard.stop();
+      throw error;
+    },
+  );
   await checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
   const again = createTicker({
     everyMs: lookAgainMs,
     tick: checkSoon,
     onFailure: onFailure('the last beats on the bus could not be looked after'),
   });
-  const rereading = createTicker({ everyMs: 60_000, tick: reread, onFailure: onFailure('heartbeat keys could not be read') });
+  const rereading = createTicker({
+    everyMs: 60_000,
+    tick: reread,
+    onFailure: onFailure('heartbeat keys could not be read'),
+  });
   const status = bus.onStatus((now) => {
-    if (now === 'connected') void checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
+    if (now === 'connected')
+      void checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
   });
 
   return {
@@ -293,7 +343,8 @@ export async function openPingBook({
       const known = keys.find(key);
       if (known) return known;
       const row = await lookUp(key);
-      if (row && (row.until === null || row.until.getTime() > clock.now())) keys.put(key, knownOf(row));
+      if (row && (row.until === null || row.until.getTime() > clock.now()))
+        keys.put(key, knownOf(row));
       return row && knownOf(row);
     },
     byHeart: keys.find,
@@ -389,7 +440,12 @@ type KeysDependencies<Row> = {
   readonly patienceMs: number;
 };
 
-export function createKeyLookup<Row>({ ask, log, mostPerSecond, patienceMs }: KeysDependencies<Row>): KeyLookup<Row> {
+export function createKeyLookup<Row>({
+  ask,
+  log,
+  mostPerSecond,
+  patienceMs,
+}: KeysDependencies<Row>): KeyLookup<Row> {
   let asked = 0;
   let since = performance.now();
   let overdue = 0;
@@ -413,7 +469,9 @@ export function createKeyLookup<Row>({ ask, log, mostPerSecond, patienceMs }: Ke
     const { promise: patienceOver, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => {
       overdue += 1;
-      log.warn('the database cannot say whether a heartbeat key exists: keys that are not cached are unknown until it can');
+      log.warn(
+        'the database cannot say whether a heartbeat key exists: keys that are not cached are unknown until it can',
+      );
       void answer.finally(() => {
         overdue -= 1;
       });

@@ -36,16 +36,21 @@ export type PingRow = {
 /** How many pings of each monitor are kept for its page. */
 export const keptPings = 100;
 
-const keyColumns = "encode(fingerprint, 'hex') as key, organisation_id as organisation, monitor_id as monitor, until";
+const keyColumns =
+  "encode(fingerprint, 'hex') as key, organisation_id as organisation, monitor_id as monitor, until";
 
 /** The key, whatever `until` says, or undefined. */
 export const pingKey = async (sql: Queryable, key: string): Promise<PingKeyRow | undefined> => {
   const [row] = await sql<PingKeyRow[]>`
-    select ${sql.unsafe(keyColumns)} from beat_tokens where fingerprint = ${Buffer.from(key, 'hex')}`;
+    select ${sql.unsafe(keyColumns)} from beat_tokens
+    where fingerprint = ${Buffer.from(key, 'hex')}`;
   return row;
 };
 
-export const pingKeysByFingerprint = (sql: Queryable, keys: readonly string[]): Promise<PingKeyRow[]> =>
+export const pingKeysByFingerprint = (
+  sql: Queryable,
+  keys: readonly string[],
+): Promise<PingKeyRow[]> =>
   sql<PingKeyRow[]>`
     select ${sql.unsafe(keyColumns)} from beat_tokens
     where fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`;
@@ -64,7 +69,9 @@ export const allPingKeys = (sql: Queryable): AsyncGenerator<PingKeyRow[]> =>
 /**
  * How many heartbeats and keys there are: the bus must have at least as many records and values.
  */
-export const countHeartbeats = async (sql: Queryable): Promise<{ monitors: number; keys: number }> => {
+export const countHeartbeats = async (
+  sql: Queryable,
+): Promise<{ monitors: number; keys: number }> => {
   const [row] = await sql<{ monitors: number; keys: number }[]>`
     select (select count(*) from beat_states) as monitors,
       (select count(*) from beat_tokens) as keys`;
@@ -73,28 +80,42 @@ export const countHeartbeats = async (sql: Queryable): Promise<{ monitors: numbe
 
 export const pingMonitors = (sql: Queryable, ids: readonly string[]): Promise<PingMonitor[]> =>
   sql<PingMonitor[]>`
-    select id, organisation_id, partition, interval_s, config from monitors where id = any(${[...ids]}) and type = 'heartbeat'`;
+    select id, organisation_id, partition, interval_s, config from monitors
+    where id = any(${[...ids]}) and type = 'heartbeat'`;
 
 /** The states of these monitors' pings, locked for this transaction. */
-export const lockedStates = async (sql: Transaction, monitors: readonly string[]): Promise<Map<string, PingState>> => {
+export const lockedStates = async (
+  sql: Transaction,
+  monitors: readonly string[],
+): Promise<Map<string, PingState>> => {
   const ids = [...new Set(monitors)].toSorted();
   // Monitors without a state get one, so that there is a row to lock; monitors deleted meanwhile
   // are left out.
   await sql`insert into beat_states (monitor_id, state)
-    select id, ${JSON.stringify(noPings)}::text::jsonb from monitors where id = any(${ids}) on conflict do nothing`;
+    select id, ${JSON.stringify(noPings)}::text::jsonb from monitors where id = any(${ids})
+      on conflict do nothing`;
   const rows = await sql<{ monitor_id: string; state: PingState }[]>`
-    select monitor_id, state from beat_states where monitor_id = any(${ids}) order by monitor_id for update`;
+    select monitor_id, state from beat_states where monitor_id = any(${ids}) order by monitor_id
+    for update`;
   return new Map(rows.map(({ monitor_id, state }) => [monitor_id, state]));
 };
 
-export const writeStates = async (sql: Transaction, states: ReadonlyMap<string, PingState>): Promise<void> => {
+export const writeStates = async (
+  sql: Transaction,
+  states: ReadonlyMap<string, PingState>,
+): Promise<void> => {
   const rows = [...states].map(([monitor, state]) => ({ monitor, state }));
   if (rows.length === 0) return;
   await sql`update beat_states b set state = s.state
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as s (monitor uuid, state jsonb) where b.monitor_id = s.monitor`;
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as s (monitor uuid, state jsonb)
+    where b.monitor_id = s.monitor`;
 };
 
-export type StoredState = { readonly organisation: string; readonly monitor: string; readonly state: PingState };
+export type StoredState = {
+  readonly organisation: string;
+  readonly monitor: string;
+  readonly state: PingState;
+};
 
 /** The states of all monitors' pings, in pages. */
 export const allStates = (sql: Queryable): AsyncGenerator<StoredState[]> =>
@@ -102,7 +123,8 @@ export const allStates = (sql: Queryable): AsyncGenerator<StoredState[]> =>
     '00000000-0000-0000-0000-000000000000',
     ({ monitor }) => monitor,
     (after) => sql<StoredState[]>`
-      select m.organisation_id as organisation, m.id as monitor, b.state from beat_states b join monitors m on m.id = b.monitor_id
+      select m.organisation_id as organisation, m.id as monitor, b.state from beat_states b
+      join monitors m on m.id = b.monitor_id
       where b.monitor_id > ${after} order by b.monitor_id limit 1000`,
   );
 
@@ -112,17 +134,22 @@ export const writePings = async (sql: Transaction, pings: readonly PingRow[]): P
   const rows = pings.map((ping) => ({ ...ping, at: new Date(ping.at).toISOString() }));
   await sql`insert into beats (id, monitor_id, kind, exit_code, at, rid, run_ms, method, body, ear)
     select b.id, b.monitor, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as b (id uuid, monitor uuid, kind text, exit_code smallint, at timestamptz,
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as b (id uuid, monitor uuid,
+      kind text, exit_code smallint, at timestamptz,
       rid uuid, run_ms bigint, method text, body text, ear text)
     on conflict (id) do nothing`;
   const monitors = [...new Set(pings.map(({ monitor }) => monitor))];
   await sql`delete from beats where id in (
     select id from unnest(${monitors}::text[]::uuid[]) as m (monitor),
-      lateral (select id from beats where monitor_id = m.monitor order by at desc, id desc offset ${keptPings}) old)`;
+      lateral (select id from beats where monitor_id = m.monitor order by at desc, id desc
+        offset ${keptPings}) old)`;
 };
 
 /** The kept pings of these monitors without log lines, by monitor. */
-export const keptPingsOf = async (sql: Transaction, monitors: readonly string[]): Promise<ReadonlyMap<string, readonly PingRow[]>> => {
+export const keptPingsOf = async (
+  sql: Transaction,
+  monitors: readonly string[],
+): Promise<ReadonlyMap<string, readonly PingRow[]>> => {
   const rows = await sql<(Omit<PingRow, 'at'> & { at: Date })[]>`
     select id, monitor_id as monitor, kind, exit_code, at, rid, run_ms, method, body, ear from beats
     where monitor_id = any(${[...new Set(monitors)]}) and kind <> 'log'`;
@@ -135,11 +162,17 @@ export const keptPingsOf = async (sql: Transaction, monitors: readonly string[])
 export type ListedPing = Omit<PingRow, 'at' | 'monitor'> & { readonly at: Date };
 
 /** The newest pings of a monitor, for its page. */
-export const newestPings = (sql: Queryable, organisation: string, monitor: string, limit: number): Promise<ListedPing[]> =>
+export const newestPings = (
+  sql: Queryable,
+  organisation: string,
+  monitor: string,
+  limit: number,
+): Promise<ListedPing[]> =>
   sql<ListedPing[]>`
     select b.id, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
     from beats b join monitors m on m.id = b.monitor_id
-    where b.monitor_id = ${monitor} and m.organisation_id = ${organisation} order by b.at desc, b.id desc limit ${limit}`;
+    where b.monitor_id = ${monitor} and m.organisation_id = ${organisation}
+    order by b.at desc, b.id desc limit ${limit}`;
 
 /**
  * Deletes and returns keys that were rotated out long ago. Ping receivers refuse them from `until`
@@ -148,4 +181,5 @@ export const newestPings = (sql: Queryable, organisation: string, monitor: strin
  */
 export const endOldPingKeys = (sql: Queryable): Promise<{ key: string; organisation: string }[]> =>
   sql<{ key: string; organisation: string }[]>`
-    delete from beat_tokens where until <= now() - interval '30 days' returning encode(fingerprint, 'hex') as key, organisation_id as organisation`;
+    delete from beat_tokens where until <= now() - interval '30 days'
+    returning encode(fingerprint, 'hex') as key, organisation_id as organisation`;

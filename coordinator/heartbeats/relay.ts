@@ -74,14 +74,36 @@ const futureMs = 120_000;
 type ReceivedPing = { readonly ping: PingMessage; readonly storedAt: number };
 
 /** `wasAhead`: a wrong clock gave its time. */
-type RecognisedPing = { readonly ping: PingMessage; readonly monitor: PingMonitor; readonly wasAhead: boolean };
+type RecognisedPing = {
+  readonly ping: PingMessage;
+  readonly monitor: PingMonitor;
+  readonly wasAhead: boolean;
+};
 
-export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, tell }: Dependencies): PingRelay {
+export function startPingRelay({
+  sql,
+  bus,
+  records,
+  clock,
+  log,
+  refusals,
+  owns,
+  tell,
+}: Dependencies): PingRelay {
   /** The pings of this partition's monitors, in the order of the bus. */
-  const recognise = async (come: readonly ReceivedPing[], partition: number): Promise<RecognisedPing[]> => {
-    const keys = new Map((await pingKeysByFingerprint(sql, [...new Set(come.map(({ ping }) => ping.key))])).map((row) => [row.key, row]));
+  const recognise = async (
+    come: readonly ReceivedPing[],
+    partition: number,
+  ): Promise<RecognisedPing[]> => {
+    const keys = new Map(
+      (await pingKeysByFingerprint(sql, [...new Set(come.map(({ ping }) => ping.key))])).map(
+        (row) => [row.key, row],
+      ),
+    );
     const monitors = new Map(
-      (await pingMonitors(sql, [...new Set([...keys.values()].map(({ monitor }) => monitor))])).map((row) => [row.id, row]),
+      (await pingMonitors(sql, [...new Set([...keys.values()].map(({ monitor }) => monitor))])).map(
+        (row) => [row.id, row],
+      ),
     );
     return come.flatMap(({ ping: dated, storedAt }) => {
       // By the bus's clock and by ours: either alone may be wrong.
@@ -101,7 +123,10 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
    */
   const write = (
     known: readonly RecognisedPing[],
-  ): Promise<{ seen: { monitor: string; ping: SeenPing }[]; states: ReadonlyMap<string, PingState> }> =>
+  ): Promise<{
+    seen: { monitor: string; ping: SeenPing }[];
+    states: ReadonlyMap<string, PingState>;
+  }> =>
     inTransaction(sql, async (tx) => {
       const states = await lockedStates(
         tx,
@@ -115,8 +140,24 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
         const { state, run_ms } = foldPing(before, ping);
         states.set(monitor.id, state);
         const { id, kind, exit_code, at, rid, method, body, ear } = ping;
-        const row: PingRow = { id, monitor: monitor.id, kind, exit_code, at, rid, run_ms, method, body, ear };
-        told.push({ row, monitor, isMadeUpFor: isMadeUpFor(row, state), isLate: isLate(row, before) });
+        const row: PingRow = {
+          id,
+          monitor: monitor.id,
+          kind,
+          exit_code,
+          at,
+          rid,
+          run_ms,
+          method,
+          body,
+          ear,
+        };
+        told.push({
+          row,
+          monitor,
+          isMadeUpFor: isMadeUpFor(row, state),
+          isLate: isLate(row, before),
+        });
       }
       await writeStates(tx, states);
       await writePings(
@@ -124,12 +165,15 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
         told.map(({ row }) => row),
       );
       const placed = told.filter(wantsPlace).map(({ monitor }) => monitor.id);
-      const all = placed.length === 0 ? new Map<string, readonly PingRow[]>() : await keptPingsOf(tx, placed);
+      const all =
+        placed.length === 0 ? new Map<string, readonly PingRow[]>() : await keptPingsOf(tx, placed);
       const seen = told.flatMap((one) =>
-        seenOf(one, all.get(one.monitor.id) ?? [], states.get(one.monitor.id)?.from ?? null).map((ping) => ({
-          monitor: one.monitor.id,
-          ping,
-        })),
+        seenOf(one, all.get(one.monitor.id) ?? [], states.get(one.monitor.id)?.from ?? null).map(
+          (ping) => ({
+            monitor: one.monitor.id,
+            ping,
+          }),
+        ),
       );
       return { seen, states };
     });
@@ -141,8 +185,13 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
   ): Promise<void> => {
     const state = states.get(id);
     if (!wasAhead || !state) return;
-    log.warn({ monitor: id, ear: ping.ear }, 'a ping has a time far in the future; the time when the bus stored it counts');
-    await records.change(organisation_id, id, (there) => (there ? mergePings(state, notAfter(there, ping.at + futureMs)) : state));
+    log.warn(
+      { monitor: id, ear: ping.ear },
+      'a ping has a time far in the future; the time when the bus stored it counts',
+    );
+    await records.change(organisation_id, id, (there) =>
+      there ? mergePings(state, notAfter(there, ping.at + futureMs)) : state,
+    );
   };
 
   const relay = async (come: readonly ReceivedPing[], partition: number): Promise<void> => {
@@ -178,7 +227,11 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
       else if (only.delivered.deliveries < hopelessAfter) throw error;
       else {
         log.error({ err: error }, 'a ping cannot be processed; it is set aside');
-        await setAside(sql, { subject: only.delivered.subject, reason: String(error), data: only.delivered.data });
+        await setAside(sql, {
+          subject: only.delivered.subject,
+          reason: String(error),
+          data: only.delivered.data,
+        });
         only.delivered.ack();
       }
     }
@@ -224,7 +277,10 @@ function counts(key: PingKeyRow | undefined, ping: PingMessage): key is PingKeyR
  * A failure that a success of the same millisecond resolved is reported only once: when both
  * repeat, their times alone would make the failure the last.
  */
-export function isMadeUpFor({ kind, at }: Pick<Ping, 'kind' | 'at'>, { latest, good }: PingState): boolean {
+export function isMadeUpFor(
+  { kind, at }: Pick<Ping, 'kind' | 'at'>,
+  { latest, good }: PingState,
+): boolean {
   return kind === 'fail' && latest === 'good' && good?.at === at;
 }
 
@@ -249,16 +305,32 @@ const farthestMs = 400 * 86_400_000;
  * What the partition receives for it: the ping itself, and later failures, which an older ping may
  * retime or separate from what was before.
  */
-export function seenOf(told: RelayedPing, known: readonly PingRow[], from: PingState['from']): SeenPing[] {
+export function seenOf(
+  told: RelayedPing,
+  known: readonly PingRow[],
+  from: PingState['from'],
+): SeenPing[] {
   const { row, monitor, isMadeUpFor: isNothing } = told;
   const terms = pingSettings({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
   const seen = (ping: PingRow): SeenPing => {
     const { id, at, kind, exit_code, ear, method, rid, run_ms, body } = ping;
-    const is = kind === 'success' ? 'good' : kind === 'fail' && !(isNothing && ping === row) ? 'bad' : 'mark';
+    const is =
+      kind === 'success'
+        ? 'good'
+        : kind === 'fail' && !(isNothing && ping === row)
+          ? 'bad'
+          : 'mark';
     const isPlaced = wantsPlace(told) && (is !== 'mark' || kind === 'start');
-    const place = isPlaced ? placeOf(ping, known, from, terms) : { began_at: at, next_good_at: null, fails_at: null };
+    const place = isPlaced
+      ? placeOf(ping, known, from, terms)
+      : { began_at: at, next_good_at: null, fails_at: null };
     return {
-      ...{ id, at, is, began_at: place.began_at, next_good_at: place.next_good_at, fails_at: place.fails_at },
+      id,
+      at,
+      is,
+      began_at: place.began_at,
+      next_good_at: place.next_good_at,
+      fails_at: place.fails_at,
       covers_until: Math.min(coveredUntil(terms, ping), at + farthestMs),
       cause: is === 'bad' ? badPingCause({ at, exit_code }) : null,
       evidence: { taken_by: ear, method, exit_code, rid, run_ms, body: body.slice(0, shownBody) },

@@ -42,7 +42,11 @@ export type TakeForwardedPings = (call: {
   readonly header: (name: string) => string | undefined;
   /** Reads the body, which is not read before this is called. */
   readonly body: () => Promise<Uint8Array | 'too_large' | 'cut_off'>;
-}) => Promise<{ readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> }>;
+}) => Promise<{
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>>;
+}>;
 
 /** Twice what a ping receiver sends at once, and within the limit of most proxies. */
 const maxBodyBytes = 512 * 1024;
@@ -56,26 +60,36 @@ const defaultTimeoutMs = 5_000;
  */
 export function forwardedPingsRoute(
   app: FastifyInstance,
-  { take, patienceMs = defaultTimeoutMs }: { readonly take: TakeForwardedPings; readonly patienceMs?: number },
+  {
+    take,
+    patienceMs = defaultTimeoutMs,
+  }: { readonly take: TakeForwardedPings; readonly patienceMs?: number },
 ): void {
   app.register(async (scope) => {
     takeAnyBody(scope);
-    scope.post<{ Params: { probe: string } }>('/beat/kept/:probe', async ({ raw, params: { probe } }, reply) => {
-      const bounded = boundedBody(raw, { keep: maxBodyBytes + 1, most: maxBodyBytes, patienceMs });
-      const body = async (): Promise<Uint8Array | 'too_large' | 'cut_off'> => {
-        const bytes = await bounded.read();
-        if (bytes.length > maxBodyBytes) return 'too_large';
-        return (await bounded.finish()) ? bytes : 'cut_off';
-      };
-      const header = (name: string): string | undefined => {
-        const value = raw.headers[`antipode-${name.toLowerCase()}`];
-        return typeof value === 'string' ? value : undefined;
-      };
-      reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
-      const { status, text, headers } = await take({ probe, header, body });
-      if (!(await bounded.finish())) reply.header('connection', 'close');
-      return reply.code(status).headers(headers).send(text);
-    });
+    scope.post<{ Params: { probe: string } }>(
+      '/beat/kept/:probe',
+      async ({ raw, params: { probe } }, reply) => {
+        const bounded = boundedBody(raw, {
+          keep: maxBodyBytes + 1,
+          most: maxBodyBytes,
+          patienceMs,
+        });
+        const body = async (): Promise<Uint8Array | 'too_large' | 'cut_off'> => {
+          const bytes = await bounded.read();
+          if (bytes.length > maxBodyBytes) return 'too_large';
+          return (await bounded.finish()) ? bytes : 'cut_off';
+        };
+        const header = (name: string): string | undefined => {
+          const value = raw.headers[`antipode-${name.toLowerCase()}`];
+          return typeof value === 'string' ? value : undefined;
+        };
+        reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
+        const { status, text, headers } = await take({ probe, header, body });
+        if (!(await bounded.finish())) reply.header('connection', 'close');
+        return reply.code(status).headers(headers).send(text);
+      },
+    );
   });
 }
 
@@ -122,10 +136,17 @@ export function pingRoutes(
     async (scope) => {
       // Whatever a job's tool says of its body, rightly or wrongly, it is only text to be kept.
       takeAnyBody(scope);
-      const answer = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const answer = async (
+        { raw }: FastifyRequest,
+        reply: FastifyReply,
+      ): Promise<FastifyReply> => {
         const body = boundedBody(raw, { keep: keptBodyBytes, most: maxPingBytes, patienceMs });
         reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
-        const { status, text, headers } = await take({ method: raw.method ?? 'GET', address: raw.url ?? '/', body: body.read });
+        const { status, text, headers } = await take({
+          method: raw.method ?? 'GET',
+          address: raw.url ?? '/',
+          body: body.read,
+        });
         if (!(await body.finish())) reply.header('connection', 'close');
         return reply.code(status).headers(headers).send(text);
       };

@@ -17,7 +17,12 @@ import {
   makeResultDays,
   rollUpOneHour,
 } from '../engine/result-queries.ts';
-import { deleteIdempotencyRecords, idempotencyKeptMs, maxRecordsOfOrganisation, shrinkIdempotencyRecords } from '../gate/idempotency.ts';
+import {
+  deleteIdempotencyRecords,
+  idempotencyKeptMs,
+  maxRecordsOfOrganisation,
+  shrinkIdempotencyRecords,
+} from '../gate/idempotency.ts';
 import { freezeSamples } from '../incidents/queries.ts';
 import { forgetMails } from '../mail/queries.ts';
 import { expandWindows } from '../maintenance/queries.ts';
@@ -61,7 +66,8 @@ const day = 86_400_000;
 /** Deletes expired access: it is of no use to anyone. */
 export const forgetEnded = async (sql: Queryable, now: number): Promise<void> => {
   const at = new Date(now);
-  await sql`delete from sessions where last_used_at <= ${new Date(now - idleMs)} or created_at <= ${new Date(now - oldestMs)}`;
+  await sql`delete from sessions where last_used_at <= ${new Date(now - idleMs)}
+    or created_at <= ${new Date(now - oldestMs)}`;
   await sql`delete from sign_in_links where expires_at <= ${at}`;
   await sql`delete from second_steps where expires_at <= ${at}`;
   await sql`delete from passkey_challenges where expires_at <= ${at}`;
@@ -78,7 +84,8 @@ export const forgetEnded = async (sql: Queryable, now: number): Promise<void> =>
  * incidents, whose end is still to be notified.
  */
 
-const isOver = (sql: Queryable) => sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
+const isOver = (sql: Queryable) =>
+  sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
 
 /**
  * Deletes one bite of each table, the oldest first, each found by an index; returns whether there
@@ -91,19 +98,28 @@ export const deleteSentAlerts = async (
 ): Promise<boolean> => {
   const deleted = [
     await sql`delete from alert_steps where id in (
-      select t.id from alert_steps t where t.created_at < ${told} and t.state <> 'held' and ${isOver(sql)} order by t.created_at limit ${limit})`,
+      select t.id from alert_steps t where t.created_at < ${told} and t.state <> 'held'
+        and ${isOver(sql)} order by t.created_at limit ${limit})`,
     await sql`delete from messages where id in (
       select m.id from messages m where m.created_at < ${told} and m.state <> 'waiting'
-        and not exists (select 1 from alert_steps s where s.message_id = m.id) order by m.created_at limit ${limit})`,
+        and not exists (select 1 from alert_steps s where s.message_id = m.id) order by m.created_at
+        limit ${limit})`,
     await sql`delete from alerts where id in (
-      select t.id from alerts t where t.created_at < ${told} and t.state <> 'held' and ${isOver(sql)} order by t.created_at limit ${limit})`,
+      select t.id from alerts t where t.created_at < ${told} and t.state <> 'held'
+        and ${isOver(sql)} order by t.created_at limit ${limit})`,
     await sql`delete from last_resorts where incident_id in (
-      select t.incident_id from last_resorts t where t.at < ${told} and ${isOver(sql)} order by t.at limit ${limit})`,
-    await sql`delete from mutes where id in (select id from mutes where until < ${told} order by until limit ${limit})`,
-    await sql`delete from channel_tests where ctid = any(array(select ctid from channel_tests where at < ${tests} order by at limit ${limit}))`,
+      select t.incident_id from last_resorts t where t.at < ${told} and ${isOver(sql)} order by t.at
+      limit ${limit})`,
+    await sql`delete from mutes
+      where id in (select id from mutes where until < ${told} order by until limit ${limit})`,
+    await sql`delete from channel_tests
+      where ctid = any(array(select ctid from channel_tests where at < ${tests} order by at
+        limit ${limit}))`,
     await sql`delete from channels where id in (
-      select c.id from channels c where c.deleted_at < ${told} and not exists (select 1 from messages m where m.channel_id = c.id)
-        and not exists (select 1 from alert_steps s where s.channel_id = c.id) order by c.deleted_at limit ${limit})`,
+      select c.id from channels c where c.deleted_at < ${told}
+        and not exists (select 1 from messages m where m.channel_id = c.id)
+        and not exists (select 1 from alert_steps s where s.channel_id = c.id) order by c.deleted_at
+        limit ${limit})`,
   ];
   return deleted.some(({ count }) => count === limit);
 };
@@ -118,7 +134,11 @@ export type Housekeeper = {
   readonly prepare: () => Promise<void>;
 };
 
-export type RetentionDays = { readonly rawDays: number; readonly rollupDays: number; readonly ledgerDays: number };
+export type RetentionDays = {
+  readonly rawDays: number;
+  readonly rollupDays: number;
+  readonly ledgerDays: number;
+};
 /**
  * Results of an hour that has just ended may still be on their way; later ones have it rolled up
  * again.
@@ -141,7 +161,8 @@ const lightenEveryMs = 300_000;
 const maxMs = 20_000;
 
 /** Results that started before this are no longer kept, and so no longer accepted. */
-export const oldestKept = (kept: RetentionDays, now: number): number => Math.floor(now / day) * day - kept.rawDays * day;
+export const oldestKept = (kept: RetentionDays, now: number): number =>
+  Math.floor(now / day) * day - kept.rawDays * day;
 
 export const createHousekeeper = ({
   sql,
@@ -202,23 +223,41 @@ export const createHousekeeper = ({
       const until = performance.now() + maxMs;
       await prepare();
       await expandWindows(sql, now);
-      await repeat(until, async () => (await inTransaction(sql, (transaction) => sealOpenSecrets(transaction, secrets, atOnce))) > 0);
-      await repeat(until, () => inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))));
+      await repeat(
+        until,
+        async () =>
+          (await inTransaction(sql, (transaction) =>
+            sealOpenSecrets(transaction, secrets, atOnce),
+          )) > 0,
+      );
+      await repeat(until, () =>
+        inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))),
+      );
       await markSeen(sql);
       const keptFrom = oldestKept(kept, now) + 2 * day;
       await repeat(until, () =>
-        inTransaction(sql, (transaction) => freezeSamples(transaction, { endedBefore: now - settledMs, keptFrom })),
+        inTransaction(sql, (transaction) =>
+          freezeSamples(transaction, { endedBefore: now - settledMs, keptFrom }),
+        ),
       );
       await dropDays(now).catch((error: unknown) => {
         if (!areBeingRead(error)) throw error;
-        log.info({ err: error }, 'could not drop old days of results while something reads them, such as a backup; retrying');
+        log.info(
+          { err: error },
+          'could not drop old days of results while something reads them, such as a backup; retrying',
+        );
       });
       if (isLeader() && now - forgottenAt >= forgetEveryMs) {
         await forget(now);
         await repeat(until, () => forgetMails(sql, new Date(now - mailDays * day), bite));
-        const before = { told: new Date(now - sentDays * day), tests: new Date(now - forgetEveryMs) };
+        const before = {
+          told: new Date(now - sentDays * day),
+          tests: new Date(now - forgetEveryMs),
+        };
         await repeat(until, () => deleteSentAlerts(sql, before, bite));
-        await repeat(until, () => deleteIdempotencyRecords(sql, new Date(now - idempotencyKeptMs), bite));
+        await repeat(until, () =>
+          deleteIdempotencyRecords(sql, new Date(now - idempotencyKeptMs), bite),
+        );
         await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
         forgottenAt = now;
       }
@@ -227,7 +266,9 @@ export const createHousekeeper = ({
         lightenedAt = now;
       }
       if (isLeader()) await farewells.tick(() => performance.now() < until);
-      await repeat(until, () => inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)));
+      await repeat(until, () =>
+        inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)),
+      );
     },
   };
 };

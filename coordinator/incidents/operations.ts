@@ -6,7 +6,12 @@ import { storable } from '../../shared/base/names.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { windowOf } from '../core/uptime.ts';
-import { type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
@@ -37,11 +42,26 @@ export const acknowledgeIncident = async (
   { incident_id: id }: InputOf<typeof api.acknowledgeIncident>,
 ): OperationResult<OutputOf<typeof api.acknowledgeIncident>> => {
   orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
-  const as = caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
-  await writeAcknowledgement(sql, { incidents: [id], organisation: organisation.id, user: caller.user, as, now });
+  const as =
+    caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
+  await writeAcknowledgement(sql, {
+    incidents: [id],
+    organisation: organisation.id,
+    user: caller.user,
+    as,
+    now,
+  });
   const acknowledged = await acknowledgementOf(sql, id);
-  if (!acknowledged) throw new Refusal('incident_over', 'Only an incident that is confirmed and still open can be acknowledged.');
-  return { incident: id, acknowledged_at: acknowledged.at.toISOString(), acknowledged_by: acknowledged.as };
+  if (!acknowledged)
+    throw new Refusal(
+      'incident_over',
+      'Only an incident that is confirmed and still open can be acknowledged.',
+    );
+  return {
+    incident: id,
+    acknowledged_at: acknowledged.at.toISOString(),
+    acknowledged_by: acknowledged.as,
+  };
 };
 
 const longest = 5_000;
@@ -54,14 +74,26 @@ export const addIncidentNote = async (
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = given.trim();
   if (text === '' || text.length > longest || !storable(text))
-    throw new Refusal('note_invalid', `text: write 1 to ${longest} characters, without NUL or broken ones.`);
-  if ((await countNotes(sql, incident)) >= maxNotes) throw new Refusal('note_invalid', `text: an incident has at most ${maxNotes} notes.`);
+    throw new Refusal(
+      'note_invalid',
+      `text: write 1 to ${longest} characters, without NUL or broken ones.`,
+    );
+  if ((await countNotes(sql, incident)) >= maxNotes)
+    throw new Refusal('note_invalid', `text: an incident has at most ${maxNotes} notes.`);
   const id = newId();
-  await insertNote(sql, { ...{ id, incident, text }, organisation: organisation.id, user: caller.user, at: new Date(now) });
+  await insertNote(sql, {
+    id,
+    incident,
+    text,
+    organisation: organisation.id,
+    user: caller.user,
+    at: new Date(now),
+  });
   return { id };
 };
 
-const probeRef = (name: string | null, continent: string | null) => (name === null || continent === null ? null : { name, continent });
+const probeRef = (name: string | null, continent: string | null) =>
+  name === null || continent === null ? null : { name, continent };
 
 /**
  * An incident as answers show it now; its cause is a sentence of our own list, never text of the
@@ -87,7 +119,8 @@ export const incidentJson = (row: IncidentRow, now: number) => ({
   duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
 });
 
-const record = (json: Json | null) => (typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null);
+const record = (json: Json | null) =>
+  typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null;
 
 /** The effect covers the same days as a monitor's figures. */
 const effectDays = 30;
@@ -126,7 +159,12 @@ export const getIncidentEvidence = async (
       due_at: due_at?.toISOString() ?? null,
       settled_at: settled_at?.toISOString() ?? null,
     })),
-    notes: notes.map(({ id: note, written_by: by, written_at, text }) => ({ id: note, by, at: written_at.toISOString(), text })),
+    notes: notes.map(({ id: note, written_by: by, written_at, text }) => ({
+      id: note,
+      by,
+      at: written_at.toISOString(),
+      text,
+    })),
     share: share === undefined ? null : { by: share.shared_by, at: share.shared_at.toISOString() },
     effect: {
       days: effectDays,
@@ -141,7 +179,10 @@ export const getIncident = async (
   { sql, organisation, now }: InOrganisation,
   { incident_id }: InputOf<typeof api.getIncident>,
 ): OperationResult<OutputOf<typeof api.getIncident>> =>
-  incidentJson(orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'), now);
+  incidentJson(
+    orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'),
+    now,
+  );
 
 /** Newest first; open ones whatever `days` says, the others when they touch the window. */
 export const listIncidents = async (
@@ -149,7 +190,8 @@ export const listIncidents = async (
   input: InputOf<typeof api.listIncidents>,
 ): OperationResult<OutputOf<typeof api.listIncidents>> => {
   const { state, monitor, days } = input;
-  if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor)) throw notFound('monitor_not_found');
+  if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor))
+    throw notFound('monitor_not_found');
   const filter = { state, monitor, since: windowOf(days, now).from };
   return pageOf(
     cursors,
@@ -168,7 +210,13 @@ export const shareIncident = async (
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = newShareText();
   const fingerprint = shareFingerprint(text);
-  await writeShare(sql, { ...{ incident, fingerprint }, organisation: organisation.id, user: caller.user, at: new Date(now) });
+  await writeShare(sql, {
+    incident,
+    fingerprint,
+    organisation: organisation.id,
+    user: caller.user,
+    at: new Date(now),
+  });
   return { link: `${baseUrl()}/shared/incidents/${text}` };
 };
 

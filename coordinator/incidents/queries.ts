@@ -17,25 +17,36 @@ export type Acknowledgement = {
  * The first acknowledgement counts; incidents that are over or unconfirmed are left alone.
  * Recipients of the "down" are notified. @returns the acknowledged incidents.
  */
-export async function writeAcknowledgement(sql: Queryable, { incidents, organisation, user, as, now }: Acknowledgement): Promise<string[]> {
+export async function writeAcknowledgement(
+  sql: Queryable,
+  { incidents, organisation, user, as, now }: Acknowledgement,
+): Promise<string[]> {
   const at = new Date(now);
   const rows = await sql<{ id: string }[]>`
     update incidents set acknowledged_at = ${at}, acknowledged_by = ${user}, acknowledged_as = ${as}
-    where organisation_id = ${organisation} and id = any(${[...incidents]}::uuid[]) and acknowledged_at is null and resolved_at is null
+    where organisation_id = ${organisation} and id = any(${[...incidents]}::uuid[])
+      and acknowledged_at is null and resolved_at is null
       and confirmed_at is not null
     returning id`;
   const ids = rows.map(({ id }) => id);
   await sql`
-    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, state, due_at, look_at, created_at)
-    select distinct organisation_id, channel_id, monitor_id, incident_id, 'acknowledged', 'held', ${at}::timestamptz, ${at}::timestamptz, ${at}::timestamptz
-    from alert_steps where incident_id = any(${ids}::uuid[]) and event in ('down', 'flapping') and state = 'told'
+    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, state,
+      due_at, look_at, created_at)
+    select distinct organisation_id, channel_id, monitor_id, incident_id, 'acknowledged', 'held',
+      ${at}::timestamptz, ${at}::timestamptz, ${at}::timestamptz
+    from alert_steps where incident_id = any(${ids}::uuid[]) and event in ('down', 'flapping')
+      and state = 'told'
     on conflict (incident_id, channel_id, event, seq) do nothing`;
   return ids;
 }
 
-export async function acknowledgementOf(sql: Queryable, incident: string): Promise<{ at: Date; as: string } | undefined> {
+export async function acknowledgementOf(
+  sql: Queryable,
+  incident: string,
+): Promise<{ at: Date; as: string } | undefined> {
   const [row] = await sql<{ at: Date; as: string }[]>`
-    select acknowledged_at as at, coalesce(acknowledged_as, '') as as from incidents where id = ${incident} and acknowledged_at is not null`;
+    select acknowledged_at as at, coalesce(acknowledged_as, '') as as from incidents
+    where id = ${incident} and acknowledged_at is not null`;
   return row;
 }
 
@@ -51,22 +62,36 @@ export async function insertNote(
   },
 ): Promise<void> {
   const { id, incident, organisation, user, at, text } = note;
-  await sql`insert into incident_notes (id, incident_id, organisation_id, written_by, written_at, text)
+  await sql`insert into incident_notes (id, incident_id, organisation_id, written_by, written_at,
+    text)
     values (${id}, ${incident}, ${organisation}, ${user}, ${at}, ${text})`;
 }
 
 export async function countNotes(sql: Queryable, incident: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`select count(*) as count from incident_notes where incident_id = ${incident}`;
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*) as count from incident_notes where incident_id = ${incident}`;
   return row?.count ?? 0;
 }
 
-export type NoteRow = { readonly id: string; readonly written_by: string | null; readonly written_at: Date; readonly text: string };
+export type NoteRow = {
+  readonly id: string;
+  readonly written_by: string | null;
+  readonly written_at: Date;
+  readonly text: string;
+};
 
 /** Oldest first. */
-export const notesOf = (sql: Queryable, organisation: string, incident: string): Promise<NoteRow[]> =>
+export const notesOf = (
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+): Promise<NoteRow[]> =>
   sql<NoteRow[]>`
-    select n.id, u.email as written_by, n.written_at, n.text from incident_notes n left join users u on u.id = n.written_by
-    where n.organisation_id = ${organisation} and n.incident_id = ${incident} order by n.written_at, n.id`;
+    select n.id, u.email as written_by, n.written_at, n.text from incident_notes n left join users u
+      on u.id = n.written_by
+    where n.organisation_id = ${organisation} and n.incident_id = ${incident}
+    order by n.written_at, n.id`;
 
 /** How often an open incident is frozen again, once its first results are about to be dropped. */
 const againAfter = '6 hours';
@@ -91,13 +116,16 @@ export async function freezeSamples(
       order by i.resolved_at limit ${bite} for update skip locked),
     points as (${pointsOf(
       sql,
-      sql`select ${chosenColumns(sql)} from due join incidents i on i.id = due.id join monitors m on m.id = i.monitor_id
+      sql`select ${chosenColumns(sql)} from due join incidents i on i.id = due.id join monitors m
+        on m.id = i.monitor_id
         left join incident_samples s on s.incident_id = i.id`,
     )}),
     written as (
-      insert into incident_samples (incident_id, points, whole) select incident_id, points, whole from points
+      insert into incident_samples (incident_id, points, whole) select incident_id, points, whole
+      from points
       on conflict (incident_id) do update set points = excluded.points, whole = excluded.whole)
-    update incidents i set frozen_at = greatest(now(), i.resolved_at) from due where i.id = due.id returning i.id`;
+    update incidents i set frozen_at = greatest(now(), i.resolved_at) from due where i.id = due.id
+    returning i.id`;
   return rows.length > 0;
 }
 
@@ -118,19 +146,26 @@ function pointsOf(sql: Queryable, chosen: ReturnType<Queryable>) {
   seen as (
     select c.incident_id, point from chosen c, jsonb_array_elements(c.points) as point
     union all
-    select c.incident_id, jsonb_build_array((date_part('epoch', r.at) * 1000)::bigint, p.continent, p.name, r.outcome, r.took_ms, r.cause_class)
+    select c.incident_id,
+      jsonb_build_array((date_part('epoch', r.at) * 1000)::bigint, p.continent, p.name, r.outcome,
+        r.took_ms, r.cause_class)
     from chosen c
       join results r on r.monitor_key = c.monitor_key and r.at <= c.ended
-        and r.at > greatest(c.began, coalesce(to_timestamp((c.points -> -1 ->> 0)::bigint / 1000.0), c.began))
+        and r.at > greatest(c.began,
+          coalesce(to_timestamp((c.points -> -1 ->> 0)::bigint / 1000.0), c.began))
       join probes p on p.key = r.probe_key),
   counted as (
-    select incident_id, point, row_number() over (partition by incident_id order by (point ->> 0)::bigint) as place,
+    select incident_id, point, row_number()
+    over (partition by incident_id order by (point ->> 0)::bigint) as place,
       count(*) over (partition by incident_id) as total
     from seen)
   select c.incident_id,
-    coalesce(jsonb_agg(k.point order by k.place) filter (where k.total <= ${maxPoints} or k.place <= ${wholeEnds}
+    coalesce(jsonb_agg(k.point order by k.place)
+      filter (where k.total <= ${maxPoints} or k.place <= ${wholeEnds}
       or k.place > k.total - ${wholeEnds}
-      or k.place % greatest(1, ceil((k.total - ${2 * wholeEnds}) / ${maxPoints - 2 * wholeEnds}::numeric)::int) = 0), '[]') as points,
+      or k.place % greatest(1,
+        ceil((k.total - ${2 * wholeEnds}) / ${maxPoints - 2 * wholeEnds}::numeric)::int) = 0),
+          '[]') as points,
     c.whole and coalesce(max(k.total), 0) <= ${maxPoints} as whole
   from chosen c left join counted k using (incident_id) group by c.incident_id, c.whole`;
 }
@@ -140,11 +175,19 @@ const around = '2 minutes';
 
 function chosenColumns(sql: Queryable) {
   return sql`i.id as incident_id, m.key as monitor_key,
-  i.started_at - ${around}::interval as began, coalesce(i.resolved_at + ${around}::interval, 'infinity') as ended,
+  i.started_at - ${around}::interval as began,
+    coalesce(i.resolved_at + ${around}::interval, 'infinity') as ended,
   coalesce(s.points, '[]') as points, coalesce(s.whole, true) as whole`;
 }
 
-type Point = readonly [at: number, continent: string, probe: string, outcome: number, took_ms: number, cause_class: string | null];
+type Point = readonly [
+  at: number,
+  continent: string,
+  probe: string,
+  outcome: number,
+  took_ms: number,
+  cause_class: string | null,
+];
 
 export type Sample = {
   readonly at: number;
@@ -158,16 +201,25 @@ export type Sample = {
 export type Samples = { readonly samples: readonly Sample[]; readonly whole: boolean };
 
 /** What the continents saw during an incident, frozen or from the results. */
-export async function samplesOf(sql: Queryable, organisation: string, incident: string): Promise<Samples> {
+export async function samplesOf(
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+): Promise<Samples> {
   const [row] = await sql<{ points: readonly Point[]; whole: boolean }[]>`${pointsOf(
     sql,
-    sql`select ${chosenColumns(sql)} from incidents i join monitors m on m.id = i.monitor_id left join incident_samples s on s.incident_id = i.id
+    sql`select ${chosenColumns(sql)} from incidents i join monitors m on m.id = i.monitor_id
+      left join incident_samples s on s.incident_id = i.id
       where i.organisation_id = ${organisation} and i.id = ${incident}`,
   )}`;
   return {
     whole: row?.whole ?? true,
     samples: (row?.points ?? []).map(([at, continent, probe, outcome, took_ms, cause_class]) => ({
-      ...{ at, continent, probe, took_ms, cause_class },
+      at,
+      continent,
+      probe,
+      took_ms,
+      cause_class,
       outcome: outcomeOf(outcome),
     })),
   };
@@ -185,20 +237,35 @@ export async function writeShare(
   },
 ): Promise<void> {
   const { incident, organisation, fingerprint, user, at } = share;
-  await sql`insert into incident_shares (incident_id, organisation_id, fingerprint, shared_by, shared_at)
+  await sql`insert into incident_shares (incident_id, organisation_id, fingerprint, shared_by,
+    shared_at)
     values (${incident}, ${organisation}, ${fingerprint}, ${user}, ${at})
-    on conflict (incident_id) do update set fingerprint = excluded.fingerprint, shared_by = excluded.shared_by, shared_at = excluded.shared_at`;
+    on conflict (incident_id) do update
+    set fingerprint = excluded.fingerprint, shared_by = excluded.shared_by,
+      shared_at = excluded.shared_at`;
 }
 
 /** True when there was one. */
-export const removeShare = async (sql: Queryable, organisation: string, incident: string): Promise<boolean> =>
-  (await sql`delete from incident_shares where organisation_id = ${organisation} and incident_id = ${incident}`).count > 0;
+export const removeShare = async (
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+): Promise<boolean> =>
+  (
+    await sql`delete from incident_shares where organisation_id = ${organisation}
+      and incident_id = ${incident}`
+  ).count > 0;
 
 export type ShareRow = { readonly shared_at: Date; readonly shared_by: string | null };
 
-export async function shareOf(sql: Queryable, organisation: string, incident: string): Promise<ShareRow | undefined> {
+export async function shareOf(
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+): Promise<ShareRow | undefined> {
   const [row] = await sql<ShareRow[]>`
-    select s.shared_at, u.email as shared_by from incident_shares s left join users u on u.id = s.shared_by
+    select s.shared_at, u.email as shared_by from incident_shares s left join users u
+      on u.id = s.shared_by
     where s.organisation_id = ${organisation} and s.incident_id = ${incident}`;
   return row;
 }
@@ -207,10 +274,14 @@ export async function shareOf(sql: Queryable, organisation: string, incident: st
 export async function sharedIncident(
   sql: Queryable,
   fingerprint: Buffer,
-): Promise<{ readonly incident: string; readonly organisation: string; readonly time_zone: string } | undefined> {
+): Promise<
+  | { readonly incident: string; readonly organisation: string; readonly time_zone: string }
+  | undefined
+> {
   const [row] = await sql<{ incident: string; organisation: string; time_zone: string }[]>`
     select s.incident_id as incident, s.organisation_id as organisation, o.time_zone
-    from incident_shares s join organisations o on o.id = s.organisation_id and o.ends_at is null where s.fingerprint = ${fingerprint}`;
+    from incident_shares s join organisations o on o.id = s.organisation_id and o.ends_at is null
+    where s.fingerprint = ${fingerprint}`;
   return row;
 }
 
@@ -258,13 +329,20 @@ export const incidentPage = (
     order by i.key desc limit ${limit}`;
 
 function shown(sql: Queryable) {
-  return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at, i.confirmed_at, i.resolved_at,
-  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer, i.acknowledged_at, i.acknowledged_as`;
+  return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at,
+    i.confirmed_at, i.resolved_at,
+  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope,
+    i.layer, i.acknowledged_at, i.acknowledged_as`;
 }
 
-export async function incidentById(sql: Queryable, organisation: string, id: string): Promise<IncidentRow | undefined> {
+export async function incidentById(
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<IncidentRow | undefined> {
   const [row] = await sql<IncidentRow[]>`
-    select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id where i.organisation_id = ${organisation} and i.id = ${id}`;
+    select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id
+    where i.organisation_id = ${organisation} and i.id = ${id}`;
   return row;
 }
 
@@ -285,10 +363,15 @@ export type EvidenceRow = {
  * What the failing checks and all others saw (rule 15): first the seeing check, then the confirming
  * one, then the matrix.
  */
-export async function incidentEvidence(sql: Queryable, id: string): Promise<readonly EvidenceRow[]> {
+export async function incidentEvidence(
+  sql: Queryable,
+  id: string,
+): Promise<readonly EvidenceRow[]> {
   const rows = await sql<(Omit<EvidenceRow, 'outcome'> & { outcome: number })[]>`
-    select part, nullif(continent, '') as continent, probe, at, outcome, took_ms, cause, phases, evidence from incident_evidence where incident_id = ${id}
-    order by array_position(array['seen', 'confirmed', 'matrix'], part), incident_evidence.continent`;
+    select part, nullif(continent, '') as continent, probe, at, outcome, took_ms, cause, phases,
+      evidence from incident_evidence where incident_id = ${id}
+    order by array_position(array['seen', 'confirmed', 'matrix'], part),
+      incident_evidence.continent`;
   return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) }));
 }
 
@@ -301,6 +384,11 @@ export type NotificationState = {
 };
 
 /** An incident's notifications, sent or held, in order. */
-export const toldOf = (sql: Queryable, organisation: string, incident: string): Promise<NotificationState[]> =>
+export const toldOf = (
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+): Promise<NotificationState[]> =>
   sql<NotificationState[]>`
-    select event, channel, state, due_at, settled_at from alerts where organisation_id = ${organisation} and incident_id = ${incident} order by id`;
+    select event, channel, state, due_at, settled_at from alerts
+    where organisation_id = ${organisation} and incident_id = ${incident} order by id`;

@@ -22,7 +22,11 @@ export type SharedIncident = {
   readonly scope: string | null;
   readonly layer: string | null;
   readonly checks: readonly SharedCheck[];
-  readonly samples: readonly { readonly at: number; readonly continent: string; readonly outcome: Outcome }[];
+  readonly samples: readonly {
+    readonly at: number;
+    readonly continent: string;
+    readonly outcome: Outcome;
+  }[];
 };
 
 type SharedCheck = {
@@ -49,7 +53,10 @@ export const createShares = (sql: Sql): Shares => ({
     const { incident: id, organisation, time_zone } = found;
     const incident = await incidentById(sql, organisation, id);
     if (!incident) return undefined;
-    const [evidence, { samples }] = await Promise.all([incidentEvidence(sql, id), samplesOf(sql, organisation, id)]);
+    const [evidence, { samples }] = await Promise.all([
+      incidentEvidence(sql, id),
+      samplesOf(sql, organisation, id),
+    ]);
     return sharedFrom({ incident, evidence, samples, time_zone });
   },
 });
@@ -70,12 +77,21 @@ export type WholeIncident = {
     readonly layer: string | null;
   };
   readonly evidence: readonly (Omit<SharedCheck, 'cause'> & { readonly cause: Cause | null })[];
-  readonly samples: readonly { readonly at: number; readonly continent: string; readonly outcome: Outcome }[];
+  readonly samples: readonly {
+    readonly at: number;
+    readonly continent: string;
+    readonly outcome: Outcome;
+  }[];
   readonly time_zone: string;
 };
 
 /** Built from what may be shown, so that a new column is not shown by accident. */
-export function sharedFrom({ incident, evidence, samples, time_zone }: WholeIncident): SharedIncident {
+export function sharedFrom({
+  incident,
+  evidence,
+  samples,
+  time_zone,
+}: WholeIncident): SharedIncident {
   return {
     name: incident.monitor_name,
     time_zone,
@@ -86,7 +102,11 @@ export function sharedFrom({ incident, evidence, samples, time_zone }: WholeInci
     scope: incident.scope,
     layer: incident.layer,
     checks: evidence.map(({ part, continent, at, outcome, took_ms, cause }) => ({
-      ...{ part, continent, at, outcome, took_ms },
+      part,
+      continent,
+      at,
+      outcome,
+      took_ms,
       cause: sentenceOf(cause),
     })),
     samples: samples.map(({ at, continent, outcome }) => ({ at, continent, outcome })),

@@ -1,10 +1,22 @@
 import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
-import type { EvidenceRow, Gap, Incident, LedgerRow, ObservingProbe, Outage, Progress } from '../core/types.ts';
+import type {
+  EvidenceRow,
+  Gap,
+  Incident,
+  LedgerRow,
+  ObservingProbe,
+  Outage,
+  Progress,
+} from '../core/types.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
 import { outcomeNumbers } from '../engine/result-queries.ts';
 
-export type IncidentWrite = { readonly monitor: string; readonly opened: boolean; readonly incident: Incident };
+export type IncidentWrite = {
+  readonly monitor: string;
+  readonly opened: boolean;
+  readonly incident: Incident;
+};
 
 export function writeIncidents(sql: Queryable, writes: readonly IncidentWrite[]): Statement[] {
   if (writes.length === 0) return [];
@@ -41,21 +53,30 @@ function time(at: number | null): string | null {
 export function putIncidents(sql: Queryable, opened: readonly string[], rows: string): Statement[] {
   // Pages go by key, so keys must rise in the order of commit: the organisation's lock ensures
   // that.
-  const lock = sql`select 1 from organisations where id in (select organisation_id from monitors where id = any(${[...opened]}::uuid[]))
+  const lock = sql`select 1 from organisations
+    where id in (select organisation_id from monitors where id = any(${[...opened]}::uuid[]))
     order by id for no key update`;
   const put = sql`
-    insert into incidents (id, organisation_id, monitor_id, cause, started_at, confirmed_at, resolved_at, seen_probe, seen_continent,
+    insert into incidents (id, organisation_id, monitor_id, cause, started_at, confirmed_at,
+      resolved_at, seen_probe, seen_continent,
       confirmed_probe, confirmed_continent, note, scope, layer, progress)
-    select i.id, m.organisation_id, m.id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.seen_probe, i.seen_continent,
+    select i.id, m.organisation_id, m.id, i.cause, i.started_at, i.confirmed_at, i.resolved_at,
+      i.seen_probe, i.seen_continent,
       i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer, i.progress
-    from json_to_recordset(${rows}::text::json) as i (id uuid, monitor_id uuid, cause jsonb, started_at timestamptz,
-      confirmed_at timestamptz, resolved_at timestamptz, seen_probe text, seen_continent text, confirmed_probe text,
+    from json_to_recordset(${rows}::text::json) as i (id uuid, monitor_id uuid, cause jsonb,
+      started_at timestamptz,
+      confirmed_at timestamptz, resolved_at timestamptz, seen_probe text, seen_continent text,
+        confirmed_probe text,
       confirmed_continent text, note text, scope text, layer text, progress jsonb)
     join monitors m on m.id = i.monitor_id
     order by i.resolved_at is null, i.started_at
-    on conflict (id) do update set cause = excluded.cause, started_at = excluded.started_at, confirmed_at = excluded.confirmed_at,
-      resolved_at = excluded.resolved_at, seen_probe = excluded.seen_probe, seen_continent = excluded.seen_continent,
-      confirmed_probe = excluded.confirmed_probe, confirmed_continent = excluded.confirmed_continent, note = excluded.note,
+    on conflict (id) do update
+    set cause = excluded.cause, started_at = excluded.started_at,
+      confirmed_at = excluded.confirmed_at,
+      resolved_at = excluded.resolved_at, seen_probe = excluded.seen_probe,
+        seen_continent = excluded.seen_continent,
+      confirmed_probe = excluded.confirmed_probe,
+        confirmed_continent = excluded.confirmed_continent, note = excluded.note,
       scope = excluded.scope, layer = excluded.layer, progress = excluded.progress`;
   return opened.length > 0 ? [lock, put] : [put];
 }
@@ -77,7 +98,10 @@ export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]):
   if (writes.length === 0) return [];
   // One statement may change a row only once, so the last write of a row counts.
   const last = new Map(
-    writes.map((write) => [`${write.incident} ${write.row.part} ${write.row.part === 'matrix' ? write.row.continent : ''}`, write]),
+    writes.map((write) => [
+      `${write.incident} ${write.row.part} ${write.row.part === 'matrix' ? write.row.continent : ''}`,
+      write,
+    ]),
   );
   const rows = [...last.values()].map(({ incident, row }) => ({
     incident_id: incident,
@@ -94,15 +118,21 @@ export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]):
   }));
   const text = jsonText(rows);
   const drop = sql`
-    delete from incident_evidence old using json_to_recordset(${text}::text::json) as e (incident_id uuid, part text, continent text)
-    where old.incident_id = e.incident_id and old.part = e.part and old.part <> 'matrix' and old.continent <> e.continent`;
+    delete from incident_evidence old
+    using json_to_recordset(${text}::text::json) as e (incident_id uuid, part text, continent text)
+    where old.incident_id = e.incident_id and old.part = e.part and old.part <> 'matrix'
+      and old.continent <> e.continent`;
   const put = sql`
-    insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause, phases, evidence)
-    select e.* from json_to_recordset(${text}::text::json) as e (incident_id uuid, part text, continent text, probe text, at timestamptz,
+    insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause,
+      phases, evidence)
+    select e.* from json_to_recordset(${text}::text::json) as e (incident_id uuid, part text,
+      continent text, probe text, at timestamptz,
       outcome smallint, took_ms real, cause jsonb, phases jsonb, evidence jsonb)
     join incidents i on i.id = e.incident_id
-    on conflict (incident_id, part, continent) do update set probe = excluded.probe, at = excluded.at, outcome = excluded.outcome,
-      took_ms = excluded.took_ms, cause = excluded.cause, phases = excluded.phases, evidence = excluded.evidence`;
+    on conflict (incident_id, part, continent) do update
+    set probe = excluded.probe, at = excluded.at, outcome = excluded.outcome,
+      took_ms = excluded.took_ms, cause = excluded.cause, phases = excluded.phases,
+        evidence = excluded.evidence`;
   return [drop, put];
 }
 
@@ -137,16 +167,20 @@ export function writeLedger(sql: Queryable, writes: readonly LedgerWrite[]): Sta
   }
   const statements: Statement[] = [];
   if (drop.size > 0)
-    statements.push(sql`delete from ledger l using json_to_recordset(${jsonText([...drop.values()])}::text::json) as d (monitor_id uuid, kind text, began_at timestamptz)
+    statements.push(sql`delete from ledger l
+      using json_to_recordset(${jsonText([...drop.values()])}::text::json) as d (monitor_id uuid,
+        kind text, began_at timestamptz)
       where l.monitor_id = d.monitor_id and l.kind = d.kind and l.began_at = d.began_at`);
   if (put.size > 0)
     statements.push(sql`
       insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
       select p.* from json_to_recordset(${jsonText([...put.values()])}::text::json)
-        as p (monitor_id uuid, kind text, began_at timestamptz, ended_at timestamptz, interval_s int)
+        as p (monitor_id uuid, kind text, began_at timestamptz, ended_at timestamptz,
+          interval_s int)
       join monitors m on m.id = p.monitor_id
       order by p.ended_at is null, p.began_at
-      on conflict (monitor_id, kind, began_at) do update set ended_at = excluded.ended_at, interval_s = excluded.interval_s`);
+      on conflict (monitor_id, kind, began_at) do update
+      set ended_at = excluded.ended_at, interval_s = excluded.interval_s`);
   return statements;
 }
 
@@ -163,14 +197,23 @@ type OpenRow = {
 };
 
 /** The open incidents of a partition's monitors, by monitor. */
-export async function openIncidents(sql: Queryable, partition: number): Promise<Map<string, Incident>> {
+export async function openIncidents(
+  sql: Queryable,
+  partition: number,
+): Promise<Map<string, Incident>> {
   const rows = await sql<OpenRow[]>`
-    select i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.note, i.scope, i.layer, i.progress
-    from incidents i join monitors m on m.id = i.monitor_id where i.resolved_at is null and m.partition = ${partition}`;
+    select i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.note, i.scope, i.layer,
+      i.progress
+    from incidents i join monitors m on m.id = i.monitor_id where i.resolved_at is null
+      and m.partition = ${partition}`;
   return new Map(rows.map((row) => [row.monitor_id, incidentFrom(row)]));
 }
 
-const observingProbe: z.ZodType<ObservingProbe> = z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) });
+const observingProbe: z.ZodType<ObservingProbe> = z.object({
+  probe: z.string(),
+  name: z.string(),
+  continent: z.enum(continents),
+});
 const kept = z.object({
   progress: z.custom<Progress>((value) => typeof value === 'object' && value !== null),
   seen: observingProbe.nullable(),
@@ -178,9 +221,22 @@ const kept = z.object({
 });
 
 /** The state machine's progress was written by this file and is not validated again. */
-function incidentFrom({ id, cause, started_at, confirmed_at, note, scope, layer, progress }: OpenRow): Incident {
+function incidentFrom({
+  id,
+  cause,
+  started_at,
+  confirmed_at,
+  note,
+  scope,
+  layer,
+  progress,
+}: OpenRow): Incident {
   return {
-    ...{ id, cause, note, scope, layer },
+    id,
+    cause,
+    note,
+    scope,
+    layer,
     ...kept.parse(progress),
     started_at: started_at.getTime(),
     confirmed_at: confirmed_at?.getTime() ?? null,
@@ -188,16 +244,23 @@ function incidentFrom({ id, cause, started_at, confirmed_at, note, scope, layer,
   };
 }
 
-export type KeptFailure = Pick<EvidenceRow, 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'> & { readonly part: 'seen' | 'confirmed' };
+export type KeptFailure = Pick<EvidenceRow, 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'> & {
+  readonly part: 'seen' | 'confirmed';
+};
 
 /**
  * The failures that opened and confirmed the open incidents of a partition's monitors, by incident.
  */
-export async function keptFailures(sql: Queryable, partition: number): Promise<ReadonlyMap<string, readonly KeptFailure[]>> {
+export async function keptFailures(
+  sql: Queryable,
+  partition: number,
+): Promise<ReadonlyMap<string, readonly KeptFailure[]>> {
   const rows = await sql<(Omit<KeptFailure, 'at'> & { incident_id: string; at: Date })[]>`
     select e.incident_id, e.part, e.at, e.took_ms, e.cause, e.phases, e.evidence
-    from incident_evidence e join incidents i on i.id = e.incident_id join monitors m on m.id = i.monitor_id
-    where i.resolved_at is null and m.partition = ${partition} and m.type <> 'heartbeat' and e.part in ('seen', 'confirmed')`;
+    from incident_evidence e join incidents i on i.id = e.incident_id join monitors m
+      on m.id = i.monitor_id
+    where i.resolved_at is null and m.partition = ${partition} and m.type <> 'heartbeat'
+      and e.part in ('seen', 'confirmed')`;
   return Map.groupBy(
     rows.map(({ at, ...row }) => ({ ...row, at: at.getTime() })),
     ({ incident_id }) => incident_id,
@@ -210,14 +273,23 @@ type Wanted = { readonly after: number; readonly most: number };
  * The newest incidents of each of a partition's heartbeats that ended after this time, limited in
  * number, the newest first, by monitor.
  */
-export async function lastClosed(sql: Queryable, partition: number, { after, most: limit }: Wanted): Promise<Map<string, Incident[]>> {
+export async function lastClosed(
+  sql: Queryable,
+  partition: number,
+  { after, most: limit }: Wanted,
+): Promise<Map<string, Incident[]>> {
   const rows = await sql<(OpenRow & { resolved_at: Date })[]>`
-    select i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.note, i.scope, i.layer, i.progress
+    select i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.note,
+      i.scope, i.layer, i.progress
     from monitors m, lateral (
-      select * from incidents where monitor_id = m.id and resolved_at > ${new Date(after)} order by resolved_at desc limit ${limit}) i
+      select * from incidents where monitor_id = m.id and resolved_at > ${new Date(after)}
+      order by resolved_at desc limit ${limit}) i
     where m.partition = ${partition} and m.type = 'heartbeat' order by i.resolved_at desc`;
   return Map.groupBy(
-    rows.map((row) => ({ monitor: row.monitor_id, incident: { ...incidentFrom(row), resolved_at: row.resolved_at.getTime() } })),
+    rows.map((row) => ({
+      monitor: row.monitor_id,
+      incident: { ...incidentFrom(row), resolved_at: row.resolved_at.getTime() },
+    })),
     ({ monitor }) => monitor,
   )
     .entries()
@@ -234,28 +306,49 @@ export async function lastClosed(sql: Queryable, partition: number, { after, mos
 /**
  * Each monitor's last confirmed outage that ended after this time, without heartbeats, by monitor.
  */
-export async function lastDowns(sql: Queryable, partition: number, after: number): Promise<Map<string, Outage>> {
+export async function lastDowns(
+  sql: Queryable,
+  partition: number,
+  after: number,
+): Promise<Map<string, Outage>> {
   const rows = await sql<{ monitor_id: string; started_at: Date; resolved_at: Date }[]>`
     select i.monitor_id, i.started_at, i.resolved_at from monitors m, lateral (
       select monitor_id, started_at, resolved_at from incidents
-      where monitor_id = m.id and confirmed_at is not null and resolved_at is not null order by started_at desc limit 1) i
-    where m.partition = ${partition} and m.type <> 'heartbeat' and i.resolved_at > ${new Date(after)}`;
+      where monitor_id = m.id and confirmed_at is not null and resolved_at is not null
+      order by started_at desc limit 1) i
+    where m.partition = ${partition} and m.type <> 'heartbeat'
+      and i.resolved_at > ${new Date(after)}`;
   return new Map(
-    rows.map(({ monitor_id, started_at, resolved_at }) => [monitor_id, { from: started_at.getTime(), to: resolved_at.getTime() }]),
+    rows.map(({ monitor_id, started_at, resolved_at }) => [
+      monitor_id,
+      { from: started_at.getTime(), to: resolved_at.getTime() },
+    ]),
   );
 }
 
 /**
  * Gaps of a partition's monitors that are open or ended after this time, oldest first, by monitor.
  */
-export async function recentGaps(sql: Queryable, partition: number, after: number): Promise<Map<string, Gap[]>> {
-  const rows = await sql<{ monitor_id: string; began_at: Date; ended_at: Date | null; interval_s: number }[]>`
-    select l.monitor_id, l.began_at, l.ended_at, l.interval_s from ledger l join monitors m on m.id = l.monitor_id
-    where m.partition = ${partition} and l.kind = 'unknown' and (l.ended_at is null or l.ended_at > ${new Date(after)})
+export async function recentGaps(
+  sql: Queryable,
+  partition: number,
+  after: number,
+): Promise<Map<string, Gap[]>> {
+  const rows = await sql<
+    { monitor_id: string; began_at: Date; ended_at: Date | null; interval_s: number }[]
+  >`
+    select l.monitor_id, l.began_at, l.ended_at, l.interval_s from ledger l join monitors m
+      on m.id = l.monitor_id
+    where m.partition = ${partition} and l.kind = 'unknown'
+      and (l.ended_at is null or l.ended_at > ${new Date(after)})
     order by l.began_at`;
   const found = new Map<string, Gap[]>();
   for (const { monitor_id, began_at, ended_at, interval_s } of rows) {
-    const gap = { from: began_at.getTime(), to: ended_at?.getTime() ?? null, interval_ms: interval_s * 1_000 };
+    const gap = {
+      from: began_at.getTime(),
+      to: ended_at?.getTime() ?? null,
+      interval_ms: interval_s * 1_000,
+    };
     const before = found.get(monitor_id);
     if (before) before.push(gap);
     else found.set(monitor_id, [gap]);

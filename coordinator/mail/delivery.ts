@@ -6,7 +6,15 @@ import { listenTo } from '../database/listen.ts';
 import { inTransaction } from '../database/sql.ts';
 import { leavingLink } from '../notifications/links.ts';
 import { linkChannel } from '../notifications/queries.ts';
-import { insertReset, invitationById, linkInvitation, linkKeeping, linkSignUp, linkVerification, userByEmail } from '../people/queries.ts';
+import {
+  insertReset,
+  invitationById,
+  linkInvitation,
+  linkKeeping,
+  linkSignUp,
+  linkVerification,
+  userByEmail,
+} from '../people/queries.ts';
 import type { AccountSecrets, SecretKind } from '../people/secrets.ts';
 import { linkLives } from '../people/sessions.ts';
 import { originOf } from '../status-pages/public/snapshot.ts';
@@ -57,23 +65,45 @@ const maxAttempts = pauses.length + 24;
 
 const pauseAfter = (attempts: number): number => pauses[attempts - 1] ?? hour;
 
-type Addressed = { readonly to: string; readonly words: Words; readonly headers?: { readonly [name: string]: string } };
+type Addressed = {
+  readonly to: string;
+  readonly words: Words;
+  readonly headers?: { readonly [name: string]: string };
+};
 
 type PageMail = Extract<Mail, { readonly kind: 'page-opt-in' | 'page-update' }>;
 
-export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl }: Dependencies): Mailer => {
-  const link = async (kind: SecretKind, path: string): Promise<{ address: string; fingerprint: Buffer }> => {
+export const createMailer = ({
+  sql,
+  clock,
+  log,
+  sender,
+  accountSecrets,
+  baseUrl,
+}: Dependencies): Mailer => {
+  const link = async (
+    kind: SecretKind,
+    path: string,
+  ): Promise<{ address: string; fingerprint: Buffer }> => {
     const { text, fingerprint } = await accountSecrets.mint(kind);
     return { address: `${baseUrl()}/${path}/${text}`, fingerprint };
   };
   const signInPage = (): string => `${baseUrl()}/sign-in`;
 
   /** For a subscriber of a status page: the confirmation mail, or news of the page. */
-  const composeOfPage = async (transaction: Queryable, mail: PageMail): Promise<Addressed | undefined> => {
+  const composeOfPage = async (
+    transaction: Queryable,
+    mail: PageMail,
+  ): Promise<Addressed | undefined> => {
     if (mail.kind === 'page-opt-in') {
       const { text, fingerprint } = await accountSecrets.mint('page opt-in');
       const asked = await linkSubscriber(transaction, mail.about.subscriber, fingerprint);
-      return asked && { to: asked.email, words: optInMail(asked, `${originOf(asked, baseUrl())}/confirm/${text}`) };
+      return (
+        asked && {
+          to: asked.email,
+          words: optInMail(asked, `${originOf(asked, baseUrl())}/confirm/${text}`),
+        }
+      );
     }
     const { subscriber, incident, event, post } = mail.about;
     const to = await subscriberOfPage(transaction, subscriber);
@@ -82,7 +112,10 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
     const page = originOf(to, baseUrl());
     const leave = `${page}/leave/${await leavingLink(accountSecrets, subscriber)}`;
     // Mail programs show this as a button of their own (RFC 8058).
-    const headers = { 'List-Unsubscribe': `<${leave}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+    const headers = {
+      'List-Unsubscribe': `<${leave}>`,
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+    };
     return { to: to.email, words: updateMail(to, told, { event, page, leave }), headers };
   };
 
@@ -92,8 +125,13 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
    */
   const compose = async (transaction: Queryable, mail: Mail): Promise<Addressed | undefined> => {
     const now = clock.now();
-    if (mail.kind === 'page-opt-in' || mail.kind === 'page-update') return composeOfPage(transaction, mail);
-    if (mail.kind === 'notice') return { to: mail.recipient, words: noticeMail(mail.about.what, mail.about.detail, signInPage()) };
+    if (mail.kind === 'page-opt-in' || mail.kind === 'page-update')
+      return composeOfPage(transaction, mail);
+    if (mail.kind === 'notice')
+      return {
+        to: mail.recipient,
+        words: noticeMail(mail.about.what, mail.about.detail, signInPage()),
+      };
     if (mail.kind === 'last-resort') {
       const { names, count, incident } = mail.about;
       const address = count === 1 ? `${baseUrl()}/incidents/${incident}` : `${baseUrl()}/incidents`;
@@ -101,19 +139,33 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
     }
     if (mail.kind === 'not-delivering') {
       const { channel, name, failure } = mail.about;
-      return { to: mail.recipient, words: notDeliveringMail(name, failure, `${baseUrl()}/alerts/${channel}`) };
+      return {
+        to: mail.recipient,
+        words: notDeliveringMail(name, failure, `${baseUrl()}/alerts/${channel}`),
+      };
     }
-    if (mail.kind === 'private-probe') return { to: mail.recipient, words: privateProbeMail(mail.about.message, `${baseUrl()}/`) };
-    if (mail.kind === 'organisation') return { to: mail.recipient, words: organisationMail(mail.about, `${baseUrl()}/organisation`) };
+    if (mail.kind === 'private-probe')
+      return { to: mail.recipient, words: privateProbeMail(mail.about.message, `${baseUrl()}/`) };
+    if (mail.kind === 'organisation')
+      return {
+        to: mail.recipient,
+        words: organisationMail(mail.about, `${baseUrl()}/organisation`),
+      };
     if (mail.kind === 'unsubscribed')
-      return { to: mail.recipient, words: unsubscribedMail(mail.about.organisation, mail.about.address, `${baseUrl()}/alerts`) };
+      return {
+        to: mail.recipient,
+        words: unsubscribedMail(mail.about.organisation, mail.about.address, `${baseUrl()}/alerts`),
+      };
     if (mail.kind === 'channel') {
       const { address, fingerprint } = await link('channel', 'confirm-channel');
       const organisation = await linkChannel(transaction, mail.about.channel, fingerprint);
-      return organisation === undefined ? undefined : { to: mail.recipient, words: channelMail(organisation, address) };
+      return organisation === undefined
+        ? undefined
+        : { to: mail.recipient, words: channelMail(organisation, address) };
     }
     if (mail.kind === 'sign-up') {
-      if (await userByEmail(transaction, mail.recipient)) return { to: mail.recipient, words: accountExistsMail(signInPage()) };
+      if (await userByEmail(transaction, mail.recipient))
+        return { to: mail.recipient, words: accountExistsMail(signInPage()) };
       const { address, fingerprint } = await link('sign-up', 'finish');
       const to = await linkSignUp(transaction, mail.about.sign_up, fingerprint);
       return to === undefined ? undefined : { to, words: signUpMail(address) };
@@ -126,7 +178,9 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
     if (mail.kind === 'e-mail-change') {
       const { address, fingerprint } = await link('e-mail kept', 'keep');
       const wanted = await linkKeeping(transaction, mail.about.verification, fingerprint);
-      return wanted === undefined ? undefined : { to: mail.recipient, words: addressChangeMail(wanted, address) };
+      return wanted === undefined
+        ? undefined
+        : { to: mail.recipient, words: addressChangeMail(wanted, address) };
     }
     if (mail.kind === 'invitation') {
       const invitation = await invitationById(transaction, mail.about.invitation, new Date(now));
@@ -139,7 +193,12 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
     const user = await userByEmail(transaction, mail.recipient);
     if (!user) return undefined;
     const { address, fingerprint } = await link('password reset', 'reset');
-    await insertReset(transaction, { fingerprint, user: user.id, at: new Date(now), expires_at: new Date(now + linkLives.passwordReset) });
+    await insertReset(transaction, {
+      fingerprint,
+      user: user.id,
+      at: new Date(now),
+      expires_at: new Date(now + linkLives.passwordReset),
+    });
     // To the account's own address, whatever was typed.
     return { to: user.email, words: passwordResetMail(address) };
   };
@@ -160,7 +219,14 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
     const letter = await inTransaction(sql, (transaction) => compose(transaction, mail));
     if (letter !== undefined) {
       const { to, words, headers = {} } = letter;
-      await sender.send({ id: mail.id, to, subject: words.subject, text: asText(words), html: asHtml(words), headers });
+      await sender.send({
+        id: mail.id,
+        to,
+        subject: words.subject,
+        text: asText(words),
+        html: asHtml(words),
+        headers,
+      });
     }
     await mailSent(sql, mail.id, new Date(clock.now()));
   };
@@ -191,7 +257,8 @@ export const startMail = async (parts: {
 }): Promise<{ readonly stop: () => Promise<void> }> => {
   const { sql, log, everyMs, signal } = parts;
   const mailer = createMailer(parts);
-  const onFailure = (error: unknown): void => log.error({ err: error }, 'could not read waiting mails; retrying');
+  const onFailure = (error: unknown): void =>
+    log.error({ err: error }, 'could not read waiting mails; retrying');
   const ticker = createTicker({ everyMs, tick: mailer.tick, onFailure });
   try {
     const listening = await listenTo(sql, mailChannel, ticker.hurry, { log, signal });

@@ -3,7 +3,13 @@ import { newId } from '../../shared/base/crypto.ts';
 import type { Queryable } from '../database/connect.ts';
 
 const mail = <const Kind extends string, About extends z.ZodType>(kind: Kind, about: About) =>
-  z.object({ id: z.uuid(), recipient: z.string(), attempts: z.number(), kind: z.literal(kind), about });
+  z.object({
+    id: z.uuid(),
+    recipient: z.string(),
+    attempts: z.number(),
+    kind: z.literal(kind),
+    about,
+  });
 
 /** The subject of a mail, by its kind: enough to write it when it is sent. */
 const mailShape = z.discriminatedUnion('kind', [
@@ -13,7 +19,10 @@ const mailShape = z.discriminatedUnion('kind', [
   mail('e-mail-change', z.object({ verification: z.uuid() })),
   // The recipient as it was typed: whether the account exists is checked when the mail is sent.
   mail('password-reset', z.object({})),
-  mail('last-resort', z.object({ incident: z.string(), names: z.array(z.string()), count: z.number() })),
+  mail(
+    'last-resort',
+    z.object({ incident: z.string(), names: z.array(z.string()), count: z.number() }),
+  ),
   mail('not-delivering', z.object({ channel: z.uuid(), name: z.string(), failure: z.string() })),
   mail('private-probe', z.object({ message: z.string() })),
   mail('channel', z.object({ channel: z.uuid() })),
@@ -31,9 +40,20 @@ const mailShape = z.discriminatedUnion('kind', [
   mail('page-opt-in', z.object({ subscriber: z.uuid() })),
   mail(
     'page-update',
-    z.object({ subscriber: z.uuid(), incident: z.uuid(), event: z.enum(['began', 'over', 'post']), post: z.uuid().nullable() }),
+    z.object({
+      subscriber: z.uuid(),
+      incident: z.uuid(),
+      event: z.enum(['began', 'over', 'post']),
+      post: z.uuid().nullable(),
+    }),
   ),
-  mail('notice', z.object({ what: z.enum(['password', 'e-mail', 'second-factor-off', 'passkey-added']), detail: z.string() })),
+  mail(
+    'notice',
+    z.object({
+      what: z.enum(['password', 'e-mail', 'second-factor-off', 'passkey-added']),
+      detail: z.string(),
+    }),
+  ),
 ]);
 
 export type Mail = z.infer<typeof mailShape>;
@@ -44,7 +64,12 @@ export type About<Kind extends MailKind> = Extract<Mail, { readonly kind: Kind }
 export const mailChannel = 'mails';
 
 export type NewMail = {
-  [Kind in MailKind]: { readonly kind: Kind; readonly recipient: string; readonly about: About<Kind>; readonly at: Date };
+  [Kind in MailKind]: {
+    readonly kind: Kind;
+    readonly recipient: string;
+    readonly about: About<Kind>;
+    readonly at: Date;
+  };
 }[MailKind];
 
 /**
@@ -53,11 +78,18 @@ export type NewMail = {
 export const postMails = async (sql: Queryable, mails: readonly NewMail[]): Promise<void> => {
   if (mails.length === 0) return;
   const rows = JSON.stringify(
-    mails.map(({ kind, recipient, about, at }) => ({ id: newId(), kind, recipient, about, at: at.toISOString() })),
+    mails.map(({ kind, recipient, about, at }) => ({
+      id: newId(),
+      kind,
+      recipient,
+      about,
+      at: at.toISOString(),
+    })),
   );
   await sql`insert into mails (id, kind, recipient, about, created_at, next_at)
     select id, kind, recipient, about, at, at
-    from json_to_recordset(${rows}::text::json) as m (id uuid, kind text, recipient text, about jsonb, at timestamptz)`;
+    from json_to_recordset(${rows}::text::json) as m (id uuid, kind text, recipient text,
+      about jsonb, at timestamptz)`;
   await sql`select pg_notify(${mailChannel}, '')`;
 };
 
@@ -67,10 +99,16 @@ export const postMail = (sql: Queryable, mail: NewMail): Promise<void> => postMa
  * Claims due mails for a time, oldest first: no other coordinator takes them meanwhile, and when
  * one is killed, its claims expire.
  */
-export const takeMails = async (sql: Queryable, now: Date, forMs: number, limit: number): Promise<Mail[]> => {
+export const takeMails = async (
+  sql: Queryable,
+  now: Date,
+  forMs: number,
+  limit: number,
+): Promise<Mail[]> => {
   const rows = await sql`
     update mails set next_at = ${new Date(now.getTime() + forMs)}, attempts = attempts + 1
-    where id in (select id from mails where done_at is null and failed_at is null and next_at <= ${now}
+    where id in (select id from mails where done_at is null and failed_at is null
+      and next_at <= ${now}
       order by next_at limit ${limit} for update skip locked)
     returning id, kind, recipient, about, attempts`;
   return rows.map((row) => mailShape.parse(row));
@@ -84,16 +122,28 @@ export const mailSent = async (sql: Queryable, id: string, at: Date): Promise<vo
 export const mailFailed = async (
   sql: Queryable,
   id: string,
-  { failure, at, again }: { readonly failure: string; readonly at: Date; readonly again: Date | null },
+  {
+    failure,
+    at,
+    again,
+  }: { readonly failure: string; readonly at: Date; readonly again: Date | null },
 ): Promise<void> => {
-  await sql`update mails set failure = ${failure}, next_at = coalesce(${again}, next_at), failed_at = ${again === null ? at : null}
+  await sql`update mails
+    set failure = ${failure}, next_at = coalesce(${again}, next_at),
+      failed_at = ${again === null ? at : null}
     where id = ${id}`;
 };
 
 /** How many mails of a kind were written to a mailbox since then. */
-export const countMailsTo = async (sql: Queryable, kind: MailKind, recipient: string, since: Date): Promise<number> => {
+export const countMailsTo = async (
+  sql: Queryable,
+  kind: MailKind,
+  recipient: string,
+  since: Date,
+): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from mails where kind = ${kind} and lower(recipient) = lower(${recipient}) and created_at > ${since}`;
+    select count(*) as count from mails where kind = ${kind}
+      and lower(recipient) = lower(${recipient}) and created_at > ${since}`;
   return row?.count ?? 0;
 };
 
@@ -101,8 +151,13 @@ export const countMailsTo = async (sql: Queryable, kind: MailKind, recipient: st
  * Deletes a batch of mails that were sent or never will be, oldest first. Returns whether there may
  * be more.
  */
-export const forgetMails = async (sql: Queryable, before: Date, limit: number): Promise<boolean> => {
+export const forgetMails = async (
+  sql: Queryable,
+  before: Date,
+  limit: number,
+): Promise<boolean> => {
   const deleted = await sql`delete from mails where id in (
-    select id from mails where created_at < ${before} and (done_at is not null or failed_at is not null) order by created_at limit ${limit})`;
+    select id from mails where created_at < ${before}
+      and (done_at is not null or failed_at is not null) order by created_at limit ${limit})`;
   return deleted.count === limit;
 };

@@ -30,7 +30,9 @@ export class MailRefused extends Error {
 /** The three digits of a mail server's answer; null without an answer. */
 export const mailCodeOf = (error: unknown): number | null => {
   const from = error instanceof MailRefused ? error.cause : error;
-  return from instanceof Error && 'responseCode' in from && typeof from.responseCode === 'number' ? from.responseCode : null;
+  return from instanceof Error && 'responseCode' in from && typeof from.responseCode === 'number'
+    ? from.responseCode
+    : null;
 };
 
 /** Sends mail over persistent connections, for accounts and all other mails. */
@@ -66,7 +68,8 @@ const pooled = (url: string, connections: number): string => {
 const isDefinite = (error: unknown): error is Error =>
   error instanceof Error &&
   ['EENVELOPE', 'EMESSAGE'].includes(codeOf(error)) &&
-  (!('responseCode' in error) || (typeof error.responseCode === 'number' && error.responseCode >= 500));
+  (!('responseCode' in error) ||
+    (typeof error.responseCode === 'number' && error.responseCode >= 500));
 
 export const createMailSender = (parts: {
   readonly url: string;
@@ -76,7 +79,10 @@ export const createMailSender = (parts: {
   readonly connections?: number;
 }): MailSender => {
   const { url, from, dkim, connections = 1 } = parts;
-  const signing = dkim === undefined ? {} : { dkim: { domainName: dkim.domain, keySelector: dkim.selector, privateKey: dkim.key } };
+  const signing =
+    dkim === undefined
+      ? {}
+      : { dkim: { domainName: dkim.domain, keySelector: dkim.selector, privateKey: dkim.key } };
   const made = async () => {
     // Loaded with the first mail: most starts send none.
     const { createTransport } = await import('nodemailer');
@@ -88,7 +94,10 @@ export const createMailSender = (parts: {
     send: async ({ id, to, subject, text, html, in_reply_to, headers = {} }) => {
       transport ??= made();
       const automatic = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' };
-      const root = in_reply_to == null ? {} : { inReplyTo: `<${in_reply_to}@${host}>`, references: `<${in_reply_to}@${host}>` };
+      const root =
+        in_reply_to == null
+          ? {}
+          : { inReplyTo: `<${in_reply_to}@${host}>`, references: `<${in_reply_to}@${host}>` };
       const mail = {
         from,
         to: { name: '', address: to },
@@ -98,7 +107,11 @@ export const createMailSender = (parts: {
         headers: { ...automatic, ...headers },
       };
       try {
-        await (await transport).sendMail({ ...mail, ...root, ...(html === undefined ? {} : { html }) });
+        await (await transport).sendMail({
+          ...mail,
+          ...root,
+          ...(html === undefined ? {} : { html }),
+        });
       } catch (error) {
         if (isDefinite(error)) throw new MailRefused(error.message, { cause: error });
         throw error;

@@ -16,16 +16,30 @@ export type Words = {
 };
 
 const html = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 
 export const asText = ({ sentences, action, because }: Words): string =>
-  [...sentences, ...(action === undefined ? [] : [`${action.label}:\n${action.address}`]), because].join('\n\n').concat('\n');
+  [...sentences, ...(action === undefined ? [] : [`${action.label}:\n${action.address}`]), because]
+    .join('\n\n')
+    .concat('\n');
 
 const paragraph = 'margin:0 0 16px;font:15px/1.5 system-ui,sans-serif;color:#171b21';
 const button =
   'display:inline-block;padding:9px 16px;border-radius:5px;background:#171b21;color:#ffffff;text-decoration:none;font:15px/1.2 system-ui,sans-serif';
 
-export const asHtml = ({ language = 'en', or = 'Or open this address:', subject, sentences, action, because }: Words): string =>
+export const asHtml = ({
+  language = 'en',
+  or = 'Or open this address:',
+  subject,
+  sentences,
+  action,
+  because,
+}: Words): string =>
   [
     `<!doctype html><html lang="${html(language)}"><head><meta charset="utf-8"><title>${html(subject)}</title></head>`,
     '<body style="margin:0;padding:24px;background:#ffffff"><div style="max-width:520px">',
@@ -50,9 +64,12 @@ export const signUpMail = (address: string): Words => ({
 
 export const accountExistsMail = (signIn: string): Words => ({
   subject: 'You have an Antipode account already',
-  sentences: ['Somebody, perhaps you, signed up with this address. There is an account with it already, so nothing was made.'],
+  sentences: [
+    'Somebody, perhaps you, signed up with this address. There is an account with it already, so nothing was made.',
+  ],
   action: { label: 'Sign in', address: signIn },
-  because: 'If you forgot your password, the page for signing in helps you on. If that was not you, do nothing.',
+  because:
+    'If you forgot your password, the page for signing in helps you on. If that was not you, do nothing.',
 });
 
 /**
@@ -62,10 +79,17 @@ export const accountExistsMail = (signIn: string): Words => ({
 export const unlinked = (name: string, otherwise = 'an organisation'): string =>
   /\/\/|@|[\p{L}\p{N}][.。．｡]\p{L}{2}/v.test(name) ? otherwise : name;
 
-export const invitationMail = (organisation: string, inviter: string | null, role: string, address: string): Words => ({
+export const invitationMail = (
+  organisation: string,
+  inviter: string | null,
+  role: string,
+  address: string,
+): Words => ({
   subject: `You are invited to ${unlinked(organisation)} on Antipode`,
   sentences: [
-    inviter === null ? `You are invited to join ${organisation} as ${role}.` : `${inviter} invites you to join ${organisation} as ${role}.`,
+    inviter === null
+      ? `You are invited to join ${organisation} as ${role}.`
+      : `${inviter} invites you to join ${organisation} as ${role}.`,
     'Antipode watches web addresses, names and jobs, and tells when one of them is down. The invitation is good for a week, once.',
   ],
   action: { label: `Join ${unlinked(organisation)}`, address },
@@ -81,7 +105,9 @@ export const verificationMail = (address: string): Words => ({
 
 export const addressChangeMail = (wanted: string, address: string): Words => ({
   subject: 'Your e-mail address is about to change',
-  sentences: [`Someone who is signed in to your Antipode account asked to change its e-mail address to ${wanted}.`],
+  sentences: [
+    `Someone who is signed in to your Antipode account asked to change its e-mail address to ${wanted}.`,
+  ],
   action: { label: 'Keep this address', address },
   because:
     'If that was you, do nothing. If not, keep this address with the link above, then choose a new password: someone else may know yours.',
@@ -89,7 +115,9 @@ export const addressChangeMail = (wanted: string, address: string): Words => ({
 
 export const passwordResetMail = (address: string): Words => ({
   subject: 'A new password for Antipode',
-  sentences: ['Open this address within an hour to choose a new password. The one you have stays good until then.'],
+  sentences: [
+    'Open this address within an hour to choose a new password. The one you have stays good until then.',
+  ],
   action: { label: 'Choose a new password', address },
   because: `Somebody asked for a new password for this account. ${ignore}`,
 });
@@ -97,7 +125,11 @@ export const passwordResetMail = (address: string): Words => ({
 const listed = (names: readonly string[], count: number): string =>
   count > names.length ? `${names.join(', ')} and ${count - names.length} more` : names.join(', ');
 
-export const lastResortMail = (names: readonly string[], count: number, address: string): Words => ({
+export const lastResortMail = (
+  names: readonly string[],
+  count: number,
+  address: string,
+): Words => ({
   subject:
     count === 1
       ? `${names[0] ?? 'A monitor'} is down, and no channel took the message`
@@ -107,7 +139,8 @@ export const lastResortMail = (names: readonly string[], count: number, address:
     'For two minutes no channel that should tell of it has taken the message, so all owners of the organisation are mailed.',
   ],
   action: { label: 'See what happened, and what each channel answered', address },
-  because: 'You get this because you own the organisation. Once a channel takes its messages again, they go there alone.',
+  because:
+    'You get this because you own the organisation. Once a channel takes its messages again, they go there alone.',
 });
 
 export const notDeliveringMail = (name: string, failure: string, address: string): Words => ({
@@ -117,7 +150,8 @@ export const notDeliveringMail = (name: string, failure: string, address: string
     'Until somebody looks after it, alerts reach people only by the other channels.',
   ],
   action: { label: 'Look at the channel', address },
-  because: 'You get this once a day, because you own the organisation, until the channel takes a message or is turned off.',
+  because:
+    'You get this once a day, because you own the organisation, until the channel takes a message or is turned off.',
 });
 
 export const privateProbeMail = (message: string, address: string): Words => ({
@@ -128,16 +162,22 @@ export const privateProbeMail = (message: string, address: string): Words => ({
     'See that its process runs, with the same data folder, and that it reaches the network.',
   ],
   action: { label: 'See your monitors', address },
-  because: 'You get this because you own the organisation that the probe belongs to, at most once an hour.',
+  because:
+    'You get this because you own the organisation that the probe belongs to, at most once an hour.',
 });
 
-export const unsubscribedMail = (organisation: string, address: string, channels: string): Words => ({
+export const unsubscribedMail = (
+  organisation: string,
+  address: string,
+  channels: string,
+): Words => ({
   subject: `${address} wants no more alerts of ${organisation}`,
   sentences: [
     `Somebody at ${address} followed the link that ends alerts of ${organisation} for that address. All other channels go on as before.`,
   ],
   action: { label: 'See who is told', address: channels },
-  because: 'You get this because you own the organisation, and alerts may now reach fewer people than you think.',
+  because:
+    'You get this because you own the organisation, and alerts may now reach fewer people than you think.',
 });
 
 export const channelMail = (organisation: string, address: string): Words => ({
@@ -154,7 +194,10 @@ const notices = {
     subject: 'Your password was changed',
     sentence: 'The password of your Antipode account was changed, and all sessions have ended.',
   },
-  'e-mail': { subject: 'Your e-mail address was changed', sentence: 'Your Antipode account has another e-mail address now' },
+  'e-mail': {
+    subject: 'Your e-mail address was changed',
+    sentence: 'Your Antipode account has another e-mail address now',
+  },
   'second-factor-off': {
     subject: 'Two-step sign-in was turned off',
     sentence: 'Signing in to your Antipode account asks for no second step any more.',
@@ -167,7 +210,10 @@ const notices = {
 
 export const noticeMail = (what: keyof typeof notices, detail: string, signIn: string): Words => ({
   subject: notices[what].subject,
-  sentences: what === 'e-mail' ? [`${notices[what].sentence}: ${detail}.`] : [notices[what].sentence, ...(detail === '' ? [] : [detail])],
+  sentences:
+    what === 'e-mail'
+      ? [`${notices[what].sentence}: ${detail}.`]
+      : [notices[what].sentence, ...(detail === '' ? [] : [detail])],
   because: `If that was not you, choose a new password at ${signIn} at once, and tell whoever runs this installation.`,
 });
 
@@ -178,7 +224,10 @@ const moment = (iso: string, zone: string): string =>
 
 const because = 'You get this because you own the organisation.';
 
-export const organisationMail = ({ what, organisation, by, ends_at, time_zone }: About<'organisation'>, page: string): Words => {
+export const organisationMail = (
+  { what, organisation, by, ends_at, time_zone }: About<'organisation'>,
+  page: string,
+): Words => {
   const when = moment(ends_at, time_zone);
   const whose = by ?? 'Whoever runs this installation';
   const keep = { label: `Keep ${organisation}, or export it`, address: page };
@@ -213,7 +262,9 @@ export const organisationMail = ({ what, organisation, by, ends_at, time_zone }:
     };
   return {
     subject: `${organisation} is deleted`,
-    sentences: [`The seven days in which ${organisation} could be kept are over. It is deleted now, with all that belonged to it.`],
+    sentences: [
+      `The seven days in which ${organisation} could be kept are over. It is deleted now, with all that belonged to it.`,
+    ],
     because: 'You get this because you owned the organisation. Your account stays as it is.',
   };
 };
@@ -229,8 +280,15 @@ type Said = {
     readonly label: string;
     readonly because: string;
   };
-  readonly began: (name: string, at: string) => { readonly subject: string; readonly sentence: string };
-  readonly over: (name: string, from: string, to: string) => { readonly subject: string; readonly sentence: string };
+  readonly began: (
+    name: string,
+    at: string,
+  ) => { readonly subject: string; readonly sentence: string };
+  readonly over: (
+    name: string,
+    from: string,
+    to: string,
+  ) => { readonly subject: string; readonly sentence: string };
   readonly posts: Readonly<Record<PostKind, string>>;
   readonly see: string;
   readonly or: string;
@@ -244,14 +302,27 @@ const said: Readonly<Record<PageLanguage, Said>> = {
       subject: `Updates of ${title} by e-mail?`,
       sentence: `Open this address within two days, and you are mailed what happens on ${title}.`,
       label: 'Yes, send them',
-      because: 'Somebody gave this address on that page. If that was not you, do nothing: nothing more comes.',
+      because:
+        'Somebody gave this address on that page. If that was not you, do nothing: nothing more comes.',
     }),
-    began: (name, at) => ({ subject: `${name} is down`, sentence: `${name} has been down since ${at}.` }),
-    over: (name, from, to) => ({ subject: `${name} is up again`, sentence: `${name} is up again. It was down from ${from} to ${to}.` }),
-    posts: { investigating: 'Investigating', identified: 'Identified', monitoring: 'Monitoring', resolved: 'Resolved' },
+    began: (name, at) => ({
+      subject: `${name} is down`,
+      sentence: `${name} has been down since ${at}.`,
+    }),
+    over: (name, from, to) => ({
+      subject: `${name} is up again`,
+      sentence: `${name} is up again. It was down from ${from} to ${to}.`,
+    }),
+    posts: {
+      investigating: 'Investigating',
+      identified: 'Identified',
+      monitoring: 'Monitoring',
+      resolved: 'Resolved',
+    },
     see: 'See the status page',
     or: 'Or open this address:',
-    because: (title, leave) => `You get this because you asked for updates of ${title}. To end them: ${leave}`,
+    because: (title, leave) =>
+      `You get this because you asked for updates of ${title}. To end them: ${leave}`,
     locale: 'en-GB',
   },
   de: {
@@ -259,17 +330,27 @@ const said: Readonly<Record<PageLanguage, Said>> = {
       subject: `Nachrichten von ${title} per E-Mail?`,
       sentence: `Öffnen Sie diese Adresse innerhalb von zwei Tagen, und Sie erfahren per E-Mail, was auf ${title} geschieht.`,
       label: 'Ja, bitte senden',
-      because: 'Jemand hat diese Adresse auf der Seite angegeben. Waren Sie das nicht, tun Sie nichts: Es kommt nichts mehr.',
+      because:
+        'Jemand hat diese Adresse auf der Seite angegeben. Waren Sie das nicht, tun Sie nichts: Es kommt nichts mehr.',
     }),
-    began: (name, at) => ({ subject: `${name}: ausgefallen`, sentence: `${name}: ausgefallen seit ${at}.` }),
+    began: (name, at) => ({
+      subject: `${name}: ausgefallen`,
+      sentence: `${name}: ausgefallen seit ${at}.`,
+    }),
     over: (name, from, to) => ({
       subject: `${name}: läuft wieder`,
       sentence: `${name} läuft wieder. Der Ausfall dauerte von ${from} bis ${to}.`,
     }),
-    posts: { investigating: 'Wird untersucht', identified: 'Ursache gefunden', monitoring: 'Wird beobachtet', resolved: 'Behoben' },
+    posts: {
+      investigating: 'Wird untersucht',
+      identified: 'Ursache gefunden',
+      monitoring: 'Wird beobachtet',
+      resolved: 'Behoben',
+    },
     see: 'Zur Statusseite',
     or: 'Oder öffnen Sie diese Adresse:',
-    because: (title, leave) => `Sie bekommen das, weil Sie Nachrichten von ${title} bestellt haben. Abbestellen: ${leave}`,
+    because: (title, leave) =>
+      `Sie bekommen das, weil Sie Nachrichten von ${title} bestellt haben. Abbestellen: ${leave}`,
     locale: 'de-DE',
   },
   fr: {
@@ -277,17 +358,27 @@ const said: Readonly<Record<PageLanguage, Said>> = {
       subject: `Nouvelles de ${title} par e-mail ?`,
       sentence: `Ouvrez cette adresse dans les deux jours, et vous saurez par e-mail ce qui se passe sur ${title}.`,
       label: 'Oui, envoyez-les',
-      because: 'Quelqu’un a donné cette adresse sur cette page. Si ce n’était pas vous, ne faites rien : rien d’autre ne viendra.',
+      because:
+        'Quelqu’un a donné cette adresse sur cette page. Si ce n’était pas vous, ne faites rien : rien d’autre ne viendra.',
     }),
-    began: (name, at) => ({ subject: `${name} : en panne`, sentence: `${name} : en panne depuis le ${at}.` }),
+    began: (name, at) => ({
+      subject: `${name} : en panne`,
+      sentence: `${name} : en panne depuis le ${at}.`,
+    }),
     over: (name, from, to) => ({
       subject: `${name} : de nouveau en service`,
       sentence: `${name} est de nouveau en service. La panne a duré du ${from} au ${to}.`,
     }),
-    posts: { investigating: 'En cours d’analyse', identified: 'Cause trouvée', monitoring: 'Sous surveillance', resolved: 'Résolu' },
+    posts: {
+      investigating: 'En cours d’analyse',
+      identified: 'Cause trouvée',
+      monitoring: 'Sous surveillance',
+      resolved: 'Résolu',
+    },
     see: 'Voir la page d’état',
     or: 'Ou ouvrez cette adresse :',
-    because: (title, leave) => `Vous recevez ceci parce que vous avez demandé des nouvelles de ${title}. Pour y mettre fin : ${leave}`,
+    because: (title, leave) =>
+      `Vous recevez ceci parce que vous avez demandé des nouvelles de ${title}. Pour y mettre fin : ${leave}`,
     locale: 'fr-FR',
   },
   es: {
@@ -295,17 +386,27 @@ const said: Readonly<Record<PageLanguage, Said>> = {
       subject: `¿Avisos de ${title} por correo?`,
       sentence: `Abra esta dirección en dos días y sabrá por correo lo que pasa en ${title}.`,
       label: 'Sí, envíenlos',
-      because: 'Alguien dio esta dirección en esa página. Si no fue usted, no haga nada: no llegará nada más.',
+      because:
+        'Alguien dio esta dirección en esa página. Si no fue usted, no haga nada: no llegará nada más.',
     }),
-    began: (name, at) => ({ subject: `${name}: sin servicio`, sentence: `${name}: sin servicio desde el ${at}.` }),
+    began: (name, at) => ({
+      subject: `${name}: sin servicio`,
+      sentence: `${name}: sin servicio desde el ${at}.`,
+    }),
     over: (name, from, to) => ({
       subject: `${name}: de nuevo en servicio`,
       sentence: `${name} está de nuevo en servicio. La caída duró del ${from} al ${to}.`,
     }),
-    posts: { investigating: 'En investigación', identified: 'Causa encontrada', monitoring: 'En observación', resolved: 'Resuelto' },
+    posts: {
+      investigating: 'En investigación',
+      identified: 'Causa encontrada',
+      monitoring: 'En observación',
+      resolved: 'Resuelto',
+    },
     see: 'Ver la página de estado',
     or: 'O abra esta dirección:',
-    because: (title, leave) => `Recibe esto porque pidió avisos de ${title}. Para darse de baja: ${leave}`,
+    because: (title, leave) =>
+      `Recibe esto porque pidió avisos de ${title}. Para darse de baja: ${leave}`,
     locale: 'es-ES',
   },
 };
@@ -313,18 +414,35 @@ const said: Readonly<Record<PageLanguage, Said>> = {
 export const optInMail = ({ language, title, slug }: SubscriberOfPage, address: string): Words => {
   const { sentence, label, because } = said[language].optIn(title);
   const { subject } = said[language].optIn(unlinked(title, slug));
-  return { language, or: said[language].or, subject, sentences: [sentence], action: { label, address }, because };
+  return {
+    language,
+    or: said[language].or,
+    subject,
+    sentences: [sentence],
+    action: { label, address },
+    because,
+  };
 };
 
 export const updateMail = (
   { language, title, time_zone }: SubscriberOfPage,
   { name, started_at, resolved_at, kind, text }: NotifiedIncident,
-  { event, page, leave }: { readonly event: 'began' | 'over' | 'post'; readonly page: string; readonly leave: string },
+  {
+    event,
+    page,
+    leave,
+  }: { readonly event: 'began' | 'over' | 'post'; readonly page: string; readonly leave: string },
 ): Words => {
   const { posts, see, or, because, locale, began, over } = said[language];
   const format = new Intl.DateTimeFormat(locale, {
-    ...{ timeZone: time_zone, hourCycle: 'h23', day: 'numeric', month: 'long', year: 'numeric' },
-    ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+    timeZone: time_zone,
+    hourCycle: 'h23',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
   });
   const at = (moment: Date): string => format.format(moment);
   const { subject, sentence } =
@@ -334,7 +452,11 @@ export const updateMail = (
         ? began(name, at(started_at))
         : over(name, at(started_at), at(resolved_at));
   return {
-    ...{ language, or, subject: `${title}: ${subject}`, sentences: [sentence] },
-    ...{ action: { label: see, address: page }, because: because(title, leave) },
+    language,
+    or,
+    subject: `${title}: ${subject}`,
+    sentences: [sentence],
+    action: { label: see, address: page },
+    because: because(title, leave),
   };
 };

@@ -1,4 +1,14 @@
-import { array, boolean, dateTime, integer, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  nullable,
+  object,
+  optional,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
 import { MaintenanceOut } from '../../shared/api/maintenance.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
@@ -13,7 +23,8 @@ const NamedOut = object('MaintenanceCoversOut', { id: uuid(), name: string() });
 export const listMaintenanceByTime = innerOperation({
   id: 'listMaintenanceByTime',
   access: 'read',
-  summary: 'List maintenance windows that run or come, the soonest first, or those that are over, the latest first',
+  summary:
+    'List maintenance windows that run or come, the soonest first, or those that are over, the latest first',
   query: { over: optional(boolean(), false), page: optional(integer({ ge: 1, le: 10_000 }), 1) },
   response: object('MaintenanceByTimeOut', {
     running: integer(),
@@ -24,10 +35,14 @@ export const listMaintenanceByTime = innerOperation({
         id: uuid(),
         name: nullable(string()),
         state,
-        starts_at: dateTime({ description: 'Of the occurrence that runs, comes next, or was the last.' }),
+        starts_at: dateTime({
+          description: 'Of the occurrence that runs, comes next, or was the last.',
+        }),
         ends_at: dateTime(),
         repeats: nullable(string()),
-        covers: array(string(), { description: 'The first few names of what it covers, groups first.' }),
+        covers: array(string(), {
+          description: 'The first few names of what it covers, groups first.',
+        }),
         monitors: integer(),
         groups: integer(),
       }),
@@ -54,7 +69,8 @@ export const startMaintenanceNow = innerOperation({
   id: 'startMaintenanceNow',
   access: 'write',
   summary: 'Begin a maintenance window now, for as long as it lasts',
-  description: 'One that is to come and does not repeat is moved; of any other a new one is made that covers the same, once.',
+  description:
+    'One that is to come and does not repeat is moved; of any other a new one is made that covers the same, once.',
   params: { window_id: uuid() },
   response: MaintenanceOut,
   refusals: ['maintenance_window_not_found', 'window_invalid', 'plan_limit_windows'],
@@ -63,7 +79,8 @@ export const startMaintenanceNow = innerOperation({
 export const endMaintenanceNow = innerOperation({
   id: 'endMaintenanceNow',
   access: 'write',
-  summary: 'End what runs of a maintenance window now; one that repeats goes on with its next occurrence',
+  summary:
+    'End what runs of a maintenance window now; one that repeats goes on with its next occurrence',
   params: { window_id: uuid() },
   response: MaintenanceOut,
   refusals: ['maintenance_window_not_found', 'window_invalid'],

@@ -2,7 +2,12 @@ import type * as api from '../../shared/api/maintenance.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
@@ -52,11 +57,19 @@ export const coveredFrom = async (
 ): Promise<Covered> => {
   const [monitors, groups] = [[...new Set(named.monitors)], [...new Set(named.groups)]];
   if (monitors.length + groups.length === 0)
-    throw new Refusal('window_invalid', 'monitors, groups: name at least one monitor or group that the window covers.');
+    throw new Refusal(
+      'window_invalid',
+      'monitors, groups: name at least one monitor or group that the window covers.',
+    );
   const [were, groupsWere] = [new Set(kept.monitors), new Set(kept.groups)];
-  const [newMonitors, newGroups] = [monitors.filter((each) => !were.has(each)), groups.filter((each) => !groupsWere.has(each))];
-  if ((await monitorsAmong(sql, organisation.id, newMonitors)).size < newMonitors.length) throw notFound('monitor_not_found');
-  if ((await groupsAmong(sql, organisation.id, newGroups)).size < newGroups.length) throw notFound('group_not_found');
+  const [newMonitors, newGroups] = [
+    monitors.filter((each) => !were.has(each)),
+    groups.filter((each) => !groupsWere.has(each)),
+  ];
+  if ((await monitorsAmong(sql, organisation.id, newMonitors)).size < newMonitors.length)
+    throw notFound('monitor_not_found');
+  if ((await groupsAmong(sql, organisation.id, newGroups)).size < newGroups.length)
+    throw notFound('group_not_found');
   return { monitors, groups };
 };
 
@@ -73,7 +86,8 @@ const occurrenceJson = ({ from, to, local_from, local_to, notes }: Ahead) => ({
 /** How it repeats, and its next occurrences. */
 export const upcomingJson = (schedule: Schedule, now: number, cut_at: number | null = null) => ({
   time_zone: schedule.time_zone,
-  repeats: schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
+  repeats:
+    schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
   next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map(occurrenceJson),
 });
 
@@ -88,7 +102,10 @@ export const windowJson = (row: WindowRow, now: number) => ({
   ...upcomingJson(row.schedule, now, row.cut_at),
 });
 
-export const stateAt = ({ schedule, cut_at }: WindowRow, now: number): 'running' | 'coming' | 'over' => {
+export const stateAt = (
+  { schedule, cut_at }: WindowRow,
+  now: number,
+): 'running' | 'coming' | 'over' => {
   const [next] = occurrencesAhead(schedule, now, { most: 1, cut_at });
   if (next === undefined) return 'over';
   return next.from <= now ? 'running' : 'coming';
@@ -96,7 +113,12 @@ export const stateAt = ({ schedule, cut_at }: WindowRow, now: number): 'running'
 
 /** For the audit log. */
 export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups }: WindowRow) => ({
-  ...{ name, starts_at: starts_at.toISOString(), ends_at: ends_at.toISOString(), rrule, monitors, groups },
+  name,
+  starts_at: starts_at.toISOString(),
+  ends_at: ends_at.toISOString(),
+  rrule,
+  monitors,
+  groups,
 });
 
 /** Interpreted in the organisation's present time zone; the window keeps that zone. */
@@ -112,7 +134,10 @@ export const createMaintenanceWindow = async (
   enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
   const id = newId();
   await insertWindow(sql, { id, organisation: organisation.id, draft, ...covered }, now);
-  return windowJson(orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'), now);
+  return windowJson(
+    orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'),
+    now,
+  );
 };
 
 /**
@@ -123,7 +148,8 @@ export const deleteMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof api.deleteMaintenanceWindow>,
 ): Promise<void> => {
-  if (!(await deleteWindow(sql, organisation.id, window_id, now))) throw notFound('maintenance_window_not_found');
+  if (!(await deleteWindow(sql, organisation.id, window_id, now)))
+    throw notFound('maintenance_window_not_found');
 };
 
 /** Alerts that it held are sent when due (rule 25). */
@@ -131,16 +157,29 @@ export const endMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
   { window_id }: InputOf<typeof contract.endMaintenanceNow>,
 ): OperationResult<OutputOf<typeof contract.endMaintenanceNow>> => {
-  const before = orNotFound(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
-  if (stateAt(before, now) !== 'running') throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
+  const before = orNotFound(
+    await lockedWindow(sql, organisation.id, window_id),
+    'maintenance_window_not_found',
+  );
+  if (stateAt(before, now) !== 'running')
+    throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
   const { name, rrule, schedule, monitors, groups } = before;
   // A window without repetition is then over; the later occurrences of a repeating one keep their
   // length.
   const ends_at = Math.max(now, schedule.starts_at + 1);
   if (rrule === null)
-    await changeWindow(sql, organisation.id, before, { draft: { name, schedule: { ...schedule, ends_at } }, monitors, groups }, now);
+    await changeWindow(
+      sql,
+      organisation.id,
+      before,
+      { draft: { name, schedule: { ...schedule, ends_at } }, monitors, groups },
+      now,
+    );
   else await cutWindow(sql, before, now);
-  const after = orNotFound(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
+  const after = orNotFound(
+    await windowById(sql, organisation.id, before.id),
+    'maintenance_window_not_found',
+  );
   note({ before: windowNoted(before), after: windowNoted(after) });
   return windowJson(after, now);
 };
@@ -149,20 +188,34 @@ export const getMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof api.getMaintenanceWindow>,
 ): OperationResult<OutputOf<typeof api.getMaintenanceWindow>> =>
-  windowJson(orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'), now);
+  windowJson(
+    orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'),
+    now,
+  );
 
 /** A window whose next occurrence is months away has none stored yet. */
 const timeOf = (row: WindowByTime, now: number): { readonly from: number; readonly to: number } => {
-  if (row.began_at !== null && row.ended_at !== null) return { from: row.began_at.getTime(), to: row.ended_at.getTime() };
+  if (row.began_at !== null && row.ended_at !== null)
+    return { from: row.began_at.getTime(), to: row.ended_at.getTime() };
   const schedule = scheduleFrom(row);
-  return occurrencesAhead(schedule, now, { most: 1 })[0] ?? { from: schedule.starts_at, to: schedule.ends_at };
+  return (
+    occurrencesAhead(schedule, now, { most: 1 })[0] ?? {
+      from: schedule.starts_at,
+      to: schedule.ends_at,
+    }
+  );
 };
 
 const rowJson = (row: WindowByTime, now: number) => {
   const { id, name, state, rrule, local_start, covers, monitors, groups } = row;
   const { from, to } = timeOf(row, now);
   return {
-    ...{ id, name, state, covers, monitors, groups },
+    id,
+    name,
+    state,
+    covers,
+    monitors,
+    groups,
     starts_at: new Date(from).toISOString(),
     ends_at: new Date(to).toISOString(),
     repeats: rrule === null ? null : ruleWords(ruleFrom(rrule), Date.parse(local_start)),
@@ -174,7 +227,10 @@ export const listMaintenanceByTime = async (
   { over, page }: InputOf<typeof contract.listMaintenanceByTime>,
 ): OperationResult<OutputOf<typeof contract.listMaintenanceByTime>> => {
   const place = { over, now, offset: (page - 1) * maintenanceRows, most: maintenanceRows };
-  const [counts, rows] = await Promise.all([countByTime(sql, organisation.id, now), windowsByTime(sql, organisation.id, place)]);
+  const [counts, rows] = await Promise.all([
+    countByTime(sql, organisation.id, now),
+    windowsByTime(sql, organisation.id, place),
+  ]);
   return { ...counts, items: rows.map((row) => rowJson(row, now)) };
 };
 
@@ -198,8 +254,12 @@ export const previewMaintenanceWindow = async (
   const zone =
     window === null
       ? organisation.time_zone
-      : orNotFound(await windowById(sql, organisation.id, window), 'maintenance_window_not_found').time_zone;
-  const { schedule } = draftWindow({ name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule }, zone);
+      : orNotFound(await windowById(sql, organisation.id, window), 'maintenance_window_not_found')
+          .time_zone;
+  const { schedule } = draftWindow(
+    { name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule },
+    zone,
+  );
   refuseOver(schedule, now);
   mayOccur(maxWrittenAhead(schedule), organisation.plan);
   return upcomingJson(schedule, now);
@@ -209,34 +269,69 @@ export const showMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof contract.showMaintenanceWindow>,
 ): OperationResult<OutputOf<typeof contract.showMaintenanceWindow>> => {
-  const row = orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found');
-  const [names, ended] = await Promise.all([coveredNames(sql, organisation.id, row.id), lastEnded(sql, row.id, now)]);
-  return { window: windowJson(row, now), state: stateAt(row, now), last_ended_at: ended?.toISOString() ?? null, ...names };
+  const row = orNotFound(
+    await windowById(sql, organisation.id, window_id),
+    'maintenance_window_not_found',
+  );
+  const [names, ended] = await Promise.all([
+    coveredNames(sql, organisation.id, row.id),
+    lastEnded(sql, row.id, now),
+  ]);
+  return {
+    window: windowJson(row, now),
+    state: stateAt(row, now),
+    last_ended_at: ended?.toISOString() ?? null,
+    ...names,
+  };
 };
 
 export const startMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
   { window_id }: InputOf<typeof contract.startMaintenanceNow>,
 ): OperationResult<OutputOf<typeof contract.startMaintenanceNow>> => {
-  const before = orNotFound(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
+  const before = orNotFound(
+    await lockedWindow(sql, organisation.id, window_id),
+    'maintenance_window_not_found',
+  );
   const state = stateAt(before, now);
-  if (state === 'running') throw new Refusal('window_invalid', 'It runs already; there is nothing to begin.');
+  if (state === 'running')
+    throw new Refusal('window_invalid', 'It runs already; there is nothing to begin.');
   const { name, monitors, schedule, rrule } = before;
   const groups = [...(await groupsAmong(sql, organisation.id, before.groups))];
   if (monitors.length + groups.length === 0)
-    throw new Refusal('window_invalid', 'What it covered is deleted; choose monitors or groups for it first.');
+    throw new Refusal(
+      'window_invalid',
+      'What it covered is deleted; choose monitors or groups for it first.',
+    );
   const ends = now + schedule.ends_at - schedule.starts_at;
-  const times = { starts_at: { is: 'instant', at: now }, ends_at: { is: 'instant', at: ends } } as const;
+  const times = {
+    starts_at: { is: 'instant', at: now },
+    ends_at: { is: 'instant', at: ends },
+  } as const;
   const draft = draftWindow({ name, rrule: null, ...times }, schedule.time_zone);
   const isMoved = state === 'coming' && rrule === null;
   const id = isMoved ? before.id : newId();
-  if (isMoved) await changeWindow(sql, organisation.id, before, { draft, monitors, groups: before.groups }, now);
+  if (isMoved)
+    await changeWindow(
+      sql,
+      organisation.id,
+      before,
+      { draft, monitors, groups: before.groups },
+      now,
+    );
   else {
     enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
     await insertWindow(sql, { id, organisation: organisation.id, draft, monitors, groups }, now);
   }
-  const after = orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found');
-  note(isMoved ? { before: windowNoted(before), after: windowNoted(after) } : { after: windowNoted(after) });
+  const after = orNotFound(
+    await windowById(sql, organisation.id, id),
+    'maintenance_window_not_found',
+  );
+  note(
+    isMoved
+      ? { before: windowNoted(before), after: windowNoted(after) }
+      : { after: windowNoted(after) },
+  );
   return windowJson(after, now);
 };
 
@@ -249,17 +344,30 @@ export const updateMaintenanceWindow = async (
   input: InputOf<typeof api.updateMaintenanceWindow>,
 ): OperationResult<OutputOf<typeof api.updateMaintenanceWindow>> => {
   const { sql, organisation, now, note } = context;
-  const before = orNotFound(await lockedWindow(sql, organisation.id, input.window_id), 'maintenance_window_not_found');
+  const before = orNotFound(
+    await lockedWindow(sql, organisation.id, input.window_id),
+    'maintenance_window_not_found',
+  );
   const draft = changedWindow(before, input);
   if (!isSameSchedule(before.schedule, draft.schedule)) {
     refuseOver(draft.schedule, now);
     mayOccur(maxWrittenAhead(draft.schedule), organisation.plan);
-    if (stateAt(before, now) === 'over') enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+    if (stateAt(before, now) === 'over')
+      enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
   }
-  const named = { monitors: input.monitors ?? before.monitors, groups: input.groups ?? before.groups };
-  const covered = input.monitors === null && input.groups === null ? named : await coveredFrom(context, named, before);
+  const named = {
+    monitors: input.monitors ?? before.monitors,
+    groups: input.groups ?? before.groups,
+  };
+  const covered =
+    input.monitors === null && input.groups === null
+      ? named
+      : await coveredFrom(context, named, before);
   await changeWindow(sql, organisation.id, before, { draft, ...covered }, now);
-  const after = orNotFound(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
+  const after = orNotFound(
+    await windowById(sql, organisation.id, before.id),
+    'maintenance_window_not_found',
+  );
   note({ before: windowNoted(before), after: windowNoted(after) });
   return windowJson(after, now);
 };

@@ -51,11 +51,17 @@ const scheduleRecord = ({ starts_at, ends_at, local_start, rrule, time_zone }: S
   time_zone,
 });
 
-type Row = Omit<WindowRow, 'schedule' | 'cut_at'> & { readonly local_start: string; readonly cut_at: Date | null };
+type Row = Omit<WindowRow, 'schedule' | 'cut_at'> & {
+  readonly local_start: string;
+  readonly cut_at: Date | null;
+};
 
-const localStart = (sql: Queryable) => sql`to_char(w.local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start`;
+const localStart = (sql: Queryable) =>
+  sql`to_char(w.local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start`;
 
-export const scheduleFrom = (row: Pick<Row, 'starts_at' | 'ends_at' | 'local_start' | 'rrule' | 'time_zone'>): Schedule => ({
+export const scheduleFrom = (
+  row: Pick<Row, 'starts_at' | 'ends_at' | 'local_start' | 'rrule' | 'time_zone'>,
+): Schedule => ({
   starts_at: row.starts_at.getTime(),
   ends_at: row.ends_at.getTime(),
   local_start: Date.parse(row.local_start),
@@ -63,36 +69,62 @@ export const scheduleFrom = (row: Pick<Row, 'starts_at' | 'ends_at' | 'local_sta
   time_zone: row.time_zone,
 });
 
-const shownFrom = (row: Row): WindowRow => ({ ...row, schedule: scheduleFrom(row), cut_at: row.cut_at?.getTime() ?? null });
+const shownFrom = (row: Row): WindowRow => ({
+  ...row,
+  schedule: scheduleFrom(row),
+  cut_at: row.cut_at?.getTime() ?? null,
+});
 
 /**
  * A deleted group is not listed; its row stays, because what the window covered through it stays
  * covered.
  */
-const shown = (sql: Queryable) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at, ${localStart(sql)},
-  array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id order by m.monitor_id) as monitors,
-  array(select g.group_id from maintenance_groups g join groups x on x.id = g.group_id where g.window_id = w.id order by g.group_id) as groups`;
+const shown = (
+  sql: Queryable,
+) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at,
+  ${localStart(sql)},
+  array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id
+    order by m.monitor_id) as monitors,
+  array(select g.group_id from maintenance_groups g join groups x on x.id = g.group_id
+    where g.window_id = w.id order by g.group_id) as groups`;
 
-export const windowPage = async (sql: Queryable, organisation: string, before: number, limit: number): Promise<WindowRow[]> => {
+export const windowPage = async (
+  sql: Queryable,
+  organisation: string,
+  before: number,
+  limit: number,
+): Promise<WindowRow[]> => {
   const rows = await sql<Row[]>`
     select ${shown(sql)} from maintenance_windows w
-    where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before} order by w.key desc limit ${limit}`;
+    where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before}
+    order by w.key desc limit ${limit}`;
   return rows.map(shownFrom);
 };
 
-export const windowById = async (sql: Queryable, organisation: string, id: string): Promise<WindowRow | undefined> => {
+export const windowById = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<WindowRow | undefined> => {
   const [row] = await sql<Row[]>`
-    select ${shown(sql)} from maintenance_windows w where w.organisation_id = ${organisation} and w.id = ${id} and w.deleted_at is null`;
+    select ${shown(sql)} from maintenance_windows w where w.organisation_id = ${organisation}
+      and w.id = ${id} and w.deleted_at is null`;
   return row && shownFrom(row);
 };
 
 /** A part of a statement: how many of its windows are running or upcoming. */
 export const windowsNotOver = (sql: Queryable, organisation: string, now: number) => sql`
-  select count(*) from maintenance_windows w where w.organisation_id = ${organisation} and w.deleted_at is null
+  select count(*) from maintenance_windows w where w.organisation_id = ${organisation}
+    and w.deleted_at is null
     and (w.expanded_until is not null or exists (
-      select 1 from maintenance_occurrences o where o.window_id = w.id and o.ended_at > ${instant(now)}))`;
+      select 1 from maintenance_occurrences o where o.window_id = w.id
+        and o.ended_at > ${instant(now)}))`;
 
-export const countWindows = async (sql: Queryable, organisation: string, now: number): Promise<number> => {
+export const countWindows = async (
+  sql: Queryable,
+  organisation: string,
+  now: number,
+): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`${windowsNotOver(sql, organisation, now)}`;
   return row?.count ?? 0;
 };
@@ -100,14 +132,20 @@ export const countWindows = async (sql: Queryable, organisation: string, now: nu
 export const instant = (at: number): string => new Date(at).toISOString();
 
 /** Occurrences that overlap or follow without a gap are stored as one stretch. */
-export const writeOccurrences = async (sql: Queryable, window: string, occurrences: readonly Interval[]): Promise<void> => {
+export const writeOccurrences = async (
+  sql: Queryable,
+  window: string,
+  occurrences: readonly Interval[],
+): Promise<void> => {
   if (occurrences.length === 0) return;
   const rows = union(occurrences).map(({ from, to }) => [from, to]);
   await sql`
     insert into maintenance_occurrences (window_id, began_at, ended_at)
-    select ${window}, to_timestamp((o ->> 0)::numeric / 1000), to_timestamp((o ->> 1)::numeric / 1000)
+    select ${window}, to_timestamp((o ->> 0)::numeric / 1000),
+      to_timestamp((o ->> 1)::numeric / 1000)
     from jsonb_array_elements(${JSON.stringify(rows)}::text::jsonb) as o
-    on conflict (window_id, began_at) do update set ended_at = greatest(maintenance_occurrences.ended_at, excluded.ended_at)`;
+    on conflict (window_id, began_at) do update
+    set ended_at = greatest(maintenance_occurrences.ended_at, excluded.ended_at)`;
 };
 
 export type NewWindow = {
@@ -135,15 +173,28 @@ export const insertWindow = async (
     created_at: instant(now),
     expanded_until: ended ? null : instant(until),
   };
-  await insertRows(sql, 'maintenance_windows', { id: 'uuid', expanded_until: 'timestamptz', ...copiedColumns }, organisation, [row]);
+  await insertRows(
+    sql,
+    'maintenance_windows',
+    { id: 'uuid', expanded_until: 'timestamptz', ...copiedColumns },
+    organisation,
+    [row],
+  );
   await writeOccurrences(sql, id, occurrences);
   await writeCovered(sql, id, monitors, groups);
 };
 
 /** What a window names. */
-export const writeCovered = async (sql: Queryable, id: string, monitors: readonly string[], groups: readonly string[]): Promise<void> => {
-  await sql`insert into maintenance_monitors (window_id, monitor_id) select ${id}, unnest(${[...monitors]}::uuid[])`;
-  await sql`insert into maintenance_groups (window_id, group_id) select ${id}, unnest(${[...groups]}::uuid[])`;
+export const writeCovered = async (
+  sql: Queryable,
+  id: string,
+  monitors: readonly string[],
+  groups: readonly string[],
+): Promise<void> => {
+  await sql`insert into maintenance_monitors (window_id, monitor_id)
+    select ${id}, unnest(${[...monitors]}::uuid[])`;
+  await sql`insert into maintenance_groups (window_id, group_id)
+    select ${id}, unnest(${[...groups]}::uuid[])`;
 };
 
 /**
@@ -151,12 +202,18 @@ export const writeCovered = async (sql: Queryable, id: string, monitors: readonl
  * occurrences stay, cut by `deleted_at`. Future occurrences are deleted; otherwise a caller who
  * creates and deletes windows for an hour would leave millions.
  */
-export const deleteWindow = async (sql: Queryable, organisation: string, id: string, now: number): Promise<boolean> => {
+export const deleteWindow = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  now: number,
+): Promise<boolean> => {
   const gone = await sql`
     update maintenance_windows set deleted_at = ${instant(now)}, expanded_until = null
     where organisation_id = ${organisation} and id = ${id} and deleted_at is null`;
   if (gone.count === 0) return false;
-  await sql`delete from maintenance_occurrences where window_id = ${id} and began_at >= ${instant(now)}`;
+  await sql`delete from maintenance_occurrences where window_id = ${id}
+    and began_at >= ${instant(now)}`;
   return true;
 };
 
@@ -176,21 +233,29 @@ type Expanding = {
  */
 export const expandWindows = async (sql: Sql, now: number, limit = 500): Promise<number> => {
   const due = await sql<{ id: string }[]>`
-    select id from maintenance_windows where deleted_at is null and expanded_until < ${instant(now + expandAgainBelow)}
+    select id from maintenance_windows where deleted_at is null
+      and expanded_until < ${instant(now + expandAgainBelow)}
     order by expanded_until limit ${limit}`;
-  for (const { id } of due) await inTransaction(sql, (transaction) => expandWindow(transaction, id, now));
+  for (const { id } of due)
+    await inTransaction(sql, (transaction) => expandWindow(transaction, id, now));
   return due.length;
 };
 
 const expandWindow = async (sql: Queryable, id: string, now: number): Promise<void> => {
   const [row] = await sql<Expanding[]>`
-    select w.id, w.starts_at, w.ends_at, ${localStart(sql)}, w.rrule, w.time_zone, w.expanded_until from maintenance_windows w
-    where w.id = ${id} and w.deleted_at is null and w.expanded_until < ${instant(now + expandAgainBelow)} for no key update skip locked`;
+    select w.id, w.starts_at, w.ends_at, ${localStart(sql)}, w.rrule, w.time_zone, w.expanded_until
+    from maintenance_windows w
+    where w.id = ${id} and w.deleted_at is null
+      and w.expanded_until < ${instant(now + expandAgainBelow)} for no key update skip locked`;
   if (!row) return;
-  const range = { from: row.expanded_until.getTime(), to: Math.max(row.expanded_until.getTime(), now) + expandedAhead };
+  const range = {
+    from: row.expanded_until.getTime(),
+    to: Math.max(row.expanded_until.getTime(), now) + expandedAhead,
+  };
   const { occurrences, ended } = occurrencesOf(scheduleFrom(row), range);
   await writeOccurrences(sql, id, occurrences);
-  await sql`update maintenance_windows set expanded_until = ${ended ? null : instant(range.to)} where id = ${id}`;
+  await sql`update maintenance_windows set expanded_until = ${ended ? null : instant(range.to)}
+    where id = ${id}`;
 };
 
 /** Windows sorted by time, as people see them. */
@@ -221,12 +286,15 @@ export type WindowByTime = {
 const placed = (sql: Queryable, organisation: string, now: number) => sql`
   select w.*, o.began_at, o.ended_at,
     case when o.began_at <= ${instant(now)} and o.ended_at > ${instant(now)} then 'running'
-      when o.began_at > ${instant(now)} or (o.began_at is null and w.expanded_until is not null) then 'coming' else 'over' end as state
+      when o.began_at > ${instant(now)}
+        or (o.began_at is null and w.expanded_until is not null) then 'coming'
+          else 'over' end as state
   from maintenance_windows w
   left join lateral (
     select x.began_at, x.ended_at from maintenance_occurrences x
     where x.window_id = w.id and (x.ended_at > ${instant(now)} or w.expanded_until is null)
-    order by x.ended_at <= ${instant(now)}, case when x.ended_at > ${instant(now)} then x.began_at end, x.began_at desc limit 1) o on true
+    order by x.ended_at <= ${instant(now)}, case
+      when x.ended_at > ${instant(now)} then x.began_at end, x.began_at desc limit 1) o on true
   where w.organisation_id = ${organisation} and w.deleted_at is null`;
 
 export const countByTime = async (
@@ -236,7 +304,8 @@ export const countByTime = async (
 ): Promise<{ readonly running: number; readonly coming: number; readonly over: number }> => {
   const [row] = await sql<{ running: number; coming: number; over: number }[]>`
     with placed as (${placed(sql, organisation, now)})
-    select count(*) filter (where state = 'running') as running, count(*) filter (where state = 'coming') as coming,
+    select count(*) filter (where state = 'running') as running, count(*)
+    filter (where state = 'coming') as coming,
       count(*) filter (where state = 'over') as over from placed`;
   return row ?? { running: 0, coming: 0, over: 0 };
 };
@@ -244,24 +313,39 @@ export const countByTime = async (
 export const windowsByTime = (
   sql: Queryable,
   organisation: string,
-  { over, now, offset, most: limit }: { readonly over: boolean; readonly now: number; readonly offset: number; readonly most: number },
+  {
+    over,
+    now,
+    offset,
+    most: limit,
+  }: {
+    readonly over: boolean;
+    readonly now: number;
+    readonly offset: number;
+    readonly most: number;
+  },
 ): Promise<WindowByTime[]> => sql<WindowByTime[]>`
   with placed as (${placed(sql, organisation, now)}),
   page as (
     select * from placed where (state = 'over') = ${over}
-    order by state = 'running' desc, case when state = 'running' then ended_at end, case when state = 'coming' then began_at end nulls last,
+    order by state = 'running' desc, case when state = 'running' then ended_at end, case
+      when state = 'coming' then began_at end nulls last,
       ended_at desc, key desc
     offset ${offset} limit ${limit})
   select w.id, w.name, w.state, w.began_at, w.ended_at, w.starts_at, w.ends_at,
     to_char(w.local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start, w.rrule, w.time_zone,
     (select count(*) from maintenance_monitors m where m.window_id = w.id) as monitors,
-    (select count(*) from maintenance_groups g join groups x on x.id = g.group_id where g.window_id = w.id) as groups,
+    (select count(*) from maintenance_groups g join groups x on x.id = g.group_id
+      where g.window_id = w.id) as groups,
     array(select c.name from (
-      select 0 as place, x.name from maintenance_groups g join groups x on x.id = g.group_id where g.window_id = w.id
-      union all select 1, m.name from maintenance_monitors c join monitors m on m.id = c.monitor_id where c.window_id = w.id) c
+      select 0 as place, x.name from maintenance_groups g join groups x on x.id = g.group_id
+      where g.window_id = w.id
+      union all select 1, m.name from maintenance_monitors c join monitors m on m.id = c.monitor_id
+      where c.window_id = w.id) c
       order by c.place, c.name limit 3) as covers
   from page w
-  order by w.state = 'running' desc, case when w.state = 'running' then w.ended_at end, case when w.state = 'coming' then w.began_at end nulls last,
+  order by w.state = 'running' desc, case when w.state = 'running' then w.ended_at end, case
+    when w.state = 'coming' then w.began_at end nulls last,
     w.ended_at desc, w.key desc`;
 
 type Named = { readonly id: string; readonly name: string };
@@ -273,7 +357,9 @@ export const coveredNames = async (
   window: string,
 ): Promise<{ readonly monitors: readonly Named[]; readonly groups: readonly Named[] }> => {
   const [monitors, groups] = await Promise.all([
-    sql<Named[]>`select m.id, m.name from maintenance_monitors c join monitors m on m.id = c.monitor_id
+    sql<
+      Named[]
+    >`select m.id, m.name from maintenance_monitors c join monitors m on m.id = c.monitor_id
       where c.window_id = ${window} and m.organisation_id = ${organisation} order by lower(m.name)`,
     sql<Named[]>`select g.id, g.name from maintenance_groups c join groups g on g.id = c.group_id
       where c.window_id = ${window} and g.organisation_id = ${organisation} order by g.name_folded`,
@@ -282,17 +368,27 @@ export const coveredNames = async (
 };
 
 /** When the last past occurrence of a window ended. */
-export const lastEnded = async (sql: Queryable, window: string, now: number): Promise<Date | null> => {
+export const lastEnded = async (
+  sql: Queryable,
+  window: string,
+  now: number,
+): Promise<Date | null> => {
   const [row] = await sql<{ at: Date | null }[]>`
-    select max(ended_at) as at from maintenance_occurrences where window_id = ${window} and ended_at <= ${instant(now)}`;
+    select max(ended_at) as at from maintenance_occurrences where window_id = ${window}
+      and ended_at <= ${instant(now)}`;
   return row?.at ?? null;
 };
 
 /** Changes of existing windows: the past that they covered stays as it was (rule 24). */
 
 /** Locks the window: no one else changes it meanwhile, or writes its next occurrences. */
-export const lockedWindow = async (sql: Queryable, organisation: string, id: string): Promise<WindowRow | undefined> => {
-  await sql`select 1 from maintenance_windows where organisation_id = ${organisation} and id = ${id} and deleted_at is null for update`;
+export const lockedWindow = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<WindowRow | undefined> => {
+  await sql`select 1 from maintenance_windows where organisation_id = ${organisation} and id = ${id}
+    and deleted_at is null for update`;
   return windowById(sql, organisation, id);
 };
 
@@ -303,17 +399,22 @@ export const lockedWindow = async (sql: Queryable, organisation: string, id: str
 const keepPast = async (sql: Queryable, id: string, now: number): Promise<void> => {
   const version = newId();
   const kept = await sql`
-    insert into maintenance_windows (id, organisation_id, ${sql.unsafe(namesOf(copiedColumns))}, deleted_at, version_of)
+    insert into maintenance_windows (id, organisation_id, ${sql.unsafe(namesOf(copiedColumns))},
+      deleted_at, version_of)
     select ${version}, organisation_id, ${sql.unsafe(namesOf(copiedColumns))}, ${instant(now)}, id
     from maintenance_windows w
     where id = ${id} and created_at < ${instant(now)} and exists (
-      select 1 from maintenance_occurrences o where o.window_id = w.id and o.began_at < ${instant(now)} and o.ended_at > w.created_at)`;
+      select 1 from maintenance_occurrences o where o.window_id = w.id
+        and o.began_at < ${instant(now)} and o.ended_at > w.created_at)`;
   if (kept.count === 0) return;
   await sql`insert into maintenance_occurrences (window_id, began_at, ended_at)
-    select ${version}, o.began_at, o.ended_at from maintenance_occurrences o join maintenance_windows w on w.id = o.window_id
+    select ${version}, o.began_at, o.ended_at from maintenance_occurrences o
+    join maintenance_windows w on w.id = o.window_id
     where w.id = ${id} and o.began_at < ${instant(now)} and o.ended_at > w.created_at`;
-  await sql`insert into maintenance_monitors (window_id, monitor_id) select ${version}, monitor_id from maintenance_monitors where window_id = ${id}`;
-  await sql`insert into maintenance_groups (window_id, group_id) select ${version}, group_id from maintenance_groups where window_id = ${id}`;
+  await sql`insert into maintenance_monitors (window_id, monitor_id) select ${version}, monitor_id
+    from maintenance_monitors where window_id = ${id}`;
+  await sql`insert into maintenance_groups (window_id, group_id) select ${version}, group_id
+    from maintenance_groups where window_id = ${id}`;
 };
 
 const sameIds = (a: readonly string[], b: readonly string[]): boolean => {
@@ -321,7 +422,11 @@ const sameIds = (a: readonly string[], b: readonly string[]): boolean => {
   return a.length === b.length && a.every((each) => others.has(each));
 };
 
-export type ChangedWindow = { readonly draft: WindowDraft; readonly monitors: readonly string[]; readonly groups: readonly string[] };
+export type ChangedWindow = {
+  readonly draft: WindowDraft;
+  readonly monitors: readonly string[];
+  readonly groups: readonly string[];
+};
 
 /** The window as it is from now on. `before` comes from lockedWindow(). */
 export const changeWindow = async (
@@ -340,11 +445,21 @@ export const changeWindow = async (
     await sql`update maintenance_windows set created_at = ${instant(now)} where id = ${id}`;
   }
   // The past gets the new name too, so that one window has one name.
-  await sql`update maintenance_windows set name = ${draft.name} where id = ${id} or version_of = ${id}`;
+  await sql`update maintenance_windows set name = ${draft.name} where id = ${id}
+    or version_of = ${id}`;
   if (isMoved) {
     const { occurrences, ended, until } = occurrencesToCome(draft.schedule, now);
-    const row = { ...scheduleRecord(draft.schedule), id, cut_at: null, expanded_until: ended ? null : instant(until) };
-    const columns = { ...scheduleColumns, cut_at: 'timestamptz', expanded_until: 'timestamptz' } as const;
+    const row = {
+      ...scheduleRecord(draft.schedule),
+      id,
+      cut_at: null,
+      expanded_until: ended ? null : instant(until),
+    };
+    const columns = {
+      ...scheduleColumns,
+      cut_at: 'timestamptz',
+      expanded_until: 'timestamptz',
+    } as const;
     await updateRows(sql, 'maintenance_windows', columns, organisation, [row]);
     await sql`delete from maintenance_occurrences where window_id = ${id}`;
     await writeOccurrences(sql, id, occurrences);
@@ -357,9 +472,14 @@ export const changeWindow = async (
 };
 
 /** Ends the running occurrence now; the window goes on with its next occurrence. */
-export const cutWindow = async (sql: Queryable, { id, schedule }: WindowRow, now: number): Promise<void> => {
+export const cutWindow = async (
+  sql: Queryable,
+  { id, schedule }: WindowRow,
+  now: number,
+): Promise<void> => {
   const [row] = await sql<{ expanded_until: Date | null }[]>`
-    update maintenance_windows set cut_at = ${instant(now)} where id = ${id} returning expanded_until`;
+    update maintenance_windows set cut_at = ${instant(now)} where id = ${id}
+    returning expanded_until`;
   await sql`update maintenance_occurrences set ended_at = ${instant(now)}
     where window_id = ${id} and began_at <= ${instant(now)} and ended_at > ${instant(now)}`;
   // Overlapping occurrences were stored as one stretch, so future ones were cut with it.
@@ -387,41 +507,61 @@ export type MembershipJson = readonly [group: string, from: number, to: number |
  * Milliseconds since the epoch of a timestamptz. date_part counts in floating point, which is exact
  * here, and twice as fast as extract.
  */
-export const ms = (sql: Queryable, column: string) => sql`(date_part('epoch', ${sql.unsafe(column)}) * 1000)::bigint`;
+export const ms = (sql: Queryable, column: string) =>
+  sql`(date_part('epoch', ${sql.unsafe(column)}) * 1000)::bigint`;
 
 /**
  * Columns of a query over `monitors w`: what covers it between two moments, as coverFrom() reads
  * it.
  */
 export const coverColumns = (sql: Queryable, from: Date, to: Date) => sql`
-  (select coalesce(json_agg(json_build_array(${ms(sql, 'v.created_at')}, ${ms(sql, 'v.deleted_at')}, v.direct, v.groups, v.occurrences,
+  (select coalesce(json_agg(json_build_array(${ms(sql, 'v.created_at')}, ${ms(sql, 'v.deleted_at')},
+    v.direct, v.groups, v.occurrences,
       v.id, v.name)), '[]')
     from (
       select coalesce(mw.version_of, mw.id) as id, mw.name, mw.created_at, mw.deleted_at,
-        exists (select 1 from maintenance_monitors mm where mm.window_id = mw.id and mm.monitor_id = w.id) as direct,
+        exists (select 1 from maintenance_monitors mm where mm.window_id = mw.id
+          and mm.monitor_id = w.id) as direct,
         array(select mg.group_id from maintenance_groups mg where mg.window_id = mw.id) as groups,
-        (select json_agg(json_build_array(${ms(sql, 'o.began_at')}, ${ms(sql, 'o.ended_at')})) from maintenance_occurrences o
+        (select json_agg(json_build_array(${ms(sql, 'o.began_at')}, ${ms(sql, 'o.ended_at')}))
+          from maintenance_occurrences o
           where o.window_id = mw.id and o.ended_at > ${from} and o.began_at < ${to}) as occurrences
       from maintenance_windows mw
       where (mw.deleted_at is null or mw.deleted_at > ${from}) and mw.id in (
         select mm.window_id from maintenance_monitors mm where mm.monitor_id = w.id
-        union select mg.window_id from maintenance_groups mg join group_memberships gm on gm.group_id = mg.group_id
+        union select mg.window_id from maintenance_groups mg join group_memberships gm
+          on gm.group_id = mg.group_id
           where gm.monitor_id = w.id and (gm.ended_at is null or gm.ended_at > ${from}))
     ) v) as windows,
-  (select coalesce(json_agg(json_build_array(gm.group_id, ${ms(sql, 'gm.began_at')}, ${ms(sql, 'gm.ended_at')})), '[]')
-    from group_memberships gm where gm.monitor_id = w.id and (gm.ended_at is null or gm.ended_at > ${from})) as memberships`;
+  (select coalesce(json_agg(json_build_array(gm.group_id, ${ms(sql, 'gm.began_at')},
+    ${ms(sql, 'gm.ended_at')})), '[]')
+    from group_memberships gm where gm.monitor_id = w.id
+      and (gm.ended_at is null or gm.ended_at > ${from})) as memberships`;
 
-export type CoverRow = { readonly windows: readonly WindowJson[]; readonly memberships: readonly MembershipJson[] };
+export type CoverRow = {
+  readonly windows: readonly WindowJson[];
+  readonly memberships: readonly MembershipJson[];
+};
 
-const windowFrom = ([created_at, deleted_at, direct, groups, occurrences]: WindowJson): CoveringWindow => ({
-  ...{ created_at, deleted_at, direct, groups },
+const windowFrom = ([
+  created_at,
+  deleted_at,
+  direct,
+  groups,
+  occurrences,
+]: WindowJson): CoveringWindow => ({
+  created_at,
+  deleted_at,
+  direct,
+  groups,
   occurrences: (occurrences ?? []).map(([from, to]) => ({ from, to })),
 });
 
 const membershipsFrom = (memberships: readonly MembershipJson[]): Membership[] =>
   memberships.map(([group, from, to]) => ({ group, from, to }));
 
-export const coverFrom = ({ windows, memberships }: CoverRow): Interval[] => coverOf(windows.map(windowFrom), membershipsFrom(memberships));
+export const coverFrom = ({ windows, memberships }: CoverRow): Interval[] =>
+  coverOf(windows.map(windowFrom), membershipsFrom(memberships));
 
 /** Like coverFrom(), each stretch with its window. */
 export const causedCoverFrom = ({ windows, memberships }: CoverRow): Caused[] =>
@@ -444,6 +584,7 @@ export const coverOfMonitors = async (
 ): Promise<ReadonlyMap<string, readonly Interval[]>> => {
   if (monitors.length === 0) return new Map();
   const rows = await sql<(CoverRow & { id: string })[]>`
-    select w.id, ${coverColumns(sql, new Date(range.from), new Date(range.to))} from monitors w where w.id = any(${[...monitors]}::uuid[])`;
+    select w.id, ${coverColumns(sql, new Date(range.from), new Date(range.to))} from monitors w
+    where w.id = any(${[...monitors]}::uuid[])`;
   return new Map(rows.map((row) => [row.id, clip(coverFrom(row), range)]));
 };

@@ -42,11 +42,24 @@ const weekdays: readonly string[] = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
  */
 const maxTimes = 288;
 
-export const refuseRule = (fault: string): Refusal => new Refusal('rrule_invalid', `rrule: ${fault}`);
+export const refuseRule = (fault: string): Refusal =>
+  new Refusal('rrule_invalid', `rrule: ${fault}`);
 
 const known = [
-  ...['FREQ', 'INTERVAL', 'COUNT', 'UNTIL', 'WKST', 'BYMONTH', 'BYWEEKNO', 'BYYEARDAY', 'BYMONTHDAY', 'BYDAY', 'BYHOUR'],
-  ...['BYMINUTE', 'BYSECOND', 'BYSETPOS'],
+  'FREQ',
+  'INTERVAL',
+  'COUNT',
+  'UNTIL',
+  'WKST',
+  'BYMONTH',
+  'BYWEEKNO',
+  'BYYEARDAY',
+  'BYMONTHDAY',
+  'BYDAY',
+  'BYHOUR',
+  'BYMINUTE',
+  'BYSECOND',
+  'BYSETPOS',
 ];
 
 /** The value alone: people copy whole lines from calendars, which begin with "RRULE:". */
@@ -61,9 +74,14 @@ const partsOf = (text: string): ReadonlyMap<string, string> => {
   const parts = new Map<string, string>();
   for (const part of ruleValue(text).toUpperCase().split(';')) {
     const [name = '', content, ...more] = part.split('=');
-    if (name === 'DTSTART' || name.startsWith('DTSTART')) throw refuseRule('must not hold DTSTART; starts_at says when it begins.');
-    if (!known.includes(name)) throw refuseRule(`"${part.slice(0, 40)}" is no part of a rule; write such as FREQ=WEEKLY;BYDAY=SU.`);
-    if (content === undefined || content === '' || more.length > 0) throw refuseRule(`${name} needs one value, as in ${name}=….`);
+    if (name === 'DTSTART' || name.startsWith('DTSTART'))
+      throw refuseRule('must not hold DTSTART; starts_at says when it begins.');
+    if (!known.includes(name))
+      throw refuseRule(
+        `"${part.slice(0, 40)}" is no part of a rule; write such as FREQ=WEEKLY;BYDAY=SU.`,
+      );
+    if (content === undefined || content === '' || more.length > 0)
+      throw refuseRule(`${name} needs one value, as in ${name}=….`);
     if (parts.has(name)) throw refuseRule(`${name} stands twice; keep one.`);
     parts.set(name, content);
   }
@@ -73,39 +91,57 @@ const partsOf = (text: string): ReadonlyMap<string, string> => {
 const numberOf = (name: string, text: string, least: number, limit: number): number => {
   const value = /^[+-]?\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isInteger(value) && value >= least && value <= limit) return value;
-  throw refuseRule(`${name} must be a whole number from ${least} to ${limit}, not "${text.slice(0, 20)}".`);
+  throw refuseRule(
+    `${name} must be a whole number from ${least} to ${limit}, not "${text.slice(0, 20)}".`,
+  );
 };
 
 /**
  * A list of numbers up to `most`; with `fromEnd` negative ones count from the end, and zero is
  * invalid.
  */
-const listOf = (parts: ReadonlyMap<string, string>, name: string, least: number, limit: number, fromEnd = false): number[] => {
+const listOf = (
+  parts: ReadonlyMap<string, string>,
+  name: string,
+  least: number,
+  limit: number,
+  fromEnd = false,
+): number[] => {
   const text = parts.get(name);
   if (text === undefined) return [];
-  const values = text.split(',').map((item) => numberOf(name, item, fromEnd ? -limit : least, limit));
-  if (fromEnd && values.includes(0)) throw refuseRule(`${name} counts from 1, or from -1 at the end; 0 is neither.`);
+  const values = text
+    .split(',')
+    .map((item) => numberOf(name, item, fromEnd ? -limit : least, limit));
+  if (fromEnd && values.includes(0))
+    throw refuseRule(`${name} counts from 1, or from -1 at the end; 0 is neither.`);
   return [...new Set(values)].toSorted((a, b) => a - b);
 };
 
 const weekdayOf = (text: string): number => {
   const weekday = weekdays.indexOf(text);
-  if (weekday < 0) throw refuseRule(`"${text.slice(0, 20)}" is no weekday; one of ${weekdays.join(', ')} would do.`);
+  if (weekday < 0)
+    throw refuseRule(
+      `"${text.slice(0, 20)}" is no weekday; one of ${weekdays.join(', ')} would do.`,
+    );
   return weekday;
 };
 
 const byDayOf = (text: string | undefined): ByDay[] =>
   (text?.split(',') ?? []).map((item) => {
     const match = /^([+-]?\d{1,2})?([A-Z]{2})$/.exec(item);
-    if (!match) throw refuseRule(`BYDAY holds "${item.slice(0, 20)}"; write such as MO, 2TU or -1FR.`);
+    if (!match)
+      throw refuseRule(`BYDAY holds "${item.slice(0, 20)}"; write such as MO, 2TU or -1FR.`);
     const nth = match[1] === undefined ? 0 : numberOf('BYDAY', match[1], -53, 53);
-    if (match[1] !== undefined && nth === 0) throw refuseRule('BYDAY counts from 1, or from -1 at the end; 0 is neither.');
+    if (match[1] !== undefined && nth === 0)
+      throw refuseRule('BYDAY counts from 1, or from -1 at the end; 0 is neither.');
     return { weekday: weekdayOf(match[2] ?? ''), nth };
   });
 
 const untilOf = (text: string): Until => {
   const match = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})(Z)?)?$/.exec(text);
-  const refusal = refuseRule('UNTIL must be a date-time such as 20271231T235959 (local) or 20271231T225959Z.');
+  const refusal = refuseRule(
+    'UNTIL must be a date-time such as 20271231T235959 (local) or 20271231T225959Z.',
+  );
   if (!match) throw refusal;
   const [, year, month, day, hour = '23', minute = '59', second = '59', zulu] = match;
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
@@ -120,16 +156,39 @@ const isFrequency = (text: string): text is Frequency => frequencies.some((name)
 /** Which parts the standard forbids for which frequencies (RFC 5545, 3.3.10). */
 const refuseMisplaced = (rule: Rule): void => {
   const { freq } = rule;
-  if (rule.count !== null && rule.until !== null) throw refuseRule('COUNT and UNTIL exclude each other; keep one.');
-  if (rule.byweekno.length > 0 && freq !== 'YEARLY') throw refuseRule('BYWEEKNO goes with FREQ=YEARLY only.');
+  if (rule.count !== null && rule.until !== null)
+    throw refuseRule('COUNT and UNTIL exclude each other; keep one.');
+  if (rule.byweekno.length > 0 && freq !== 'YEARLY')
+    throw refuseRule('BYWEEKNO goes with FREQ=YEARLY only.');
   if (rule.byyearday.length > 0 && (freq === 'MONTHLY' || freq === 'WEEKLY' || freq === 'DAILY'))
     throw refuseRule(`BYYEARDAY does not go with FREQ=${freq}.`);
-  if (rule.bymonthday.length > 0 && freq === 'WEEKLY') throw refuseRule('BYMONTHDAY does not go with FREQ=WEEKLY.');
-  if (rule.byday.some(({ nth }) => nth !== 0) && ((freq !== 'MONTHLY' && freq !== 'YEARLY') || rule.byweekno.length > 0))
-    throw refuseRule('BYDAY with a number goes with FREQ=MONTHLY or FREQ=YEARLY, without BYWEEKNO, only.');
-  const times = [rule.byhour, rule.byminute, rule.bysecond].reduce((product, list) => product * Math.max(1, list.length), 1);
-  if (times > maxTimes) throw refuseRule(`BYHOUR, BYMINUTE and BYSECOND name ${times} times; ${maxTimes} are the most.`);
-  const others = [rule.bymonth, rule.byweekno, rule.byyearday, rule.bymonthday, rule.byday, rule.byhour, rule.byminute, rule.bysecond];
+  if (rule.bymonthday.length > 0 && freq === 'WEEKLY')
+    throw refuseRule('BYMONTHDAY does not go with FREQ=WEEKLY.');
+  if (
+    rule.byday.some(({ nth }) => nth !== 0) &&
+    ((freq !== 'MONTHLY' && freq !== 'YEARLY') || rule.byweekno.length > 0)
+  )
+    throw refuseRule(
+      'BYDAY with a number goes with FREQ=MONTHLY or FREQ=YEARLY, without BYWEEKNO, only.',
+    );
+  const times = [rule.byhour, rule.byminute, rule.bysecond].reduce(
+    (product, list) => product * Math.max(1, list.length),
+    1,
+  );
+  if (times > maxTimes)
+    throw refuseRule(
+      `BYHOUR, BYMINUTE and BYSECOND name ${times} times; ${maxTimes} are the most.`,
+    );
+  const others = [
+    rule.bymonth,
+    rule.byweekno,
+    rule.byyearday,
+    rule.bymonthday,
+    rule.byday,
+    rule.byhour,
+    rule.byminute,
+    rule.bysecond,
+  ];
   if (rule.bysetpos.length > 0 && others.every((part) => part.length === 0))
     throw refuseRule('BYSETPOS needs another BY… part whose days or times it chooses from.');
 };
@@ -140,7 +199,9 @@ export const ruleFrom = (text: string): Rule => {
   const parts = partsOf(text);
   const freq = parts.get('FREQ') ?? '';
   if (!isFrequency(freq))
-    throw refuseRule(`FREQ must be one of ${frequencies.join(', ')}${freq === '' ? '' : `, not ${freq.slice(0, 20)}`}.`);
+    throw refuseRule(
+      `FREQ must be one of ${frequencies.join(', ')}${freq === '' ? '' : `, not ${freq.slice(0, 20)}`}.`,
+    );
   const single = (name: string, limit: number): number | null => {
     const value = parts.get(name);
     return value === undefined ? null : numberOf(name, value, 1, limit);
@@ -189,7 +250,13 @@ type Day = {
 export const dayOf = (number: number): Day => {
   const date = new Date(number * dayMs);
   // Day 0 of the epoch was a Thursday, which is 3 when Monday is 0.
-  return { number, year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate(), weekday: remainder(number + 3, 7) };
+  return {
+    number,
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    weekday: remainder(number + 3, 7),
+  };
 };
 
 const dayNumber = (year: number, month: number, day: number): number => {
@@ -198,12 +265,14 @@ const dayNumber = (year: number, month: number, day: number): number => {
   return date.getTime() / dayMs;
 };
 
-const daysIn = (year: number, month: number): number => dayNumber(year, month + 1, 1) - dayNumber(year, month, 1);
+const daysIn = (year: number, month: number): number =>
+  dayNumber(year, month + 1, 1) - dayNumber(year, month, 1);
 
 /**
  * Whether `place` of `size` (counted from 1) is in a list of numbers that may count from the end.
  */
-const placed = (list: readonly number[], place: number, size: number): boolean => list.includes(place) || list.includes(place - size - 1);
+const placed = (list: readonly number[], place: number, size: number): boolean =>
+  list.includes(place) || list.includes(place - size - 1);
 
 /**
  * The week number of a day, and how many weeks that week's year has: week 1 is the first with four
@@ -216,38 +285,57 @@ const weekOf = ({ number, weekday }: Day, wkst: number): { week: number; weeks: 
   const last = dayOf(dayNumber(year, 12, 28));
   const firstDay = dayNumber(year, 1, 1);
   const lastFourth = last.number - remainder(last.weekday - wkst, 7) + 3;
-  return { week: Math.floor((fourth - firstDay) / 7) + 1, weeks: Math.floor((lastFourth - firstDay) / 7) + 1 };
+  return {
+    week: Math.floor((fourth - firstDay) / 7) + 1,
+    weeks: Math.floor((lastFourth - firstDay) / 7) + 1,
+  };
 };
 
 const onByDay = (list: readonly ByDay[], { weekday }: Day, place: number, size: number): boolean =>
   list.some(
-    (by) => by.weekday === weekday && (by.nth === 0 || by.nth === Math.ceil(place / 7) || by.nth === -Math.ceil((size - place + 1) / 7)),
+    (by) =>
+      by.weekday === weekday &&
+      (by.nth === 0 ||
+        by.nth === Math.ceil(place / 7) ||
+        by.nth === -Math.ceil((size - place + 1) / 7)),
   );
 
 /** The parts that a rule takes from its start where it does not name them. */
 export const completed = (rule: Rule, start: Pick<Day, 'weekday' | 'day' | 'month'>): Rule => {
-  const given = rule.byweekno.length + rule.byyearday.length + rule.bymonthday.length + rule.byday.length > 0;
-  const onlyWeeks = rule.byweekno.length > 0 && rule.byyearday.length + rule.bymonthday.length + rule.byday.length === 0;
-  if (rule.freq === 'WEEKLY' && rule.byday.length === 0) return { ...rule, byday: [{ weekday: start.weekday, nth: 0 }] };
+  const given =
+    rule.byweekno.length + rule.byyearday.length + rule.bymonthday.length + rule.byday.length > 0;
+  const onlyWeeks =
+    rule.byweekno.length > 0 &&
+    rule.byyearday.length + rule.bymonthday.length + rule.byday.length === 0;
+  if (rule.freq === 'WEEKLY' && rule.byday.length === 0)
+    return { ...rule, byday: [{ weekday: start.weekday, nth: 0 }] };
   if (rule.freq === 'MONTHLY' && !given) return { ...rule, bymonthday: [start.day] };
-  if (rule.freq === 'YEARLY' && onlyWeeks) return { ...rule, byday: [{ weekday: start.weekday, nth: 0 }] };
+  if (rule.freq === 'YEARLY' && onlyWeeks)
+    return { ...rule, byday: [{ weekday: start.weekday, nth: 0 }] };
   if (rule.freq === 'YEARLY' && !given)
-    return { ...rule, bymonthday: [start.day], bymonth: rule.bymonth.length > 0 ? rule.bymonth : [start.month] };
+    return {
+      ...rule,
+      bymonthday: [start.day],
+      bymonth: rule.bymonth.length > 0 ? rule.bymonth : [start.month],
+    };
   return rule;
 };
 
 const onDay = (rule: Rule, day: Day): boolean => {
   if (rule.bymonth.length > 0 && !rule.bymonth.includes(day.month)) return false;
   // Cheap filters come first: a rare rule is checked on many days.
-  if (rule.byday.length > 0 && !rule.byday.some(({ weekday }) => weekday === day.weekday)) return false;
-  const monthSize = rule.bymonthday.length + rule.byday.length > 0 ? daysIn(day.year, day.month) : 0;
+  if (rule.byday.length > 0 && !rule.byday.some(({ weekday }) => weekday === day.weekday))
+    return false;
+  const monthSize =
+    rule.bymonthday.length + rule.byday.length > 0 ? daysIn(day.year, day.month) : 0;
   if (rule.bymonthday.length > 0 && !placed(rule.bymonthday, day.day, monthSize)) return false;
   if (rule.byweekno.length > 0) {
     const { week, weeks } = weekOf(day, rule.wkst);
     if (!placed(rule.byweekno, week, weeks)) return false;
   }
   const inYear = rule.freq === 'YEARLY' && rule.bymonth.length === 0;
-  if (rule.byday.length > 0 && !inYear && !onByDay(rule.byday, day, day.day, monthSize)) return false;
+  if (rule.byday.length > 0 && !inYear && !onByDay(rule.byday, day, day.day, monthSize))
+    return false;
   if (rule.byyearday.length === 0 && !(inYear && rule.byday.length > 0)) return true;
   const yearStart = dayNumber(day.year, 1, 1);
   const yearSize = dayNumber(day.year + 1, 1, 1) - yearStart;
@@ -260,17 +348,28 @@ const onDay = (rule: Rule, day: Day): boolean => {
  * The times of a day at which the rule occurs, as milliseconds after midnight, ascending; `hours`
  * and `minutes` are those of the period.
  */
-const timesOf = (rule: Rule, start: number, hours: readonly number[], minutes: readonly number[]): number[] => {
+const timesOf = (
+  rule: Rule,
+  start: number,
+  hours: readonly number[],
+  minutes: readonly number[],
+): number[] => {
   const second = Math.floor(remainder(start, minuteMs) / 1000);
   const fraction = remainder(start, 1000);
   const seconds = rule.bysecond.length > 0 ? rule.bysecond : [second];
-  return hours.flatMap((hour) => minutes.flatMap((minute) => seconds.map((s) => hour * hourMs + minute * minuteMs + s * 1000 + fraction)));
+  return hours.flatMap((hour) =>
+    minutes.flatMap((minute) =>
+      seconds.map((s) => hour * hourMs + minute * minuteMs + s * 1000 + fraction),
+    ),
+  );
 };
 
 /** The positions, from 0, that BYSETPOS selects among this many candidates, ascending. */
 const positions = (rule: Rule, size: number): readonly number[] => {
   const named = rule.bysetpos.map((position) => (position > 0 ? position - 1 : size + position));
-  return [...new Set(named)].filter((position) => position >= 0 && position < size).toSorted((a, b) => a - b);
+  return [...new Set(named)]
+    .filter((position) => position >= 0 && position < size)
+    .toSorted((a, b) => a - b);
 };
 
 /**
@@ -278,19 +377,30 @@ const positions = (rule: Rule, size: number): readonly number[] => {
  * thousand, so they are not listed to select one.
  */
 function* chosen(rule: Rule, days: readonly number[], times: readonly number[]): Generator<number> {
-  if (rule.bysetpos.length === 0) for (const day of days) for (const time of times) yield day + time;
+  if (rule.bysetpos.length === 0)
+    for (const day of days) for (const time of times) yield day + time;
   else
     for (const position of positions(rule, days.length * times.length))
-      yield (days[Math.floor(position / times.length)] ?? 0) + (times[position % times.length] ?? 0);
+      yield (days[Math.floor(position / times.length)] ?? 0) +
+        (times[position % times.length] ?? 0);
 }
 
 /**
  * Periods of whole days: first and last day of the period that is `steps` single steps (not
  * intervals) after that of the start.
  */
-const daysOfPeriod = (rule: Rule, start: Day, steps: number): readonly [first: number, after: number] => {
-  if (rule.freq === 'YEARLY') return [dayNumber(start.year + steps, 1, 1), dayNumber(start.year + steps + 1, 1, 1)];
-  if (rule.freq === 'MONTHLY') return [dayNumber(start.year, start.month + steps, 1), dayNumber(start.year, start.month + steps + 1, 1)];
+const daysOfPeriod = (
+  rule: Rule,
+  start: Day,
+  steps: number,
+): readonly [first: number, after: number] => {
+  if (rule.freq === 'YEARLY')
+    return [dayNumber(start.year + steps, 1, 1), dayNumber(start.year + steps + 1, 1, 1)];
+  if (rule.freq === 'MONTHLY')
+    return [
+      dayNumber(start.year, start.month + steps, 1),
+      dayNumber(start.year, start.month + steps + 1, 1),
+    ];
   if (rule.freq === 'WEEKLY') {
     const first = start.number - remainder(start.weekday - rule.wkst, 7) + steps * 7;
     return [first, first + 7];
@@ -302,22 +412,32 @@ const daysOfPeriod = (rule: Rule, start: Day, steps: number): readonly [first: n
 const stepsBefore = (rule: Rule, start: Day, from: Day): number => {
   const days = from.number - start.number;
   const months = (from.year - start.year) * 12 + from.month - start.month;
-  const steps = { YEARLY: from.year - start.year, MONTHLY: months, WEEKLY: Math.floor(days / 7) - 1, DAILY: days, HOURLY: 0, MINUTELY: 0 };
+  const steps = {
+    YEARLY: from.year - start.year,
+    MONTHLY: months,
+    WEEKLY: Math.floor(days / 7) - 1,
+    DAILY: days,
+    HOURLY: 0,
+    MINUTELY: 0,
+  };
   return Math.max(0, steps[rule.freq]);
 };
 
 function* overDays(rule: Rule, start: number, from: number, to: number): Generator<number> {
   const startDay = dayOf(Math.floor(start / dayMs));
   const fromDay = dayOf(Math.floor(from / dayMs));
-  const hours = rule.byhour.length > 0 ? rule.byhour : [Math.floor(remainder(start, dayMs) / hourMs)];
-  const minutes = rule.byminute.length > 0 ? rule.byminute : [Math.floor(remainder(start, hourMs) / minuteMs)];
+  const hours =
+    rule.byhour.length > 0 ? rule.byhour : [Math.floor(remainder(start, dayMs) / hourMs)];
+  const minutes =
+    rule.byminute.length > 0 ? rule.byminute : [Math.floor(remainder(start, hourMs) / minuteMs)];
   const times = timesOf(rule, start, hours, minutes);
   const before = stepsBefore(rule, startDay, fromDay);
   for (let steps = before - (before % rule.interval); ; steps += rule.interval) {
     const [first, after] = daysOfPeriod(rule, startDay, steps);
     if (first * dayMs >= to) return;
     const days: number[] = [];
-    for (let number = first; number < after; number += 1) if (onDay(rule, dayOf(number))) days.push(number * dayMs);
+    for (let number = first; number < after; number += 1)
+      if (onDay(rule, dayOf(number))) days.push(number * dayMs);
     yield* chosen(rule, days, times);
   }
 }
@@ -329,7 +449,9 @@ function* overDays(rule: Rule, start: number, from: number, to: number): Generat
 const waysTo = (listed: readonly number[], size: number): readonly number[] | undefined =>
   listed.length === 0
     ? undefined
-    : Array.from({ length: size }, (_, here) => Math.min(...listed.map((there) => (there >= here ? there - here : there + size - here))));
+    : Array.from({ length: size }, (_, here) =>
+        Math.min(...listed.map((there) => (there >= here ? there - here : there + size - here))),
+      );
 
 /**
  * Iterates rules that occur many times a day. Each step is arithmetic alone, because some rules
@@ -338,7 +460,8 @@ const waysTo = (listed: readonly number[], size: number): readonly number[] | un
 function* withinDays(rule: Rule, start: number, from: number, to: number): Generator<number> {
   const unit = rule.freq === 'HOURLY' ? hourMs : minuteMs;
   const first = Math.floor(start / unit);
-  const stepsTo = (time: number) => Math.ceil(Math.max(0, Math.floor(time / unit) - first) / rule.interval) * rule.interval;
+  const stepsTo = (time: number) =>
+    Math.ceil(Math.max(0, Math.floor(time / unit) - first) / rule.interval) * rule.interval;
   const startMinute = Math.floor(remainder(start, hourMs) / minuteMs);
   const toHour = waysTo(rule.byhour, 24);
   const toMinute = rule.freq === 'MINUTELY' ? waysTo(rule.byminute, 60) : undefined;
@@ -363,7 +486,11 @@ function* withinDays(rule: Rule, start: number, from: number, to: number): Gener
     const hours = toHour?.[hour] ?? 0;
     const minutes = toMinute?.[Math.floor(inDay / minuteMs) % 60] ?? 0;
     if (!counts || hours > 0 || minutes > 0) {
-      const next = counts ? (hours > 0 ? time - (inDay % hourMs) + hours * hourMs : time + minutes * minuteMs) : dayEnd;
+      const next = counts
+        ? hours > 0
+          ? time - (inDay % hourMs) + hours * hourMs
+          : time + minutes * minuteMs
+        : dayEnd;
       steps = Math.max(steps + rule.interval, stepsTo(Math.min(next, dayEnd)));
       continue;
     }
@@ -377,7 +504,12 @@ function* withinDays(rule: Rule, start: number, from: number, to: number): Gener
  * itself is among them only if the rule says so. The caller applies UNTIL and COUNT, because it
  * knows the zone and the first occurrence.
  */
-export function* recurrences(rule: Rule, start: number, from: number, to: number): Generator<number> {
+export function* recurrences(
+  rule: Rule,
+  start: number,
+  from: number,
+  to: number,
+): Generator<number> {
   const whole = completed(rule, dayOf(Math.floor(start / dayMs)));
   const walk = rule.freq === 'HOURLY' || rule.freq === 'MINUTELY' ? withinDays : overDays;
   for (const time of walk(whole, start, from, to)) {

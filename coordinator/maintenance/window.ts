@@ -34,7 +34,8 @@ export type Occurrences = {
 };
 
 /** When UNTIL has passed for certain, whatever the zone. */
-const endOf = ({ until }: Rule): number => (until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at);
+const endOf = ({ until }: Rule): number =>
+  until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at;
 
 /**
  * When an occurrence begins, and the local time that it follows from, which the clock may never
@@ -42,7 +43,11 @@ const endOf = ({ until }: Rule): number => (until === null ? Number.POSITIVE_INF
  */
 type Begin = { readonly at: number; readonly local: number };
 
-const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { begins: Begin[]; ended: boolean } => {
+const repeated = (
+  schedule: Schedule,
+  rule: Rule,
+  { from, to }: Interval,
+): { begins: Begin[]; ended: boolean } => {
   const { starts_at, local_start, time_zone } = schedule;
   // COUNT can only be applied by counting from the start.
   const near = localOf(from, time_zone) - margin;
@@ -67,10 +72,17 @@ const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { beg
 export type Planned = Interval & { readonly local: number };
 
 /** The occurrences that begin in the range, in order and each once. */
-export const plannedIn = (schedule: Schedule, range: Interval): { readonly planned: readonly Planned[]; readonly ended: boolean } => {
+export const plannedIn = (
+  schedule: Schedule,
+  range: Interval,
+): { readonly planned: readonly Planned[]; readonly ended: boolean } => {
   const { starts_at, ends_at, local_start, rrule } = schedule;
-  const first = starts_at >= range.from && starts_at < range.to ? [{ at: starts_at, local: local_start }] : [];
-  const { begins, ended } = rrule === null ? { begins: [], ended: starts_at < range.to } : repeated(schedule, ruleFrom(rrule), range);
+  const first =
+    starts_at >= range.from && starts_at < range.to ? [{ at: starts_at, local: local_start }] : [];
+  const { begins, ended } =
+    rrule === null
+      ? { begins: [], ended: starts_at < range.to }
+      : repeated(schedule, ruleFrom(rrule), range);
   const lasts = ends_at - starts_at;
   // Two local times within the same gap can be the same instant.
   const unique = new Map([...first, ...begins].map(({ at, local }) => [at, local]));
@@ -91,7 +103,10 @@ export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences 
 export const latestBegun = (schedule: Schedule, now: number): Planned | undefined => {
   const lasts = schedule.ends_at - schedule.starts_at;
   for (let back = Math.min(lasts, day); ; back = Math.min(lasts, back * 4)) {
-    const last = plannedIn(schedule, { from: Math.max(schedule.starts_at, now - back + 1), to: now + 1 }).planned.at(-1);
+    const last = plannedIn(schedule, {
+      from: Math.max(schedule.starts_at, now - back + 1),
+      to: now + 1,
+    }).planned.at(-1);
     if (last || back >= lasts) return last;
   }
 };
@@ -100,16 +115,26 @@ export const latestBegun = (schedule: Schedule, now: number): Planned | undefine
  * What is stored when a window is created: its first occurrence, the running one, and those of the
  * next months. All have the same length, so of several running ones the latest suffices.
  */
-export const occurrencesToCome = (schedule: Schedule, now: number): Occurrences & { readonly until: number } => {
+export const occurrencesToCome = (
+  schedule: Schedule,
+  now: number,
+): Occurrences & { readonly until: number } => {
   const { starts_at, ends_at, rrule } = schedule;
   const until = Math.max(now, starts_at) + expandedAhead;
   // COUNT is counted from the beginning each time, so it is done only once.
   const isCounted = rrule !== null && ruleFrom(rrule).count !== null;
   const from = isCounted ? now - (ends_at - starts_at) + 1 : now + 1;
-  const { occurrences, ended } = occurrencesOf(schedule, { from: Math.max(starts_at, from), to: until });
-  const begun = isCounted ? occurrences.findLast((one) => one.from <= now) : latestBegun(schedule, now);
+  const { occurrences, ended } = occurrencesOf(schedule, {
+    from: Math.max(starts_at, from),
+    to: until,
+  });
+  const begun = isCounted
+    ? occurrences.findLast((one) => one.from <= now)
+    : latestBegun(schedule, now);
   const last = begun && { from: begun.from, to: begun.to };
-  const others = [...(last ? [last] : []), ...occurrences.filter((one) => one.from > now)].filter((one) => one.from > starts_at);
+  const others = [...(last ? [last] : []), ...occurrences.filter((one) => one.from > now)].filter(
+    (one) => one.from > starts_at,
+  );
   return { occurrences: [{ from: starts_at, to: ends_at }, ...others], ended, until };
 };
 
@@ -117,11 +142,23 @@ export const occurrencesToCome = (schedule: Schedule, now: number): Occurrences 
  * The local times from the start on at which the rule occurs until UNTIL. Both are compared in the
  * same clock, whichever UNTIL is in.
  */
-function* untilEnd(rule: Rule, { local_start, time_zone }: Schedule, years: number): Generator<number> {
+function* untilEnd(
+  rule: Rule,
+  { local_start, time_zone }: Schedule,
+  years: number,
+): Generator<number> {
   const { until } = rule;
-  const last = until === null ? Number.POSITIVE_INFINITY : (until.local ? until.at : localOf(until.at, time_zone)) + margin;
+  const last =
+    until === null
+      ? Number.POSITIVE_INFINITY
+      : (until.local ? until.at : localOf(until.at, time_zone)) + margin;
   const instant = instantsIn(time_zone);
-  for (const local of recurrences(rule, local_start, local_start, Math.min(local_start + years * 366 * day, last)))
+  for (const local of recurrences(
+    rule,
+    local_start,
+    local_start,
+    Math.min(local_start + years * 366 * day, last),
+  ))
     if (until === null || (until.local ? local : instant(local)) <= until.at) yield local;
 }
 
@@ -129,7 +166,14 @@ function* untilEnd(rule: Rule, { local_start, time_zone }: Schedule, years: numb
  * A rule must occur within this time after its start, or it is taken to never occur. A year of
  * minutes is as much work as thirty years of days.
  */
-export const searched = { YEARLY: 30, MONTHLY: 30, WEEKLY: 30, DAILY: 30, HOURLY: 9, MINUTELY: 1 } as const;
+export const searched = {
+  YEARLY: 30,
+  MONTHLY: 30,
+  WEEKLY: 30,
+  DAILY: 30,
+  HOURLY: 9,
+  MINUTELY: 1,
+} as const;
 const maxInYear = 20_000;
 
 /** Longer occurrences would overlap without end. */
@@ -138,18 +182,29 @@ const longestRepeated = 366 * day;
 const refuseUseless = (schedule: Schedule, rule: Rule): void => {
   const { starts_at, ends_at, local_start } = schedule;
   if (ends_at - starts_at > longestRepeated)
-    throw new Refusal('window_invalid', 'ends_at: a window that repeats may last 366 days at most; end it earlier, or leave out rrule.');
-  if (rule.until !== null && (rule.until.local ? rule.until.at < local_start : rule.until.at < starts_at))
+    throw new Refusal(
+      'window_invalid',
+      'ends_at: a window that repeats may last 366 days at most; end it earlier, or leave out rrule.',
+    );
+  if (
+    rule.until !== null &&
+    (rule.until.local ? rule.until.at < local_start : rule.until.at < starts_at)
+  )
     throw refuseRule('UNTIL lies before starts_at; choose a later one.');
   const years = searched[rule.freq];
   if (untilEnd(rule, schedule, years).next().done)
-    throw refuseRule(`never occurs${rule.until === null ? ` in the ${years} years after starts_at` : ''}; check its BY… parts.`);
+    throw refuseRule(
+      `never occurs${rule.until === null ? ` in the ${years} years after starts_at` : ''}; check its BY… parts.`,
+    );
   let count = 0;
   for (const _ of untilEnd(rule, schedule, 1)) {
     count += 1;
     if (count > Math.min(maxInYear, rule.count ?? maxInYear)) break;
   }
-  if (count > maxInYear) throw refuseRule(`occurs more than ${maxInYear} times a year; choose a longer step, or one longer window.`);
+  if (count > maxInYear)
+    throw refuseRule(
+      `occurs more than ${maxInYear} times a year; choose a longer step, or one longer window.`,
+    );
 };
 
 /**
@@ -191,8 +246,10 @@ const localFrom = (moment: Moment, zone: string): number =>
 const checked = (schedule: Schedule): Schedule => {
   const { starts_at, ends_at, rrule } = schedule;
   for (const [key, value] of Object.entries({ starts_at, ends_at }))
-    if (!(value >= earliest && value <= latest)) throw new Refusal('window_invalid', `${key}: must lie between the years 1970 and 2900.`);
-  if (ends_at <= starts_at) throw new Refusal('window_invalid', 'ends_at: must be after starts_at.');
+    if (!(value >= earliest && value <= latest))
+      throw new Refusal('window_invalid', `${key}: must lie between the years 1970 and 2900.`);
+  if (ends_at <= starts_at)
+    throw new Refusal('window_invalid', 'ends_at: must be after starts_at.');
   if (rrule !== null) refuseUseless(schedule, ruleFrom(rrule));
   return schedule;
 };
@@ -203,7 +260,10 @@ const checked = (schedule: Schedule): Schedule => {
  */
 export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft => {
   const name = input.name === null ? null : nameFrom(input.name);
-  const [starts_at, ends_at] = [epochOf(input.starts_at, time_zone), epochOf(input.ends_at, time_zone)];
+  const [starts_at, ends_at] = [
+    epochOf(input.starts_at, time_zone),
+    epochOf(input.ends_at, time_zone),
+  ];
   const local_start = localFrom(input.starts_at, time_zone);
   const rrule = input.rrule === null ? null : ruleValue(input.rrule);
   return { name, schedule: checked({ starts_at, ends_at, local_start, rrule, time_zone }) };
@@ -224,13 +284,16 @@ export type WindowChange = {
 export const changedWindow = (before: WindowDraft, change: WindowChange): WindowDraft => {
   const { time_zone, ...was } = before.schedule;
   const moved = change.starts_at;
-  const name = change.name === null ? before.name : change.name.trim() === '' ? null : nameFrom(change.name);
-  const rrule = change.rrule === null ? was.rrule : change.rrule.trim() === '' ? null : ruleValue(change.rrule);
+  const name =
+    change.name === null ? before.name : change.name.trim() === '' ? null : nameFrom(change.name);
+  const rrule =
+    change.rrule === null ? was.rrule : change.rrule.trim() === '' ? null : ruleValue(change.rrule);
   const schedule = {
     starts_at: moved === null ? was.starts_at : epochOf(moved, time_zone),
     local_start: moved === null ? was.local_start : localFrom(moved, time_zone),
     ends_at: change.ends_at === null ? was.ends_at : epochOf(change.ends_at, time_zone),
-    ...{ rrule, time_zone },
+    rrule,
+    time_zone,
   };
   return { name, schedule: checked(schedule) };
 };
@@ -258,11 +321,19 @@ const clockText = (local: number): string => new Date(local).toISOString().slice
  * The effect of a clock change on an occurrence, in words. `before`: the occurrence before it,
  * relative to which it may have moved.
  */
-const notesOn = ({ from, to, local }: Planned, before: Planned | undefined, clock: ReturnType<typeof clockOf>): string[] => {
+const notesOn = (
+  { from, to, local }: Planned,
+  before: Planned | undefined,
+  clock: ReturnType<typeof clockOf>,
+): string[] => {
   const [begins, ends] = [clock.local(from), clock.local(to)];
   const notes: string[] = [];
-  if (begins !== local) notes.push(`The clock is put forward over ${clockText(local)} that night, so it begins at ${clockText(begins)}.`);
-  else if (clock.isTwice(local, from)) notes.push(`The clock shows ${clockText(local)} twice that night; it begins at the first.`);
+  if (begins !== local)
+    notes.push(
+      `The clock is put forward over ${clockText(local)} that night, so it begins at ${clockText(begins)}.`,
+    );
+  else if (clock.isTwice(local, from))
+    notes.push(`The clock shows ${clockText(local)} twice that night; it begins at the first.`);
   const change = ends - begins - (to - from);
   if (change !== 0)
     notes.push(
@@ -271,7 +342,9 @@ const notesOn = ({ from, to, local }: Planned, before: Planned | undefined, cloc
   // Where the clock skips the local time, the occurrence keeps its time in UTC; the next one moves.
   const moved = before === undefined ? 0 : from - local - (before.from - before.local);
   if (moved !== 0)
-    notes.push(`From here on ${durationText(Math.abs(moved))} ${moved > 0 ? 'later' : 'earlier'} in UTC; the local time stays.`);
+    notes.push(
+      `From here on ${durationText(Math.abs(moved))} ${moved > 0 ? 'later' : 'earlier'} in UTC; the local time stays.`,
+    );
   return notes;
 };
 
@@ -296,7 +369,11 @@ const plannedAhead = (schedule: Schedule, now: number, limit: number): readonly 
  * The next occurrences that are not over. What began before `cut_at` ended there, because someone
  * ended it; the rule does not know that.
  */
-export const occurrencesAhead = (schedule: Schedule, now: number, { most: limit = 10, cut_at = null }: Limits = {}): readonly Ahead[] => {
+export const occurrencesAhead = (
+  schedule: Schedule,
+  now: number,
+  { most: limit = 10, cut_at = null }: Limits = {},
+): readonly Ahead[] => {
   const clock = clockOf(schedule.time_zone);
   // One more than requested, because the running one may have been ended.
   const planned = plannedAhead(schedule, now, limit).slice(0, limit + 1);
@@ -305,7 +382,9 @@ export const occurrencesAhead = (schedule: Schedule, now: number, { most: limit 
       const to = cut_at !== null && one.from <= cut_at ? Math.min(one.to, cut_at) : one.to;
       if (to <= now) return [];
       const notes = notesOn(one, planned[index - 1], clock);
-      return [{ from: one.from, to, local_from: clock.local(one.from), local_to: clock.local(to), notes }];
+      return [
+        { from: one.from, to, local_from: clock.local(one.from), local_to: clock.local(to), notes },
+      ];
     })
     .slice(0, limit);
 };
@@ -339,19 +418,31 @@ export type CoveringWindow = {
 };
 
 /** A monitor's time in a group; `to` is null while it lasts. */
-export type Membership = { readonly group: string; readonly from: number; readonly to: number | null };
+export type Membership = {
+  readonly group: string;
+  readonly from: number;
+  readonly to: number | null;
+};
 
 /**
  * When a monitor was, is and will be covered. Cover begins at the later of the window's start and
  * its creation, and ends when the window is deleted (rule 24); through a group it lasts as long as
  * the membership (rule 26).
  */
-export const coverOf = (windows: readonly CoveringWindow[], memberships: readonly Membership[]): Interval[] => {
+export const coverOf = (
+  windows: readonly CoveringWindow[],
+  memberships: readonly Membership[],
+): Interval[] => {
   const covered = windows.flatMap(({ created_at, deleted_at, occurrences, direct, groups }) => {
-    const life = clip(occurrences, { from: created_at, to: deleted_at ?? Number.POSITIVE_INFINITY });
+    const life = clip(occurrences, {
+      from: created_at,
+      to: deleted_at ?? Number.POSITIVE_INFINITY,
+    });
     if (direct) return life;
     const inside = memberships.filter(({ group }) => groups.includes(group));
-    return inside.flatMap(({ from, to }) => clip(life, { from, to: to ?? Number.POSITIVE_INFINITY }));
+    return inside.flatMap(({ from, to }) =>
+      clip(life, { from, to: to ?? Number.POSITIVE_INFINITY }),
+    );
   });
   return union(covered);
 };

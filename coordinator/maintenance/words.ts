@@ -10,9 +10,27 @@ const dayMs = 86_400_000;
 
 const dayNames = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 const monthNames = [
-  ...['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'],
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
 ];
-const stepNames = { YEARLY: 'year', MONTHLY: 'month', WEEKLY: 'week', DAILY: 'day', HOURLY: 'hour', MINUTELY: 'minute' } as const;
+const stepNames = {
+  YEARLY: 'year',
+  MONTHLY: 'month',
+  WEEKLY: 'week',
+  DAILY: 'day',
+  HOURLY: 'hour',
+  MINUTELY: 'minute',
+} as const;
 
 /** More times of a day than these are counted, not listed. */
 const maxListed = 6;
@@ -34,7 +52,8 @@ const monthName = (month: number): string => monthNames[month - 1] ?? '';
 const pad = (value: number): string => String(value).padStart(2, '0');
 
 const isEveryWeekday = (days: readonly ByDay[]): boolean =>
-  days.length === 5 && [0, 1, 2, 3, 4].every((weekday) => days.some((day) => day.weekday === weekday && day.nth === 0));
+  days.length === 5 &&
+  [0, 1, 2, 3, 4].every((weekday) => days.some((day) => day.weekday === weekday && day.nth === 0));
 
 const byDayWords = (days: readonly ByDay[], last = 'and'): string =>
   listed(
@@ -46,19 +65,29 @@ const byDayWords = (days: readonly ByDay[], last = 'and'): string =>
 
 /** `the 4th and the last day`: a number needs no noun, the end of a month needs "day". */
 const monthDayWords = (days: readonly number[]): string =>
-  listed(days.toSorted((a, b) => Number(a < 0) - Number(b < 0) || a - b).map((day) => `the ${place(day)}${day < 0 ? ' day' : ''}`));
+  listed(
+    days
+      .toSorted((a, b) => Number(a < 0) - Number(b < 0) || a - b)
+      .map((day) => `the ${place(day)}${day < 0 ? ' day' : ''}`),
+  );
 
 const dayWords = (rule: Rule): string[] => {
   const { freq, byday, bymonthday, byyearday, byweekno } = rule;
   const words: string[] = [];
   if (byweekno.length > 0)
-    words.push(`in week ${listed(byweekno.map((week) => (week > 0 ? String(week) : `${place(week)} of the year`)))}`);
+    words.push(
+      `in week ${listed(byweekno.map((week) => (week > 0 ? String(week) : `${place(week)} of the year`)))}`,
+    );
   if (byyearday.length > 0) words.push(`on the ${listed(byyearday.map(place))} day of the year`);
   if (bymonthday.length > 0)
-    words.push(`on ${monthDayWords(bymonthday)}${byday.length > 0 ? ` where that is a ${byDayWords(byday, 'or')}` : ''}`);
+    words.push(
+      `on ${monthDayWords(bymonthday)}${byday.length > 0 ? ` where that is a ${byDayWords(byday, 'or')}` : ''}`,
+    );
   else if (byday.length > 0)
     words.push(
-      freq === 'DAILY' || freq === 'HOURLY' || freq === 'MINUTELY' ? `if it is a ${byDayWords(byday, 'or')}` : `on ${byDayWords(byday)}`,
+      freq === 'DAILY' || freq === 'HOURLY' || freq === 'MINUTELY'
+        ? `if it is a ${byDayWords(byday, 'or')}`
+        : `on ${byDayWords(byday)}`,
     );
   return words;
 };
@@ -73,16 +102,23 @@ const timeWords = (rule: Rule, start: number): string[] => {
   const at = new Date(start);
   if (freq === 'HOURLY' || freq === 'MINUTELY') {
     const part = (values: readonly number[], one: string): string[] =>
-      values.length === 0 ? [] : [`${one}${values.length > 1 ? 's' : ''} ${listed(values.map(String))}`];
+      values.length === 0
+        ? []
+        : [`${one}${values.length > 1 ? 's' : ''} ${listed(values.map(String))}`];
     const finer = [...part(byminute, 'minute'), ...part(bysecond, 'second')];
-    return [...(byhour.length > 0 ? [`in ${listed(part(byhour, 'hour'))}`] : []), ...(finer.length > 0 ? [`at ${listed(finer)}`] : [])];
+    return [
+      ...(byhour.length > 0 ? [`in ${listed(part(byhour, 'hour'))}`] : []),
+      ...(finer.length > 0 ? [`at ${listed(finer)}`] : []),
+    ];
   }
   const hours = byhour.length > 0 ? byhour : [at.getUTCHours()];
   const minutes = byminute.length > 0 ? byminute : [at.getUTCMinutes()];
   const seconds = bysecond.length > 0 ? bysecond : [at.getUTCSeconds()];
   const count = hours.length * minutes.length * seconds.length;
   if (count > maxListed) return [`at ${count} times of the day`];
-  return [`at ${listed(hours.flatMap((hour) => minutes.flatMap((minute) => seconds.map((second) => clock(hour, minute, second)))))}`];
+  return [
+    `at ${listed(hours.flatMap((hour) => minutes.flatMap((minute) => seconds.map((second) => clock(hour, minute, second)))))}`,
+  ];
 };
 
 const untilWords = ({ at, local }: Until): string => {
@@ -98,19 +134,45 @@ const untilWords = ({ at, local }: Until): string => {
 export const ruleWords = (rule: Rule, start: number): string => {
   const whole = completed(rule, dayOf(Math.floor(start / dayMs)));
   const { freq, interval, bymonth, bymonthday, byday, bysetpos, wkst, until, count } = whole;
-  const every = interval === 1 ? `every ${stepNames[freq]}` : `every ${interval} ${stepNames[freq]}s`;
+  const every =
+    interval === 1 ? `every ${stepNames[freq]}` : `every ${interval} ${stepNames[freq]}s`;
   const isPlain = whole.byweekno.length + whole.byyearday.length + bysetpos.length === 0;
   const [month, day] = [bymonth[0], bymonthday[0]];
   const words: string[] = [];
-  if (freq === 'YEARLY' && isPlain && byday.length === 0 && bymonth.length === 1 && bymonthday.length === 1 && month && day && day > 0)
+  if (
+    freq === 'YEARLY' &&
+    isPlain &&
+    byday.length === 0 &&
+    bymonth.length === 1 &&
+    bymonthday.length === 1 &&
+    month &&
+    day &&
+    day > 0
+  )
     words.push(`${every} on ${day} ${monthName(month)}`);
-  else if ((freq === 'WEEKLY' || freq === 'DAILY') && interval === 1 && isPlain && bymonthday.length === 0 && isEveryWeekday(byday))
-    words.push('every weekday', ...(bymonth.length > 0 ? [`in ${listed(bymonth.map(monthName))}`] : []));
-  else words.push(every, ...(bymonth.length > 0 ? [`in ${listed(bymonth.map(monthName))}`] : []), ...dayWords(whole));
+  else if (
+    (freq === 'WEEKLY' || freq === 'DAILY') &&
+    interval === 1 &&
+    isPlain &&
+    bymonthday.length === 0 &&
+    isEveryWeekday(byday)
+  )
+    words.push(
+      'every weekday',
+      ...(bymonth.length > 0 ? [`in ${listed(bymonth.map(monthName))}`] : []),
+    );
+  else
+    words.push(
+      every,
+      ...(bymonth.length > 0 ? [`in ${listed(bymonth.map(monthName))}`] : []),
+      ...dayWords(whole),
+    );
   words.push(...timeWords(whole, start));
   const more: string[] = [];
-  if (bysetpos.length > 0) more.push(`of these only the ${listed(bysetpos.map(place))} in each ${stepNames[freq]}`);
-  if (freq === 'WEEKLY' && interval > 1 && wkst !== 0) more.push(`in weeks that begin on ${dayName(wkst)}`);
+  if (bysetpos.length > 0)
+    more.push(`of these only the ${listed(bysetpos.map(place))} in each ${stepNames[freq]}`);
+  if (freq === 'WEEKLY' && interval > 1 && wkst !== 0)
+    more.push(`in weeks that begin on ${dayName(wkst)}`);
   if (count !== null) more.push(count === 1 ? 'once' : `${count} times`);
   if (until !== null) more.push(untilWords(until));
   return [words.join(' '), ...more].join(', ');

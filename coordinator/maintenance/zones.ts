@@ -7,17 +7,20 @@ const day = 86_400_000;
  */
 export const margin = 26 * 3_600_000;
 
-const zoned = (at: number, zone: string): Temporal.ZonedDateTime => Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+const zoned = (at: number, zone: string): Temporal.ZonedDateTime =>
+  Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
 
-const offsetAt = (at: number, zone: string): number => Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
+const offsetAt = (at: number, zone: string): number =>
+  Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
 
 /**
  * A local time that does not exist moves forward by the gap; of one that exists twice, the first
  * counts: what Temporal calls compatible.
  */
 export const instantOf = (local: number, zone: string): number =>
-  Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'compatible' })
-    .epochMilliseconds;
+  Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, {
+    disambiguation: 'compatible',
+  }).epochMilliseconds;
 
 /** A stretch of instants within which a zone's offset does not change. */
 type Steady = { readonly from: number; readonly to: number; readonly offset: number };
@@ -56,7 +59,8 @@ export const instantsIn = (zone: string): ((local: number) => number) => {
   let steady: Steady | undefined;
   return (local) => {
     const likely = steady === undefined ? Number.NaN : local - steady.offset;
-    if (steady && likely - day - margin >= steady.from && likely + day + margin < steady.to) return likely;
+    if (steady && likely - day - margin >= steady.from && likely + day + margin < steady.to)
+      return likely;
     const at = instantOf(local, zone);
     if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
     return at;
@@ -66,7 +70,9 @@ export const instantsIn = (zone: string): ((local: number) => number) => {
 /** Whether this local time exists twice because the clock is set back over it. */
 const isShownTwice = (local: number, zone: string): boolean => {
   const first = instantOf(local, zone);
-  const later = Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'later' });
+  const later = Temporal.PlainDateTime.from(
+    new Date(local).toISOString().slice(0, -1),
+  ).toZonedDateTime(zone, { disambiguation: 'later' });
   return localOf(first, zone) === local && later.epochMilliseconds !== first;
 };
 
@@ -76,7 +82,10 @@ const isShownTwice = (local: number, zone: string): boolean => {
  */
 export const clockOf = (
   zone: string,
-): { readonly local: (at: number) => number; readonly isTwice: (local: number, at: number) => boolean } => {
+): {
+  readonly local: (at: number) => number;
+  readonly isTwice: (local: number, at: number) => boolean;
+} => {
   let steady: Steady | undefined;
   const around = (at: number): Steady => {
     if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
@@ -95,7 +104,9 @@ export const clockOf = (
  * A moment in a caller's input: an instant, or a local time (ISO, no zone) in the organisation's
  * time zone.
  */
-export type Moment = { readonly is: 'instant'; readonly at: number } | { readonly is: 'local'; readonly local: string };
+export type Moment =
+  | { readonly is: 'instant'; readonly at: number }
+  | { readonly is: 'local'; readonly local: string };
 
 export const epochOf = (moment: Moment, zone: string): number =>
   moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone);
@@ -105,8 +116,12 @@ export const epochOf = (moment: Moment, zone: string): number =>
  * coordinator has no way to ask; a version's name contains its year and nothing more exact.
  */
 const released: Readonly<Record<string, string>> = {
-  ...{ '2025a': '2025-01-15', '2025b': '2025-03-22', '2025c': '2025-12-10' },
-  ...{ '2026a': '2026-03-02', '2026b': '2026-04-22', '2026c': '2026-07-08' },
+  '2025a': '2025-01-15',
+  '2025b': '2025-03-22',
+  '2025c': '2025-12-10',
+  '2026a': '2026-03-02',
+  '2026b': '2026-04-22',
+  '2026c': '2026-07-08',
 };
 
 /**
@@ -135,4 +150,5 @@ export const zoneDataAt = (version: string | undefined, now: number): ZoneData =
   return { version, released_on, least_age_days: days >= 0 ? days : null };
 };
 
-export const isOldZoneData = ({ least_age_days }: ZoneData): boolean => least_age_days !== null && least_age_days > oldZoneDays;
+export const isOldZoneData = ({ least_age_days }: ZoneData): boolean =>
+  least_age_days !== null && least_age_days > oldZoneDays;

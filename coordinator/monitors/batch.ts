@@ -51,27 +51,48 @@ const planNew = (item: Item, known: BatchContext): Planned => {
   const id = newId();
   const monitor = draftMonitor(item, known.of, known);
   const row = { id, partition: known.partitionOf(id), monitor };
-  return { result: 'created', row, moved: monitor.group !== null, change: { change: 'created', what_is_checked_changed: false } };
+  return {
+    result: 'created',
+    row,
+    moved: monitor.group !== null,
+    change: { change: 'created', what_is_checked_changed: false },
+  };
 };
 
 const planChange = (item: Item, before: StoredMonitor, known: BatchContext): Planned => {
   if (before.type !== item.type) throw typeDiffers(before);
   const was = monitorFrom(before, known.of, known.secretsIn.get(before.id) ?? {});
-  const { monitor, edited, what_is_checked_changed, moved } = amendMonitor(was, patchOf(item), known);
+  const { monitor, edited, what_is_checked_changed, moved } = amendMonitor(
+    was,
+    patchOf(item),
+    known,
+  );
   const { id, partition } = before;
   const row = { id, partition, monitor };
-  return { result: 'changed', row, moved, change: edited ? { change: 'edited', what_is_checked_changed } : null };
+  return {
+    result: 'changed',
+    row,
+    moved,
+    change: edited ? { change: 'edited', what_is_checked_changed } : null,
+  };
 };
 
 /** Judges each item by itself, as if those before it existed already. */
-const judgeAll = (items: readonly Item[], known: BatchContext, present: number): readonly Judged[] => {
+const judgeAll = (
+  items: readonly Item[],
+  known: BatchContext,
+  present: number,
+): readonly Judged[] => {
   const called = new Set<string>();
   let count = present;
   return items.map((item) => {
     try {
       const { external_id } = labelsFrom(item);
       if (external_id !== null && called.has(external_id))
-        throw new Refusal('external_id_taken', `external_id: "${external_id}" stands twice in this batch; send each once.`);
+        throw new Refusal(
+          'external_id_taken',
+          `external_id: "${external_id}" stands twice in this batch; send each once.`,
+        );
       if (item.group !== null && !known.groups.has(item.group)) throw notFound('group_not_found');
       const before = external_id === null ? undefined : known.existing.get(external_id);
       const planned = before ? planChange(item, before, known) : planNew(item, known);
@@ -88,13 +109,17 @@ const judgeAll = (items: readonly Item[], known: BatchContext, present: number):
   });
 };
 
-const write = async ({ sql, organisation, with: { secrets } }: InOrganisation, planned: readonly Planned[]): Promise<void> => {
+const write = async (
+  { sql, organisation, with: { secrets } }: InOrganisation,
+  planned: readonly Planned[],
+): Promise<void> => {
   const { id: of } = organisation;
   const seal = await secrets.sealer(sql);
   const rowsOf = (result: Planned['result']): WrittenMonitor[] =>
     planned.flatMap((each) => {
       const own = each.row.monitor.secrets;
-      const box = Object.keys(own).length === 0 ? null : seal(JSON.stringify(own), secretsOf(each.row.id));
+      const box =
+        Object.keys(own).length === 0 ? null : seal(JSON.stringify(own), secretsOf(each.row.id));
       return each.result === result ? [{ ...each.row, secrets: box }] : [];
     });
   await insertMonitors(sql, of, rowsOf('created'));
@@ -102,21 +127,38 @@ const write = async ({ sql, organisation, with: { secrets } }: InOrganisation, p
   await writeMemberships(
     sql,
     of,
-    planned.flatMap(({ moved, row }) => (moved ? [{ monitor: row.id, group: row.monitor.group }] : [])),
+    planned.flatMap(({ moved, row }) =>
+      moved ? [{ monitor: row.id, group: row.monitor.group }] : [],
+    ),
   );
-  const beating = planned.filter(({ result, row }) => result === 'created' && row.monitor.kind === 'heartbeat');
+  const beating = planned.filter(
+    ({ result, row }) => result === 'created' && row.monitor.kind === 'heartbeat',
+  );
   await insertPingTokens(
     sql,
     of,
     beating.map(({ row: { id } }) => {
       const token = newPingToken();
-      return { fingerprint: pingFingerprint(token), monitor: id, box: seal(token, pingTokenOf(id)) };
+      return {
+        fingerprint: pingFingerprint(token),
+        monitor: id,
+        box: seal(token, pingTokenOf(id)),
+      };
     }),
   );
   await enqueueAll(
     sql,
     planned.flatMap(({ change, row: { id, partition } }) =>
-      change === null ? [] : [{ topic: 'monitor' as const, partition, organisation: of, payload: { monitor: id, ...change } }],
+      change === null
+        ? []
+        : [
+            {
+              topic: 'monitor' as const,
+              partition,
+              organisation: of,
+              payload: { monitor: id, ...change },
+            },
+          ],
     ),
   );
 };
@@ -126,7 +168,9 @@ const knownFor = async (
   items: readonly Item[],
 ): Promise<BatchContext> => {
   const { id: of, plan } = organisation;
-  const trimmed = items.flatMap(({ external_id }) => (external_id === null || external_id.trim() === '' ? [] : [external_id.trim()]));
+  const trimmed = items.flatMap(({ external_id }) =>
+    external_id === null || external_id.trim() === '' ? [] : [external_id.trim()],
+  );
   const wanted = items.flatMap(({ group }) => (group === null ? [] : [group]));
   const ids = [
     ...(
@@ -140,35 +184,69 @@ const knownFor = async (
   const rows = ids.length === 0 ? [] : await monitorsForChange(sql, of, ids);
   const secretsIn = new Map<string, Readonly<Record<string, string>>>();
   // After the first, the keys are cached.
-  for (const row of rows) secretsIn.set(row.id, await openSecrets(secrets, sql, row.id, row.secrets));
+  for (const row of rows)
+    secretsIn.set(row.id, await openSecrets(secrets, sql, row.id, row.secrets));
   return {
-    ...{ of, plan, partitionOf, secretsIn },
+    of,
+    plan,
+    partitionOf,
+    secretsIn,
     checkers: await checkersOf(sql, of),
     groups: await groupsAmong(sql, of, wanted),
-    existing: new Map(rows.flatMap((row) => (row.external_id === null ? [] : [[row.external_id, row] as const]))),
+    existing: new Map(
+      rows.flatMap((row) => (row.external_id === null ? [] : [[row.external_id, row] as const])),
+    ),
   };
 };
 
 /** Takes a few statements, however many items there are. */
-export const batchMonitors = async (context: InOrganisation, { items, mode }: InputOf<typeof operation>): OperationResult<Output> => {
-  const judged = judgeAll(items, await knownFor(context, items), await countMonitors(context.sql, context.organisation.id));
+export const batchMonitors = async (
+  context: InOrganisation,
+  { items, mode }: InputOf<typeof operation>,
+): OperationResult<Output> => {
+  const judged = judgeAll(
+    items,
+    await knownFor(context, items),
+    await countMonitors(context.sql, context.organisation.id),
+  );
   const planned = judged.flatMap((each) => (each instanceof Refusal ? [] : [each]));
   const refused = judged.length - planned.length;
   const applied = mode === 'each' || refused === 0;
   if (applied && planned.length > 0) await write(context, planned);
   const done = applied ? planned : [];
-  context.note({ after: { monitors: done.map(({ result, row: { id, monitor } }) => ({ id, name: monitor.name, result })), refused } });
+  context.note({
+    after: {
+      monitors: done.map(({ result, row: { id, monitor } }) => ({
+        id,
+        name: monitor.name,
+        result,
+      })),
+      refused,
+    },
+  });
   return {
     applied,
     created: done.filter(({ result }) => result === 'created').length,
     changed: done.filter(({ result }) => result === 'changed').length,
     refused,
     items: judged.map((each, position) => {
-      const item = { id: null, name: items[position]?.name || null, external_id: items[position]?.external_id ?? null, error: null };
-      if (each instanceof Refusal) return { ...item, result: 'refused', error: { code: each.code, message: each.message } };
+      const item = {
+        id: null,
+        name: items[position]?.name || null,
+        external_id: items[position]?.external_id ?? null,
+        error: null,
+      };
+      if (each instanceof Refusal)
+        return { ...item, result: 'refused', error: { code: each.code, message: each.message } };
       if (!applied) return { ...item, result: 'left' };
       const { row, result } = each;
-      return { result, id: row.id, name: row.monitor.name, external_id: row.monitor.external_id, error: null };
+      return {
+        result,
+        id: row.id,
+        name: row.monitor.name,
+        external_id: row.monitor.external_id,
+        error: null,
+      };
     }),
   };
 };

@@ -25,11 +25,18 @@ const iso = (at: number): string => {
 };
 
 /** A monitor with its status at this moment. */
-export const monitorNow = (row: MonitorWithStatus, now: number) => ({ ...monitorJson(row), ...monitorStatusJson(row, now) });
+export const monitorNow = (row: MonitorWithStatus, now: number) => ({
+  ...monitorJson(row),
+  ...monitorStatusJson(row, now),
+});
 
 const monitorStatusJson = (row: StoredStatus, now: number) => {
   const { status, since, last_checked_at } = currentStatus(row, now);
-  return { status, since: iso(since), last_checked_at: last_checked_at === null ? null : iso(last_checked_at) };
+  return {
+    status,
+    since: iso(since),
+    last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
+  };
 };
 
 /**
@@ -44,22 +51,44 @@ export const changeMonitor = async (
   const { id } = row;
   const { id: of, plan } = organisation;
   const before = monitorFrom(row, of, await openSecrets(secrets, sql, id, row.secrets));
-  const { monitor, edited, what_is_checked_changed, moved, switched } = amendMonitor(before, patch, {
-    plan,
-    checkers: await checkersOf(sql, of),
-  });
-  if (monitor.group !== null && moved && !(await groupsAmong(sql, of, [monitor.group])).has(monitor.group))
+  const { monitor, edited, what_is_checked_changed, moved, switched } = amendMonitor(
+    before,
+    patch,
+    {
+      plan,
+      checkers: await checkersOf(sql, of),
+    },
+  );
+  if (
+    monitor.group !== null &&
+    moved &&
+    !(await groupsAmong(sql, of, [monitor.group])).has(monitor.group)
+  )
     throw notFound('group_not_found');
   if (monitor.external_id !== null && monitor.external_id !== row.external_id) {
     if ((await monitorsCalled(sql, of, [monitor.external_id])).size > 0)
-      throw new Refusal('external_id_taken', `external_id: another monitor is "${monitor.external_id}" already; choose another one.`);
+      throw new Refusal(
+        'external_id_taken',
+        `external_id: another monitor is "${monitor.external_id}" already; choose another one.`,
+      );
   }
-  const written = { id, partition: row.partition, monitor, secrets: await sealSecrets(secrets, sql, id, monitor.secrets) };
+  const written = {
+    id,
+    partition: row.partition,
+    monitor,
+    secrets: await sealSecrets(secrets, sql, id, monitor.secrets),
+  };
   await updateMonitors(sql, of, [written]);
   if (moved) await writeMemberships(sql, of, [{ monitor: id, group: monitor.group }]);
   const owner = { organisation: of, partition: row.partition };
-  if (edited) await notifyOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
-  if (switched) await notifyOwner(sql, owner, { monitor: id, change: switched, what_is_checked_changed: false });
+  if (edited)
+    await notifyOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
+  if (switched)
+    await notifyOwner(sql, owner, {
+      monitor: id,
+      change: switched,
+      what_is_checked_changed: false,
+    });
   const after = orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found');
   note({ before: monitorJson(row), after: monitorJson(after) });
   return monitorNow(after, now);
@@ -69,7 +98,8 @@ export const changeMonitor = async (
 
 type Input = InputOf<typeof api.createMonitor>;
 
-const unless = (text: string, nothing: string): string | null => (text.trim() === nothing ? null : text);
+const unless = (text: string, nothing: string): string | null =>
+  text.trim() === nothing ? null : text;
 
 /** What a create call changes when its monitor already exists: everything that was sent. */
 export const patchOf = (input: Input): MonitorPatch => ({
@@ -81,8 +111,14 @@ export const patchOf = (input: Input): MonitorPatch => ({
   ungroup: false,
 });
 
-export const typeDiffers = ({ external_id, type }: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal =>
-  new Refusal('type_differs', `type: the monitor "${external_id}" is of type ${type}, which never changes.`);
+export const typeDiffers = ({
+  external_id,
+  type,
+}: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal =>
+  new Refusal(
+    'type_differs',
+    `type: the monitor "${external_id}" is of type ${type}, which never changes.`,
+  );
 
 /**
  * Uptime as all answers show it: the percentage, and the five states that make up the time from
@@ -91,7 +127,9 @@ export const typeDiffers = ({ external_id, type }: Pick<StoredMonitor, 'external
 export const uptimeJson = (history: MonitorHistory, days: number, window: Interval) => {
   const { percent, up, down_seconds, maintenance, unknown, paused } = uptimeOf(history, window);
   return {
-    ...{ days, percent, down_seconds },
+    days,
+    percent,
+    down_seconds,
     from: new Date(Math.min(Math.max(window.from, history.created_at), window.to)).toISOString(),
     to: new Date(window.to).toISOString(),
     up_seconds: up / 1_000,

@@ -26,7 +26,9 @@ export { type DashboardSort, dashboardSorts, type StatusRow, statusRows };
 export const dashboardRows = 50;
 const maxPages = 10_000;
 
-const statusRow = string({ description: '`down`, `verifying`, `up`, `maintenance`, `pending` or `paused`.' });
+const statusRow = string({
+  description: '`down`, `verifying`, `up`, `maintenance`, `pending` or `paused`.',
+});
 
 /** What a list shows of a monitor, without its config. */
 const { config: _, created_at: __, ...listed } = MonitorOut.shape;
@@ -52,12 +54,18 @@ const DashboardRowOut = object('DashboardRowOut', {
   percent: nullable(number(), { description: 'Uptime of 30 days.' }),
 });
 
-const DashboardGroupOut = object('DashboardGroupOut', { id: uuid(), name: string(), status: string(), monitors: integer() });
+const DashboardGroupOut = object('DashboardGroupOut', {
+  id: uuid(),
+  name: string(),
+  status: string(),
+  monitors: integer(),
+});
 
 export const listDashboard = innerOperation({
   id: 'listDashboard',
   access: 'read',
-  summary: 'List monitors with their state, last day, response and uptime, a page of them, counted, filtered and sorted',
+  summary:
+    'List monitors with their state, last day, response and uptime, a page of them, counted, filtered and sorted',
   query: {
     status: maybe(literal(statusRows)),
     q: optional(string(), ''),
@@ -84,7 +92,9 @@ export const listDashboard = innerOperation({
     matching: integer(),
     items: array(DashboardRowOut),
     groups: array(DashboardGroupOut),
-    probes: array(object('DashboardProbeOut', { name: string(), continent: string(), well: boolean() })),
+    probes: array(
+      object('DashboardProbeOut', { name: string(), continent: string(), well: boolean() }),
+    ),
   }),
 });
 
@@ -107,13 +117,19 @@ export const changeMonitors = innerOperation({
     {
       monitors: array(uuid(), { minItems: 1, maxItems: maxAtOnce }),
       change: literal(['pause', 'resume', 'group']),
-      group: maybe(uuid(), { description: 'For `group`: which; without it they are in none from now on.' }),
+      group: maybe(uuid(), {
+        description: 'For `group`: which; without it they are in none from now on.',
+      }),
     },
     {},
     ({ monitors }, place) =>
       monitors.length > 0 && monitors.length <= maxAtOnce
         ? undefined
-        : valueFault([...place, 'monitors'], `choose between one and ${maxAtOnce} monitors`, monitors.length),
+        : valueFault(
+            [...place, 'monitors'],
+            `choose between one and ${maxAtOnce} monitors`,
+            monitors.length,
+          ),
   ),
   response: object('ChangedMonitorsOut', { changed: integer() }),
   refusals: ['monitor_not_found', 'group_not_found'],
@@ -122,7 +138,8 @@ export const changeMonitors = innerOperation({
 export const getMonitorChoices = innerOperation({
   id: 'getMonitorChoices',
   access: 'read',
-  summary: 'What a new or changed monitor may choose from: places, groups, and what the plan allows',
+  summary:
+    'What a new or changed monitor may choose from: places, groups, and what the plan allows',
   response: object('MonitorChoicesOut', {
     continents: array(string(), { description: 'Where public probes are.' }),
     probes: array(object('PrivateProbeOut', { id: uuid(), name: string(), continent: string() }), {
@@ -132,7 +149,9 @@ export const getMonitorChoices = innerOperation({
     plan: string(),
     min_interval_s: integer({}, { description: 'The plan checks no oftener.' }),
     monitors: integer({}, { description: 'How many there are.' }),
-    most_monitors: nullable(integer(), { description: 'How many the plan allows; null: any number.' }),
+    most_monitors: nullable(integer(), {
+      description: 'How many the plan allows; null: any number.',
+    }),
   }),
 });
 
@@ -173,19 +192,28 @@ const longestOverlap_s = tokenOverlapMs / 1_000;
 export const rotatePingAddress = innerOperation({
   id: 'rotateBeatAddress',
   access: 'write',
-  summary: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
-  description: 'Older addresses go on working for `overlap_s` at most; 0 ends them at once, as one that has leaked.',
+  summary:
+    'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
+  description:
+    'Older addresses go on working for `overlap_s` at most; 0 ends them at once, as one that has leaked.',
   params: { monitor_id: uuid() },
   body: object('RotateBeatAddressIn', {
     overlap_s: optional(
       integer(
         { ge: 0, le: longestOverlap_s },
-        { description: 'Seconds that older addresses go on working; 0 ends one that has leaked at once.' },
+        {
+          description:
+            'Seconds that older addresses go on working; 0 ends one that has leaked at once.',
+        },
       ),
       longestOverlap_s,
     ),
   }),
-  response: object('RotatedBeatAddressOut', { id: uuid(), address: string(), old_until: dateTime() }),
+  response: object('RotatedBeatAddressOut', {
+    id: uuid(),
+    address: string(),
+    old_until: dateTime(),
+  }),
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
 });
 
@@ -198,12 +226,15 @@ const MonitorFigureOut = object('MonitorFigureOut', {
   status: string({ description: '`up`, `down`, `verifying`, `pending` or `paused`.' }),
   /** Up until a failure is confirmed; null where nothing is known or nothing is checked. */
   is_up: nullable(boolean()),
-  response_ms: nullable(number(), { description: 'Of the newest check, if that passed; null for heartbeats.' }),
+  response_ms: nullable(number(), {
+    description: 'Of the newest check, if that passed; null for heartbeats.',
+  }),
 });
 
 export const listMonitorFigures = innerOperation({
   id: 'listMonitorFigures',
   access: 'read',
-  summary: 'List the state and the response of all monitors, as many as the plan lets the organisation have',
+  summary:
+    'List the state and the response of all monitors, as many as the plan lets the organisation have',
   response: object('MonitorFiguresOut', { items: array(MonitorFigureOut), left_out: integer() }),
 });

@@ -12,9 +12,19 @@ export type DashboardFilter = {
   readonly tag: string | null;
 };
 
-export type DashboardPlace = { readonly sort: DashboardSort; readonly offset: number; readonly most: number; readonly since: number };
+export type DashboardPlace = {
+  readonly sort: DashboardSort;
+  readonly offset: number;
+  readonly most: number;
+  readonly since: number;
+};
 
-const matching = (sql: Queryable, organisation: string, { status, search, group, tag }: DashboardFilter, covered: readonly string[]) => {
+const matching = (
+  sql: Queryable,
+  organisation: string,
+  { status, search, group, tag }: DashboardFilter,
+  covered: readonly string[],
+) => {
   const isCovered = sql`s.monitor_id = any(${[...covered]}::uuid[])`;
   const ofStatus =
     status === null
@@ -26,7 +36,12 @@ const matching = (sql: Queryable, organisation: string, { status, search, group,
           : sql`and s.status = ${status} and not ${isCovered}`;
   const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
   return sql`s.organisation_id = ${organisation} ${ofStatus} ${group === null ? sql`` : sql`and s.group_id = ${group}`}
-    ${tag === null ? sql`` : sql`and s.monitor_id in (select id from monitors where organisation_id = ${organisation} and tags @> array[${lookedFor(tag)}::text])`}
+    ${
+      tag === null
+        ? sql``
+        : sql`and s.monitor_id in (select id from monitors
+      where organisation_id = ${organisation} and tags @> array[${lookedFor(tag)}::text])`
+    }
     ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };
 
@@ -37,7 +52,8 @@ export const countMatching = async (
   covered: readonly string[],
 ): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from monitor_status s where ${matching(sql, organisation, filter, covered)}`;
+    select count(*) as count from monitor_status s
+    where ${matching(sql, organisation, filter, covered)}`;
   return row?.count ?? 0;
 };
 
@@ -63,10 +79,13 @@ const byState = async (
     select ${orNotFound(sql)} from monitor_status s where ${where} and ${worst(sql)}
     order by s.status, s.since desc, s.place offset ${offset} limit ${limit}`;
   const others = (from: number): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
-    select ${orNotFound(sql)} from monitor_status s where ${where} and not ${worst(sql)} order by s.place offset ${from} limit ${limit}`;
+    select ${orNotFound(sql)} from monitor_status s where ${where} and not ${worst(sql)}
+    order by s.place offset ${from} limit ${limit}`;
   // The first page, which is requested most, needs no count, and reads both halves at once.
   if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, limit);
-  const [count] = await sql<{ troubled: number }[]>`select count(*) as troubled from monitor_status s where ${where} and ${worst(sql)}`;
+  const [count] = await sql<
+    { troubled: number }[]
+  >`select count(*) as troubled from monitor_status s where ${where} and ${worst(sql)}`;
   const troubled = count?.troubled ?? 0;
   const first = offset < troubled ? await inTrouble() : [];
   if (first.length === limit) return first;
@@ -82,10 +101,14 @@ const byDowntime = (
   { offset, most: limit, since }: DashboardPlace,
 ): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
   with downtime as (
-    select monitor_id, sum(coalesce(resolved_at, now()) - greatest(started_at, ${new Date(since)})) as down from incidents
-    where organisation_id = ${organisation} and confirmed_at is not null and (resolved_at is null or resolved_at > ${new Date(since)})
+    select monitor_id,
+      sum(coalesce(resolved_at, now()) - greatest(started_at, ${new Date(since)})) as down
+      from incidents
+    where organisation_id = ${organisation} and confirmed_at is not null
+      and (resolved_at is null or resolved_at > ${new Date(since)})
     group by monitor_id)
-  select ${orNotFound(sql)} from monitor_status s left join downtime d on d.monitor_id = s.monitor_id
+  select ${orNotFound(sql)} from monitor_status s left join downtime d
+    on d.monitor_id = s.monitor_id
   where ${matching(sql, organisation, filter, covered)}
   order by d.down desc nulls last, s.place offset ${offset} limit ${limit}`;
 
@@ -103,12 +126,13 @@ export const dashboardPage = async (
   if (sort === 'state') return byState(sql, organisation, filter, covered, place);
   if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
   if (sort === 'response')
-    return sql<
-      FoundMonitor[]
-    >`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.response_ms desc nulls last, s.place ${page}`;
+    return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where}
+    order by s.response_ms desc nulls last, s.place ${page}`;
   if (sort === 'changed')
-    return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.since desc, s.monitor_id ${page}`;
-  return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.name_folded, s.monitor_id ${page}`;
+    return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where}
+    order by s.since desc, s.monitor_id ${page}`;
+  return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where}
+  order by s.name_folded, s.monitor_id ${page}`;
 };
 
 export type DashboardRow = ListedRow & {
@@ -130,13 +154,20 @@ const sparkChecks = 40;
 const hour = 3_600_000;
 
 /** What a row shows beside its history. */
-export const dashboardRows = (sql: Queryable, organisation: string, ids: readonly string[], now: number): Promise<DashboardRow[]> => {
+export const dashboardRows = (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+  now: number,
+): Promise<DashboardRow[]> => {
   const from = new Date(Math.floor(now / hour) * hour - sparkHours * hour);
   return sql<DashboardRow[]>`
-    select ${sql.unsafe(listedNames)}, g.name as group_name, i.id as incident, i.cause, i.seen_continent, r.hours,
+    select ${sql.unsafe(listedNames)}, g.name as group_name, i.id as incident, i.cause,
+      i.seen_continent, r.hours,
       case when r.hours is null then (
         select array_agg(took_ms order by at) from (
-          select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0 order by x.at desc limit ${sparkChecks}) newest)
+          select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0
+          order by x.at desc limit ${sparkChecks}) newest)
       end as looks
     from monitors m
     left join groups g on g.id = m.group_id
@@ -159,16 +190,24 @@ export type GroupWithStatus = {
 /**
  * The statuses that occur among the members of each of these groups, without reading every member.
  */
-export const groupsWithStatus = (sql: Queryable, organisation: string, groups: readonly string[]): Promise<GroupWithStatus[]> =>
+export const groupsWithStatus = (
+  sql: Queryable,
+  organisation: string,
+  groups: readonly string[],
+): Promise<GroupWithStatus[]> =>
   groups.length === 0
     ? Promise.resolve([])
     : sql<GroupWithStatus[]>`
         select g.id, coalesce(c.monitors, 0) as count,
-          (select coalesce(jsonb_agg(jsonb_build_object('status', t.status, 'affects_group_status', a.affects)), '[]')
-            from unnest(array['down', 'verifying', 'pending', 'up', 'paused']) t (status) cross join unnest(array[true, false]) a (affects)
+          (select coalesce(jsonb_agg(jsonb_build_object('status', t.status, 'affects_group_status',
+            a.affects)), '[]')
+            from unnest(array['down', 'verifying', 'pending', 'up', 'paused']) t (status)
+            cross join unnest(array[true, false]) a (affects)
             cross join lateral (
-              select from monitor_status s where s.group_id = g.id and s.affects = a.affects and s.status = t.status limit 1) one) as members
-        from groups g left join monitor_counts c on c.organisation_id = g.organisation_id and c.group_id = g.id
+              select from monitor_status s where s.group_id = g.id and s.affects = a.affects
+                and s.status = t.status limit 1) one) as members
+        from groups g left join monitor_counts c on c.organisation_id = g.organisation_id
+          and c.group_id = g.id
         where g.organisation_id = ${organisation} and g.id = any(${[...groups]}::uuid[])`;
 
 /** The names of the first few in trouble, and the time of the newest change. */
@@ -181,30 +220,42 @@ export const troubledNames = async (
 ): Promise<readonly string[]> => {
   const rows = await sql<{ name: string }[]>`
     select m.name from monitor_status s join monitors m on m.id = s.monitor_id
-    where s.organisation_id = ${organisation} and s.status = ${status} and not s.monitor_id = any(${[...covered]}::uuid[])
+    where s.organisation_id = ${organisation} and s.status = ${status}
+      and not s.monitor_id = any(${[...covered]}::uuid[])
     order by s.since desc limit ${limit}`;
   return rows.map(({ name }) => name);
 };
 
-export const newestChange = async (sql: Queryable, organisation: string): Promise<Date | undefined> => {
+export const newestChange = async (
+  sql: Queryable,
+  organisation: string,
+): Promise<Date | undefined> => {
   const [row] = await sql<{ since: Date }[]>`
-    select since from monitor_status where organisation_id = ${organisation} order by since desc limit 1`;
+    select since from monitor_status where organisation_id = ${organisation} order by since desc
+    limit 1`;
   return row?.since;
 };
 
 export const openIncidents = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ open: number }[]>`
-    select count(*) as open from incidents where organisation_id = ${organisation} and resolved_at is null`;
+    select count(*) as open from incidents where organisation_id = ${organisation}
+      and resolved_at is null`;
   return row?.open ?? 0;
 };
 
-export type DashboardProbe = { readonly name: string; readonly continent: string; readonly well: boolean };
+export type DashboardProbe = {
+  readonly name: string;
+  readonly continent: string;
+  readonly well: boolean;
+};
 
 /** The probes that check for this organisation, and whether they are present. */
 export const dashboardProbes = (sql: Queryable, organisation: string): Promise<DashboardProbe[]> =>
   sql<DashboardProbe[]>`
     select p.name, p.continent, p.quarantined_at is null and p.doubted_at is null and not exists (
-      select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text and n.ended_at is null) as well
+      select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text
+        and n.ended_at is null) as well
     from probes p
-    where p.revoked_at is null and p.last_seen_at is not null and (p.organisation_id is null or p.organisation_id = ${organisation})
+    where p.revoked_at is null and p.last_seen_at is not null
+      and (p.organisation_id is null or p.organisation_id = ${organisation})
     order by p.continent, p.name limit 24`;

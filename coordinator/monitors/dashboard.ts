@@ -21,7 +21,12 @@ import {
 import { monitorsAtOnce, notifyOwners, regroupMonitors, switchMonitors } from './queries.ts';
 import { listedJson } from './row.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
-import { countStatuses, coveredNow, monitorHistories, type StatusCounts } from './status-queries.ts';
+import {
+  countStatuses,
+  coveredNow,
+  monitorHistories,
+  type StatusCounts,
+} from './status-queries.ts';
 
 /**
  * Changes all or none. A monitor that already has the wanted state stays as it is, and its owner is
@@ -35,11 +40,15 @@ export const changeMonitors = async (
   const found = await monitorsAtOnce(sql, organisation.id, [...wanted]);
   if (found.length < wanted.size) throw notFound('monitor_not_found');
   if (change === 'group') {
-    if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group)) throw notFound('group_not_found');
+    if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
+      throw notFound('group_not_found');
     const moved = found.filter(({ group_id }) => group_id !== group);
     const ids = moved.map(({ id }) => id);
     if (ids.length > 0) await regroupMonitors(sql, organisation.id, ids, group);
-    note({ before: { groups: moved.map(({ id, group_id }) => ({ monitor: id, group: group_id })) }, after: { group } });
+    note({
+      before: { groups: moved.map(({ id, group_id }) => ({ monitor: id, group: group_id })) },
+      after: { group },
+    });
     return { changed: moved.length };
   }
   const enabled = change === 'resume';
@@ -66,7 +75,8 @@ const maxNames = 3;
 
 type Out = OutputOf<typeof contract.listDashboard>;
 
-const latestOf = (values: readonly (number | null)[]): number | null => values.findLast((value) => value !== null) ?? null;
+const latestOf = (values: readonly (number | null)[]): number | null =>
+  values.findLast((value) => value !== null) ?? null;
 
 const iso = (at: number): string => new Date(at).toISOString();
 
@@ -74,7 +84,8 @@ const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['
   const { status, since, last_checked_at } = statusOf(history, now);
   const cover = history.cover.find(({ from, to }) => from <= now && now < to);
   const isCovered = cover !== undefined && status !== 'paused';
-  const verifying = history.incident && history.incident.confirmed_at === null ? history.incident.started_at : null;
+  const verifying =
+    history.incident && history.incident.confirmed_at === null ? history.incident.started_at : null;
   const day = windowOf(1, now);
   const response = row.hours ?? row.looks ?? [];
   return {
@@ -93,8 +104,15 @@ const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['
   };
 };
 
-const groupsJson = (rows: readonly DashboardRow[], standings: readonly GroupWithStatus[]): Out['groups'] => {
-  const names = new Map(rows.flatMap(({ group_id, group_name }) => (group_id === null ? [] : [[group_id, group_name ?? '']])));
+const groupsJson = (
+  rows: readonly DashboardRow[],
+  standings: readonly GroupWithStatus[],
+): Out['groups'] => {
+  const names = new Map(
+    rows.flatMap(({ group_id, group_name }) =>
+      group_id === null ? [] : [[group_id, group_name ?? '']],
+    ),
+  );
   return [...names].map(([id, name]) => {
     const own = standings.find((standing) => standing.id === id);
     return { id, name, status: groupStatus(own?.members ?? []), monitors: own?.count ?? 0 };
@@ -103,7 +121,15 @@ const groupsJson = (rows: readonly DashboardRow[], standings: readonly GroupWith
 
 const countsJson = (counts: StatusCounts): Out['counts'] => {
   const { down = 0, verifying = 0, up = 0, maintenance = 0, pending = 0, paused = 0 } = counts;
-  return { all: down + verifying + up + maintenance + pending + paused, down, verifying, up, maintenance, pending, paused };
+  return {
+    all: down + verifying + up + maintenance + pending + paused,
+    down,
+    verifying,
+    up,
+    maintenance,
+    pending,
+    paused,
+  };
 };
 
 /**
@@ -130,21 +156,34 @@ export const listDashboard = async (
     ]);
     return { ids, rows, histories, standings };
   });
-  const [counts, matching, down, verifying, changed, probes, { ids, rows, histories, standings }] = await Promise.all([
-    countStatuses(sql, of, covered).then(countsJson),
-    isFiltered ? countMatching(sql, of, filter, covered) : null,
-    troubledNames(sql, of, 'down', covered, maxNames),
-    troubledNames(sql, of, 'verifying', covered, maxNames),
-    newestChange(sql, of),
-    dashboardProbes(sql, of),
-    looked,
-  ]);
-  const [rowById, historyById] = [new Map(rows.map((row) => [row.id, row])), new Map(histories.map((each) => [each.id, each]))];
+  const [counts, matching, down, verifying, changed, probes, { ids, rows, histories, standings }] =
+    await Promise.all([
+      countStatuses(sql, of, covered).then(countsJson),
+      isFiltered ? countMatching(sql, of, filter, covered) : null,
+      troubledNames(sql, of, 'down', covered, maxNames),
+      troubledNames(sql, of, 'verifying', covered, maxNames),
+      newestChange(sql, of),
+      dashboardProbes(sql, of),
+      looked,
+    ]);
+  const [rowById, historyById] = [
+    new Map(rows.map((row) => [row.id, row])),
+    new Map(histories.map((each) => [each.id, each])),
+  ];
   const items = ids.flatMap((id) => {
     const [row, history] = [rowById.get(id), historyById.get(id)];
     // Deleted between the two queries.
     return row && history ? [rowJson(row, history, now)] : [];
   });
   const changed_at = changed?.toISOString() ?? null;
-  return { counts, down, verifying, changed_at, matching: matching ?? counts.all, items, groups: groupsJson(rows, standings), probes };
+  return {
+    counts,
+    down,
+    verifying,
+    changed_at,
+    matching: matching ?? counts.all,
+    items,
+    groups: groupsJson(rows, standings),
+    probes,
+  };
 };

@@ -1,5 +1,11 @@
 import type { Queryable } from '../database/connect.ts';
-import { type MonitorList, type MonitorWithStatus, monitorStatusPage, observedPage, withBeats } from './status-queries.ts';
+import {
+  type MonitorList,
+  type MonitorWithStatus,
+  monitorStatusPage,
+  observedPage,
+  withBeats,
+} from './status-queries.ts';
 
 /**
  * Pages of monitors whose rows are cached in memory. A cached row counts only while the database

@@ -4,7 +4,14 @@ import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom, storable } from '../../shared/base/names.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
-import { configFaults, defaultName, faultsSentence, knownKeys, splitSecrets, targetFault } from '../../shared/checks/config.ts';
+import {
+  configFaults,
+  defaultName,
+  faultsSentence,
+  knownKeys,
+  splitSecrets,
+  targetFault,
+} from '../../shared/checks/config.ts';
 import { mask, type Secrets } from '../../shared/checks/config-secrets.ts';
 import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
 import { insideOf, rangesFrom, reachesAny } from '../../shared/checks/placement.ts';
@@ -42,7 +49,8 @@ const walkedDepth = 12;
  * naming the place.
  */
 const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
-  if (depth > walkedDepth) throw refuseConfig('`config` cannot be used: nest at most 8 levels deep');
+  if (depth > walkedDepth)
+    throw refuseConfig('`config` cannot be used: nest at most 8 levels deep');
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'string') {
     if (storable(value)) return value;
@@ -53,12 +61,17 @@ const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
     throw refuseConfig(`\`${place}\` cannot be used: the number is too large to be kept`);
   }
   if (typeof value === 'bigint')
-    throw refuseConfig(`\`${place}\` cannot be used: the number has more digits than are kept exactly; send it as a text`);
-  if (Array.isArray(value)) return value.map((inside, index) => jsonFrom(inside, `${place}[${index}]`, depth + 1));
-  if (typeof value !== 'object') throw refuseConfig(`\`${place}\` cannot be used: give a JSON value`);
+    throw refuseConfig(
+      `\`${place}\` cannot be used: the number has more digits than are kept exactly; send it as a text`,
+    );
+  if (Array.isArray(value))
+    return value.map((inside, index) => jsonFrom(inside, `${place}[${index}]`, depth + 1));
+  if (typeof value !== 'object')
+    throw refuseConfig(`\`${place}\` cannot be used: give a JSON value`);
   return Object.fromEntries(
     Object.entries(value).map(([key, inside]) => {
-      if (!storable(key)) throw refuseConfig(`\`${place}\` cannot be used: a key holds a NUL or a broken character`);
+      if (!storable(key))
+        throw refuseConfig(`\`${place}\` cannot be used: a key holds a NUL or a broken character`);
       return [key, jsonFrom(inside, place === 'config' ? key : `${place}.${key}`, depth + 1)];
     }),
   );
@@ -91,8 +104,11 @@ export const configFrom = (
   from: string = about.target,
 ): SplitConfig => {
   const { kind, target, interval_s } = about;
-  const config = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, jsonFrom(value, key)]));
-  if (!Object.keys(config).every(storable)) throw refuseConfig('`config` cannot be used: a key holds a NUL or a broken character');
+  const config = Object.fromEntries(
+    Object.entries(given).map(([key, value]) => [key, jsonFrom(value, key)]),
+  );
+  if (!Object.keys(config).every(storable))
+    throw refuseConfig('`config` cannot be used: a key holds a NUL or a broken character');
   const faults = configFaults(kind, target, config, interval_s);
   if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
   const isOfHost = from === target || isSameHost(kind, from, target);
@@ -105,10 +121,15 @@ export const configFrom = (
  * Validates a stored config against a new target or interval; its secrets go to no other host.
  * @throws Refusal `config_invalid`.
  */
-export const refuseUnfit = ({ open, secrets }: SplitConfig, { kind, target, interval_s }: About, from: string): void => {
+export const refuseUnfit = (
+  { open, secrets }: SplitConfig,
+  { kind, target, interval_s }: About,
+  from: string,
+): void => {
   const faults = configFaults(kind, target, open, interval_s);
   if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
-  if (Object.keys(secrets).length === 0 || from === target || isSameHost(kind, from, target)) return;
+  if (Object.keys(secrets).length === 0 || from === target || isSameHost(kind, from, target))
+    return;
   throw refuseMasks(splitSecrets(kind, open).unknown, belongsElsewhere);
 };
 
@@ -139,7 +160,10 @@ export const sameJson = (a: Json, b: Json): boolean => text(a) === text(b);
  */
 export const checksTheSame = (kind: Kind, a: SplitConfig, b: SplitConfig): boolean => {
   const keys = knownKeys(kind).filter((key) => !aside.includes(key));
-  const used = (config: Config): Json => Object.fromEntries(keys.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]])));
+  const used = (config: Config): Json =>
+    Object.fromEntries(
+      keys.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]])),
+    );
   return sameJson(used(a.open), used(b.open)) && sameJson(a.secrets, b.secrets);
 };
 
@@ -152,7 +176,11 @@ const longestTag = 50;
 const unfit = /[,\s]/;
 
 /** Same rule as for names, with a refusal of its own. */
-const oneLine = (text: string, refusal: (error: Refusal) => Refusal, key = 'external_id'): string => {
+const oneLine = (
+  text: string,
+  refusal: (error: Refusal) => Refusal,
+  key = 'external_id',
+): string => {
   try {
     return nameFrom(text, key);
   } catch (error) {
@@ -165,7 +193,9 @@ const oneLine = (text: string, refusal: (error: Refusal) => Refusal, key = 'exte
  * `external_id_invalid`.
  */
 export const externalIdFrom = (text: string): string | null =>
-  text.trim() === '' ? null : oneLine(text, (error) => new Refusal('external_id_invalid', error.message));
+  text.trim() === ''
+    ? null
+    : oneLine(text, (error) => new Refusal('external_id_invalid', error.message));
 
 const noTag = (text: string): Refusal =>
   new Refusal(
@@ -182,7 +212,8 @@ const tagFrom = (text: string): string => {
 /** In lower case, without duplicates, sorted. @throws Refusal `tags_invalid`. */
 export const tagsFrom = (given: readonly string[]): readonly string[] => {
   const tags = [...new Set(given.map(tagFrom))].toSorted();
-  if (tags.length > maxTags) throw new Refusal('tags_invalid', `tags: there are ${tags.length}; ${maxTags} are the most.`);
+  if (tags.length > maxTags)
+    throw new Refusal('tags_invalid', `tags: there are ${tags.length}; ${maxTags} are the most.`);
   return tags;
 };
 
@@ -209,7 +240,8 @@ const hasOwn = (organisation: string, checkers: readonly Checker[]): boolean =>
 
 /** Why this probe cannot be chosen. */
 const unfitProbe = (isPublic: boolean, has: boolean): string => {
-  if (isPublic) return 'is a public probe, and only a private one can be named; choose places by `continents`, or leave both out.';
+  if (isPublic)
+    return 'is a public probe, and only a private one can be named; choose places by `continents`, or leave both out.';
   return has
     ? 'is no private probe of this organisation; give the id of one, or leave it out.'
     : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
@@ -219,12 +251,19 @@ const unfitProbe = (isPublic: boolean, has: boolean): string => {
  * The probes that may get this monitor. @throws Refusal `nobody_can_check` when its config chooses
  * none that exists.
  */
-const chosen = (config: Config, organisation: string, checkers: readonly Checker[]): readonly Checker[] => {
+const chosen = (
+  config: Config,
+  organisation: string,
+  checkers: readonly Checker[],
+): readonly Checker[] => {
   if (typeof config.probe === 'string') {
     const id = config.probe.toLowerCase();
     const named = checkers.find((checker) => checker.id === id);
     if (named?.organisation === organisation) return [named];
-    throw new Refusal('nobody_can_check', `config.probe: ${unfitProbe(named?.organisation === null, hasOwn(organisation, checkers))}`);
+    throw new Refusal(
+      'nobody_can_check',
+      `config.probe: ${unfitProbe(named?.organisation === null, hasOwn(organisation, checkers))}`,
+    );
   }
   const open = checkers.filter((checker) => checker.organisation === null);
   if (!Array.isArray(config.continents)) return open;
@@ -232,8 +271,12 @@ const chosen = (config: Config, organisation: string, checkers: readonly Checker
   const there = open.filter(({ continent }) => wanted.includes(continent));
   if (there.length > 0) return there;
   const served = [...new Set(open.map(({ continent }) => continent))].toSorted();
-  const remedy = served.length === 0 ? 'there are no probes yet' : `probes are in ${served.join(', ')}`;
-  throw new Refusal('nobody_can_check', `config.continents: no probe is in ${wanted.join(' or ')}; ${remedy}.`);
+  const remedy =
+    served.length === 0 ? 'there are no probes yet' : `probes are in ${served.join(', ')}`;
+  throw new Refusal(
+    'nobody_can_check',
+    `config.continents: no probe is in ${wanted.join(' or ')}; ${remedy}.`,
+  );
 };
 
 /**
@@ -242,7 +285,12 @@ const chosen = (config: Config, organisation: string, checkers: readonly Checker
  * @throws Refusal `nobody_can_check` or `target_forbidden`.
  */
 export const refuseUnreachable = (
-  monitor: { readonly kind: Kind; readonly target: string; readonly config: Config; readonly organisation: string },
+  monitor: {
+    readonly kind: Kind;
+    readonly target: string;
+    readonly config: Config;
+    readonly organisation: string;
+  },
   checkers: readonly Checker[],
 ): void => {
   const candidates = chosen(monitor.config, monitor.organisation, checkers);
@@ -250,7 +298,10 @@ export const refuseUnreachable = (
   if (!inside) return;
   // The same judgement as the probe's guard makes when it connects, from the ranges that its host
   // last reported as allowed.
-  if (candidates.some(({ allowed_cidrs }) => reachesAny(inside.addresses, rangesFrom(allowed_cidrs)))) return;
+  if (
+    candidates.some(({ allowed_cidrs }) => reachesAny(inside.addresses, rangesFrom(allowed_cidrs)))
+  )
+    return;
   const remedy = hasOwn(monitor.organisation, checkers)
     ? 'name one of your private probes as `config.probe` whose host allows it (PROBE_ALLOW_CIDRS)'
     : 'give a public address, or set up a private probe inside that network';
@@ -286,19 +337,34 @@ export type MonitorInput = ValueOf<typeof MonitorIn>;
 export type MonitorPatch = ValueOf<typeof MonitorPatchIn>;
 
 /** The rest of a monitor that is only tried. */
-export const unsaved = { name: 'trial', group: null, affects_group_status: null, external_id: null, tags: null } as const;
+export const unsaved = {
+  name: 'trial',
+  group: null,
+  affects_group_status: null,
+  external_id: null,
+  tags: null,
+} as const;
 
-const bounds = { https: [10, 86_400], dns: [10, 86_400], heartbeat: [30, 31_536_000] } as const satisfies Record<Kind, unknown>;
+const bounds = {
+  https: [10, 86_400],
+  dns: [10, 86_400],
+  heartbeat: [30, 31_536_000],
+} as const satisfies Record<Kind, unknown>;
 const usualInterval = 60;
 
 const kindFrom = (type: string): Kind => {
   if (isKind(type)) return type;
-  throw new Refusal('monitor_type_unknown', `type: there is no type "${type.slice(0, 40)}"; one of ${kinds.join(', ')} would do.`);
+  throw new Refusal(
+    'monitor_type_unknown',
+    `type: there is no type "${type.slice(0, 40)}"; one of ${kinds.join(', ')} would do.`,
+  );
 };
 
 const targetFrom = (kind: Kind, text: string): string => {
   const target = text.trim();
-  const fault = storable(target) ? targetFault(kind, target) : '`target` must not contain NUL or broken characters';
+  const fault = storable(target)
+    ? targetFault(kind, target)
+    : '`target` must not contain NUL or broken characters';
   if (fault !== undefined) throw new Refusal('target_invalid', `${fault}.`);
   return target;
 };
@@ -306,7 +372,10 @@ const targetFrom = (kind: Kind, text: string): string => {
 const intervalFrom = (kind: Kind, interval_s: number, plan: PlanName): number => {
   const [least, most] = bounds[kind];
   if (!(interval_s >= least && interval_s <= most))
-    throw new Refusal('interval_out_of_range', `interval_s: must be from ${least} to ${most} seconds for ${kind} monitors.`);
+    throw new Refusal(
+      'interval_out_of_range',
+      `interval_s: must be from ${least} to ${most} seconds for ${kind} monitors.`,
+    );
   mayCheckEvery(interval_s, plan);
   return interval_s;
 };
@@ -314,7 +383,11 @@ const intervalFrom = (kind: Kind, interval_s: number, plan: PlanName): number =>
 const monitorName = (kind: Kind, text: string, target: string): string => {
   if (text.trim() !== '') return nameFrom(text);
   const host = defaultName(kind, target);
-  if (host === undefined) throw new Refusal('name_invalid', `name: a ${kind} monitor needs one, as it has no host to be called by.`);
+  if (host === undefined)
+    throw new Refusal(
+      'name_invalid',
+      `name: a ${kind} monitor needs one, as it has no host to be called by.`,
+    );
   return nameFrom(host);
 };
 
@@ -332,8 +405,17 @@ export const draftMonitor = (
   const kind = kindFrom(input.type);
   const target = targetFrom(kind, input.target);
   const name = monitorName(kind, input.name, target);
-  const interval_s = intervalFrom(kind, input.interval_s ?? Math.max(usualInterval, plans[plan].min_interval_s), plan);
-  const { open: config, secrets } = configFrom(input.config ?? {}, { kind, target, interval_s }, stored?.secrets ?? {}, stored?.target);
+  const interval_s = intervalFrom(
+    kind,
+    input.interval_s ?? Math.max(usualInterval, plans[plan].min_interval_s),
+    plan,
+  );
+  const { open: config, secrets } = configFrom(
+    input.config ?? {},
+    { kind, target, interval_s },
+    stored?.secrets ?? {},
+    stored?.target,
+  );
   refuseUnreachable({ kind, target, config, organisation }, checkers);
   return {
     ...labels,
@@ -368,23 +450,39 @@ export type Amendment = {
  * A changed monitor: only what the patch mentions is validated again. @throws Refusal with the key
  * and the remedy.
  */
-export const amendMonitor = (before: Monitor, patch: MonitorPatch, { plan, checkers }: Circumstances): Amendment => {
+export const amendMonitor = (
+  before: Monitor,
+  patch: MonitorPatch,
+  { plan, checkers }: Circumstances,
+): Amendment => {
   const { kind } = before;
-  const external_id = patch.external_id === null ? before.external_id : externalIdFrom(patch.external_id);
+  const external_id =
+    patch.external_id === null ? before.external_id : externalIdFrom(patch.external_id);
   const tags = patch.tags === null ? before.tags : tagsFrom(patch.tags);
   const target = patch.target === null ? before.target : targetFrom(kind, patch.target);
   const name = patch.name === null ? before.name : monitorName(kind, patch.name, target);
-  const interval_s = patch.interval_s === null ? before.interval_s : intervalFrom(kind, patch.interval_s, plan);
+  const interval_s =
+    patch.interval_s === null ? before.interval_s : intervalFrom(kind, patch.interval_s, plan);
   const about = { kind, target, interval_s };
   const old = { open: before.config, secrets: before.secrets };
-  if (patch.config === null && (target !== before.target || interval_s !== before.interval_s)) refuseUnfit(old, about, before.target);
-  const config = patch.config === null ? old : configFrom(patch.config, about, before.secrets, before.target);
+  if (patch.config === null && (target !== before.target || interval_s !== before.interval_s))
+    refuseUnfit(old, about, before.target);
+  const config =
+    patch.config === null ? old : configFrom(patch.config, about, before.secrets, before.target);
   const elsewhere = target !== before.target || !sameJson(config.open, before.config);
-  if (elsewhere) refuseUnreachable({ kind, target, config: config.open, organisation: before.organisation }, checkers);
+  if (elsewhere)
+    refuseUnreachable(
+      { kind, target, config: config.open, organisation: before.organisation },
+      checkers,
+    );
   // A heartbeat's interval is its agreement: under a new interval, silence that was fine until now
   // must not become a missed deadline.
-  const isAgreedAnew = kind === 'heartbeat' && interval_s !== before.interval_s && typeof config.open.schedule !== 'string';
-  const what_is_checked_changed = target !== before.target || isAgreedAnew || !checksTheSame(kind, old, config);
+  const isAgreedAnew =
+    kind === 'heartbeat' &&
+    interval_s !== before.interval_s &&
+    typeof config.open.schedule !== 'string';
+  const what_is_checked_changed =
+    target !== before.target || isAgreedAnew || !checksTheSame(kind, old, config);
   const enabled = patch.enabled ?? before.enabled;
   // Both at once are refused when the input is read.
   const group = patch.group ?? (patch.ungroup ? null : before.group);

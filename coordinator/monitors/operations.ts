@@ -8,7 +8,13 @@ import { asSplit } from '../../shared/checks/config.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
 import { hourlySeries, rawSeries, type SeriesRow } from '../engine/result-queries.ts';
-import { AlternateStatus, type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  AlternateStatus,
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { keptPings, newestPings } from '../heartbeats/queries.ts';
@@ -42,8 +48,15 @@ import { countTestRun } from './test-run.ts';
 
 type Input = InputOf<typeof api.createMonitor>;
 
-const changeExisting = async (context: InOrganisation, id: string, input: Input): OperationResult<OutputOf<typeof api.createMonitor>> => {
-  const row = orNotFound(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found');
+const changeExisting = async (
+  context: InOrganisation,
+  id: string,
+  input: Input,
+): OperationResult<OutputOf<typeof api.createMonitor>> => {
+  const row = orNotFound(
+    await monitorForChange(context.sql, context.organisation.id, id),
+    'monitor_not_found',
+  );
   if (row.type !== input.type) throw typeDiffers(row);
   return new AlternateStatus(200, await changeMonitor(context, row, patchOf(input)));
 };
@@ -52,21 +65,33 @@ const changeExisting = async (context: InOrganisation, id: string, input: Input)
  * The model decides what a monitor may be, the plan how many there may be. A heartbeat gets a token
  * of its own.
  */
-export const createMonitor = async (context: InOrganisation, input: Input): OperationResult<OutputOf<typeof api.createMonitor>> => {
+export const createMonitor = async (
+  context: InOrganisation,
+  input: Input,
+): OperationResult<OutputOf<typeof api.createMonitor>> => {
   const { sql, organisation, note, now } = context;
   const { secrets, partitionOf } = context.with;
   const { id: of, plan } = organisation;
   // A repeated call creates one monitor: the organisation's lock lets the second caller see what
   // the first created.
   const { external_id } = labelsFrom(input);
-  const existing = external_id === null ? undefined : (await monitorsCalled(sql, of, [external_id])).get(external_id);
+  const existing =
+    external_id === null
+      ? undefined
+      : (await monitorsCalled(sql, of, [external_id])).get(external_id);
   if (existing !== undefined) return changeExisting(context, existing, input);
   const draft = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
-  if (draft.group !== null && !(await groupsAmong(sql, of, [draft.group])).has(draft.group)) throw notFound('group_not_found');
+  if (draft.group !== null && !(await groupsAmong(sql, of, [draft.group])).has(draft.group))
+    throw notFound('group_not_found');
   enforceLimit('monitors', plan, await countMonitors(sql, of));
   const id = newId();
   const partition = partitionOf(id);
-  const written = { id, partition, monitor: draft, secrets: await sealSecrets(secrets, sql, id, draft.secrets) };
+  const written = {
+    id,
+    partition,
+    monitor: draft,
+    secrets: await sealSecrets(secrets, sql, id, draft.secrets),
+  };
   await insertMonitors(sql, of, [written]);
   if (draft.group !== null) await writeMemberships(sql, of, [{ monitor: id, group: draft.group }]);
   if (draft.kind === 'heartbeat') {
@@ -74,7 +99,11 @@ export const createMonitor = async (context: InOrganisation, input: Input): Oper
     const box = await secrets.seal(sql, token, pingTokenOf(id));
     await insertPingTokens(sql, of, [{ fingerprint: pingFingerprint(token), monitor: id, box }]);
   }
-  await notifyOwner(sql, { organisation: of, partition }, { monitor: id, change: 'created', what_is_checked_changed: false });
+  await notifyOwner(
+    sql,
+    { organisation: of, partition },
+    { monitor: id, change: 'created', what_is_checked_changed: false },
+  );
   const row = orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found');
   note({ after: monitorJson(row) });
   return monitorNow(row, now);
@@ -105,7 +134,11 @@ export const getMonitorChoices = async ({
   organisation,
 }: InOrganisation): OperationResult<OutputOf<typeof contract.getMonitorChoices>> => {
   const { id: of, plan } = organisation;
-  const [checkers, groups, monitors] = await Promise.all([checkersOf(sql, of), groupChoices(sql, of), countMonitors(sql, of)]);
+  const [checkers, groups, monitors] = await Promise.all([
+    checkersOf(sql, of),
+    groupChoices(sql, of),
+    countMonitors(sql, of),
+  ]);
   const allows = plans[plan];
   const open = checkers.filter((each) => each.organisation === null);
   const own = checkers.filter((each) => each.organisation !== null);
@@ -160,7 +193,8 @@ const windows = {
   '1y': { long_s: 365 * day, step_s: day, source: 'hourly' },
 } as const;
 
-const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 10) / 10);
+const rounded = (ms: number | null): number | null =>
+  ms === null ? null : Math.round(ms * 10) / 10;
 
 export const getMonitorResults = async (
   { sql, organisation, now }: InOrganisation,
@@ -175,7 +209,9 @@ export const getMonitorResults = async (
   const rows = await (source === 'raw' ? rawSeries : hourlySeries)(sql, key, { from, to }, step_s);
   const pointOf = ({ slot, ok, failed, unknown, mean, least, most, median, p95 }: SeriesRow) => ({
     at: new Date(from + slot * step_s * 1_000).toISOString(),
-    ...{ ok, failed, unknown },
+    ok,
+    failed,
+    unknown,
     mean_ms: rounded(mean),
     least_ms: rounded(least),
     most_ms: rounded(most),
@@ -184,7 +220,9 @@ export const getMonitorResults = async (
   });
   const of = Map.groupBy(rows, (row) => row.continent);
   return {
-    ...{ monitor: id, step_s, source },
+    monitor: id,
+    step_s,
+    source,
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     series: [...of].map(([continent, points]) => ({ continent, points: points.map(pointOf) })),
@@ -214,7 +252,10 @@ export const getMonitor = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id }: InputOf<typeof api.getMonitor>,
 ): OperationResult<OutputOf<typeof api.getMonitor>> =>
-  monitorNow(orNotFound(await monitorWithStatus(sql, organisation.id, monitor_id), 'monitor_not_found'), now);
+  monitorNow(
+    orNotFound(await monitorWithStatus(sql, organisation.id, monitor_id), 'monitor_not_found'),
+    now,
+  );
 
 /** The only place that reads a heartbeat's token; the API never returns it. */
 export const getPingAddress = async (
@@ -224,7 +265,10 @@ export const getPingAddress = async (
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const box = await pingTokenBox(sql, organisation.id, id);
   if (box === undefined)
-    throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have an address.`);
+    throw new Refusal(
+      'not_a_heartbeat',
+      `This is a monitor of type ${type}; only heartbeat monitors have an address.`,
+    );
   return { id, address: `${baseUrl()}/beat/${await secrets.open(sql, box, pingTokenOf(id))}` };
 };
 
@@ -232,16 +276,29 @@ export const getPingAddress = async (
 const maxOfAll = 10_000;
 
 /** An outage that was not confirmed does not count (rule 11). */
-const isUp = (status: Status): boolean | null => (status === 'pending' || status === 'paused' ? null : status !== 'down');
+const isUp = (status: Status): boolean | null =>
+  status === 'pending' || status === 'paused' ? null : status !== 'down';
 
 export const listMonitorFigures = async ({
   sql,
   organisation,
   now,
 }: InOrganisation): OperationResult<OutputOf<typeof contract.listMonitorFigures>> => {
-  const rows = await monitorFigures(sql, organisation.id, Math.min(plans[organisation.plan].monitors, maxOfAll), now);
+  const rows = await monitorFigures(
+    sql,
+    organisation.id,
+    Math.min(plans[organisation.plan].monitors, maxOfAll),
+    now,
+  );
   return {
-    items: rows.map(({ id, name, type, status, response_ms }) => ({ id, name, type, status, is_up: isUp(status), response_ms })),
+    items: rows.map(({ id, name, type, status, response_ms }) => ({
+      id,
+      name,
+      type,
+      status,
+      is_up: isUp(status),
+      response_ms,
+    })),
     left_out: (rows[0]?.count ?? 0) - rows.length,
   };
 };
@@ -253,13 +310,20 @@ export const listMonitors = async (
   const { id: of } = organisation;
   const { status, type, group, enabled, external_id } = filter;
   const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
-  if (group !== null && !(await groupsAmong(sql, of, [group])).has(group)) throw notFound('group_not_found');
+  if (group !== null && !(await groupsAmong(sql, of, [group])).has(group))
+    throw notFound('group_not_found');
   return placedPageOf(
     cursors,
     ['monitors', of, sort, status, type, group, enabled, tag, external_id, text],
     { limit, cursor },
     (after, most) =>
-      shownMonitors.page(sql, { organisation: of, filter: { status, type, group, enabled, tag, external_id, text }, sort, after, most }),
+      shownMonitors.page(sql, {
+        organisation: of,
+        filter: { status, type, group, enabled, tag, external_id, text },
+        sort,
+        after,
+        most,
+      }),
     (row) => monitorNow(row, now),
   );
 };
@@ -269,9 +333,15 @@ export const listBeats = async (
   { monitor_id: id }: InputOf<typeof contract.listBeats>,
 ): OperationResult<OutputOf<typeof contract.listBeats>> => {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
-  if (type !== 'heartbeat') throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have beats.`);
+  if (type !== 'heartbeat')
+    throw new Refusal(
+      'not_a_heartbeat',
+      `This is a monitor of type ${type}; only heartbeat monitors have beats.`,
+    );
   const pings = await newestPings(sql, organisation.id, id, keptPings);
-  return { items: pings.map(({ at, ear, ...ping }) => ({ ...ping, at: at.toISOString(), taken_by: ear })) };
+  return {
+    items: pings.map(({ at, ear, ...ping }) => ({ ...ping, at: at.toISOString(), taken_by: ear })),
+  };
 };
 
 /**
@@ -285,10 +355,15 @@ export const rotatePingAddress = async (
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const until = now + overlap_s * 1_000;
   if (!(await retirePingTokens(sql, organisation.id, id, until)))
-    throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have an address.`);
+    throw new Refusal(
+      'not_a_heartbeat',
+      `This is a monitor of type ${type}; only heartbeat monitors have an address.`,
+    );
   const token = newPingToken();
   const box = await secrets.seal(sql, token, pingTokenOf(id));
-  await insertPingTokens(sql, organisation.id, [{ fingerprint: pingFingerprint(token), monitor: id, box }]);
+  await insertPingTokens(sql, organisation.id, [
+    { fingerprint: pingFingerprint(token), monitor: id, box },
+  ]);
   return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until).toISOString() };
 };
 
@@ -296,7 +371,14 @@ export const updateMonitor = async (
   context: InOrganisation,
   { monitor_id: id, ...patch }: InputOf<typeof api.updateMonitor>,
 ): OperationResult<OutputOf<typeof api.updateMonitor>> =>
-  changeMonitor(context, orNotFound(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found'), patch);
+  changeMonitor(
+    context,
+    orNotFound(
+      await monitorForChange(context.sql, context.organisation.id, id),
+      'monitor_not_found',
+    ),
+    patch,
+  );
 
 /** Answers belong to the user who asked, and come only to the place where they asked. */
 export const getTestResults = async (
@@ -331,9 +413,11 @@ export const testMonitor = async (
   { monitor: id, ...input }: InputOf<typeof testRuns.testMonitor>,
 ): OperationResult<OutputOf<typeof testRuns.testMonitor>> => {
   const { id: of, plan } = organisation;
-  const row = id === null ? undefined : orNotFound(await monitorForChange(sql, of, id), 'monitor_not_found');
+  const row =
+    id === null ? undefined : orNotFound(await monitorForChange(sql, of, id), 'monitor_not_found');
   const stored = row && {
-    secrets: asSplit(row.type, row.config, await openSecrets(atRest, sql, row.id, row.secrets)).secrets,
+    secrets: asSplit(row.type, row.config, await openSecrets(atRest, sql, row.id, row.secrets))
+      .secrets,
     target: row.target,
   };
   const { kind, target, interval_s, config, secrets } = draftMonitor(
@@ -342,14 +426,24 @@ export const testMonitor = async (
     { plan, checkers: await checkersOf(sql, of) },
     stored,
   );
-  if (kind === 'heartbeat') throw new Refusal('trial_impossible', 'A heartbeat cannot be tried: it waits for your job to speak.');
+  if (kind === 'heartbeat')
+    throw new Refusal(
+      'trial_impossible',
+      'A heartbeat cannot be tried: it waits for your job to speak.',
+    );
   if ((await countTestRun(sql, of, new Date(now))) > maxAMinute)
-    throw new Refusal('trial_limit', `An organisation may try ${maxAMinute} times a minute; wait a moment, or save and see.`);
+    throw new Refusal(
+      'trial_limit',
+      `An organisation may try ${maxAMinute} times a minute; wait a moment, or save and see.`,
+    );
   const like = row && { id: row.id, key: row.key };
   const owner = { organisation: of, user: caller.user };
   const trial = trials.begin({ ...owner, kind, target, interval_s, config, secrets, like });
   if (trial === undefined)
-    throw new Refusal('trial_impossible', 'Probes cannot be asked just now; save, and see what they find, or try again.');
+    throw new Refusal(
+      'trial_impossible',
+      'Probes cannot be asked just now; save, and see what they find, or try again.',
+    );
   // More than minus one answers are known already, so this does not wait.
   const begun = await trials.hear(trial, owner, -1);
   return { trial, asked: begun?.asked.map((probe) => ({ ...probe })) ?? [] };

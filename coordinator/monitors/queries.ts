@@ -30,14 +30,17 @@ export const assignedRows = (sql: Queryable): AsyncGenerator<AssignedRow[]> =>
     0,
     ({ key }) => key,
     (after) => sql<AssignedRow[]>`
-      select id, key, config_version, interval_s, config -> 'continents' as continents, config ->> 'probe' as probe,
+      select id, key, config_version, interval_s, config -> 'continents' as continents,
+        config ->> 'probe' as probe,
         secrets is not null as has_secrets
       from monitors where paused_at is null and key > ${after} order by key limit 1000`,
   );
 
 /** Changes of monitors that are not published yet. */
 export const openMonitorLines = async (sql: Queryable): Promise<number> => {
-  const [row] = await sql<{ open: number }[]>`select count(*) as open from outbox where topic = 'monitor' and done_at is null`;
+  const [row] = await sql<
+    { open: number }[]
+  >`select count(*) as open from outbox where topic = 'monitor' and done_at is null`;
   return row?.open ?? 0;
 };
 
@@ -56,14 +59,20 @@ export type MonitorFigure = {
 const ofLate = 48 * 3_600_000;
 
 /** The oldest monitors of an organisation first, with their present status. */
-export const monitorFigures = (sql: Queryable, organisation: string, limit: number, now: number): Promise<readonly MonitorFigure[]> => sql<
-  MonitorFigure[]
->`
-  select m.id, m.name, m.type, s.status, case when newest.outcome = 0 then newest.took_ms end as response_ms, s.count
-  from (select *, count(*) over ()::int as count from monitor_status where organisation_id = ${organisation} order by monitor_key limit ${limit}) s
+export const monitorFigures = (
+  sql: Queryable,
+  organisation: string,
+  limit: number,
+  now: number,
+): Promise<readonly MonitorFigure[]> => sql<MonitorFigure[]>`
+  select m.id, m.name, m.type, s.status, case
+    when newest.outcome = 0 then newest.took_ms end as response_ms, s.count
+  from (select *, count(*) over ()::int as count from monitor_status
+    where organisation_id = ${organisation} order by monitor_key limit ${limit}) s
   join monitors m on m.id = s.monitor_id
   left join lateral (
-    select outcome, took_ms from results where monitor_key = s.monitor_key and m.type <> 'heartbeat' and at > ${new Date(now - ofLate)} and outcome < 2
+    select outcome, took_ms from results where monitor_key = s.monitor_key and m.type <> 'heartbeat'
+      and at > ${new Date(now - ofLate)} and outcome < 2
     order by at desc limit 1) newest on true
   order by s.monitor_key`;
 
@@ -80,13 +89,27 @@ export type AtOnce = {
   readonly group_id: string | null;
 };
 
-export const monitorsAtOnce = (sql: Queryable, organisation: string, ids: readonly string[]): Promise<AtOnce[]> =>
+export const monitorsAtOnce = (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<AtOnce[]> =>
   sql<AtOnce[]>`select id, name, partition, enabled, group_id from monitors
     where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[]) order by key`;
 
 /** `paused_at` is the transaction's time, which is also that of the outbox lines. */
-export const switchMonitors = async (sql: Queryable, ids: readonly string[], enabled: boolean): Promise<void> => {
-  await sql`update monitors set enabled = ${enabled}, paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
+export const switchMonitors = async (
+  sql: Queryable,
+  ids: readonly string[],
+  enabled: boolean,
+): Promise<void> => {
+  await sql`update monitors
+    set enabled = ${enabled}, paused_at = ${
+      enabled
+        ? null
+        : sql`coalesce(paused_at,
+    now())`
+    }
     where id = any(${[...ids]}::uuid[])`;
 };
 
@@ -123,22 +146,41 @@ export const notifyOwners = (
  * A heartbeat's token: its fingerprint, to verify pings, and the token itself, encrypted, for the
  * monitor's page.
  */
-export type PingTokenRow = { readonly fingerprint: string; readonly monitor: string; readonly box: Buffer };
+export type PingTokenRow = {
+  readonly fingerprint: string;
+  readonly monitor: string;
+  readonly box: Buffer;
+};
 
 /**
  * Announces to the ping receivers, before a monitor is deleted, that its keys are no longer valid.
  */
-export const endPingTokens = async (sql: Queryable, organisation: string, monitor: string): Promise<void> => {
+export const endPingTokens = async (
+  sql: Queryable,
+  organisation: string,
+  monitor: string,
+): Promise<void> => {
   const rows = await sql<{ key: string }[]>`
-    delete from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation} returning encode(fingerprint, 'hex') as key`;
+    delete from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation}
+    returning encode(fingerprint, 'hex') as key`;
   for (const { key } of rows)
-    await enqueue(sql, { topic: 'beat_key', payload: { key, monitor: null, until: null }, partition: null, organisation });
+    await enqueue(sql, {
+      topic: 'beat_key',
+      payload: { key, monitor: null, until: null },
+      partition: null,
+      organisation,
+    });
 };
 
 /** The encrypted token in force of a heartbeat monitor. */
-export const pingTokenBox = async (sql: Queryable, organisation: string, monitor: string): Promise<Uint8Array | undefined> => {
+export const pingTokenBox = async (
+  sql: Queryable,
+  organisation: string,
+  monitor: string,
+): Promise<Uint8Array | undefined> => {
   const [row] = await sql<{ token: Uint8Array }[]>`
-    select token from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation} and until is null`;
+    select token from beat_tokens where monitor_id = ${monitor}
+      and organisation_id = ${organisation} and until is null`;
   return row?.token;
 };
 
@@ -146,24 +188,44 @@ export const pingTokenBox = async (sql: Queryable, organisation: string, monitor
  * Gives the token in force an end. Tokens that were rotated out before end no later.
  * `insertPingTokens` writes the next one. Returns false when there was none.
  */
-export const retirePingTokens = async (sql: Queryable, organisation: string, monitor: string, until: number): Promise<boolean> => {
+export const retirePingTokens = async (
+  sql: Queryable,
+  organisation: string,
+  monitor: string,
+  until: number,
+): Promise<boolean> => {
   const rows = await sql<{ key: string }[]>`
     update beat_tokens set until = ${new Date(until)}
-    where monitor_id = ${monitor} and organisation_id = ${organisation} and (until is null or until > ${new Date(until)})
+    where monitor_id = ${monitor} and organisation_id = ${organisation}
+      and (until is null or until > ${new Date(until)})
     returning encode(fingerprint, 'hex') as key`;
-  for (const { key } of rows) await enqueue(sql, { topic: 'beat_key', payload: { key, monitor, until }, partition: null, organisation });
+  for (const { key } of rows)
+    await enqueue(sql, {
+      topic: 'beat_key',
+      payload: { key, monitor, until },
+      partition: null,
+      organisation,
+    });
   return rows.length > 0;
 };
 
 /** Writes new monitors by one statement. */
-export const insertMonitors = (sql: Queryable, organisation: string, monitors: readonly WrittenMonitor[]): Promise<void> =>
+export const insertMonitors = (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly WrittenMonitor[],
+): Promise<void> =>
   insertRows(sql, 'monitors', insertedColumns, organisation, monitors.map(monitorRecord));
 
 /**
  * Writes changed monitors by one statement. `paused_at` is the transaction's time, which is also
  * that of the outbox line: the engine writes the same moment to the ledger.
  */
-export const updateMonitors = (sql: Queryable, organisation: string, monitors: readonly WrittenMonitor[]): Promise<void> =>
+export const updateMonitors = (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly WrittenMonitor[],
+): Promise<void> =>
   updateRows(sql, 'monitors', changedColumns, organisation, monitors.map(monitorRecord), [
     'paused_at = case when r.enabled then null else coalesce(t.paused_at, now()) end',
   ]);
@@ -176,17 +238,23 @@ export const writeMemberships = async (
 ): Promise<void> => {
   if (moves.length === 0) return;
   const all = moves.map(({ monitor }) => monitor);
-  await sql`update group_memberships set ended_at = now() where monitor_id = any(${all}::uuid[]) and ended_at is null`;
+  await sql`update group_memberships set ended_at = now() where monitor_id = any(${all}::uuid[])
+    and ended_at is null`;
   const rows = moves.filter(({ group }) => group !== null);
   if (rows.length === 0) return;
   await sql`
     insert into group_memberships (organisation_id, monitor_id, group_id, began_at)
     select ${organisation}, r.monitor, r."group", now()
-    from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r (monitor uuid, "group" uuid)`;
+    from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r (monitor uuid,
+      "group" uuid)`;
 };
 
 /** Writes the tokens and announces their keys to the ping receivers. */
-export const insertPingTokens = async (sql: Queryable, organisation: string, tokens: readonly PingTokenRow[]): Promise<void> => {
+export const insertPingTokens = async (
+  sql: Queryable,
+  organisation: string,
+  tokens: readonly PingTokenRow[],
+): Promise<void> => {
   if (tokens.length === 0) return;
   const columns = { fingerprint: 'bytea', monitor_id: 'uuid', token: 'bytea' } as const;
   const rows = tokens.map(({ fingerprint, monitor, box }) => ({
@@ -198,32 +266,53 @@ export const insertPingTokens = async (sql: Queryable, organisation: string, tok
   await enqueueAll(
     sql,
     tokens.map(({ fingerprint, monitor }) => ({
-      ...{ topic: 'beat_key' as const, partition: null, organisation },
+      topic: 'beat_key' as const,
+      partition: null,
+      organisation,
       payload: { key: fingerprint, monitor, until: null },
     })),
   );
 };
 
-const shown = (sql: Queryable) => sql`m.xmin as version, m.key, ${sql.unsafe(shownNames)}, ${utcText(sql, 'm.created_at')} as created_at`;
+const shown = (sql: Queryable) =>
+  sql`m.xmin as version, m.key, ${sql.unsafe(shownNames)},
+    ${utcText(sql, 'm.created_at')} as created_at`;
 
-export const monitorById = async (sql: Queryable, organisation: string, id: string): Promise<MonitorRow | undefined> => {
-  const [row] = await sql<MonitorRow[]>`select ${shown(sql)} from monitors m where m.organisation_id = ${organisation} and m.id = ${id}`;
+export const monitorById = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<MonitorRow | undefined> => {
+  const [row] = await sql<
+    MonitorRow[]
+  >`select ${shown(sql)} from monitors m where m.organisation_id = ${organisation}
+    and m.id = ${id}`;
   return row;
 };
 
 const stored = (sql: Queryable) => sql`${shown(sql)}, m.partition, m.secrets, m.config_version`;
 
 /** Under the organisation's lock, so that no one else changes it meanwhile. */
-export const monitorForChange = async (sql: Queryable, organisation: string, id: string): Promise<StoredMonitor | undefined> => {
+export const monitorForChange = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<StoredMonitor | undefined> => {
   const [row] = await sql<StoredMonitor[]>`
-    select ${stored(sql)} from monitors m where m.organisation_id = ${organisation} and m.id = ${id}`;
+    select ${stored(sql)} from monitors m where m.organisation_id = ${organisation}
+      and m.id = ${id}`;
   return row;
 };
 
 /** Like monitorForChange(), for several. */
-export const monitorsForChange = (sql: Queryable, organisation: string, ids: readonly string[]): Promise<StoredMonitor[]> =>
+export const monitorsForChange = (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<StoredMonitor[]> =>
   sql<StoredMonitor[]>`
-    select ${stored(sql)} from monitors m where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[])`;
+    select ${stored(sql)} from monitors m where m.organisation_id = ${organisation}
+      and m.id = any(${[...ids]}::uuid[])`;
 
 /** The monitors of the organisation with these external ids. */
 export const monitorsCalled = async (
@@ -233,29 +322,48 @@ export const monitorsCalled = async (
 ): Promise<ReadonlyMap<string, string>> => {
   if (external.length === 0) return new Map();
   const rows = await sql<{ id: string; external_id: string }[]>`
-    select id, external_id from monitors where organisation_id = ${organisation} and external_id = any(${[...external]}::text[])`;
+    select id, external_id from monitors where organisation_id = ${organisation}
+      and external_id = any(${[...external]}::text[])`;
   return new Map(rows.map(({ id, external_id }) => [external_id, id]));
 };
 
 export const countMonitors = async (sql: Queryable, organisation: string): Promise<number> => {
-  const [row] = await sql<{ count: number }[]>`select count(*) as count from monitors where organisation_id = ${organisation}`;
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*) as count from monitors where organisation_id = ${organisation}`;
   return row?.count ?? 0;
 };
 
 /** Which of these ids are monitors of the organisation. */
-export const monitorsAmong = async (sql: Queryable, organisation: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+export const monitorsAmong = async (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
-    select id from monitors where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[])`;
+    select id from monitors where organisation_id = ${organisation}
+      and id = any(${[...ids]}::uuid[])`;
   return new Set(rows.map(({ id }) => id));
 };
 
-export const monitorChoices = (sql: Queryable, organisation: string): Promise<{ readonly id: string; readonly name: string }[]> =>
-  sql<{ id: string; name: string }[]>`select id, name from monitors where organisation_id = ${organisation} order by lower(name), id`;
+export const monitorChoices = (
+  sql: Queryable,
+  organisation: string,
+): Promise<{ readonly id: string; readonly name: string }[]> =>
+  sql<
+    { id: string; name: string }[]
+  >`select id, name from monitors where organisation_id = ${organisation} order by lower(name), id`;
 
 /** The running number that large tables use for it. */
-export const monitorKey = async (sql: Queryable, organisation: string, id: string): Promise<number | undefined> => {
-  const [row] = await sql<{ key: number }[]>`select key from monitors where organisation_id = ${organisation} and id = ${id}`;
+export const monitorKey = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<number | undefined> => {
+  const [row] = await sql<
+    { key: number }[]
+  >`select key from monitors where organisation_id = ${organisation} and id = ${id}`;
   return row?.key;
 };
 
@@ -263,8 +371,12 @@ export const monitorKey = async (sql: Queryable, organisation: string, id: strin
  * Deletes the row and its references now; results and rollups are marked to be deleted in small
  * batches.
  */
-export const removeMonitor = async (sql: Queryable, monitor: Pick<StoredMonitor, 'id' | 'key'>): Promise<void> => {
-  await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (${monitor.key}, ${monitor.id})`;
+export const removeMonitor = async (
+  sql: Queryable,
+  monitor: Pick<StoredMonitor, 'id' | 'key'>,
+): Promise<void> => {
+  await sql`insert into forgotten_monitors (monitor_key, monitor_id)
+    values (${monitor.key}, ${monitor.id})`;
   await sql`delete from monitors where id = ${monitor.id}`;
 };
 
@@ -275,4 +387,10 @@ export const notifyOwner = (
   sql: Queryable,
   of: { readonly organisation: string; readonly partition: number },
   payload: MonitorChange,
-): Promise<void> => enqueue(sql, { topic: 'monitor', payload, partition: of.partition, organisation: of.organisation });
+): Promise<void> =>
+  enqueue(sql, {
+    topic: 'monitor',
+    payload,
+    partition: of.partition,
+    organisation: of.organisation,
+  });

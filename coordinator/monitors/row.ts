@@ -9,8 +9,8 @@ import type { Monitor } from './model.ts';
 /** A monitor in the database, in the model, and in an answer. */
 
 /**
- * What people set and see, by column, with its type in the database. Lists, answers and exports show
- * all of it, so no secret may be here unmasked.
+ * What people set and see, by column, with its type in the database. Lists, answers and exports
+ * show all of it, so no secret may be here unmasked.
  */
 const settingColumns = {
   name: 'text',
@@ -29,7 +29,12 @@ export const changedColumns = {
   secrets: 'bytea',
   config_version: 'int',
 } as const;
-export const insertedColumns = { id: 'uuid', partition: 'smallint', type: 'text', ...changedColumns } as const;
+export const insertedColumns = {
+  id: 'uuid',
+  partition: 'smallint',
+  type: 'text',
+  ...changedColumns,
+} as const;
 
 /** Of `m`, for statements: all that is shown, and all but the config, which is the largest. */
 const listedColumns = { id: 'uuid', type: 'text', ...settingColumns } as const;
@@ -119,7 +124,17 @@ export const listedJson = (row: ListedRow) => ({
 export const monitorJson = (row: MonitorRow) => {
   const { id, name, type, target, interval_s, enabled, ...labels } = listedJson(row);
   const config = openOf(row);
-  return { id, name, type, target, interval_s, enabled, config, ...labels, created_at: isoOf(row.created_at) };
+  return {
+    id,
+    name,
+    type,
+    target,
+    interval_s,
+    enabled,
+    config,
+    ...labels,
+    created_at: isoOf(row.created_at),
+  };
 };
 
 /** A cached row is shown many times. */

@@ -26,11 +26,19 @@ export type OpenSecrets = {
  */
 export const someOpenSecrets = (sql: Queryable, limit: number): Promise<OpenSecrets[]> =>
   sql<OpenSecrets[]>`
-    select id, organisation_id, partition, type, config, secrets from monitors where type = 'https' and (has_open_secret(config) or has_likely_secret(config))
+    select id, organisation_id, partition, type, config, secrets from monitors where type = 'https'
+      and (has_open_secret(config) or has_likely_secret(config))
     order by id limit ${limit} for no key update skip locked`;
 
-export const writeSecretsApart = async (sql: Queryable, id: string, config: Config, secrets: Uint8Array): Promise<void> => {
-  await sql`update monitors set config = ${JSON.stringify(config)}::text::jsonb, secrets = ${Buffer.from(secrets)} where id = ${id}`;
+export const writeSecretsApart = async (
+  sql: Queryable,
+  id: string,
+  config: Config,
+  secrets: Uint8Array,
+): Promise<void> => {
+  await sql`update monitors
+    set config = ${JSON.stringify(config)}::text::jsonb, secrets = ${Buffer.from(secrets)}
+    where id = ${id}`;
 };
 
 const shape = z.record(z.string(), z.string());
@@ -46,13 +54,26 @@ export type MonitorSecrets = {
  * number of monitors. What is checked stays the same, but assignments are sent to the probes again,
  * so that the old text is gone from the bus too.
  */
-export const sealOpenSecrets = async (sql: Queryable, { open, seal }: MonitorSecrets, limit: number): Promise<number> => {
+export const sealOpenSecrets = async (
+  sql: Queryable,
+  { open, seal }: MonitorSecrets,
+  limit: number,
+): Promise<number> => {
   const rows = await someOpenSecrets(sql, limit);
   for (const row of rows) {
     const { id, organisation_id: organisation, partition, type, config } = row;
     const apart = asSplit(type, config, shape.parse(JSON.parse(await open(row))));
-    await writeSecretsApart(sql, id, apart.open, await seal(sql, id, JSON.stringify(apart.secrets)));
-    await notifyOwner(sql, { organisation, partition }, { monitor: id, change: 'edited', what_is_checked_changed: false });
+    await writeSecretsApart(
+      sql,
+      id,
+      apart.open,
+      await seal(sql, id, JSON.stringify(apart.secrets)),
+    );
+    await notifyOwner(
+      sql,
+      { organisation, partition },
+      { monitor: id, change: 'edited', what_is_checked_changed: false },
+    );
   }
   return rows.length;
 };
@@ -61,8 +82,20 @@ export const sealOpenSecrets = async (sql: Queryable, { open, seal }: MonitorSec
  * The secrets of a monitor's config as they are stored: one encrypted JSON object, or nothing when
  * there are none.
  */
-export const sealSecrets = async (at: SecretsAtRest, sql: Queryable, monitor: string, secrets: Secrets): Promise<Buffer | null> =>
-  Object.keys(secrets).length === 0 ? null : at.seal(sql, JSON.stringify(secrets), secretsOf(monitor));
+export const sealSecrets = async (
+  at: SecretsAtRest,
+  sql: Queryable,
+  monitor: string,
+  secrets: Secrets,
+): Promise<Buffer | null> =>
+  Object.keys(secrets).length === 0
+    ? null
+    : at.seal(sql, JSON.stringify(secrets), secretsOf(monitor));
 
-export const openSecrets = async (at: SecretsAtRest, sql: Queryable, monitor: string, box: Uint8Array | null): Promise<Secrets> =>
+export const openSecrets = async (
+  at: SecretsAtRest,
+  sql: Queryable,
+  monitor: string,
+  box: Uint8Array | null,
+): Promise<Secrets> =>
   box === null ? {} : shape.parse(JSON.parse(await at.open(sql, box, secretsOf(monitor))));

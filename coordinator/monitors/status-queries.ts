@@ -3,7 +3,13 @@ import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
 import { literally, lookedFor, utcText, wordsOf } from '../database/sql.ts';
-import { type CoverRow, causedCoverFrom, coverColumns, coverFrom, ms } from '../maintenance/queries.ts';
+import {
+  type CoverRow,
+  causedCoverFrom,
+  coverColumns,
+  coverFrom,
+  ms,
+} from '../maintenance/queries.ts';
 import { type MonitorRow, shownNames } from './row.ts';
 import type { MonitorHistory, Status, StatusRow, StoredStatus } from './status.ts';
 
@@ -13,11 +19,16 @@ import type { MonitorHistory, Status, StatusRow, StoredStatus } from './status.t
  */
 
 /** Monitors that maintenance covers at this moment. Usually there are none. */
-export const coveredNow = async (sql: Queryable, organisation: string, now: number): Promise<readonly string[]> => {
+export const coveredNow = async (
+  sql: Queryable,
+  organisation: string,
+  now: number,
+): Promise<readonly string[]> => {
   const rows = await sql<{ id: string }[]>`
     with covering as (
       select w.id from maintenance_windows w join maintenance_occurrences o on o.window_id = w.id
-      where w.organisation_id = ${organisation} and w.deleted_at is null and o.began_at <= ${new Date(now)} and o.ended_at > ${new Date(now)})
+      where w.organisation_id = ${organisation} and w.deleted_at is null
+        and o.began_at <= ${new Date(now)} and o.ended_at > ${new Date(now)})
     select s.monitor_id as id from monitor_status s
     where s.organisation_id = ${organisation} and s.status <> 'paused' and s.monitor_id in (
       select mm.monitor_id from covering c join maintenance_monitors mm on mm.window_id = c.id
@@ -32,14 +43,25 @@ export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
  * Most monitors are up, so these are not counted one by one: they are the rest of all
  * (monitor_counts, migration 028).
  */
-export const countStatuses = async (sql: Queryable, organisation: string, covered: readonly string[]): Promise<StatusCounts> => {
+export const countStatuses = async (
+  sql: Queryable,
+  organisation: string,
+  covered: readonly string[],
+): Promise<StatusCounts> => {
   const rows = await sql<{ status: StatusRow | 'all'; count: number }[]>`
     select status, count(*) as count from monitor_status
-    where organisation_id = ${organisation} and status in ('down', 'verifying', 'pending', 'paused') and not monitor_id = any(${[...covered]}::uuid[])
+    where organisation_id = ${organisation} and status in ('down', 'verifying', 'pending', 'paused')
+      and not monitor_id = any(${[...covered]}::uuid[])
     group by status
-    union all select 'all', coalesce(sum(monitors), 0) from monitor_counts where organisation_id = ${organisation}`;
-  const { all = 0, ...counts } = Object.fromEntries(rows.map(({ status, count }) => [status, count]));
-  const others = rows.reduce((sum, { status, count }) => (status === 'all' ? sum : sum + count), covered.length);
+    union all select 'all', coalesce(sum(monitors), 0) from monitor_counts
+    where organisation_id = ${organisation}`;
+  const { all = 0, ...counts } = Object.fromEntries(
+    rows.map(({ status, count }) => [status, count]),
+  );
+  const others = rows.reduce(
+    (sum, { status, count }) => (status === 'all' ? sum : sum + count),
+    covered.length,
+  );
   return { ...counts, maintenance: covered.length, up: Math.max(0, all - others) };
 };
 
@@ -69,27 +91,37 @@ type Row = CoverRow & {
   readonly begins_anew_at: number | null;
 };
 
-const lasting = (stretches: readonly Stretch[], now: number): Interval[] => stretches.map(([from, to]) => ({ from, to: to ?? now }));
+const lasting = (stretches: readonly Stretch[], now: number): Interval[] =>
+  stretches.map(([from, to]) => ({ from, to: to ?? now }));
 
 const historyFrom = (row: Row, now: number): MonitorHistory => {
-  const { id, type, interval_s, config, last_result_at, last_covering_at, last_beat_at, last_resolved_at, last_gap_ended_at, resumed_at } =
-    row;
-  const of = (wanted: 'paused' | 'unknown'): Stretch[] => row.ledger.flatMap(([kind, from, to]) => (kind === wanted ? [[from, to]] : []));
+  const {
+    id,
+    type,
+    interval_s,
+    config,
+    last_result_at,
+    last_covering_at,
+    last_beat_at,
+    last_resolved_at,
+    last_gap_ended_at,
+    resumed_at,
+  } = row;
+  const of = (wanted: 'paused' | 'unknown'): Stretch[] =>
+    row.ledger.flatMap(([kind, from, to]) => (kind === wanted ? [[from, to]] : []));
   const paused_at = row.paused_at?.getTime() ?? null;
   const [unknown, open] = [of('unknown'), row.incidents.find(([, to]) => to === null)];
   return {
-    ...{
-      id,
-      kind: type,
-      interval_s,
-      config,
-      last_result_at,
-      last_covering_at,
-      last_beat_at,
-      last_resolved_at,
-      last_gap_ended_at,
-      resumed_at,
-    },
+    id,
+    kind: type,
+    interval_s,
+    config,
+    last_result_at,
+    last_covering_at,
+    last_beat_at,
+    last_resolved_at,
+    last_gap_ended_at,
+    resumed_at,
     created_at: row.created_at.getTime(),
     paused_at,
     // The monitor's row has a pause before the ledger does.
@@ -113,7 +145,9 @@ const historyFrom = (row: Row, now: number): MonitorHistory => {
  */
 const among = (sql: Queryable, monitors: readonly string[]) => {
   const [one] = monitors;
-  return one !== undefined && monitors.length === 1 ? sql`w.id = ${one}` : sql`w.id = any(${[...monitors]}::uuid[])`;
+  return one !== undefined && monitors.length === 1
+    ? sql`w.id = ${one}`
+    : sql`w.id = any(${[...monitors]}::uuid[])`;
 };
 
 /**
@@ -129,22 +163,33 @@ export const monitorHistories = async (
   const since = new Date(from);
   const rows = await sql<Row[]>`
     select w.id, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
-      (select coalesce(json_agg(json_build_array(l.kind, ${ms(sql, 'l.began_at')}, ${ms(sql, 'l.ended_at')})), '[]') from ledger l
+      (select coalesce(json_agg(json_build_array(l.kind, ${ms(sql, 'l.began_at')},
+        ${ms(sql, 'l.ended_at')})), '[]') from ledger l
         where l.monitor_id = w.id and (l.ended_at is null or l.ended_at > ${since})) as ledger,
-      (select coalesce(json_agg(json_build_array(${ms(sql, 'i.started_at')}, ${ms(sql, 'i.resolved_at')},
+      (select coalesce(json_agg(json_build_array(${ms(sql, 'i.started_at')},
+        ${ms(sql, 'i.resolved_at')},
           case when i.resolved_at is null then ${ms(sql, 'i.confirmed_at')} end, i.id)), '[]')
-        from incidents i where i.monitor_id = w.id and (i.resolved_at is null or (i.resolved_at > ${since} and i.confirmed_at is not null)))
+        from incidents i where i.monitor_id = w.id
+          and (i.resolved_at is null or (i.resolved_at > ${since} and i.confirmed_at is not null)))
         as incidents,
       ${coverColumns(sql, since, new Date(now))},
-      (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
-      (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key and (r.outcome = 1 or (r.outcome = 0 and w.type <> 'heartbeat'))
+      (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key and r.outcome < 2
+        order by r.at desc limit 1) as last_result_at,
+      (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key
+        and (r.outcome = 1 or (r.outcome = 0 and w.type <> 'heartbeat'))
         order by r.at desc limit 1) as last_covering_at,
-      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id and b.kind in ('success', 'fail')) as last_beat_at,
-      (select ${ms(sql, 'max(i.resolved_at)')} from incidents i where i.monitor_id = w.id) as last_resolved_at,
-      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id and l.kind = 'unknown') as last_gap_ended_at,
-      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id and l.kind = 'paused') as resumed_at,
-      (select ${ms(sql, 'min(o.created_at)')} from outbox o where o.done_at is null and o.topic = 'monitor' and o.partition = w.partition
-        and o.payload->>'monitor' = w.id::text and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true'))
+      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id
+        and b.kind in ('success', 'fail')) as last_beat_at,
+      (select ${ms(sql, 'max(i.resolved_at)')} from incidents i
+        where i.monitor_id = w.id) as last_resolved_at,
+      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id
+        and l.kind = 'unknown') as last_gap_ended_at,
+      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id
+        and l.kind = 'paused') as resumed_at,
+      (select ${ms(sql, 'min(o.created_at)')} from outbox o where o.done_at is null
+        and o.topic = 'monitor' and o.partition = w.partition
+        and o.payload->>'monitor' = w.id::text
+        and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true'))
         as begins_anew_at
     from monitors w where w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
   return rows.map((row) => historyFrom(row, now));
@@ -157,14 +202,18 @@ type Observation = Pick<StoredStatus, 'last_result_at' | 'begins_anew_at'>;
 /** Queried for heartbeats only: a page without any does not pay for it. */
 type HeartbeatRow = Pick<StoredStatus, 'last_fail_at' | 'last_beat_at'>;
 
-export type ObservedMonitor = Observation & Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;
+export type ObservedMonitor = Observation &
+  Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;
 
 const noBeats: HeartbeatRow = { last_fail_at: null, last_beat_at: null };
 /** The same as columns: nearly all rows stay as they come. */
-const withoutBeats = (sql: Queryable) => sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
+const withoutBeats = (sql: Queryable) =>
+  sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
 
 /** Adds the present state of their pings and judgements. */
-export const withBeats = async <Row extends Pick<MonitorWithStatus, 'id' | 'type' | keyof HeartbeatRow>>(
+export const withBeats = async <
+  Row extends Pick<MonitorWithStatus, 'id' | 'type' | keyof HeartbeatRow>,
+>(
   sql: Queryable,
   organisation: string,
   rows: readonly Row[],
@@ -172,11 +221,17 @@ export const withBeats = async <Row extends Pick<MonitorWithStatus, 'id' | 'type
   const ids = rows.flatMap(({ id, type }) => (type === 'heartbeat' ? [id] : []));
   if (ids.length === 0) return rows;
   const found = await sql<(HeartbeatRow & { readonly id: string })[]>`
-    select m.id, (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome = 1 order by r.at desc limit 1) as last_fail_at,
-      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id and b.kind in ('success', 'fail')) as last_beat_at
+    select m.id, (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key
+      and r.outcome = 1 order by r.at desc limit 1) as last_fail_at,
+      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id
+        and b.kind in ('success', 'fail')) as last_beat_at
     from monitors m where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])`;
-  const of = new Map(found.map(({ id, last_fail_at, last_beat_at }) => [id, { last_fail_at, last_beat_at }]));
-  return rows.map((row) => (row.type === 'heartbeat' ? { ...row, ...(of.get(row.id) ?? noBeats) } : row));
+  const of = new Map(
+    found.map(({ id, last_fail_at, last_beat_at }) => [id, { last_fail_at, last_beat_at }]),
+  );
+  return rows.map((row) =>
+    row.type === 'heartbeat' ? { ...row, ...(of.get(row.id) ?? noBeats) } : row,
+  );
 };
 
 export type MonitorWithStatus = Omit<MonitorRow, 'created_at'> &
@@ -220,11 +275,13 @@ const whole = (sql: Queryable, column: string) => ms(sql, `date_trunc('milliseco
 
 const version = (sql: Queryable) => sql`m.xmin::text || ' ' || s.xmin::text as version`;
 
-const settings = (sql: Queryable) => sql`${version(sql)}, m.key, ${sql.unsafe(shownNames)}, ${utcText(sql, 'm.created_at')} as created_at,
+const settings = (sql: Queryable) => sql`${version(sql)}, m.key, ${sql.unsafe(shownNames)},
+  ${utcText(sql, 'm.created_at')} as created_at,
   s.status, s.seen, ${whole(sql, 's.since')} as since, ${whole(sql, 'm.created_at')} as created`;
 
 const sighting = (sql: Queryable) => sql`
-  (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
+  (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2
+    order by r.at desc limit 1) as last_result_at,
   ${ms(sql, 'anew.at')} as begins_anew_at`;
 
 /** A partition's undecided changes are usually none, and read once for all rows. */
@@ -240,7 +297,8 @@ const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList)
   // Most monitors have no tags, so tags are joined only where there are some.
   const words = wordsOf(text).map((word) => {
     const part = `%${literally(word)}%`;
-    return sql`and (s.words like ${part} or (m.tags <> '{}' and array_to_string(m.tags, ' ') like ${part}))`;
+    return sql`and (s.words like ${part}
+      or (m.tags <> '{}' and array_to_string(m.tags, ' ') like ${part}))`;
   });
   return sql`m.organisation_id = ${organisation} and s.organisation_id = ${organisation}
     ${status === null ? sql`` : sql`and s.status = ${status}`}
@@ -248,7 +306,14 @@ const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList)
     ${group === null ? sql`` : sql`and m.group_id = ${group}`}
     ${tag === null ? sql`` : sql`and m.tags @> array[${lookedFor(tag)}::text]`}
     ${external_id === null ? sql`` : sql`and m.external_id = ${lookedFor(external_id)}`}
-    ${enabled === null ? sql`` : enabled ? sql`and m.enabled` : sql`and not m.enabled and s.status = 'paused'`}
+    ${
+      enabled === null
+        ? sql``
+        : enabled
+          ? sql`and m.enabled`
+          : sql`and not m.enabled
+      and s.status = 'paused'`
+    }
     ${words.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };
 
@@ -263,39 +328,64 @@ const keyOf = (sql: Queryable, { status, enabled }: MonitorFilter) =>
  * A literal of the statement: for a parameter the database expects a tenth of all rows, so it
  * considers a new plan for every call cheaper than a shared one, and makes one each time.
  */
-const limited = (sql: Queryable, limit: number) => sql`limit ${sql.unsafe(String(Math.trunc(limit)))}`;
+const limited = (sql: Queryable, limit: number) =>
+  sql`limit ${sql.unsafe(String(Math.trunc(limit)))}`;
 
 const rest = (sql: Queryable, list: MonitorList) => {
   const { sort, after, most: limit, filter } = list;
   if (sort === 'name') {
-    const further = after === null ? sql`` : sql`and (s.name_folded, s.monitor_key) > (${after.place}, ${after.key})`;
-    return sql`where ${matchingMonitors(sql, list)} ${further} order by s.name_folded, s.monitor_key ${limited(sql, limit)}`;
+    const further =
+      after === null
+        ? sql``
+        : sql`and (s.name_folded, s.monitor_key) > (${after.place}, ${after.key})`;
+    return sql`where ${matchingMonitors(sql, list)} ${further}
+      order by s.name_folded, s.monitor_key ${limited(sql, limit)}`;
   }
   if (sort === 'changed') {
-    const further = after === null ? sql`` : sql`and (s.since, s.monitor_key) < (${after.place}::text::timestamptz, ${after.key})`;
-    return sql`where ${matchingMonitors(sql, list)} ${further} order by s.since desc, s.monitor_key desc ${limited(sql, limit)}`;
+    const further =
+      after === null
+        ? sql``
+        : sql`and (s.since, s.monitor_key) < (${after.place}::text::timestamptz, ${after.key})`;
+    return sql`where ${matchingMonitors(sql, list)} ${further}
+      order by s.since desc, s.monitor_key desc ${limited(sql, limit)}`;
   }
   const key = keyOf(sql, filter);
-  return sql`where ${matchingMonitors(sql, list)} and ${key} > ${after?.key ?? 0} order by ${key} ${limited(sql, limit)}`;
+  return sql`where ${matchingMonitors(sql, list)} and ${key} > ${after?.key ?? 0}
+    order by ${key} ${limited(sql, limit)}`;
 };
 
 const place = (sql: Queryable, sort: MonitorSort) =>
-  sort === 'name' ? sql`s.name_folded as place` : sort === 'changed' ? sql`s.since::text as place` : sql`null::text as place`;
+  sort === 'name'
+    ? sql`s.name_folded as place`
+    : sort === 'changed'
+      ? sql`s.since::text as place`
+      : sql`null::text as place`;
 
-export const monitorStatusPage = async (sql: Queryable, list: MonitorList): Promise<readonly MonitorWithStatus[]> => {
+export const monitorStatusPage = async (
+  sql: Queryable,
+  list: MonitorList,
+): Promise<readonly MonitorWithStatus[]> => {
   const rows = await sql<MonitorWithStatus[]>`
-    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
+      ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
   return withBeats(sql, list.organisation, rows);
 };
 
 /** The rows of a page, their versions, and what was observed since. */
 export const observedPage = (sql: Queryable, list: MonitorList): Promise<ObservedMonitor[]> =>
   sql<ObservedMonitor[]>`
-    select m.id, m.type, ${version(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+    select m.id, m.type, ${version(sql)}, ${sighting(sql)},
+      ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
 
-export const monitorWithStatus = async (sql: Queryable, organisation: string, id: string): Promise<MonitorWithStatus | undefined> => {
+export const monitorWithStatus = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<MonitorWithStatus | undefined> => {
   const rows = await sql<MonitorWithStatus[]>`
-    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)}, null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation} and m.id = ${id}`;
+    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
+      null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation}
+        and m.id = ${id}`;
   const [row] = await withBeats(sql, organisation, rows);
   return row;
 };

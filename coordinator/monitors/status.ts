@@ -29,19 +29,45 @@ export type StatusInput = {
   readonly resumed_at: number | null;
 };
 
-export type StatusNow = { readonly status: Status; readonly since: number; readonly last_checked_at: number | null };
+export type StatusNow = {
+  readonly status: Status;
+  readonly since: number;
+  readonly last_checked_at: number | null;
+};
 
-const latestTime = (...times: (number | null)[]): number => Math.max(...times.filter((time) => time !== null));
+const latestTime = (...times: (number | null)[]): number =>
+  Math.max(...times.filter((time) => time !== null));
 
 /** Rule 18: the first status that applies, and when it began. */
 export const statusNow = (input: StatusInput): StatusNow => {
-  const { now, created_at, paused_at, incident, last_checked_at, covered_until, last_resolved_at, last_gap_ended_at, resumed_at } = input;
+  const {
+    now,
+    created_at,
+    paused_at,
+    incident,
+    last_checked_at,
+    covered_until,
+    last_resolved_at,
+    last_gap_ended_at,
+    resumed_at,
+  } = input;
   if (paused_at !== null) return { status: 'paused', since: paused_at, last_checked_at };
-  if (incident?.confirmed_at) return { status: 'down', since: incident.confirmed_at, last_checked_at };
+  if (incident?.confirmed_at)
+    return { status: 'down', since: incident.confirmed_at, last_checked_at };
   if (incident) return { status: 'verifying', since: incident.started_at, last_checked_at };
-  if (last_checked_at === null) return { status: 'pending', since: latestTime(created_at, resumed_at), last_checked_at };
-  if (covered_until <= now) return { status: 'pending', since: latestTime(covered_until, last_resolved_at, resumed_at), last_checked_at };
-  return { status: 'up', since: latestTime(created_at, last_resolved_at, last_gap_ended_at, resumed_at), last_checked_at };
+  if (last_checked_at === null)
+    return { status: 'pending', since: latestTime(created_at, resumed_at), last_checked_at };
+  if (covered_until <= now)
+    return {
+      status: 'pending',
+      since: latestTime(covered_until, last_resolved_at, resumed_at),
+      last_checked_at,
+    };
+  return {
+    status: 'up',
+    since: latestTime(created_at, last_resolved_at, last_gap_ended_at, resumed_at),
+    last_checked_at,
+  };
 };
 
 /** Everything that a monitor's status and uptime are computed from, as it was at one moment. */
@@ -82,28 +108,49 @@ export type MonitorHistory = {
 };
 
 /** The later of two moments, either of which may be missing. */
-export const latest = (a: number | null, b: number | null): number | null => (a === null || b === null ? (a ?? b) : Math.max(a, b));
+export const latest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b);
 
 /** The input for how long the newest observation counts. */
 type Covering = Pick<
   MonitorHistory,
-  'kind' | 'interval_s' | 'config' | 'created_at' | 'resumed_at' | 'gap_since' | 'begins_anew_at' | 'last_covering_at' | 'last_beat_at'
+  | 'kind'
+  | 'interval_s'
+  | 'config'
+  | 'created_at'
+  | 'resumed_at'
+  | 'gap_since'
+  | 'begins_anew_at'
+  | 'last_covering_at'
+  | 'last_beat_at'
 >;
 
 /**
  * Until when the newest observation counts (rule 22). The ledger knows for certain once it has
  * noticed the silence.
  */
-export const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...history }: Covering): number => {
+export const coveredUntil = ({
+  kind,
+  interval_s,
+  config,
+  created_at,
+  resumed_at,
+  ...history
+}: Covering): number => {
   if (history.gap_since !== null) return history.gap_since;
   if (history.begins_anew_at !== null) return history.begins_anew_at;
   const beginning = latest(created_at, resumed_at) ?? created_at;
   const interval_ms = interval_s * 1000;
   const { last_covering_at, last_beat_at } = history;
   const result =
-    last_covering_at === null ? beginning : last_covering_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(config, interval_s) });
+    last_covering_at === null
+      ? beginning
+      : last_covering_at +
+        allowedSilence({ interval_ms, timeout_ms: timeoutMs(config, interval_s) });
   const ping =
-    kind === 'heartbeat' && last_beat_at !== null ? deadlineAfter(pingSettings({ interval_ms, config }), last_beat_at) : beginning;
+    kind === 'heartbeat' && last_beat_at !== null
+      ? deadlineAfter(pingSettings({ interval_ms, config }), last_beat_at)
+      : beginning;
   return Math.max(result, ping);
 };
 
@@ -129,15 +176,24 @@ export const uptimeOf = (history: MonitorHistory, window: Interval): Uptime =>
   uptime({ ...history, window, unknown: unknownIn(history, window) });
 
 /** The uptime as if this incident had not been. */
-export const uptimeWithout = (history: MonitorHistory, window: Interval, incident: string): Uptime =>
+export const uptimeWithout = (
+  history: MonitorHistory,
+  window: Interval,
+  incident: string,
+): Uptime =>
   uptimeOf({ ...history, down: history.down.filter((each) => each.incident !== incident) }, window);
 
 /** The stretches behind the sum of uptimeOf() (rule 43). */
 export const stretchesOf = (history: MonitorHistory, window: Interval): Stretch[] =>
   explained({
-    ...{ window, created_at: history.created_at, cover: history.causedCover },
+    window,
+    created_at: history.created_at,
+    cover: history.causedCover,
     paused: history.paused.map((each) => ({ ...each, cause: { is: 'pause' } })),
-    down: history.down.map(({ incident: id, ...each }) => ({ ...each, cause: { is: 'incident', id } })),
+    down: history.down.map(({ incident: id, ...each }) => ({
+      ...each,
+      cause: { is: 'incident', id },
+    })),
     unknown: unknownIn(history, window).map((each) => ({ ...each, cause: { is: 'gap' } })),
   });
 
@@ -176,20 +232,39 @@ const incidentOf = ({ status, since }: StoredStatus) => {
  * caused it. Only silence that was not noticed yet is missing from the row.
  */
 export const currentStatus = (stored: StoredStatus, now: number): StatusNow => {
-  const { status, since, seen, type, created, last_result_at, last_fail_at, last_beat_at, begins_anew_at } = stored;
+  const {
+    status,
+    since,
+    seen,
+    type,
+    created,
+    last_result_at,
+    last_fail_at,
+    last_beat_at,
+    begins_anew_at,
+  } = stored;
   const anew = begins_anew_at !== null;
   return statusNow({
-    ...{ now, created_at: created, paused_at: status === 'paused' ? since : null },
+    now,
+    created_at: created,
+    paused_at: status === 'paused' ? since : null,
     incident: anew ? null : incidentOf(stored),
     last_checked_at: latest(last_result_at, last_beat_at),
     covered_until: coveredUntil({
-      ...{ kind: type, interval_s: stored.interval_s, config: stored.config, created_at: created, begins_anew_at },
-      ...{ last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at, last_beat_at },
+      kind: type,
+      interval_s: stored.interval_s,
+      config: stored.config,
+      created_at: created,
+      begins_anew_at,
+      last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at,
+      last_beat_at,
       // Pending although it was observed: an unknown stretch lasts.
       gap_since: status === 'pending' && seen ? since : null,
       resumed_at: since,
     }),
-    ...{ last_resolved_at: since, last_gap_ended_at: null, resumed_at: null },
+    last_resolved_at: since,
+    last_gap_ended_at: null,
+    resumed_at: null,
   });
 };
 

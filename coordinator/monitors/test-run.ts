@@ -19,7 +19,8 @@ export type TestRunRequest = TestRunOwner & {
 
 export type AskedProbe = { readonly continent: string; readonly probe: string };
 
-export type TestAnswer = AskedProbe & Pick<Result, 'at' | 'took_ms' | 'outcome' | 'cause' | 'phases' | 'evidence'>;
+export type TestAnswer = AskedProbe &
+  Pick<Result, 'at' | 'took_ms' | 'outcome' | 'cause' | 'phases' | 'evidence'>;
 
 export type TestRunState = {
   readonly asked: readonly AskedProbe[];
@@ -33,10 +34,16 @@ export type TestRunState = {
  * Counts one more test run of this organisation, and returns the number of the last minute
  * including it.
  */
-export const countTestRun = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
+export const countTestRun = async (
+  sql: Queryable,
+  organisation: string,
+  now: Date,
+): Promise<number> => {
   const since = new Date(now.getTime() - 60_000);
   await sql`delete from trials where organisation_id = ${organisation} and at <= ${since}`;
   await sql`insert into trials (organisation_id, at) values (${organisation}, ${now})`;
-  const [row] = await sql<{ count: number }[]>`select count(*) as count from trials where organisation_id = ${organisation}`;
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*) as count from trials where organisation_id = ${organisation}`;
   return row?.count ?? 0;
 };

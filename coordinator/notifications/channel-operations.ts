@@ -45,8 +45,15 @@ import {
 
 const secretsShape = z.record(z.string(), z.string());
 
-export const sealChannel = async (at: SecretsAtRest, sql: Queryable, id: string, secrets: ChannelConfig): Promise<Buffer | null> =>
-  Object.keys(secrets).length === 0 ? null : at.seal(sql, JSON.stringify(secrets), channelSecretsOf(id));
+export const sealChannel = async (
+  at: SecretsAtRest,
+  sql: Queryable,
+  id: string,
+  secrets: ChannelConfig,
+): Promise<Buffer | null> =>
+  Object.keys(secrets).length === 0
+    ? null
+    : at.seal(sql, JSON.stringify(secrets), channelSecretsOf(id));
 
 /** The whole config of a channel, with its secrets. */
 export const openChannel = async (
@@ -54,7 +61,12 @@ export const openChannel = async (
   sql: Queryable,
   { id, config, secrets }: Pick<ChannelRow, 'id' | 'config' | 'secrets'>,
 ): Promise<ChannelConfig> =>
-  secrets === null ? config : { ...config, ...secretsShape.parse(JSON.parse(await at.open(sql, secrets, channelSecretsOf(id)))) };
+  secrets === null
+    ? config
+    : {
+        ...config,
+        ...secretsShape.parse(JSON.parse(await at.open(sql, secrets, channelSecretsOf(id)))),
+      };
 
 /** @throws Refusal `channel_kind_unknown` or `channel_invalid`, with every fault at once. */
 export const channelConfigFrom = (
@@ -66,41 +78,72 @@ export const channelConfigFrom = (
   const read = channels.read(kind, sent, stored);
   if (read === undefined) {
     const known = channels.kinds.map(({ id }) => id).join(', ');
-    throw new Refusal('channel_kind_unknown', `kind: there is no kind of channel "${kind.slice(0, 60)}"; one of ${known} would do.`);
+    throw new Refusal(
+      'channel_kind_unknown',
+      `kind: there is no kind of channel "${kind.slice(0, 60)}"; one of ${known} would do.`,
+    );
   }
   if ('config' in read) return read.config;
-  const faults = Object.entries(read.faults).map(([field, fault]) => `config.${field.slice(0, 60)} ${fault}`);
+  const faults = Object.entries(read.faults).map(
+    ([field, fault]) => `config.${field.slice(0, 60)} ${fault}`,
+  );
   throw new Refusal('channel_invalid', `${faults.join('; ')}.`);
 };
 
 /** @throws Refusal when one of them is not there. */
 export const refuseUnknown = async (
   { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
-  { monitors, groups }: { readonly monitors: readonly string[]; readonly groups: readonly string[] },
+  {
+    monitors,
+    groups,
+  }: { readonly monitors: readonly string[]; readonly groups: readonly string[] },
 ): Promise<void> => {
-  const [existing, knownGroups] = [await monitorsAmong(sql, organisation.id, monitors), await groupsAmong(sql, organisation.id, groups)];
+  const [existing, knownGroups] = [
+    await monitorsAmong(sql, organisation.id, monitors),
+    await groupsAmong(sql, organisation.id, groups),
+  ];
   if (monitors.some((id) => !existing.has(id))) throw notFound('monitor_not_found');
   if (groups.some((id) => !knownGroups.has(id))) throw notFound('group_not_found');
 };
 
 /** A browser that is already a recipient would show everything twice. @throws Refusal. */
 export const refuseSecondTime = async (
-  { sql, organisation, with: { channels, secrets } }: Pick<InOrganisation, 'sql' | 'organisation' | 'with'>,
+  {
+    sql,
+    organisation,
+    with: { channels, secrets },
+  }: Pick<InOrganisation, 'sql' | 'organisation' | 'with'>,
   kind: string,
   config: ChannelConfig,
 ): Promise<void> => {
-  const given = channels.kinds.find(({ id }) => id === kind)?.fields.find(({ input }) => input === 'subscription')?.name;
+  const given = channels.kinds
+    .find(({ id }) => id === kind)
+    ?.fields.find(({ input }) => input === 'subscription')?.name;
   if (given === undefined) return;
   // Secret keys are cached, so reading them makes no database query.
   for (const row of await channelsOfKind(sql, organisation.id, kind))
     if ((await openChannel(secrets, sql, row))[given] === config[given])
-      throw new Refusal('channel_invalid', `This browser is told already, by the channel ${row.name}.`);
+      throw new Refusal(
+        'channel_invalid',
+        `This browser is told already, by the channel ${row.name}.`,
+      );
 };
 
 /** Members manage their own channels; owners and admins manage all. @throws Refusal. */
-export const refuseUnlessTheirs = ({ caller }: Pick<InOrganisation, 'caller'>, owner: string | null): void => {
-  if (caller.is === 'operator' || mayManage(caller.role) || (owner !== null && owner === caller.user)) return;
-  const whose = owner === null ? 'a channel of the organisation; make one of your own' : 'the channel of another member';
+export const refuseUnlessTheirs = (
+  { caller }: Pick<InOrganisation, 'caller'>,
+  owner: string | null,
+): void => {
+  if (
+    caller.is === 'operator' ||
+    mayManage(caller.role) ||
+    (owner !== null && owner === caller.user)
+  )
+    return;
+  const whose =
+    owner === null
+      ? 'a channel of the organisation; make one of your own'
+      : 'the channel of another member';
   throw new Refusal('role_insufficient', `Only an owner or an admin may change ${whose}.`);
 };
 
@@ -114,7 +157,9 @@ export const isKnownMailbox = (
   config: ChannelConfig,
   own: { readonly email: string; readonly verified: boolean } | undefined,
 ): boolean =>
-  kind !== 'email' || caller.is === 'operator' || (own?.verified === true && own.email.toLowerCase() === config.address?.toLowerCase());
+  kind !== 'email' ||
+  caller.is === 'operator' ||
+  (own?.verified === true && own.email.toLowerCase() === config.address?.toLowerCase());
 
 const refuseWithoutMail = (mail: boolean): void => {
   if (!mail)
@@ -136,7 +181,11 @@ const maxAnHour = 10;
 const maxToOne = 3;
 
 /** Counts one more test or confirmation mail. @throws Refusal. */
-export const countTry = async (sql: Queryable, organisation: string, now: number): Promise<void> => {
+export const countTry = async (
+  sql: Queryable,
+  organisation: string,
+  now: number,
+): Promise<void> => {
   if ((await countChannelTest(sql, organisation, new Date(now))) > maxAnHour)
     throw new Refusal(
       'channel_test_limit',
@@ -150,7 +199,12 @@ export const countTry = async (sql: Queryable, organisation: string, now: number
  * @throws Refusal.
  */
 export const askByMail = async (
-  { sql, organisation, now, with: { door } }: Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>,
+  {
+    sql,
+    organisation,
+    now,
+    with: { door },
+  }: Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>,
   channel: string,
   address: string,
 ): Promise<void> => {
@@ -163,10 +217,20 @@ export const askByMail = async (
     );
   await countTry(sql, organisation.id, now);
   await wantVerification(sql, channel, new Date(now + verificationMs));
-  await postMail(sql, { kind: 'channel', recipient: address, about: { channel }, at: new Date(now) });
+  await postMail(sql, {
+    kind: 'channel',
+    recipient: address,
+    about: { channel },
+    at: new Date(now),
+  });
 };
 
-export const channelJson = (channels: ChannelsPart, row: ChannelRow, config: ChannelConfig, now: number) => ({
+export const channelJson = (
+  channels: ChannelsPart,
+  row: ChannelRow,
+  config: ChannelConfig,
+  now: number,
+) => ({
   id: row.id,
   kind: row.kind,
   name: row.name,
@@ -181,7 +245,13 @@ export const channelJson = (channels: ChannelsPart, row: ChannelRow, config: Cha
   reminder_s: row.reminder_s,
   hours: row.hours,
   owner: row.owner_email,
-  delivering: isDelivering({ failing_since: row.failing_since?.getTime() ?? null, refused_at: row.refused_at?.getTime() ?? null }, now),
+  delivering: isDelivering(
+    {
+      failing_since: row.failing_since?.getTime() ?? null,
+      refused_at: row.refused_at?.getTime() ?? null,
+    },
+    now,
+  ),
   failure: row.failure,
   last_taken_at: row.last_taken_at?.toISOString() ?? null,
   p95_ms: row.p95_ms,
@@ -189,8 +259,16 @@ export const channelJson = (channels: ChannelsPart, row: ChannelRow, config: Cha
 });
 
 /** Secrets are decrypted, because a secret address is shown as its host. */
-export const channelRow = async (context: Pick<InOrganisation, 'sql' | 'with' | 'now'>, row: ChannelRow) =>
-  channelJson(context.with.channels, row, await openChannel(context.with.secrets, context.sql, row), context.now);
+export const channelRow = async (
+  context: Pick<InOrganisation, 'sql' | 'with' | 'now'>,
+  row: ChannelRow,
+) =>
+  channelJson(
+    context.with.channels,
+    row,
+    await openChannel(context.with.secrets, context.sql, row),
+    context.now,
+  );
 
 /** Sends the question again, for a reader who missed the first mail or answered too late. */
 export const askMailbox = async (
@@ -200,7 +278,8 @@ export const askMailbox = async (
   const { sql, organisation, now } = context;
   const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
-  if (channel.verified_at !== null) throw new Refusal('channel_invalid', 'Nobody has to be asked: this channel is told already.');
+  if (channel.verified_at !== null)
+    throw new Refusal('channel_invalid', 'Nobody has to be asked: this channel is told already.');
   const address = channel.config.address ?? '';
   await askByMail(context, id, address);
   return { address };
@@ -215,7 +294,8 @@ type Input = InputOf<typeof api.createChannel>;
 type Prepared = { readonly config: ChannelConfig; readonly secret: string | null };
 
 const ownerOf = ({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null => {
-  if (personal && caller.user === null) throw new Refusal('channel_invalid', 'personal: the operator has no channels of his own.');
+  if (personal && caller.user === null)
+    throw new Refusal('channel_invalid', 'personal: the operator has no channels of his own.');
   return personal ? caller.user : null;
 };
 
@@ -224,7 +304,14 @@ const preparedFrom = (channels: ChannelsPart, { kind, config }: Input): Prepared
     .find(({ id }) => id === kind)
     ?.fields.find(({ name, input: by }) => by === 'generated' && !Object.hasOwn(config, name));
   const secret = generated === undefined ? null : madeSecret();
-  return { config: channelConfigFrom(channels, kind, generated === undefined ? config : { ...config, [generated.name]: secret }), secret };
+  return {
+    config: channelConfigFrom(
+      channels,
+      kind,
+      generated === undefined ? config : { ...config, [generated.name]: secret },
+    ),
+    secret,
+  };
 };
 
 /** True for the caller's own mailbox, which wants alerts, and for channels that are no mailbox. */
@@ -234,7 +321,12 @@ const mayBeRecipient = async (
   kind: string,
   config: ChannelConfig,
 ): Promise<boolean> =>
-  isKnownMailbox(context, kind, config, context.caller.user === null ? undefined : await ownMailbox(sql, context.caller.user)) &&
+  isKnownMailbox(
+    context,
+    kind,
+    config,
+    context.caller.user === null ? undefined : await ownMailbox(sql, context.caller.user),
+  ) &&
   !(kind === 'email' && (await isSuppressed(sql, context.organisation.id, config.address ?? '')));
 
 /**
@@ -242,14 +334,25 @@ const mayBeRecipient = async (
  * page runs the test.
  */
 const canBeTried = (channels: ChannelsPart, kind: string): boolean =>
-  !channels.kinds.find(({ id }) => id === kind)?.fields.some(({ input }) => input === 'subscription');
+  !channels.kinds
+    .find(({ id }) => id === kind)
+    ?.fields.some(({ input }) => input === 'subscription');
 
 /** @throws Refusal when the receiver does not accept the message. */
-const tryIt = async (early: Early<OrganisationScope>, { kind, name }: Input, config: ChannelConfig): Promise<void> => {
+const tryIt = async (
+  early: Early<OrganisationScope>,
+  { kind, name }: Input,
+  config: ChannelConfig,
+): Promise<void> => {
   const { pool, organisation, now, with: instruments } = early;
   await countTry(pool, organisation.id, now);
   const about = { key: newId(), name, channel: null, organisation: organisation.name };
-  const { verdict, words, status, class: sort } = await instruments.channels.test(kind, config, about);
+  const {
+    verdict,
+    words,
+    status,
+    class: sort,
+  } = await instruments.channels.test(kind, config, about);
   if (verdict === 'taken') return;
   const why = words ?? `${sort.replaceAll('_', ' ')}${status === null ? '' : ` (${status})`}`;
   throw new Refusal(
@@ -292,22 +395,41 @@ const act = async (
   const id = newId();
   const kindName = channels.kinds.find((kind) => kind.id === input.kind)?.name ?? input.kind;
   await insertChannel(sql, {
-    ...{ id, user, kind: input.kind, config: open, organisation: organisation.id, verified_at: isKnown ? new Date(now) : null },
-    name: input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
+    id,
+    user,
+    kind: input.kind,
+    config: open,
+    organisation: organisation.id,
+    verified_at: isKnown ? new Date(now) : null,
+    name:
+      input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
     secrets: await sealChannel(atRest, sql, id, secrets),
     host: channels.host(input.kind, config),
-    ...{ enabled: input.enabled, covers: input.covers, monitors: input.monitors, groups: input.groups, delay_s: delayFrom(input.delay_s) },
+    enabled: input.enabled,
+    covers: input.covers,
+    monitors: input.monitors,
+    groups: input.groups,
+    delay_s: delayFrom(input.delay_s),
     reminder_s: reminderFrom(input.reminder_s ?? 0),
     hours: input.hours === null ? null : hoursFrom(input.hours, organisation.time_zone),
   });
   if (!isKnown) await askByMail(context, id, address);
   note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
-  return { ...(await channelRow(context, orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found'))), secret };
+  return {
+    ...(await channelRow(
+      context,
+      orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found'),
+    )),
+    secret,
+  };
 };
 
 export const createChannel = inSteps({ before: prepare, act });
 
-export const deleteChannel = async (context: InOrganisation, { channel_id: id }: InputOf<typeof api.deleteChannel>): Promise<void> => {
+export const deleteChannel = async (
+  context: InOrganisation,
+  { channel_id: id }: InputOf<typeof api.deleteChannel>,
+): Promise<void> => {
   const { sql, organisation, now, note } = context;
   const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
@@ -319,15 +441,27 @@ export const getChannelChoices = async ({
   sql,
   organisation,
 }: InOrganisation): OperationResult<OutputOf<typeof contract.getChannelChoices>> => {
-  const [monitors, groups] = await Promise.all([monitorChoices(sql, organisation.id), groupChoices(sql, organisation.id)]);
-  return { monitors: monitors.map(({ id, name }) => ({ id, name })), groups: groups.map(({ id, name }) => ({ id, name })) };
+  const [monitors, groups] = await Promise.all([
+    monitorChoices(sql, organisation.id),
+    groupChoices(sql, organisation.id),
+  ]);
+  return {
+    monitors: monitors.map(({ id, name }) => ({ id, name })),
+    groups: groups.map(({ id, name }) => ({ id, name })),
+  };
 };
 
 export const getChannel = async (
   context: InOrganisation,
   { channel_id: id }: InputOf<typeof api.getChannel>,
 ): OperationResult<OutputOf<typeof api.getChannel>> =>
-  channelRow(context, orNotFound(await channelById(context.sql, context.organisation.id, id, context.now), 'channel_not_found'));
+  channelRow(
+    context,
+    orNotFound(
+      await channelById(context.sql, context.organisation.id, id, context.now),
+      'channel_not_found',
+    ),
+  );
 
 export const listChannelKinds = async ({
   with: { channels, door },
@@ -350,7 +484,10 @@ export const listChannels = async (
     (row) => row,
   );
   // Secret keys are cached, so this makes no database query.
-  return { items: await Promise.all(rows.items.map((row) => channelRow(context, row))), next_cursor: rows.next_cursor };
+  return {
+    items: await Promise.all(rows.items.map((row) => channelRow(context, row))),
+    next_cursor: rows.next_cursor,
+  };
 };
 
 /**
@@ -363,33 +500,54 @@ export const updateChannel = async (
 ): OperationResult<OutputOf<typeof api.updateChannel>> => {
   const { sql, organisation, caller, now, note, with: instruments } = context;
   const { channels, secrets: atRest } = instruments;
-  const before = orNotFound(await channelById(sql, organisation.id, input.channel_id, now), 'channel_not_found');
+  const before = orNotFound(
+    await channelById(sql, organisation.id, input.channel_id, now),
+    'channel_not_found',
+  );
   refuseUnlessTheirs(context, before.user_id);
   const stored = await openChannel(atRest, sql, before);
   // A secret that we generated stays, whether or not the caller sends it back.
-  const made = channels.kinds.find(({ id }) => id === before.kind)?.fields.filter((field) => field.input === 'generated') ?? [];
+  const made =
+    channels.kinds
+      .find(({ id }) => id === before.kind)
+      ?.fields.filter((field) => field.input === 'generated') ?? [];
   const kept = Object.fromEntries(made.map(({ name }) => [name, '***']));
-  const config = input.config === null ? stored : channelConfigFrom(channels, before.kind, { ...kept, ...input.config }, stored);
-  const chosen = { monitors: input.monitors ?? before.monitors, groups: input.groups ?? before.groups };
+  const config =
+    input.config === null
+      ? stored
+      : channelConfigFrom(channels, before.kind, { ...kept, ...input.config }, stored);
+  const chosen = {
+    monitors: input.monitors ?? before.monitors,
+    groups: input.groups ?? before.groups,
+  };
   await refuseUnknown(context, { monitors: input.monitors ?? [], groups: input.groups ?? [] });
   const { open, secrets } = channels.split(before.kind, config);
-  const isMoved = before.kind === 'email' && config.address?.toLowerCase() !== stored.address?.toLowerCase();
+  const isMoved =
+    before.kind === 'email' && config.address?.toLowerCase() !== stored.address?.toLowerCase();
   const mustAsk =
     isMoved &&
-    (!isKnownMailbox(context, before.kind, config, caller.user === null ? undefined : await ownMailbox(sql, caller.user)) ||
+    (!isKnownMailbox(
+      context,
+      before.kind,
+      config,
+      caller.user === null ? undefined : await ownMailbox(sql, caller.user),
+    ) ||
       (await isSuppressed(sql, organisation.id, config.address ?? '')));
   await write(
     sql,
     {
-      ...{ id: before.id, user: before.user_id, kind: before.kind, config: open, organisation: organisation.id, ...chosen },
+      id: before.id,
+      user: before.user_id,
+      kind: before.kind,
+      config: open,
+      organisation: organisation.id,
+      ...chosen,
       name: input.name === null ? before.name : nameFrom(input.name),
       secrets: await sealChannel(atRest, sql, before.id, secrets),
       host: channels.host(before.kind, config),
-      ...{
-        enabled: input.enabled ?? before.enabled,
-        covers: input.covers ?? before.covers,
-        delay_s: delayFrom(input.delay_s ?? before.delay_s),
-      },
+      enabled: input.enabled ?? before.enabled,
+      covers: input.covers ?? before.covers,
+      delay_s: delayFrom(input.delay_s ?? before.delay_s),
       reminder_s: reminderFrom(input.reminder_s ?? before.reminder_s ?? 0),
       hours: input.hours === null ? before.hours : hoursFrom(input.hours, organisation.time_zone),
       verified_at: isMoved ? (mustAsk ? null : new Date(now)) : before.verified_at,
@@ -397,6 +555,12 @@ export const updateChannel = async (
     new Date(now),
   );
   if (mustAsk) await askByMail(context, before.id, config.address ?? '');
-  note({ before: { config: channels.shown(before.kind, stored) }, after: { config: channels.shown(before.kind, config) } });
-  return channelRow(context, orNotFound(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'));
+  note({
+    before: { config: channels.shown(before.kind, stored) },
+    after: { config: channels.shown(before.kind, config) },
+  });
+  return channelRow(
+    context,
+    orNotFound(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'),
+  );
 };

@@ -16,10 +16,16 @@ export type ConfigRead =
  * ones keep their stored value. Unknown fields, values that are not text, and missing required
  * fields are faults.
  */
-export function readChannelConfig(kind: ChannelKind, sent: Readonly<Record<string, unknown>>, stored: ChannelConfig = {}): ConfigRead {
+export function readChannelConfig(
+  kind: ChannelKind,
+  sent: Readonly<Record<string, unknown>>,
+  stored: ChannelConfig = {},
+): ConfigRead {
   const config: Record<string, string> = {};
   const faults: Record<string, string> = {};
-  for (const name of Object.keys(sent)) if (!Object.hasOwn(kind.fields, name)) faults[name] = `is no field of ${kind.name}; leave it out`;
+  for (const name of Object.keys(sent))
+    if (!Object.hasOwn(kind.fields, name))
+      faults[name] = `is no field of ${kind.name}; leave it out`;
   for (const [name, field] of Object.entries(kind.fields)) {
     const given = Object.hasOwn(sent, name) ? sent[name] : undefined;
     if (given !== undefined && given !== null && typeof given !== 'string') {
@@ -40,7 +46,14 @@ export function readChannelConfig(kind: ChannelKind, sent: Readonly<Record<strin
   if (Object.keys(faults).length > 0) return { faults };
   const movedTo = movedSecrets(kind, sent, stored, config);
   return movedTo.length > 0
-    ? { faults: Object.fromEntries(movedTo.map((name) => [name, 'belongs to the host that it was given for; give it anew for this one'])) }
+    ? {
+        faults: Object.fromEntries(
+          movedTo.map((name) => [
+            name,
+            'belongs to the host that it was given for; give it anew for this one',
+          ]),
+        ),
+      }
     : { config };
 }
 
@@ -49,7 +62,10 @@ export const mask = '***';
 
 function isMask(kind: ChannelKind, name: string, given: string, stored: ChannelConfig): boolean {
   const text = given.trim();
-  return text === mask || (text !== '' && stored[name] !== undefined && text === maskedChannelConfig(kind, stored)[name]);
+  return (
+    text === mask ||
+    (text !== '' && stored[name] !== undefined && text === maskedChannelConfig(kind, stored)[name])
+  );
 }
 
 /** What may be shown: a secret as a mask, a secret address as its host. */
@@ -58,14 +74,21 @@ export function maskedChannelConfig(kind: ChannelKind, config: ChannelConfig): C
     Object.entries(config).map(([name, value]) => {
       const field = kind.fields[name];
       if (field?.secret !== true) return [name, value];
-      return [name, field.input === 'url' && URL.canParse(value) ? `${new URL(value).origin}/${mask}` : mask];
+      return [
+        name,
+        field.input === 'url' && URL.canParse(value) ? `${new URL(value).origin}/${mask}` : mask,
+      ];
     }),
   );
 }
 
 const longest = 2_000;
 
-function faultOf(field: Field, value: string, hosts: readonly string[] | undefined): string | undefined {
+function faultOf(
+  field: Field,
+  value: string,
+  hosts: readonly string[] | undefined,
+): string | undefined {
   if (value.length > longest) return `is longer than ${longest} characters`;
   if (!field.pattern.test(value)) return field.fault;
   if (field.input !== 'url') return undefined;
@@ -76,19 +99,31 @@ function faultOf(field: Field, value: string, hosts: readonly string[] | undefin
 function isOfHosts(url: string, hosts: readonly string[]): boolean {
   if (!URL.canParse(url)) return false;
   const { hostname } = new URL(url);
-  return hosts.some((host) => (host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host));
+  return hosts.some((host) =>
+    host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host,
+  );
 }
 
 /**
  * The secrets that were kept although the host changed. A secret may go only to the host that it
  * was given for.
  */
-function movedSecrets(kind: ChannelKind, sent: Readonly<Record<string, unknown>>, stored: ChannelConfig, config: ChannelConfig): string[] {
+function movedSecrets(
+  kind: ChannelKind,
+  sent: Readonly<Record<string, unknown>>,
+  stored: ChannelConfig,
+  config: ChannelConfig,
+): string[] {
   const before = originOf(stored, kind);
   if (before === undefined || before === originOf(config, kind)) return [];
   return Object.entries(kind.fields)
-    .filter(([name, field]) => field.secret === true && field.input !== 'generated' && stored[name] !== undefined)
-    .filter(([name]) => typeof sent[name] === 'string' && isMask(kind, name, String(sent[name]), stored))
+    .filter(
+      ([name, field]) =>
+        field.secret === true && field.input !== 'generated' && stored[name] !== undefined,
+    )
+    .filter(
+      ([name]) => typeof sent[name] === 'string' && isMask(kind, name, String(sent[name]), stored),
+    )
     .map(([name]) => name);
 }
 
@@ -105,7 +140,8 @@ export function splitChannelConfig(
   config: ChannelConfig,
 ): { readonly open: ChannelConfig; readonly secrets: ChannelConfig } {
   const secret = new Set(secretFields(kind));
-  const part = (isSecret: boolean) => Object.fromEntries(Object.entries(config).filter(([name]) => secret.has(name) === isSecret));
+  const part = (isSecret: boolean) =>
+    Object.fromEntries(Object.entries(config).filter(([name]) => secret.has(name) === isSecret));
   return { open: part(false), secrets: part(true) };
 }
 
@@ -117,18 +153,23 @@ export function secretFields(kind: ChannelKind): string[] {
 }
 
 const nothing: Notification = {
-  ...{
-    event: 'test',
-    sentence: '',
-    monitors: [],
-    earlier: [],
-    time_zone: 'UTC',
-    others_down: { count: 0, names: [] },
-    organisation: '',
-    key: '-',
-    at: 0,
+  event: 'test',
+  sentence: '',
+  monitors: [],
+  earlier: [],
+  time_zone: 'UTC',
+  others_down: { count: 0, names: [] },
+  organisation: '',
+  key: '-',
+  at: 0,
+  links: {
+    incident: '',
+    acknowledge: null,
+    acknowledge_short: null,
+    why: '',
+    channel: '',
+    unsubscribe: null,
   },
-  links: { incident: '', acknowledge: null, acknowledge_short: null, why: '', channel: '', unsubscribe: null },
   thread: { key: '-', reference: null, over: false },
 };
 

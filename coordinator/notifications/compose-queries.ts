@@ -26,13 +26,20 @@ export type ComposedChannel = {
 };
 
 /** Locks channels with due steps, and skips those that another coordinator has locked. */
-export const takeChannelsWithSteps = (sql: Queryable, now: number, limit: number): Promise<ComposedChannel[]> =>
+export const takeChannelsWithSteps = (
+  sql: Queryable,
+  now: number,
+  limit: number,
+): Promise<ComposedChannel[]> =>
   sql<ComposedChannel[]>`
-    select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.kind, c.enabled, c.deleted_at is not null as deleted,
-      c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed, c.delay_s, c.reminder_s, c.hours, c.bucket_full_at,
+    select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.kind, c.enabled,
+      c.deleted_at is not null as deleted,
+      c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed,
+        c.delay_s, c.reminder_s, c.hours, c.bucket_full_at,
       c.gathering_since, c.gathered_at
     from channels c join organisations o on o.id = c.organisation_id
-    where c.id in (select channel_id from alert_steps where state = 'held' and look_at <= ${new Date(now)} group by channel_id
+    where c.id in (select channel_id from alert_steps where state = 'held'
+      and look_at <= ${new Date(now)} group by channel_id
       order by min(look_at) limit ${limit})
     for no key update of c skip locked`;
 
@@ -57,7 +64,11 @@ export type WaitingStep = {
   readonly cause: Cause | null;
   readonly scope: string | null;
   /** The continents that the scope was judged from; null where an older version stored none. */
-  readonly continents: { readonly failed: readonly string[]; readonly passed: readonly string[]; readonly asked: readonly string[] } | null;
+  readonly continents: {
+    readonly failed: readonly string[];
+    readonly passed: readonly string[];
+    readonly asked: readonly string[];
+  } | null;
   readonly seen_probe: string | null;
   readonly seen_continent: string | null;
   readonly confirmed_probe: string | null;
@@ -69,22 +80,38 @@ export type WaitingStep = {
 };
 
 /** Due steps of these channels, oldest first, with everything that a message says about them. */
-export const waitingSteps = (sql: Queryable, channels: readonly string[], now: number, limit: number): Promise<WaitingStep[]> =>
+export const waitingSteps = (
+  sql: Queryable,
+  channels: readonly string[],
+  now: number,
+  limit: number,
+): Promise<WaitingStep[]> =>
   sql<WaitingStep[]>`
-    select s.id, s.channel_id, s.organisation_id, s.monitor_id, s.incident_id, s.event, s.seq, s.due_at, s.look_at, s.flapping,
+    select s.id, s.channel_id, s.organisation_id, s.monitor_id, s.incident_id, s.event, s.seq,
+      s.due_at, s.look_at, s.flapping,
       s.holds -> -1 ->> 0 as held_by,
-      i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause, i.scope,
-      case when i.progress -> 'progress' ? 'asked' then json_build_object('failed', i.progress -> 'progress' -> 'failed',
-        'passed', i.progress -> 'progress' -> 'passed', 'asked', i.progress -> 'progress' -> 'asked') end as continents, i.seen_probe, i.seen_continent,
-      i.confirmed_probe, i.confirmed_continent, m.name as monitor_name, m.target, m.type, g.name as group_name
-    from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m on m.id = s.monitor_id left join groups g on g.id = m.group_id
-    where s.state = 'held' and s.look_at <= ${new Date(now)} and s.channel_id = any(${[...channels]}::uuid[])
+      i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause,
+        i.scope,
+      case when i.progress -> 'progress' ? 'asked' then json_build_object('failed',
+        i.progress -> 'progress' -> 'failed',
+        'passed', i.progress -> 'progress' -> 'passed', 'asked',
+          i.progress -> 'progress' -> 'asked') end as continents, i.seen_probe, i.seen_continent,
+      i.confirmed_probe, i.confirmed_continent, m.name as monitor_name, m.target, m.type,
+        g.name as group_name
+    from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m
+      on m.id = s.monitor_id left join groups g on g.id = m.group_id
+    where s.state = 'held' and s.look_at <= ${new Date(now)}
+      and s.channel_id = any(${[...channels]}::uuid[])
     order by s.id limit ${limit} for update of s`;
 
 /** When these incidents ended. Open and deleted incidents are absent. */
-export const resolutionsOf = async (sql: Queryable, incidents: readonly string[]): Promise<ReadonlyMap<string, Date>> => {
+export const resolutionsOf = async (
+  sql: Queryable,
+  incidents: readonly string[],
+): Promise<ReadonlyMap<string, Date>> => {
   const rows = await sql<{ id: string; resolved_at: Date }[]>`
-    select id, resolved_at from incidents where id = any(${[...incidents]}::uuid[]) and resolved_at is not null`;
+    select id, resolved_at from incidents where id = any(${[...incidents]}::uuid[])
+      and resolved_at is not null`;
   return new Map(rows.map(({ id, resolved_at }) => [id, resolved_at]));
 };
 
@@ -95,9 +122,14 @@ export const mutesOf = async (
   since: number,
 ): Promise<ReadonlyMap<string, readonly Interval[]>> => {
   const rows = await sql<{ organisation_id: string; from: Date; to: Date }[]>`
-    select organisation_id, began_at as from, least(until, coalesce(ended_at, until)) as to from mutes
+    select organisation_id, began_at as from, least(until, coalesce(ended_at, until)) as to
+    from mutes
     where organisation_id = any(${[...organisations]}::uuid[]) and until > ${new Date(since)}`;
-  const spans = rows.map(({ organisation_id, from, to }) => ({ organisation_id, from: from.getTime(), to: to.getTime() }));
+  const spans = rows.map(({ organisation_id, from, to }) => ({
+    organisation_id,
+    from: from.getTime(),
+    to: to.getTime(),
+  }));
   return Map.groupBy(spans, ({ organisation_id }) => organisation_id);
 };
 
@@ -130,22 +162,29 @@ export const downMessages = (
   now: number,
 ): Promise<DownMessage[]> =>
   sql<DownMessage[]>`
-    select s.id as step, s.incident_id, s.monitor_id, s.channel_id, s.event, m.id as message_id, m.thread_id, m.state,
+    select s.id as step, s.incident_id, s.monitor_id, s.channel_id, s.event, m.id as message_id,
+      m.thread_id, m.state,
       coalesce(m.claimed_until > ${new Date(now)}, false) as claimed, m.told
     from alert_steps s join messages m on m.id = s.message_id
-    where s.channel_id = any(${[...of.channels]}::uuid[]) and s.state = 'told' and s.event in ('down', 'flapping') and (
+    where s.channel_id = any(${[...of.channels]}::uuid[]) and s.state = 'told'
+      and s.event in ('down', 'flapping') and (
       s.incident_id = any(${[...of.incidents]}::uuid[])
-      or s.event = 'flapping' and s.monitor_id = any(${[...of.flapping]}::uuid[]) and s.due_at > ${new Date(of.since)})
+      or s.event = 'flapping' and s.monitor_id = any(${[...of.flapping]}::uuid[])
+      and s.due_at > ${new Date(of.since)})
     order by m.key, s.id for update of m`;
 
 /**
  * How many of the incidents in these threads are still open. Threads without open incidents are
  * absent.
  */
-export const openInThreads = async (sql: Queryable, threads: readonly string[]): Promise<ReadonlyMap<string, number>> => {
+export const openInThreads = async (
+  sql: Queryable,
+  threads: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
   const rows = await sql<{ thread_id: string; count: number }[]>`
     select m.thread_id, count(distinct i.id) as count from messages m
-    join alert_steps s on s.message_id = m.id and s.event in ('down', 'flapping') and s.state = 'told'
+    join alert_steps s on s.message_id = m.id and s.event in ('down', 'flapping')
+      and s.state = 'told'
     join incidents i on i.id = s.incident_id and i.resolved_at is null
     where m.thread_id = any(${[...threads]}::uuid[]) group by m.thread_id`;
   return new Map(rows.map(({ thread_id, count }) => [thread_id, count]));
@@ -157,32 +196,48 @@ export const matricesOf = (
   incidents: readonly string[],
 ): Promise<{ incident_id: string; continent: string; failed: boolean }[]> =>
   sql`select incident_id, continent, bool_or(outcome = 1) as failed from incident_evidence
-    where incident_id = any(${[...incidents]}::uuid[]) and continent <> '' and outcome < 2 group by incident_id, continent order by continent`;
+    where incident_id = any(${[...incidents]}::uuid[]) and continent <> '' and outcome < 2
+    group by incident_id, continent order by continent`;
 
 /** What is down in these organisations, newest first. */
 export const downNow = (
   sql: Queryable,
   organisations: readonly string[],
 ): Promise<{ organisation_id: string; incident: string; name: string }[]> =>
-  sql`select i.organisation_id, i.id as incident, m.name from incidents i join monitors m on m.id = i.monitor_id
-    where i.organisation_id = any(${[...organisations]}::uuid[]) and i.resolved_at is null and i.confirmed_at is not null order by i.key desc`;
+  sql`select i.organisation_id, i.id as incident, m.name from incidents i join monitors m
+    on m.id = i.monitor_id
+    where i.organisation_id = any(${[...organisations]}::uuid[]) and i.resolved_at is null
+      and i.confirmed_at is not null order by i.key desc`;
 
-export type Hold = { readonly id: number; readonly by: HeldBy; readonly until: number; readonly isNew: boolean };
+export type Hold = {
+  readonly id: number;
+  readonly by: HeldBy;
+  readonly until: number;
+  readonly isNew: boolean;
+};
 
 /**
  * Holds each step until its next decision. A hold for a different reason is recorded; a hold for
  * the same reason is extended.
  */
-export const holdSteps = async (sql: Queryable, holds: readonly Hold[], now: number): Promise<void> => {
+export const holdSteps = async (
+  sql: Queryable,
+  holds: readonly Hold[],
+  now: number,
+): Promise<void> => {
   if (holds.length === 0) return;
   const rows = holds.map(({ id, by, until, isNew }) => ({
-    ...{ id, until: new Date(until).toISOString(), until_ms: until },
+    id,
+    until: new Date(until).toISOString(),
+    until_ms: until,
     hold: isNew ? [[by, now, until]] : null,
   }));
   await sql`
     update alert_steps s set look_at = h.until,
-      holds = case when h.hold is null then jsonb_set(s.holds, '{-1,2}', h.until_ms) else s.holds || h.hold end
-    from json_to_recordset(${jsonText(rows)}::text::json) as h (id bigint, until timestamptz, until_ms jsonb, hold jsonb) where s.id = h.id`;
+      holds = case when h.hold is null then jsonb_set(s.holds, '{-1,2}', h.until_ms)
+        else s.holds || h.hold end
+    from json_to_recordset(${jsonText(rows)}::text::json) as h (id bigint, until timestamptz,
+      until_ms jsonb, hold jsonb) where s.id = h.id`;
 };
 
 export const dropSteps = async (
@@ -193,19 +248,28 @@ export const dropSteps = async (
   if (drops.length === 0) return;
   await sql`
     update alert_steps s set state = 'dropped', because = d.because, settled_at = ${new Date(now)}
-    from json_to_recordset(${jsonText([...drops])}::text::json) as d (id bigint, because text) where s.id = d.id`;
+    from json_to_recordset(${jsonText([...drops])}::text::json) as d (id bigint, because text)
+    where s.id = d.id`;
 };
 
 /**
  * Ends "down" steps whose incident ended before their message was accepted. Their messages are
  * done; whatever else these said goes out again in other messages.
  */
-export const mergeSteps = async (sql: Queryable, steps: readonly number[], messages: readonly string[], now: number): Promise<void> => {
+export const mergeSteps = async (
+  sql: Queryable,
+  steps: readonly number[],
+  messages: readonly string[],
+  now: number,
+): Promise<void> => {
   if (steps.length === 0) return;
   const at = new Date(now);
-  await sql`update alert_steps set state = 'merged', settled_at = ${at} where id = any(${numbersLiteral(steps)}::bigint[])`;
-  await sql`update messages set state = 'overtaken', settled_at = ${at} where id = any(${[...messages]}::uuid[])`;
-  await sql`update alert_steps set state = 'held', look_at = ${at}, message_id = null, settled_at = null
+  await sql`update alert_steps set state = 'merged', settled_at = ${at}
+    where id = any(${numbersLiteral(steps)}::bigint[])`;
+  await sql`update messages set state = 'overtaken', settled_at = ${at}
+    where id = any(${[...messages]}::uuid[])`;
+  await sql`update alert_steps
+    set state = 'held', look_at = ${at}, message_id = null, settled_at = null
     where message_id = any(${[...messages]}::uuid[]) and state = 'told'`;
 };
 
@@ -220,29 +284,50 @@ export type NewMessage = {
   readonly steps: readonly { readonly id: number; readonly event: StepEvent }[];
 };
 
-export const insertMessages = async (sql: Queryable, messages: readonly NewMessage[], now: number): Promise<void> => {
+export const insertMessages = async (
+  sql: Queryable,
+  messages: readonly NewMessage[],
+  now: number,
+): Promise<void> => {
   if (messages.length === 0) return;
   const at = new Date(now);
-  const rows = messages.map(({ steps, due_at, ...rest }) => ({ ...rest, due_at: new Date(due_at).toISOString() }));
+  const rows = messages.map(({ steps, due_at, ...rest }) => ({
+    ...rest,
+    due_at: new Date(due_at).toISOString(),
+  }));
   await sql`
-    insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
+    insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at,
+      created_at, next_at)
     select id, organisation, channel, event, thread, told, 'waiting', due_at, ${at}, ${at}
-    from json_to_recordset(${jsonText(rows)}::text::json) as m (id uuid, organisation uuid, channel uuid, event text, thread uuid, told jsonb,
+    from json_to_recordset(${jsonText(rows)}::text::json) as m (id uuid, organisation uuid,
+      channel uuid, event text, thread uuid, told jsonb,
       due_at timestamptz)`;
-  const steps = messages.flatMap(({ id: message, steps: told }) => told.map((step) => ({ ...step, message })));
+  const steps = messages.flatMap(({ id: message, steps: told }) =>
+    told.map((step) => ({ ...step, message })),
+  );
   await sql`
-    update alert_steps s set state = 'told', event = t.event, message_id = t.message, settled_at = ${at},
+    update alert_steps s
+    set state = 'told', event = t.event, message_id = t.message, settled_at = ${at},
       first_told_at = coalesce(s.first_told_at, ${at})
-    from json_to_recordset(${jsonText(steps)}::text::json) as t (id bigint, event text, message uuid) where s.id = t.id`;
+    from json_to_recordset(${jsonText(steps)}::text::json) as t (id bigint, event text,
+      message uuid) where s.id = t.id`;
 };
 
-export const writeBuckets = async (sql: Queryable, buckets: readonly { readonly id: string; readonly bucket: Bucket }[]): Promise<void> => {
+export const writeBuckets = async (
+  sql: Queryable,
+  buckets: readonly { readonly id: string; readonly bucket: Bucket }[],
+): Promise<void> => {
   if (buckets.length === 0) return;
   const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const rows = buckets.map(({ id, bucket: { fullAt, since, newest } }) => ({
-    ...{ id, full_at: text(fullAt), since: text(since), newest: text(newest) },
+    id,
+    full_at: text(fullAt),
+    since: text(since),
+    newest: text(newest),
   }));
-  await sql`update channels c set bucket_full_at = b.full_at, gathering_since = b.since, gathered_at = b.newest
-    from json_to_recordset(${jsonText(rows)}::text::json) as b (id uuid, full_at timestamptz, since timestamptz, newest timestamptz)
+  await sql`update channels c
+    set bucket_full_at = b.full_at, gathering_since = b.since, gathered_at = b.newest
+    from json_to_recordset(${jsonText(rows)}::text::json) as b (id uuid, full_at timestamptz,
+      since timestamptz, newest timestamptz)
     where c.id = b.id`;
 };

@@ -23,7 +23,14 @@ import {
   waitingSteps,
   writeBuckets,
 } from './compose-queries.ts';
-import { contentFrom, contentOf, type Leaving, leavingOf, matrixLine, messagesOf } from './message.ts';
+import {
+  contentFrom,
+  contentOf,
+  type Leaving,
+  leavingOf,
+  matrixLine,
+  messagesOf,
+} from './message.ts';
 import { insertSteps, type NewStep, outagesOf } from './plan.ts';
 import {
   type Because,
@@ -76,7 +83,9 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
       await downNow(transaction, [...new Set(left.map(({ channel }) => channel.organisation_id))]),
       ({ organisation_id }) => organisation_id,
     );
-    const threads = left.flatMap(({ leaving }) => leaving.map(({ thread }) => thread)).filter((thread) => thread !== '');
+    const threads = left
+      .flatMap(({ leaving }) => leaving.map(({ thread }) => thread))
+      .filter((thread) => thread !== '');
     const open = await openInThreads(transaction, [...new Set(threads)]);
     const drops: { readonly id: number; readonly because: Because }[] = [];
     /**
@@ -91,30 +100,42 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
       });
     const messages = left.flatMap(({ channel, leaving }) => {
       const byThread = isByThread(channel.kind);
-      return messagesOf(byThread ? withoutPartialEnds(leaving) : leaving, byThread).map(({ event, items }): NewMessage => {
-        const id = newId();
-        const begins = items.some(({ thread }) => thread === '');
-        const thread = begins ? id : (items[0]?.thread ?? id);
-        const over = items.every((item) => ends.includes(item.event)) && (begins || (open.get(thread) ?? 0) === 0);
-        const around = {
-          organisation: channel.organisation,
-          time_zone: channel.time_zone,
-          down: down.get(channel.organisation_id) ?? [],
-          over,
-          now,
-        };
-        const content = contentOf({ event, items }, around);
-        return {
-          ...{ id, event, thread, told: content, organisation: channel.organisation_id, channel: channel.id, due_at: content.at },
-          steps: items.map((item) => ({ id: item.step.id, event: item.event })),
-        };
-      });
+      return messagesOf(byThread ? withoutPartialEnds(leaving) : leaving, byThread).map(
+        ({ event, items }): NewMessage => {
+          const id = newId();
+          const begins = items.some(({ thread }) => thread === '');
+          const thread = begins ? id : (items[0]?.thread ?? id);
+          const over =
+            items.every((item) => ends.includes(item.event)) &&
+            (begins || (open.get(thread) ?? 0) === 0);
+          const around = {
+            organisation: channel.organisation,
+            time_zone: channel.time_zone,
+            down: down.get(channel.organisation_id) ?? [],
+            over,
+            now,
+          };
+          const content = contentOf({ event, items }, around);
+          return {
+            id,
+            event,
+            thread,
+            told: content,
+            organisation: channel.organisation_id,
+            channel: channel.id,
+            due_at: content.at,
+            steps: items.map((item) => ({ id: item.step.id, event: item.event })),
+          };
+        },
+      );
     });
     await dropSteps(transaction, drops, now);
     await insertMessages(transaction, messages, now);
     await insertSteps(
       transaction,
-      left.flatMap(({ channel, leaving }) => leaving.flatMap((item) => reminderOf(item, channel, now))),
+      left.flatMap(({ channel, leaving }) =>
+        leaving.flatMap((item) => reminderOf(item, channel, now)),
+      ),
       now,
     );
   };
@@ -136,7 +157,10 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
           all.holds.push(...composed.holds);
           all.drops.push(...composed.drops);
           if (composed.leaving.length === 0) continue;
-          const gathered = gather(bucketOf(channel), { now, more: composed.leaving.some(({ step }) => step.held_by !== 'bucket') });
+          const gathered = gather(bucketOf(channel), {
+            now,
+            more: composed.leaving.some(({ step }) => step.held_by !== 'bucket'),
+          });
           buckets.push({ id: channel.id, bucket: gathered.bucket });
           if (gathered.is === 'leaves') {
             left.push({ channel, leaving: composed.leaving });
@@ -144,7 +168,12 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
           } else
             all.holds.push(
               ...composed.leaving.map(
-                ({ step }): Hold => ({ id: step.id, by: 'bucket', until: gathered.until, isNew: step.held_by !== 'bucket' }),
+                ({ step }): Hold => ({
+                  id: step.id,
+                  by: 'bucket',
+                  until: gathered.until,
+                  isNew: step.held_by !== 'bucket',
+                }),
               ),
             );
         }
@@ -163,12 +192,33 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
   };
 }
 
-function reminderOf({ step, event }: Leaving, { reminder_s }: ComposedChannel, now: number): NewStep[] {
+function reminderOf(
+  { step, event }: Leaving,
+  { reminder_s }: ComposedChannel,
+  now: number,
+): NewStep[] {
   if (reminder_s === null || (event !== 'down' && event !== 'reminder')) return [];
-  const { organisation_id: organisation, channel_id: channel, monitor_id: monitor, incident_id: incident } = step;
+  const {
+    organisation_id: organisation,
+    channel_id: channel,
+    monitor_id: monitor,
+    incident_id: incident,
+  } = step;
   const seq = event === 'down' ? 1 : step.seq + 1;
   const look_at = now + reminderAfter(reminder_s, seq);
-  return [{ ...{ organisation, channel, monitor, incident, seq, look_at }, event: 'reminder', due_at: now, flapping: 'plain' }];
+  return [
+    {
+      organisation,
+      channel,
+      monitor,
+      incident,
+      seq,
+      look_at,
+      event: 'reminder',
+      due_at: now,
+      flapping: 'plain',
+    },
+  ];
 }
 
 const maxSteps = 5_000;
@@ -181,8 +231,13 @@ async function takeSteps(sql: Queryable, channels: readonly ComposedChannel[], n
   const ids = channels.map(({ id }) => id);
   const held = await waitingSteps(sql, ids, now, maxSteps);
   const incidents = [...new Set(held.map(({ incident_id }) => incident_id))];
-  const [resolved, seen] = await Promise.all([resolutionsOf(sql, incidents), matricesOf(sql, incidents)]);
-  const lines = [...Map.groupBy(seen, ({ incident_id }) => incident_id)].map(([incident, rows]) => [incident, matrixLine(rows)] as const);
+  const [resolved, seen] = await Promise.all([
+    resolutionsOf(sql, incidents),
+    matricesOf(sql, incidents),
+  ]);
+  const lines = [...Map.groupBy(seen, ({ incident_id }) => incident_id)].map(
+    ([incident, rows]) => [incident, matrixLine(rows)] as const,
+  );
   return {
     steps: held.map((step) => ({ ...step, resolved_at: resolved.get(step.incident_id) ?? null })),
     matrices: new Map(lines),
@@ -207,19 +262,39 @@ async function readRound(
   now: number,
 ): Promise<Omit<Round, 'matrices'>> {
   const incidents = [...new Set(steps.map(({ incident_id }) => incident_id))];
-  const monitorsOf = (some: readonly WaitingStep[]) => [...new Set(some.map(({ monitor_id }) => monitor_id))];
-  const flapping = monitorsOf(steps.filter((step) => step.flapping !== 'plain' && ends.includes(step.event)));
+  const monitorsOf = (some: readonly WaitingStep[]) => [
+    ...new Set(some.map(({ monitor_id }) => monitor_id)),
+  ];
+  const flapping = monitorsOf(
+    steps.filter((step) => step.flapping !== 'plain' && ends.includes(step.event)),
+  );
   const since = now - flappingMemoryMs;
   const beginnings = steps.filter(({ event }) => !ends.includes(event));
   // For incidents that are over, mutes and maintenance count as they were at the end.
   const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => time(resolved_at) ?? now));
-  const covers = await coverOfMonitors(sql, monitorsOf(beginnings), { from: earliest - 1, to: now + 1 });
-  const mutes = await mutesOf(sql, [...new Set(channels.map(({ organisation_id }) => organisation_id))], earliest);
+  const covers = await coverOfMonitors(sql, monitorsOf(beginnings), {
+    from: earliest - 1,
+    to: now + 1,
+  });
+  const mutes = await mutesOf(
+    sql,
+    [...new Set(channels.map(({ organisation_id }) => organisation_id))],
+    earliest,
+  );
   const outages = flapping.length === 0 ? [] : await outagesOf(sql, flapping, since);
-  const downs = await downMessages(sql, { channels: channels.map(({ id }) => id), incidents, flapping, since }, now);
+  const downs = await downMessages(
+    sql,
+    { channels: channels.map(({ id }) => id), incidents, flapping, since },
+    now,
+  );
   return {
-    ...{ now, covers, mutes, downs },
-    lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at.getTime()])),
+    now,
+    covers,
+    mutes,
+    downs,
+    lastDown: new Map(
+      outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at.getTime()]),
+    ),
   };
 }
 
@@ -233,7 +308,8 @@ const againMs = 500;
 /** Decides every step of one channel, apart from its bucket. */
 function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round: Round): Composed {
   const out: Composed = { leaving: [], holds: [], drops: [], merged: [] };
-  const hold = (step: WaitingStep, by: Hold['by'], until: number) => out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
+  const hold = (step: WaitingStep, by: Hold['by'], until: number) =>
+    out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
   for (const step of steps) {
     const outcome = outcomeOfStep(step, channel, round);
     if (outcome.is === 'dropped') out.drops.push({ id: step.id, because: outcome.because });
@@ -243,15 +319,23 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
       const isEnd = ends.includes(step.event);
       const isOvertaken = isEnd && begun?.state === 'waiting';
       if (isOvertaken && begun.claimed) hold(step, 'down_on_its_way', round.now + againMs);
-      else if (isEnd && (begun?.state === 'refused' || begun?.state === 'given_up' || (begun === undefined && step.event !== 'was_down')))
+      else if (
+        isEnd &&
+        (begun?.state === 'refused' ||
+          begun?.state === 'given_up' ||
+          (begun === undefined && step.event !== 'was_down'))
+      )
         out.drops.push({ id: step.id, because: 'never_told' });
       else {
         if (isOvertaken) out.merged.push(begun);
-        const begins = step.event === 'down' || step.event === 'flapping' || isOvertaken || begun === undefined;
+        const begins =
+          step.event === 'down' || step.event === 'flapping' || isOvertaken || begun === undefined;
         const before =
           begun === undefined || step.started_at !== null
             ? undefined
-            : contentFrom(begun.told).monitors.find(({ incident }) => incident === step.incident_id);
+            : contentFrom(begun.told).monitors.find(
+                ({ incident }) => incident === step.incident_id,
+              );
         out.leaving.push(
           leavingOf(step, {
             event: isOvertaken ? 'was_down' : (outcome.as ?? step.event),
@@ -279,14 +363,25 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
   return decideStep(
     { event, due_at, not_before: step.look_at.getTime() },
     {
-      incident: { confirmed_at: time(step.confirmed_at) ?? due_at, ended_at, acknowledged_at: time(step.acknowledged_at) },
+      incident: {
+        confirmed_at: time(step.confirmed_at) ?? due_at,
+        ended_at,
+        acknowledged_at: time(step.acknowledged_at),
+      },
       channel: { shut: disabledReasonOf(channel), delay_s: channel.delay_s, hours: channel.hours },
       cover: round.covers.get(monitor_id) ?? [],
-      muted_until: mutedUntil(round.mutes.get(channel.organisation_id) ?? [], Math.min(ended_at ?? round.now, round.now)),
+      muted_until: mutedUntil(
+        round.mutes.get(channel.organisation_id) ?? [],
+        Math.min(ended_at ?? round.now, round.now),
+      ),
       flapping: isEnd ? 'plain' : flapping,
       waits_for_steadiness: event === 'up' && flapping !== 'plain',
       down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
-      gathered: event === 'down' && step.held_by === 'bucket' && flapping === 'plain' && step.started_at !== null,
+      gathered:
+        event === 'down' &&
+        step.held_by === 'bucket' &&
+        flapping === 'plain' &&
+        step.started_at !== null,
     },
     round.now,
   );
@@ -299,8 +394,14 @@ function mutedUntil(mutes: readonly Interval[], at: number): number | null {
 
 /** The last message about the "down" of this step's incident. */
 function beginningOf(step: WaitingStep, { downs }: Round): DownMessage | undefined {
-  const own = downs.filter(({ channel_id, incident_id }) => channel_id === step.channel_id && incident_id === step.incident_id);
-  const ofMonitor = downs.filter(({ channel_id, monitor_id }) => channel_id === step.channel_id && monitor_id === step.monitor_id);
+  const own = downs.filter(
+    ({ channel_id, incident_id }) =>
+      channel_id === step.channel_id && incident_id === step.incident_id,
+  );
+  const ofMonitor = downs.filter(
+    ({ channel_id, monitor_id }) =>
+      channel_id === step.channel_id && monitor_id === step.monitor_id,
+  );
   return own.at(-1) ?? (step.flapping === 'plain' ? undefined : ofMonitor.at(-1));
 }
 

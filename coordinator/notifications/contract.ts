@@ -1,4 +1,16 @@
-import { array, boolean, dateTime, dict, integer, maybe, nullable, number, object, string, uuid } from '../../shared/api/fields.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  dict,
+  integer,
+  maybe,
+  nullable,
+  number,
+  object,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
 import { anonymousOperation, innerOperation } from '../../shared/api/operation.ts';
 
 /** What the links in a message do for anyone who has it. GET of each shows a page, POST acts. */
@@ -36,7 +48,11 @@ export const showConfirmation = anonymousOperation({
   does: 'looks',
   summary: 'Show what a mailbox is asked, and whether it has said yes already',
   body: secret,
-  response: object('ConfirmationShownOut', { organisation: string(), address: string(), said: boolean() }),
+  response: object('ConfirmationShownOut', {
+    organisation: string(),
+    address: string(),
+    said: boolean(),
+  }),
   refusals: ['link_invalid'],
 });
 
@@ -85,7 +101,14 @@ const MessageOut = object('MessageOut', {
   settled_at: nullable(dateTime()),
   next_at: nullable(dateTime(), { description: 'When it is tried again.' }),
   words: nullable(string()),
-  incidents: array(object('MessageIncidentOut', { incident: uuid(), monitor: uuid(), name: string(), event: string() })),
+  incidents: array(
+    object('MessageIncidentOut', {
+      incident: uuid(),
+      monitor: uuid(),
+      name: string(),
+      event: string(),
+    }),
+  ),
   attempts: array(
     object('MessageAttemptOut', {
       at: dateTime(),
@@ -114,8 +137,12 @@ export const showMessage = innerOperation({
   params: { channel_id: uuid(), message_id: uuid() },
   response: object('MessageShownOut', {
     ...MessageOut.shape,
-    channel_deleted: nullable(dateTime(), { description: 'When its channel was deleted, which then has no page any more.' }),
-    stories: array(object('MessageStoryOut', { incident: uuid(), name: string(), lines: array(LineOut) })),
+    channel_deleted: nullable(dateTime(), {
+      description: 'When its channel was deleted, which then has no page any more.',
+    }),
+    stories: array(
+      object('MessageStoryOut', { incident: uuid(), name: string(), lines: array(LineOut) }),
+    ),
   }),
   refusals: ['message_not_found'],
 });
@@ -137,7 +164,9 @@ export const explainAlerts = innerOperation({
         kind: string(),
         deleted: nullable(dateTime()),
         outcome: string({ description: '`told`, `waiting` or `untold`.' }),
-        took_ms: nullable(number(), { description: 'From when nothing held the first message any more until it was taken.' }),
+        took_ms: nullable(number(), {
+          description: 'From when nothing held the first message any more until it was taken.',
+        }),
         lines: array(LineOut),
       }),
     ),
@@ -154,7 +183,8 @@ const ToldListOut = object('ToldListOut', {
       owner: nullable(string()),
       delay_s: integer(),
       shut: nullable(string(), {
-        description: 'Why nothing reaches it now: `off`, `unproven`, `unsubscribed`, or `mail_missing` where mail is not set up.',
+        description:
+          'Why nothing reaches it now: `off`, `unproven`, `unsubscribed`, or `mail_missing` where mail is not set up.',
       }),
     }),
   ),
@@ -164,7 +194,10 @@ export const listRecipients = innerOperation({
   id: 'listWouldBeTold',
   access: 'read',
   summary: 'List who would be told of a monitor that is being made or changed, the first first',
-  query: { monitor: maybe(uuid(), { description: 'The one that is being changed.' }), group: maybe(uuid()) },
+  query: {
+    monitor: maybe(uuid(), { description: 'The one that is being changed.' }),
+    group: maybe(uuid()),
+  },
   response: ToldListOut,
   refusals: ['monitor_not_found', 'group_not_found'],
 });
@@ -184,9 +217,15 @@ export const showDelivery = innerOperation({
   summary: 'Tell whether any channel can deliver an alert, and which cannot',
   response: object('DeliveryOut', {
     channels: integer(),
-    can_deliver: boolean({ description: 'Also where there is nothing yet that an alert could be about.' }),
+    can_deliver: boolean({
+      description: 'Also where there is nothing yet that an alert could be about.',
+    }),
     failing: array(
-      object('FailingChannelOut', { channel: uuid(), name: string(), obstacle: string({ description: '`mail_missing` or `failing`.' }) }),
+      object('FailingChannelOut', {
+        channel: uuid(),
+        name: string(),
+        obstacle: string({ description: '`mail_missing` or `failing`.' }),
+      }),
     ),
   }),
 });
@@ -289,7 +328,9 @@ export const tryChannel = innerOperation({
   body: object('ChannelTrialIn', {
     kind: string(),
     config: dict(),
-    channel: maybe(uuid(), { description: 'The one that is being changed: what `***` stands for.' }),
+    channel: maybe(uuid(), {
+      description: 'The one that is being changed: what `***` stands for.',
+    }),
   }),
   response: TriedOut,
   refusals: ['channel_not_found', 'channel_kind_unknown', 'channel_invalid', 'channel_test_limit'],

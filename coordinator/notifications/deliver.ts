@@ -34,7 +34,12 @@ export type ClaimedMessage = {
 };
 
 /** How many messages may be sent at once: in all, per channel, per host and per organisation. */
-export type Shares = { readonly all: number; readonly channel: number; readonly host: number; readonly organisation: number };
+export type Shares = {
+  readonly all: number;
+  readonly channel: number;
+  readonly host: number;
+  readonly organisation: number;
+};
 
 export type Outcome = {
   readonly message: string;
@@ -111,12 +116,24 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
   let closed = false;
   let isReleased = false;
 
-  const notificationOf = async (message: ClaimedMessage, isMail: boolean): Promise<Notification> => {
+  const notificationOf = async (
+    message: ClaimedMessage,
+    isMail: boolean,
+  ): Promise<Notification> => {
     const content = contentFrom(message.told);
     const { id, key, channel_id: channel, thread_id, thread_reference } = message;
-    const open = content.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'flapping');
+    const open = content.monitors.filter(
+      ({ event }) => event === 'down' || event === 'reminder' || event === 'flapping',
+    );
     const incidents = content.monitors.map(({ incident }) => incident);
-    const links = await linksOf({ id, key, channel, incidents, mayAcknowledge: open.length > 0, isMail });
+    const links = await linksOf({
+      id,
+      key,
+      channel,
+      incidents,
+      mayAcknowledge: open.length > 0,
+      isMail,
+    });
     const monitors = newestOfEach(content.monitors, ({ id: monitor }) => monitor);
     const earlier = content.monitors.filter((monitor) => !monitors.includes(monitor));
     return {
@@ -131,31 +148,57 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
 
   const attempt = async (message: ClaimedMessage): Promise<Sent> => {
     const kind = kindOf(message.kind);
-    const refused = (words: string): Sent => ({ status: null, class: 'settings', verdict: { is: 'refused', words } });
+    const refused = (words: string): Sent => ({
+      status: null,
+      class: 'settings',
+      verdict: { is: 'refused', words },
+    });
     if (kind === undefined) return refused('This version knows no such kind of channel.');
-    const secrets = message.secrets === null ? {} : await openSecrets(message.channel_id, message.secrets);
+    const secrets =
+      message.secrets === null ? {} : await openSecrets(message.channel_id, message.secrets);
     const notification = await notificationOf(message, kind.id === 'email');
     let outgoing: Outgoing;
     try {
       outgoing = kind.message(notification, { ...message.config, ...secrets }, clock.now());
     } catch (error) {
-      log.error({ err: error, channel: message.channel_id, kind: message.kind }, 'could not compose a message');
+      log.error(
+        { err: error, channel: message.channel_id, kind: message.kind },
+        'could not compose a message',
+      );
       return refused('No message can be made with the settings of this channel; save them anew.');
     }
     const answer = await send(outgoing);
     return { ...classOf(answer), verdict: kind.judge(answer) };
   };
 
-  const outcomeOf = (message: ClaimedMessage, { status, class: kind, verdict }: Sent, began: number): Outcome => {
+  const outcomeOf = (
+    message: ClaimedMessage,
+    { status, class: kind, verdict }: Sent,
+    began: number,
+  ): Outcome => {
     const at = clock.now();
     const { id, channel_id: channel, attempts } = message;
-    const again = verdict.is === 'retry' ? tryAgain({ attempts, after_s: verdict.after_s }, at) : undefined;
+    const again =
+      verdict.is === 'retry' ? tryAgain({ attempts, after_s: verdict.after_s }, at) : undefined;
     return {
-      ...{ message: id, channel, attempt: attempts, at, status, class: kind, verdict: verdict.is },
+      message: id,
+      channel,
+      attempt: attempts,
+      at,
+      status,
+      class: kind,
+      verdict: verdict.is,
       took_ms: Math.max(0, Math.round(performance.now() - began)),
       words: verdict.is === 'taken' ? null : verdict.words,
       reference: verdict.is === 'taken' ? (verdict.reference ?? null) : null,
-      state: again === undefined ? (verdict.is === 'taken' ? 'taken' : 'refused') : again.is === 'again' ? 'waiting' : 'given_up',
+      state:
+        again === undefined
+          ? verdict.is === 'taken'
+            ? 'taken'
+            : 'refused'
+          : again.is === 'again'
+            ? 'waiting'
+            : 'given_up',
       next_at: again?.is === 'again' ? again.at : null,
     };
   };
@@ -173,13 +216,22 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
         transaction,
         channels.map(({ id, failing_since, refused_at }) => {
           const own = byChannel.get(id) ?? [];
-          const before = { failing_since: failing_since?.getTime() ?? null, refused_at: refused_at?.getTime() ?? null };
+          const before = {
+            failing_since: failing_since?.getTime() ?? null,
+            refused_at: refused_at?.getTime() ?? null,
+          };
           const after = own.reduce(
-            (so, { verdict, state, at }) => afterAttempt(so, state === 'given_up' ? 'refused' : verdict, at),
+            (so, { verdict, state, at }) =>
+              afterAttempt(so, state === 'given_up' ? 'refused' : verdict, at),
             before,
           );
           const taken = own.filter(({ verdict }) => verdict === 'taken');
-          return { id, ...after, failure: own.at(-1)?.words ?? null, taken_at: taken.at(-1)?.at ?? null };
+          return {
+            id,
+            ...after,
+            failure: own.at(-1)?.words ?? null,
+            taken_at: taken.at(-1)?.at ?? null,
+          };
         }),
       );
     });
@@ -220,7 +272,8 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
     if (isReleased) return;
     const messages = await releaseClaims(sql, place, clock.now());
     isReleased = true;
-    if (messages > 0) log.warn({ messages }, 'this coordinator stopped while sending messages; sending them again');
+    if (messages > 0)
+      log.warn({ messages }, 'this coordinator stopped while sending messages; sending them again');
   };
 
   const claimDue = async (): Promise<void> => {
@@ -232,13 +285,28 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       const onTheWay = [...byChannel.values()].flatMap(([first, ...more]) =>
         first === undefined
           ? []
-          : [{ channel: first.channel_id, host: first.host, organisation: first.organisation_id, count: more.length + 1 }],
+          : [
+              {
+                channel: first.channel_id,
+                host: first.host,
+                organisation: first.organisation_id,
+                count: more.length + 1,
+              },
+            ],
       );
-      const claimed = await claimMessages(sql, { now: clock.now(), forMs: claimMs, place, shares, onTheWay });
+      const claimed = await claimMessages(sql, {
+        now: clock.now(),
+        forMs: claimMs,
+        place,
+        shares,
+        onTheWay,
+      });
       for (const message of claimed) {
         const done: Promise<void> = deliver(message).finally(() => {
           underWay.delete(message);
-          void hurry().catch((error: unknown) => log.error({ err: error }, 'could not read waiting messages; retrying'));
+          void hurry().catch((error: unknown) =>
+            log.error({ err: error }, 'could not read waiting messages; retrying'),
+          );
         });
         underWay.set(message, done);
       }
@@ -265,7 +333,10 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
 }
 
 /** The answer as it is stored: a status, or a class of our own. */
-export function classOf(answer: SendOutcome): { readonly status: number | null; readonly class: string } {
+export function classOf(answer: SendOutcome): {
+  readonly status: number | null;
+  readonly class: string;
+} {
   if (answer.is === 'answer') return { status: answer.status, class: 'answer' };
   if (answer.is === 'mail') return { status: answer.code, class: 'mail' };
   return { status: null, class: answer.failure };
@@ -278,10 +349,14 @@ export type DeliveringRow = {
 };
 
 /** The delivery state of these channels, locked until the transaction ends. */
-export function deliveringOf(sql: Queryable, channels: readonly string[]): Promise<DeliveringRow[]> {
+export function deliveringOf(
+  sql: Queryable,
+  channels: readonly string[],
+): Promise<DeliveringRow[]> {
   return sql<
     DeliveringRow[]
-  >`select id, failing_since, refused_at from channels where id = any(${[...channels]}::uuid[]) order by id for no key update`;
+  >`select id, failing_since, refused_at from channels where id = any(${[...channels]}::uuid[])
+  order by id for no key update`;
 }
 
 /**
@@ -290,18 +365,26 @@ export function deliveringOf(sql: Queryable, channels: readonly string[]): Promi
  */
 export async function writeOutcomes(sql: Queryable, outcomes: readonly Outcome[]): Promise<void> {
   const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
-  const rows = jsonText(outcomes.map(({ at, next_at, ...rest }) => ({ ...rest, at: text(at), next_at: text(next_at) })));
+  const rows = jsonText(
+    outcomes.map(({ at, next_at, ...rest }) => ({ ...rest, at: text(at), next_at: text(next_at) })),
+  );
   await sql`
     insert into message_attempts (message_id, attempt, at, took_ms, status, class, verdict, words)
-    select message, attempt, at, took_ms, status, class, verdict, words from json_to_recordset(${rows}::text::json) as o (message uuid, attempt int,
+    select message, attempt, at, took_ms, status, class, verdict, words
+    from json_to_recordset(${rows}::text::json) as o (message uuid, attempt int,
       at timestamptz, took_ms int, status int, class text, verdict text, words text)
     on conflict do nothing`;
   await sql`
-    update messages m set state = o.state, claimed_until = null, next_at = coalesce(o.next_at, m.next_at), words = o.words,
-      reference = coalesce(o.reference, m.reference), settled_at = case when o.state = 'waiting' then null else o.at end
-    from json_to_recordset(${rows}::text::json) as o (message uuid, attempt int, at timestamptz, state text, next_at timestamptz, words text,
+    update messages m
+    set state = o.state, claimed_until = null, next_at = coalesce(o.next_at, m.next_at),
+      words = o.words,
+      reference = coalesce(o.reference, m.reference), settled_at = case
+        when o.state = 'waiting' then null else o.at end
+    from json_to_recordset(${rows}::text::json) as o (message uuid, attempt int, at timestamptz,
+      state text, next_at timestamptz, words text,
       reference text)
-    where m.id = o.message and m.state = 'waiting' and (m.attempts = o.attempt or o.state = 'taken')`;
+    where m.id = o.message and m.state = 'waiting'
+      and (m.attempts = o.attempt or o.state = 'taken')`;
 }
 
 export type Delivery = {
@@ -312,16 +395,24 @@ export type Delivery = {
   readonly taken_at: number | null;
 };
 
-export async function writeDelivering(sql: Queryable, deliveries: readonly Delivery[]): Promise<void> {
+export async function writeDelivering(
+  sql: Queryable,
+  deliveries: readonly Delivery[],
+): Promise<void> {
   const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const rows = deliveries.map(({ failing_since, refused_at, taken_at, ...rest }) => ({
     ...rest,
-    ...{ failing_since: text(failing_since), refused_at: text(refused_at), taken_at: text(taken_at) },
+    failing_since: text(failing_since),
+    refused_at: text(refused_at),
+    taken_at: text(taken_at),
   }));
   await sql`
-    update channels c set failing_since = d.failing_since, refused_at = d.refused_at, failure = d.failure,
-      last_taken_at = coalesce(d.taken_at, c.last_taken_at), owners_told_at = case when d.taken_at is null then c.owners_told_at end
-    from json_to_recordset(${jsonText(rows)}::text::json) as d (id uuid, failing_since timestamptz, refused_at timestamptz, failure text,
+    update channels c
+    set failing_since = d.failing_since, refused_at = d.refused_at, failure = d.failure,
+      last_taken_at = coalesce(d.taken_at, c.last_taken_at), owners_told_at = case
+        when d.taken_at is null then c.owners_told_at end
+    from json_to_recordset(${jsonText(rows)}::text::json) as d (id uuid, failing_since timestamptz,
+      refused_at timestamptz, failure text,
       taken_at timestamptz)
     where c.id = d.id`;
 }
@@ -330,7 +421,8 @@ export async function writeDelivering(sql: Queryable, deliveries: readonly Deliv
 export async function releaseClaims(sql: Queryable, place: string, now: number): Promise<number> {
   const at = new Date(now);
   const { count } = await sql`
-    update messages set claimed_until = null, next_at = ${at} where state = 'waiting' and claimed_by = ${place} and claimed_until > ${at}`;
+    update messages set claimed_until = null, next_at = ${at} where state = 'waiting'
+      and claimed_by = ${place} and claimed_until > ${at}`;
   return count;
 }
 
@@ -338,7 +430,12 @@ export async function releaseClaims(sql: Queryable, place: string, now: number):
  * What this coordinator is sending: how many messages of which channel, to which host, of which
  * organisation.
  */
-export type OnTheWay = { readonly channel: string; readonly host: string; readonly organisation: string; readonly count: number };
+export type OnTheWay = {
+  readonly channel: string;
+  readonly host: string;
+  readonly organisation: string;
+  readonly count: number;
+};
 
 /**
  * Claims due messages for a time, oldest first. No other coordinator sends them meanwhile; when a
@@ -365,27 +462,39 @@ export function claimMessages(
   const room = shares.all - onTheWay.reduce((sum, { count }) => sum + count, 0);
   return sql<ClaimedMessage[]>`
     with busy as materialized (
-      select * from json_to_recordset(${jsonText([...onTheWay])}::text::json) as b (channel uuid, host text, organisation uuid, count int)),
+      select * from json_to_recordset(${jsonText([...onTheWay])}::text::json) as b (channel uuid,
+        host text, organisation uuid, count int)),
     due as (
       select m.id, m.channel_id, m.organisation_id, m.next_at, m.key,
         case when h.kind = 'email' then 'mail' else coalesce(h.host, h.id::text) end as host,
         row_number() over (partition by m.channel_id order by m.next_at, m.key) as place
-      from messages m join channels h on h.id = m.channel_id where m.state = 'waiting' and m.next_at <= ${at}),
+      from messages m join channels h on h.id = m.channel_id where m.state = 'waiting'
+        and m.next_at <= ${at}),
     of_channel as (
-      select d.*, row_number() over (partition by d.host order by d.next_at, d.key) as of_host from due d
-      where d.place <= ${shares.channel} - coalesce((select sum(count) from busy where channel = d.channel_id), 0)),
+      select d.*, row_number() over (partition by d.host order by d.next_at, d.key) as of_host
+      from due d
+      where d.place <= ${shares.channel} - coalesce((select sum(count) from busy
+        where channel = d.channel_id), 0)),
     of_host as (
-      select d.*, row_number() over (partition by d.organisation_id order by d.next_at, d.key) as of_organisation from of_channel d
-      where d.of_host <= ${shares.host} - coalesce((select sum(count) from busy where host = d.host), 0)),
+      select d.*, row_number()
+      over (partition by d.organisation_id order by d.next_at, d.key) as of_organisation
+      from of_channel d
+      where d.of_host <= ${shares.host} - coalesce((select sum(count) from busy
+        where host = d.host), 0)),
     chosen as (
       select d.id from of_host d
-      where d.of_organisation <= ${shares.organisation} - coalesce((select sum(count) from busy where organisation = d.organisation_id), 0)
+      where d.of_organisation <= ${shares.organisation} - coalesce((select sum(count) from busy
+        where organisation = d.organisation_id), 0)
       order by d.next_at, d.key limit ${Math.max(0, room)}),
     claimed as (
-      update messages set attempts = attempts + 1, claimed_until = ${until}, claimed_by = ${place}, next_at = ${until}
-      where id in (select id from messages where state = 'waiting' and next_at <= ${at} and id in (select id from chosen) for update skip locked)
+      update messages
+      set attempts = attempts + 1, claimed_until = ${until}, claimed_by = ${place},
+        next_at = ${until}
+      where id in (select id from messages where state = 'waiting' and next_at <= ${at}
+        and id in (select id from chosen) for update skip locked)
       returning id, key, organisation_id, channel_id, thread_id, event, told, due_at, attempts)
-    select c.id, c.key, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.due_at, c.attempts, h.kind, h.config, h.secrets,
+    select c.id, c.key, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.due_at,
+      c.attempts, h.kind, h.config, h.secrets,
       case when h.kind = 'email' then 'mail' else coalesce(h.host, h.id::text) end as host,
       (select reference from messages t where t.id = c.thread_id) as thread_reference
     from claimed c join channels h on h.id = c.channel_id order by c.key`;

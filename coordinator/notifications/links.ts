@@ -28,7 +28,11 @@ const shortLength = 12;
  */
 export function createAlertLinks(sql: Queryable, keys: MasterKeys): AlertLinks {
   const key = createKeptKey(sql, keys, 'alert links');
-  const signature = async (what: AlertLinkFor | 'acknowledge short', message: string, length = signatureLength): Promise<Buffer> =>
+  const signature = async (
+    what: AlertLinkFor | 'acknowledge short',
+    message: string,
+    length = signatureLength,
+  ): Promise<Buffer> =>
     createHmac('sha256', await key())
       .update(`${what} ${message}`)
       .digest()
@@ -36,19 +40,29 @@ export function createAlertLinks(sql: Queryable, keys: MasterKeys): AlertLinks {
   const readShort = async (number: string, signed: string): Promise<string | undefined> => {
     const id = await messageOfKey(sql, Number.parseInt(number, 36));
     if (id === undefined) return undefined;
-    return timingSafeEqual(Buffer.from(signed, 'base64url'), await signature('acknowledge short', id, shortLength)) ? id : undefined;
+    return timingSafeEqual(
+      Buffer.from(signed, 'base64url'),
+      await signature('acknowledge short', id, shortLength),
+    )
+      ? id
+      : undefined;
   };
   return {
-    sign: async (what, message) => `${message}.${(await signature(what, message)).toString('base64url')}`,
+    sign: async (what, message) =>
+      `${message}.${(await signature(what, message)).toString('base64url')}`,
     signShort: async ({ id, key: number }) =>
       `${number.toString(36)}${(await signature('acknowledge short', id, shortLength)).toString('base64url')}`,
     read: async (what, text) => {
       const [, number, short] = /^([0-9a-z]{1,10})([A-Za-z0-9_-]{16})$/.exec(text) ?? [];
-      if (what === 'acknowledge' && number !== undefined && short !== undefined) return readShort(number, short);
+      if (what === 'acknowledge' && number !== undefined && short !== undefined)
+        return readShort(number, short);
       const [, message, signed] = /^([0-9a-f-]{36})\.([A-Za-z0-9_-]{22})$/.exec(text) ?? [];
       if (message === undefined || signed === undefined) return undefined;
       const given = Buffer.from(signed, 'base64url');
-      return given.length === signatureLength && timingSafeEqual(given, await signature(what, message)) ? message : undefined;
+      return given.length === signatureLength &&
+        timingSafeEqual(given, await signature(what, message))
+        ? message
+        : undefined;
     },
   };
 }
@@ -63,10 +77,14 @@ async function signatureOf(secrets: AccountSecrets, subscriber: string): Promise
 
 /** The subscriber that the link is valid for; undefined when we did not sign it. */
 export async function leaverOf(secrets: AccountSecrets, link: string): Promise<string | undefined> {
-  const [, subscriber, signed] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([A-Za-z0-9_-]{22})$/.exec(link) ?? [];
+  const [, subscriber, signed] =
+    /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([A-Za-z0-9_-]{22})$/.exec(link) ?? [];
   if (subscriber === undefined || signed === undefined) return undefined;
   const given = Buffer.from(signed, 'base64url');
-  return given.length === signatureLength && timingSafeEqual(given, await signatureOf(secrets, subscriber)) ? subscriber : undefined;
+  return given.length === signatureLength &&
+    timingSafeEqual(given, await signatureOf(secrets, subscriber))
+    ? subscriber
+    : undefined;
 }
 
 export type VapidPair = { readonly public_key: string; readonly private_key: string };
@@ -86,6 +104,9 @@ export function createVapidPair(sql: Queryable, keys: MasterKeys): () => Promise
     // every value one.
     secret.writeUInt8(secret.readUInt8(0) & 0x7f, 0);
     ecdh.setPrivateKey(secret);
-    return { public_key: ecdh.getPublicKey('base64url'), private_key: secret.toString('base64url') };
+    return {
+      public_key: ecdh.getPublicKey('base64url'),
+      private_key: secret.toString('base64url'),
+    };
   };
 }

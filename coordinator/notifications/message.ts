@@ -24,7 +24,11 @@ export function messagesOf<Due extends Item>(
   due: readonly Due[],
   isByThread: boolean,
 ): { readonly event: StepEvent; readonly items: readonly Due[] }[] {
-  const threads = isByThread ? [...Map.groupBy(due, ({ thread }) => thread).values()] : due.length === 0 ? [] : [due];
+  const threads = isByThread
+    ? [...Map.groupBy(due, ({ thread }) => thread).values()]
+    : due.length === 0
+      ? []
+      : [due];
   return threads.map((items) => {
     const sorted = items.toSorted(order);
     const [gravest] = newestOfEach(sorted, ({ monitor_id }) => monitor_id);
@@ -33,7 +37,15 @@ export function messagesOf<Due extends Item>(
 }
 
 /** Gravest first: the first event gives the message its colour and its title. */
-const gravity: readonly StepEvent[] = ['down', 'flapping', 'reminder', 'was_down', 'up', 'closed', 'acknowledged'];
+const gravity: readonly StepEvent[] = [
+  'down',
+  'flapping',
+  'reminder',
+  'was_down',
+  'up',
+  'closed',
+  'acknowledged',
+];
 
 const text = new Intl.Collator('en', { numeric: true }).compare;
 
@@ -49,7 +61,15 @@ function order(a: Item, b: Item): number {
 }
 
 /** How far an incident has progressed, by event. */
-const stages: Readonly<Record<string, number>> = { down: 0, flapping: 0, reminder: 1, acknowledged: 2, was_down: 3, up: 3, closed: 3 };
+const stages: Readonly<Record<string, number>> = {
+  down: 0,
+  flapping: 0,
+  reminder: 1,
+  acknowledged: 2,
+  was_down: 3,
+  up: 3,
+  closed: 3,
+};
 
 /** The newest state of each monitor in one message, in the original order. */
 export function newestOfEach<State extends { readonly event: string; readonly started_at: number }>(
@@ -61,7 +81,9 @@ export function newestOfEach<State extends { readonly event: string; readonly st
     const known = newest.get(monitorOf(state));
     const stage = (one: State): number => stages[one.event] ?? 0;
     const isNewer =
-      known === undefined || state.started_at > known.started_at || (state.started_at === known.started_at && stage(state) >= stage(known));
+      known === undefined ||
+      state.started_at > known.started_at ||
+      (state.started_at === known.started_at && stage(state) >= stage(known));
     if (isNewer) newest.set(monitorOf(state), state);
   }
   return states.filter((state) => newest.get(monitorOf(state)) === state);
@@ -70,7 +92,11 @@ export function newestOfEach<State extends { readonly event: string; readonly st
 export type Said = Item & {
   readonly scope: string | null;
   /** The continents that failed, and those being asked; null where unknown. */
-  readonly continents: { readonly failed: readonly string[]; readonly passed: readonly string[]; readonly asked: readonly string[] } | null;
+  readonly continents: {
+    readonly failed: readonly string[];
+    readonly passed: readonly string[];
+    readonly asked: readonly string[];
+  } | null;
   readonly ended_at: number | null;
   readonly acknowledged_as: string | null;
   /** Sent only after the monitor was steady for a while. */
@@ -86,7 +112,16 @@ export type Said = Item & {
  * Date.
  */
 
-export const notifiedEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping', 'test'] as const;
+export const notifiedEvents = [
+  'down',
+  'up',
+  'was_down',
+  'closed',
+  'reminder',
+  'acknowledged',
+  'flapping',
+  'test',
+] as const;
 /**
  * `was_down`: a "down" whose incident ended before it was accepted. `closed`: ended by pausing,
  * deleting or an edit (rule 17). `flapping`: sent once, then silence.
@@ -202,10 +237,16 @@ export type Notification = {
  * What a message says, as it is stored: the same for every attempt. Its links are signed when it is
  * sent.
  */
-export type Content = Omit<Notification, 'links' | 'thread' | 'key' | 'earlier'> & { readonly thread: { readonly over: boolean } };
+export type Content = Omit<Notification, 'links' | 'thread' | 'key' | 'earlier'> & {
+  readonly thread: { readonly over: boolean };
+};
 
 /** A step that leaves, with what its message says about it. */
-export type Leaving = Item & { readonly step: WaitingStep; readonly said: Said; readonly monitor: NotifiedMonitor };
+export type Leaving = Item & {
+  readonly step: WaitingStep;
+  readonly said: Said;
+  readonly monitor: NotifiedMonitor;
+};
 
 const maxNames = 5;
 
@@ -273,21 +314,31 @@ export function sentenceOf(told: readonly Said[], now: number): string {
     const noun = index > 0 ? '' : some.length === 1 ? ' monitor' : ' monitors';
     return `${some.length}${noun} ${some.length === 1 ? single : many}`;
   });
-  const isOne = first !== undefined && items.every(({ event, cause }) => event === first.event && cause === first.cause);
+  const isOne =
+    first !== undefined &&
+    items.every(({ event, cause }) => event === first.event && cause === first.cause);
   return `${parts.join(', ')}${isOne && withCause.includes(first.event) ? `: ${first.cause}` : ''}.`;
 }
 
-function one({ event, name, cause, scope, continents, started_at, ended_at, acknowledged_as, steady }: Said, now: number): string {
+function one(
+  { event, name, cause, scope, continents, started_at, ended_at, acknowledged_as, steady }: Said,
+  now: number,
+): string {
   const end = ended_at ?? now;
   const after = briefDuration(end - started_at);
   if (event === 'down') return `${name} is down${downFrom({ scope, continents })}: ${cause}.`;
-  if (event === 'reminder') return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
+  if (event === 'reminder')
+    return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
   if (event === 'flapping')
     return `${name} is flapping: it went down three times within 30 min. You will hear again once it is stable for 15 min or down for 5.`;
   if (event === 'was_down') return `${name} was down for ${after}: ${cause}.`;
-  if (event === 'acknowledged') return `${name} is acknowledged by ${acknowledged_as ?? 'somebody'}.`;
-  if (event === 'closed') return `${name} was paused, changed or deleted while it was down: its incident was closed after ${after}.`;
-  return steady ? `${name} is up again, and has been stable for 15 min.` : `${name} is up again after ${after}.`;
+  if (event === 'acknowledged')
+    return `${name} is acknowledged by ${acknowledged_as ?? 'somebody'}.`;
+  if (event === 'closed')
+    return `${name} was paused, changed or deleted while it was down: its incident was closed after ${after}.`;
+  return steady
+    ? `${name} is up again, and has been stable for 15 min.`
+    : `${name} is up again after ${after}.`;
 }
 
 /** Where it is down, and which continents have not answered yet. */
@@ -295,7 +346,9 @@ function downFrom({ scope, continents }: Pick<Said, 'scope' | 'continents'>): st
   if (scope !== 'some_continents' || continents === null) return where[scope ?? ''] ?? '';
   const { failed, passed, asked } = continents;
   const all = new Set([...asked, ...failed, ...passed]);
-  const checking = asked.filter((continent) => !failed.includes(continent) && !passed.includes(continent));
+  const checking = asked.filter(
+    (continent) => !failed.includes(continent) && !passed.includes(continent),
+  );
   const verb = checking.length === 1 ? 'is' : 'are';
   return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${andList.format(checking)} ${verb} checking`}`;
 }
@@ -365,11 +418,25 @@ export function leavingOf(
       steady: as.steady,
     },
     monitor: {
-      ...{ id: step.monitor_id, incident: step.incident_id, event, name, group, cause, started_at, resolved_at },
-      target: step.monitor_name === null ? (before?.target ?? null) : step.type === 'heartbeat' ? null : step.target,
+      id: step.monitor_id,
+      incident: step.incident_id,
+      event,
+      name,
+      group,
+      cause,
+      started_at,
+      resolved_at,
+      target:
+        step.monitor_name === null
+          ? (before?.target ?? null)
+          : step.type === 'heartbeat'
+            ? null
+            : step.target,
       confirmed_at: step.confirmed_at?.getTime() ?? before?.confirmed_at ?? null,
       seen_from: isGone ? (before?.seen_from ?? null) : from(step.seen_probe, step.seen_continent),
-      confirmed_from: isGone ? (before?.confirmed_from ?? null) : from(step.confirmed_probe, step.confirmed_continent),
+      confirmed_from: isGone
+        ? (before?.confirmed_from ?? null)
+        : from(step.confirmed_probe, step.confirmed_continent),
       matrix: as.matrix ?? before?.matrix ?? null,
     },
   };
@@ -393,12 +460,17 @@ function from(probe: string | null, continent: string | null): string | null {
 }
 
 /** What every continent observed, on one line. */
-export function matrixLine(seen: readonly { readonly continent: string; readonly failed: boolean }[]): string | null {
-  const of = (failed: boolean) => seen.filter((each) => each.failed === failed).map(({ continent }) => continent);
+export function matrixLine(
+  seen: readonly { readonly continent: string; readonly failed: boolean }[],
+): string | null {
+  const of = (failed: boolean) =>
+    seen.filter((each) => each.failed === failed).map(({ continent }) => continent);
   const parts = [
     ['down from', of(true)],
     ['up from', of(false)],
   ] as const;
-  const words = parts.filter(([, continents]) => continents.length > 0).map(([word, continents]) => `${word} ${continents.join(', ')}`);
+  const words = parts
+    .filter(([, continents]) => continents.length > 0)
+    .map(([word, continents]) => `${word} ${continents.join(', ')}`);
   return words.length === 0 ? null : words.join('; ');
 }

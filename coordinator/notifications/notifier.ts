@@ -43,7 +43,11 @@ import { createPlanner } from './plan.ts';
 export function createNotifier(deps: NotifierDependencies): Notifier {
   const { sql, clock, log, kindOf } = deps;
   const planner = createPlanner({ sql, clock, log });
-  const composer = createComposer({ sql, clock, isByThread: (kind) => kindOf(kind)?.resolves === true });
+  const composer = createComposer({
+    sql,
+    clock,
+    isByThread: (kind) => kindOf(kind)?.resolves === true,
+  });
   const deliverer = createDeliverer(deps);
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
 
@@ -57,8 +61,18 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
     }
   }
 
-  const notifying: Ticker = createRetryingTicker({ name: 'telling', everyMs: deps.everyMs, tick, log });
-  const fallingBack: Ticker = createRetryingTicker({ name: 'rescue', everyMs: deps.rescueMs, tick: fallback.tick, log });
+  const notifying: Ticker = createRetryingTicker({
+    name: 'telling',
+    everyMs: deps.everyMs,
+    tick,
+    log,
+  });
+  const fallingBack: Ticker = createRetryingTicker({
+    name: 'rescue',
+    everyMs: deps.rescueMs,
+    tick: fallback.tick,
+    log,
+  });
   return {
     hurry: notifying.hurry,
     close: async () => {

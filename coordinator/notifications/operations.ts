@@ -1,6 +1,12 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
-import { type ByAnonymous, type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  type ByAnonymous,
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { writeAcknowledgement } from '../incidents/queries.ts';
@@ -38,14 +44,28 @@ import { type OnItsWay, type StoryLine, storyOf } from './story.ts';
 export type IncidentWay = { readonly incident: DownOfIncident; readonly covered: boolean };
 
 /** How maintenance affected the "down" of each of these. */
-export const waysOf = async (sql: Queryable, incidents: readonly DownOfIncident[]): Promise<IncidentWay[]> => {
-  const moments = incidents.flatMap(({ down_due_at }) => (down_due_at === null ? [] : [down_due_at.getTime()]));
+export const waysOf = async (
+  sql: Queryable,
+  incidents: readonly DownOfIncident[],
+): Promise<IncidentWay[]> => {
+  const moments = incidents.flatMap(({ down_due_at }) =>
+    down_due_at === null ? [] : [down_due_at.getTime()],
+  );
   if (moments.length === 0) return incidents.map((incident) => ({ incident, covered: false }));
   const range = { from: Math.min(...moments) - 1, to: Math.max(...moments) + 1 };
-  const covers = await coverOfMonitors(sql, [...new Set(incidents.map(({ monitor_id }) => monitor_id))], range);
+  const covers = await coverOfMonitors(
+    sql,
+    [...new Set(incidents.map(({ monitor_id }) => monitor_id))],
+    range,
+  );
   return incidents.map((incident) => {
     const due = incident.down_due_at?.getTime() ?? 0;
-    return { incident, covered: (covers.get(incident.monitor_id) ?? []).some(({ from, to }) => from <= due && due < to) };
+    return {
+      incident,
+      covered: (covers.get(incident.monitor_id) ?? []).some(
+        ({ from, to }) => from <= due && due < to,
+      ),
+    };
   });
 };
 
@@ -67,23 +87,38 @@ export const storyOfChannel = (
       }),
       covers: channel.covers,
       covered: isCovered(
-        { covers: channel.covers, monitors: new Set(channel.monitors), groups: new Set(channel.groups) },
+        {
+          covers: channel.covers,
+          monitors: new Set(channel.monitors),
+          groups: new Set(channel.groups),
+        },
         { id: incident.monitor_id, group: incident.group_id },
       ),
     },
     incident: { confirmed_at: time(incident.confirmed_at), ended_at: time(incident.resolved_at) },
-    down: { state: state === null ? 'none' : state === 'sent' ? 'due' : state, due_at: time(incident.down_due_at), covered },
+    down: {
+      state: state === null ? 'none' : state === 'sent' ? 'due' : state,
+      due_at: time(incident.down_due_at),
+      covered,
+    },
     steps: steps.map(({ due_at, created_at, settled_at, ...step }) => ({
       ...step,
-      ...{ due_at: due_at.getTime(), created_at: created_at.getTime(), settled_at: time(settled_at) },
+      due_at: due_at.getTime(),
+      created_at: created_at.getTime(),
+      settled_at: time(settled_at),
     })),
   };
-  return storyOf(way).map(({ at, text }: StoryLine) => ({ at: at === null ? null : new Date(at).toISOString(), text }));
+  return storyOf(way).map(({ at, text }: StoryLine) => ({
+    at: at === null ? null : new Date(at).toISOString(),
+    text,
+  }));
 };
 
 const outcomeOf = (steps: readonly StepRow[]): 'told' | 'waiting' | 'untold' => {
   if (steps.some(({ message }) => message?.state === 'taken')) return 'told';
-  return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting') ? 'waiting' : 'untold';
+  return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting')
+    ? 'waiting'
+    : 'untold';
 };
 
 /** The latency of the first accepted message. */
@@ -91,7 +126,10 @@ const tookOf = (steps: readonly StepRow[]): number | null => {
   const taken = steps.find(({ message }) => message?.state === 'taken');
   const settled = taken?.message?.settled_at ?? null;
   if (taken === undefined || settled === null) return null;
-  return Math.max(0, settled - Math.max(taken.due_at.getTime(), ...taken.holds.map(([, , until]) => until)));
+  return Math.max(
+    0,
+    settled - Math.max(taken.due_at.getTime(), ...taken.holds.map(([, , until]) => until)),
+  );
 };
 
 /** Every channel that exists, and deleted ones that were notified. */
@@ -102,18 +140,33 @@ export const explainAlerts = async (
   const downs = await downsOfIncidents(sql, organisation.id, [id]);
   const [way] = await waysOf(sql, downs);
   const { incident, covered } = orNotFound(way, 'incident_not_found');
-  const [channels, steps] = await Promise.all([channelsEver(sql, organisation.id), stepsToShow(sql, organisation.id, [id])]);
+  const [channels, steps] = await Promise.all([
+    channelsEver(sql, organisation.id),
+    stepsToShow(sql, organisation.id, [id]),
+  ]);
   const { acknowledged_at, acknowledged_as, resort_at, resort_mailed } = incident;
   return {
-    acknowledged: acknowledged_at === null ? null : { at: acknowledged_at.toISOString(), by: acknowledged_as ?? 'somebody' },
-    last_resort: resort_at === null ? null : { at: resort_at.toISOString(), mailed: resort_mailed ?? [] },
+    acknowledged:
+      acknowledged_at === null
+        ? null
+        : { at: acknowledged_at.toISOString(), by: acknowledged_as ?? 'somebody' },
+    last_resort:
+      resort_at === null ? null : { at: resort_at.toISOString(), mailed: resort_mailed ?? [] },
     channels: channels.flatMap((channel) => {
       const own = steps.filter(({ channel_id }) => channel_id === channel.id);
       if (channel.deleted_at !== null && own.length === 0) return [];
       const { id: of, name, kind, deleted_at } = channel;
       const lines = storyOfChannel({ incident, covered }, channel, own);
       return [
-        { channel: of, name, kind, deleted: deleted_at?.toISOString() ?? null, outcome: outcomeOf(own), took_ms: tookOf(own), lines },
+        {
+          channel: of,
+          name,
+          kind,
+          deleted: deleted_at?.toISOString() ?? null,
+          outcome: outcomeOf(own),
+          took_ms: tookOf(own),
+          lines,
+        },
       ];
     }),
   };
@@ -121,7 +174,11 @@ export const explainAlerts = async (
 
 /** Anyone who has a message may do what its links say (rule 34). */
 
-const messageOf = async ({ sql, with: { channels } }: ByAnonymous, what: AlertLinkFor, secret: string): Promise<LinkedMessage> => {
+const messageOf = async (
+  { sql, with: { channels } }: ByAnonymous,
+  what: AlertLinkFor,
+  secret: string,
+): Promise<LinkedMessage> => {
   const id = await channels.links.read(what, secret);
   const message = id === undefined ? undefined : await messageOfLink(sql, id);
   if (!message) throw deadLink();
@@ -132,7 +189,11 @@ export const showAcknowledgement = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.showAcknowledgement>,
 ): OperationResult<OutputOf<typeof contract.showAcknowledgement>> => {
-  const { organisation, channel, sentence, open, acknowledged_as } = await messageOf(context, 'acknowledge', secret);
+  const { organisation, channel, sentence, open, acknowledged_as } = await messageOf(
+    context,
+    'acknowledge',
+    secret,
+  );
   return { organisation, channel, sentence, open: open > 0, acknowledged_by: acknowledged_as };
 };
 
@@ -140,17 +201,33 @@ export const acknowledgeByLink = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.acknowledgeByLink>,
 ): OperationResult<OutputOf<typeof contract.acknowledgeByLink>> => {
-  const { organisation_id: organisation, channel, incidents } = await messageOf(context, 'acknowledge', secret);
+  const {
+    organisation_id: organisation,
+    channel,
+    incidents,
+  } = await messageOf(context, 'acknowledge', secret);
   context.note({ organisation });
   const as = `somebody with the link sent to “${channel}”`;
-  return { incidents: await writeAcknowledgement(context.sql, { incidents, organisation, user: null, as, now: context.now }) };
+  return {
+    incidents: await writeAcknowledgement(context.sql, {
+      incidents,
+      organisation,
+      user: null,
+      as,
+      now: context.now,
+    }),
+  };
 };
 
 export const showConfirmation = async (
   { sql, now, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.showConfirmation>,
 ): OperationResult<OutputOf<typeof contract.showConfirmation>> => {
-  const asked = await askedMailbox(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
+  const asked = await askedMailbox(
+    sql,
+    await accountSecrets.fingerprint('channel', secret),
+    new Date(now),
+  );
   if (!asked) throw deadLink();
   return asked;
 };
@@ -159,7 +236,11 @@ export const confirmChannel = async (
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.confirmChannel>,
 ): OperationResult<OutputOf<typeof contract.confirmChannel>> => {
-  const channel = await verifyChannel(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
+  const channel = await verifyChannel(
+    sql,
+    await accountSecrets.fingerprint('channel', secret),
+    new Date(now),
+  );
   if (!channel) throw deadLink();
   note({ organisation: channel.organisation_id });
   return { name: channel.name };
@@ -180,7 +261,11 @@ export const unsubscribe = async (
   { secret }: InputOf<typeof contract.unsubscribe>,
 ): OperationResult<OutputOf<typeof contract.unsubscribe>> => {
   const { sql, now, note, with: instruments } = context;
-  const { organisation_id: organisation, organisation: name, address } = await messageOf(context, 'unsubscribe', secret);
+  const {
+    organisation_id: organisation,
+    organisation: name,
+    address,
+  } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
   note({ organisation });
   await suppress(sql, organisation, address, new Date(now));
@@ -189,20 +274,36 @@ export const unsubscribe = async (
     const about = { organisation: name, address };
     await postMails(
       sql,
-      owners.map((recipient) => ({ kind: 'unsubscribed', recipient, about, at: new Date(now) }) as const),
+      owners.map(
+        (recipient) => ({ kind: 'unsubscribed', recipient, about, at: new Date(now) }) as const,
+      ),
     );
   }
   return { address };
 };
 
-export const messageJson = ({ channel_id, due_at, created_at, settled_at, next_at, monitors, attempts, ...rest }: MessageRow) => ({
+export const messageJson = ({
+  channel_id,
+  due_at,
+  created_at,
+  settled_at,
+  next_at,
+  monitors,
+  attempts,
+  ...rest
+}: MessageRow) => ({
   ...rest,
   channel: channel_id,
   due_at: due_at.toISOString(),
   created_at: created_at.toISOString(),
   settled_at: settled_at?.toISOString() ?? null,
   next_at: rest.state === 'waiting' ? next_at.toISOString() : null,
-  incidents: monitors.map(({ id, incident, name, event }) => ({ incident, monitor: id, name, event })),
+  incidents: monitors.map(({ id, incident, name, event }) => ({
+    incident,
+    monitor: id,
+    name,
+    event,
+  })),
   attempts: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: new Date(at).toISOString() })),
 });
 
@@ -212,7 +313,8 @@ export const listMessages = async (
   { sql, organisation, now }: InOrganisation,
   { channel }: InputOf<typeof contract.listMessages>,
 ): OperationResult<OutputOf<typeof contract.listMessages>> => {
-  if (channel !== null) orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
+  if (channel !== null)
+    orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
   return { items: (await lastMessages(sql, organisation.id, channel, most)).map(messageJson) };
 };
 
@@ -223,16 +325,44 @@ const toldOf = async (
 ): Promise<OutputOf<typeof contract.listNotified>> => {
   const covering = (await channelsEver(sql, organisation.id)).filter(
     ({ covers, monitors, groups, deleted_at }) =>
-      deleted_at === null && isCovered({ covers, monitors: new Set(monitors), groups: new Set(groups) }, monitor),
+      deleted_at === null &&
+      isCovered({ covers, monitors: new Set(monitors), groups: new Set(groups) }, monitor),
   );
   return {
     items: covering
       .toSorted((a, b) => a.delay_s - b.delay_s)
-      .map(({ id: channel, name, kind, owner_email: owner, delay_s, enabled, verified_at, unsubscribed_at }) => {
-        const state = { deleted: false, enabled, verified: verified_at !== null, unsubscribed: unsubscribed_at !== null };
-        const obstacle = obstacleOf({ kind, failing_since: null, refused_at: null }, door.mail, now);
-        return { channel, name, kind, owner, delay_s, shut: disabledReasonOf(state) ?? obstacle ?? null };
-      }),
+      .map(
+        ({
+          id: channel,
+          name,
+          kind,
+          owner_email: owner,
+          delay_s,
+          enabled,
+          verified_at,
+          unsubscribed_at,
+        }) => {
+          const state = {
+            deleted: false,
+            enabled,
+            verified: verified_at !== null,
+            unsubscribed: unsubscribed_at !== null,
+          };
+          const obstacle = obstacleOf(
+            { kind, failing_since: null, refused_at: null },
+            door.mail,
+            now,
+          );
+          return {
+            channel,
+            name,
+            kind,
+            owner,
+            delay_s,
+            shut: disabledReasonOf(state) ?? obstacle ?? null,
+          };
+        },
+      ),
   };
 };
 
@@ -240,7 +370,10 @@ export const listNotified = async (
   context: InOrganisation,
   { monitor_id: id }: InputOf<typeof contract.listNotified>,
 ): OperationResult<OutputOf<typeof contract.listNotified>> => {
-  const monitor = orNotFound(await monitorById(context.sql, context.organisation.id, id), 'monitor_not_found');
+  const monitor = orNotFound(
+    await monitorById(context.sql, context.organisation.id, id),
+    'monitor_not_found',
+  );
   return toldOf(context, { id, group: monitor.group_id });
 };
 
@@ -254,11 +387,16 @@ export const listRecipients = async (
 ): OperationResult<OutputOf<typeof contract.listRecipients>> => {
   const { sql, organisation } = context;
   if (id !== null) orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
-  if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group)) throw notFound('group_not_found');
+  if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
+    throw notFound('group_not_found');
   return toldOf(context, { id: id ?? '', group });
 };
 
-export const showMute = async ({ sql, organisation, now }: InOrganisation): OperationResult<OutputOf<typeof contract.showMute>> => {
+export const showMute = async ({
+  sql,
+  organisation,
+  now,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.showMute>> => {
   const mute = await muteNow(sql, organisation.id, new Date(now));
   return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
 };
@@ -270,13 +408,17 @@ export const muteAlerts = async (
 ): OperationResult<OutputOf<typeof contract.muteAlerts>> => {
   const { sql, organisation, caller, now } = context;
   await beginMute(sql, {
-    ...{ organisation: organisation.id, user: caller.user },
-    ...{ at: new Date(now), until: new Date(now + muteFrom(minutes) * 60_000) },
+    organisation: organisation.id,
+    user: caller.user,
+    at: new Date(now),
+    until: new Date(now + muteFrom(minutes) * 60_000),
   });
   return showMute(context);
 };
 
-export const unmuteAlerts = async (context: InOrganisation): OperationResult<OutputOf<typeof contract.unmuteAlerts>> => {
+export const unmuteAlerts = async (
+  context: InOrganisation,
+): OperationResult<OutputOf<typeof contract.unmuteAlerts>> => {
   await endMute(context.sql, context.organisation.id, new Date(context.now));
   return showMute(context);
 };
@@ -288,7 +430,10 @@ export const showMessage = async (
   { sql, organisation }: InOrganisation,
   { channel_id, message_id: id }: InputOf<typeof contract.showMessage>,
 ): OperationResult<OutputOf<typeof contract.showMessage>> => {
-  const message = orNotFound(await messageById(sql, organisation.id, channel_id, id), 'message_not_found');
+  const message = orNotFound(
+    await messageById(sql, organisation.id, channel_id, id),
+    'message_not_found',
+  );
   const incidents = message.monitors.slice(0, maxBodyShown).map(({ incident }) => incident);
   const [channels, downs, steps] = await Promise.all([
     channelsEver(sql, organisation.id),
@@ -304,8 +449,14 @@ export const showMessage = async (
     ...messageJson(message),
     channel_deleted: channel.deleted_at?.toISOString() ?? null,
     stories: (await waysOf(sql, downs)).map((way) => {
-      const own = steps.filter((step) => step.incident_id === way.incident.id && step.channel_id === channel.id);
-      return { incident: way.incident.id, name: names.get(way.incident.id) ?? '', lines: storyOfChannel(way, channel, own) };
+      const own = steps.filter(
+        (step) => step.incident_id === way.incident.id && step.channel_id === channel.id,
+      );
+      return {
+        incident: way.incident.id,
+        name: names.get(way.incident.id) ?? '',
+        lines: storyOfChannel(way, channel, own),
+      };
     }),
   };
 };
@@ -317,17 +468,31 @@ export const showDelivery = async ({
   now,
   with: { door },
 }: InOrganisation): OperationResult<OutputOf<typeof contract.showDelivery>> => {
-  const channels = (await channelsEver(sql, organisation.id)).filter(({ deleted_at }) => deleted_at === null);
+  const channels = (await channelsEver(sql, organisation.id)).filter(
+    ({ deleted_at }) => deleted_at === null,
+  );
   const open = channels.filter(
     ({ enabled, verified_at, unsubscribed_at }) =>
-      disabledReasonOf({ deleted: false, enabled, verified: verified_at !== null, unsubscribed: unsubscribed_at !== null }) === undefined,
+      disabledReasonOf({
+        deleted: false,
+        enabled,
+        verified: verified_at !== null,
+        unsubscribed: unsubscribed_at !== null,
+      }) === undefined,
   );
   const failing = open.flatMap((channel) => {
     const { id, name, kind, failing_since, refused_at } = channel;
-    const delivering = { failing_since: failing_since?.getTime() ?? null, refused_at: refused_at?.getTime() ?? null };
+    const delivering = {
+      failing_since: failing_since?.getTime() ?? null,
+      refused_at: refused_at?.getTime() ?? null,
+    };
     const obstacle = obstacleOf({ kind, ...delivering }, door.mail, now);
     return obstacle === undefined ? [] : [{ channel: id, name, obstacle }];
   });
   const isNeeded = channels.length > 0 || (await countMonitors(sql, organisation.id)) > 0;
-  return { channels: channels.length, can_deliver: open.length > failing.length || !isNeeded, failing };
+  return {
+    channels: channels.length,
+    can_deliver: open.length > failing.length || !isNeeded,
+    failing,
+  };
 };

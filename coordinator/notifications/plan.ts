@@ -3,7 +3,15 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { jsonText } from '../incidents/writes.ts';
-import { type DisabledReason, disabledReasonOf, type Flapping, flappingMemoryMs, flappingOf, isCovered, type StepEvent } from './policy.ts';
+import {
+  type DisabledReason,
+  disabledReasonOf,
+  type Flapping,
+  flappingMemoryMs,
+  flappingOf,
+  isCovered,
+  type StepEvent,
+} from './policy.ts';
 
 export type DueEvent = {
   readonly id: number;
@@ -57,11 +65,26 @@ type PlanningData = {
   readonly flapping: ReadonlyMap<string, Flapping>;
 };
 
-export function createPlanner({ sql, clock, log }: { readonly sql: Sql; readonly clock: Clock; readonly log: Log }): Planner {
-  const downsOf = async (transaction: Queryable, events: readonly DueEvent[], now: number): Promise<NewStep[]> => {
+export function createPlanner({
+  sql,
+  clock,
+  log,
+}: {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Planner {
+  const downsOf = async (
+    transaction: Queryable,
+    events: readonly DueEvent[],
+    now: number,
+  ): Promise<NewStep[]> => {
     if (events.length === 0) return [];
     const monitors = unique(events.map(({ monitor_id }) => monitor_id));
-    const channels = await channelsToPlan(transaction, unique(events.map(({ organisation_id }) => organisation_id)));
+    const channels = await channelsToPlan(
+      transaction,
+      unique(events.map(({ organisation_id }) => organisation_id)),
+    );
     const groups = await groupsOfMonitors(transaction, monitors);
     const outages = await outagesOf(transaction, monitors, now - flappingMemoryMs);
     const known: PlanningData = {
@@ -72,12 +95,22 @@ export function createPlanner({ sql, clock, log }: { readonly sql: Sql; readonly
     return events.flatMap((event) => stepsOfDown(event, known));
   };
 
-  const endsOf = async (transaction: Queryable, events: readonly DueEvent[], now: number): Promise<NewStep[]> => {
+  const endsOf = async (
+    transaction: Queryable,
+    events: readonly DueEvent[],
+    now: number,
+  ): Promise<NewStep[]> => {
     if (events.length === 0) return [];
     const incidents = events.map(({ incident_id }) => incident_id);
-    const earlier = Map.groupBy(await stepsOfIncidents(transaction, incidents), ({ incident_id }) => incident_id);
+    const earlier = Map.groupBy(
+      await stepsOfIncidents(transaction, incidents),
+      ({ incident_id }) => incident_id,
+    );
     const monitors = unique(events.map(({ monitor_id }) => monitor_id));
-    const flapping = Map.groupBy(await flappingNotified(transaction, monitors, now - flappingMemoryMs), ({ monitor_id }) => monitor_id);
+    const flapping = Map.groupBy(
+      await flappingNotified(transaction, monitors, now - flappingMemoryMs),
+      ({ monitor_id }) => monitor_id,
+    );
     await settleHeld(transaction, incidents, now);
     return events.flatMap((event) =>
       stepsOfEnd(
@@ -125,15 +158,23 @@ function unique(texts: readonly string[]): string[] {
 }
 
 /** The channels of these organisations, without deleted ones. */
-export function channelsToPlan(sql: Queryable, organisations: readonly string[]): Promise<PlannedChannel[]> {
+export function channelsToPlan(
+  sql: Queryable,
+  organisations: readonly string[],
+): Promise<PlannedChannel[]> {
   return sql<PlannedChannel[]>`
-    select c.id, c.organisation_id, c.covers, c.enabled, c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed,
+    select c.id, c.organisation_id, c.covers, c.enabled, c.verified_at is not null as verified,
+      c.unsubscribed_at is not null as unsubscribed,
       array(select monitor_id from channel_monitors where channel_id = c.id) as monitors,
       array(select group_id from channel_groups where channel_id = c.id) as groups
-    from channels c where c.deleted_at is null and c.organisation_id = any(${[...organisations]}::uuid[])`;
+    from channels c where c.deleted_at is null
+      and c.organisation_id = any(${[...organisations]}::uuid[])`;
 }
 
-export function groupsOfMonitors(sql: Queryable, monitors: readonly string[]): Promise<{ id: string; group_id: string | null }[]> {
+export function groupsOfMonitors(
+  sql: Queryable,
+  monitors: readonly string[],
+): Promise<{ id: string; group_id: string | null }[]> {
   return sql`select id, group_id from monitors where id = any(${[...monitors]}::uuid[])`;
 }
 
@@ -145,11 +186,16 @@ export type StoredOutage = {
 };
 
 /** Outages of these monitors whose "down" became due, confirmed after this, in order of time. */
-export function outagesOf(sql: Queryable, monitors: readonly string[], since: number): Promise<StoredOutage[]> {
+export function outagesOf(
+  sql: Queryable,
+  monitors: readonly string[],
+  since: number,
+): Promise<StoredOutage[]> {
   return sql<StoredOutage[]>`
     select i.monitor_id, i.id as incident, i.confirmed_at, i.resolved_at from incidents i
     join alerts a on a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')
-    where i.monitor_id = any(${[...monitors]}::uuid[]) and i.confirmed_at > ${new Date(since)} order by i.confirmed_at, i.key`;
+    where i.monitor_id = any(${[...monitors]}::uuid[]) and i.confirmed_at > ${new Date(since)}
+    order by i.confirmed_at, i.key`;
 }
 
 /** How each of these incidents is notified, given its monitor's outages up to it. */
@@ -157,10 +203,13 @@ function flappingOfEach(outages: readonly StoredOutage[]): ReadonlyMap<string, F
   return new Map(
     [...Map.groupBy(outages, ({ monitor_id }) => monitor_id).values()].flatMap((own) => {
       const times = own.map(({ incident, confirmed_at, resolved_at }) => ({
-        ...{ incident, confirmed_at: confirmed_at.getTime() },
+        incident,
+        confirmed_at: confirmed_at.getTime(),
         resolved_at: resolved_at?.getTime() ?? null,
       }));
-      return times.map(({ incident }, index) => [incident, flappingOf(times.slice(0, index + 1))] as const);
+      return times.map(
+        ({ incident }, index) => [incident, flappingOf(times.slice(0, index + 1))] as const,
+      );
     }),
   );
 }
@@ -169,22 +218,31 @@ function flappingOfEach(outages: readonly StoredOutage[]): ReadonlyMap<string, F
  * A "down": a step for every channel that covers the monitor, preceded by "flapping" where the
  * monitor flaps.
  */
-function stepsOfDown(event: DueEvent, { channels, groups, flapping: ofEach }: PlanningData): NewStep[] {
+function stepsOfDown(
+  event: DueEvent,
+  { channels, groups, flapping: ofEach }: PlanningData,
+): NewStep[] {
   const monitor = { id: event.monitor_id, group: groups.get(event.monitor_id) ?? null };
   const flapping = ofEach.get(event.incident_id) ?? 'plain';
-  const covering = (channels.get(event.organisation_id) ?? []).filter(({ covers, monitors, groups: chosen }) =>
-    isCovered({ covers, monitors: new Set(monitors), groups: new Set(chosen) }, monitor),
+  const covering = (channels.get(event.organisation_id) ?? []).filter(
+    ({ covers, monitors, groups: chosen }) =>
+      isCovered({ covers, monitors: new Set(monitors), groups: new Set(chosen) }, monitor),
   );
   return covering.flatMap((channel) => {
     const disabledReason = disabledReasonOf({ ...channel, deleted: false });
     const step = { ...baseOf(event), channel: channel.id, flapping, shut: disabledReason };
-    return [...(flapping === 'flapping' ? [{ ...step, event: 'flapping' } as const] : []), { ...step, event: 'down' } as const];
+    return [
+      ...(flapping === 'flapping' ? [{ ...step, event: 'flapping' } as const] : []),
+      { ...step, event: 'down' } as const,
+    ];
   });
 }
 
 function baseOf({ organisation_id, monitor_id, incident_id, due_at }: DueEvent) {
   return {
-    ...{ organisation: organisation_id, monitor: monitor_id, incident: incident_id },
+    organisation: organisation_id,
+    monitor: monitor_id,
+    incident: incident_id,
     due_at: due_at.getTime(),
   };
 }
@@ -198,7 +256,10 @@ export type EarlierStep = {
 };
 
 /** Steps that were planned for these incidents before; rows are locked. */
-export function stepsOfIncidents(sql: Queryable, incidents: readonly string[]): Promise<EarlierStep[]> {
+export function stepsOfIncidents(
+  sql: Queryable,
+  incidents: readonly string[],
+): Promise<EarlierStep[]> {
   return sql<EarlierStep[]>`
     select incident_id, channel_id, event, state, flapping from alert_steps
     where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
@@ -211,7 +272,8 @@ export function flappingNotified(
   since: number,
 ): Promise<{ monitor_id: string; channel_id: string }[]> {
   return sql`select distinct monitor_id, channel_id from alert_steps
-    where monitor_id = any(${[...monitors]}::uuid[]) and event = 'flapping' and state = 'told' and due_at > ${new Date(since)}`;
+    where monitor_id = any(${[...monitors]}::uuid[]) and event = 'flapping' and state = 'told'
+      and due_at > ${new Date(since)}`;
 }
 
 /**
@@ -219,7 +281,11 @@ export function flappingNotified(
  * is decided at once (notifications/policy.ts); one that waits only to leave with others goes on
  * waiting.
  */
-export async function settleHeld(sql: Queryable, incidents: readonly string[], now: number): Promise<void> {
+export async function settleHeld(
+  sql: Queryable,
+  incidents: readonly string[],
+  now: number,
+): Promise<void> {
   if (incidents.length === 0) return;
   const at = new Date(now);
   await sql`
@@ -229,23 +295,35 @@ export async function settleHeld(sql: Queryable, incidents: readonly string[], n
       settled_at = case when event in ('down', 'flapping') then settled_at else ${at} end,
       look_at = case when event in ('down', 'flapping') then least(look_at, ${at}) else look_at end
     where incident_id = any(${[...incidents]}::uuid[]) and state = 'held' and (
-      event in ('reminder', 'acknowledged') or event in ('down', 'flapping') and coalesce(holds -> -1 ->> 0, '') <> 'bucket')`;
+      event in ('reminder', 'acknowledged') or event in ('down', 'flapping')
+        and coalesce(holds -> -1 ->> 0, '') <> 'bucket')`;
 }
 
 /**
  * An "up": exactly for the recipients of the "down" (rule 25); of a flapping monitor, once it was
  * steady (rule 37).
  */
-function stepsOfEnd(event: DueEvent, own: readonly EarlierStep[], notifiedOfFlapping: readonly string[]): NewStep[] {
-  const base = { ...baseOf(event), event: event.event === 'closed' ? ('closed' as const) : ('up' as const) };
+function stepsOfEnd(
+  event: DueEvent,
+  own: readonly EarlierStep[],
+  notifiedOfFlapping: readonly string[],
+): NewStep[] {
+  const base = {
+    ...baseOf(event),
+    event: event.event === 'closed' ? ('closed' as const) : ('up' as const),
+  };
   const notified = (of: 'down' | 'flapping') =>
     own.filter((step) => step.event === of && step.state === 'told').map((step) => step.channel_id);
   const direct = notified('down');
   const isFlapping = own.some(({ flapping }) => flapping !== 'plain');
   // A waiting step may still be sent, however short the outage was.
-  const waiting = own.filter(({ event, state }) => event === 'flapping' && state === 'held').map((step) => step.channel_id);
+  const waiting = own
+    .filter(({ event, state }) => event === 'flapping' && state === 'held')
+    .map((step) => step.channel_id);
   const steady = isFlapping
-    ? unique([...notified('flapping'), ...waiting, ...notifiedOfFlapping]).filter((channel) => !direct.includes(channel))
+    ? unique([...notified('flapping'), ...waiting, ...notifiedOfFlapping]).filter(
+        (channel) => !direct.includes(channel),
+      )
     : [];
   return [
     ...direct.map((channel): NewStep => ({ ...base, channel, flapping: 'plain' })),
@@ -261,35 +339,51 @@ function stepsOfEnd(event: DueEvent, own: readonly EarlierStep[], notifiedOfFlap
 export function takeDueEvents(sql: Queryable, limit: number): Promise<DueEvent[]> {
   return sql<DueEvent[]>`
     with waiting as materialized (
-      select a.id, row_number() over (partition by a.organisation_id order by a.id) as place from alerts a
+      select a.id, row_number() over (partition by a.organisation_id order by a.id) as place
+      from alerts a
       where a.state = 'due' and a.planned_at is null and (a.event = 'down' or not exists (
-        select 1 from alerts d where d.incident_id = a.incident_id and d.event = 'down' and d.state = 'due' and d.planned_at is null)))
-    select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event, coalesce(a.due_at, a.created_at) as due_at
+        select 1 from alerts d where d.incident_id = a.incident_id and d.event = 'down'
+          and d.state = 'due' and d.planned_at is null)))
+    select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event,
+      coalesce(a.due_at, a.created_at) as due_at
     from waiting join alerts a using (id) where a.state = 'due' and a.planned_at is null
     order by waiting.place, a.id limit ${limit} for update of a skip locked`;
 }
 
 /** Inserts each step at most once, however often it is planned. */
-export async function insertSteps(sql: Queryable, steps: readonly NewStep[], now: number): Promise<void> {
+export async function insertSteps(
+  sql: Queryable,
+  steps: readonly NewStep[],
+  now: number,
+): Promise<void> {
   if (steps.length === 0) return;
-  const rows = steps.map(({ due_at, look_at = due_at, seq = 0, shut: disabledReason, ...rest }) => ({
-    ...rest,
-    seq,
-    due_at: new Date(due_at).toISOString(),
-    look_at: new Date(look_at).toISOString(),
-    because: disabledReason === undefined ? null : `channel_${disabledReason}`,
-  }));
+  const rows = steps.map(
+    ({ due_at, look_at = due_at, seq = 0, shut: disabledReason, ...rest }) => ({
+      ...rest,
+      seq,
+      due_at: new Date(due_at).toISOString(),
+      look_at: new Date(look_at).toISOString(),
+      because: disabledReason === undefined ? null : `channel_${disabledReason}`,
+    }),
+  );
   const at = new Date(now);
   await sql`
-    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, seq, state, due_at, look_at, flapping, because, created_at, settled_at)
-    select organisation, channel, monitor, incident, event, seq, case when because is null then 'held' else 'dropped' end, due_at, look_at, flapping,
+    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, seq,
+      state, due_at, look_at, flapping, because, created_at, settled_at)
+    select organisation, channel, monitor, incident, event, seq, case
+      when because is null then 'held' else 'dropped' end, due_at, look_at, flapping,
       because, ${at}, case when because is null then null else ${at}::timestamptz end
-    from json_to_recordset(${jsonText(rows)}::text::json) as s (organisation uuid, channel uuid, monitor uuid, incident uuid, event text, seq int,
+    from json_to_recordset(${jsonText(rows)}::text::json) as s (organisation uuid, channel uuid,
+      monitor uuid, incident uuid, event text, seq int,
       due_at timestamptz, look_at timestamptz, flapping text, because text)
     where exists (select 1 from channels c where c.id = s.channel)
     on conflict (incident_id, channel_id, event, seq) do nothing`;
 }
 
-export async function eventsPlanned(sql: Queryable, ids: readonly number[], now: number): Promise<void> {
+export async function eventsPlanned(
+  sql: Queryable,
+  ids: readonly number[],
+  now: number,
+): Promise<void> {
   await sql`update alerts set planned_at = ${new Date(now)} where id = any(${[...ids]}::bigint[])`;
 }

@@ -46,7 +46,10 @@ export const allNotificationRules: NotificationRules = {
 };
 
 /** All rules but one. */
-export const withoutNotificationRule = (rule: NotificationRuleName): NotificationRules => ({ ...allNotificationRules, [rule]: false });
+export const withoutNotificationRule = (rule: NotificationRuleName): NotificationRules => ({
+  ...allNotificationRules,
+  [rule]: false,
+});
 
 /**
  * The bucket of a channel (rule 32). Two messages leave at once. What comes due after them is
@@ -87,13 +90,15 @@ export function gather(
   if (!rules.bucket_gathers) return { is: 'leaves', bucket: { ...fullBucket, fullAt: now } };
   // Neither a clock that was set back nor a step dropped while it waited makes anything wait
   // longer.
-  const isGathering = before.since !== null && before.since <= now && now - before.since <= longestMs;
+  const isGathering =
+    before.since !== null && before.since <= now && now - before.since <= longestMs;
   const since = isGathering && before.since !== null ? before.since : now;
   const newest = isGathering && !more ? Math.min(before.newest ?? now, now) : now;
   const spent = Math.min(Math.max(before.fullAt - since, 0), most * eachMs);
   const place = Math.ceil(spent / eachMs) - (rules.first_is_undelayed ? atOnce : 0);
   const window = place < 0 ? undefined : windows[place === 0 || !rules.gathering_grows ? 0 : 1];
-  const until = window === undefined ? now : Math.min(since + window.mostMs, newest + window.quietMs);
+  const until =
+    window === undefined ? now : Math.min(since + window.mostMs, newest + window.quietMs);
   if (until > now) return { is: 'waits', until, bucket: { fullAt: before.fullAt, since, newest } };
   const left = Math.min(spent, (most - 1) * eachMs) + eachMs;
   return { is: 'leaves', bucket: { fullAt: now + left, since: null, newest: null } };
@@ -114,7 +119,11 @@ export const isCovered = (
   { covers, monitors, groups }: Coverage,
   monitor: { readonly id: string; readonly group: string | null },
   rules: NotificationRules = allNotificationRules,
-): boolean => covers === 'all' || !rules.covered_only || monitors.has(monitor.id) || (monitor.group !== null && groups.has(monitor.group));
+): boolean =>
+  covers === 'all' ||
+  !rules.covered_only ||
+  monitors.has(monitor.id) ||
+  (monitor.group !== null && groups.has(monitor.group));
 
 /** Why a channel gets no notifications, whatever it covers; undefined when it gets them. */
 export type DisabledReason = 'deleted' | 'off' | 'unproven' | 'unsubscribed';
@@ -125,7 +134,12 @@ export type ChannelState = {
   readonly unsubscribed: boolean;
 };
 
-export function disabledReasonOf({ deleted, enabled, verified, unsubscribed }: ChannelState): DisabledReason | undefined {
+export function disabledReasonOf({
+  deleted,
+  enabled,
+  verified,
+  unsubscribed,
+}: ChannelState): DisabledReason | undefined {
   if (deleted) return 'deleted';
   if (!enabled) return 'off';
   if (unsubscribed) return 'unsubscribed';
@@ -144,7 +158,11 @@ type Delivering = {
  */
 export type Obstacle = 'mail_missing' | 'failing';
 
-export function obstacleOf(channel: Delivering & { readonly kind: string }, hasMail: boolean, now: number): Obstacle | undefined {
+export function obstacleOf(
+  channel: Delivering & { readonly kind: string },
+  hasMail: boolean,
+  now: number,
+): Obstacle | undefined {
   if (channel.kind === 'email' && !hasMail) return 'mail_missing';
   return isDelivering(channel, now) ? undefined : 'failing';
 }
@@ -159,8 +177,12 @@ export function isDelivering({ failing_since, refused_at }: Delivering, now: num
 const ownersRepeatMs = 24 * 60 * minute;
 
 /** Owners are notified once a day about a channel that does not deliver. */
-export const isOwnerNotificationDue = (channel: Delivering & { readonly owners_told_at: number | null }, now: number): boolean =>
-  !isDelivering(channel, now) && (channel.owners_told_at === null || now - channel.owners_told_at >= ownersRepeatMs);
+export const isOwnerNotificationDue = (
+  channel: Delivering & { readonly owners_told_at: number | null },
+  now: number,
+): boolean =>
+  !isDelivering(channel, now) &&
+  (channel.owners_told_at === null || now - channel.owners_told_at >= ownersRepeatMs);
 
 export const lastResortMs = 2 * minute;
 
@@ -174,9 +196,16 @@ export const isLastResort = (
 ): boolean => rules.last_resort && !taken && now - first_told_at >= lastResortMs;
 
 /** The channel's delivery state after a failed attempt or an accepted message. */
-export function afterAttempt(before: Delivering, verdict: 'taken' | 'retry' | 'refused', now: number): Delivering {
+export function afterAttempt(
+  before: Delivering,
+  verdict: 'taken' | 'retry' | 'refused',
+  now: number,
+): Delivering {
   if (verdict === 'taken') return { failing_since: null, refused_at: null };
-  return { failing_since: before.failing_since ?? now, refused_at: verdict === 'refused' ? (before.refused_at ?? now) : before.refused_at };
+  return {
+    failing_since: before.failing_since ?? now,
+    refused_at: verdict === 'refused' ? (before.refused_at ?? now) : before.refused_at,
+  };
 }
 
 const hour = 3_600 * second;
@@ -202,7 +231,11 @@ export function tryAgain(
 }
 
 /** One outage of a monitor whose "down" became due. */
-export type Outage = { readonly incident: string; readonly confirmed_at: number; readonly resolved_at: number | null };
+export type Outage = {
+  readonly incident: string;
+  readonly confirmed_at: number;
+  readonly resolved_at: number | null;
+};
 
 /**
  * plain: notified as usual. flapping: notified once, as flapping. silent: a later outage, not
@@ -218,7 +251,10 @@ export const longMs = 5 * minute;
 export const flappingMemoryMs = 24 * 60 * minute;
 
 /** How the last of these outages of one monitor, in order of time, is notified (rule 37). */
-export function flappingOf(outages: readonly Outage[], rules: NotificationRules = allNotificationRules): Flapping {
+export function flappingOf(
+  outages: readonly Outage[],
+  rules: NotificationRules = allNotificationRules,
+): Flapping {
   if (!rules.flapping_is_told_once) return 'plain';
   let is: Flapping = 'plain';
   let isEpisode = false;
@@ -260,23 +296,36 @@ const clock = /^([01]\d|2[0-3]):[0-5]\d$/;
 export function hoursFrom(
   given: {
     readonly zone: string | null;
-    readonly spans: readonly { readonly days: readonly number[]; readonly from: string; readonly to: string }[];
+    readonly spans: readonly {
+      readonly days: readonly number[];
+      readonly from: string;
+      readonly to: string;
+    }[];
   },
   organisationZone: string,
 ): Hours | null {
   const { spans } = given;
   const zone = timeZoneFrom(given.zone ?? organisationZone);
   if (spans.length === 0) return null;
-  if (spans.length > 21) throw refuse('give at most 21 spans, each with days, from and to; without spans it is told at any hour.');
+  if (spans.length > 21)
+    throw refuse(
+      'give at most 21 spans, each with days, from and to; without spans it is told at any hour.',
+    );
   for (const { days, from, to } of spans) {
     if (days.length === 0 || days.some((day) => !Number.isInteger(day) || day < 1 || day > 7))
       throw refuse('days are numbers from 1 (Monday) to 7 (Sunday), at least one.');
-    if (!clock.test(from) || !(clock.test(to) || to === '24:00')) throw refuse('from and to are times such as 09:00 and 17:30.');
-    if (from === to) throw refuse('from and to are the same; for the whole day give 00:00 and 24:00.');
+    if (!clock.test(from) || !(clock.test(to) || to === '24:00'))
+      throw refuse('from and to are times such as 09:00 and 17:30.');
+    if (from === to)
+      throw refuse('from and to are the same; for the whole day give 00:00 and 24:00.');
   }
   return {
     zone,
-    spans: spans.map(({ days, from, to }) => ({ days: [...new Set(days)].toSorted((a, b) => a - b), from, to })),
+    spans: spans.map(({ days, from, to }) => ({
+      days: [...new Set(days)].toSorted((a, b) => a - b),
+      from,
+      to,
+    })),
   };
 }
 
@@ -290,19 +339,48 @@ const dayMs = 86_400_000;
  * How long after the previous notification the n-th reminder (from 1) comes: intervals double, up
  * to a day (rule 35).
  */
-export const reminderAfter = (reminder_s: number, n: number, rules: NotificationRules = allNotificationRules): number =>
-  rules.reminders_double ? Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs) : reminder_s * 1_000;
+export const reminderAfter = (
+  reminder_s: number,
+  n: number,
+  rules: NotificationRules = allNotificationRules,
+): number =>
+  rules.reminders_double
+    ? Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs)
+    : reminder_s * 1_000;
 
 /**
  * One event of one incident for one channel. It is due now, or held until a moment at which it is
  * decided again, or dropped for good. It is decided afresh each time, so that changes meanwhile
  * count.
  */
-export const stepEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping'] as const;
+export const stepEvents = [
+  'down',
+  'up',
+  'was_down',
+  'closed',
+  'reminder',
+  'acknowledged',
+  'flapping',
+] as const;
 export type StepEvent = (typeof stepEvents)[number];
 
-export type HeldBy = 'delay' | 'flapping' | 'steadiness' | 'reminder' | 'maintenance' | 'mute' | 'hours' | 'bucket' | 'down_on_its_way';
-export type Because = 'over' | 'acknowledged' | 'down_again' | 'never_told' | 'others_open' | `channel_${DisabledReason}`;
+export type HeldBy =
+  | 'delay'
+  | 'flapping'
+  | 'steadiness'
+  | 'reminder'
+  | 'maintenance'
+  | 'mute'
+  | 'hours'
+  | 'bucket'
+  | 'down_on_its_way';
+export type Because =
+  | 'over'
+  | 'acknowledged'
+  | 'down_again'
+  | 'never_told'
+  | 'others_open'
+  | `channel_${DisabledReason}`;
 
 export type Step = {
   readonly event: StepEvent;
@@ -313,8 +391,16 @@ export type Step = {
 };
 
 export type Surroundings = {
-  readonly incident: { readonly confirmed_at: number; readonly ended_at: number | null; readonly acknowledged_at: number | null };
-  readonly channel: { readonly shut: DisabledReason | undefined; readonly delay_s: number; readonly hours: Hours | null };
+  readonly incident: {
+    readonly confirmed_at: number;
+    readonly ended_at: number | null;
+    readonly acknowledged_at: number | null;
+  };
+  readonly channel: {
+    readonly shut: DisabledReason | undefined;
+    readonly delay_s: number;
+    readonly hours: Hours | null;
+  };
   /**
    * When maintenance covers the monitor: around now, or around the end of an incident that is over.
    */
@@ -340,7 +426,12 @@ export type StepOutcome =
   | { readonly is: 'held'; readonly by: HeldBy; readonly until: number }
   | { readonly is: 'dropped'; readonly because: Because };
 
-export function decideStep(step: Step, around: Surroundings, now: number, rules: NotificationRules = allNotificationRules): StepOutcome {
+export function decideStep(
+  step: Step,
+  around: Surroundings,
+  now: number,
+  rules: NotificationRules = allNotificationRules,
+): StepOutcome {
   const { incident, channel } = around;
   if (channel.shut !== undefined) return dropped(`channel_${channel.shut}`);
   if (step.event === 'up' || step.event === 'was_down') {
@@ -366,36 +457,58 @@ function dropped(because: Because): StepOutcome {
  * Whether the "down" was due before the incident was over. It is then sent, however late, as one
  * that was down (rule 31). A "down" that was held until the end is never sent.
  */
-function wasDue(step: Step, around: Surroundings, ended_at: number, rules: NotificationRules): boolean {
+function wasDue(
+  step: Step,
+  around: Surroundings,
+  ended_at: number,
+  rules: NotificationRules,
+): boolean {
   return (
     rules.due_is_told_though_over &&
     (step.event === 'down' || step.event === 'flapping') &&
-    (around.gathered || (step.due_at <= ended_at && decideOpenStep(step, around, ended_at, rules).is === 'due'))
+    (around.gathered ||
+      (step.due_at <= ended_at && decideOpenStep(step, around, ended_at, rules).is === 'due'))
   );
 }
 
 /** Decides a step of an incident that is open at `now`. */
-function decideOpenStep(step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome {
+function decideOpenStep(
+  step: Step,
+  around: Surroundings,
+  now: number,
+  rules: NotificationRules,
+): StepOutcome {
   const { incident, channel } = around;
   const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
   // A "down" that is due at once for everyone also goes to a channel planned a moment after someone
   // acknowledged the incident.
-  const isLater = step.event === 'reminder' || channel.delay_s > 0 || (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
+  const isLater =
+    step.event === 'reminder' ||
+    channel.delay_s > 0 ||
+    (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
   if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
   return holdOf(step, around, now, rules);
 }
 
 /** The first thing that holds a "down". */
-function holdOf(step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome {
+function holdOf(
+  step: Step,
+  around: Surroundings,
+  now: number,
+  rules: NotificationRules,
+): StepOutcome {
   const { incident, channel, cover, muted_until, flapping } = around;
   const holds: [HeldBy, number][] = [];
-  if (step.event === 'down' && rules.delay_is_escalation) holds.push(['delay', step.due_at + channel.delay_s * 1_000]);
-  if (step.event === 'down' && flapping !== 'plain') holds.push(['flapping', incident.confirmed_at + longMs]);
+  if (step.event === 'down' && rules.delay_is_escalation)
+    holds.push(['delay', step.due_at + channel.delay_s * 1_000]);
+  if (step.event === 'down' && flapping !== 'plain')
+    holds.push(['flapping', incident.confirmed_at + longMs]);
   if (step.event === 'reminder') holds.push(['reminder', step.not_before]);
   const inside = union(cover).find(({ from, to }) => from <= now && now < to);
   if (inside) holds.push(['maintenance', inside.to]);
   if (muted_until !== null && rules.mute_holds) holds.push(['mute', muted_until]);
-  if (channel.hours !== null && rules.quiet_hours_hold) holds.push(['hours', withinHours(channel.hours, now)]);
+  if (channel.hours !== null && rules.quiet_hours_hold)
+    holds.push(['hours', withinHours(channel.hours, now)]);
   const first = holds.find(([, until]) => until > now);
   return first === undefined ? { is: 'due' } : { is: 'held', by: first[0], until: first[1] };
 }
@@ -404,7 +517,9 @@ function holdOf(step: Step, around: Surroundings, now: number, rules: Notificati
 export function withinHours(hours: Hours, now: number): number {
   const today = localOf(now, hours.zone);
   // From yesterday, whose span may reach into today, to the same day of next week.
-  const stretches = [-1, 0, 1, 2, 3, 4, 5, 6, 7].flatMap((ahead) => stretchesOf(hours, today + ahead * dayMs));
+  const stretches = [-1, 0, 1, 2, 3, 4, 5, 6, 7].flatMap((ahead) =>
+    stretchesOf(hours, today + ahead * dayMs),
+  );
   const moments = stretches.filter(({ to }) => to > now).map(({ from }) => Math.max(from, now));
   // Hours without any span are refused when they are written; a channel that has them anyway is
   // notified at any hour.
@@ -424,7 +539,10 @@ function stretchesOf({ zone, spans }: Hours, local: number): { from: number; to:
     .map(({ from, to }) => {
       const [begins, ends] = [minutesOf(from), minutesOf(to)];
       const end = ends <= begins ? ends + 24 * 60 : ends;
-      return { from: instantOf(midnight + begins * minuteMs, zone), to: instantOf(midnight + end * minuteMs, zone) };
+      return {
+        from: instantOf(midnight + begins * minuteMs, zone),
+        to: instantOf(midnight + end * minuteMs, zone),
+      };
     });
 }
 
@@ -447,7 +565,10 @@ const longestWait_s = 86_400;
 /** @throws Refusal `channel_invalid`. */
 export function delayFrom(delay_s: number): number {
   if (delay_s >= 0 && delay_s <= longestWait_s) return delay_s;
-  throw new Refusal('channel_invalid', `delay_s: must be from 0 (at once) to ${longestWait_s} seconds.`);
+  throw new Refusal(
+    'channel_invalid',
+    `delay_s: must be from 0 (at once) to ${longestWait_s} seconds.`,
+  );
 }
 
 /** No reminders come more often than this. */
@@ -456,7 +577,10 @@ const shortestReminder_s = 60;
 /** Null: never. @throws Refusal `channel_invalid`. */
 export function reminderFrom(reminder_s: number): number | null {
   if (!(reminder_s >= 0 && reminder_s <= longestWait_s))
-    throw new Refusal('channel_invalid', `reminder_s: must be from 0 (never) to ${longestWait_s} seconds.`);
+    throw new Refusal(
+      'channel_invalid',
+      `reminder_s: must be from 0 (never) to ${longestWait_s} seconds.`,
+    );
   return reminder_s === 0 ? null : Math.max(shortestReminder_s, reminder_s);
 }
 
@@ -465,5 +589,8 @@ const longestMute_min = 10_080;
 /** @throws Refusal `mute_invalid`. */
 export function muteFrom(minutes: number): number {
   if (minutes >= 1 && minutes <= longestMute_min) return minutes;
-  throw new Refusal('mute_invalid', `minutes: must be from 1 to ${longestMute_min}, which is a week.`);
+  throw new Refusal(
+    'mute_invalid',
+    `minutes: must be from 1 to ${longestMute_min}, which is a week.`,
+  );
 }

@@ -46,11 +46,14 @@ const weekMs = 7 * 86_400_000;
  * its message's latency. A reminder waits by itself.
  */
 const p95 = (sql: Queryable, now: number) => sql`
-  (select percentile_cont(0.95) within group (order by greatest(0, extract(epoch from m.settled_at) * 1000 - greatest(
+  (select percentile_cont(0.95) within group (order by greatest(0,
+    extract(epoch from m.settled_at) * 1000 - greatest(
       extract(epoch from m.due_at) * 1000,
-      (select min(coalesce((select max((hold ->> 2)::float8) from jsonb_array_elements(s.holds) as hold), extract(epoch from s.due_at) * 1000))
+      (select min(coalesce((select max((hold ->> 2)::float8)
+        from jsonb_array_elements(s.holds) as hold), extract(epoch from s.due_at) * 1000))
         from alert_steps s where s.message_id = m.id)))) from messages m
-    where m.channel_id = c.id and m.state = 'taken' and m.event <> 'reminder' and m.created_at > ${new Date(now - weekMs)})::float8`;
+    where m.channel_id = c.id and m.state = 'taken' and m.event <> 'reminder'
+      and m.created_at > ${new Date(now - weekMs)})::float8`;
 
 /** What people set, by column, with its type in the database. Exports show all of it. */
 const settingColumns = {
@@ -62,26 +65,52 @@ const settingColumns = {
   reminder_s: 'int',
   hours: 'jsonb',
 } as const;
-const changedColumns = { ...settingColumns, secrets: 'bytea', host: 'text', verified_at: 'timestamptz' } as const;
+const changedColumns = {
+  ...settingColumns,
+  secrets: 'bytea',
+  host: 'text',
+  verified_at: 'timestamptz',
+} as const;
 const insertedColumns = { id: 'uuid', user_id: 'uuid', kind: 'text', ...changedColumns } as const;
 
 /** Of `c`, for statements. */
-export const shownNames = namesOf({ id: 'uuid', user_id: 'uuid', kind: 'text', ...settingColumns }, 'c');
+export const shownNames = namesOf(
+  { id: 'uuid', user_id: 'uuid', kind: 'text', ...settingColumns },
+  'c',
+);
 
 const columns = (sql: Queryable) => sql`
-  c.key, ${sql.unsafe(shownNames)}, c.organisation_id, u.email as owner_email, c.secrets, c.verified_at, c.unsubscribed_at,
+  c.key, ${sql.unsafe(shownNames)}, c.organisation_id, u.email as owner_email, c.secrets,
+    c.verified_at, c.unsubscribed_at,
   c.created_at, c.failing_since, c.refused_at, c.failure, c.last_taken_at, c.deleted_at,
-  array(select monitor_id from channel_monitors where channel_id = c.id order by monitor_id) as monitors,
+  array(select monitor_id from channel_monitors where channel_id = c.id
+    order by monitor_id) as monitors,
   array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
 
-export const channelPage = (sql: Queryable, organisation: string, after: number, limit: number, now: number): Promise<ChannelRow[]> =>
-  sql<ChannelRow[]>`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u on u.id = c.user_id
-    where c.organisation_id = ${organisation} and c.deleted_at is null and c.key > ${after} order by c.key limit ${limit}`;
+export const channelPage = (
+  sql: Queryable,
+  organisation: string,
+  after: number,
+  limit: number,
+  now: number,
+): Promise<ChannelRow[]> =>
+  sql<
+    ChannelRow[]
+  >`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u
+    on u.id = c.user_id
+    where c.organisation_id = ${organisation} and c.deleted_at is null and c.key > ${after}
+    order by c.key limit ${limit}`;
 
-export const channelById = async (sql: Queryable, organisation: string, id: string, now: number): Promise<ChannelRow | undefined> => {
+export const channelById = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  now: number,
+): Promise<ChannelRow | undefined> => {
   const [row] = await sql<
     ChannelRow[]
-  >`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u on u.id = c.user_id
+  >`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u
+    on u.id = c.user_id
     where c.organisation_id = ${organisation} and c.id = ${id} and c.deleted_at is null`;
   return row;
 };
@@ -90,8 +119,13 @@ export const channelById = async (sql: Queryable, organisation: string, id: stri
  * All channels of an organisation, including deleted ones, for the history of an incident.
  * Latencies are not read.
  */
-export const channelsEver = (sql: Queryable, organisation: string): Promise<Omit<ChannelRow, 'p95_ms'>[]> =>
-  sql<Omit<ChannelRow, 'p95_ms'>[]>`select ${columns(sql)} from channels c left join users u on u.id = c.user_id
+export const channelsEver = (
+  sql: Queryable,
+  organisation: string,
+): Promise<Omit<ChannelRow, 'p95_ms'>[]> =>
+  sql<
+    Omit<ChannelRow, 'p95_ms'>[]
+  >`select ${columns(sql)} from channels c left join users u on u.id = c.user_id
     where c.organisation_id = ${organisation} order by c.key`;
 
 export const channelsOfKind = (
@@ -99,12 +133,15 @@ export const channelsOfKind = (
   organisation: string,
   kind: string,
 ): Promise<Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]> =>
-  sql<Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]>`select id, name, config, secrets from channels
+  sql<
+    Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]
+  >`select id, name, config, secrets from channels
     where organisation_id = ${organisation} and kind = ${kind} and deleted_at is null`;
 
 export const countChannels = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from channels where organisation_id = ${organisation} and deleted_at is null`;
+    select count(*) as count from channels where organisation_id = ${organisation}
+      and deleted_at is null`;
   return row?.count ?? 0;
 };
 
@@ -118,15 +155,24 @@ export type ChannelWrite = Pick<
   readonly host: string | null;
 };
 
-const recordOf = (channel: ChannelWrite) => ({ ...channel, user_id: channel.user, secrets: bytesText(channel.secrets) });
+const recordOf = (channel: ChannelWrite) => ({
+  ...channel,
+  user_id: channel.user,
+  secrets: bytesText(channel.secrets),
+});
 
-const writeChosen = async (sql: Queryable, { id, organisation, monitors, groups }: ChannelWrite): Promise<void> => {
+const writeChosen = async (
+  sql: Queryable,
+  { id, organisation, monitors, groups }: ChannelWrite,
+): Promise<void> => {
   await sql`delete from channel_monitors where channel_id = ${id}`;
   await sql`delete from channel_groups where channel_id = ${id}`;
   await sql`insert into channel_monitors (channel_id, monitor_id)
-    select ${id}, id from monitors where organisation_id = ${organisation} and id = any(${[...monitors]}::uuid[])`;
+    select ${id}, id from monitors where organisation_id = ${organisation}
+      and id = any(${[...monitors]}::uuid[])`;
   await sql`insert into channel_groups (channel_id, group_id)
-    select ${id}, id from groups where organisation_id = ${organisation} and id = any(${[...groups]}::uuid[])`;
+    select ${id}, id from groups where organisation_id = ${organisation}
+      and id = any(${[...groups]}::uuid[])`;
 };
 
 export const insertChannel = async (sql: Queryable, channel: ChannelWrite): Promise<void> => {
@@ -138,10 +184,15 @@ export const insertChannel = async (sql: Queryable, channel: ChannelWrite): Prom
  * Held steps may now wait for something else, so they are decided again. Reminders keep their time.
  */
 const askAgain = async (sql: Queryable, channel: string, at: Date): Promise<void> => {
-  await sql`update alert_steps set look_at = ${at} where channel_id = ${channel} and state = 'held' and event <> 'reminder' and look_at > ${at}`;
+  await sql`update alert_steps set look_at = ${at} where channel_id = ${channel} and state = 'held'
+    and event <> 'reminder' and look_at > ${at}`;
 };
 
-export const updateChannel = async (sql: Queryable, channel: ChannelWrite, at: Date): Promise<void> => {
+export const updateChannel = async (
+  sql: Queryable,
+  channel: ChannelWrite,
+  at: Date,
+): Promise<void> => {
   await updateRows(
     sql,
     'channels',
@@ -150,7 +201,9 @@ export const updateChannel = async (sql: Queryable, channel: ChannelWrite, at: D
     [recordOf(channel)],
     [
       'unsubscribed_at = case when t.config = r.config then t.unsubscribed_at end',
-      ...['failing_since', 'refused_at', 'failure', 'owners_told_at'].map((name) => `${name} = null`),
+      ...['failing_since', 'refused_at', 'failure', 'owners_told_at'].map(
+        (name) => `${name} = null`,
+      ),
     ],
   );
   await writeChosen(sql, channel);
@@ -158,10 +211,18 @@ export const updateChannel = async (sql: Queryable, channel: ChannelWrite, at: D
 };
 
 /** The history of its notifications stays; its address and secrets are deleted. */
-export const deleteChannel = async (sql: Queryable, organisation: string, id: string, at: Date): Promise<void> => {
-  await sql`update channels set deleted_at = ${at}, config = '{}', secrets = null, verification = null, enabled = false
+export const deleteChannel = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  at: Date,
+): Promise<void> => {
+  await sql`update channels
+    set deleted_at = ${at}, config = '{}', secrets = null, verification = null, enabled = false
     where id = ${id} and organisation_id = ${organisation}`;
-  await sql`update messages set state = 'given_up', settled_at = ${at}, words = 'The channel was deleted.' where channel_id = ${id} and state = 'waiting'`;
+  await sql`update messages
+    set state = 'given_up', settled_at = ${at}, words = 'The channel was deleted.'
+    where channel_id = ${id} and state = 'waiting'`;
   await askAgain(sql, id, at);
 };
 
@@ -171,11 +232,16 @@ export const deleteChannel = async (sql: Queryable, organisation: string, id: st
  */
 export const insertFirstChannel = async (
   sql: Queryable,
-  { organisation, email, at }: { readonly organisation: string; readonly email: string; readonly at: Date },
+  {
+    organisation,
+    email,
+    at,
+  }: { readonly organisation: string; readonly email: string; readonly at: Date },
 ): Promise<void> => {
   await sql`
     insert into channels (id, organisation_id, kind, name, config, verified_at)
-    select ${newId()}, ${organisation}, 'email', ${email}, ${JSON.stringify({ address: email })}::text::jsonb, ${at}
+    select ${newId()}, ${organisation}, 'email', ${email},
+      ${JSON.stringify({ address: email })}::text::jsonb, ${at}
     where not exists (select 1 from channels where organisation_id = ${organisation})`;
 };
 
@@ -183,10 +249,15 @@ export const insertFirstChannel = async (
  * Stores the link that confirms a mailbox. Returns its organisation, or undefined when there is
  * nothing left to confirm.
  */
-export const linkChannel = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
+export const linkChannel = async (
+  sql: Queryable,
+  id: string,
+  fingerprint: Buffer,
+): Promise<string | undefined> => {
   const [row] = await sql<{ name: string }[]>`
     update channels c set verification = ${fingerprint} from organisations o
-    where o.id = c.organisation_id and c.id = ${id} and c.verified_at is null and c.deleted_at is null returning o.name`;
+    where o.id = c.organisation_id and c.id = ${id} and c.verified_at is null
+      and c.deleted_at is null returning o.name`;
   return row?.name;
 };
 
@@ -198,7 +269,8 @@ export const verifyChannel = async (
 ): Promise<{ id: string; name: string; organisation_id: string } | undefined> => {
   const [row] = await sql<{ id: string; name: string; organisation_id: string }[]>`
     update channels set verified_at = ${at}, unsubscribed_at = null
-    where verification = ${fingerprint} and verification_until > ${at} and verified_at is null and deleted_at is null
+    where verification = ${fingerprint} and verification_until > ${at} and verified_at is null
+      and deleted_at is null
     returning id, name, organisation_id`;
   return row;
 };
@@ -213,42 +285,68 @@ export const askedMailbox = async (
   at: Date,
 ): Promise<{ organisation: string; address: string; said: boolean } | undefined> => {
   const [row] = await sql<{ organisation: string; address: string; said: boolean }[]>`
-    select o.name as organisation, c.config ->> 'address' as address, c.verified_at is not null as said
+    select o.name as organisation, c.config ->> 'address' as address,
+      c.verified_at is not null as said
     from channels c join organisations o on o.id = c.organisation_id
-    where c.verification = ${fingerprint} and c.deleted_at is null and (c.verified_at is not null or c.verification_until > ${at})`;
+    where c.verification = ${fingerprint} and c.deleted_at is null
+      and (c.verified_at is not null or c.verification_until > ${at})`;
   return row;
 };
 
 export const wantVerification = async (sql: Queryable, id: string, until: Date): Promise<void> => {
-  await sql`update channels set verified_at = null, verification = null, verification_until = ${until} where id = ${id}`;
+  await sql`update channels
+    set verified_at = null, verification = null, verification_until = ${until} where id = ${id}`;
 };
 
 /**
  * Unsubscribes this address from all channels of the organisation that write to it, present and
  * future.
  */
-export const suppress = async (sql: Queryable, organisation: string, address: string, at: Date): Promise<void> => {
-  await sql`insert into suppressions (organisation_id, address, at) values (${organisation}, lower(${address}), ${at}) on conflict do nothing`;
-  await sql`update channels set unsubscribed_at = ${at} where organisation_id = ${organisation} and kind = 'email'
+export const suppress = async (
+  sql: Queryable,
+  organisation: string,
+  address: string,
+  at: Date,
+): Promise<void> => {
+  await sql`insert into suppressions (organisation_id, address, at)
+    values (${organisation}, lower(${address}), ${at}) on conflict do nothing`;
+  await sql`update channels set unsubscribed_at = ${at} where organisation_id = ${organisation}
+    and kind = 'email'
     and lower(config ->> 'address') = lower(${address}) and unsubscribed_at is null`;
 };
 
 /**
  * Counts one more test of this organisation, and returns the number of the last hour including it.
  */
-export const countChannelTest = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
+export const countChannelTest = async (
+  sql: Queryable,
+  organisation: string,
+  now: Date,
+): Promise<number> => {
   const since = new Date(now.getTime() - 3_600_000);
   await sql`delete from channel_tests where organisation_id = ${organisation} and at <= ${since}`;
   await sql`insert into channel_tests (organisation_id, at) values (${organisation}, ${now})`;
-  const [row] = await sql<{ count: number }[]>`select count(*) as count from channel_tests where organisation_id = ${organisation}`;
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*) as count from channel_tests where organisation_id = ${organisation}`;
   return row?.count ?? 0;
 };
 
-export const isSuppressed = async (sql: Queryable, organisation: string, address: string): Promise<boolean> =>
-  (await sql`select 1 from suppressions where organisation_id = ${organisation} and address = lower(${address})`).length > 0;
+export const isSuppressed = async (
+  sql: Queryable,
+  organisation: string,
+  address: string,
+): Promise<boolean> =>
+  (
+    await sql`select 1 from suppressions where organisation_id = ${organisation}
+      and address = lower(${address})`
+  ).length > 0;
 
 /** A user's own address, and whether it is verified. */
-export const ownMailbox = async (sql: Queryable, user: string): Promise<{ email: string; verified: boolean } | undefined> => {
+export const ownMailbox = async (
+  sql: Queryable,
+  user: string,
+): Promise<{ email: string; verified: boolean } | undefined> => {
   const [row] = await sql<{ email: string; verified: boolean }[]>`
     select email, email_verified_at is not null as verified from users where id = ${user}`;
   return row;
@@ -271,27 +369,47 @@ export type MessageRow = {
   readonly settled_at: Date | null;
   readonly next_at: Date;
   readonly words: string | null;
-  readonly monitors: readonly { readonly id: string; readonly incident: string; readonly name: string; readonly event: string }[];
+  readonly monitors: readonly {
+    readonly id: string;
+    readonly incident: string;
+    readonly name: string;
+    readonly event: string;
+  }[];
   readonly attempts: readonly AttemptRow[];
 };
 
 const attempts = (sql: Queryable) => sql`
-  coalesce((select json_agg(json_build_object('at', (extract(epoch from a.at) * 1000)::bigint, 'took_ms', a.took_ms, 'status', a.status,
-    'class', a.class, 'verdict', a.verdict, 'words', a.words) order by a.attempt) from message_attempts a where a.message_id = m.id), '[]')`;
+  coalesce((select json_agg(json_build_object('at', (extract(epoch from a.at) * 1000)::bigint,
+    'took_ms', a.took_ms, 'status', a.status,
+    'class', a.class, 'verdict', a.verdict, 'words', a.words) order by a.attempt)
+    from message_attempts a where a.message_id = m.id), '[]')`;
 
 const messageColumns = (sql: Queryable) => sql`
-  m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence, m.state, m.due_at, m.created_at, m.settled_at,
+  m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence,
+    m.state, m.due_at, m.created_at, m.settled_at,
   m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
 
-export const lastMessages = (sql: Queryable, organisation: string, channel: string | null, limit: number): Promise<MessageRow[]> =>
+export const lastMessages = (
+  sql: Queryable,
+  organisation: string,
+  channel: string | null,
+  limit: number,
+): Promise<MessageRow[]> =>
   sql<MessageRow[]>`
     select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
     order by m.key desc limit ${limit}`;
 
 /** A message of this channel; another channel's message is not found. */
-export const messageById = async (sql: Queryable, organisation: string, channel: string, id: string): Promise<MessageRow | undefined> => {
-  const [row] = await sql<MessageRow[]>`select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
+export const messageById = async (
+  sql: Queryable,
+  organisation: string,
+  channel: string,
+  id: string,
+): Promise<MessageRow | undefined> => {
+  const [row] = await sql<
+    MessageRow[]
+  >`select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} and m.channel_id = ${channel} and m.id = ${id}`;
   return row;
 };
@@ -317,14 +435,23 @@ export type StepRow = {
 };
 
 /** All steps of these incidents, in order. */
-export const stepsToShow = (sql: Queryable, organisation: string, incidents: readonly string[]): Promise<StepRow[]> =>
+export const stepsToShow = (
+  sql: Queryable,
+  organisation: string,
+  incidents: readonly string[],
+): Promise<StepRow[]> =>
   sql<StepRow[]>`
-    select s.channel_id, s.incident_id, s.event, s.state, s.due_at, s.created_at, s.settled_at, s.holds, s.because,
-      case when m.id is not null then json_build_object('state', m.state, 'created_at', (extract(epoch from m.created_at) * 1000)::bigint,
-        'next_at', (extract(epoch from m.next_at) * 1000)::bigint, 'settled_at', (extract(epoch from m.settled_at) * 1000)::bigint,
-        'together', json_array_length((m.told -> 'monitors')::json), 'attempts', ${attempts(sql)}) end as message
+    select s.channel_id, s.incident_id, s.event, s.state, s.due_at, s.created_at, s.settled_at,
+      s.holds, s.because,
+      case when m.id is not null then json_build_object('state', m.state, 'created_at',
+        (extract(epoch from m.created_at) * 1000)::bigint,
+        'next_at', (extract(epoch from m.next_at) * 1000)::bigint, 'settled_at',
+          (extract(epoch from m.settled_at) * 1000)::bigint,
+        'together', json_array_length((m.told -> 'monitors')::json), 'attempts',
+          ${attempts(sql)}) end as message
     from alert_steps s left join messages m on m.id = s.message_id
-    where s.organisation_id = ${organisation} and s.incident_id = any(${[...incidents]}::uuid[]) order by s.due_at, s.id`;
+    where s.organisation_id = ${organisation} and s.incident_id = any(${[...incidents]}::uuid[])
+    order by s.due_at, s.id`;
 
 export type DownOfIncident = {
   readonly id: string;
@@ -341,11 +468,17 @@ export type DownOfIncident = {
 };
 
 /** What happened to the "down" of these incidents before any channel. */
-export const downsOfIncidents = (sql: Queryable, organisation: string, incidents: readonly string[]): Promise<DownOfIncident[]> =>
+export const downsOfIncidents = (
+  sql: Queryable,
+  organisation: string,
+  incidents: readonly string[],
+): Promise<DownOfIncident[]> =>
   sql<DownOfIncident[]>`
-    select i.id, i.monitor_id, m.group_id, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, a.state as down_state,
+    select i.id, i.monitor_id, m.group_id, i.confirmed_at, i.resolved_at, i.acknowledged_at,
+      i.acknowledged_as, a.state as down_state,
       a.due_at as down_due_at, l.at as resort_at, l.mailed as resort_mailed
-    from incidents i join monitors m on m.id = i.monitor_id left join alerts a on a.incident_id = i.id and a.event = 'down'
+    from incidents i join monitors m on m.id = i.monitor_id left join alerts a
+      on a.incident_id = i.id and a.event = 'down'
       left join last_resorts l on l.incident_id = i.id
     where i.organisation_id = ${organisation} and i.id = any(${[...incidents]}::uuid[])`;
 
@@ -367,15 +500,24 @@ export const messageOfKey = async (sql: Queryable, key: number): Promise<string 
 };
 
 /** The message that a signed link belongs to. */
-export const messageOfLink = async (sql: Queryable, id: string): Promise<LinkedMessage | undefined> => {
+export const messageOfLink = async (
+  sql: Queryable,
+  id: string,
+): Promise<LinkedMessage | undefined> => {
   const [row] = await sql<LinkedMessage[]>`
-    select o.id as organisation_id, o.name as organisation, c.name as channel, c.config ->> 'address' as address, m.told ->> 'sentence' as sentence,
-      array(select value ->> 'incident' from jsonb_array_elements(m.told -> 'monitors')) as incidents,
-      (select count(*) from incidents i where i.resolved_at is null and i.acknowledged_at is null and i.id::text in (
+    select o.id as organisation_id, o.name as organisation, c.name as channel,
+      c.config ->> 'address' as address, m.told ->> 'sentence' as sentence,
+      array(select value ->> 'incident'
+        from jsonb_array_elements(m.told -> 'monitors')) as incidents,
+      (select count(*) from incidents i where i.resolved_at is null and i.acknowledged_at is null
+        and i.id::text in (
         select value ->> 'incident' from jsonb_array_elements(m.told -> 'monitors'))) as open,
-      array(select distinct i.acknowledged_as from incidents i where i.acknowledged_as is not null and i.id::text in (
-        select value ->> 'incident' from jsonb_array_elements(m.told -> 'monitors'))) as acknowledged_as
-    from messages m join channels c on c.id = m.channel_id join organisations o on o.id = c.organisation_id
+      array(select distinct i.acknowledged_as from incidents i where i.acknowledged_as is not null
+        and i.id::text in (
+        select value ->> 'incident'
+        from jsonb_array_elements(m.told -> 'monitors'))) as acknowledged_as
+    from messages m join channels c on c.id = m.channel_id join organisations o
+      on o.id = c.organisation_id
     where m.id = ${id} and c.deleted_at is null`;
   return row;
 };
@@ -384,17 +526,25 @@ export const messageOfLink = async (sql: Queryable, id: string): Promise<LinkedM
 
 export type MuteRow = { readonly until: Date; readonly by: string | null };
 
-export const muteNow = async (sql: Queryable, organisation: string, at: Date): Promise<MuteRow | undefined> => {
+export const muteNow = async (
+  sql: Queryable,
+  organisation: string,
+  at: Date,
+): Promise<MuteRow | undefined> => {
   const [row] = await sql<MuteRow[]>`
-    select m.until, coalesce(nullif(u.name, ''), u.email) as by from mutes m left join users u on u.id = m.muted_by
-    where m.organisation_id = ${organisation} and m.ended_at is null and m.until > ${at} order by m.until desc limit 1`;
+    select m.until, coalesce(nullif(u.name, ''), u.email) as by from mutes m left join users u
+      on u.id = m.muted_by
+    where m.organisation_id = ${organisation} and m.ended_at is null and m.until > ${at}
+    order by m.until desc limit 1`;
   return row;
 };
 
 /** There is one mute at a time: a new one replaces it. Held steps are decided again. */
 export const endMute = async (sql: Queryable, organisation: string, at: Date): Promise<void> => {
-  await sql`update mutes set ended_at = ${at} where organisation_id = ${organisation} and ended_at is null and until > ${at}`;
-  await sql`update alert_steps set look_at = ${at} where organisation_id = ${organisation} and state = 'held' and holds -> -1 ->> 0 = 'mute'
+  await sql`update mutes set ended_at = ${at} where organisation_id = ${organisation}
+    and ended_at is null and until > ${at}`;
+  await sql`update alert_steps set look_at = ${at} where organisation_id = ${organisation}
+    and state = 'held' and holds -> -1 ->> 0 = 'mute'
     and look_at > ${at}`;
 };
 
@@ -405,8 +555,14 @@ export const beginMute = async (
     user,
     at,
     until,
-  }: { readonly organisation: string; readonly user: string | null; readonly at: Date; readonly until: Date },
+  }: {
+    readonly organisation: string;
+    readonly user: string | null;
+    readonly at: Date;
+    readonly until: Date;
+  },
 ): Promise<void> => {
   await endMute(sql, organisation, at);
-  await sql`insert into mutes (id, organisation_id, began_at, until, muted_by) values (${newId()}, ${organisation}, ${at}, ${until}, ${user})`;
+  await sql`insert into mutes (id, organisation_id, began_at, until, muted_by)
+    values (${newId()}, ${organisation}, ${at}, ${until}, ${user})`;
 };

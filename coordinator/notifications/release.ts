@@ -1,6 +1,14 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { type Alert, type AlertEvent, type AlertState, downs, mayNotify, release, settle } from '../core/incident.ts';
+import {
+  type Alert,
+  type AlertEvent,
+  type AlertState,
+  downs,
+  mayNotify,
+  release,
+  settle,
+} from '../core/incident.ts';
 import { numbersLiteral, type Queryable, type Sql, type Statement } from '../database/connect.ts';
 import type { Lease } from '../engine/queries.ts';
 import { jsonText } from '../incidents/writes.ts';
@@ -22,16 +30,24 @@ const channels = [''];
  * reading first. They are the incident's first alerts: either there is none yet, or the incident is
  * retimed, and held alerts follow it.
  */
-export function writeDowns(sql: Queryable, writes: readonly (AlertWrite & { readonly event: 'down' })[]): Statement[] {
+export function writeDowns(
+  sql: Queryable,
+  writes: readonly (AlertWrite & { readonly event: 'down' })[],
+): Statement[] {
   if (writes.length === 0) return [];
   const newest = new Map(writes.map(({ incident, due_at }) => [incident, due_at]));
   const rows = [...newest].flatMap(([incident, due_at]) =>
-    downs([], channels, due_at).map((alert) => ({ incident, ...alert, due_at: new Date(due_at).toISOString() })),
+    downs([], channels, due_at).map((alert) => ({
+      incident,
+      ...alert,
+      due_at: new Date(due_at).toISOString(),
+    })),
   );
   const statement = sql`
     insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
     select i.organisation_id, i.monitor_id, i.id, d.event, d.channel, d.state, d.due_at
-    from json_to_recordset(${jsonText(rows)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
+    from json_to_recordset(${jsonText(rows)}::text::json) as d (incident uuid, event text,
+      channel text, state text, due_at timestamptz)
     join incidents i on i.id = d.incident
     on conflict (incident_id, event, channel) do update set due_at = excluded.due_at
       where alerts.state = 'held' and alerts.due_at <> excluded.due_at`;
@@ -51,10 +67,15 @@ export async function writeAlerts(sql: Queryable, writes: readonly AlertWrite[])
   for (const write of writes) {
     const { incident } = write;
     const before = rows.get(incident) ?? [];
-    const now = write.event === 'down' ? downs(before, channels, write.due_at) : settle(before, write.event, write.at);
-    const isChanged = ({ event, channel }: Alert) => now.some((row) => row.event === event && row.channel === channel);
+    const now =
+      write.event === 'down'
+        ? downs(before, channels, write.due_at)
+        : settle(before, write.event, write.at);
+    const isChanged = ({ event, channel }: Alert) =>
+      now.some((row) => row.event === event && row.channel === channel);
     rows.set(incident, [...before.filter((row) => !isChanged(row)), ...now]);
-    for (const alert of now) changed.set(`${incident} ${alert.event} ${alert.channel}`, { incident, alert });
+    for (const alert of now)
+      changed.set(`${incident} ${alert.event} ${alert.channel}`, { incident, alert });
   }
   await put(sql, [...changed.values()]);
 }
@@ -63,8 +84,13 @@ export async function writeAlerts(sql: Queryable, writes: readonly AlertWrite[])
  * The sent and pending alerts of these incidents, locked until the transaction ends, so that no one
  * releases meanwhile what ends here.
  */
-async function rowsOf(sql: Queryable, incidents: readonly string[]): Promise<Map<string, readonly Alert[]>> {
-  const found = await sql<{ incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: Date }[]>`
+async function rowsOf(
+  sql: Queryable,
+  incidents: readonly string[],
+): Promise<Map<string, readonly Alert[]>> {
+  const found = await sql<
+    { incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: Date }[]
+  >`
     select incident_id as incident, event, channel, state, due_at from alerts
     where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
   const rows = new Map<string, readonly Alert[]>();
@@ -79,15 +105,22 @@ async function rowsOf(sql: Queryable, incidents: readonly string[]): Promise<Map
  */
 async function put(sql: Queryable, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
-  const told = rows.map(({ incident, alert }) => ({ incident, ...alert, due_at: new Date(alert.due_at).toISOString() }));
+  const told = rows.map(({ incident, alert }) => ({
+    incident,
+    ...alert,
+    due_at: new Date(alert.due_at).toISOString(),
+  }));
   await sql`
     insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
     select i.organisation_id, i.monitor_id, d.incident, d.event, d.channel, d.state, d.due_at
-    from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
+    from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text,
+      channel text, state text, due_at timestamptz)
     cross join lateral (
       select organisation_id, monitor_id from incidents where id = d.incident
-      union all select organisation_id, monitor_id from alerts where incident_id = d.incident limit 1) i
-    on conflict (incident_id, event, channel) do update set state = excluded.state, due_at = excluded.due_at,
+      union all select organisation_id, monitor_id from alerts where incident_id = d.incident
+      limit 1) i
+    on conflict (incident_id, event, channel) do update
+    set state = excluded.state, due_at = excluded.due_at,
       settled_at = case when excluded.state = 'dropped' then now() else alerts.settled_at end`;
 }
 
@@ -143,18 +176,34 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
   let nextReadAt = Number.NEGATIVE_INFINITY;
   let readAt = Number.NEGATIVE_INFINITY;
 
-  const releasePage = async (now: number, after: number): Promise<{ last: number | undefined; held: number }> => {
+  const releasePage = async (
+    now: number,
+    after: number,
+  ): Promise<{ last: number | undefined; held: number }> => {
     const partitions = new Map(known().map((each) => [each.lease.partition, each]));
     if (partitions.size === 0) return { last: undefined, held: 0 };
     const owned = { owner, leases: [...partitions.values()].map(({ lease }) => lease) };
     const waiting = await heldAlerts(sql, owned, now, after, page);
     const isOfNow = ({ monitor_id, partition, by_target }: HeldAlert): boolean => {
       const its = partitions.get(partition);
-      return its !== undefined && mayNotify({ isPastDecided: its.isCaughtUp || its.isDecidedEarly(monitor_id), isSaidByTarget: by_target });
+      return (
+        its !== undefined &&
+        mayNotify({
+          isPastDecided: its.isCaughtUp || its.isDecidedEarly(monitor_id),
+          isSaidByTarget: by_target,
+        })
+      );
     };
     const rows = waiting.filter(isOfNow);
-    const covers = await coverOfMonitors(sql, [...new Set(rows.map(({ monitor_id }) => monitor_id))], { from: now - 1, to: now + 1 });
-    const due = rows.filter(({ monitor_id, due_at }) => release(due_at.getTime(), covers.get(monitor_id) ?? [], now).is === 'due');
+    const covers = await coverOfMonitors(
+      sql,
+      [...new Set(rows.map(({ monitor_id }) => monitor_id))],
+      { from: now - 1, to: now + 1 },
+    );
+    const due = rows.filter(
+      ({ monitor_id, due_at }) =>
+        release(due_at.getTime(), covers.get(monitor_id) ?? [], now).is === 'due',
+    );
     const released = await releaseAlerts(
       sql,
       owned,
@@ -189,13 +238,20 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
 export type Owned = { readonly owner: string; readonly leases: readonly Lease[] };
 
 /** Due alerts of these partitions that are still held, after an id, oldest first. */
-export function heldAlerts(sql: Queryable, owned: Owned, now: number, after: number, limit: number): Promise<HeldAlert[]> {
+export function heldAlerts(
+  sql: Queryable,
+  owned: Owned,
+  now: number,
+  after: number,
+  limit: number,
+): Promise<HeldAlert[]> {
   return sql<HeldAlert[]>`
     select a.id, a.monitor_id, m.partition, a.due_at, i.seen_continent is null as by_target
     from alerts a
     join monitors m on m.id = a.monitor_id
     join incidents i on i.id = a.incident_id
-    where a.state = 'held' and a.due_at <= ${new Date(now)} and a.id > ${after} and m.partition = any(${partitionsOf(owned)}::smallint[])
+    where a.state = 'held' and a.due_at <= ${new Date(now)} and a.id > ${after}
+      and m.partition = any(${partitionsOf(owned)}::smallint[])
     order by a.id limit ${limit}`;
 }
 
@@ -213,15 +269,21 @@ function partitionsOf({ leases }: Owned): string {
  * Sets held alerts to due, except those dropped meanwhile, and those whose partition another
  * coordinator owns by now.
  */
-export async function releaseAlerts(sql: Queryable, owned: Owned, ids: readonly number[]): Promise<number> {
+export async function releaseAlerts(
+  sql: Queryable,
+  owned: Owned,
+  ids: readonly number[],
+): Promise<number> {
   if (ids.length === 0) return 0;
   const rows = await sql`
     update alerts a set state = 'due'
     from monitors m
     join leases l on l.partition = m.partition
-    join unnest(${partitionsOf(owned)}::smallint[], ${epochsOf(owned)}::bigint[]) as mine (partition, epoch)
+    join unnest(${partitionsOf(owned)}::smallint[],
+      ${epochsOf(owned)}::bigint[]) as mine (partition, epoch)
       on mine.partition = l.partition and mine.epoch = l.epoch
-    where m.id = a.monitor_id and l.owner = ${owned.owner} and a.state = 'held' and a.id = any(${numbersLiteral(ids)}::bigint[])`;
+    where m.id = a.monitor_id and l.owner = ${owned.owner} and a.state = 'held'
+      and a.id = any(${numbersLiteral(ids)}::bigint[])`;
   return rows.count;
 }
 

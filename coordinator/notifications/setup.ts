@@ -47,21 +47,43 @@ const prepareAfterMs = 3_000;
 const secretsShape = z.record(z.string(), z.string());
 
 const kinds: ChannelsPart['kinds'] = channelKinds.map(({ id, name, about, fields }) => ({
-  ...{ id, name, about },
-  fields: Object.entries(fields).map(([field, { label, hint, secret, optional, input, choices, pattern }]) => ({
-    ...{ name: field, label, input, choices: choices ?? [], pattern: pattern.source },
-    ...{ hint: hint ?? null, secret: secret === true, optional: optional === true },
-  })),
+  id,
+  name,
+  about,
+  fields: Object.entries(fields).map(
+    ([field, { label, hint, secret, optional, input, choices, pattern }]) => ({
+      name: field,
+      label,
+      input,
+      choices: choices ?? [],
+      pattern: pattern.source,
+      hint: hint ?? null,
+      secret: secret === true,
+      optional: optional === true,
+    }),
+  ),
 }));
 
-export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl }: Dependencies): Notifications => {
+export const createNotifications = ({
+  config,
+  sql,
+  clock,
+  log,
+  secrets,
+  baseUrl,
+}: Dependencies): Notifications => {
   const keys = { secretKey: config.SECRET_KEY, previousKey: config.SECRET_KEY_PREVIOUS };
   const links = createAlertLinks(sql, keys);
   const vapid = createVapidPair(sql, keys);
   const mail =
     config.SMTP_URL === undefined || config.MAIL_FROM === undefined
       ? undefined
-      : createMailSender({ url: config.SMTP_URL, from: config.MAIL_FROM, dkim: dkimOf(config), connections: mailsAtOnce });
+      : createMailSender({
+          url: config.SMTP_URL,
+          from: config.MAIL_FROM,
+          dkim: dkimOf(config),
+          connections: mailsAtOnce,
+        });
 
   /** The address that a push service may complain to. */
   const subject = (): string => {
@@ -73,7 +95,14 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
   let made: Promise<Sender> | undefined;
   const sender = (): Promise<Sender> => {
     made ??= vapid()
-      .then((pair) => createSender({ clock, allow: config.ALERT_ALLOW_CIDRS, mail, vapid: { ...pair, subject: subject() } }))
+      .then((pair) =>
+        createSender({
+          clock,
+          allow: config.ALERT_ALLOW_CIDRS,
+          mail,
+          vapid: { ...pair, subject: subject() },
+        }),
+      )
       .catch((error: unknown) => {
         made = undefined;
         throw error;
@@ -95,30 +124,48 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
     const base = baseUrl();
     const [only] = incidents;
     return {
-      incident: incidents.length === 1 && only !== undefined ? `${base}/incidents/${only}` : `${base}/incidents`,
-      acknowledge: mayAcknowledge ? `${base}/acknowledge/${await links.sign('acknowledge', id)}` : null,
-      acknowledge_short: mayAcknowledge && key !== null ? `${base}/a/${await links.signShort({ id, key })}` : null,
+      incident:
+        incidents.length === 1 && only !== undefined
+          ? `${base}/incidents/${only}`
+          : `${base}/incidents`,
+      acknowledge: mayAcknowledge
+        ? `${base}/acknowledge/${await links.sign('acknowledge', id)}`
+        : null,
+      acknowledge_short:
+        mayAcknowledge && key !== null ? `${base}/a/${await links.signShort({ id, key })}` : null,
       why: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}/messages/${id}`,
       channel: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}`,
-      unsubscribe: isMail && channel !== null ? `${base}/unsubscribe/${await links.sign('unsubscribe', id)}` : null,
+      unsubscribe:
+        isMail && channel !== null
+          ? `${base}/unsubscribe/${await links.sign('unsubscribe', id)}`
+          : null,
     };
   };
 
-  const test: ChannelsPart['test'] = async (kind, settings, { key, name, channel, organisation }) => {
+  const test: ChannelsPart['test'] = async (
+    kind,
+    settings,
+    { key, name, channel, organisation },
+  ) => {
     const row = kindOf(kind);
     // Nothing about a test is stored, so no link could unsubscribe from it.
-    const about = await linksOf({ id: key, key: null, channel, incidents: [], mayAcknowledge: false, isMail: false });
+    const about = await linksOf({
+      id: key,
+      key: null,
+      channel,
+      incidents: [],
+      mayAcknowledge: false,
+      isMail: false,
+    });
     const notification: Notification = {
-      ...{
-        event: 'test',
-        monitors: [],
-        earlier: [],
-        organisation,
-        time_zone: 'UTC',
-        key,
-        at: clock.now(),
-        others_down: { count: 0, names: [] },
-      },
+      event: 'test',
+      monitors: [],
+      earlier: [],
+      organisation,
+      time_zone: 'UTC',
+      key,
+      at: clock.now(),
+      others_down: { count: 0, names: [] },
       sentence: `This is a test${name === null ? '' : ` of the channel ${name}`}: alerts of ${organisation} reach you here.`,
       // A test has no explanation either.
       links: { ...about, why: about.channel },
@@ -129,20 +176,29 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
     const answer = await send(row.message(notification, settings, clock.now()));
     const verdict = row.judge(answer);
     const took_ms = Math.max(0, Math.round(performance.now() - began));
-    return { ...classOf(answer), verdict: verdict.is, words: verdict.is === 'taken' ? null : verdict.words, took_ms };
+    return {
+      ...classOf(answer),
+      verdict: verdict.is,
+      words: verdict.is === 'taken' ? null : verdict.words,
+      took_ms,
+    };
   };
 
   return {
     mail,
     channels: {
-      ...{ kinds, links, test },
+      kinds,
+      links,
+      test,
       read: (kind, sent, stored) => {
         const row = kindOf(kind);
         return row && readChannelConfig(row, sent, stored);
       },
       split: (kind, settings) => {
         const row = kindOf(kind);
-        return row === undefined ? { open: {}, secrets: settings } : splitChannelConfig(row, settings);
+        return row === undefined
+          ? { open: {}, secrets: settings }
+          : splitChannelConfig(row, settings);
       },
       shown: (kind, settings) => {
         const row = kindOf(kind);
@@ -156,13 +212,25 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
     },
     startTeller: ({ place, everyMs, rescueMs, figures = noFigures }) => {
       const notifier = createNotifier({
-        ...{ sql, clock, log, kindOf, send, linksOf, place, everyMs, rescueMs, figures },
+        sql,
+        clock,
+        log,
+        kindOf,
+        send,
+        linksOf,
+        place,
+        everyMs,
+        rescueMs,
+        figures,
         hasMail: mail !== undefined,
-        openSecrets: async (channel, box) => secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
+        openSecrets: async (channel, box) =>
+          secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
       });
       // Delayed: a start has more urgent work, and no outage is confirmed sooner.
       const preparing = setTimeout(() => {
-        prepareSending().catch((error: unknown) => log.warn({ err: error }, 'could not preload the senders; the first message loads them'));
+        prepareSending().catch((error: unknown) =>
+          log.warn({ err: error }, 'could not preload the senders; the first message loads them'),
+        );
       }, prepareAfterMs).unref();
       return {
         ...notifier,

@@ -41,7 +41,11 @@ export type OnItsWay = {
   };
   readonly incident: { readonly confirmed_at: number | null; readonly ended_at: number | null };
   /** What happened to the "down" before any channel: not due yet, or over before it was. */
-  readonly down: { readonly state: 'none' | 'held' | 'due' | 'dropped'; readonly due_at: number | null; readonly covered: boolean };
+  readonly down: {
+    readonly state: 'none' | 'held' | 'due' | 'dropped';
+    readonly due_at: number | null;
+    readonly covered: boolean;
+  };
   readonly steps: readonly StoredStep[];
 };
 
@@ -50,16 +54,26 @@ export type StoryLine = { readonly at: number | null; readonly text: string };
 /** In order of time. */
 export function storyOf(way: OnItsWay): readonly StoryLine[] {
   const { incident, down, steps } = way;
-  const confirmed = incident.confirmed_at === null ? [] : [{ at: incident.confirmed_at, text: 'The outage was confirmed.' }];
+  const confirmed =
+    incident.confirmed_at === null
+      ? []
+      : [{ at: incident.confirmed_at, text: 'The outage was confirmed.' }];
   if (steps.length === 0) return [...confirmed, untold(way)];
   const first = steps.find(({ event }) => event === 'down' || event === 'flapping');
   const wasCovered = first !== undefined && down.covered && first.created_at - first.due_at > 2_000;
-  const covered = wasCovered ? [{ at: first.due_at, text: 'It was held back: maintenance covered the monitor.' }] : [];
+  const covered = wasCovered
+    ? [{ at: first.due_at, text: 'It was held back: maintenance covered the monitor.' }]
+    : [];
   const whose = {
     at: null,
     text: `This channel is told of ${way.channel.covers === 'all' ? 'all monitors' : 'chosen monitors, and this is one of them'}.`,
   };
-  return [...confirmed, ...(way.channel.covered ? [whose] : []), ...covered, ...steps.flatMap(stepLines)];
+  return [
+    ...confirmed,
+    ...(way.channel.covered ? [whose] : []),
+    ...covered,
+    ...steps.flatMap(stepLines),
+  ];
 }
 
 const shutWords: Readonly<Record<DisabledReason, string>> = {
@@ -71,14 +85,30 @@ const shutWords: Readonly<Record<DisabledReason, string>> = {
 
 /** Why a channel has no step of an incident. */
 function untold({ channel, incident, down }: OnItsWay): StoryLine {
-  if (incident.confirmed_at === null) return { at: null, text: 'Not told: nobody on another continent confirmed the outage.' };
-  if (down.state === 'none') return { at: null, text: 'Not told: it became known only when it was past.' };
-  if (down.state === 'held' && down.covered) return { at: down.due_at, text: 'Held back: maintenance covers the monitor.' };
-  if (down.state === 'held') return { at: down.due_at, text: 'Not told yet: the monitor asks to wait so long.' };
-  if (down.state === 'dropped') return { at: incident.ended_at, text: 'Not told: the outage was over before it was time to tell.' };
-  if (channel.shut !== undefined) return { at: null, text: `Not told: ${shutWords[channel.shut]}.` };
-  if (!channel.covered) return { at: null, text: 'Not told: the channel is for chosen monitors, and this is none of them.' };
-  return { at: down.due_at, text: 'Not told: at that time the channel was not there, or not for this monitor.' };
+  if (incident.confirmed_at === null)
+    return { at: null, text: 'Not told: nobody on another continent confirmed the outage.' };
+  if (down.state === 'none')
+    return { at: null, text: 'Not told: it became known only when it was past.' };
+  if (down.state === 'held' && down.covered)
+    return { at: down.due_at, text: 'Held back: maintenance covers the monitor.' };
+  if (down.state === 'held')
+    return { at: down.due_at, text: 'Not told yet: the monitor asks to wait so long.' };
+  if (down.state === 'dropped')
+    return {
+      at: incident.ended_at,
+      text: 'Not told: the outage was over before it was time to tell.',
+    };
+  if (channel.shut !== undefined)
+    return { at: null, text: `Not told: ${shutWords[channel.shut]}.` };
+  if (!channel.covered)
+    return {
+      at: null,
+      text: 'Not told: the channel is for chosen monitors, and this is none of them.',
+    };
+  return {
+    at: down.due_at,
+    text: 'Not told: at that time the channel was not there, or not for this monitor.',
+  };
 }
 
 /** What the notification says. */
@@ -104,7 +134,16 @@ const heldWords: Readonly<Record<HeldBy, string>> = {
   down_on_its_way: 'the message that it is down was still on its way',
 };
 
-function stepLines({ event, state, created_at, due_at, settled_at, holds, because, message }: StoredStep): StoryLine[] {
+function stepLines({
+  event,
+  state,
+  created_at,
+  due_at,
+  settled_at,
+  holds,
+  because,
+  message,
+}: StoredStep): StoryLine[] {
   const name = news[event];
   return [
     {
@@ -114,31 +153,51 @@ function stepLines({ event, state, created_at, due_at, settled_at, holds, becaus
     ...holds.map(([by, from]) => ({ at: from, text: `It waited: ${heldWords[by]}.` })),
     ...(message === null ? [] : messageLines(message)),
     ...(state === 'merged'
-      ? [{ at: settled_at, text: 'The outage ended before the message was taken, so that one message says that it was down.' }]
+      ? [
+          {
+            at: settled_at,
+            text: 'The outage ended before the message was taken, so that one message says that it was down.',
+          },
+        ]
       : []),
-    ...(state === 'dropped' ? [{ at: settled_at, text: `That ${name} was not told: ${droppedWords(because)}.` }] : []),
+    ...(state === 'dropped'
+      ? [{ at: settled_at, text: `That ${name} was not told: ${droppedWords(because)}.` }]
+      : []),
   ];
 }
 
 function messageLines(message: NonNullable<StoredStep['message']>): StoryLine[] {
   const others = message.together - 1;
   const beside = others === 0 ? '' : `, which tells of ${others} more as well`;
-  const lines = [{ at: message.created_at, text: `A message left${beside}.` }, ...message.attempts.map(attemptLine)];
-  if (message.state === 'waiting' && message.attempts.length > 0) return [...lines, { at: message.next_at, text: 'The next attempt.' }];
+  const lines = [
+    { at: message.created_at, text: `A message left${beside}.` },
+    ...message.attempts.map(attemptLine),
+  ];
+  if (message.state === 'waiting' && message.attempts.length > 0)
+    return [...lines, { at: message.next_at, text: 'The next attempt.' }];
   if (message.state === 'given_up')
-    return [...lines, { at: message.settled_at, text: 'It was given up: for a day it had not been taken.' }];
+    return [
+      ...lines,
+      { at: message.settled_at, text: 'It was given up: for a day it had not been taken.' },
+    ];
   return lines;
 }
 
 function attemptLine(attempt: Attempt, index: number): StoryLine {
   const { at, verdict } = attempt;
-  const said = { taken: 'it was taken', retry: 'it was not taken, and is tried again', refused: 'it was refused for good' }[verdict];
+  const said = {
+    taken: 'it was taken',
+    retry: 'it was not taken, and is tried again',
+    refused: 'it was refused for good',
+  }[verdict];
   return { at, text: `Attempt ${index + 1}: ${said} (${answered(attempt)}).` };
 }
 
 function answered({ status, class: kind, words }: Attempt): string {
   return [
-    status === null ? kind.replaceAll('_', ' ') : `${kind === 'mail' ? 'mail code' : 'status'} ${status}`,
+    status === null
+      ? kind.replaceAll('_', ' ')
+      : `${kind === 'mail' ? 'mail code' : 'status'} ${status}`,
     ...(words === null ? [] : [words]),
   ].join(': ');
 }
@@ -147,8 +206,11 @@ function droppedWords(because: Because | null): string {
   if (because === 'over') return 'the outage was over before';
   if (because === 'acknowledged') return 'somebody was on it already';
   if (because === 'down_again') return 'the monitor went down again before it was steady';
-  if (because === 'others_open') return 'others of the same incident at the receiver were still down, and it ends with the last of them';
+  if (because === 'others_open')
+    return 'others of the same incident at the receiver were still down, and it ends with the last of them';
   if (because === 'never_told') return 'this channel never took the message that it is down';
-  const shut = (['deleted', 'off', 'unproven', 'unsubscribed'] as const).find((by) => because === `channel_${by}`);
+  const shut = (['deleted', 'off', 'unproven', 'unsubscribed'] as const).find(
+    (by) => because === `channel_${by}`,
+  );
   return shut === undefined ? 'it was no longer needed' : shutWords[shut];
 }

@@ -10,7 +10,13 @@ import {
   type OrganisationScope,
   orNotFound,
 } from '../gate/context.ts';
-import { channelConfigFrom, countTry, isKnownMailbox, openChannel, refuseUnlessTheirs } from './channel-operations.ts';
+import {
+  channelConfigFrom,
+  countTry,
+  isKnownMailbox,
+  openChannel,
+  refuseUnlessTheirs,
+} from './channel-operations.ts';
 import type * as contract from './contract.ts';
 import { channelById, isSuppressed, ownMailbox } from './queries.ts';
 
@@ -18,47 +24,107 @@ import { channelById, isSuppressed, ownMailbox } from './queries.ts';
  * A mailbox gets nothing, not even a test, before someone has confirmed from it that it is theirs
  * (rule 30). @throws Refusal.
  */
-const refuseUnasked = async (early: Early<OrganisationScope>, kind: string, config: ChannelConfig, verified: boolean): Promise<void> => {
+const refuseUnasked = async (
+  early: Early<OrganisationScope>,
+  kind: string,
+  config: ChannelConfig,
+  verified: boolean,
+): Promise<void> => {
   if (kind !== 'email' || verified) return;
   const { pool, caller, organisation } = early;
   const own = caller.user === null ? undefined : await ownMailbox(pool, caller.user);
-  if (isKnownMailbox(early, kind, config, own) && !(await isSuppressed(pool, organisation.id, config.address ?? ''))) return;
-  throw new Refusal('channel_invalid', 'config.address has not said yet that it wants alerts: save the channel, and a mail asks it.');
+  if (
+    isKnownMailbox(early, kind, config, own) &&
+    !(await isSuppressed(pool, organisation.id, config.address ?? ''))
+  )
+    return;
+  throw new Refusal(
+    'channel_invalid',
+    'config.address has not said yet that it wants alerts: save the channel, and a mail asks it.',
+  );
 };
 
 type Tried = OutputOf<typeof contract.testChannel>;
 
 /** Sends before the transaction, because it may take ten seconds. */
 export const testChannel = inSteps({
-  before: async (early: Early<OrganisationScope>, { channel_id: id }: InputOf<typeof contract.testChannel>): Promise<Tried> => {
+  before: async (
+    early: Early<OrganisationScope>,
+    { channel_id: id }: InputOf<typeof contract.testChannel>,
+  ): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
     const row = orNotFound(await channelById(pool, organisation.id, id, now), 'channel_not_found');
     refuseUnlessTheirs(early, row.user_id);
     const config = await openChannel(instruments.secrets, pool, row);
-    await refuseUnasked(early, row.kind, config, row.verified_at !== null && row.unsubscribed_at === null);
+    await refuseUnasked(
+      early,
+      row.kind,
+      config,
+      row.verified_at !== null && row.unsubscribed_at === null,
+    );
     await countTry(pool, organisation.id, now);
-    return instruments.channels.test(row.kind, config, { key: newId(), name: row.name, channel: id, organisation: organisation.name });
+    return instruments.channels.test(row.kind, config, {
+      key: newId(),
+      name: row.name,
+      channel: id,
+      organisation: organisation.name,
+    });
   },
-  act: async (_context: InOrganisation, _input: InputOf<typeof contract.testChannel>, tried: Tried): OperationResult<Tried> => tried,
+  act: async (
+    _context: InOrganisation,
+    _input: InputOf<typeof contract.testChannel>,
+    tried: Tried,
+  ): OperationResult<Tried> => tried,
 });
 
 export const tryChannel = inSteps({
-  before: async (early: Early<OrganisationScope>, { kind, config: sent, channel }: InputOf<typeof contract.tryChannel>): Promise<Tried> => {
+  before: async (
+    early: Early<OrganisationScope>,
+    { kind, config: sent, channel }: InputOf<typeof contract.tryChannel>,
+  ): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
-    const row = channel === null ? undefined : orNotFound(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
+    const row =
+      channel === null
+        ? undefined
+        : orNotFound(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
     if (row !== undefined) refuseUnlessTheirs(early, row.user_id);
-    const stored = row === undefined || row.kind !== kind ? {} : await openChannel(instruments.secrets, pool, row);
+    const stored =
+      row === undefined || row.kind !== kind
+        ? {}
+        : await openChannel(instruments.secrets, pool, row);
     // The secret that saving generates does not exist yet, so the test is signed with a temporary
     // one.
     const made = instruments.channels.kinds
       .find(({ id }) => id === kind)
-      ?.fields.filter(({ name, input }) => input === 'generated' && !Object.hasOwn(sent, name) && stored[name] === undefined)
+      ?.fields.filter(
+        ({ name, input }) =>
+          input === 'generated' && !Object.hasOwn(sent, name) && stored[name] === undefined,
+      )
       .map(({ name }) => [name, `whsec_${Buffer.alloc(32).toString('base64')}`]);
-    const config = channelConfigFrom(instruments.channels, kind, { ...Object.fromEntries(made ?? []), ...sent }, stored);
+    const config = channelConfigFrom(
+      instruments.channels,
+      kind,
+      { ...Object.fromEntries(made ?? []), ...sent },
+      stored,
+    );
     const isSame = kind === row?.kind && config.address === stored.address;
-    await refuseUnasked(early, kind, config, isSame && row?.verified_at != null && row.unsubscribed_at === null);
+    await refuseUnasked(
+      early,
+      kind,
+      config,
+      isSame && row?.verified_at != null && row.unsubscribed_at === null,
+    );
     await countTry(pool, organisation.id, now);
-    return instruments.channels.test(kind, config, { key: newId(), name: row?.name ?? null, channel, organisation: organisation.name });
+    return instruments.channels.test(kind, config, {
+      key: newId(),
+      name: row?.name ?? null,
+      channel,
+      organisation: organisation.name,
+    });
   },
-  act: async (_context: InOrganisation, _input: InputOf<typeof contract.tryChannel>, tried: Tried): OperationResult<Tried> => tried,
+  act: async (
+    _context: InOrganisation,
+    _input: InputOf<typeof contract.tryChannel>,
+    tried: Tried,
+  ): OperationResult<Tried> => tried,
 });

@@ -1,4 +1,12 @@
-import { createCipheriv, createECDH, createPrivateKey, type ECDH, hkdfSync, randomBytes, sign } from 'node:crypto';
+import {
+  createCipheriv,
+  createECDH,
+  createPrivateKey,
+  type ECDH,
+  hkdfSync,
+  randomBytes,
+  sign,
+} from 'node:crypto';
 import type { LimitFunction } from 'p-limit';
 import pLimit from 'p-limit';
 import type { Agent, Dispatcher } from 'undici';
@@ -6,8 +14,21 @@ import { codeOf } from '../../shared/base/errors.ts';
 import { version } from '../../shared/base/process.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { MailRefused, type MailSender, mailCodeOf } from '../mail/sender.ts';
-import { BlockedAddress, createConnector, createLookup, type Lookup, UnknownName } from '../outbound/connection.ts';
-import type { Outgoing, OutgoingMail, OutgoingPush, OutgoingRequest, SendFailure, SendOutcome } from './kinds/types.ts';
+import {
+  BlockedAddress,
+  createConnector,
+  createLookup,
+  type Lookup,
+  UnknownName,
+} from '../outbound/connection.ts';
+import type {
+  Outgoing,
+  OutgoingMail,
+  OutgoingPush,
+  OutgoingRequest,
+  SendFailure,
+  SendOutcome,
+} from './kinds/types.ts';
 
 /**
  * Our identity at the push services of browsers. It must be the same for all coordinators and never
@@ -52,7 +73,14 @@ export const atOnceToOneHost = 10;
 /** As many as the connections that a mail server may have for them (`createMailSender`). */
 export const mailsAtOnce = 5;
 
-export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs, lookup = createLookup() }: SenderDependencies): Sender {
+export function createSender({
+  clock,
+  allow,
+  mail,
+  vapid,
+  limitMs = usualLimitMs,
+  lookup = createLookup(),
+}: SenderDependencies): Sender {
   const agentMade = async (): Promise<Agent> => {
     const undici = await load();
     // One connection each: none is reused, and each is judged.
@@ -92,10 +120,23 @@ export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs
         if (signal.aborted) return failed('timeout');
         agent ??= agentMade();
         const answer = await (await agent).request({
-          ...{ method, body, signal, origin: url.origin, path: `${url.pathname}${url.search}` },
-          headers: { 'user-agent': `Antipode/${version}`, 'accept-encoding': 'identity', ...headers },
+          method,
+          body,
+          signal,
+          origin: url.origin,
+          path: `${url.pathname}${url.search}`,
+          headers: {
+            'user-agent': `Antipode/${version}`,
+            'accept-encoding': 'identity',
+            ...headers,
+          },
         });
-        return { is: 'answer', status: answer.statusCode, headers: plainHeaders(answer.headers), body: await readBody(answer.body) };
+        return {
+          is: 'answer',
+          status: answer.statusCode,
+          headers: plainHeaders(answer.headers),
+          body: await readBody(answer.body),
+        };
       } catch (error) {
         return failed(classOf(error, signal.aborted));
       }
@@ -104,14 +145,31 @@ export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs
 
   const readUrl = (text: string): URL | undefined => {
     const url = URL.parse(text);
-    return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' ? url : undefined;
+    return url !== null &&
+      /^https?:$/.test(url.protocol) &&
+      url.username === '' &&
+      url.password === ''
+      ? url
+      : undefined;
   };
 
-  const sendRequest = async ({ method, url: text, headers, body, afterwards }: OutgoingRequest): Promise<SendOutcome> => {
+  const sendRequest = async ({
+    method,
+    url: text,
+    headers,
+    body,
+    afterwards,
+  }: OutgoingRequest): Promise<SendOutcome> => {
     const url = readUrl(text);
     if (url === undefined) return failed('bad_address');
     const answer = await request({ method, url, headers, body });
-    if (afterwards !== undefined && answer.is === 'answer' && answer.status >= 200 && answer.status < 300) await sendRequest(afterwards);
+    if (
+      afterwards !== undefined &&
+      answer.is === 'answer' &&
+      answer.status >= 200 &&
+      answer.status < 300
+    )
+      await sendRequest(afterwards);
     return answer;
   };
 
@@ -133,7 +191,15 @@ export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs
     });
   };
 
-  const sendPush = async ({ endpoint, p256dh, auth, payload, topic, urgency, ttl_s }: OutgoingPush): Promise<SendOutcome> => {
+  const sendPush = async ({
+    endpoint,
+    p256dh,
+    auth,
+    payload,
+    topic,
+    urgency,
+    ttl_s,
+  }: OutgoingPush): Promise<SendOutcome> => {
     if (vapid === undefined) return failed('push_not_set_up');
     const url = readUrl(endpoint);
     if (url === undefined) return failed('bad_address');
@@ -149,7 +215,8 @@ export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs
       'content-type': 'application/octet-stream',
       'content-encoding': 'aes128gcm',
       ttl: String(ttl_s),
-      ...{ urgency, topic },
+      urgency,
+      topic,
       authorization: vapidAuthorization(vapid, endpoint, clock.now()),
     };
     return request({ method: 'POST', url, headers, body });
@@ -175,7 +242,9 @@ function failed(failure: SendFailure): SendOutcome {
 function plainHeaders(headers: Dispatcher.ResponseData['headers']): { [name: string]: string } {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+      value === undefined
+        ? []
+        : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
     ),
   );
 }
@@ -201,8 +270,10 @@ async function readBody(body: Dispatcher.ResponseData['body']): Promise<string> 
   return Buffer.concat(chunks).toString();
 }
 
-const tlsCodes = /^(?:ERR_(?:TLS|SSL|OSSL)_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/;
-const connectCodes = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|EADDRNOTAVAIL|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/;
+const tlsCodes =
+  /^(?:ERR_(?:TLS|SSL|OSSL)_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/;
+const connectCodes =
+  /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|EADDRNOTAVAIL|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/;
 
 function classOf(error: unknown, isOver: boolean): SendFailure {
   if (error instanceof BlockedAddress) return 'blocked_address';
@@ -231,7 +302,11 @@ export type Chance = { readonly salt: Buffer; readonly own: ECDH };
  * One record: the whole message and its end mark. @throws when the browser's key is no point of the
  * curve.
  */
-export function encryptPush(payload: string, browser: { readonly p256dh: string; readonly auth: string }, { salt, own }: Chance): Buffer {
+export function encryptPush(
+  payload: string,
+  browser: { readonly p256dh: string; readonly auth: string },
+  { salt, own }: Chance,
+): Buffer {
   const theirs = bytesOf(browser.p256dh);
   const ours = own.getPublicKey();
   const info = Buffer.concat([Buffer.from('WebPush: info\0'), theirs, ours]);
@@ -239,7 +314,12 @@ export function encryptPush(payload: string, browser: { readonly p256dh: string;
   const key = derive(input, salt, 'Content-Encoding: aes128gcm\0', 16);
   const nonce = derive(input, salt, 'Content-Encoding: nonce\0', 12);
   const cipher = createCipheriv('aes-128-gcm', key, nonce);
-  const encrypted = Buffer.concat([cipher.update(payload), cipher.update(Buffer.from([2])), cipher.final(), cipher.getAuthTag()]);
+  const encrypted = Buffer.concat([
+    cipher.update(payload),
+    cipher.update(Buffer.from([2])),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
   const recordSize = Buffer.alloc(4);
   recordSize.writeUInt32BE(4_096);
   return Buffer.concat([salt, recordSize, Buffer.from([ours.length]), ours, encrypted]);
@@ -249,7 +329,12 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(text, 'base64url');
 }
 
-function derive(secret: Uint8Array, salt: Uint8Array, info: Uint8Array | string, length: number): Buffer {
+function derive(
+  secret: Uint8Array,
+  salt: Uint8Array,
+  info: Uint8Array | string,
+  length: number,
+): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, salt, info, length));
 }
 
@@ -268,9 +353,16 @@ export function vapidAuthorization(keys: VapidKeys, endpoint: string, now: numbe
       y: point.subarray(33, 65).toString('base64url'),
     },
   });
-  const claims = { aud: new URL(endpoint).origin, exp: Math.floor(now / 1_000) + hours12, sub: keys.subject };
+  const claims = {
+    aud: new URL(endpoint).origin,
+    exp: Math.floor(now / 1_000) + hours12,
+    sub: keys.subject,
+  };
   const signed = `${json({ typ: 'JWT', alg: 'ES256' })}.${json(claims)}`;
-  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+  const signature = sign('sha256', Buffer.from(signed), {
+    key,
+    dsaEncoding: 'ieee-p1363',
+  }).toString('base64url');
   return `vapid t=${signed}.${signature}, k=${keys.public_key}`;
 }
 

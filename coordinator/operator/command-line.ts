@@ -16,7 +16,13 @@ import {
 } from '../../shared/client/arguments.ts';
 import { withPlaceholder } from '../../shared/client/commands.ts';
 import { configWarnings, flagLines, inColumns } from '../../shared/client/help.ts';
-import type { Input, LoneCommand, OperatorCommand, OperatorDependencies, Progress } from './command.ts';
+import type {
+  Input,
+  LoneCommand,
+  OperatorCommand,
+  OperatorDependencies,
+  Progress,
+} from './command.ts';
 import { commands } from './commands.ts';
 
 export type { OperatorDependencies } from './command.ts';
@@ -29,13 +35,20 @@ export type Streams = {
 };
 
 /** A parsed command; with `alone` it needs no installation. */
-export type Understood<Kind extends OperatorCommand = OperatorCommand> = { readonly command: Kind; readonly input: Input };
+export type Understood<Kind extends OperatorCommand = OperatorCommand> = {
+  readonly command: Kind;
+  readonly input: Input;
+};
 
 /** Whether it runs on any machine, without an environment. */
-export const isAlone = (understood: Understood): understood is Understood<LoneCommand> => 'alone' in understood.command;
+export const isAlone = (understood: Understood): understood is Understood<LoneCommand> =>
+  'alone' in understood.command;
 
 /** Flags that every command takes. */
-const everywhere = [flag('json', 'print one JSON object', alone), flag('help', 'say what the command takes', alone)];
+const everywhere = [
+  flag('json', 'print one JSON object', alone),
+  flag('help', 'say what the command takes', alone),
+];
 
 const booleans = booleansOf([...everywhere, ...commands.flatMap(({ flags }) => flags)]);
 
@@ -59,7 +72,10 @@ export const understand = (argv: readonly string[], { out, err }: Streams): numb
     const { command, rest } = findCommand(commands, line.words);
     const all = { ...command, flags: [...command.flags, ...everywhere] };
     const input = inputOf(valuesOf(all, line, readText));
-    if (rest.length > 0) throw new UsageFault(`${commandName(command)} does not take "${rest[0]}"; flags begin with --.`);
+    if (rest.length > 0)
+      throw new UsageFault(
+        `${commandName(command)} does not take "${rest[0]}"; flags begin with --.`,
+      );
     checkRequired(command, input);
     return { command, input };
   } catch (error) {
@@ -91,7 +107,10 @@ const helpOfAll = (listed: readonly OperatorCommand[]): string =>
 const operatorCommands = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
 export const shown = (text: string): string =>
-  text.replaceAll(operatorCommands, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  text.replaceAll(
+    operatorCommands,
+    (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 
 const plain = (value: unknown): string => {
   if (typeof value === 'string') return shown(value);
@@ -104,16 +123,22 @@ const lines = (record: Readonly<Record<string, unknown>>, indent: string): strin
     if (Array.isArray(value) && value.some(isRecord))
       return [
         `${indent}${key}`,
-        ...value.flatMap((item) => ['', ...(isRecord(item) ? lines(item, `${indent}  `) : [`${indent}  ${plain(item)}`])]),
+        ...value.flatMap((item) => [
+          '',
+          ...(isRecord(item) ? lines(item, `${indent}  `) : [`${indent}  ${plain(item)}`]),
+        ]),
       ];
     const text = plain(value);
     // Unindented, for copying; within a list, it must not look like more of the list.
     const inside = indent === '' ? text : text.replaceAll(/^/gm, `${indent}    `);
-    return text.includes('\n') ? [`${indent}${key}`, inside] : [`${indent}${key.padEnd(width)}  ${text}`];
+    return text.includes('\n')
+      ? [`${indent}${key}`, inside]
+      : [`${indent}${key.padEnd(width)}  ${text}`];
   });
 };
 
-export const asText = (result: unknown): string => (isRecord(result) ? lines(result, '').join('\n') : plain(result));
+export const asText = (result: unknown): string =>
+  isRecord(result) ? lines(result, '').join('\n') : plain(result);
 
 /** Each fault, after the flag that its value came from. */
 const faultsOf = ({ flags }: OperatorCommand, { faults }: InvalidInput): string =>
@@ -126,7 +151,8 @@ const faultsOf = ({ flags }: OperatorCommand, { faults }: InvalidInput): string 
     .join('\n');
 
 /** A file or a host that is unreachable: a stack would explain nothing. */
-const isOfSystem = (error: Error): boolean => 'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
+const isOfSystem = (error: Error): boolean =>
+  'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
 
 /** What backups refuse, in words. */
 const ownFaults: readonly string[] = ['NoBackup', 'NoRoom'];
@@ -138,7 +164,11 @@ const print = (result: unknown, input: Input, { out, err }: Streams, text = asTe
 };
 
 /** Returns the exit code. Errors of our own are thrown. */
-const ended = async (command: OperatorCommand, streams: Streams, work: () => Promise<void>): Promise<number> => {
+const ended = async (
+  command: OperatorCommand,
+  streams: Streams,
+  work: () => Promise<void>,
+): Promise<number> => {
   const { err } = streams;
   try {
     await work();
@@ -157,7 +187,10 @@ const ended = async (command: OperatorCommand, streams: Streams, work: () => Pro
 };
 
 /** Runs a command that needs no installation. */
-export const runAlone = ({ command, input }: Understood<LoneCommand>, streams: Streams): Promise<number> =>
+export const runAlone = (
+  { command, input }: Understood<LoneCommand>,
+  streams: Streams,
+): Promise<number> =>
   ended(command, streams, async () => {
     const { result, text } = await command.alone(input);
     print(result, input, streams, text);

@@ -15,14 +15,20 @@ export type OperatorDependencies = {
   readonly organisations: OrganisationLookup;
   /** Brings the schema up to date. Returns the names of the migrations. */
   readonly migrate: () => Promise<readonly string[]>;
-  readonly backup: (file: string, progress: Progress, what?: { readonly withResults: boolean }) => Promise<Copied>;
+  readonly backup: (
+    file: string,
+    progress: Progress,
+    what?: { readonly withResults: boolean },
+  ) => Promise<Copied>;
   readonly backups: ScheduledBackups;
   readonly restore: (file: string, replace: boolean, progress: Progress) => Promise<Copied>;
   /** Keys to keep beside backups, by the names of their variables. */
   readonly keys: Readonly<Record<string, string>>;
   readonly rotateKey: () => Promise<{ readonly id: string; readonly rewritten: number }>;
   /** Undefined where no previous key was named. */
-  readonly replaceSecretKey?: ((progress: Progress) => Promise<{ readonly id: string; readonly rewritten: number }>) | undefined;
+  readonly replaceSecretKey?:
+    | ((progress: Progress) => Promise<{ readonly id: string; readonly rewritten: number }>)
+    | undefined;
 };
 
 /** The content of a folder of backups, and the drill that restores them as a test. */
@@ -67,7 +73,11 @@ export type InstallationCommand = Words & {
   /** Whether the schema must be up to date before it runs; the default is that it must. */
   readonly onAnySchema?: true;
   /** @returns the one object that is printed. */
-  readonly run: (dependencies: OperatorDependencies, input: Input, progress: Progress) => Promise<unknown>;
+  readonly run: (
+    dependencies: OperatorDependencies,
+    input: Input,
+    progress: Progress,
+  ) => Promise<unknown>;
 };
 
 /** Needs nothing but the machine it runs on. */
@@ -76,7 +86,9 @@ export type LoneCommand = Words & {
    * @returns the one object that is printed, and its text for people where that differs from the
    * default.
    */
-  readonly alone: (input: Input) => Promise<{ readonly result: unknown; readonly text?: () => string }>;
+  readonly alone: (
+    input: Input,
+  ) => Promise<{ readonly result: unknown; readonly text?: () => string }>;
 };
 
 export type OperatorCommand = InstallationCommand | LoneCommand;
@@ -98,8 +110,15 @@ type Choices = {
 };
 
 /** The flags of an operation's input. What it is about is its --id. */
-export const inputFlags = ({ params, query, body }: Operation, { names = {}, required: must = [] }: Choices = {}): readonly Flag[] => [
-  ...flagsOf(params).map((one) => ({ ...one, name: 'id', hint: `id of the ${one.key.replace(/_id$/, '').replaceAll('_', ' ')}` })),
+export const inputFlags = (
+  { params, query, body }: Operation,
+  { names = {}, required: must = [] }: Choices = {},
+): readonly Flag[] => [
+  ...flagsOf(params).map((one) => ({
+    ...one,
+    name: 'id',
+    hint: `id of the ${one.key.replace(/_id$/, '').replaceAll('_', ' ')}`,
+  })),
   ...flagsOf({ ...query, ...body?.shape } satisfies Shape).map((one) => ({
     ...one,
     name: names[one.key] ?? one.name,
@@ -113,12 +132,17 @@ export const within = (operation: Operation, choices: Choices = {}): Action => (
   flags: [organisation, ...inputFlags(operation, choices)],
   run: async ({ gate, organisations }, input) => {
     const caller = operatorIn(await organisations.named(textOf(input, 'organisation')));
-    return (await gate.execute(operation, caller, rawInput(operation, { ...choices.always, ...input }))).body;
+    return (
+      await gate.execute(operation, caller, rawInput(operation, { ...choices.always, ...input }))
+    ).body;
   },
 });
 
 /** Runs in the organisation that owns what --id names. */
-export const upon = (kind: 'monitor' | 'incident' | 'token' | 'channel', operation: Operation): Action => ({
+export const upon = (
+  kind: 'monitor' | 'incident' | 'token' | 'channel',
+  operation: Operation,
+): Action => ({
   what: operation.summary,
   flags: inputFlags(operation),
   run: async ({ gate, organisations }, input) => {
@@ -130,5 +154,11 @@ export const upon = (kind: 'monitor' | 'incident' | 'token' | 'channel', operati
 export const onInstallation = (operation: Operation, choices: Choices = {}): Action => ({
   what: operation.summary,
   flags: inputFlags(operation, choices),
-  run: async ({ gate }, input) => (await gate.executeForInstallation(operation, rawInput(operation, { ...choices.always, ...input }))).body,
+  run: async ({ gate }, input) =>
+    (
+      await gate.executeForInstallation(
+        operation,
+        rawInput(operation, { ...choices.always, ...input }),
+      )
+    ).body,
 });

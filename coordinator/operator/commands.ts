@@ -50,9 +50,16 @@ import {
 } from './contract.ts';
 import { commandsOfBackups, commandsOfKeys, commandsOfTheBus } from './installation-commands.ts';
 
-const command = (words: string, action: Action, what = action.what): InstallationCommand => ({ ...action, words: words.split(' '), what });
+const command = (words: string, action: Action, what = action.what): InstallationCommand => ({
+  ...action,
+  words: words.split(' '),
+  what,
+});
 
-const optionalOrganisation = flag('organisation', 'id or name of the organisation whose monitors alone it checks');
+const optionalOrganisation = flag(
+  'organisation',
+  'id or name of the organisation whose monitors alone it checks',
+);
 
 const oneOrAll = { names: { set_aside_id: 'id' } };
 
@@ -70,11 +77,20 @@ export const commands: readonly OperatorCommand[] = [
     what: 'Make a link that signs a user in once, without password or second step; it is good for an hour',
     flags: [
       ...inputFlags(createSignInLink).filter(({ key }) => key !== 'made_for'),
-      flag('for-start', 'good until it is used or the next such link is made, as npm start prints it', alone),
+      flag(
+        'for-start',
+        'good until it is used or the next such link is made, as npm start prints it',
+        alone,
+      ),
     ],
     run: async ({ gate }, input) => {
       const made_for = input['for-start'] === true ? 'start' : 'operator';
-      return (await gate.executeForInstallation(createSignInLink, rawInput(createSignInLink, { ...input, made_for }))).body;
+      return (
+        await gate.executeForInstallation(
+          createSignInLink,
+          rawInput(createSignInLink, { ...input, made_for }),
+        )
+      ).body;
     },
   }),
   command('user mark', onInstallation(markOperator)),
@@ -88,10 +104,18 @@ export const commands: readonly OperatorCommand[] = [
     'List the API tokens of an organisation, the newest first; never the tokens',
   ),
   command('token revoke', upon('token', revokeToken)),
-  command('channel create', within(operations.createChannel), 'Create a channel of an organisation; the secret of a webhook is shown once'),
+  command(
+    'channel create',
+    within(operations.createChannel),
+    'Create a channel of an organisation; the secret of a webhook is shown once',
+  ),
   command('channel list', within(operations.listChannels), 'List the channels of an organisation'),
   command('channel test', upon('channel', testChannel)),
-  command('channel remove', upon('channel', operations.deleteChannel), 'Delete a channel; what it told stays'),
+  command(
+    'channel remove',
+    upon('channel', operations.deleteChannel),
+    'Delete a channel; what it told stays',
+  ),
   command('alert list', within(listMessages)),
   ...commandsOfTheBus,
   ...commandsOfKeys,
@@ -100,25 +124,54 @@ export const commands: readonly OperatorCommand[] = [
     flags: [
       ...inputFlags(invitePublicProbe),
       optionalOrganisation,
-      flag('ca', 'file on that host with the authority that signed our certificate, where the host does not trust it anyway'),
+      flag(
+        'ca',
+        'file on that host with the authority that signed our certificate, where the host does not trust it anyway',
+      ),
     ],
     run: async ({ gate, organisations }, input) => {
       const [named, ca] = [textIn(input, 'organisation'), textIn(input, 'ca')];
       if (named === undefined)
-        return naming((await gate.executeForInstallation(invitePublicProbe, rawInput(invitePublicProbe, input))).body, ca);
+        return naming(
+          (await gate.executeForInstallation(invitePublicProbe, rawInput(invitePublicProbe, input)))
+            .body,
+          ca,
+        );
       const caller = operatorIn(await organisations.named(named));
-      return naming((await gate.execute(operations.inviteProbe, caller, rawInput(operations.inviteProbe, input))).body, ca);
+      return naming(
+        (
+          await gate.execute(
+            operations.inviteProbe,
+            caller,
+            rawInput(operations.inviteProbe, input),
+          )
+        ).body,
+        ca,
+      );
     },
   }),
   command('probe invitations', onInstallation(listAllProbeInvitations)),
-  command('probe uninvite', onInstallation(revokeAnyProbeInvitation), 'Take an invitation back that no one has followed yet'),
+  command(
+    'probe uninvite',
+    onInstallation(revokeAnyProbeInvitation),
+    'Take an invitation back that no one has followed yet',
+  ),
   command('probe create', {
     what: 'Create a probe; its credentials are shown once',
-    flags: [...inputFlags(createProbe).filter(({ key }) => key !== 'organisation'), optionalOrganisation],
+    flags: [
+      ...inputFlags(createProbe).filter(({ key }) => key !== 'organisation'),
+      optionalOrganisation,
+    ],
     run: async ({ gate, organisations }, input) => {
       const named = textIn(input, 'organisation');
-      const owner = named === undefined ? {} : { organisation: (await organisations.named(named)).id };
-      return (await gate.executeForInstallation(createProbe, rawInput(createProbe, { ...input, ...owner }))).body;
+      const owner =
+        named === undefined ? {} : { organisation: (await organisations.named(named)).id };
+      return (
+        await gate.executeForInstallation(
+          createProbe,
+          rawInput(createProbe, { ...input, ...owner }),
+        )
+      ).body;
     },
   }),
   command('probe rotate', onInstallation(rotateProbe)),
@@ -134,7 +187,11 @@ export const commands: readonly OperatorCommand[] = [
   command('monitor beats', upon('monitor', listBeats)),
   command('monitor rotate-beat-address', upon('monitor', rotatePingAddress)),
   command('status-page create', within(operations.createStatusPage)),
-  command('incident show', upon('incident', operations.getIncidentEvidence), 'Show an incident with what the failing checks saw'),
+  command(
+    'incident show',
+    upon('incident', operations.getIncidentEvidence),
+    'Show an incident with what the failing checks saw',
+  ),
   command(
     'incident false',
     unlessTakenBack(sayOutageFalse, 'is_false', 'say that it was one after all'),
@@ -154,7 +211,12 @@ export const commands: readonly OperatorCommand[] = [
     run: async ({ migrate }) => ({ applied: await migrate() }),
   },
   ...commandsOfBackups,
-  { words: ['key', 'rotate'], what: 'Encrypt all secrets under a new key', flags: [], run: ({ rotateKey }) => rotateKey() },
+  {
+    words: ['key', 'rotate'],
+    what: 'Encrypt all secrets under a new key',
+    flags: [],
+    run: ({ rotateKey }) => rotateKey(),
+  },
   {
     words: ['secret-key', 'replace'],
     what: 'Put everything under the new SECRET_KEY, while SECRET_KEY_PREVIOUS holds the one before it',
@@ -169,12 +231,24 @@ export const commands: readonly OperatorCommand[] = [
 ];
 
 /** Says that something is so, or with --take-back that it is not. */
-function unlessTakenBack(operation: typeof trustProbe | typeof sayOutageFalse, key: string, hint: string): Action {
+function unlessTakenBack(
+  operation: typeof trustProbe | typeof sayOutageFalse,
+  key: string,
+  hint: string,
+): Action {
   return {
     what: operation.summary,
-    flags: [...inputFlags(operation).filter((one) => one.key !== key), flag('take-back', hint, alone)],
+    flags: [
+      ...inputFlags(operation).filter((one) => one.key !== key),
+      flag('take-back', hint, alone),
+    ],
     run: async ({ gate }, input) =>
-      (await gate.executeForInstallation(operation, rawInput(operation, { ...input, [key]: input['take-back'] !== true }))).body,
+      (
+        await gate.executeForInstallation(
+          operation,
+          rawInput(operation, { ...input, [key]: input['take-back'] !== true }),
+        )
+      ).body,
   };
 }
 
@@ -188,5 +262,10 @@ function shellWord(path: string): string {
 function naming(invited: unknown, ca: string | undefined): unknown {
   if (ca === undefined || !isRecord(invited) || typeof invited.command !== 'string') return invited;
   const file = shellWord(ca);
-  return { ...invited, command: invited.command.replace('curl ', `curl --cacert ${file} `).replace(' join ', ` join --ca ${file} `) };
+  return {
+    ...invited,
+    command: invited.command
+      .replace('curl ', `curl --cacert ${file} `)
+      .replace(' join ', ` join --ca ${file} `),
+  };
 }

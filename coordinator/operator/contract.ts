@@ -1,9 +1,28 @@
-import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
-import { installationOperation, operatorOperation, page, pageQuery } from '../../shared/api/operation.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  maybe,
+  nullable,
+  object,
+  optional,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
+import {
+  installationOperation,
+  operatorOperation,
+  page,
+  pageQuery,
+} from '../../shared/api/operation.ts';
 
 /** Notices for the operator, and messages that were set aside. */
 
-const days = optional(integer({ ge: 1, le: 400 }, { description: 'How many days back; 7 when not given.' }), 7);
+const days = optional(
+  integer({ ge: 1, le: 400 }, { description: 'How many days back; 7 when not given.' }),
+  7,
+);
 
 export const listNotices = operatorOperation({
   id: 'listNotices',
@@ -16,7 +35,9 @@ export const listNotices = operatorOperation({
       object('NoticeOut', {
         id: integer(),
         kind: string(),
-        subject: string({ description: 'The id of the probe, or the part of the house that it is about.' }),
+        subject: string({
+          description: 'The id of the probe, or the part of the house that it is about.',
+        }),
         message: string(),
         what_to_do: nullable(string(), { description: 'null when it is over.' }),
         began_at: dateTime(),
@@ -37,7 +58,9 @@ export const listRefused = operatorOperation({
     items: array(
       object('RefusedOut', {
         day: string(),
-        probe: string({ description: 'Its id; `unknown` for a probe that does not exist, `beat` for heartbeats.' }),
+        probe: string({
+          description: 'Its id; `unknown` for a probe that does not exist, `beat` for heartbeats.',
+        }),
         probe_name: nullable(string()),
         reason: string(),
         meaning: string(),
@@ -56,7 +79,9 @@ const setAside = {
   at: dateTime(),
   bytes: integer(),
   attempts: integer({}, { description: 'How often it was worked on again in vain.' }),
-  retry_asked_at: nullable(dateTime(), { description: 'Since when it waits to be worked on again.' }),
+  retry_asked_at: nullable(dateTime(), {
+    description: 'Since when it waits to be worked on again.',
+  }),
 };
 
 export const listSetAside = operatorOperation({
@@ -64,7 +89,10 @@ export const listSetAside = operatorOperation({
   access: 'manage',
   does: 'looks',
   summary: 'List messages that could not be worked on',
-  response: object('SetAsideListOut', { items: array(object('SetAsideOut', setAside)), count: integer() }),
+  response: object('SetAsideListOut', {
+    items: array(object('SetAsideOut', setAside)),
+    count: integer(),
+  }),
 });
 
 export const showSetAside = operatorOperation({
@@ -143,7 +171,9 @@ export const listOrganisations = operatorOperation({
       monitors: integer(),
       members: integer(),
       created_at: dateTime(),
-      ends_at: nullable(dateTime(), { description: 'When it is deleted; null: nobody asked for that.' }),
+      ends_at: nullable(dateTime(), {
+        description: 'When it is deleted; null: nobody asked for that.',
+      }),
     }),
   ),
 });
@@ -159,12 +189,22 @@ export const showFigures = operatorOperation({
     checks: nullable(object('ChecksOut', { from: dateTime(), to: dateTime(), count: integer() }), {
       description: 'In the last whole hour that is counted; null before there is one.',
     }),
-    open_incidents: integer({}, { description: 'All that are not over, also those that are being verified.' }),
-    alerts_waiting: integer({}, { description: 'What is held, and messages that nobody has taken yet.' }),
+    open_incidents: integer(
+      {},
+      { description: 'All that are not over, also those that are being verified.' },
+    ),
+    alerts_waiting: integer(
+      {},
+      { description: 'What is held, and messages that nobody has taken yet.' },
+    ),
     version: string(),
     time_zone_data: object('TimeZoneDataOut', {
-      version: nullable(string(), { description: 'The version of the time zones of this coordinator.' }),
-      released_on: nullable(string(), { description: 'The day on which it came out, where this release knows it.' }),
+      version: nullable(string(), {
+        description: 'The version of the time zones of this coordinator.',
+      }),
+      released_on: nullable(string(), {
+        description: 'The day on which it came out, where this release knows it.',
+      }),
       least_age_days: nullable(integer(), { description: 'So many days old it is for certain.' }),
     }),
   }),
@@ -173,9 +213,14 @@ export const showFigures = operatorOperation({
 export const sayOutageFalse = installationOperation({
   id: 'sayOutageFalse',
   access: 'manage',
-  summary: 'Say of a confirmed outage that there was none, or take that back; the page about the house counts it',
+  summary:
+    'Say of a confirmed outage that there was none, or take that back; the page about the house counts it',
   params: { incident_id: uuid() },
   body: object('SayOutageFalseIn', { is_false: optional(boolean(), true) }),
-  response: object('SaidOutageFalseOut', { incident: uuid(), monitor: string(), is_false: boolean() }),
+  response: object('SaidOutageFalseOut', {
+    incident: uuid(),
+    monitor: string(),
+    is_false: boolean(),
+  }),
   refusals: ['incident_not_found'],
 });

@@ -5,13 +5,31 @@ import { backoff, pause } from '../../shared/base/async.ts';
 import { lock, shortestPassphrase, unlock } from '../../shared/base/crypto.ts';
 import { UsageFault } from '../../shared/base/env.ts';
 import { codeOf } from '../../shared/base/errors.ts';
-import { newSetupKeys, type SetupFile, type SetupKeys, setUpBus, setupKeysIn } from '../../shared/bus/setup.ts';
+import {
+  newSetupKeys,
+  type SetupFile,
+  type SetupKeys,
+  setUpBus,
+  setupKeysIn,
+} from '../../shared/bus/setup.ts';
 import { alone, flag } from '../../shared/client/arguments.ts';
-import { type Input, type InstallationCommand, type LoneCommand, required, textIn, textOf } from './command.ts';
+import {
+  type Input,
+  type InstallationCommand,
+  type LoneCommand,
+  required,
+  textIn,
+  textOf,
+} from './command.ts';
 
 /** Backups of the database, and their restoration. */
 
-const wholeNumber = (input: Input, name: string, fallback: number, [least, limit]: readonly [number, number]): number => {
+const wholeNumber = (
+  input: Input,
+  name: string,
+  fallback: number,
+  [least, limit]: readonly [number, number],
+): number => {
   const text = textIn(input, name) ?? String(fallback);
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < least || number > limit)
@@ -20,12 +38,17 @@ const wholeNumber = (input: Input, name: string, fallback: number, [least, limit
 };
 
 const folder = required('folder', 'the folder of the backups');
-const withoutResults = flag('without-results', 'leave raw results out, which are nearly all of it; hourly figures stay', alone);
+const withoutResults = flag(
+  'without-results',
+  'leave raw results out, which are nearly all of it; hourly figures stay',
+  alone,
+);
 
 /** Milliseconds from `now` to the next HH:MM in UTC. */
 export const untilNext = (at: string, now: number): number => {
   const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(at) ?? [];
-  if (hours === undefined || minutes === undefined) throw new UsageFault(`--at: "${at}" must be a time of the day in UTC, such as 03:17.`);
+  if (hours === undefined || minutes === undefined)
+    throw new UsageFault(`--at: "${at}" must be a time of the day in UTC, such as 03:17.`);
   const next = new Date(now).setUTCHours(Number(hours), Number(minutes), 0, 0);
   return next > now ? next - now : next + 86_400_000 - now;
 };
@@ -46,7 +69,10 @@ const eachDay = async (at: string, once: () => Promise<unknown>): Promise<unknow
       if (isWorking) process.exit(143); // The next run deletes what is half written.
     });
   for (;;) {
-    await pause(failures === 0 ? untilNext(at, Date.now()) : backoff(failures - 1, 60_000, 3_600_000), leaving.signal);
+    await pause(
+      failures === 0 ? untilNext(at, Date.now()) : backoff(failures - 1, 60_000, 3_600_000),
+      leaving.signal,
+    );
     if (leaving.signal.aborted) return { ended: 'was told to end' };
     isWorking = true;
     try {
@@ -80,7 +106,10 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
     flags: [required('file', 'where to write it'), withoutResults],
     run: async ({ backup }, input, progress) => {
       const file = textOf(input, 'file');
-      return { file, ...(await backup(file, progress, { withResults: input['without-results'] !== true })) };
+      return {
+        file,
+        ...(await backup(file, progress, { withResults: input['without-results'] !== true })),
+      };
     },
   },
   {
@@ -105,12 +134,18 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
     words: ['backups', 'recovered'],
     what: 'Take up a database that was brought back to an earlier moment by its own log, before a coordinator works on it',
     flags: [],
-    run: async ({ backups }) => ({ ways_in_ended: await backups.takeUp(), next: 'Start the coordinators; people sign in anew.' }),
+    run: async ({ backups }) => ({
+      ways_in_ended: await backups.takeUp(),
+      next: 'Start the coordinators; people sign in anew.',
+    }),
   },
   {
     words: ['restore'],
     what: 'Put a backup into an empty database, while no coordinator works on it',
-    flags: [required('file', 'the backup'), flag('replace', 'lose what the database holds now', alone)],
+    flags: [
+      required('file', 'the backup'),
+      flag('replace', 'lose what the database holds now', alone),
+    ],
     run: async ({ restore }, input, progress) => {
       const file = textOf(input, 'file');
       return { file, ...(await restore(file, input.replace === true, progress)) };
@@ -127,11 +162,16 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
 const passphraseOf = async (input: Input): Promise<string> => {
   const text = (await readFile(textOf(input, 'passphrase-file'), 'utf8')).trim();
   if (text.length < shortestPassphrase)
-    throw new UsageFault(`--passphrase-file: what stands there must have at least ${shortestPassphrase} characters.`);
+    throw new UsageFault(
+      `--passphrase-file: what stands there must have at least ${shortestPassphrase} characters.`,
+    );
   return text;
 };
 
-const passphraseFile = required('passphrase-file', 'a file that holds the passphrase and nothing else');
+const passphraseFile = required(
+  'passphrase-file',
+  'a file that holds the passphrase and nothing else',
+);
 
 const exportKeys: InstallationCommand['run'] = async ({ keys }, input) => {
   const file = textOf(input, 'file');
@@ -143,20 +183,34 @@ const exportKeys: InstallationCommand['run'] = async ({ keys }, input) => {
 };
 
 const importKeys: LoneCommand['alone'] = async (input) => {
-  const text = await unlock(await passphraseOf(input), await readFile(textOf(input, 'file'), 'utf8'));
+  const text = await unlock(
+    await passphraseOf(input),
+    await readFile(textOf(input, 'file'), 'utf8'),
+  );
   if (text === undefined)
-    throw new UsageFault('--file: it does not open: it lies under another passphrase, was changed, or is no file of "keys export".');
+    throw new UsageFault(
+      '--file: it does not open: it lies under another passphrase, was changed, or is no file of "keys export".',
+    );
   const to = textOf(input, 'to');
   await writeFile(to, text, { mode: 0o600, flag: 'wx' });
   const keys = text.split('\n').flatMap((line) => line.split('=', 1)[0] || []);
-  return { result: { to, keys, next: `Put these lines into coordinator.env, beside DATABASE_URL and NATS_URL, and delete ${to}.` } };
+  return {
+    result: {
+      to,
+      keys,
+      next: `Put these lines into coordinator.env, beside DATABASE_URL and NATS_URL, and delete ${to}.`,
+    },
+  };
 };
 
 export const commandsOfKeys = [
   {
     words: ['keys', 'export'],
     what: 'Write what must be kept beside backups (SECRET_KEY, the keys of the bus) to one file, under a passphrase',
-    flags: [required('file', 'where to write it; what is there is not written over'), passphraseFile],
+    flags: [
+      required('file', 'where to write it; what is there is not written over'),
+      passphraseFile,
+    ],
     onAnySchema: true,
     run: exportKeys,
   },
@@ -174,7 +228,8 @@ export const commandsOfKeys = [
 
 /** The commands that create a bus. They need no installation, because there is none yet. */
 
-const list = (text: string | undefined): readonly string[] => (text ?? '').split(',').flatMap((one) => one.trim() || []);
+const list = (text: string | undefined): readonly string[] =>
+  (text ?? '').split(',').flatMap((one) => one.trim() || []);
 
 const hostAndPort = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
@@ -182,7 +237,9 @@ const addressesOf = (input: Input, count: number): readonly string[] => {
   const addresses = list(textIn(input, 'url'));
   for (const address of addresses)
     if (!address.startsWith('tls://') || !hostAndPort.test(address.slice('tls://'.length)))
-      throw new UsageFault(`--url: "${address}" must be such as tls://bus.example.org:443; a bus in the open has TLS.`);
+      throw new UsageFault(
+        `--url: "${address}" must be such as tls://bus.example.org:443; a bus in the open has TLS.`,
+      );
   if (addresses.length !== count)
     throw new UsageFault(
       `--url names ${addresses.length} of ${count} machines; name each, with commas, such as tls://bus-1.example.org:443,tls://bus-2…`,
@@ -192,11 +249,15 @@ const addressesOf = (input: Input, count: number): readonly string[] => {
 
 const routesOf = (input: Input, addresses: readonly string[]): readonly string[] => {
   const named = list(textIn(input, 'routes'));
-  if (named.length === 0) return addresses.map((address) => address.replace('tls://', '').replace(/:\d+$/, ':6222'));
+  if (named.length === 0)
+    return addresses.map((address) => address.replace('tls://', '').replace(/:\d+$/, ':6222'));
   const wrong = named.find((route) => !hostAndPort.test(route));
-  if (wrong !== undefined) throw new UsageFault(`--routes: "${wrong}" must be such as 10.0.0.1:6222.`);
+  if (wrong !== undefined)
+    throw new UsageFault(`--routes: "${wrong}" must be such as 10.0.0.1:6222.`);
   if (named.length !== addresses.length)
-    throw new UsageFault(`--routes names ${named.length} machines and --url ${addresses.length}; name each in both.`);
+    throw new UsageFault(
+      `--routes names ${named.length} machines and --url ${addresses.length}; name each in both.`,
+    );
   return named.map((route) => (/:\d+$/.test(route) ? route : `${route}:6222`));
 };
 
@@ -213,30 +274,41 @@ const write = async (folder: string, files: readonly SetupFile[]): Promise<void>
         throw error;
       },
     );
-    if (isThere) throw new UsageFault(`--folder: ${join(folder, file)} is there already; this makes a new bus, so name an empty folder.`);
+    if (isThere)
+      throw new UsageFault(
+        `--folder: ${join(folder, file)} is there already; this makes a new bus, so name an empty folder.`,
+      );
   }
-  for (const { file, text } of files) await writeFile(join(folder, file), text, { mode: 0o600, flag: 'wx' });
+  for (const { file, text } of files)
+    await writeFile(join(folder, file), text, { mode: 0o600, flag: 'wx' });
 };
 
 /** Each file unchanged after its name: the reader splits the text at these lines. */
-const asOne = (files: readonly SetupFile[]): string => files.map(({ file, text }) => `# ======== ${file}\n${text}`).join('\n');
+const asOne = (files: readonly SetupFile[]): string =>
+  files.map(({ file, text }) => `# ======== ${file}\n${text}`).join('\n');
 
 const keysIn = async (file: string): Promise<SetupKeys> => {
   const settings = parseEnv(await readFile(file, 'utf8'));
   try {
     return setupKeysIn(settings);
   } catch (error) {
-    throw new UsageFault(`--keys: ${file} does not hold the keys of a bus. ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageFault(
+      `--keys: ${file} does not hold the keys of a bus. ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 };
 
 const init: LoneCommand['alone'] = async (input) => {
   const nodes = textIn(input, 'nodes') ?? '1';
-  if (nodes !== '1' && nodes !== '3') throw new UsageFault('--nodes must be 1 or 3: two machines decide nothing when one is gone.');
+  if (nodes !== '1' && nodes !== '3')
+    throw new UsageFault('--nodes must be 1 or 3: two machines decide nothing when one is gone.');
   const addresses = addressesOf(input, Number(nodes));
   const data = textIn(input, 'data') ?? '/var/lib/nats';
   const plan = {
-    ...{ addresses, data, routes: routesOf(input, addresses), listen: textIn(input, 'listen') ?? '0.0.0.0' },
+    addresses,
+    data,
+    routes: routesOf(input, addresses),
+    listen: textIn(input, 'listen') ?? '0.0.0.0',
     certificate: textIn(input, 'certificate') ?? '/etc/nats/certificate.pem',
     key: textIn(input, 'key') ?? '/etc/nats/key.pem',
   };
@@ -245,7 +317,8 @@ const init: LoneCommand['alone'] = async (input) => {
   const folder = textIn(input, 'folder');
   if (folder === undefined) return { result: { files }, text: () => asOne(files) };
   await write(folder, files);
-  const next = 'Bring each nats-N.conf to its machine, fill in coordinator.env, and keep a copy of that where the machines are not.';
+  const next =
+    'Bring each nats-N.conf to its machine, fill in coordinator.env, and keep a copy of that where the machines are not.';
   return { result: { folder, files: files.map(({ file }) => file), next } };
 };
 
@@ -254,14 +327,23 @@ export const commandsOfTheBus: readonly LoneCommand[] = [
     words: ['bus', 'init'],
     what: "Make a bus of your own: nats-server's configuration for each of its machines, and the coordinators' settings",
     flags: [
-      required('url', 'where coordinators and probes reach each machine, such as tls://bus.example.org:443'),
+      required(
+        'url',
+        'where coordinators and probes reach each machine, such as tls://bus.example.org:443',
+      ),
       flag('nodes', 'how many machines: 1 (default) or 3'),
-      flag('routes', 'where three machines reach one another, such as 10.0.0.1,10.0.0.2,10.0.0.3; default the hosts of --url'),
+      flag(
+        'routes',
+        'where three machines reach one another, such as 10.0.0.1,10.0.0.2,10.0.0.3; default the hosts of --url',
+      ),
       flag('listen', 'the address that each takes clients on; default 0.0.0.0'),
       flag('data', 'the folder of its data; default /var/lib/nats'),
       flag('certificate', 'its certificate; default /etc/nats/certificate.pem'),
       flag('key', "the certificate's key; default /etc/nats/key.pem"),
-      flag('keys', 'make no new bus, but write this one down again: its coordinator.env, or what "keys import" gave back'),
+      flag(
+        'keys',
+        'make no new bus, but write this one down again: its coordinator.env, or what "keys import" gave back',
+      ),
       flag('folder', 'write the files here, for nobody else to read; default print them'),
     ],
     alone: init,

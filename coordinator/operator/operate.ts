@@ -14,7 +14,9 @@ import { isAlone, runAlone, runUnderstood, type Streams, understand } from './co
 /** What no backup contains, and no one could create again. */
 const keysOf = (config: Config): Readonly<Record<string, string>> => ({
   SECRET_KEY: config.SECRET_KEY,
-  ...(config.SECRET_KEY_PREVIOUS === undefined ? {} : { SECRET_KEY_PREVIOUS: config.SECRET_KEY_PREVIOUS }),
+  ...(config.SECRET_KEY_PREVIOUS === undefined
+    ? {}
+    : { SECRET_KEY_PREVIOUS: config.SECRET_KEY_PREVIOUS }),
   NATS_ACCOUNT_PUBLIC: config.NATS_ACCOUNT_PUBLIC,
   NATS_ACCOUNT_SEED: config.NATS_ACCOUNT_SEED,
   NATS_OPERATOR_SEED: config.NATS_OPERATOR_SEED,
@@ -43,9 +45,19 @@ export const operate = async (
   if (isAlone(understood)) return runAlone(understood, streams);
   const config = readConfig(environment);
   const log = createLog({ name: 'operator', level: 'silent' });
-  const sql = connect(config.DATABASE_URL, { name: 'antipode operator', connections: 2, patience: longWork });
+  const sql = connect(config.DATABASE_URL, {
+    name: 'antipode operator',
+    connections: 2,
+    patience: longWork,
+  });
   const baseUrl = () => config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
-  const { gate, tokens, secrets, telling } = createGateSetup({ config, sql, clock: systemClock, log, baseUrl });
+  const { gate, tokens, secrets, telling } = createGateSetup({
+    config,
+    sql,
+    clock: systemClock,
+    log,
+    baseUrl,
+  });
   try {
     await sql`select 1`.catch((error: unknown) => {
       throw entryFault(error, config.DATABASE_URL);
@@ -58,13 +70,21 @@ export const operate = async (
         migrate: () => migrate(sql),
         backup: (file, progress, what) => writeBackup(sql, file, progress, what),
         backups: {
-          ...createBackups({ sql, clock: systemClock, settings: backupSettingsOf(config), warn: streams.err }),
+          ...createBackups({
+            sql,
+            clock: systemClock,
+            settings: backupSettingsOf(config),
+            warn: streams.err,
+          }),
           takeUp: () => takeUpRecovered(sql),
         },
         restore: (file, replace, progress) => readBackup(sql, file, replace, progress),
         keys: keysOf(config),
         rotateKey: () => secrets.rotate(sql),
-        replaceSecretKey: config.SECRET_KEY_PREVIOUS === undefined ? undefined : (progress) => secrets.replaceSecretKey(sql, progress),
+        replaceSecretKey:
+          config.SECRET_KEY_PREVIOUS === undefined
+            ? undefined
+            : (progress) => secrets.replaceSecretKey(sql, progress),
       },
       streams,
     );

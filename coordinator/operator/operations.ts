@@ -2,7 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { version } from '../../shared/base/process.ts';
-import { allSetAside, retrySetAside as askAgain, dropSetAside as forget, type SetAside, setAsideById } from '../engine/queries.ts';
+import {
+  allSetAside,
+  retrySetAside as askAgain,
+  dropSetAside as forget,
+  type SetAside,
+  setAsideById,
+} from '../engine/queries.ts';
 import { type Context, type OperationResult, orNotFound } from '../gate/context.ts';
 import { pageOf } from '../gate/cursors.ts';
 import { noticesSince, remedyOf } from '../health/notices.ts';
@@ -14,8 +20,15 @@ import type * as contract from './contract.ts';
 import { installationFigures, organisationsByName, writeOperator } from './queries.ts';
 
 /** One, or null for all; all must be requested explicitly. @throws Refusal `request_malformed`. */
-export const whichSetAside = ({ set_aside_id, all }: { readonly set_aside_id: number | null; readonly all: boolean }): number | null => {
-  if ((set_aside_id !== null) === all) throw new Refusal('request_malformed', 'Say which message: give its id, or say all of them.');
+export const whichSetAside = ({
+  set_aside_id,
+  all,
+}: {
+  readonly set_aside_id: number | null;
+  readonly all: boolean;
+}): number | null => {
+  if ((set_aside_id !== null) === all)
+    throw new Refusal('request_malformed', 'Say which message: give its id, or say all of them.');
   return set_aside_id;
 };
 
@@ -34,12 +47,14 @@ export const listNotices = async (
   { sql, now }: Context,
   { days }: InputOf<typeof contract.listNotices>,
 ): OperationResult<OutputOf<typeof contract.listNotices>> => {
-  const items = (await noticesSince(sql, daysBefore(now, days))).map(({ began_at, ended_at, ...notice }) => ({
-    ...notice,
-    what_to_do: ended_at === null ? remedyOf(notice.kind) : null,
-    began_at: began_at.toISOString(),
-    ended_at: ended_at?.toISOString() ?? null,
-  }));
+  const items = (await noticesSince(sql, daysBefore(now, days))).map(
+    ({ began_at, ended_at, ...notice }) => ({
+      ...notice,
+      what_to_do: ended_at === null ? remedyOf(notice.kind) : null,
+      began_at: began_at.toISOString(),
+      ended_at: ended_at?.toISOString() ?? null,
+    }),
+  );
   return { items, open: items.filter(({ ended_at }) => ended_at === null).length };
 };
 
@@ -47,20 +62,41 @@ export const listRefused = async (
   { sql, now }: Context,
   { days, probe_id }: InputOf<typeof contract.listRefused>,
 ): OperationResult<OutputOf<typeof contract.listRefused>> => {
-  const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map(({ day, probe, name, reason, count, last_at }) => ({
-    ...{ day, probe, probe_name: name, reason, meaning: meaningOfRefused(reason), count },
-    last_at: last_at.toISOString(),
-  }));
+  const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map(
+    ({ day, probe, name, reason, count, last_at }) => ({
+      day,
+      probe,
+      probe_name: name,
+      reason,
+      meaning: meaningOfRefused(reason),
+      count,
+      last_at: last_at.toISOString(),
+    }),
+  );
   return { items, count: items.reduce((sum, { count }) => sum + count, 0) };
 };
 
-export const setAsideJson = ({ id, subject, reason, at, bytes, attempts, retry_asked_at }: SetAside) => ({
-  ...{ id, subject, reason, bytes, attempts },
+export const setAsideJson = ({
+  id,
+  subject,
+  reason,
+  at,
+  bytes,
+  attempts,
+  retry_asked_at,
+}: SetAside) => ({
+  id,
+  subject,
+  reason,
+  bytes,
+  attempts,
   at: at.toISOString(),
   retry_asked_at: retry_asked_at?.toISOString() ?? null,
 });
 
-export const listSetAside = async ({ sql }: Context): OperationResult<OutputOf<typeof contract.listSetAside>> => {
+export const listSetAside = async ({
+  sql,
+}: Context): OperationResult<OutputOf<typeof contract.listSetAside>> => {
   const items = (await allSetAside(sql)).map(setAsideJson);
   return { items, count: items.length };
 };
@@ -93,7 +129,11 @@ export const showSetAside = async (
 ): OperationResult<OutputOf<typeof contract.showSetAside>> => {
   const { data, ...row } = orNotFound(await setAsideById(sql, set_aside_id), 'set_aside_not_found');
   const encoding = isUtf8(data) ? 'text' : 'base64';
-  return { ...setAsideJson(row), encoding, data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64') };
+  return {
+    ...setAsideJson(row),
+    encoding,
+    data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64'),
+  };
 };
 
 export const listOrganisations = async (
@@ -106,14 +146,22 @@ export const listOrganisations = async (
     input,
     (after, limit) => organisationsByName(context.sql, after, limit),
     ({ id, name, plan, monitors, members, created_at, ends_at }) => ({
-      ...{ id, name, plan, monitors, members, created_at: created_at.toISOString() },
+      id,
+      name,
+      plan,
+      monitors,
+      members,
+      created_at: created_at.toISOString(),
       ends_at: ends_at?.toISOString() ?? null,
     }),
   );
 
 const marking =
   (is_operator: boolean) =>
-  async ({ sql }: Context, { email }: InputOf<typeof contract.markOperator>): OperationResult<OutputOf<typeof contract.markOperator>> => {
+  async (
+    { sql }: Context,
+    { email }: InputOf<typeof contract.markOperator>,
+  ): OperationResult<OutputOf<typeof contract.markOperator>> => {
     const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
     await writeOperator(sql, user.id, is_operator);
     return { ...user, is_operator };
@@ -126,12 +174,22 @@ export const unmarkOperator = marking(false);
 
 const hour = 3_600_000;
 
-export const showFigures = async ({ sql, now }: Context): OperationResult<OutputOf<typeof contract.showFigures>> => {
+export const showFigures = async ({
+  sql,
+  now,
+}: Context): OperationResult<OutputOf<typeof contract.showFigures>> => {
   const { checks, ...figures } = await installationFigures(sql, new Date(now));
   const from = checks === null ? 0 : Date.parse(checks.from);
   return {
     ...figures,
-    checks: checks === null ? null : { from: new Date(from).toISOString(), to: new Date(from + hour).toISOString(), count: checks.count },
+    checks:
+      checks === null
+        ? null
+        : {
+            from: new Date(from).toISOString(),
+            to: new Date(from + hour).toISOString(),
+            count: checks.count,
+          },
     version,
     time_zone_data: zoneDataAt(process.versions.tz, now),
   };

@@ -26,21 +26,78 @@ export const setAsidePage: Page = {
   path,
   needs: 'operator',
   answer: async ({ askHouse, path: { set_aside_id }, times }) => {
-    const { id, subject, reason, at, bytes, attempts, retry_asked_at, data, encoding } = await askHouse(showSetAside, { set_aside_id });
+    const { id, subject, reason, at, bytes, attempts, retry_asked_at, data, encoding } =
+      await askHouse(showSetAside, { set_aside_id });
     return show({
       title: `Set aside: ${id}`,
       place: 'operator',
-      main: html`${heading({
-        sentence: `Message ${id} could not be worked on.`,
-        below: 'It is kept as it came; what came after it went on.',
-        trail: [{ href: '/operator', name: 'Operator' }],
-      })}
-<dl class="card settings"><div class="setting"><dt>Reason</dt><dd>${reason}</dd></div><div class="setting"><dt>Subject</dt><dd><code>${subject}</code></dd></div><div class="setting"><dt>Came</dt><dd>${times.moment(at)}</dd></div><div class="setting"><dt>Tried again in vain</dt><dd>${attempts === 0 ? 'never' : `${countText(attempts)} times`}${retry_asked_at !== null && html`<span class="setting-note">It waits to be worked on again since ${times.moment(retry_asked_at)}.</span>`}</dd></div></dl>
-<section class="after"><h2>What it says</h2><div class="card stack"><p class="soft">${countText(bytes)} bytes, ${encoding === 'text' ? 'as they came' : 'in base64, because they are no text'}${data.length > maxShown && html`; these are the first, <code>set-aside show --id ${id}</code> prints all`}.</p><pre class="raw">${data.slice(0, maxShown)}</pre></div></section>
-<section class="after"><h2>What to do</h2><div class="card stack"><p>When its cause is mended, such as by an upgrade, have it worked on again: it then counts once. What fails again stays here.</p>
-<form class="actions" method="post" action="/operator/set-aside/${id}/retry"><button class="button button-main">${icon('again')}Work on it again</button>${linkButton('/operator', 'Leave it')}</form>
-<p>Or drop it: what it told is lost, and this cannot be undone.</p>
-<form class="actions" method="post"><button class="button button-danger">${icon('delete')}Drop it</button></form></div></section>`,
+      main: html`
+        ${heading({
+          sentence: `Message ${id} could not be worked on.`,
+          below: 'It is kept as it came; what came after it went on.',
+          trail: [{ href: '/operator', name: 'Operator' }],
+        })}
+        <dl class="card settings">
+          <div class="setting">
+            <dt>Reason</dt>
+            <dd>${reason}</dd>
+          </div>
+          <div class="setting">
+            <dt>Subject</dt>
+            <dd><code>${subject}</code></dd>
+          </div>
+          <div class="setting">
+            <dt>Came</dt>
+            <dd>${times.moment(at)}</dd>
+          </div>
+          <div class="setting">
+            <dt>Tried again in vain</dt>
+            <dd>
+              ${attempts === 0 ? 'never' : `${countText(attempts)} times`}
+              ${
+                retry_asked_at !== null &&
+                html`
+                  <span class="setting-note">
+                    It waits to be worked on again since ${times.moment(retry_asked_at)}.
+                  </span>
+                `
+              }
+            </dd>
+          </div>
+        </dl>
+        <section class="after">
+          <h2>What it says</h2>
+          <div class="card stack">
+            <p class="soft">
+              ${countText(bytes)} bytes, ${
+                encoding === 'text' ? 'as they came' : 'in base64, because they are no text'
+              }
+              ${
+                data.length > maxShown &&
+                html`; these are the first, <code>set-aside show --id ${id}</code> prints all`
+              }.
+            </p>
+            <pre class="raw">${data.slice(0, maxShown)}</pre>
+          </div>
+        </section>
+        <section class="after">
+          <h2>What to do</h2>
+          <div class="card stack">
+            <p>
+              When its cause is mended, such as by an upgrade, have it worked on again: it then
+              counts once. What fails again stays here.
+            </p>
+            <form class="actions" method="post" action="/operator/set-aside/${id}/retry">
+              <button class="button button-main">${icon('again')}Work on it again</button>
+              ${linkButton('/operator', 'Leave it')}
+            </form>
+            <p>Or drop it: what it told is lost, and this cannot be undone.</p>
+            <form class="actions" method="post">
+              <button class="button button-danger">${icon('delete')}Drop it</button>
+            </form>
+          </div>
+        </section>
+      `,
     });
   },
 };
@@ -62,7 +119,10 @@ export const retrySetAsidePage: Page = {
   needs: 'operator',
   answer: async ({ askHouse, path: { set_aside_id } }) => {
     const { asked } = await askHouse(retrySetAside, { set_aside_id });
-    const said = asked.length > 0 ? 'will be worked on again in a moment' : 'waits for that already, or cannot be worked on again';
+    const said =
+      asked.length > 0
+        ? 'will be worked on again in a moment'
+        : 'waits for that already, or cannot be worked on again';
     return seeOther('/operator', { said: `Message ${set_aside_id} ${said}.` });
   },
 };
@@ -74,66 +134,141 @@ type Probe = OutputOf<typeof listProbes>['items'][number];
 /** For lists that can grow long; the commands show all. */
 const maxRows = 50;
 
-const section = (title: string, ...parts: readonly Part[]): Html => html`<section class="after"><h2>${title}</h2>${parts}</section>`;
+const section = (title: string, ...parts: readonly Part[]): Html =>
+  html`<section class="after"><h2>${title}</h2>${parts}</section>`;
 
 const none = (words: string): Html => html`<p class="soft">${words}</p>`;
 
 const table = (columns: readonly string[], rows: readonly Html[]): Html =>
-  html`<div class="table-card"><table class="cards house"><thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`;
+  html`
+    <div class="table-card">
+      <table class="cards house">
+        <thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+        <tbody>${rows}</tbody>
+      </table>
+    </div>
+  `;
 
 /** The shown rows of a list, and how to see the others. */
 const shortTable = (columns: readonly string[], rows: readonly Html[], command: string): Html =>
-  html`${table(columns, rows.slice(0, maxRows))}${
-    rows.length > maxRows &&
-    html`<p class="soft">These are the first ${maxRows} of ${countText(rows.length)}; <code>${command}</code> prints all.</p>`
-  }`;
+  html`
+    ${table(columns, rows.slice(0, maxRows))}
+    ${
+      rows.length > maxRows &&
+      html`
+        <p class="soft">
+          These are the
+          first ${maxRows} of ${countText(rows.length)}; <code>${command}</code> prints all.
+        </p>
+      `
+    }
+  `;
 
 const noticesOf = ({ items }: Notices, { times }: OperatorsRequest): Html => {
   const open = items.filter(({ ended_at }) => ended_at === null);
-  const ended = items.flatMap(({ ended_at, ...each }) => (ended_at === null ? [] : [{ ...each, ended_at }]));
+  const ended = items.flatMap(({ ended_at, ...each }) =>
+    ended_at === null ? [] : [{ ...each, ended_at }],
+  );
   return section(
     'Notices',
     open.length === 0
       ? none('None is open.')
-      : open.map((each) => notice('verifying', each.message, html`${each.what_to_do} Since ${times.moment(each.began_at)}.`)),
+      : open.map((each) =>
+          notice(
+            'verifying',
+            each.message,
+            html`${each.what_to_do} Since ${times.moment(each.began_at)}.`,
+          ),
+        ),
     ended.length > 0 &&
       shortTable(
         ['Over in the last week', 'Began', 'Ended'],
         ended.map(
           ({ message, began_at, ended_at }) =>
-            html`<tr><td>${message}</td><td data-label="Began">${times.moment(began_at)}</td><td data-label="Ended">${times.moment(ended_at)}</td></tr>`,
+            html`
+              <tr>
+                <td>${message}</td>
+                <td data-label="Began">${times.moment(began_at)}</td>
+                <td data-label="Ended">${times.moment(ended_at)}</td>
+              </tr>
+            `,
         ),
         'notice list',
       ),
   );
 };
 
-const kinds: Readonly<Record<Kind, string>> = { https: 'https', dns: 'DNS', heartbeat: 'heartbeats' };
+const kinds: Readonly<Record<Kind, string>> = {
+  https: 'https',
+  dns: 'DNS',
+  heartbeat: 'heartbeats',
+};
 
-const zonesText = ({ version, released_on, least_age_days: days }: OutputOf<typeof showFigures>['time_zone_data']): Part => {
+const zonesText = ({
+  version,
+  released_on,
+  least_age_days: days,
+}: OutputOf<typeof showFigures>['time_zone_data']): Part => {
   if (version === null) return 'unknown';
-  const age = days === null ? null : `${released_on === null ? 'at least ' : ''}${days === 1 ? '1 day' : `${countText(days)} days`} old`;
-  const note = [released_on === null ? null : `of ${released_on}`, age].filter((part) => part !== null);
+  const age =
+    days === null
+      ? null
+      : `${released_on === null ? 'at least ' : ''}${days === 1 ? '1 day' : `${countText(days)} days`} old`;
+  const note = [released_on === null ? null : `of ${released_on}`, age].filter(
+    (part) => part !== null,
+  );
   return html`${version}<span class="setting-note">${note.join(', ')}</span>`;
 };
 
 const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRequest): Html => {
-  const { organisations, monitors, checks, open_incidents, alerts_waiting, version, time_zone_data } = figures;
+  const {
+    organisations,
+    monitors,
+    checks,
+    open_incidents,
+    alerts_waiting,
+    version,
+    time_zone_data,
+  } = figures;
   const sum = monitors.reduce((all, { count }) => all + count, 0);
-  const row = (label: string, value: Part): Html => html`<div class="setting"><dt>${label}</dt><dd>${value}</dd></div>`;
-  const byKind = monitors.map(({ kind, count }) => `${countText(count)} ${isKind(kind) ? kinds[kind] : kind}`).join(', ');
+  const row = (label: string, value: Part): Html =>
+    html`
+      <div class="setting">
+        <dt>${label}</dt>
+        <dd>${value}</dd>
+      </div>
+    `;
+  const byKind = monitors
+    .map(({ kind, count }) => `${countText(count)} ${isKind(kind) ? kinds[kind] : kind}`)
+    .join(', ');
   return section(
     'Figures of the house',
-    html`<dl class="card settings">${row('Organisations', countText(organisations))}${row('Monitors', sum === 0 ? 'none' : `${countText(sum)}: ${byKind}`)}${row(
-      'Checks in the last counted hour',
-      checks === null
-        ? 'none yet'
-        : html`${countText(checks.count)}<span class="setting-note">${times.span(checks.from, checks.to)}</span>`,
-    )}${row('Open incidents', countText(open_incidents))}${row('Alerts waiting', countText(alerts_waiting))}${row('Version', version)}${row('Time zone data', zonesText(time_zone_data))}</dl>`,
+    html`
+      <dl class="card settings">
+        ${row('Organisations', countText(organisations))}
+        ${row('Monitors', sum === 0 ? 'none' : `${countText(sum)}: ${byKind}`)}
+        ${row(
+          'Checks in the last counted hour',
+          checks === null
+            ? 'none yet'
+            : html`
+              ${countText(checks.count)}
+              <span class="setting-note">${times.span(checks.from, checks.to)}</span>
+            `,
+        )}
+        ${row('Open incidents', countText(open_incidents))}
+        ${row('Alerts waiting', countText(alerts_waiting))}
+        ${row('Version', version)}
+        ${row('Time zone data', zonesText(time_zone_data))}
+      </dl>
+    `,
   );
 };
 
-const organisationsOf = ({ items, next_cursor }: Organisations, { times }: OperatorsRequest): Html =>
+const organisationsOf = (
+  { items, next_cursor }: Organisations,
+  { times }: OperatorsRequest,
+): Html =>
   section(
     'Organisations',
     items.length === 0
@@ -142,11 +277,37 @@ const organisationsOf = ({ items, next_cursor }: Organisations, { times }: Opera
           ['Name', 'Plan', 'Monitors', 'Members', 'Made'],
           items.map(
             ({ name, plan, monitors, members, created_at, ends_at }) =>
-              html`<tr><td data-label="Name"><span class="stacked"><b>${name}</b>${ends_at !== null && html`<span class="softer">will be deleted on ${times.day(ends_at)}</span>`}</span></td><td data-label="Plan">${plan.replace('_', '-')}</td><td data-label="Monitors">${countText(monitors)}</td><td data-label="Members">${countText(members)}</td><td data-label="Made">${times.day(created_at)}</td></tr>`,
+              html`
+                <tr>
+                  <td data-label="Name">
+                    <span class="stacked">
+                      <b>${name}</b>
+                      ${
+                        ends_at !== null &&
+                        html`<span class="softer">will be deleted on ${times.day(ends_at)}</span>`
+                      }
+                    </span>
+                  </td>
+                  <td data-label="Plan">${plan.replace('_', '-')}</td>
+                  <td data-label="Monitors">${countText(monitors)}</td>
+                  <td data-label="Members">${countText(members)}</td>
+                  <td data-label="Made">${times.day(created_at)}</td>
+                </tr>
+              `,
           ),
         ),
     next_cursor !== null &&
-      html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(`/operator${query({ cursor: next_cursor })}`)}">More organisations</a></p>`,
+      html`
+        <p class="actions pages-more">
+          <a
+            class="button"
+            rel="next"
+            href="${safeUrl(`/operator${query({ cursor: next_cursor })}`)}"
+          >
+            More organisations
+          </a>
+        </p>
+      `,
   );
 
 const stateOf = ({ quarantined, place, last_seen_at }: Probe): readonly [State, string] => {
@@ -165,7 +326,30 @@ const probesOf = (items: readonly Probe[], { times }: OperatorsRequest): Html =>
           ['State', 'Probe', 'Continent', 'Checks for', 'Version', 'Last heard'],
           inUse.map(
             (probe) =>
-              html`<tr><td data-label="State"><span>${stateMark(...stateOf(probe))}${probe.quarantined && html`<span class="window-near">${probe.doubt ?? probe.quarantine_reason}</span>`}</span></td><td data-label="Probe"><b>${probe.name}</b></td><td data-label="Continent">${probe.continent}</td><td data-label="Checks for">${probe.organisation === null ? 'everybody' : 'one organisation'}</td><td data-label="Version">${probe.version ?? '–'}</td><td data-label="Last heard">${probe.last_seen_at === null ? 'never' : times.ago(probe.last_seen_at)}</td></tr>`,
+              html`
+                <tr>
+                  <td data-label="State">
+                    <span>
+                      ${stateMark(...stateOf(probe))}
+                      ${
+                        probe.quarantined &&
+                        html`
+                          <span class="window-near">${probe.doubt ?? probe.quarantine_reason}</span>
+                        `
+                      }
+                    </span>
+                  </td>
+                  <td data-label="Probe"><b>${probe.name}</b></td>
+                  <td data-label="Continent">${probe.continent}</td>
+                  <td data-label="Checks for">
+                    ${probe.organisation === null ? 'everybody' : 'one organisation'}
+                  </td>
+                  <td data-label="Version">${probe.version ?? '–'}</td>
+                  <td data-label="Last heard">
+                    ${probe.last_seen_at === null ? 'never' : times.ago(probe.last_seen_at)}
+                  </td>
+                </tr>
+              `,
           ),
           'probe list',
         ),
@@ -181,7 +365,20 @@ const refusedOf = ({ items }: OutputOf<typeof listRefused>, { times }: Operators
           ['Day', 'From', 'Reason', 'Count', 'Last'],
           items.map(
             ({ day, probe, probe_name, reason, meaning, count, last_at }) =>
-              html`<tr><td data-label="Day">${day}</td><td data-label="From"><span>${probe_name ?? probe}</span></td><td data-label="Reason"><span class="stacked"><code>${reason}</code><span class="softer">${meaning}</span></span></td><td data-label="Count">${countText(count)}</td><td data-label="Last">${times.moment(last_at)}</td></tr>`,
+              html`
+                <tr>
+                  <td data-label="Day">${day}</td>
+                  <td data-label="From"><span>${probe_name ?? probe}</span></td>
+                  <td data-label="Reason">
+                    <span class="stacked">
+                      <code>${reason}</code>
+                      <span class="softer">${meaning}</span>
+                    </span>
+                  </td>
+                  <td data-label="Count">${countText(count)}</td>
+                  <td data-label="Last">${times.moment(last_at)}</td>
+                </tr>
+              `,
           ),
           'refused list',
         ),
@@ -196,7 +393,24 @@ const setAsideOf = ({ items }: OutputOf<typeof listSetAside>, { times }: Operato
           ['Message', 'Reason', 'Bytes', 'Came'],
           items.map(
             ({ id, reason, bytes, at, retry_asked_at }) =>
-              html`<tr><td data-label="Message"><a href="/operator/set-aside/${id}">Message ${id}</a></td><td data-label="Reason"><span class="stacked"><span>${reason}</span>${retry_asked_at !== null && html`<span class="softer">waits to be worked on again</span>`}</span></td><td data-label="Bytes">${countText(bytes)}</td><td data-label="Came">${times.moment(at)}</td></tr>`,
+              html`
+                <tr>
+                  <td data-label="Message">
+                    <a href="/operator/set-aside/${id}">Message ${id}</a>
+                  </td>
+                  <td data-label="Reason">
+                    <span class="stacked">
+                      <span>${reason}</span>
+                      ${
+                        retry_asked_at !== null &&
+                        html`<span class="softer">waits to be worked on again</span>`
+                      }
+                    </span>
+                  </td>
+                  <td data-label="Bytes">${countText(bytes)}</td>
+                  <td data-label="Came">${times.moment(at)}</td>
+                </tr>
+              `,
           ),
           'set-aside list',
         ),
@@ -205,7 +419,9 @@ const setAsideOf = ({ items }: OutputOf<typeof listSetAside>, { times }: Operato
 const sentenceOf = (open: number, aside: number): string => {
   const parts = [
     ...(open > 0 ? [open === 1 ? 'One notice is open' : `${open} notices are open`] : []),
-    ...(aside > 0 ? [aside === 1 ? 'one message is set aside' : `${aside} messages are set aside`] : []),
+    ...(aside > 0
+      ? [aside === 1 ? 'one message is set aside' : `${aside} messages are set aside`]
+      : []),
   ];
   if (parts.length === 0) return 'The house needs nothing of you.';
   return `${parts.join(', and ')}.`.replace(/^./, (letter) => letter.toUpperCase());
@@ -229,11 +445,20 @@ export const operatorPage: Page = {
     return show({
       title: notices.open > 0 ? `${notices.open} open · Operator` : 'Operator',
       place: 'operator',
-      main: html`${heading({
-        sentence: sentenceOf(notices.open, aside.count),
-        below: 'The whole installation, as only its operators see it.',
-        actions: request.with.ownRecord(true) !== undefined && linkButton('/about', 'How well we do'),
-      })}${noticesOf(notices, request)}${figuresOf(figures, request)}${organisationsOf(organisations, request)}${probesOf(probes.items, request)}${refusedOf(refused, request)}${setAsideOf(aside, request)}`,
+      main: html`
+        ${heading({
+          sentence: sentenceOf(notices.open, aside.count),
+          below: 'The whole installation, as only its operators see it.',
+          actions:
+            request.with.ownRecord(true) !== undefined && linkButton('/about', 'How well we do'),
+        })}
+        ${noticesOf(notices, request)}
+        ${figuresOf(figures, request)}
+        ${organisationsOf(organisations, request)}
+        ${probesOf(probes.items, request)}
+        ${refusedOf(refused, request)}
+        ${setAsideOf(aside, request)}
+      `,
     });
   },
 };

@@ -3,7 +3,11 @@ import type { Queryable } from '../database/connect.ts';
 /** What the operator's page reads: over all organisations, for the operator only. */
 
 /** False when the user no longer exists. */
-export const writeOperator = async (sql: Queryable, id: string, is_operator: boolean): Promise<boolean> =>
+export const writeOperator = async (
+  sql: Queryable,
+  id: string,
+  is_operator: boolean,
+): Promise<boolean> =>
   (await sql`update users set is_operator = ${is_operator} where id = ${id}`).count > 0;
 
 export const isOperator = async (sql: Queryable, user: string): Promise<boolean> =>
@@ -28,13 +32,23 @@ export type ListedOrganisation = {
  * By name, after the organisation with this key; null: from the first. If that name changed
  * meanwhile, the walk continues from its present place.
  */
-export const organisationsByName = (sql: Queryable, after: number | null, limit: number): Promise<ListedOrganisation[]> =>
+export const organisationsByName = (
+  sql: Queryable,
+  after: number | null,
+  limit: number,
+): Promise<ListedOrganisation[]> =>
   sql<ListedOrganisation[]>`
     select o.id, o.key, o.name, o.plan, o.created_at, o.ends_at,
-      (select coalesce(sum(c.monitors), 0)::int from monitor_counts c where c.organisation_id = o.id) as monitors,
+      (select coalesce(sum(c.monitors), 0)::int from monitor_counts c
+        where c.organisation_id = o.id) as monitors,
       (select count(*)::int from memberships m where m.organisation_id = o.id) as members
     from organisations o
-    ${after === null ? sql`` : sql`where (lower(o.name), o.key) > (select lower(a.name), a.key from organisations a where a.key = ${after})`}
+    ${
+      after === null
+        ? sql``
+        : sql`where (lower(o.name), o.key) > (select lower(a.name), a.key
+      from organisations a where a.key = ${after})`
+    }
     order by lower(o.name), o.key limit ${limit}`;
 
 export type FiguresRow = {
@@ -52,13 +66,18 @@ export type FiguresRow = {
 export const installationFigures = async (sql: Queryable, now: Date): Promise<FiguresRow> => {
   const [row] = await sql<FiguresRow[]>`
     select (select count(*)::int from organisations) as organisations,
-      (select coalesce(json_agg(json_build_object('kind', k.type, 'count', k.count) order by k.type), '[]')
+      (select coalesce(json_agg(json_build_object('kind', k.type, 'count', k.count)
+        order by k.type), '[]')
         from (select type, count(*) as count from monitors group by type) k) as monitors,
       (select json_build_object('from', h.hour, 'count', h.count)
         from (select hour, sum(ok + failed + unknown) as count from rollups
-          where hour >= date_trunc('hour', ${now}::timestamptz, 'UTC') - interval '2 hours' and hour < date_trunc('hour', ${now}::timestamptz, 'UTC')
+          where hour >= date_trunc('hour', ${now}::timestamptz, 'UTC') - interval '2 hours'
+            and hour < date_trunc('hour', ${now}::timestamptz, 'UTC')
           group by hour order by hour desc limit 1) h) as checks,
       (select count(*)::int from incidents where resolved_at is null) as open_incidents,
-      (select count(*)::int from messages where state = 'waiting') + (select count(*)::int from alert_steps where state = 'held') as alerts_waiting`;
-  return row ?? { organisations: 0, monitors: [], checks: null, open_incidents: 0, alerts_waiting: 0 };
+      (select count(*)::int from messages where state = 'waiting') + (select count(*)::int
+        from alert_steps where state = 'held') as alerts_waiting`;
+  return (
+    row ?? { organisations: 0, monitors: [], checks: null, open_incidents: 0, alerts_waiting: 0 }
+  );
 };

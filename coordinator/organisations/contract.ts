@@ -1,6 +1,22 @@
-import { array, dateTime, dict, integer, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import {
+  array,
+  dateTime,
+  dict,
+  integer,
+  maybe,
+  nullable,
+  object,
+  optional,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
 import { moment } from '../../shared/api/moment.ts';
-import { innerOperation, installationOperation, page, pageQuery } from '../../shared/api/operation.ts';
+import {
+  innerOperation,
+  installationOperation,
+  page,
+  pageQuery,
+} from '../../shared/api/operation.ts';
 import { OrganisationOut } from '../../shared/api/organisations.ts';
 
 /** Organisations and their members. */
@@ -15,7 +31,10 @@ export const createOrganisation = installationOperation({
   summary: 'Create an organisation',
   body: object('OrganisationIn', {
     name: string(),
-    plan: optional(string({ description: 'free, team, business or self_hosted; self_hosted when not given.' }), 'self_hosted'),
+    plan: optional(
+      string({ description: 'free, team, business or self_hosted; self_hosted when not given.' }),
+      'self_hosted',
+    ),
     time_zone: optional(string({ description: 'Its IANA time zone; UTC when not given.' }), 'UTC'),
   }),
   response: OrganisationOut,
@@ -27,9 +46,19 @@ export const createUser = innerOperation({
   access: 'manage',
   dangerous: true,
   summary: 'Create a user as a member of the organisation',
-  body: object('UserIn', { email: string(), password: string({ description: 'At least 10 characters.' }), role }),
+  body: object('UserIn', {
+    email: string(),
+    password: string({ description: 'At least 10 characters.' }),
+    role,
+  }),
   response: MemberOut,
-  refusals: ['email_invalid', 'email_taken', 'password_invalid', 'role_unknown', 'plan_limit_members'],
+  refusals: [
+    'email_invalid',
+    'email_taken',
+    'password_invalid',
+    'role_unknown',
+    'plan_limit_members',
+  ],
 });
 
 export const setMemberRole = innerOperation({
@@ -39,7 +68,13 @@ export const setMemberRole = innerOperation({
   summary: 'Give a member another role, which ends their tokens',
   body: object('MemberRoleIn', { email: string(), role }),
   response: MemberOut,
-  refusals: ['user_not_found', 'member_not_found', 'role_unknown', 'last_owner', 'plan_limit_members'],
+  refusals: [
+    'user_not_found',
+    'member_not_found',
+    'role_unknown',
+    'last_owner',
+    'plan_limit_members',
+  ],
 });
 
 export const leaveOrganisation = innerOperation({
@@ -48,7 +83,8 @@ export const leaveOrganisation = innerOperation({
   does: 'acts',
   dangerous: true,
   whileEnding: true,
-  summary: 'Leave the organisation, which ends what is one’s own in it: tokens, assistants, channels',
+  summary:
+    'Leave the organisation, which ends what is one’s own in it: tokens, assistants, channels',
   response: object('LeftOut', { id: uuid() }),
   refusals: ['member_not_found', 'last_owner'],
 });
@@ -90,7 +126,12 @@ export const listAudit = innerOperation({
       what: string({ description: 'The operation in words.' }),
       about: dict({ description: 'The ids of what was changed.' }),
       before: nullable(dict()),
-      after: nullable(dict({ description: 'As it became; or what was sent, where nothing was there before. Without secrets.' })),
+      after: nullable(
+        dict({
+          description:
+            'As it became; or what was sent, where nothing was there before. Without secrets.',
+        }),
+      ),
     }),
   ),
 });
@@ -113,7 +154,15 @@ export const listMembers = innerOperation({
   access: 'read',
   summary: 'List the members of the organisation',
   response: object('MembersOut', {
-    items: array(object('ListedMemberOut', { id: uuid(), email: string(), name: string(), role: string(), joined_at: string() })),
+    items: array(
+      object('ListedMemberOut', {
+        id: uuid(),
+        email: string(),
+        name: string(),
+        role: string(),
+        joined_at: string(),
+      }),
+    ),
   }),
 });
 
@@ -168,11 +217,16 @@ export const showOrganisation = innerOperation({
     time_zone: string(),
     plan: string(),
     created_at: dateTime(),
-    ends_at: nullable(dateTime(), { description: 'When it is deleted; null: nobody asked for that.' }),
+    ends_at: nullable(dateTime(), {
+      description: 'When it is deleted; null: nobody asked for that.',
+    }),
     least_interval_s: integer({}, { description: 'How often the plan checks at most.' }),
     used: array(
       object('UsedOut', {
-        what: string({ description: '`monitors`, `status_pages`, `members`, `private_probes`, `channels`, `groups` or `windows`.' }),
+        what: string({
+          description:
+            '`monitors`, `status_pages`, `members`, `private_probes`, `channels`, `groups` or `windows`.',
+        }),
         count: integer(),
         most: nullable(integer(), { description: 'null where the plan has no limit.' }),
       }),
@@ -193,7 +247,8 @@ export const endOrganisation = innerOperation({
   id: 'endOrganisation',
   access: 'own',
   dangerous: true,
-  summary: 'Delete the organisation with all that belongs to it, in seven days, in which that can be undone',
+  summary:
+    'Delete the organisation with all that belongs to it, in seven days, in which that can be undone',
   body: object('EndIn', { name: string({ description: 'What it is called, to be sure.' }) }),
   response: object('EndOut', {
     id: uuid(),
@@ -208,7 +263,10 @@ export const keepOrganisation = innerOperation({
   access: 'own',
   whileEnding: true,
   summary: 'Undo the deletion of the organisation: everything is as it was',
-  response: object('KeptOut', { id: uuid(), resumed: integer({}, { description: 'How many monitors are checked again.' }) }),
+  response: object('KeptOut', {
+    id: uuid(),
+    resumed: integer({}, { description: 'How many monitors are checked again.' }),
+  }),
   refusals: ['organisation_not_ending', 'organisation_ending'],
 });
 
@@ -217,7 +275,8 @@ export const beginExport = innerOperation({
   access: 'manage',
   dangerous: true,
   whileEnding: true,
-  summary: 'Take all that the organisation owns along: tell of which parts it is, and what is left out',
+  summary:
+    'Take all that the organisation owns along: tell of which parts it is, and what is left out',
   response: object('ExportOut', {
     organisation: dict(),
     parts: array(string()),

@@ -16,7 +16,12 @@ import { insertAudit } from './queries.ts';
  * a coordinator that is killed between two leaves a smaller rest, and another continues.
  */
 
-type Ending = { readonly id: string; readonly name: string; readonly time_zone: string; readonly ends_at: Date };
+type Ending = {
+  readonly id: string;
+  readonly name: string;
+  readonly time_zone: string;
+  readonly ends_at: Date;
+};
 
 const mailOwners = async (
   sql: Queryable,
@@ -38,8 +43,10 @@ const mailOwners = async (
  */
 export const warnOfEnd = async (sql: Queryable, at: Date, endsBefore: Date): Promise<boolean> => {
   const [ending] = await sql<Ending[]>`
-    select o.id, o.name, o.time_zone, o.ends_at from organisations o join endings e on e.organisation_id = o.id
-    where o.ends_at <= ${endsBefore} and o.ends_at > ${at} and e.warned_at is null limit 1 for no key update of o skip locked`;
+    select o.id, o.name, o.time_zone, o.ends_at from organisations o join endings e
+      on e.organisation_id = o.id
+    where o.ends_at <= ${endsBefore} and o.ends_at > ${at} and e.warned_at is null
+    limit 1 for no key update of o skip locked`;
   if (!ending) return false;
   await sql`update endings set warned_at = ${at} where organisation_id = ${ending.id}`;
   await mailOwners(sql, ending, 'ends-soon', at);
@@ -48,11 +55,16 @@ export const warnOfEnd = async (sql: Queryable, at: Date, endsBefore: Date): Pro
 
 /** Organisations past their deletion date, the longest first. */
 export const organisationsToEnd = async (sql: Queryable, at: Date): Promise<string[]> =>
-  (await sql<{ id: string }[]>`select id from organisations where ends_at <= ${at} order by ends_at, id limit 100`).map(({ id }) => id);
+  (
+    await sql<
+      { id: string }[]
+    >`select id from organisations where ends_at <= ${at} order by ends_at, id limit 100`
+  ).map(({ id }) => id);
 
 /** From here on nothing can be undone, and no program or probe gets access. */
 const shut = async (sql: Queryable, id: string, at: Date): Promise<boolean> => {
-  const { count } = await sql`update endings set begun_at = ${at} where organisation_id = ${id} and begun_at is null`;
+  const { count } = await sql`update endings set begun_at = ${at} where organisation_id = ${id}
+      and begun_at is null`;
   if (count === 0) return false;
   await sql`delete from tokens where organisation_id = ${id}`;
   await sql`delete from invitations where organisation_id = ${id}`;
@@ -62,14 +74,20 @@ const shut = async (sql: Queryable, id: string, at: Date): Promise<boolean> => {
 
 /** A batch of the tables with many rows; steps before the messages that they refer to. */
 const forgetRows = async (sql: Queryable, id: string, bite: number): Promise<boolean> => {
-  const steps =
-    await sql`delete from alert_steps where ctid = any(array(select ctid from alert_steps where organisation_id = ${id} limit ${bite}))`;
+  const steps = await sql`delete from alert_steps
+      where ctid = any(array(select ctid from alert_steps where organisation_id = ${id}
+        limit ${bite}))`;
   if (steps.count > 0) return true;
-  const messages =
-    await sql`delete from messages where ctid = any(array(select ctid from messages where organisation_id = ${id} limit ${bite}))`;
+  const messages = await sql`delete from messages
+      where ctid = any(array(select ctid from messages where organisation_id = ${id}
+        limit ${bite}))`;
   if (messages.count > 0) return true;
   return (
-    (await sql`delete from alerts where ctid = any(array(select ctid from alerts where organisation_id = ${id} limit ${bite}))`).count > 0
+    (
+      await sql`delete from alerts
+        where ctid = any(array(select ctid from alerts where organisation_id = ${id}
+          limit ${bite}))`
+    ).count > 0
   );
 };
 
@@ -85,25 +103,33 @@ const letGo = async (sql: Queryable, ending: Ending, at: Date): Promise<boolean>
  */
 const removeMonitors = async (sql: Queryable, id: string, limit: number): Promise<boolean> => {
   const monitors = await sql<{ id: string; key: number; partition: number }[]>`
-    select id, key, partition from monitors where organisation_id = ${id} order by key limit ${limit}`;
+    select id, key, partition from monitors where organisation_id = ${id} order by key
+    limit ${limit}`;
   if (monitors.length === 0) return false;
   const ids = monitors.map((each) => each.id);
   const keys = await sql<{ key: string }[]>`
-    delete from beat_tokens where organisation_id = ${id} and monitor_id = any(${ids}::uuid[]) returning encode(fingerprint, 'hex') as key`;
+    delete from beat_tokens where organisation_id = ${id} and monitor_id = any(${ids}::uuid[])
+    returning encode(fingerprint, 'hex') as key`;
   if (keys.length > 0) {
-    const payloads = JSON.stringify(keys.map(({ key }) => ({ payload: { key, monitor: null, until: null } })));
+    const payloads = JSON.stringify(
+      keys.map(({ key }) => ({ payload: { key, monitor: null, until: null } })),
+    );
     await sql`insert into outbox (topic, partition, organisation_id, payload)
-      select 'beat_key', null, ${id}, l.payload from json_to_recordset(${payloads}::text::json) as l (payload jsonb)`;
+      select 'beat_key', null, ${id}, l.payload
+      from json_to_recordset(${payloads}::text::json) as l (payload jsonb)`;
     await sql`select pg_notify(${outboxChannel}, 'beat_key')`;
   }
   await notifyOwners(sql, id, monitors, 'deleted');
-  await sql`insert into forgotten_monitors (monitor_key, monitor_id) select key, id from monitors where id = any(${ids}::uuid[])`;
+  await sql`insert into forgotten_monitors (monitor_key, monitor_id) select key, id from monitors
+    where id = any(${ids}::uuid[])`;
   await sql`delete from monitors where id = any(${ids}::uuid[])`;
   return true;
 };
 
 const revokeOneProbe = async (sql: Queryable, id: string): Promise<boolean> => {
-  const [probe] = await sql<{ id: string }[]>`select id from probes where organisation_id = ${id} and revoked_at is null limit 1`;
+  const [probe] = await sql<
+    { id: string }[]
+  >`select id from probes where organisation_id = ${id} and revoked_at is null limit 1`;
   if (probe) await revokeProbe(sql, probe.id);
   return probe !== undefined;
 };
@@ -112,21 +138,30 @@ const revokeOneProbe = async (sql: Queryable, id: string): Promise<boolean> => {
  * Pending announcements to partitions, ping receivers and probes refer to rows that would be gone.
  */
 const isStillNotified = async (sql: Queryable, id: string): Promise<boolean> =>
-  (await sql`select 1 from outbox where done_at is null and organisation_id = ${id} limit 1`).length > 0;
+  (await sql`select 1 from outbox where done_at is null and organisation_id = ${id} limit 1`)
+    .length > 0;
 
 /** Deleting the rest still writes to the log, so the log is deleted last. */
 const forgetLog = async (sql: Queryable, id: string, bite: number): Promise<boolean> => {
-  const events = await sql`delete from events where ctid = any(array(select ctid from events where organisation_id = ${id} limit ${bite}))`;
+  const events = await sql`delete from events
+      where ctid = any(array(select ctid from events where organisation_id = ${id} limit ${bite}))`;
   if (events.count > 0) return true;
-  const log =
-    await sql`delete from audit_log where ctid = any(array(select ctid from audit_log where organisation_id = ${id} limit ${bite}))`;
+  const log = await sql`delete from audit_log
+      where ctid = any(array(select ctid from audit_log where organisation_id = ${id}
+        limit ${bite}))`;
   return log.count > 0;
 };
 
 const removeLast = async (sql: Queryable, { id, name }: Ending, at: Date): Promise<void> => {
   await sql`delete from organisations where id = ${id}`;
   await insertAudit(sql, {
-    ...{ at, organisation: null, user: null, who: 'operator', through: 'operator', token_name: null, address: null },
+    at,
+    organisation: null,
+    user: null,
+    who: 'operator',
+    through: 'operator',
+    token_name: null,
+    address: null,
     operation: 'endOrganisation',
     changed: { about: { id }, before: { name } },
   });
@@ -145,7 +180,8 @@ export const endOrganisation = async (
   { rows, monitors }: Bite,
 ): Promise<'more' | 'later' | 'gone'> => {
   const [ending] = await sql<Ending[]>`
-    select id, name, time_zone, ends_at from organisations where id = ${id} and ends_at <= ${at} for no key update skip locked`;
+    select id, name, time_zone, ends_at from organisations where id = ${id}
+      and ends_at <= ${at} for no key update skip locked`;
   if (!ending) return 'later';
   if (await shut(sql, id, at)) return 'more';
   if (await forgetRows(sql, id, rows)) return 'more';
@@ -181,11 +217,17 @@ export const createFarewells = ({
   tick: async (isTime) => {
     const at = new Date(clock.now());
     const soon = new Date(at.getTime() + lastWordMs);
-    while (isTime() && (await inTransaction(sql, (transaction) => warnOfEnd(transaction, at, soon))));
+    while (
+      isTime() &&
+      (await inTransaction(sql, (transaction) => warnOfEnd(transaction, at, soon)))
+    );
     for (const id of await organisationsToEnd(sql, at))
       for (let state: 'more' | 'later' | 'gone' = 'more'; state === 'more' && isTime(); ) {
-        state = await inTransaction(sql, (transaction) => endOrganisation(transaction, id, at, bite));
-        if (state === 'gone') log.info({ organisation: id }, 'deleted an organisation whose notice period has ended');
+        state = await inTransaction(sql, (transaction) =>
+          endOrganisation(transaction, id, at, bite),
+        );
+        if (state === 'gone')
+          log.info({ organisation: id }, 'deleted an organisation whose notice period has ended');
       }
   },
 });
@@ -195,17 +237,28 @@ export const createFarewells = ({
  * under the organisation's lock.
  */
 
-export type NewEnding = { readonly organisation: string; readonly user: string | null; readonly at: Date; readonly endsAt: Date };
+export type NewEnding = {
+  readonly organisation: string;
+  readonly user: string | null;
+  readonly at: Date;
+  readonly endsAt: Date;
+};
 
 /** Pauses monitors and mutes notifications. Returns the number of monitors. */
-export const beginEnding = async (sql: Queryable, { organisation, user, at, endsAt }: NewEnding): Promise<number> => {
+export const beginEnding = async (
+  sql: Queryable,
+  { organisation, user, at, endsAt }: NewEnding,
+): Promise<number> => {
   const monitors = await sql<{ id: string; partition: number }[]>`
-    select id, partition from monitors where organisation_id = ${organisation} and enabled order by key`;
+    select id, partition from monitors where organisation_id = ${organisation} and enabled
+    order by key`;
   const ids = monitors.map(({ id }) => id);
   await sql`update organisations set ends_at = ${endsAt} where id = ${organisation}`;
   await sql`insert into endings (organisation_id, asked_at, asked_by, paused, muted_until, muted_by)
-    select ${organisation}, ${at}, ${user}, ${ids}::uuid[], m.until, m.muted_by from (select 1) as one
-    left join (select until, muted_by from mutes where organisation_id = ${organisation} and ended_at is null and until > ${at}
+    select ${organisation}, ${at}, ${user}, ${ids}::uuid[], m.until, m.muted_by
+    from (select 1) as one
+    left join (select until, muted_by from mutes where organisation_id = ${organisation}
+      and ended_at is null and until > ${at}
       order by until desc limit 1) m on true`;
   if (ids.length > 0) {
     await switchMonitors(sql, ids, false);
@@ -219,15 +272,24 @@ export const beginEnding = async (sql: Queryable, { organisation, user, at, ends
  * Restores everything; what was paused before stays paused. Returns how many monitors are checked
  * again; undefined when it is too late.
  */
-export const undoEnding = async (sql: Queryable, organisation: string, at: Date): Promise<number | undefined> => {
-  const [ending] = await sql<{ paused: string[]; muted_until: Date | null; muted_by: string | null }[]>`
-    delete from endings e using organisations o where e.organisation_id = ${organisation} and o.id = e.organisation_id
+export const undoEnding = async (
+  sql: Queryable,
+  organisation: string,
+  at: Date,
+): Promise<number | undefined> => {
+  const [ending] = await sql<
+    { paused: string[]; muted_until: Date | null; muted_by: string | null }[]
+  >`
+    delete from endings e using organisations o where e.organisation_id = ${organisation}
+      and o.id = e.organisation_id
       and e.begun_at is null and o.ends_at > ${at}
     returning e.paused, e.muted_until, e.muted_by`;
   if (!ending) return undefined;
   await sql`update organisations set ends_at = null where id = ${organisation}`;
   const { paused, muted_until, muted_by } = ending;
-  const monitors = (await monitorsAtOnce(sql, organisation, paused)).filter(({ enabled }) => !enabled);
+  const monitors = (await monitorsAtOnce(sql, organisation, paused)).filter(
+    ({ enabled }) => !enabled,
+  );
   if (monitors.length > 0) {
     await switchMonitors(
       sql,
@@ -237,6 +299,7 @@ export const undoEnding = async (sql: Queryable, organisation: string, at: Date)
     await notifyOwners(sql, organisation, monitors, 'resumed');
   }
   await endMute(sql, organisation, at);
-  if (muted_until !== null && muted_until > at) await beginMute(sql, { organisation, user: muted_by, at, until: muted_until });
+  if (muted_until !== null && muted_until > at)
+    await beginMute(sql, { organisation, user: muted_by, at, until: muted_until });
   return monitors.length;
 };

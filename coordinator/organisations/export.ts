@@ -9,7 +9,12 @@ import { shownNames as shownPageNames } from '../status-pages/row.ts';
  * exported by itself, so no new secret leaves. `key`: the key that pages go by; `where`: `$1` is
  * the organisation.
  */
-type Part = { readonly columns: string; readonly from: string; readonly key: string; readonly where: string };
+type Part = {
+  readonly columns: string;
+  readonly from: string;
+  readonly key: string;
+  readonly where: string;
+};
 
 const of = (table: string): string => `${table}.organisation_id = $1`;
 const many = (columns: string, from: string, order: string): string =>
@@ -23,18 +28,25 @@ const parts = {
     where: of('m'),
   },
   tokens: {
-    columns: 't.id, t.user_id, t.name, t.scope, t.shown, t.created_at, t.expires_at, t.last_used_at',
+    columns:
+      't.id, t.user_id, t.name, t.scope, t.shown, t.created_at, t.expires_at, t.last_used_at',
     from: 'tokens t',
     key: 't.key',
     where: of('t'),
   },
   connected_assistants: {
-    columns: 'c.id, c.user_id, c.client_name, c.redirect_host, c.scope, c.created_at, c.last_used_at',
+    columns:
+      'c.id, c.user_id, c.client_name, c.redirect_host, c.scope, c.created_at, c.last_used_at',
     from: 'connections c',
     key: 'c.key',
     where: of('c'),
   },
-  groups: { columns: `${shownGroupNames}, g.created_at`, from: 'groups g', key: 'g.key', where: of('g') },
+  groups: {
+    columns: `${shownGroupNames}, g.created_at`,
+    from: 'groups g',
+    key: 'g.key',
+    where: of('g'),
+  },
   monitors: {
     columns: `${shownNames}, m.created_at, m.paused_at,
       ${many('l.kind, l.began_at, l.ended_at, l.interval_s', 'ledger l where l.monitor_id = m.id', 'began_at')} as ledger,
@@ -77,7 +89,8 @@ const parts = {
     where: `${of('c')} and c.deleted_at is null`,
   },
   messages: {
-    columns: 'm.id, m.channel_id, m.event, m.thread_id, m.told, m.state, m.due_at, m.attempts, m.settled_at, m.words',
+    columns:
+      'm.id, m.channel_id, m.event, m.thread_id, m.told, m.state, m.due_at, m.attempts, m.settled_at, m.words',
     from: 'messages m',
     key: 'm.key',
     where: of('m'),
@@ -114,7 +127,8 @@ export const isExportPart = (text: string): text is ExportPart => Object.hasOwn(
 /** Parts whose pages would be too large for one answer are read one by one. */
 const heavy: readonly string[] = ['response_times'];
 
-export const maxRowsOf = (part: ExportPart, wanted: number): number => (heavy.includes(part) ? 1 : wanted);
+export const maxRowsOf = (part: ExportPart, wanted: number): number =>
+  heavy.includes(part) ? 1 : wanted;
 
 export type ExportedRow = { readonly key: number; readonly row: Readonly<Record<string, unknown>> };
 

@@ -12,19 +12,36 @@ export const planOfAnother = (
   {
     owned,
     isProven,
-  }: { /** The plans of those that they own, oldest first. */ readonly owned: readonly PlanName[]; readonly isProven: boolean },
-  door: { readonly signUp: 'open' | 'invited'; readonly signUpPlan: PlanName; readonly mail: boolean },
+  }: {
+    /** The plans of those that they own, oldest first. */ readonly owned: readonly PlanName[];
+    readonly isProven: boolean;
+  },
+  door: {
+    readonly signUp: 'open' | 'invited';
+    readonly signUpPlan: PlanName;
+    readonly mail: boolean;
+  },
 ): PlanName | Refusal => {
   if (owned.length >= maxOwned)
-    return new Refusal('organisations_enough', `You own ${owned.length} organisations, and ${maxOwned} are the most; delete one first.`);
+    return new Refusal(
+      'organisations_enough',
+      `You own ${owned.length} organisations, and ${maxOwned} are the most; delete one first.`,
+    );
   if (door.signUp === 'open' && door.mail)
     return isProven
       ? door.signUpPlan
-      : new Refusal('email_unproven', 'Prove first that your e-mail address is yours, in your profile; then make an organisation.');
+      : new Refusal(
+          'email_unproven',
+          'Prove first that your e-mail address is yours, in your profile; then make an organisation.',
+        );
   // Without open sign-up, a user who got an organisation from the operator may create another with
   // its plan.
   return (
-    owned[0] ?? new Refusal('sign_up_closed', 'Only who owns an organisation here makes another one; ask whoever runs this installation.')
+    owned[0] ??
+    new Refusal(
+      'sign_up_closed',
+      'Only who owns an organisation here makes another one; ask whoever runs this installation.',
+    )
   );
 };
 
@@ -45,7 +62,8 @@ export const lastWordMs = day;
  */
 const asTyped = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 
-export const isSameName = (typed: string, name: string): boolean => asTyped(typed) === asTyped(name);
+export const isSameName = (typed: string, name: string): boolean =>
+  asTyped(typed) === asTyped(name);
 
 const roles = ['owner', 'admin', 'member', 'viewer'] as const;
 export type Role = (typeof roles)[number];
@@ -59,13 +77,19 @@ const isScope = (text: string): text is Scope => scopes.some((scope) => scope ==
 /** @throws Refusal `role_unknown`. */
 export const roleFrom = (text: string): Role => {
   if (isRole(text)) return text;
-  throw new Refusal('role_unknown', `role: there is no role "${text}"; one of ${roles.join(', ')} would do.`);
+  throw new Refusal(
+    'role_unknown',
+    `role: there is no role "${text}"; one of ${roles.join(', ')} would do.`,
+  );
 };
 
 /** @throws Refusal `scope_unknown`. */
 export const scopeFrom = (text: string): Scope => {
   if (isScope(text)) return text;
-  throw new Refusal('scope_unknown', `scope: there is no scope "${text}"; one of ${scopes.join(', ')} would do.`);
+  throw new Refusal(
+    'scope_unknown',
+    `scope: there is no scope "${text}"; one of ${scopes.join(', ')} would do.`,
+  );
 };
 
 /** Viewers may only read; all others may change what the organisation monitors. */
@@ -87,7 +111,10 @@ export const timeZoneFrom = (text: string): string => {
       if (!(error instanceof RangeError)) throw error;
     }
   }
-  throw new Refusal('time_zone_invalid', `time_zone: "${zone.slice(0, 60)}" is no IANA time zone; use one such as Europe/Berlin or UTC.`);
+  throw new Refusal(
+    'time_zone_invalid',
+    `time_zone: "${zone.slice(0, 60)}" is no IANA time zone; use one such as Europe/Berlin or UTC.`,
+  );
 };
 
 /**
@@ -96,9 +123,16 @@ export const timeZoneFrom = (text: string): string => {
  */
 export const emailFrom = (text: string): string => {
   const email = text.trim();
-  if (email.length <= 254 && /^[^\s@<>()",;:\\[\]]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(email) && email.isWellFormed())
+  if (
+    email.length <= 254 &&
+    /^[^\s@<>()",;:\\[\]]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(email) &&
+    email.isWellFormed()
+  )
     return email;
-  throw new Refusal('email_invalid', 'email: is not an e-mail address; give one such as ada@example.org.');
+  throw new Refusal(
+    'email_invalid',
+    'email: is not an e-mail address; give one such as ada@example.org.',
+  );
 };
 
 /**
@@ -106,7 +140,15 @@ export const emailFrom = (text: string): string => {
  * passwords.
  */
 export const passwordFrom = (text: string): string => {
-  if (text.length < 10) throw new Refusal('password_invalid', 'password: is shorter than 10 characters; choose a longer one.');
-  if (text.length > 1000) throw new Refusal('password_invalid', 'password: is longer than 1000 characters; choose a shorter one.');
+  if (text.length < 10)
+    throw new Refusal(
+      'password_invalid',
+      'password: is shorter than 10 characters; choose a longer one.',
+    );
+  if (text.length > 1000)
+    throw new Refusal(
+      'password_invalid',
+      'password: is longer than 1000 characters; choose a shorter one.',
+    );
   return text;
 };

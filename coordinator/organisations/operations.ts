@@ -49,7 +49,15 @@ import { type ExportPart, exportPage, exportParts, isExportPart, maxRowsOf } fro
 import { emailFrom, isSameName, keptMs, passwordFrom, roleFrom, timeZoneFrom } from './model.ts';
 import { refuseLastOwner, refuseUnlessOwner } from './owners.ts';
 import { enforceLimit, planNamed, plans } from './plans.ts';
-import { type AuditRow, auditChoices, auditPage, createdAt, insertOrganisation, usageOf, writeOrganisation } from './queries.ts';
+import {
+  type AuditRow,
+  auditChoices,
+  auditPage,
+  createdAt,
+  insertOrganisation,
+  usageOf,
+  writeOrganisation,
+} from './queries.ts';
 
 export const createOrganisation = async (
   { sql, note }: Context,
@@ -80,16 +88,22 @@ export const createUser = async (
   await insertUser(sql, { id, email, password_hash: await hashPassword(password) });
   await insertMember(sql, organisation.id, id, role);
   // The creator of the account vouches for its address.
-  if (role === 'owner') await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
+  if (role === 'owner')
+    await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
   return { id, email, role };
 };
 
 /**
  * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
  */
-export const leaveOrganisation = async (context: InOrganisation): OperationResult<OutputOf<typeof contract.leaveOrganisation>> => {
+export const leaveOrganisation = async (
+  context: InOrganisation,
+): OperationResult<OutputOf<typeof contract.leaveOrganisation>> => {
   const { sql, organisation, caller, note } = context;
-  const member = orNotFound(caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user), 'member_not_found');
+  const member = orNotFound(
+    caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user),
+    'member_not_found',
+  );
   await refuseLastOwner(context, member);
   note({ before: { email: member.email, role: member.role } });
   await deleteMember(sql, organisation.id, member.user_id);
@@ -101,7 +115,10 @@ export const removeMember = async (
   input: InputOf<typeof contract.removeMember>,
 ): OperationResult<OutputOf<typeof contract.removeMember>> => {
   const { sql, organisation } = context;
-  const member = orNotFound(await memberByEmail(sql, organisation.id, input.email.trim()), 'member_not_found');
+  const member = orNotFound(
+    await memberByEmail(sql, organisation.id, input.email.trim()),
+    'member_not_found',
+  );
   await refuseLastOwner(context, member);
   refuseUnlessOwner(context, member.role);
   context.note({ before: { email: member.email, role: member.role } });
@@ -127,7 +144,10 @@ export const setMemberRole = async (
     await insertMember(sql, organisation.id, user.id, role);
     return { id: user.id, email: user.email, role };
   }
-  context.note({ before: { email: member.email, role: member.role }, after: { email: member.email, role } });
+  context.note({
+    before: { email: member.email, role: member.role },
+    after: { email: member.email, role },
+  });
   if (member.role !== role) {
     await refuseLastOwner(context, member);
     refuseUnlessOwner(context, member.role, role);
@@ -137,10 +157,17 @@ export const setMemberRole = async (
   return { id: member.user_id, email: member.email, role };
 };
 
-export const whoami = async ({ caller }: InOrganisation): OperationResult<OutputOf<typeof whoamiContract>> => {
+export const whoami = async ({
+  caller,
+}: InOrganisation): OperationResult<OutputOf<typeof whoamiContract>> => {
   const { organisation, role, scope, token, connection } = caller;
   const { id, name, plan, time_zone } = organisation;
-  return { organisation: { id, name, plan, time_zone }, role, scope, token_name: token?.name ?? connection?.client ?? '' };
+  return {
+    organisation: { id, name, plan, time_zone },
+    role,
+    scope,
+    token_name: token?.name ?? connection?.client ?? '',
+  };
 };
 
 export const listInvitations = async ({
@@ -148,10 +175,15 @@ export const listInvitations = async ({
   organisation,
   now,
 }: InOrganisation): OperationResult<OutputOf<typeof contract.listInvitations>> => ({
-  items: (await invitationsOf(sql, organisation.id, new Date(now))).map(({ id, email, role, inviter, expires_at }) => ({
-    ...{ id, email, role, inviter },
-    expires_at: expires_at.toISOString(),
-  })),
+  items: (await invitationsOf(sql, organisation.id, new Date(now))).map(
+    ({ id, email, role, inviter, expires_at }) => ({
+      id,
+      email,
+      role,
+      inviter,
+      expires_at: expires_at.toISOString(),
+    }),
+  ),
 });
 
 /**
@@ -180,16 +212,28 @@ const actInvite = async (
   const { accountSecrets, baseUrl, door } = context.with;
   const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
   refuseUnlessOwner(context, role);
-  if (await memberByEmail(sql, organisation.id, email)) throw new Refusal('already_member', `email: ${email} is a member already.`);
+  if (await memberByEmail(sql, organisation.id, email))
+    throw new Refusal('already_member', `email: ${email} is a member already.`);
   const others = (await invitationsOf(sql, organisation.id, new Date(now))).filter(
     (one) => one.email.toLowerCase() !== email.toLowerCase(),
   );
-  enforceLimit('members', organisation.plan, (await countMembers(sql, organisation.id)) + others.length);
+  enforceLimit(
+    'members',
+    organisation.plan,
+    (await countMembers(sql, organisation.id)) + others.length,
+  );
   const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLives.invitation)];
   const link = door.mail ? undefined : await accountSecrets.mint('invitation');
-  const row = { id, organisation: organisation.id, email, role, fingerprint: link?.fingerprint ?? null };
+  const row = {
+    id,
+    organisation: organisation.id,
+    email,
+    role,
+    fingerprint: link?.fingerprint ?? null,
+  };
   await insertInvitation(sql, { ...row, invited_by: caller.user, at, expires_at });
-  if (link === undefined) await postMail(sql, { kind: 'invitation', recipient: email, about: { invitation: id }, at });
+  if (link === undefined)
+    await postMail(sql, { kind: 'invitation', recipient: email, about: { invitation: id }, at });
   note({ after: { email, role } });
   const address = link === undefined ? null : `${baseUrl()}/join/${link.text}`;
   return { id, email, role, address, expires_at: expires_at.toISOString() };
@@ -201,13 +245,20 @@ export const withdrawInvitation = async (
   { sql, organisation }: InOrganisation,
   { invitation_id }: InputOf<typeof contract.withdrawInvitation>,
 ): OperationResult<OutputOf<typeof contract.withdrawInvitation>> => {
-  if (!(await useInvitation(sql, organisation.id, invitation_id))) throw notFound('invitation_not_found');
+  if (!(await useInvitation(sql, organisation.id, invitation_id)))
+    throw notFound('invitation_not_found');
   return { id: invitation_id };
 };
 
-export const listMembers = async ({ sql, organisation }: InOrganisation): OperationResult<OutputOf<typeof contract.listMembers>> => ({
+export const listMembers = async ({
+  sql,
+  organisation,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listMembers>> => ({
   items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
-    ...{ id, email, name, role },
+    id,
+    email,
+    name,
+    role,
     joined_at: created_at.toISOString(),
   })),
 });
@@ -237,21 +288,38 @@ export const endOrganisation = async (
 ): OperationResult<OutputOf<typeof contract.endOrganisation>> => {
   const { sql, organisation, caller, now, note } = context;
   if (!isSameName(name, organisation.name))
-    throw new Refusal('name_invalid', `name: this is not what the organisation is called; type ${organisation.name} as it stands.`);
+    throw new Refusal(
+      'name_invalid',
+      `name: this is not what the organisation is called; type ${organisation.name} as it stands.`,
+    );
   const endsAt = new Date(now + keptMs);
-  const paused = await beginEnding(sql, { organisation: organisation.id, user: caller.user, at: new Date(now), endsAt });
+  const paused = await beginEnding(sql, {
+    organisation: organisation.id,
+    user: caller.user,
+    at: new Date(now),
+    endsAt,
+  });
   await mailOwners(context, 'ends', endsAt);
   note({ before: { ends_at: null }, after: { ends_at: endsAt.toISOString(), paused } });
   return { id: organisation.id, ends_at: endsAt.toISOString(), paused };
 };
 
-export const keepOrganisation = async (context: InOrganisation): OperationResult<OutputOf<typeof contract.keepOrganisation>> => {
+export const keepOrganisation = async (
+  context: InOrganisation,
+): OperationResult<OutputOf<typeof contract.keepOrganisation>> => {
   const { sql, organisation, now, note } = context;
-  if (organisation.ends_at === null) throw new Refusal('organisation_not_ending', `Nobody wants ${organisation.name} to be deleted.`);
+  if (organisation.ends_at === null)
+    throw new Refusal(
+      'organisation_not_ending',
+      `Nobody wants ${organisation.name} to be deleted.`,
+    );
   const endsAt = new Date(organisation.ends_at);
   const resumed = await undoEnding(sql, organisation.id, new Date(now));
   if (resumed === undefined)
-    throw new Refusal('organisation_ending', `The days in which ${organisation.name} could be kept are over; it is being deleted.`);
+    throw new Refusal(
+      'organisation_ending',
+      `The days in which ${organisation.name} could be kept are over; it is being deleted.`,
+    );
   await mailOwners(context, 'kept', endsAt);
   note({ before: { ends_at: endsAt.toISOString() }, after: { ends_at: null, resumed } });
   return { id: organisation.id, resumed };
@@ -262,20 +330,42 @@ const leftOut = [
     what: 'secrets',
     why: 'Passwords, keys, tokens and addresses of heartbeats are kept encrypted or as fingerprints; *** stands for them.',
   },
-  { what: 'results', why: 'Single results are kept for some days only; the figures of each hour are in response_times.' },
-  { what: 'sessions, second factors and passkeys of members', why: 'They belong to the people, not to the organisation.' },
+  {
+    what: 'results',
+    why: 'Single results are kept for some days only; the figures of each hour are in response_times.',
+  },
+  {
+    what: 'sessions, second factors and passkeys of members',
+    why: 'They belong to the people, not to the organisation.',
+  },
   { what: 'subscribers of status pages', why: 'Their addresses were given for one page alone.' },
-  { what: 'logos of status pages', why: 'A picture is no text; each is at the address of its page.' },
-  { what: 'invitations, links to incidents, and attempts at sending', why: 'They are of the moment, and open doors.' },
+  {
+    what: 'logos of status pages',
+    why: 'A picture is no text; each is at the address of its page.',
+  },
+  {
+    what: 'invitations, links to incidents, and attempts at sending',
+    why: 'They are of the moment, and open doors.',
+  },
   { what: 'what was deleted', why: 'It is gone.' },
 ];
 
 /** Writes the audit entry of an export. */
-export const beginExport = async ({ sql, organisation, note }: InOrganisation): OperationResult<OutputOf<typeof contract.beginExport>> => {
+export const beginExport = async ({
+  sql,
+  organisation,
+  note,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.beginExport>> => {
   const { id, name, plan, time_zone } = organisation;
   note({ after: { parts: exportParts } });
   return {
-    organisation: { id, name, plan, time_zone, created_at: (await createdAt(sql, id)).toISOString() },
+    organisation: {
+      id,
+      name,
+      plan,
+      time_zone,
+      created_at: (await createdAt(sql, id)).toISOString(),
+    },
     parts: exportParts,
     left_out: leftOut,
   };
@@ -288,8 +378,10 @@ type Row = Readonly<Record<string, unknown>>;
  * of `organisations/export.ts`.
  */
 const masked = (channels: ChannelsPart, part: ExportPart, row: Row): Row => {
-  if (part === 'monitors') return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
-  if (part === 'channels') return { ...row, config: channels.shown(String(row.kind), row.config as ChannelConfig) };
+  if (part === 'monitors')
+    return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
+  if (part === 'channels')
+    return { ...row, config: channels.shown(String(row.kind), row.config as ChannelConfig) };
   return row;
 };
 
@@ -299,7 +391,10 @@ export const readExport = async (
 ): OperationResult<OutputOf<typeof contract.readExport>> => {
   const { part } = input;
   if (!isExportPart(part))
-    throw new Refusal('request_malformed', `part: there is none "${part.slice(0, 60)}"; one of ${exportParts.join(', ')} would do.`);
+    throw new Refusal(
+      'request_malformed',
+      `part: there is none "${part.slice(0, 60)}"; one of ${exportParts.join(', ')} would do.`,
+    );
   return pageOf(
     cursors,
     ['export', organisation.id, part],
@@ -309,7 +404,8 @@ export const readExport = async (
   );
 };
 
-const record = (value: unknown): Readonly<Record<string, unknown>> | null => (isRecord(value) ? value : null);
+const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
+  isRecord(value) ? value : null;
 
 const entryJson = (
   { key, at, who, through, token_name, address, operation, changed }: AuditRow,
@@ -333,7 +429,8 @@ export const listAudit = async (
   input: InputOf<typeof contract.listAudit>,
 ): OperationResult<OutputOf<typeof contract.listAudit>> => {
   const { who, operation } = input;
-  const at = (moment: typeof input.from): number | null => (moment === null ? null : epochOf(moment, organisation.time_zone));
+  const at = (moment: typeof input.from): number | null =>
+    moment === null ? null : epochOf(moment, organisation.time_zone);
   const filter = { who, operation, from: at(input.from), until: at(input.until) };
   return pageOf(
     cursors,
@@ -350,10 +447,23 @@ export const getAuditChoices = async ({
   with: { summaryOf },
 }: InOrganisation): OperationResult<OutputOf<typeof contract.getAuditChoices>> => {
   const { who, operations: ids } = await auditChoices(sql, organisation.id);
-  return { who, operations: ids.map((id) => ({ id, what: summaryOf(id) })).toSorted((a, b) => a.what.localeCompare(b.what, 'en')) };
+  return {
+    who,
+    operations: ids
+      .map((id) => ({ id, what: summaryOf(id) }))
+      .toSorted((a, b) => a.what.localeCompare(b.what, 'en')),
+  };
 };
 
-const things = ['monitors', 'status_pages', 'members', 'private_probes', 'channels', 'groups', 'windows'] as const;
+const things = [
+  'monitors',
+  'status_pages',
+  'members',
+  'private_probes',
+  'channels',
+  'groups',
+  'windows',
+] as const;
 
 export const showOrganisation = async ({
   sql,
@@ -364,9 +474,18 @@ export const showOrganisation = async ({
   const plan = plans[named];
   const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
   return {
-    ...{ id, name, time_zone, plan: named, created_at: created_at.toISOString(), least_interval_s: plan.min_interval_s },
+    id,
+    name,
+    time_zone,
+    plan: named,
+    created_at: created_at.toISOString(),
+    least_interval_s: plan.min_interval_s,
     ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
-    used: things.map((what) => ({ what, count: usage[what], most: Number.isFinite(plan[what]) ? plan[what] : null })),
+    used: things.map((what) => ({
+      what,
+      count: usage[what],
+      most: Number.isFinite(plan[what]) ? plan[what] : null,
+    })),
   };
 };
 

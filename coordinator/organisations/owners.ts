@@ -7,13 +7,27 @@ import type { Role } from './model.ts';
 /**
  * An organisation without owners could not be managed any more; only the operator may leave one so.
  */
-export const refuseLastOwner = async ({ sql, organisation, caller }: InOrganisation, member: MemberRow): Promise<void> => {
-  if (member.role !== 'owner' || caller.is === 'operator' || (await countOwners(sql, organisation.id)) > 1) return;
-  throw new Refusal('last_owner', 'This is the only owner of the organisation; make somebody else an owner first.');
+export const refuseLastOwner = async (
+  { sql, organisation, caller }: InOrganisation,
+  member: MemberRow,
+): Promise<void> => {
+  if (
+    member.role !== 'owner' ||
+    caller.is === 'operator' ||
+    (await countOwners(sql, organisation.id)) > 1
+  )
+    return;
+  throw new Refusal(
+    'last_owner',
+    'This is the only owner of the organisation; make somebody else an owner first.',
+  );
 };
 
 /** Only owners add and remove owners: an admin who could would be one. */
 export const refuseUnlessOwner = ({ caller }: InOrganisation, ...roles: readonly Role[]): void => {
   if (caller.is === 'operator' || caller.role === 'owner' || !roles.includes('owner')) return;
-  throw new Refusal('role_insufficient', 'role: owners alone make owners, and take that away; ask one of them.');
+  throw new Refusal(
+    'role_insufficient',
+    'role: owners alone make owners, and take that away; ask one of them.',
+  );
 };

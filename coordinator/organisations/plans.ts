@@ -22,16 +22,37 @@ const unlimited = Number.POSITIVE_INFINITY;
 
 export const plans = {
   free: {
-    ...{ monitors: 20, min_interval_s: 180, status_pages: 1, members: 1, private_probes: 0, channels: 5 },
-    ...{ groups: 20, windows: 20, occurrences: 5_000 },
+    monitors: 20,
+    min_interval_s: 180,
+    status_pages: 1,
+    members: 1,
+    private_probes: 0,
+    channels: 5,
+    groups: 20,
+    windows: 20,
+    occurrences: 5_000,
   },
   team: {
-    ...{ monitors: 100, min_interval_s: 60, status_pages: 5, members: 10, private_probes: 1, channels: 50 },
-    ...{ groups: 200, windows: 200, occurrences: 5_000 },
+    monitors: 100,
+    min_interval_s: 60,
+    status_pages: 5,
+    members: 10,
+    private_probes: 1,
+    channels: 50,
+    groups: 200,
+    windows: 200,
+    occurrences: 5_000,
   },
   business: {
-    ...{ monitors: 1000, min_interval_s: 10, status_pages: 50, members: 100, private_probes: 10, channels: 500 },
-    ...{ groups: 2_000, windows: 2_000, occurrences: 5_000 },
+    monitors: 1000,
+    min_interval_s: 10,
+    status_pages: 50,
+    members: 100,
+    private_probes: 10,
+    channels: 500,
+    groups: 2_000,
+    windows: 2_000,
+    occurrences: 5_000,
   },
   self_hosted: {
     monitors: unlimited,
@@ -48,24 +69,40 @@ export const plans = {
 
 export type PlanName = keyof typeof plans;
 
-export const planNames = ['free', 'team', 'business', 'self_hosted'] as const satisfies readonly PlanName[];
+export const planNames = [
+  'free',
+  'team',
+  'business',
+  'self_hosted',
+] as const satisfies readonly PlanName[];
 
 const isPlanName = (text: string): text is PlanName => Object.hasOwn(plans, text);
 
 /** The plan of this name. @throws Refusal when there is none. */
 export const planNamed = (text: string): PlanName => {
   if (isPlanName(text)) return text;
-  throw new Refusal('plan_unknown', `plan: there is no plan "${text}"; one of ${Object.keys(plans).join(', ')} would do.`);
+  throw new Refusal(
+    'plan_unknown',
+    `plan: there is no plan "${text}"; one of ${Object.keys(plans).join(', ')} would do.`,
+  );
 };
 
 const counted = {
   monitors: { code: 'plan_limit_monitors', noun: 'monitors', one: 'monitor' },
   status_pages: { code: 'plan_limit_status_pages', noun: 'status pages', one: 'status page' },
   members: { code: 'plan_limit_members', noun: 'members', one: 'member' },
-  private_probes: { code: 'plan_limit_private_probes', noun: 'private probes', one: 'private probe' },
+  private_probes: {
+    code: 'plan_limit_private_probes',
+    noun: 'private probes',
+    one: 'private probe',
+  },
   channels: { code: 'plan_limit_channels', noun: 'channels', one: 'channel' },
   groups: { code: 'plan_limit_groups', noun: 'groups', one: 'group' },
-  windows: { code: 'plan_limit_windows', noun: 'maintenance windows that are not over', one: 'maintenance window that is not over' },
+  windows: {
+    code: 'plan_limit_windows',
+    noun: 'maintenance windows that are not over',
+    one: 'maintenance window that is not over',
+  },
 } as const;
 
 /** What a plan limits by number. */
@@ -83,7 +120,10 @@ export const enforceLimit = (of: Counted, plan: PlanName, present: number): void
   const allowed = `${limit} ${limit === 1 ? one : noun}, and there ${present === 1 ? 'is' : 'are'} ${present}`;
   // Members are removed, not deleted.
   const remedy = of === 'members' ? 'Remove' : 'Delete';
-  throw new Refusal(code, `The plan ${plan} allows ${allowed}. ${remedy} one, or take a larger plan.`);
+  throw new Refusal(
+    code,
+    `The plan ${plan} allows ${allowed}. ${remedy} one, or take a larger plan.`,
+  );
 };
 
 /** Refuses a window that would occur too often within the stored time. */

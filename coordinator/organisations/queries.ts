@@ -18,8 +18,10 @@ export type AuditEntry = {
 /** Stores the user's address of this moment: a later change of it changes nothing here. */
 export const insertAudit = async (sql: Queryable, entry: AuditEntry): Promise<void> => {
   const { at, organisation, user, who, through, token_name, operation, changed, address } = entry;
-  await sql`insert into audit_log (at, organisation_id, user_id, who, through, token_name, operation, changed, address)
-    values (${at}, ${organisation}, ${user}, coalesce((select email from users where id = ${user}), ${who}), ${through}, ${token_name},
+  await sql`insert into audit_log (at, organisation_id, user_id, who, through, token_name,
+    operation, changed, address)
+    values (${at}, ${organisation}, ${user},
+      coalesce((select email from users where id = ${user}), ${who}), ${through}, ${token_name},
       ${operation}, ${JSON.stringify(changed)}::text::jsonb, ${address})`;
 };
 
@@ -53,7 +55,8 @@ export const auditChoices = async (
   organisation: string,
 ): Promise<{ readonly who: readonly string[]; readonly operations: readonly string[] }> => {
   const [row] = await sql<{ who: string[] | null; operations: string[] | null }[]>`
-    select array_agg(distinct who order by who) as who, array_agg(distinct operation order by operation) as operations
+    select array_agg(distinct who order by who) as who,
+      array_agg(distinct operation order by operation) as operations
     from audit_log where organisation_id = ${organisation}`;
   return { who: row?.who ?? [], operations: row?.operations ?? [] };
 };
@@ -62,21 +65,36 @@ export const forgetAudit = async (sql: Queryable, before: Date): Promise<void> =
   await sql`delete from audit_log where at < ${before}`;
 };
 
-export type NewOrganisation = { readonly id: string; readonly name: string; readonly plan: PlanName; readonly time_zone: string };
+export type NewOrganisation = {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: PlanName;
+  readonly time_zone: string;
+};
 
 export type OrganisationRow = NewOrganisation & {
   /** When it will be deleted, in milliseconds; null: no one asked for deletion. */
   readonly ends_at: number | null;
 };
 
-const columns = (sql: Queryable) => sql`o.id, o.name, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at`;
+const columns = (sql: Queryable) =>
+  sql`o.id, o.name, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at`;
 
-export const insertOrganisation = async (sql: Queryable, { id, name, plan, time_zone }: NewOrganisation): Promise<void> => {
-  await sql`insert into organisations (id, name, plan, time_zone) values (${id}, ${name}, ${plan}, ${time_zone})`;
+export const insertOrganisation = async (
+  sql: Queryable,
+  { id, name, plan, time_zone }: NewOrganisation,
+): Promise<void> => {
+  await sql`insert into organisations (id, name, plan, time_zone)
+    values (${id}, ${name}, ${plan}, ${time_zone})`;
 };
 
-export const organisationById = async (sql: Queryable, id: string): Promise<OrganisationRow | undefined> => {
-  const [row] = await sql<OrganisationRow[]>`select ${columns(sql)} from organisations o where o.id = ${id}`;
+export const organisationById = async (
+  sql: Queryable,
+  id: string,
+): Promise<OrganisationRow | undefined> => {
+  const [row] = await sql<
+    OrganisationRow[]
+  >`select ${columns(sql)} from organisations o where o.id = ${id}`;
   return row;
 };
 
@@ -84,7 +102,9 @@ export const organisationById = async (sql: Queryable, id: string): Promise<Orga
  * Organisations of this name, without case: at most two; one with the same spelling comes first.
  */
 export const organisationsNamed = (sql: Queryable, name: string): Promise<OrganisationRow[]> =>
-  sql<OrganisationRow[]>`select ${columns(sql)} from organisations o where lower(o.name) = lower(${name})
+  sql<
+    OrganisationRow[]
+  >`select ${columns(sql)} from organisations o where lower(o.name) = lower(${name})
     order by o.name = ${name} desc, o.key limit 2`;
 
 export const writeOrganisation = async (
@@ -96,7 +116,9 @@ export const writeOrganisation = async (
 };
 
 export const createdAt = async (sql: Queryable, id: string): Promise<Date> => {
-  const [row] = await sql<{ created_at: Date }[]>`select created_at from organisations where id = ${id}`;
+  const [row] = await sql<
+    { created_at: Date }[]
+  >`select created_at from organisations where id = ${id}`;
   return row?.created_at ?? new Date(0);
 };
 
@@ -108,17 +130,33 @@ export const usageOf = async (sql: Queryable, id: string, now: number): Promise<
     select (select count(*) from monitors where organisation_id = ${id}) as monitors,
       (select count(*) from status_pages where organisation_id = ${id}) as status_pages,
       (select count(*) from memberships where organisation_id = ${id}) as members,
-      (select count(*) from probes where organisation_id = ${id} and revoked_at is null) as private_probes,
-      (select count(*) from channels where organisation_id = ${id} and deleted_at is null) as channels,
-      (select count(*) from groups where organisation_id = ${id}) as groups, (${windowsNotOver(sql, id, now)}) as windows`;
-  return row ?? { monitors: 0, status_pages: 0, members: 0, private_probes: 0, channels: 0, groups: 0, windows: 0 };
+      (select count(*) from probes where organisation_id = ${id}
+        and revoked_at is null) as private_probes,
+      (select count(*) from channels where organisation_id = ${id}
+        and deleted_at is null) as channels,
+      (select count(*) from groups where organisation_id = ${id}) as groups,
+        (${windowsNotOver(sql, id, now)}) as windows`;
+  return (
+    row ?? {
+      monitors: 0,
+      status_pages: 0,
+      members: 0,
+      private_probes: 0,
+      channels: 0,
+      groups: 0,
+      windows: 0,
+    }
+  );
 };
 
 /**
  * One writer per organisation at a time, until the end of the transaction. Counts stay true (plan
  * limits), and keys of its rows grow in the order of commit, so that pages by key skip nothing.
  */
-export const lockOrganisation = async (sql: Queryable, id: string): Promise<OrganisationRow | undefined> => {
+export const lockOrganisation = async (
+  sql: Queryable,
+  id: string,
+): Promise<OrganisationRow | undefined> => {
   const [row] = await sql<OrganisationRow[]>`
     select ${columns(sql)} from organisations o where o.id = ${id} for no key update`;
   return row;
@@ -134,10 +172,13 @@ export const lockOrganisationForCall = async (
   id: string,
   number: bigint,
 ): Promise<{ readonly isFree: boolean; readonly organisation: OrganisationRow | undefined }> => {
-  const [row] = await sql<(OrganisationRow & { readonly is_free: boolean; readonly is_there: boolean })[]>`
+  const [row] = await sql<
+    (OrganisationRow & { readonly is_free: boolean; readonly is_there: boolean })[]
+  >`
     with claim as materialized (select pg_try_advisory_xact_lock(${String(number)}::bigint) as is_free)
     select c.is_free, o.id is not null as is_there, o.* from claim c left join lateral (
-      select ${columns(sql)} from organisations o where o.id = ${id} and c.is_free for no key update) o on true`;
+      select ${columns(sql)} from organisations o where o.id = ${id}
+        and c.is_free for no key update) o on true`;
   if (row === undefined) return { isFree: false, organisation: undefined };
   const { is_free: isFree, is_there, ...organisation } = row;
   return { isFree, organisation: is_there ? organisation : undefined };
@@ -148,9 +189,14 @@ export const ownerOf = {
   monitor: async (sql: Queryable, id: string) =>
     (await sql<Owner[]>`select organisation_id from monitors where id = ${id}`)[0]?.organisation_id,
   incident: async (sql: Queryable, id: string) =>
-    (await sql<Owner[]>`select organisation_id from incidents where id = ${id}`)[0]?.organisation_id,
+    (await sql<Owner[]>`select organisation_id from incidents where id = ${id}`)[0]
+      ?.organisation_id,
   channel: async (sql: Queryable, id: string) =>
-    (await sql<Owner[]>`select organisation_id from channels where id = ${id} and deleted_at is null`)[0]?.organisation_id,
+    (
+      await sql<
+        Owner[]
+      >`select organisation_id from channels where id = ${id} and deleted_at is null`
+    )[0]?.organisation_id,
   token: async (sql: Queryable, id: string) =>
     (await sql<Owner[]>`select organisation_id from tokens where id = ${id}`)[0]?.organisation_id,
 } as const;

@@ -29,7 +29,8 @@ export class UnknownName extends Error {
 export type Lookup = (name: string) => Promise<readonly string[]>;
 
 /** Error codes that mean: the name, or an address of the kind, does not exist. */
-const isAbsent = (error: unknown): boolean => ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(codeOf(error));
+const isAbsent = (error: unknown): boolean =>
+  ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(codeOf(error));
 
 /**
  * Asks the machine's resolvers without the four threads of getaddrinfo, which foreign names could
@@ -48,13 +49,18 @@ export const createLookup = (): Lookup => {
     // Whatever a resolver answers (RFC 6761).
     if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
     if (name.includes('.') && !name.endsWith('.local')) {
-      const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+      const [four, six] = await Promise.allSettled([
+        resolver.resolve4(name),
+        resolver.resolve6(name),
+      ]);
       const found = [four, six].flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
       if (found.length > 0) return found;
       for (const one of [four, six]) if (one.status === 'rejected') unlessAbsent(one.reason);
     }
     try {
-      return (await bySystem(() => dns.lookup(name, { all: true, order: 'verbatim' }))).map(({ address }) => address);
+      return (await bySystem(() => dns.lookup(name, { all: true, order: 'verbatim' }))).map(
+        ({ address }) => address,
+      );
     } catch (error) {
       throw new UnknownName({ cause: error });
     }
@@ -63,7 +69,10 @@ export const createLookup = (): Lookup => {
 
 export type ConnectionDependencies = { readonly allow: readonly string[]; readonly lookup: Lookup };
 
-export const createConnector = (build: typeof BuildConnector, { allow, lookup }: ConnectionDependencies): BuildConnector.connector => {
+export const createConnector = (
+  build: typeof BuildConnector,
+  { allow, lookup }: ConnectionDependencies,
+): BuildConnector.connector => {
   const ranges = allow.flatMap((range) => {
     const read = parseCidr(range);
     return read === undefined ? [] : [read];
@@ -95,7 +104,12 @@ export const createConnector = (build: typeof BuildConnector, { allow, lookup }:
           else if (first === undefined) done(new UnknownName(), '');
           else done(null, first.address, first.family);
         };
-        const connect = build({ timeout: 10_000, maxCachedSessions: 0, autoSelectFamily: true, lookup: judgedLookup });
+        const connect = build({
+          timeout: 10_000,
+          maxCachedSessions: 0,
+          autoSelectFamily: true,
+          lookup: judgedLookup,
+        });
         connect(options, (...[error, socket]) => {
           if (error !== null) return callback(error, null);
           // No socket continues to an address that was not judged, whatever led it there.

@@ -26,11 +26,21 @@ const atOnce = 10;
 
 type Dependencies = { readonly allow?: readonly string[]; readonly lookup?: Lookup };
 
-export const createDocumentReader = ({ allow = [], lookup = createLookup() }: Dependencies = {}): DocumentReader => {
+export const createDocumentReader = ({
+  allow = [],
+  lookup = createLookup(),
+}: Dependencies = {}): DocumentReader => {
   const agentMade = async (): Promise<Agent> => {
     const undici = await import('undici');
     const connect = createConnector(undici.buildConnector, { allow, lookup });
-    return new undici.Agent({ connect, pipelining: 0, connections: atOnce, maxHeaderSize: 16 * 1_024, headersTimeout: 0, bodyTimeout: 0 });
+    return new undici.Agent({
+      connect,
+      pipelining: 0,
+      connections: atOnce,
+      maxHeaderSize: 16 * 1_024,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
   };
   let agent: Promise<Agent> | undefined;
   return {
@@ -39,8 +49,15 @@ export const createDocumentReader = ({ allow = [], lookup = createLookup() }: De
       if (url.protocol !== 'https:') throw new Error('a document is read over TLS alone');
       agent ??= agentMade();
       const answer = await (await agent).request({
-        ...{ method: 'GET', origin: url.origin, path: `${url.pathname}${url.search}`, signal: AbortSignal.timeout(limitMs) },
-        headers: { 'user-agent': `Antipode/${version}`, accept: 'application/json', 'accept-encoding': 'identity' },
+        method: 'GET',
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        signal: AbortSignal.timeout(limitMs),
+        headers: {
+          'user-agent': `Antipode/${version}`,
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+        },
       });
       const chunks: Buffer[] = [];
       let length = 0;
@@ -51,9 +68,15 @@ export const createDocumentReader = ({ allow = [], lookup = createLookup() }: De
         chunks.push(bytes);
       }
       const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
-        value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value] as const],
+        value === undefined
+          ? []
+          : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value] as const],
       );
-      return { status: answer.statusCode, headers: Object.fromEntries(headers), body: Buffer.concat(chunks) };
+      return {
+        status: answer.statusCode,
+        headers: Object.fromEntries(headers),
+        body: Buffer.concat(chunks),
+      };
     },
     close: async () => (await agent?.catch(() => undefined))?.destroy(),
   };

@@ -1,5 +1,21 @@
-import { array, boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
-import { anonymousOperation, installationOperation, personOperation } from '../../shared/api/operation.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  literal,
+  maybe,
+  nullable,
+  object,
+  optional,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
+import {
+  anonymousOperation,
+  installationOperation,
+  personOperation,
+} from '../../shared/api/operation.ts';
 
 /** Operations of callers who are not signed in. The web puts the session's text into its cookie. */
 
@@ -46,9 +62,18 @@ export const createSignInLink = installationOperation({
   summary: 'Make a link that signs a user in once, without password or second step',
   body: object('SignInLinkIn', {
     email: string(),
-    made_for: optional(literal(['operator', 'start'], { description: 'For an hour; or until used, or until the next start.' }), 'operator'),
+    made_for: optional(
+      literal(['operator', 'start'], {
+        description: 'For an hour; or until used, or until the next start.',
+      }),
+      'operator',
+    ),
   }),
-  response: object('SignInLinkOut', { email: string(), address: string(), expires_at: nullable(string()) }),
+  response: object('SignInLinkOut', {
+    email: string(),
+    address: string(),
+    expires_at: nullable(string()),
+  }),
   refusals: ['user_not_found'],
 });
 
@@ -206,7 +231,14 @@ export const listOwnOrganisations = personOperation({
   access: 'read',
   summary: 'List the organisations that one belongs to',
   response: object('OwnOrganisationsOut', {
-    items: array(object('OwnOrganisationOut', { id: uuid(), name: string(), role: string(), ends_at: nullable(dateTime()) })),
+    items: array(
+      object('OwnOrganisationOut', {
+        id: uuid(),
+        name: string(),
+        role: string(),
+        ends_at: nullable(dateTime()),
+      }),
+    ),
     may_found: boolean({ description: 'Whether one may make another.' }),
   }),
 });
@@ -217,7 +249,13 @@ export const createOwnOrganisation = personOperation({
   summary: 'Make another organisation, which one owns',
   body: object('FoundIn', { name: string(), time_zone: string() }),
   response: object('FoundOut', { id: uuid(), name: string() }),
-  refusals: ['name_invalid', 'time_zone_invalid', 'organisations_enough', 'email_unproven', 'sign_up_closed'],
+  refusals: [
+    'name_invalid',
+    'time_zone_invalid',
+    'organisations_enough',
+    'email_unproven',
+    'sign_up_closed',
+  ],
 });
 
 export const switchOrganisation = personOperation({
@@ -306,7 +344,10 @@ export const showSecondFactor = personOperation({
   id: 'showSecondFactor',
   access: 'read',
   summary: 'Tell whether signing in takes a second step',
-  response: object('SecondFactorOut', { on_since: nullable(string()), recovery_codes_left: integer() }),
+  response: object('SecondFactorOut', {
+    on_since: nullable(string()),
+    recovery_codes_left: integer(),
+  }),
 });
 
 export const proposeSecondFactor = personOperation({
@@ -322,7 +363,8 @@ export const startSecondFactor = personOperation({
   id: 'startSecondFactor',
   access: 'read',
   dangerous: true,
-  summary: 'Have signing in take a second step from now on, with a first code as proof that the app has the secret',
+  summary:
+    'Have signing in take a second step from now on, with a first code as proof that the app has the secret',
   body: object('StartSecondFactorIn', { secret: string(), code: string() }),
   response: RecoveryCodesOut,
   refusals: ['second_factor_on', 'code_invalid'],
@@ -358,7 +400,9 @@ export const signUp = anonymousOperation({
     email: string(),
     password: string(),
     name: string(),
-    organisation: maybe(string(), { description: 'What the new organisation is called; not with an invitation.' }),
+    organisation: maybe(string(), {
+      description: 'What the new organisation is called; not with an invitation.',
+    }),
     time_zone: maybe(string()),
     invitation_secret: maybe(string()),
   }),
@@ -368,7 +412,13 @@ export const signUp = anonymousOperation({
     must_confirm: boolean(),
   }),
   refusals: [
-    ...(['sign_up_closed', 'email_invalid', 'password_invalid', 'name_invalid', 'time_zone_invalid'] as const),
+    ...([
+      'sign_up_closed',
+      'email_invalid',
+      'password_invalid',
+      'name_invalid',
+      'time_zone_invalid',
+    ] as const),
     ...(['link_invalid', 'email_taken', 'plan_limit_members', 'too_many_attempts'] as const),
   ],
 });
@@ -379,7 +429,13 @@ export const finishSignUp = anonymousOperation({
   summary: 'Make the account whose address the link proves',
   body: object('FinishIn', { secret: string(), password: string() }),
   response: object('FinishedOut', { session: string() }),
-  refusals: ['link_invalid', 'email_taken', 'plan_limit_members', 'sign_in_failed', 'too_many_attempts'],
+  refusals: [
+    'link_invalid',
+    'email_taken',
+    'plan_limit_members',
+    'sign_in_failed',
+    'too_many_attempts',
+  ],
 });
 
 export const requestPasswordReset = anonymousOperation({
@@ -413,8 +469,12 @@ export const showLink = anonymousOperation({
   id: 'showLink',
   access: 'read',
   does: 'looks',
-  summary: 'Tell whether a link of a mail is still good, and what address it is about; it stays good',
-  body: object('LinkIn', { kind: literal(['sign-up', 'e-mail', 'e-mail kept', 'password reset']), secret: string() }),
+  summary:
+    'Tell whether a link of a mail is still good, and what address it is about; it stays good',
+  body: object('LinkIn', {
+    kind: literal(['sign-up', 'e-mail', 'e-mail kept', 'password reset']),
+    secret: string(),
+  }),
   response: object('LinkOut', {
     email: nullable(string()),
     /** The data of a sign-up that waits to be completed. */
@@ -429,7 +489,11 @@ export const showInvitation = anonymousOperation({
   does: 'looks',
   summary: 'Tell what an invitation is to; it stays good',
   body: object('InvitationLinkIn', { secret: string() }),
-  response: object('InvitationShownOut', { organisation: string(), role: string(), inviter: nullable(string()) }),
+  response: object('InvitationShownOut', {
+    organisation: string(),
+    role: string(),
+    inviter: nullable(string()),
+  }),
   refusals: ['link_invalid'],
 });
 
@@ -437,6 +501,11 @@ export const showSignUpPolicy = anonymousOperation({
   id: 'showDoor',
   access: 'read',
   does: 'looks',
-  summary: 'Tell how one comes in here: whether people may sign up, whether there is mail, and where passkeys are good',
-  response: object('DoorOut', { sign_up: literal(['open', 'invited']), mail: boolean(), passkeys: nullable(string()) }),
+  summary:
+    'Tell how one comes in here: whether people may sign up, whether there is mail, and where passkeys are good',
+  response: object('DoorOut', {
+    sign_up: literal(['open', 'invited']),
+    mail: boolean(),
+    passkeys: nullable(string()),
+  }),
 });

@@ -3,7 +3,13 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { inSteps } from '../gate/bind.ts';
-import { type ByPerson, type Early, notFound, type Oneself, type OperationResult } from '../gate/context.ts';
+import {
+  type ByPerson,
+  type Early,
+  notFound,
+  type Oneself,
+  type OperationResult,
+} from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
@@ -21,7 +27,15 @@ import {
   writeName,
 } from './queries.ts';
 import { hashPassword } from './secrets.ts';
-import { deleteSession, deleteSessions, deviceOf, isOver, linkLives, sessionsOf, writeActiveOrganisation } from './sessions.ts';
+import {
+  deleteSession,
+  deleteSessions,
+  deviceOf,
+  isOver,
+  linkLives,
+  sessionsOf,
+  writeActiveOrganisation,
+} from './sessions.ts';
 import { beginSession } from './sign-in.ts';
 import { join, notNow, replacePassword } from './sign-up.ts';
 
@@ -35,19 +49,27 @@ export const acceptInvitation = async (
 ): OperationResult<OutputOf<typeof contract.acceptInvitation>> => {
   const { sql, now, note, person } = context;
   const { accountSecrets } = context.with;
-  const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
+  const invitation = await invitationBy(
+    sql,
+    await accountSecrets.fingerprint('invitation', secret),
+    new Date(now),
+  );
   if (!invitation) throw deadLink();
   const joined = await join(context, person.user, invitation);
   if (joined === 'gone') throw deadLink();
   const { organisation_id: id, organisation: name, role } = invitation;
   if (joined === 'ending') throw notNow(invitation);
-  if (joined === 'member already') throw new Refusal('already_member', `You belong to ${name} already.`);
+  if (joined === 'member already')
+    throw new Refusal('already_member', `You belong to ${name} already.`);
   await writeActiveOrganisation(sql, person.session, id);
   note({ organisation: id, after: { email: person.email, role } });
   return { id, name, role };
 };
 
-export const signOut = async ({ sql, person }: ByPerson): OperationResult<OutputOf<typeof contract.signOut>> => ({
+export const signOut = async ({
+  sql,
+  person,
+}: ByPerson): OperationResult<OutputOf<typeof contract.signOut>> => ({
   ended: await deleteSession(sql, person.user, person.session),
 });
 
@@ -59,7 +81,10 @@ export const endSession = async (
   return { id: session_id, is_this: session_id === person.session };
 };
 
-export const endOtherSessions = async ({ sql, person }: ByPerson): OperationResult<OutputOf<typeof contract.endOtherSessions>> => ({
+export const endOtherSessions = async ({
+  sql,
+  person,
+}: ByPerson): OperationResult<OutputOf<typeof contract.endOtherSessions>> => ({
   ended: await deleteSessions(sql, person.user, person.session),
 });
 
@@ -72,22 +97,39 @@ export const createOwnOrganisation = async (
   const owned = await ownedPlans(sql, person.user);
   const plan = planOfAnother({ owned, isProven: person.email_verified }, context.with.door);
   if (plan instanceof Refusal) throw plan;
-  const organisation = { id: newId(), name: nameFrom(input.name), plan, time_zone: timeZoneFrom(input.time_zone) };
+  const organisation = {
+    id: newId(),
+    name: nameFrom(input.name),
+    plan,
+    time_zone: timeZoneFrom(input.time_zone),
+  };
   const { id, name } = organisation;
   await insertOrganisation(sql, organisation);
   await insertMember(sql, id, person.user, 'owner');
-  if (person.email_verified) await insertFirstChannel(sql, { organisation: id, email: person.email, at: new Date(now) });
+  if (person.email_verified)
+    await insertFirstChannel(sql, { organisation: id, email: person.email, at: new Date(now) });
   await writeActiveOrganisation(sql, person.session, id);
   note({ organisation: id, after: organisation });
   return { id, name };
 };
 
-export const listOwnOrganisations = async (context: ByPerson): OperationResult<OutputOf<typeof contract.listOwnOrganisations>> => {
+export const listOwnOrganisations = async (
+  context: ByPerson,
+): OperationResult<OutputOf<typeof contract.listOwnOrganisations>> => {
   const { sql, person } = context;
-  const [memberships, owned] = await Promise.all([membershipsOf(sql, person.user), ownedPlans(sql, person.user)]);
+  const [memberships, owned] = await Promise.all([
+    membershipsOf(sql, person.user),
+    ownedPlans(sql, person.user),
+  ]);
   return {
-    items: memberships.map(({ ends_at, ...own }) => ({ ...own, ends_at: ends_at === null ? null : new Date(ends_at).toISOString() })),
-    may_found: !(planOfAnother({ owned, isProven: person.email_verified }, context.with.door) instanceof Refusal),
+    items: memberships.map(({ ends_at, ...own }) => ({
+      ...own,
+      ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
+    })),
+    may_found: !(
+      planOfAnother({ owned, isProven: person.email_verified }, context.with.door) instanceof
+      Refusal
+    ),
   };
 };
 
@@ -101,7 +143,11 @@ export const switchOrganisation = async (
   return { id: organisation_id };
 };
 
-export const listSessions = async ({ sql, now, person }: ByPerson): OperationResult<OutputOf<typeof contract.listSessions>> => ({
+export const listSessions = async ({
+  sql,
+  now,
+  person,
+}: ByPerson): OperationResult<OutputOf<typeof contract.listSessions>> => ({
   items: (await sessionsOf(sql, person.user))
     .filter((session) => !isOver(session, now))
     .map(({ id, device, address, created_at, last_used_at }) => ({
@@ -121,7 +167,13 @@ export const showProfile = async ({
   with: { door },
 }: ByPerson): OperationResult<OutputOf<typeof contract.showProfile>> => {
   const { name, email, email_verified } = person;
-  return { name, email, email_verified, wanted_email: (await wantedEmail(sql, person.user, new Date(now))) ?? null, mail: door.mail };
+  return {
+    name,
+    email,
+    email_verified,
+    wanted_email: (await wantedEmail(sql, person.user, new Date(now))) ?? null,
+    mail: door.mail,
+  };
 };
 
 export const updateProfile = async (
@@ -158,10 +210,26 @@ const actEmail = async (
 ): OperationResult<OutputOf<typeof contract.changeEmail>> => {
   if (door.mail) {
     const id = newId();
-    await insertVerification(sql, { id, user: person.user, email, at: new Date(now), expires_at: new Date(now + linkLives.email) });
-    await postMail(sql, { kind: 'e-mail', recipient: email, about: { verification: id }, at: new Date(now) });
+    await insertVerification(sql, {
+      id,
+      user: person.user,
+      email,
+      at: new Date(now),
+      expires_at: new Date(now + linkLives.email),
+    });
+    await postMail(sql, {
+      kind: 'e-mail',
+      recipient: email,
+      about: { verification: id },
+      at: new Date(now),
+    });
     if (email.toLowerCase() !== person.email.toLowerCase())
-      await postMail(sql, { kind: 'e-mail-change', recipient: person.email, about: { verification: id }, at: new Date(now) });
+      await postMail(sql, {
+        kind: 'e-mail-change',
+        recipient: person.email,
+        about: { verification: id },
+        at: new Date(now),
+      });
     return { email, must_confirm: true };
   }
   await writeEmail(sql, person.user, email, null);
@@ -171,8 +239,10 @@ const actEmail = async (
 
 export const changeEmail = inSteps({ before: beforeEmail, act: actEmail });
 
-const beforePassword = (_: Early<Oneself>, { password }: InputOf<typeof contract.changePassword>): Promise<string> =>
-  hashPassword(passwordFrom(password));
+const beforePassword = (
+  _: Early<Oneself>,
+  { password }: InputOf<typeof contract.changePassword>,
+): Promise<string> => hashPassword(passwordFrom(password));
 
 /** The browser in which it was changed stays signed in, with a new session. */
 const actPassword = async (

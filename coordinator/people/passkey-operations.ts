@@ -3,7 +3,13 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { inSteps } from '../gate/bind.ts';
-import { type ByPerson, type Early, type Oneself, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  type ByPerson,
+  type Early,
+  type Oneself,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
 import { postMail } from '../mail/queries.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
@@ -43,23 +49,35 @@ export const listPasskeys = async ({
   person,
   with: { baseUrl },
 }: ByPerson): OperationResult<OutputOf<typeof contract.listPasskeys>> => ({
-  items: (await passkeysOf(sql, person.user)).map(({ id, name, is_synced, created_at, last_used_at }) => ({
-    ...{ id, name, is_synced },
-    ...{ created_at: created_at.toISOString(), last_used_at: last_used_at?.toISOString() ?? null },
-  })),
+  items: (await passkeysOf(sql, person.user)).map(
+    ({ id, name, is_synced, created_at, last_used_at }) => ({
+      id,
+      name,
+      is_synced,
+      created_at: created_at.toISOString(),
+      last_used_at: last_used_at?.toISOString() ?? null,
+    }),
+  ),
   origin: passkeyPlace(baseUrl())?.origin ?? null,
   suggested_name: deviceOf(person.from.device),
 });
 
-export const beginPasskey = async (context: ByPerson): OperationResult<OutputOf<typeof contract.beginPasskey>> => {
+export const beginPasskey = async (
+  context: ByPerson,
+): OperationResult<OutputOf<typeof contract.beginPasskey>> => {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const known = await passkeysOf(sql, person.user);
   const challenge = await askPasskey(sql, context.with, { purpose: 'add', user: person.user, now });
-  return { options: await creationOptions({ place, challenge }, { ...person, id: person.user }, known) };
+  return {
+    options: await creationOptions({ place, challenge }, { ...person, id: person.user }, known),
+  };
 };
 
-const before = async ({ with: instruments }: Early<Oneself>, { name, answer }: InputOf<typeof contract.addPasskey>) => {
+const before = async (
+  { with: instruments }: Early<Oneself>,
+  { name, answer }: InputOf<typeof contract.addPasskey>,
+) => {
   const place = placeOf(instruments);
   return { name: nameFrom(name), made: await createdPasskey(place, answer) };
 };
@@ -74,10 +92,13 @@ const act = async (
   const { challenge, ...passkey } = made;
   await takeAnswer(context, challenge, { purpose: 'add', user });
   const id = newId();
-  if (!(await insertPasskey(sql, { ...passkey, id, name, user_id: user, created_at: new Date(now) })))
+  if (
+    !(await insertPasskey(sql, { ...passkey, id, name, user_id: user, created_at: new Date(now) }))
+  )
     throw new Refusal('passkey_refused', 'This passkey is kept already.');
   const about = { what: 'passkey-added', detail: '' } as const;
-  if (instruments.door.mail) await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
+  if (instruments.door.mail)
+    await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
   note({ after: { passkey: name } });
   return { id, name };
 };
@@ -104,19 +125,29 @@ const proveAgainBefore = async (
   await attempts.forget(tried);
 };
 
-const proveAgainAct = async ({ sql, now, person }: ByPerson): OperationResult<OutputOf<typeof contract.proveAgain>> => {
+const proveAgainAct = async ({
+  sql,
+  now,
+  person,
+}: ByPerson): OperationResult<OutputOf<typeof contract.proveAgain>> => {
   await writeProven(sql, person.session, new Date(now));
   return { proven: true };
 };
 
 export const proveAgain = inSteps({ before: proveAgainBefore, act: proveAgainAct });
 
-export const beginProof = async (context: ByPerson): OperationResult<OutputOf<typeof contract.beginProof>> => {
+export const beginProof = async (
+  context: ByPerson,
+): OperationResult<OutputOf<typeof contract.beginProof>> => {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const own = await passkeysOf(sql, person.user);
   if (own.length === 0) throw unknownPasskey();
-  const challenge = await askPasskey(sql, context.with, { purpose: 'prove', user: person.user, now });
+  const challenge = await askPasskey(sql, context.with, {
+    purpose: 'prove',
+    user: person.user,
+    now,
+  });
   return { options: await requestOptions({ place, challenge }, own) };
 };
 
@@ -144,15 +175,28 @@ const byPasskeyAct = async (
 
 export const proveByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
 
-const isOn = (): Refusal => new Refusal('second_factor_on', 'Signing in takes two steps already; turn that off first to set it up anew.');
+const isOn = (): Refusal =>
+  new Refusal(
+    'second_factor_on',
+    'Signing in takes two steps already; turn that off first to set it up anew.',
+  );
 const isOff = (): Refusal => new Refusal('second_factor_off', 'Signing in takes no second step.');
 
-export const showSecondFactor = async ({ sql, person }: ByPerson): OperationResult<OutputOf<typeof contract.showSecondFactor>> => {
+export const showSecondFactor = async ({
+  sql,
+  person,
+}: ByPerson): OperationResult<OutputOf<typeof contract.showSecondFactor>> => {
   const there = await secondFactorOf(sql, person.user);
-  return { on_since: there?.created_at.toISOString() ?? null, recovery_codes_left: there?.recovery_codes_left ?? 0 };
+  return {
+    on_since: there?.created_at.toISOString() ?? null,
+    recovery_codes_left: there?.recovery_codes_left ?? 0,
+  };
 };
 
-export const proposeSecondFactor = async ({ sql, person }: ByPerson): OperationResult<OutputOf<typeof contract.proposeSecondFactor>> => {
+export const proposeSecondFactor = async ({
+  sql,
+  person,
+}: ByPerson): OperationResult<OutputOf<typeof contract.proposeSecondFactor>> => {
   if (await hasSecondFactor(sql, person.user)) throw isOn();
   return { secret: newTotpSecret() };
 };
@@ -173,16 +217,24 @@ export const startSecondFactor = async (
 ): OperationResult<OutputOf<typeof contract.startSecondFactor>> => {
   const { sql, now, note, person } = context;
   const { user } = person;
-  const step = isTotpSecret(secret) ? stepOfCode(secret, code.replaceAll(/\s/g, ''), now) : undefined;
+  const step = isTotpSecret(secret)
+    ? stepOfCode(secret, code.replaceAll(/\s/g, ''), now)
+    : undefined;
   if (step === undefined)
-    throw new Refusal('code_invalid', 'code: is not the one that your app shows now; check that the clock of your phone is right.');
+    throw new Refusal(
+      'code_invalid',
+      'code: is not the one that your app shows now; check that the clock of your phone is right.',
+    );
   const box = await context.with.secrets.seal(sql, secret, codeSecretOf(user));
-  if (!(await insertSecondFactor(sql, { user, secret: box, at: new Date(now), step }))) throw isOn();
+  if (!(await insertSecondFactor(sql, { user, secret: box, at: new Date(now), step })))
+    throw isOn();
   note({ before: { second_factor: 'off' }, after: { second_factor: 'on' } });
   return { recovery_codes: await newCodes(context) };
 };
 
-export const replaceRecoveryCodes = async (context: ByPerson): OperationResult<OutputOf<typeof contract.replaceRecoveryCodes>> => {
+export const replaceRecoveryCodes = async (
+  context: ByPerson,
+): OperationResult<OutputOf<typeof contract.replaceRecoveryCodes>> => {
   if (!(await hasSecondFactor(context.sql, context.person.user))) throw isOff();
   return { recovery_codes: await newCodes(context) };
 };
@@ -196,7 +248,8 @@ export const endSecondFactor = async ({
 }: ByPerson): OperationResult<OutputOf<typeof contract.endSecondFactor>> => {
   if (!(await deleteSecondFactor(sql, person.user))) throw isOff();
   const about = { what: 'second-factor-off', detail: '' } as const;
-  if (door.mail) await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
+  if (door.mail)
+    await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
   note({ before: { second_factor: 'on' }, after: { second_factor: 'off' } });
   return { ended: true };
 };

@@ -41,23 +41,38 @@ export type PasskeyRow = {
 export const passkeysOf = (sql: Queryable, user: string): Promise<PasskeyRow[]> =>
   sql<PasskeyRow[]>`select * from passkeys where user_id = ${user} order by created_at, id`;
 
-export const passkeyByCredential = async (sql: Queryable, credential: string): Promise<PasskeyRow | undefined> => {
+export const passkeyByCredential = async (
+  sql: Queryable,
+  credential: string,
+): Promise<PasskeyRow | undefined> => {
   const [row] = await sql<PasskeyRow[]>`select * from passkeys where credential_id = ${credential}`;
   return row;
 };
 
 /** False when it belongs to someone already. */
-export const insertPasskey = async (sql: Queryable, row: Omit<PasskeyRow, 'last_used_at'>): Promise<boolean> =>
+export const insertPasskey = async (
+  sql: Queryable,
+  row: Omit<PasskeyRow, 'last_used_at'>,
+): Promise<boolean> =>
   (
-    await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced, created_at)
-      values (${row.id}, ${row.user_id}, ${row.credential_id}, ${Buffer.from(row.public_key)}, ${row.counter},
-        ${textsLiteral([...row.transports])}::text[], ${row.name}, ${row.is_synced}, ${row.created_at})
+    await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports,
+      name, is_synced, created_at)
+      values (${row.id}, ${row.user_id}, ${row.credential_id}, ${Buffer.from(row.public_key)},
+        ${row.counter},
+        ${textsLiteral([...row.transports])}::text[], ${row.name}, ${row.is_synced},
+          ${row.created_at})
       on conflict do nothing`
   ).count > 0;
 
 /** Returns its name, if it was one of the user's. */
-export const deletePasskey = async (sql: Queryable, user: string, id: string): Promise<string | undefined> => {
-  const [row] = await sql<{ name: string }[]>`delete from passkeys where user_id = ${user} and id = ${id} returning name`;
+export const deletePasskey = async (
+  sql: Queryable,
+  user: string,
+  id: string,
+): Promise<string | undefined> => {
+  const [row] = await sql<
+    { name: string }[]
+  >`delete from passkeys where user_id = ${user} and id = ${id} returning name`;
   return row?.name;
 };
 
@@ -68,16 +83,34 @@ export const deletePasskeysOf = async (sql: Queryable, user: string): Promise<vo
 /** False when it was removed meanwhile. */
 export const writePasskeyUse = async (
   sql: Queryable,
-  { id, counter, is_synced, at }: { readonly id: string; readonly counter: number; readonly is_synced: boolean; readonly at: Date },
+  {
+    id,
+    counter,
+    is_synced,
+    at,
+  }: {
+    readonly id: string;
+    readonly counter: number;
+    readonly is_synced: boolean;
+    readonly at: Date;
+  },
 ): Promise<boolean> =>
-  (await sql`update passkeys set counter = greatest(counter, ${counter}), is_synced = ${is_synced}, last_used_at = ${at} where id = ${id}`)
-    .count > 0;
+  (
+    await sql`update passkeys
+      set counter = greatest(counter, ${counter}), is_synced = ${is_synced}, last_used_at = ${at}
+      where id = ${id}`
+  ).count > 0;
 
 export type ChallengePurpose = 'add' | 'prove' | 'sign in';
 
 export const insertChallenge = async (
   sql: Queryable,
-  made: { readonly fingerprint: Buffer; readonly purpose: ChallengePurpose; readonly user: string | null; readonly expires_at: Date },
+  made: {
+    readonly fingerprint: Buffer;
+    readonly purpose: ChallengePurpose;
+    readonly user: string | null;
+    readonly expires_at: Date;
+  },
 ): Promise<void> => {
   await sql`insert into passkey_challenges (fingerprint, purpose, user_id, expires_at)
     values (${made.fingerprint}, ${made.purpose}, ${made.user}, ${made.expires_at})`;
@@ -89,10 +122,16 @@ export const insertChallenge = async (
  */
 export const useChallenge = async (
   sql: Queryable,
-  asked: { readonly fingerprint: Buffer; readonly purpose: ChallengePurpose; readonly user: string | null; readonly now: Date },
+  asked: {
+    readonly fingerprint: Buffer;
+    readonly purpose: ChallengePurpose;
+    readonly user: string | null;
+    readonly now: Date;
+  },
 ): Promise<boolean> =>
   (
-    await sql`delete from passkey_challenges where fingerprint = ${asked.fingerprint} and purpose = ${asked.purpose}
+    await sql`delete from passkey_challenges where fingerprint = ${asked.fingerprint}
+      and purpose = ${asked.purpose}
       and user_id is not distinct from ${asked.user} and expires_at > ${asked.now}`
   ).count > 0;
 
@@ -106,23 +145,46 @@ const library = () => import('@simplewebauthn/server');
 
 type Transport = NonNullable<WebAuthnCredential['transports']>[number];
 
-const transports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const satisfies Transport[];
-const transportsIn = (given: readonly string[]): Transport[] => transports.filter((each) => given.includes(each));
+const transports = [
+  'ble',
+  'cable',
+  'hybrid',
+  'internal',
+  'nfc',
+  'smart-card',
+  'usb',
+] as const satisfies Transport[];
+const transportsIn = (given: readonly string[]): Transport[] =>
+  transports.filter((each) => given.includes(each));
 
 const envelope = { id: z.string(), rawId: z.string(), type: z.literal('public-key') };
 
 const createdShape = z.object({
   ...envelope,
-  response: z.object({ clientDataJSON: z.string(), attestationObject: z.string(), transports: z.array(z.string()).default([]) }),
+  response: z.object({
+    clientDataJSON: z.string(),
+    attestationObject: z.string(),
+    transports: z.array(z.string()).default([]),
+  }),
 });
 
 const signedShape = z.object({
   ...envelope,
-  response: z.object({ clientDataJSON: z.string(), authenticatorData: z.string(), signature: z.string() }),
+  response: z.object({
+    clientDataJSON: z.string(),
+    authenticatorData: z.string(),
+    signature: z.string(),
+  }),
 });
 
 const refused = (cause?: unknown): Refusal =>
-  Object.assign(new Refusal('passkey_refused', 'The answer of the passkey is not one to what was asked; try again.'), { cause });
+  Object.assign(
+    new Refusal(
+      'passkey_refused',
+      'The answer of the passkey is not one to what was asked; try again.',
+    ),
+    { cause },
+  );
 
 const read = <Shape extends z.ZodType>(shape: Shape, text: string): z.infer<Shape> => {
   try {
@@ -133,7 +195,11 @@ const read = <Shape extends z.ZodType>(shape: Shape, text: string): z.infer<Shap
 };
 
 /** The signed data contains its challenge; the database knows whether we issued it. */
-const challengeIn = ({ response }: { readonly response: { readonly clientDataJSON: string } }): string => {
+const challengeIn = ({
+  response,
+}: {
+  readonly response: { readonly clientDataJSON: string };
+}): string => {
   const text = Buffer.from(response.clientDataJSON, 'base64url').toString();
   return read(z.object({ challenge: z.string() }), text).challenge;
 };
@@ -142,7 +208,8 @@ const challengeIn = ({ response }: { readonly response: { readonly clientDataJSO
 const supportedAlgorithmIDs = [-8, -7, -257];
 
 type PasskeyChallenge = { readonly place: PasskeyPlace; readonly challenge: string };
-const bytesOf = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'base64url'));
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(Buffer.from(text, 'base64url'));
 
 /**
  * For `navigator.credentials.create`: a discoverable passkey, so that no one types an address, and
@@ -155,8 +222,13 @@ export const creationOptions = async (
 ): Promise<string> => {
   const { generateRegistrationOptions } = await library();
   const options = await generateRegistrationOptions({
-    ...{ rpName: 'Antipode', rpID: place.host, challenge: bytesOf(challenge), attestationType: 'none' },
-    ...{ userID: Uint8Array.from(Buffer.from(user.id)), userName: user.email, userDisplayName: user.name === '' ? user.email : user.name },
+    rpName: 'Antipode',
+    rpID: place.host,
+    challenge: bytesOf(challenge),
+    attestationType: 'none',
+    userID: Uint8Array.from(Buffer.from(user.id)),
+    userName: user.email,
+    userDisplayName: user.name === '' ? user.email : user.name,
     excludeCredentials: known.map(({ credential_id: id }) => ({ id })),
     supportedAlgorithmIDs,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -170,35 +242,60 @@ export const requestOptions = async (
   of: readonly Pick<PasskeyRow, 'credential_id' | 'transports'>[] = [],
 ): Promise<string> => {
   const { generateAuthenticationOptions } = await library();
-  const allowCredentials = of.map(({ credential_id: id, transports: by }) => ({ id, transports: transportsIn(by) }));
+  const allowCredentials = of.map(({ credential_id: id, transports: by }) => ({
+    id,
+    transports: transportsIn(by),
+  }));
   const options = await generateAuthenticationOptions({
-    ...{ rpID: place.host, challenge: bytesOf(challenge), userVerification: 'required' },
+    rpID: place.host,
+    challenge: bytesOf(challenge),
+    userVerification: 'required',
     ...(of.length === 0 ? {} : { allowCredentials }),
   });
   return JSON.stringify(options);
 };
 
-export type NewPasskey = Pick<PasskeyRow, 'credential_id' | 'public_key' | 'counter' | 'transports' | 'is_synced'>;
+export type NewPasskey = Pick<
+  PasskeyRow,
+  'credential_id' | 'public_key' | 'counter' | 'transports' | 'is_synced'
+>;
 
 /**
  * A passkey that was just created, and its challenge. @throws Refusal when it is not one for this
  * site.
  */
-export const createdPasskey = async (place: PasskeyPlace, text: string): Promise<NewPasskey & { readonly challenge: string }> => {
+export const createdPasskey = async (
+  place: PasskeyPlace,
+  text: string,
+): Promise<NewPasskey & { readonly challenge: string }> => {
   const { response, ...rest } = read(createdShape, text);
   const challenge = challengeIn({ response });
   const { verifyRegistrationResponse } = await library();
   const { clientDataJSON, attestationObject } = response;
   const done = await verifyRegistrationResponse({
-    response: { ...rest, response: { clientDataJSON, attestationObject }, clientExtensionResults: {} },
-    ...{ expectedChallenge: challenge, expectedOrigin: place.origin, expectedRPID: place.host, supportedAlgorithmIDs },
+    response: {
+      ...rest,
+      response: { clientDataJSON, attestationObject },
+      clientExtensionResults: {},
+    },
+    expectedChallenge: challenge,
+    expectedOrigin: place.origin,
+    expectedRPID: place.host,
+    supportedAlgorithmIDs,
   }).catch((error: unknown) => {
     throw refused(error);
   });
   if (!done.verified) throw refused();
   const { credential, credentialBackedUp: is_synced } = done.registrationInfo;
   const { id: credential_id, publicKey: public_key, counter } = credential;
-  return { challenge, credential_id, public_key, counter, transports: transportsIn(response.transports), is_synced };
+  return {
+    challenge,
+    credential_id,
+    public_key,
+    counter,
+    transports: transportsIn(response.transports),
+    is_synced,
+  };
 };
 
 /**
@@ -206,25 +303,43 @@ export const createdPasskey = async (place: PasskeyPlace, text: string): Promise
  */
 export const credentialOf = (text: string): string => read(signedShape, text).id;
 
-export type PasskeyUse = { readonly challenge: string; readonly counter: number; readonly is_synced: boolean };
+export type PasskeyUse = {
+  readonly challenge: string;
+  readonly counter: number;
+  readonly is_synced: boolean;
+};
 
 /**
  * The data that a passkey signed. @throws Refusal when the signature is not its own, or not for
  * this site.
  */
-export const signedBy = async (place: PasskeyPlace, passkey: PasskeyRow, text: string): Promise<PasskeyUse> => {
+export const signedBy = async (
+  place: PasskeyPlace,
+  passkey: PasskeyRow,
+  text: string,
+): Promise<PasskeyUse> => {
   const { response, ...rest } = read(signedShape, text);
   const challenge = challengeIn({ response });
   const { verifyAuthenticationResponse } = await library();
   const done = await verifyAuthenticationResponse({
     response: { ...rest, response, clientExtensionResults: {} },
-    ...{ expectedChallenge: challenge, expectedOrigin: place.origin, expectedRPID: place.host },
-    credential: { id: passkey.credential_id, publicKey: Uint8Array.from(passkey.public_key), counter: passkey.counter },
+    expectedChallenge: challenge,
+    expectedOrigin: place.origin,
+    expectedRPID: place.host,
+    credential: {
+      id: passkey.credential_id,
+      publicKey: Uint8Array.from(passkey.public_key),
+      counter: passkey.counter,
+    },
   }).catch((error: unknown) => {
     throw refused(error);
   });
   if (!done.verified) throw refused();
-  return { challenge, counter: done.authenticationInfo.newCounter, is_synced: done.authenticationInfo.credentialBackedUp };
+  return {
+    challenge,
+    counter: done.authenticationInfo.newCounter,
+    is_synced: done.authenticationInfo.credentialBackedUp,
+  };
 };
 
 /** Challenges for passkeys, and the use of their answers. */
@@ -233,11 +348,16 @@ export const signedBy = async (place: PasskeyPlace, passkey: PasskeyRow, text: s
 export const placeOf = ({ baseUrl }: Pick<GateDependencies, 'baseUrl'>): PasskeyPlace => {
   const place = passkeyPlace(baseUrl());
   if (place) return place;
-  throw new Refusal('passkeys_impossible', `Passkeys need an address with a name, and https; this installation is at ${baseUrl()}.`);
+  throw new Refusal(
+    'passkeys_impossible',
+    `Passkeys need an address with a name, and https; this installation is at ${baseUrl()}.`,
+  );
 };
 
-export const unknownPasskey = (): Refusal => new Refusal('passkey_unknown', 'This passkey is not known here, or was removed.');
-const stale = (): Refusal => new Refusal('passkey_refused', 'This took too long, or was done already; try again.');
+export const unknownPasskey = (): Refusal =>
+  new Refusal('passkey_unknown', 'This passkey is not known here, or was removed.');
+const stale = (): Refusal =>
+  new Refusal('passkey_refused', 'This took too long, or was done already; try again.');
 
 type Asking = { readonly purpose: ChallengePurpose; readonly user: string | null };
 
@@ -248,12 +368,21 @@ export const askPasskey = async (
   { purpose, user, now }: Asking & { readonly now: number },
 ): Promise<string> => {
   const { text, fingerprint } = await accountSecrets.mint('passkey challenge');
-  await insertChallenge(sql, { fingerprint, purpose, user, expires_at: new Date(now + linkLives.passkey) });
+  await insertChallenge(sql, {
+    fingerprint,
+    purpose,
+    user,
+    expires_at: new Date(now + linkLives.passkey),
+  });
   return text;
 };
 
 /** A challenge is answered once. @throws Refusal. */
-export const takeAnswer = async ({ sql, now, with: { accountSecrets } }: Context, challenge: string, asking: Asking): Promise<void> => {
+export const takeAnswer = async (
+  { sql, now, with: { accountSecrets } }: Context,
+  challenge: string,
+  asking: Asking,
+): Promise<void> => {
   const fingerprint = await accountSecrets.fingerprint('passkey challenge', challenge);
   if (!(await useChallenge(sql, { ...asking, fingerprint, now: new Date(now) }))) throw stale();
 };
@@ -264,7 +393,11 @@ export type Signed = { readonly passkey: PasskeyRow; readonly use: PasskeyUse };
  * The passkey that signed, verified before any transaction, because verification is slow the first
  * time. @throws Refusal.
  */
-export const signedPasskey = async (pool: Sql, instruments: GateDependencies, answer: string): Promise<Signed> => {
+export const signedPasskey = async (
+  pool: Sql,
+  instruments: GateDependencies,
+  answer: string,
+): Promise<Signed> => {
   const place = placeOf(instruments);
   const passkey = await passkeyByCredential(pool, credentialOf(answer));
   if (!passkey) throw unknownPasskey();
@@ -274,8 +407,20 @@ export const signedPasskey = async (pool: Sql, instruments: GateDependencies, an
 /**
  * @throws Refusal when it was issued for another purpose, was used before, or the passkey is gone.
  */
-export const takeSigned = async (context: Context, { passkey, use }: Signed, asking: Asking): Promise<void> => {
+export const takeSigned = async (
+  context: Context,
+  { passkey, use }: Signed,
+  asking: Asking,
+): Promise<void> => {
   await takeAnswer(context, use.challenge, asking);
   const { counter, is_synced } = use;
-  if (!(await writePasskeyUse(context.sql, { id: passkey.id, counter, is_synced, at: new Date(context.now) }))) throw unknownPasskey();
+  if (
+    !(await writePasskeyUse(context.sql, {
+      id: passkey.id,
+      counter,
+      is_synced,
+      at: new Date(context.now),
+    }))
+  )
+    throw unknownPasskey();
 };

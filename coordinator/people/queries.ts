@@ -22,15 +22,24 @@ export type NewSignUp = {
 
 /** Ends earlier sign-ups of that address: only one link is valid. */
 export const insertSignUp = async (sql: Queryable, one: NewSignUp): Promise<void> => {
-  const { id, email, name, password_hash, organisation, time_zone, invitation, at, expires_at } = one;
+  const { id, email, name, password_hash, organisation, time_zone, invitation, at, expires_at } =
+    one;
   await sql`delete from sign_ups where lower(email) = lower(${email})`;
-  await sql`insert into sign_ups (id, email, name, password_hash, organisation, time_zone, invitation_id, created_at, expires_at)
-    values (${id}, ${email}, ${name}, ${password_hash}, ${organisation}, ${time_zone}, ${invitation}, ${at}, ${expires_at})`;
+  await sql`insert into sign_ups (id, email, name, password_hash, organisation, time_zone,
+    invitation_id, created_at, expires_at)
+    values (${id}, ${email}, ${name}, ${password_hash}, ${organisation}, ${time_zone},
+      ${invitation}, ${at}, ${expires_at})`;
 };
 
 /** Gives it a link. Returns its address, or undefined when it is gone. */
-export const linkSignUp = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
-  const [row] = await sql<{ email: string }[]>`update sign_ups set fingerprint = ${fingerprint} where id = ${id} returning email`;
+export const linkSignUp = async (
+  sql: Queryable,
+  id: string,
+  fingerprint: Buffer,
+): Promise<string | undefined> => {
+  const [row] = await sql<
+    { email: string }[]
+  >`update sign_ups set fingerprint = ${fingerprint} where id = ${id} returning email`;
   return row?.email;
 };
 
@@ -44,38 +53,70 @@ export type SignUpRow = {
 };
 
 /** The sign-up behind a link, which stays valid. */
-export const signUpBy = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<SignUpRow | undefined> => {
-  const [row] = await sql<SignUpRow[]>`select email, name, password_hash, organisation, time_zone, invitation_id
+export const signUpBy = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+  now: Date,
+): Promise<SignUpRow | undefined> => {
+  const [row] = await sql<
+    SignUpRow[]
+  >`select email, name, password_hash, organisation, time_zone, invitation_id
     from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}`;
   return row;
 };
 
 /** The sign-up behind a link, which is then used up. */
-export const useSignUp = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<SignUpRow | undefined> => {
-  const [row] = await sql<SignUpRow[]>`delete from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}
+export const useSignUp = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+  now: Date,
+): Promise<SignUpRow | undefined> => {
+  const [row] = await sql<
+    SignUpRow[]
+  >`delete from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}
     returning email, name, password_hash, organisation, time_zone, invitation_id`;
   return row;
 };
 
 export const insertVerification = async (
   sql: Queryable,
-  { id, user, email, at, expires_at }: { id: string; user: string; email: string; at: Date; expires_at: Date },
+  {
+    id,
+    user,
+    email,
+    at,
+    expires_at,
+  }: { id: string; user: string; email: string; at: Date; expires_at: Date },
 ): Promise<void> => {
   await sql`delete from email_verifications where user_id = ${user}`;
-  await sql`insert into email_verifications (id, user_id, email, created_at, expires_at) values (${id}, ${user}, ${email}, ${at}, ${expires_at})`;
+  await sql`insert into email_verifications (id, user_id, email, created_at, expires_at)
+    values (${id}, ${user}, ${email}, ${at}, ${expires_at})`;
 };
 
 /** Gives it a link; undefined when it is gone, or when the address has become another user's. */
-export const linkVerification = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
-  const [row] = await sql<{ email: string }[]>`update email_verifications v set fingerprint = ${fingerprint} where id = ${id}
-    and not exists (select 1 from users u where lower(u.email) = lower(v.email) and u.id <> v.user_id) returning email`;
+export const linkVerification = async (
+  sql: Queryable,
+  id: string,
+  fingerprint: Buffer,
+): Promise<string | undefined> => {
+  const [row] = await sql<
+    { email: string }[]
+  >`update email_verifications v set fingerprint = ${fingerprint} where id = ${id}
+    and not exists (select 1 from users u where lower(u.email) = lower(v.email)
+      and u.id <> v.user_id) returning email`;
   return row?.email;
 };
 
 /** The address that the link proves, only for the user who requested it. */
-export const useVerification = async (sql: Queryable, user: string, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
+export const useVerification = async (
+  sql: Queryable,
+  user: string,
+  fingerprint: Buffer,
+  now: Date,
+): Promise<string | undefined> => {
   const [row] = await sql<{ email: string }[]>`
-    delete from email_verifications where fingerprint = ${fingerprint} and user_id = ${user} and expires_at > ${now} returning email`;
+    delete from email_verifications where fingerprint = ${fingerprint} and user_id = ${user}
+      and expires_at > ${now} returning email`;
   return row?.email;
 };
 
@@ -83,10 +124,15 @@ export const useVerification = async (sql: Queryable, user: string, fingerprint:
  * Gives the old mailbox its link. Returns the requested address, or undefined when the change is
  * over.
  */
-export const linkKeeping = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
+export const linkKeeping = async (
+  sql: Queryable,
+  id: string,
+  fingerprint: Buffer,
+): Promise<string | undefined> => {
   const [row] = await sql<
     { email: string }[]
-  >`update email_verifications set keep_fingerprint = ${fingerprint} where id = ${id} returning email`;
+  >`update email_verifications set keep_fingerprint = ${fingerprint} where id = ${id}
+  returning email`;
   return row?.email;
 };
 
@@ -97,7 +143,8 @@ export const useKeeping = async (
   now: Date,
 ): Promise<{ user_id: string; email: string } | undefined> => {
   const [row] = await sql<{ user_id: string; email: string }[]>`
-    delete from email_verifications where keep_fingerprint = ${fingerprint} and expires_at > ${now} returning user_id, email`;
+    delete from email_verifications where keep_fingerprint = ${fingerprint} and expires_at > ${now}
+    returning user_id, email`;
   return row;
 };
 
@@ -106,8 +153,14 @@ export const deleteVerifications = async (sql: Queryable, user: string): Promise
 };
 
 /** The address that a user requested and has not proven yet. */
-export const wantedEmail = async (sql: Queryable, user: string, now: Date): Promise<string | undefined> => {
-  const [row] = await sql<{ email: string }[]>`select email from email_verifications where user_id = ${user} and expires_at > ${now}`;
+export const wantedEmail = async (
+  sql: Queryable,
+  user: string,
+  now: Date,
+): Promise<string | undefined> => {
+  const [row] = await sql<
+    { email: string }[]
+  >`select email from email_verifications where user_id = ${user} and expires_at > ${now}`;
   return row?.email;
 };
 
@@ -115,43 +168,74 @@ export const wantedEmail = async (sql: Queryable, user: string, now: Date): Prom
  * Sets the user's address, proven. Password links that went to the previous address become invalid.
  * @throws Refusal `email_taken`.
  */
-export const writeEmail = async (sql: Queryable, user: string, email: string, verified_at: Date | null): Promise<void> => {
+export const writeEmail = async (
+  sql: Queryable,
+  user: string,
+  email: string,
+  verified_at: Date | null,
+): Promise<void> => {
   try {
-    await sql`update users set email = ${email}, email_verified_at = ${verified_at} where id = ${user}`;
+    await sql`update users set email = ${email}, email_verified_at = ${verified_at}
+      where id = ${user}`;
     await deleteResets(sql, user);
   } catch (error) {
-    if (isViolationOf(error, 'users_email')) throw new Refusal('email_taken', `email: there is a user ${email} already.`);
+    if (isViolationOf(error, 'users_email'))
+      throw new Refusal('email_taken', `email: there is a user ${email} already.`);
     throw error;
   }
 };
 
 export const insertReset = async (
   sql: Queryable,
-  { fingerprint, user, at, expires_at }: { fingerprint: Buffer; user: string; at: Date; expires_at: Date },
+  {
+    fingerprint,
+    user,
+    at,
+    expires_at,
+  }: { fingerprint: Buffer; user: string; at: Date; expires_at: Date },
 ): Promise<void> => {
-  await sql`insert into password_resets (fingerprint, user_id, created_at, expires_at) values (${fingerprint}, ${user}, ${at}, ${expires_at})`;
+  await sql`insert into password_resets (fingerprint, user_id, created_at, expires_at)
+    values (${fingerprint}, ${user}, ${at}, ${expires_at})`;
 };
 
-export const useReset = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
+export const useReset = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+  now: Date,
+): Promise<string | undefined> => {
   const [row] = await sql<{ user_id: string }[]>`
-    delete from password_resets where fingerprint = ${fingerprint} and expires_at > ${now} returning user_id`;
+    delete from password_resets where fingerprint = ${fingerprint} and expires_at > ${now}
+    returning user_id`;
   return row?.user_id;
 };
 
 export type LinkKind = 'sign-up' | 'e-mail' | 'e-mail kept' | 'password reset';
 
 /** The address of a link, if it is still valid. Read-only, because mail scanners follow links. */
-export const lookAtLink = async (sql: Queryable, kind: LinkKind, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
+export const lookAtLink = async (
+  sql: Queryable,
+  kind: LinkKind,
+  fingerprint: Buffer,
+  now: Date,
+): Promise<string | undefined> => {
   const rows =
     kind === 'sign-up'
-      ? await sql<{ email: string }[]>`select email from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}`
+      ? await sql<
+          { email: string }[]
+        >`select email from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}`
       : kind === 'e-mail'
-        ? await sql<{ email: string }[]>`select email from email_verifications where fingerprint = ${fingerprint} and expires_at > ${now}`
+        ? await sql<
+            { email: string }[]
+          >`select email from email_verifications where fingerprint = ${fingerprint}
+            and expires_at > ${now}`
         : kind === 'e-mail kept'
           ? await sql<
               { email: string }[]
-            >`select email from email_verifications where keep_fingerprint = ${fingerprint} and expires_at > ${now}`
-          : await sql<{ email: string }[]>`select u.email from password_resets r join users u on u.id = r.user_id
+            >`select email from email_verifications where keep_fingerprint = ${fingerprint}
+              and expires_at > ${now}`
+          : await sql<
+              { email: string }[]
+            >`select u.email from password_resets r join users u on u.id = r.user_id
             where r.fingerprint = ${fingerprint} and r.expires_at > ${now}`;
   return rows[0]?.email;
 };
@@ -175,9 +259,12 @@ export type NewInvitation = {
 /** Replaces an earlier invitation to the same address, whose link ends. */
 export const insertInvitation = async (sql: Queryable, one: NewInvitation): Promise<void> => {
   const { id, organisation, email, role, fingerprint, invited_by, at, expires_at } = one;
-  await sql`delete from invitations where organisation_id = ${organisation} and lower(email) = lower(${email})`;
-  await sql`insert into invitations (id, organisation_id, email, role, fingerprint, invited_by, created_at, expires_at)
-    values (${id}, ${organisation}, ${email}, ${role}, ${fingerprint}, ${invited_by}, ${at}, ${expires_at})`;
+  await sql`delete from invitations where organisation_id = ${organisation}
+    and lower(email) = lower(${email})`;
+  await sql`insert into invitations (id, organisation_id, email, role, fingerprint, invited_by,
+    created_at, expires_at)
+    values (${id}, ${organisation}, ${email}, ${role}, ${fingerprint}, ${invited_by}, ${at},
+      ${expires_at})`;
 };
 
 export type InvitationRow = {
@@ -192,29 +279,59 @@ export type InvitationRow = {
 };
 
 const invitations = (sql: Queryable) => sql`
-  select i.id, i.email, i.role, i.organisation_id, o.name as organisation, u.email as inviter, i.created_at, i.expires_at
-  from invitations i join organisations o on o.id = i.organisation_id left join users u on u.id = i.invited_by`;
+  select i.id, i.email, i.role, i.organisation_id, o.name as organisation, u.email as inviter,
+    i.created_at, i.expires_at
+  from invitations i join organisations o on o.id = i.organisation_id left join users u
+    on u.id = i.invited_by`;
 
-export const invitationBy = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<InvitationRow | undefined> => {
-  const [row] = await sql<InvitationRow[]>`${invitations(sql)} where i.fingerprint = ${fingerprint} and i.expires_at > ${now}`;
+export const invitationBy = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+  now: Date,
+): Promise<InvitationRow | undefined> => {
+  const [row] = await sql<
+    InvitationRow[]
+  >`${invitations(sql)} where i.fingerprint = ${fingerprint} and i.expires_at > ${now}`;
   return row;
 };
 
-export const invitationById = async (sql: Queryable, id: string, now: Date): Promise<InvitationRow | undefined> => {
-  const [row] = await sql<InvitationRow[]>`${invitations(sql)} where i.id = ${id} and i.expires_at > ${now}`;
+export const invitationById = async (
+  sql: Queryable,
+  id: string,
+  now: Date,
+): Promise<InvitationRow | undefined> => {
+  const [row] = await sql<
+    InvitationRow[]
+  >`${invitations(sql)} where i.id = ${id} and i.expires_at > ${now}`;
   return row;
 };
 
-export const invitationsOf = (sql: Queryable, organisation: string, now: Date): Promise<InvitationRow[]> =>
-  sql<InvitationRow[]>`${invitations(sql)} where i.organisation_id = ${organisation} and i.expires_at > ${now} order by i.created_at, i.id`;
+export const invitationsOf = (
+  sql: Queryable,
+  organisation: string,
+  now: Date,
+): Promise<InvitationRow[]> =>
+  sql<
+    InvitationRow[]
+  >`${invitations(sql)} where i.organisation_id = ${organisation} and i.expires_at > ${now}
+  order by i.created_at, i.id`;
 
-export const linkInvitation = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<void> => {
+export const linkInvitation = async (
+  sql: Queryable,
+  id: string,
+  fingerprint: Buffer,
+): Promise<void> => {
   await sql`update invitations set fingerprint = ${fingerprint} where id = ${id}`;
 };
 
 /** True when it existed: of two concurrent uses, one succeeds. */
-export const useInvitation = async (sql: Queryable, organisation: string, id: string): Promise<boolean> =>
-  (await sql`delete from invitations where organisation_id = ${organisation} and id = ${id}`).count > 0;
+export const useInvitation = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<boolean> =>
+  (await sql`delete from invitations where organisation_id = ${organisation} and id = ${id}`)
+    .count > 0;
 
 export type NewSignInLink = {
   readonly fingerprint: Buffer;
@@ -224,7 +341,10 @@ export type NewSignInLink = {
   readonly expires_at: Date | null;
 };
 
-export const insertSignInLink = async (sql: Queryable, { fingerprint, user, made_for, at, expires_at }: NewSignInLink): Promise<void> => {
+export const insertSignInLink = async (
+  sql: Queryable,
+  { fingerprint, user, made_for, at, expires_at }: NewSignInLink,
+): Promise<void> => {
   await sql`insert into sign_in_links (fingerprint, user_id, made_for, created_at, expires_at)
     values (${fingerprint}, ${user}, ${made_for}, ${at}, ${expires_at})`;
 };
@@ -235,9 +355,14 @@ export const deleteStartLinks = async (sql: Queryable): Promise<void> => {
 };
 
 /** The user of the link, which is then used up: of two concurrent uses, one succeeds. */
-export const useSignInLink = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
+export const useSignInLink = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+  now: Date,
+): Promise<string | undefined> => {
   const [row] = await sql<{ user_id: string }[]>`
-    delete from sign_in_links where fingerprint = ${fingerprint} and (expires_at is null or expires_at > ${now}) returning user_id`;
+    delete from sign_in_links where fingerprint = ${fingerprint}
+      and (expires_at is null or expires_at > ${now}) returning user_id`;
   return row?.user_id;
 };
 
@@ -246,20 +371,27 @@ export type UserRow = { readonly id: string; readonly email: string };
 /** @throws Refusal `email_taken`. */
 export const insertUser = async (
   sql: Queryable,
-  user: UserRow & { readonly password_hash: string; readonly name?: string; readonly email_verified_at?: Date },
+  user: UserRow & {
+    readonly password_hash: string;
+    readonly name?: string;
+    readonly email_verified_at?: Date;
+  },
 ): Promise<void> => {
   const { id, email, password_hash, name = '', email_verified_at = null } = user;
   try {
     await sql`insert into users (id, email, name, password_hash, email_verified_at)
       values (${id}, ${email}, ${name}, ${password_hash}, ${email_verified_at})`;
   } catch (error) {
-    if (isViolationOf(error, 'users_email')) throw new Refusal('email_taken', `email: there is a user ${user.email} already.`);
+    if (isViolationOf(error, 'users_email'))
+      throw new Refusal('email_taken', `email: there is a user ${user.email} already.`);
     throw error;
   }
 };
 
 export const userByEmail = async (sql: Queryable, email: string): Promise<UserRow | undefined> => {
-  const [row] = await sql<UserRow[]>`select id, email from users where lower(email) = lower(${email})`;
+  const [row] = await sql<
+    UserRow[]
+  >`select id, email from users where lower(email) = lower(${email})`;
   return row;
 };
 
@@ -270,19 +402,28 @@ export const lockUser = async (sql: Queryable, id: string): Promise<boolean> =>
   (await sql`select 1 from users where id = ${id} for no key update`).count > 0;
 
 /** The user of an address, with the data to verify their password. */
-export const credentialsByEmail = async (sql: Queryable, email: string): Promise<{ id: string; password_hash: string } | undefined> => {
+export const credentialsByEmail = async (
+  sql: Queryable,
+  email: string,
+): Promise<{ id: string; password_hash: string } | undefined> => {
   const [row] = await sql<{ id: string; password_hash: string }[]>`
     select id, password_hash from users where lower(email) = lower(${email})`;
   return row;
 };
 
 export const passwordHashOf = async (sql: Queryable, id: string): Promise<string | undefined> => {
-  const [row] = await sql<{ password_hash: string }[]>`select password_hash from users where id = ${id}`;
+  const [row] = await sql<
+    { password_hash: string }[]
+  >`select password_hash from users where id = ${id}`;
   return row?.password_hash;
 };
 
 /** A new password ends everything that was open under the old one. */
-export const writePassword = async (sql: Queryable, id: string, password_hash: string): Promise<void> => {
+export const writePassword = async (
+  sql: Queryable,
+  id: string,
+  password_hash: string,
+): Promise<void> => {
   await sql`update users set password_hash = ${password_hash} where id = ${id}`;
 };
 
@@ -291,9 +432,14 @@ export const writeName = async (sql: Queryable, id: string, name: string): Promi
 };
 
 /** Marks the mailbox as verified: the user followed a link that only the mailbox got. */
-export const markVerified = async (sql: Queryable, id: string, at: Date): Promise<string | undefined> => {
+export const markVerified = async (
+  sql: Queryable,
+  id: string,
+  at: Date,
+): Promise<string | undefined> => {
   const [row] = await sql<{ email: string }[]>`
-    update users set email_verified_at = coalesce(email_verified_at, ${at}) where id = ${id} returning email`;
+    update users set email_verified_at = coalesce(email_verified_at, ${at}) where id = ${id}
+    returning email`;
   return row?.email;
 };
 
@@ -310,8 +456,12 @@ export type ListedMember = {
 };
 
 export const membersOf = (sql: Queryable, organisation: string): Promise<ListedMember[]> =>
-  sql<ListedMember[]>`select u.id, u.email, u.name, m.role, m.created_at from memberships m join users u on u.id = m.user_id
-    where m.organisation_id = ${organisation} order by array_position(array['owner', 'admin', 'member', 'viewer'], m.role), lower(u.email)`;
+  sql<
+    ListedMember[]
+  >`select u.id, u.email, u.name, m.role, m.created_at from memberships m join users u
+    on u.id = m.user_id
+    where m.organisation_id = ${organisation}
+    order by array_position(array['owner', 'admin', 'member', 'viewer'], m.role), lower(u.email)`;
 
 export const emailOf = async (sql: Queryable, id: string): Promise<string | undefined> => {
   const [row] = await sql<{ email: string }[]>`select email from users where id = ${id}`;
@@ -330,26 +480,37 @@ export type OwnMembership = {
 export const membershipsOf = (sql: Queryable, user: string): Promise<OwnMembership[]> =>
   sql<
     OwnMembership[]
-  >`select o.id, o.name, m.role, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at from memberships m join organisations o on o.id = m.organisation_id
+  >`select o.id, o.name, m.role, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
+  from memberships m join organisations o on o.id = m.organisation_id
     where m.user_id = ${user} order by o.key`;
 
 /** The plans of the organisations that a user owns, oldest first. */
 export const ownedPlans = async (sql: Queryable, user: string): Promise<PlanName[]> => {
-  const rows = await sql<{ plan: PlanName }[]>`select o.plan from memberships m join organisations o on o.id = m.organisation_id
+  const rows = await sql<
+    { plan: PlanName }[]
+  >`select o.plan from memberships m join organisations o on o.id = m.organisation_id
     where m.user_id = ${user} and m.role = 'owner' order by o.key`;
   return rows.map(({ plan }) => plan);
 };
 
 export type MemberRow = { readonly user_id: string; readonly email: string; readonly role: Role };
 
-export const memberByEmail = async (sql: Queryable, organisation: string, email: string): Promise<MemberRow | undefined> => {
+export const memberByEmail = async (
+  sql: Queryable,
+  organisation: string,
+  email: string,
+): Promise<MemberRow | undefined> => {
   const [row] = await sql<MemberRow[]>`
     select m.user_id, u.email, m.role from memberships m join users u on u.id = m.user_id
     where m.organisation_id = ${organisation} and lower(u.email) = lower(${email})`;
   return row;
 };
 
-export const memberOf = async (sql: Queryable, organisation: string, user: string): Promise<MemberRow | undefined> => {
+export const memberOf = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+): Promise<MemberRow | undefined> => {
   const [row] = await sql<MemberRow[]>`
     select m.user_id, u.email, m.role from memberships m join users u on u.id = m.user_id
     where m.organisation_id = ${organisation} and m.user_id = ${user}`;
@@ -357,31 +518,52 @@ export const memberOf = async (sql: Queryable, organisation: string, user: strin
 };
 
 export const countMembers = async (sql: Queryable, organisation: string): Promise<number> => {
-  const [row] = await sql<{ count: number }[]>`select count(*) as count from memberships where organisation_id = ${organisation}`;
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*) as count from memberships where organisation_id = ${organisation}`;
   return row?.count ?? 0;
 };
 
 export const countOwners = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from memberships where organisation_id = ${organisation} and role = 'owner'`;
+    select count(*) as count from memberships where organisation_id = ${organisation}
+      and role = 'owner'`;
   return row?.count ?? 0;
 };
 
-export const insertMember = async (sql: Queryable, organisation: string, user: string, role: Role): Promise<void> => {
-  await sql`insert into memberships (organisation_id, user_id, role) values (${organisation}, ${user}, ${role})`;
+export const insertMember = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+  role: Role,
+): Promise<void> => {
+  await sql`insert into memberships (organisation_id, user_id, role)
+    values (${organisation}, ${user}, ${role})`;
 };
 
-export const writeRole = async (sql: Queryable, organisation: string, user: string, role: Role): Promise<void> => {
-  await sql`update memberships set role = ${role} where organisation_id = ${organisation} and user_id = ${user}`;
+export const writeRole = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+  role: Role,
+): Promise<void> => {
+  await sql`update memberships set role = ${role} where organisation_id = ${organisation}
+    and user_id = ${user}`;
 };
 
 /** Their tokens are deleted with the membership. */
-export const deleteMember = async (sql: Queryable, organisation: string, user: string): Promise<void> => {
+export const deleteMember = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+): Promise<void> => {
   await sql`delete from memberships where organisation_id = ${organisation} and user_id = ${user}`;
 };
 
 /** A user's name, or else their address. */
 export const ownName = async (sql: Queryable, id: string): Promise<string | undefined> => {
-  const [row] = await sql<{ name: string }[]>`select coalesce(nullif(name, ''), email) as name from users where id = ${id}`;
+  const [row] = await sql<
+    { name: string }[]
+  >`select coalesce(nullif(name, ''), email) as name from users where id = ${id}`;
   return row?.name;
 };

@@ -12,15 +12,22 @@ const count = 10;
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const length = 10;
 
-const one = (): string => Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
+const one = (): string =>
+  Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
 
 /**
  * Accepts any spelling: case, gaps and letters that look alike do not matter. Undefined: no code
  * looks like this.
  */
 const read = (typed: string): string | undefined => {
-  const plain = typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1');
-  return plain.length === length && [...plain].every((letter) => alphabet.includes(letter)) ? plain : undefined;
+  const plain = typed
+    .toLowerCase()
+    .replaceAll(/[\s-]/g, '')
+    .replaceAll('o', '0')
+    .replaceAll(/[il]/g, '1');
+  return plain.length === length && [...plain].every((letter) => alphabet.includes(letter))
+    ? plain
+    : undefined;
 };
 
 const fingerprint = (secrets: AccountSecrets, user: string, code: string): Promise<Buffer> =>
@@ -38,7 +45,11 @@ export const mintRecoveryCodes = async (
   };
 };
 
-export const recoveryFingerprint = async (secrets: AccountSecrets, user: string, typed: string): Promise<Buffer | undefined> => {
+export const recoveryFingerprint = async (
+  secrets: AccountSecrets,
+  user: string,
+  typed: string,
+): Promise<Buffer | undefined> => {
   const code = read(typed);
   return code === undefined ? undefined : fingerprint(secrets, user, code);
 };
@@ -61,11 +72,15 @@ const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const base32 = (bytes: Uint8Array): string => {
   let bits = '';
   for (const byte of bytes) bits += byte.toString(2).padStart(8, '0');
-  return (bits.match(/.{1,5}/g) ?? []).map((five) => base32Alphabet.charAt(Number.parseInt(five.padEnd(5, '0'), 2))).join('');
+  return (bits.match(/.{1,5}/g) ?? [])
+    .map((five) => base32Alphabet.charAt(Number.parseInt(five.padEnd(5, '0'), 2)))
+    .join('');
 };
 
 const bytesOf = (text: string): Buffer => {
-  const bits = [...text].map((letter) => base32Alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const bits = [...text]
+    .map((letter) => base32Alphabet.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 };
 
@@ -94,7 +109,9 @@ export const stepAt = (now: number): number => Math.floor(now / stepMs);
 export const stepOfCode = (secret: string, code: string, now: number): number | undefined => {
   if (!/^\d{6}$/.test(code)) return undefined;
   const typed = Buffer.from(code);
-  return nearby.map((away) => stepAt(now) + away).find((step) => timingSafeEqual(typed, Buffer.from(codeOf(secret, step))));
+  return nearby
+    .map((away) => stepAt(now) + away)
+    .find((step) => timingSafeEqual(typed, Buffer.from(codeOf(secret, step))));
 };
 
 export type SecondFactor = {
@@ -105,7 +122,10 @@ export type SecondFactor = {
   readonly recovery_codes_left: number;
 };
 
-export const secondFactorOf = async (sql: Queryable, user: string): Promise<SecondFactor | undefined> => {
+export const secondFactorOf = async (
+  sql: Queryable,
+  user: string,
+): Promise<SecondFactor | undefined> => {
   const [row] = await sql<SecondFactor[]>`select secret, created_at, last_step,
       (select count(*) from recovery_codes c where c.user_id = f.user_id) as recovery_codes_left
     from second_factors f where user_id = ${user}`;
@@ -118,10 +138,16 @@ export const hasSecondFactor = async (sql: Queryable, user: string): Promise<boo
 /** False when there is one already. */
 export const insertSecondFactor = async (
   sql: Queryable,
-  { user, secret, at, step }: { readonly user: string; readonly secret: Buffer; readonly at: Date; readonly step: number },
+  {
+    user,
+    secret,
+    at,
+    step,
+  }: { readonly user: string; readonly secret: Buffer; readonly at: Date; readonly step: number },
 ): Promise<boolean> =>
   (
-    await sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user}, ${secret}, ${at}, ${step})
+    await sql`insert into second_factors (user_id, secret, created_at, last_step)
+      values (${user}, ${secret}, ${at}, ${step})
       on conflict do nothing`
   ).count > 0;
 
@@ -131,20 +157,38 @@ export const deleteSecondFactor = async (sql: Queryable, user: string): Promise<
 
 /** A code is accepted once, even for concurrent attempts. */
 export const takeStep = async (sql: Queryable, user: string, step: number): Promise<boolean> =>
-  (await sql`update second_factors set last_step = ${step} where user_id = ${user} and last_step < ${step}`).count > 0;
+  (
+    await sql`update second_factors set last_step = ${step} where user_id = ${user}
+      and last_step < ${step}`
+  ).count > 0;
 
 /** Replaces all previous codes with these. */
-export const replaceRecoveryCodes = async (sql: Queryable, user: string, fingerprints: readonly Buffer[]): Promise<void> => {
+export const replaceRecoveryCodes = async (
+  sql: Queryable,
+  user: string,
+  fingerprints: readonly Buffer[],
+): Promise<void> => {
   await sql`delete from recovery_codes where user_id = ${user}`;
   const all = textsLiteral(fingerprints.map((each) => each.toString('hex')));
-  await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex') from unnest(${all}::text[]) h`;
+  await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex')
+    from unnest(${all}::text[]) h`;
 };
 
-export const hasRecoveryCode = async (sql: Queryable, user: string, fingerprint: Buffer): Promise<boolean> =>
-  (await sql`select 1 from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`).length > 0;
+export const hasRecoveryCode = async (
+  sql: Queryable,
+  user: string,
+  fingerprint: Buffer,
+): Promise<boolean> =>
+  (await sql`select 1 from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`)
+    .length > 0;
 
-export const takeRecoveryCode = async (sql: Queryable, user: string, fingerprint: Buffer): Promise<boolean> =>
-  (await sql`delete from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`).count > 0;
+export const takeRecoveryCode = async (
+  sql: Queryable,
+  user: string,
+  fingerprint: Buffer,
+): Promise<boolean> =>
+  (await sql`delete from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`)
+    .count > 0;
 
 export const insertSecondStep = async (
   sql: Queryable,
@@ -153,13 +197,23 @@ export const insertSecondStep = async (
     user,
     at,
     expires_at,
-  }: { readonly fingerprint: Buffer; readonly user: string; readonly at: Date; readonly expires_at: Date },
+  }: {
+    readonly fingerprint: Buffer;
+    readonly user: string;
+    readonly at: Date;
+    readonly expires_at: Date;
+  },
 ): Promise<void> => {
-  await sql`insert into second_steps (fingerprint, user_id, created_at, expires_at) values (${fingerprint}, ${user}, ${at}, ${expires_at})`;
+  await sql`insert into second_steps (fingerprint, user_id, created_at, expires_at)
+    values (${fingerprint}, ${user}, ${at}, ${expires_at})`;
 };
 
 /** The user of a second step, while it is still valid. */
-export const secondStepBy = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
+export const secondStepBy = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+  now: Date,
+): Promise<string | undefined> => {
   const [row] = await sql<
     { user_id: string }[]
   >`select user_id from second_steps where fingerprint = ${fingerprint} and expires_at > ${now}`;

@@ -30,7 +30,9 @@ export type SecretKind =
 
 export type AccountSecrets = {
   /** 256 random bits, shown to one person once. */
-  readonly mint: (kind: SecretKind) => Promise<{ readonly text: string; readonly fingerprint: Buffer }>;
+  readonly mint: (
+    kind: SecretKind,
+  ) => Promise<{ readonly text: string; readonly fingerprint: Buffer }>;
   readonly fingerprint: (kind: SecretKind, text: string) => Promise<Buffer>;
 };
 
@@ -62,8 +64,21 @@ const derive = promisify(argon2);
 
 type Cost = { readonly memory: number; readonly passes: number; readonly parallelism: number };
 
-const hash = (password: string, nonce: Buffer, { memory, passes, parallelism }: Cost): Promise<Buffer> =>
-  atOnce(() => derive('argon2id', { message: password.normalize('NFKC'), nonce, memory, passes, parallelism, tagLength }));
+const hash = (
+  password: string,
+  nonce: Buffer,
+  { memory, passes, parallelism }: Cost,
+): Promise<Buffer> =>
+  atOnce(() =>
+    derive('argon2id', {
+      message: password.normalize('NFKC'),
+      nonce,
+      memory,
+      passes,
+      parallelism,
+      tagLength,
+    }),
+  );
 
 const plain = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
 

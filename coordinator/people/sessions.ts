@@ -19,7 +19,10 @@ export const oldestMs = 30 * day;
 /** How long a password (or its replacement) counts for dangerous operations. */
 const provenMs = 15 * minute;
 
-export const isOver = (session: { readonly created_at: Date; readonly last_used_at: Date }, now: number): boolean =>
+export const isOver = (
+  session: { readonly created_at: Date; readonly last_used_at: Date },
+  now: number,
+): boolean =>
   now - session.last_used_at.getTime() >= idleMs || now - session.created_at.getTime() >= oldestMs;
 
 export const isProven = (proven_at: number, now: number): boolean => now - proven_at < provenMs;
@@ -42,15 +45,18 @@ export const linkLives = {
 export const sessionCookie = 'svc_session';
 
 /** Over https, no other host of our domain can set a cookie of this name. */
-export const sessionCookieOf = (isSecure: boolean): string => (isSecure ? `__Host-${sessionCookie}` : sessionCookie);
+export const sessionCookieOf = (isSecure: boolean): string =>
+  isSecure ? `__Host-${sessionCookie}` : sessionCookie;
 
-const attributes = (isSecure: boolean): string => `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+const attributes = (isSecure: boolean): string =>
+  `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
 
 /** The value of a Set-Cookie header. */
 export const setSessionCookie = (text: string, isSecure: boolean): string =>
   `${sessionCookieOf(isSecure)}=${text}; Max-Age=${oldestMs / 1000}; ${attributes(isSecure)}`;
 
-export const endSessionCookie = (isSecure: boolean): string => `${sessionCookieOf(isSecure)}=; Max-Age=0; ${attributes(isSecure)}`;
+export const endSessionCookie = (isSecure: boolean): string =>
+  `${sessionCookieOf(isSecure)}=; Max-Age=0; ${attributes(isSecure)}`;
 
 /** The value of a name in a Cookie header. */
 export const cookieNamed = (name: string, header: string | undefined): string | undefined => {
@@ -86,12 +92,18 @@ export type SessionHolder = {
 };
 
 /** In the organisation that the session chose, or the user's first one. */
-export const sessionHolder = async (sql: Queryable, fingerprint: Buffer): Promise<SessionHolder | undefined> => {
+export const sessionHolder = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+): Promise<SessionHolder | undefined> => {
   const [row] = await sql<SessionHolder[]>`
-    select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name, u.email_verified_at is not null as email_verified, u.is_operator,
-      (select json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'time_zone', o.time_zone, 'ends_at', (extract(epoch from o.ends_at) * 1000)::float8, 'role', m.role)
+    select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name,
+      u.email_verified_at is not null as email_verified, u.is_operator,
+      (select json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'time_zone',
+        o.time_zone, 'ends_at', (extract(epoch from o.ends_at) * 1000)::float8, 'role', m.role)
         from memberships m join organisations o on o.id = m.organisation_id
-        where m.user_id = s.user_id order by m.organisation_id = s.organisation_id desc nulls last, o.key limit 1) as member
+        where m.user_id = s.user_id
+        order by m.organisation_id = s.organisation_id desc nulls last, o.key limit 1) as member
     from sessions s join users u on u.id = s.user_id
     where s.fingerprint = ${fingerprint}`;
   return row;
@@ -106,8 +118,12 @@ export type NewSession = {
   readonly device: string;
 };
 
-export const insertSession = async (sql: Queryable, { id, fingerprint, user, at, address, device }: NewSession): Promise<void> => {
-  await sql`insert into sessions (id, fingerprint, user_id, created_at, last_used_at, proven_at, address, device)
+export const insertSession = async (
+  sql: Queryable,
+  { id, fingerprint, user, at, address, device }: NewSession,
+): Promise<void> => {
+  await sql`insert into sessions (id, fingerprint, user_id, created_at, last_used_at, proven_at,
+    address, device)
     values (${id}, ${fingerprint}, ${user}, ${at}, ${at}, ${at}, ${address}, ${device})`;
 };
 
@@ -121,14 +137,22 @@ export const deleteSession = async (sql: Queryable, user: string, id: string): P
   (await sql`delete from sessions where user_id = ${user} and id = ${id}`).count > 0;
 
 /** Ends all sessions of a user except the given one. Returns their number. */
-export const deleteSessions = async (sql: Queryable, user: string, except: string | null): Promise<number> =>
+export const deleteSessions = async (
+  sql: Queryable,
+  user: string,
+  except: string | null,
+): Promise<number> =>
   (await sql`delete from sessions where user_id = ${user} and id is distinct from ${except}`).count;
 
 export const writeProven = async (sql: Queryable, id: string, at: Date): Promise<void> => {
   await sql`update sessions set proven_at = ${at} where id = ${id}`;
 };
 
-export const writeActiveOrganisation = async (sql: Queryable, id: string, organisation: string): Promise<void> => {
+export const writeActiveOrganisation = async (
+  sql: Queryable,
+  id: string,
+  organisation: string,
+): Promise<void> => {
   await sql`update sessions set organisation_id = ${organisation} where id = ${id}`;
 };
 
@@ -143,7 +167,8 @@ export type SessionRow = {
 export const sessionsOf = (sql: Queryable, user: string): Promise<SessionRow[]> =>
   sql<
     SessionRow[]
-  >`select id, created_at, last_used_at, address, device from sessions where user_id = ${user} order by last_used_at desc, id`;
+  >`select id, created_at, last_used_at, address, device from sessions where user_id = ${user}
+  order by last_used_at desc, id`;
 
 /**
  * Writes when and from where sessions were last used, many in one statement; times never move
@@ -154,9 +179,14 @@ export const writeSessionUses = async (
   uses: ReadonlyMap<string, { readonly at: number; readonly address: string }>,
 ): Promise<void> => {
   if (uses.size === 0) return;
-  const rows = [...uses].map(([id, { at, address }]) => ({ id, at: new Date(at).toISOString(), address }));
+  const rows = [...uses].map(([id, { at, address }]) => ({
+    id,
+    at: new Date(at).toISOString(),
+    address,
+  }));
   await sql`update sessions s set last_used_at = u.at, address = u.address
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz, address text)
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz,
+      address text)
     where s.id = u.id and s.last_used_at < u.at`;
 };
 
@@ -189,7 +219,12 @@ const shape = /^[\w-]{43}$/;
 
 export const createSessions = ({ sql, clock, log, accountSecrets }: Dependencies): Sessions => {
   type Use = { readonly at: number; readonly address: string };
-  const uses = createLastUses<Use>({ write: (all) => writeSessionUses(sql, all), log, of: 'sessions', again: 'page' });
+  const uses = createLastUses<Use>({
+    write: (all) => writeSessionUses(sql, all),
+    log,
+    of: 'sessions',
+    again: 'page',
+  });
 
   return {
     authenticate: async (visitor) => {
@@ -199,11 +234,32 @@ export const createSessions = ({ sql, clock, log, accountSecrets }: Dependencies
       const now = clock.now();
       if (!holder || isOver(holder, now)) return undefined;
       uses.note(holder.id, { at: now, address });
-      const { id, user_id: user, email, name, email_verified, is_operator, proven_at, member } = holder;
-      const person: Person = { user, email, name, email_verified, is_operator, session: id, proven_at: proven_at.getTime(), from: visitor };
+      const {
+        id,
+        user_id: user,
+        email,
+        name,
+        email_verified,
+        is_operator,
+        proven_at,
+        member,
+      } = holder;
+      const person: Person = {
+        user,
+        email,
+        name,
+        email_verified,
+        is_operator,
+        session: id,
+        proven_at: proven_at.getTime(),
+        from: visitor,
+      };
       if (!member) return { person, caller: null };
       const { role, ...organisation } = member;
-      return { person, caller: { is: 'session', organisation, user, role, scope: 'read_write', person, address } };
+      return {
+        person,
+        caller: { is: 'session', organisation, user, role, scope: 'read_write', person, address },
+      };
     },
     flush: uses.flush,
     close: uses.flush,
@@ -232,7 +288,8 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-const named = (rows: typeof browsers, text: string): string | undefined => rows.find(([sign]) => sign.test(text))?.[1];
+const named = (rows: typeof browsers, text: string): string | undefined =>
+  rows.find(([sign]) => sign.test(text))?.[1];
 
 /** For example "Firefox on Linux". */
 export const deviceOf = (userAgent: string): string => {

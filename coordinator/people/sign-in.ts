@@ -4,12 +4,32 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { failuresOf, hostOf, type Tried } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
 import type { AnonymousCaller } from '../gate/caller.ts';
-import { type ByAnonymous, type Context, type Early, type OperationResult, orNotFound, type SignedOut } from '../gate/context.ts';
+import {
+  type ByAnonymous,
+  type Context,
+  type Early,
+  type OperationResult,
+  orNotFound,
+  type SignedOut,
+} from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
-import { askPasskey, placeOf, requestOptions, type Signed, signedPasskey, takeSigned } from './passkeys.ts';
-import { credentialsByEmail, deleteStartLinks, insertSignInLink, userByEmail, useSignInLink } from './queries.ts';
+import {
+  askPasskey,
+  placeOf,
+  requestOptions,
+  type Signed,
+  signedPasskey,
+  takeSigned,
+} from './passkeys.ts';
+import {
+  credentialsByEmail,
+  deleteStartLinks,
+  insertSignInLink,
+  userByEmail,
+  useSignInLink,
+} from './queries.ts';
 import {
   deleteSecondStep,
   hasRecoveryCode,
@@ -36,8 +56,18 @@ export const createSignInLink = async (
   const { text, fingerprint } = await accountSecrets.mint('sign-in link');
   const expires_at = made_for === 'start' ? null : new Date(now + linkLives.operator);
   if (made_for === 'start') await deleteStartLinks(sql);
-  await insertSignInLink(sql, { fingerprint, user: user.id, made_for, at: new Date(now), expires_at });
-  return { email: user.email, address: `${baseUrl()}/enter/${text}`, expires_at: expires_at?.toISOString() ?? null };
+  await insertSignInLink(sql, {
+    fingerprint,
+    user: user.id,
+    made_for,
+    at: new Date(now),
+    expires_at,
+  });
+  return {
+    email: user.email,
+    address: `${baseUrl()}/enter/${text}`,
+    expires_at: expires_at?.toISOString() ?? null,
+  };
 };
 
 /** Long enough to tell browsers apart; longer texts are cut. */
@@ -47,12 +77,23 @@ const longestDevice = 300;
  * Every sign-in gets a new session: the browser's previous one ends, so that no one continues in a
  * session that an attacker planted.
  */
-export const beginSession = async ({ sql, now, note, visitor, with: { accountSecrets } }: ByAnonymous, user: string): Promise<string> => {
+export const beginSession = async (
+  { sql, now, note, visitor, with: { accountSecrets } }: ByAnonymous,
+  user: string,
+): Promise<string> => {
   note({ user });
-  if (visitor.cookie !== undefined) await deleteSessionOf(sql, await accountSecrets.fingerprint('session', visitor.cookie));
+  if (visitor.cookie !== undefined)
+    await deleteSessionOf(sql, await accountSecrets.fingerprint('session', visitor.cookie));
   const { text, fingerprint } = await accountSecrets.mint('session');
   const { address, device } = visitor;
-  await insertSession(sql, { id: newId(), fingerprint, user, at: new Date(now), address, device: device.slice(0, longestDevice) });
+  await insertSession(sql, {
+    id: newId(),
+    fingerprint,
+    user,
+    at: new Date(now),
+    address,
+    device: device.slice(0, longestDevice),
+  });
   return text;
 };
 
@@ -62,9 +103,15 @@ export const signInAs = async (
   user: string,
 ): Promise<{ readonly session: string | null; readonly second_step: string | null }> => {
   const { sql, now, note } = context;
-  if (!(await hasSecondFactor(sql, user))) return { session: await beginSession(context, user), second_step: null };
+  if (!(await hasSecondFactor(sql, user)))
+    return { session: await beginSession(context, user), second_step: null };
   const { text, fingerprint } = await context.with.accountSecrets.mint('second step');
-  await insertSecondStep(sql, { fingerprint, user, at: new Date(now), expires_at: new Date(now + linkLives.secondStep) });
+  await insertSecondStep(sql, {
+    fingerprint,
+    user,
+    at: new Date(now),
+    expires_at: new Date(now + linkLives.secondStep),
+  });
   note({ user, after: { second_step: 'asked for' } });
   return { session: null, second_step: text };
 };
@@ -78,15 +125,25 @@ export const enter = async (
     now,
     with: { accountSecrets },
   } = context;
-  const user = await useSignInLink(sql, await accountSecrets.fingerprint('sign-in link', secret), new Date(now));
+  const user = await useSignInLink(
+    sql,
+    await accountSecrets.fingerprint('sign-in link', secret),
+    new Date(now),
+  );
   if (user === undefined) throw deadLink();
   return { session: await beginSession(context, user) };
 };
 
 type Code = { readonly step: number } | { readonly recovery: Buffer };
-type Prepared = { readonly user: string; readonly fingerprint: Buffer; readonly code: Code; readonly left: number };
+type Prepared = {
+  readonly user: string;
+  readonly fingerprint: Buffer;
+  readonly code: Code;
+  readonly left: number;
+};
 
-const over = (): Refusal => new Refusal('second_step_over', 'This took too long, or was done already; sign in anew.');
+const over = (): Refusal =>
+  new Refusal('second_step_over', 'This took too long, or was done already; sign in anew.');
 const wrong = (): Refusal => new Refusal('code_invalid', 'code: is wrong, or was used already.');
 
 const codeFrom = async (
@@ -96,25 +153,37 @@ const codeFrom = async (
 ): Promise<{ readonly code: Code; readonly left: number } | undefined> => {
   const there = await secondFactorOf(pool, user);
   if (!there) throw over();
-  const step = stepOfCode(await secrets.open(pool, there.secret, codeSecretOf(user)), typed.replaceAll(/\s/g, ''), now);
+  const step = stepOfCode(
+    await secrets.open(pool, there.secret, codeSecretOf(user)),
+    typed.replaceAll(/\s/g, ''),
+    now,
+  );
   const left = there.recovery_codes_left;
   if (step !== undefined) return step > there.last_step ? { code: { step }, left } : undefined;
   const recovery = await recoveryFingerprint(accountSecrets, user, typed);
-  return recovery && (await hasRecoveryCode(pool, user, recovery)) ? { code: { recovery }, left } : undefined;
+  return recovery && (await hasRecoveryCode(pool, user, recovery))
+    ? { code: { recovery }, left }
+    : undefined;
 };
 
 /**
  * Counted per account, from all hosts: a guesser here has the password already, and six digits are
  * quickly tried from many hosts.
  */
-const before = async (early: Early<SignedOut>, { secret, code: typed }: InputOf<typeof contract.finishSignIn>): Promise<Prepared> => {
+const before = async (
+  early: Early<SignedOut>,
+  { secret, code: typed }: InputOf<typeof contract.finishSignIn>,
+): Promise<Prepared> => {
   const { pool, now, visitor } = early;
   const { accountSecrets, attempts } = early.with;
   const fingerprint = await accountSecrets.fingerprint('second step', secret);
   const user = await secondStepBy(pool, fingerprint, new Date(now));
   if (user === undefined) throw over();
   const ofAccount = { what: `second step of ${user}`, most: 10 };
-  await attempts.count([ofAccount, { what: `second steps from ${hostOf(visitor.address)}`, most: 60 }]);
+  await attempts.count([
+    ofAccount,
+    { what: `second steps from ${hostOf(visitor.address)}`, most: 60 },
+  ]);
   const found = await codeFrom(early, user, typed);
   if (!found) throw wrong();
   await attempts.forget([ofAccount]);
@@ -128,9 +197,15 @@ const act = async (
 ): OperationResult<OutputOf<typeof contract.finishSignIn>> => {
   const { sql } = context;
   if (!(await deleteSecondStep(sql, fingerprint))) throw over();
-  const isTaken = 'step' in code ? await takeStep(sql, user, code.step) : await takeRecoveryCode(sql, user, code.recovery);
+  const isTaken =
+    'step' in code
+      ? await takeStep(sql, user, code.step)
+      : await takeRecoveryCode(sql, user, code.recovery);
   if (!isTaken) throw wrong();
-  return { session: await beginSession(context, user), recovery_codes_left: 'recovery' in code ? left - 1 : null };
+  return {
+    session: await beginSession(context, user),
+    recovery_codes_left: 'recovery' in code ? left - 1 : null,
+  };
 };
 
 export const finishSignIn = inSteps({ before, act });
@@ -142,9 +217,15 @@ export const finishSignIn = inSteps({ before, act });
 const beforeBegin = ({ visitor, with: { attempts } }: Early<SignedOut>): Promise<void> =>
   attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]);
 
-const actBegin = async (context: ByAnonymous): OperationResult<OutputOf<typeof contract.beginPasskeySignIn>> => {
+const actBegin = async (
+  context: ByAnonymous,
+): OperationResult<OutputOf<typeof contract.beginPasskeySignIn>> => {
   const place = placeOf(context.with);
-  const challenge = await askPasskey(context.sql, context.with, { purpose: 'sign in', user: null, now: context.now });
+  const challenge = await askPasskey(context.sql, context.with, {
+    purpose: 'sign in',
+    user: null,
+    now: context.now,
+  });
   return { options: await requestOptions({ place, challenge }) };
 };
 
@@ -188,7 +269,8 @@ const signInBefore = async (
   if (everywhere.length > 0) await attempts.count(everywhere);
   const user = await credentialsByEmail(pool, email.trim());
   const isRight = await verifyPassword(password, user?.password_hash ?? null);
-  if (!user || !isRight) throw new Refusal('sign_in_failed', 'The e-mail address or the password is wrong.');
+  if (!user || !isRight)
+    throw new Refusal('sign_in_failed', 'The e-mail address or the password is wrong.');
   // The host's count stays: signing in to one's own account must not allow more guesses at others.
   await attempts.forget([tried[0], ...everywhere]);
   return user.id;

@@ -5,7 +5,14 @@ import { nameFrom } from '../../shared/base/names.ts';
 import { deleteConnectionsOf } from '../assistants/queries.ts';
 import { failuresOf, hostOf } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
-import type { ByAnonymous, ByPerson, Context, Early, OperationResult, SignedOut } from '../gate/context.ts';
+import type {
+  ByAnonymous,
+  ByPerson,
+  Context,
+  Early,
+  OperationResult,
+  SignedOut,
+} from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
@@ -50,11 +57,16 @@ type Joined = 'joined' | 'member already' | 'ending' | 'gone';
  * organisation's lock, as for every member. `gone`: someone else was faster, or the organisation
  * ended; `ending`: it awaits deletion, and the invitation stays.
  */
-export const join = async ({ sql }: Context, user: string, invitation: InvitationRow): Promise<Joined> => {
+export const join = async (
+  { sql }: Context,
+  user: string,
+  invitation: InvitationRow,
+): Promise<Joined> => {
   const organisation = await lockOrganisation(sql, invitation.organisation_id);
   if (!organisation) return 'gone';
   if (organisation.ends_at !== null) return 'ending';
-  if ((await membershipsOf(sql, user)).some(({ id }) => id === organisation.id)) return 'member already';
+  if ((await membershipsOf(sql, user)).some(({ id }) => id === organisation.id))
+    return 'member already';
   if (!(await useInvitation(sql, organisation.id, invitation.id))) return 'gone';
   enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
   await insertMember(sql, organisation.id, user, invitation.role);
@@ -69,7 +81,11 @@ export const notNow = ({ organisation }: InvitationRow): Refusal =>
   );
 
 /** Credentials that work without the password, and end only where the user says so. */
-export type AlsoEnded = { readonly end_tokens: boolean; readonly end_passkeys: boolean; readonly end_assistants: boolean };
+export type AlsoEnded = {
+  readonly end_tokens: boolean;
+  readonly end_passkeys: boolean;
+  readonly end_assistants: boolean;
+};
 
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
@@ -97,10 +113,23 @@ export const replacePassword = async (
     { what: 'passkeys', isEnded: end_passkeys },
     { what: 'connected assistants', isEnded: end_assistants },
   ];
-  const [ended, kept] = [true, false].map((isEnded) => listed(all.filter((one) => one.isEnded === isEnded).map(({ what }) => what)));
+  const [ended, kept] = [true, false].map((isEnded) =>
+    listed(all.filter((one) => one.isEnded === isEnded).map(({ what }) => what)),
+  );
   note({ after: { ended: ended ?? '', kept: kept ?? '' } });
-  const detail = [ended && `Its ${ended} were revoked.`, kept && `Its ${kept}, if there are any, stay valid.`].filter(Boolean).join(' ');
-  if (door.mail) await postMail(sql, { kind: 'notice', recipient: email, about: { what: 'password', detail }, at: new Date(now) });
+  const detail = [
+    ended && `Its ${ended} were revoked.`,
+    kept && `Its ${kept}, if there are any, stay valid.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+  if (door.mail)
+    await postMail(sql, {
+      kind: 'notice',
+      recipient: email,
+      about: { what: 'password', detail },
+      at: new Date(now),
+    });
 };
 
 /**
@@ -112,7 +141,11 @@ const before = async (
   { secret, password }: InputOf<typeof contract.finishSignUp>,
 ): Promise<void> => {
   await attempts.count([{ what: `finished sign-ups from ${hostOf(visitor.address)}`, most: 20 }]);
-  const waiting = await signUpBy(pool, await accountSecrets.fingerprint('sign-up', secret), new Date(now));
+  const waiting = await signUpBy(
+    pool,
+    await accountSecrets.fingerprint('sign-up', secret),
+    new Date(now),
+  );
   if (!waiting) throw deadLink();
   if (!(await verifyPassword(password, waiting.password_hash)))
     throw new Refusal(
@@ -135,7 +168,11 @@ const act = async (
     note,
     with: { accountSecrets, door },
   } = context;
-  const waiting = await useSignUp(sql, await accountSecrets.fingerprint('sign-up', secret), new Date(now));
+  const waiting = await useSignUp(
+    sql,
+    await accountSecrets.fingerprint('sign-up', secret),
+    new Date(now),
+  );
   if (!waiting) throw deadLink();
   const { email, name, password_hash, organisation, time_zone, invitation_id } = waiting;
   const user = newId();
@@ -143,13 +180,20 @@ const act = async (
   note({ after: { email, name, organisation } });
   if (organisation !== null) {
     const id = newId();
-    await insertOrganisation(sql, { id, name: organisation, plan: door.signUpPlan, time_zone: time_zone ?? 'UTC' });
+    await insertOrganisation(sql, {
+      id,
+      name: organisation,
+      plan: door.signUpPlan,
+      time_zone: time_zone ?? 'UTC',
+    });
     await insertMember(sql, id, user, 'owner');
     await insertFirstChannel(sql, { organisation: id, email, at: new Date(now) });
     note({ organisation: id });
   }
-  const invitation = invitation_id === null ? undefined : await invitationById(sql, invitation_id, new Date(now));
-  if (invitation && (await join(context, user, invitation)) === 'joined') note({ organisation: invitation.organisation_id });
+  const invitation =
+    invitation_id === null ? undefined : await invitationById(sql, invitation_id, new Date(now));
+  if (invitation && (await join(context, user, invitation)) === 'joined')
+    note({ organisation: invitation.organisation_id });
   return { session: await beginSession(context, user) };
 };
 
@@ -180,7 +224,12 @@ const actRequest = async (
   { sql, now }: ByAnonymous,
   { email }: InputOf<typeof contract.requestPasswordReset>,
 ): OperationResult<OutputOf<typeof contract.requestPasswordReset>> => {
-  await postMail(sql, { kind: 'password-reset', recipient: email.trim(), about: {}, at: new Date(now) });
+  await postMail(sql, {
+    kind: 'password-reset',
+    recipient: email.trim(),
+    about: {},
+    at: new Date(now),
+  });
   return { sent: true };
 };
 
@@ -210,7 +259,11 @@ const actReset = async (
     note,
     with: { accountSecrets, attempts },
   } = context;
-  const user = await useReset(sql, await accountSecrets.fingerprint('password reset', secret), new Date(now));
+  const user = await useReset(
+    sql,
+    await accountSecrets.fingerprint('password reset', secret),
+    new Date(now),
+  );
   const email = user === undefined ? undefined : await markVerified(sql, user, new Date(now));
   if (user === undefined || email === undefined) throw deadLink();
   note({ user });
@@ -235,7 +288,11 @@ export const showInvitation = async (
   { sql, now, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.showInvitation>,
 ): OperationResult<OutputOf<typeof contract.showInvitation>> => {
-  const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
+  const invitation = await invitationBy(
+    sql,
+    await accountSecrets.fingerprint('invitation', secret),
+    new Date(now),
+  );
   if (!invitation) throw deadLink();
   const { organisation, role, inviter } = invitation;
   return { organisation, role, inviter };
@@ -260,7 +317,10 @@ type Prepared = {
 };
 
 const closed = (): Refusal =>
-  new Refusal('sign_up_closed', 'Nobody signs up here without an invitation; ask whoever runs this installation for one.');
+  new Refusal(
+    'sign_up_closed',
+    'Nobody signs up here without an invitation; ask whoever runs this installation for one.',
+  );
 
 /**
  * Validates everything before the address is looked up, and hashes the password whether the account
@@ -272,13 +332,23 @@ const signUpBefore = async (
 ): Promise<Prepared> => {
   const { invitation_secret: secret } = input;
   const invitation =
-    secret === null ? undefined : await invitationBy(pool, await accountSecrets.fingerprint('invitation', secret), new Date(now));
+    secret === null
+      ? undefined
+      : await invitationBy(
+          pool,
+          await accountSecrets.fingerprint('invitation', secret),
+          new Date(now),
+        );
   if (secret !== null && !invitation) throw deadLink();
-  if (!invitation && (door.signUp !== 'open' || !door.mail || !(await hasOwner(pool)))) throw closed();
+  if (!invitation && (door.signUp !== 'open' || !door.mail || !(await hasOwner(pool))))
+    throw closed();
   const email = emailFrom(input.email);
   const own = invitation
     ? { organisation: null, time_zone: null }
-    : { organisation: nameFrom(input.organisation ?? '', 'organisation'), time_zone: timeZoneFrom(input.time_zone ?? '') };
+    : {
+        organisation: nameFrom(input.organisation ?? '', 'organisation'),
+        time_zone: timeZoneFrom(input.time_zone ?? ''),
+      };
   const [name, password] = [nameFrom(input.name), passwordFrom(input.password)];
   await attempts.count([
     { what: `mails to ${email.toLowerCase()}`, most: 5 },
@@ -309,7 +379,13 @@ const signUpAct = async (
   const id = newId();
   note({ after: { email, name, organisation: wanted.organisation } });
   if (door.mail) {
-    await insertSignUp(sql, { ...wanted, id, invitation: invitation?.id ?? null, at, expires_at: new Date(now + linkLives.signUp) });
+    await insertSignUp(sql, {
+      ...wanted,
+      id,
+      invitation: invitation?.id ?? null,
+      at,
+      expires_at: new Date(now + linkLives.signUp),
+    });
     await postMail(sql, { kind: 'sign-up', recipient: email, about: { sign_up: id }, at });
     return { session: null, must_confirm: true };
   }
@@ -332,12 +408,22 @@ export const verifyEmail = async (
   { sql, now, note, person, with: { accountSecrets } }: ByPerson,
   { secret }: InputOf<typeof contract.verifyEmail>,
 ): OperationResult<OutputOf<typeof contract.verifyEmail>> => {
-  const email = await useVerification(sql, person.user, await accountSecrets.fingerprint('e-mail', secret), new Date(now));
+  const email = await useVerification(
+    sql,
+    person.user,
+    await accountSecrets.fingerprint('e-mail', secret),
+    new Date(now),
+  );
   if (email === undefined) throw deadLink();
   await writeEmail(sql, person.user, email, new Date(now));
   note({ before: { email: person.email }, after: { email } });
   if (person.email.toLowerCase() !== email.toLowerCase())
-    await postMail(sql, { kind: 'notice', recipient: person.email, about: { what: 'e-mail', detail: email }, at: new Date(now) });
+    await postMail(sql, {
+      kind: 'notice',
+      recipient: person.email,
+      about: { what: 'e-mail', detail: email },
+      at: new Date(now),
+    });
   return { email };
 };
 
@@ -346,8 +432,15 @@ export const keepEmail = async (
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.keepEmail>,
 ): OperationResult<OutputOf<typeof contract.keepEmail>> => {
-  const ended = await useKeeping(sql, await accountSecrets.fingerprint('e-mail kept', secret), new Date(now));
+  const ended = await useKeeping(
+    sql,
+    await accountSecrets.fingerprint('e-mail kept', secret),
+    new Date(now),
+  );
   if (!ended) throw deadLink();
-  note({ user: ended.user_id, after: { email_change: 'ended by the old mailbox', wanted: ended.email } });
+  note({
+    user: ended.user_id,
+    after: { email_change: 'ended by the old mailbox', wanted: ended.email },
+  });
   return { wanted: ended.email };
 };

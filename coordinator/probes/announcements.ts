@@ -11,7 +11,12 @@ import type { PresenceMessage } from '../../shared/bus/messages.ts';
 import type { Message } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Sql } from '../database/connect.ts';
-import { endAllDirectCredentials, readSigning, requireSigned, someoneSignsNothing } from './queries.ts';
+import {
+  endAllDirectCredentials,
+  readSigning,
+  requireSigned,
+  someoneSignsNothing,
+} from './queries.ts';
 
 /**
  * Signing and verifying announcements of coordinators. Every coordinator signs; REQUIRE_SIGNED
@@ -28,7 +33,10 @@ export type Announcements = {
    * The revision of another coordinator's announcement; undefined when it is refused, which is
    * counted.
    */
-  readonly read: (message: Pick<Message, 'data' | 'header'>, subject: string) => { readonly revision: number | undefined } | undefined;
+  readonly read: (
+    message: Pick<Message, 'data' | 'header'>,
+    subject: string,
+  ) => { readonly revision: number | undefined } | undefined;
   readonly refuse: (subject: string, why: RefusedAnnouncement) => void;
   readonly refresh: () => Promise<void>;
   /** For the leader: requires signatures as soon as everyone can. */
@@ -36,7 +44,10 @@ export type Announcements = {
 };
 
 type Presence = { readonly message: Pick<PresenceMessage, 'can'> };
-type PresenceKnowledge = { readonly roster: () => Roster; readonly presentOf: (probe: string) => Presence | undefined };
+type PresenceKnowledge = {
+  readonly roster: () => Roster;
+  readonly presentOf: (probe: string) => Presence | undefined;
+};
 
 export type RequireSigned = 'auto' | 'true' | 'false';
 
@@ -44,7 +55,10 @@ export type RequireSigned = 'auto' | 'true' | 'false';
 export const offeredForMs = 14 * 86_400_000;
 
 /** Whether signatures are required. @throws when the database does not answer. */
-export const areSignaturesRequired = async (sql: Parameters<typeof readSigning>[0], setting: RequireSigned): Promise<boolean> =>
+export const areSignaturesRequired = async (
+  sql: Parameters<typeof readSigning>[0],
+  setting: RequireSigned,
+): Promise<boolean> =>
   setting === 'auto' ? (await readSigning(sql)).signed_since !== null : setting === 'true';
 
 type Dependencies = {
@@ -65,8 +79,13 @@ export const canEveryoneVerify = (
   presentOf: (probe: string) => Presence | undefined,
   waitsForPrivate: boolean,
 ): boolean => {
-  const heard = roster.probes.filter(({ healthy, organisation }) => healthy && (organisation === null || waitsForPrivate));
-  return heard.length > 0 && heard.every(({ id }) => presentOf(id)?.message.can?.includes('verify') === true);
+  const heard = roster.probes.filter(
+    ({ healthy, organisation }) => healthy && (organisation === null || waitsForPrivate),
+  );
+  return (
+    heard.length > 0 &&
+    heard.every(({ id }) => presentOf(id)?.message.can?.includes('verify') === true)
+  );
 };
 
 export const createAnnouncements = async (dependencies: Dependencies): Promise<Announcements> => {
@@ -98,10 +117,16 @@ export const createAnnouncements = async (dependencies: Dependencies): Promise<A
       if (!required && setting === 'auto') {
         const { signing_offered_at } = await readSigning(sql);
         const waitsForPrivate = clock.now() - signing_offered_at.getTime() < offeredForMs;
-        if (!canEveryoneVerify(roster(), presentOf, waitsForPrivate) || (await someoneSignsNothing(sql, aliveMs))) return;
+        if (
+          !canEveryoneVerify(roster(), presentOf, waitsForPrivate) ||
+          (await someoneSignsNothing(sql, aliveMs))
+        )
+          return;
         await requireSigned(sql);
         required = true;
-        log.info('every coordinator signs and every probe verifies: refusing unsigned messages from now on');
+        log.info(
+          'every coordinator signs and every probe verifies: refusing unsigned messages from now on',
+        );
       }
       if (required) await endAllDirectCredentials(sql);
     },

@@ -20,14 +20,21 @@ export type AssignmentPlace =
   | { readonly is: 'continent'; readonly continent: Continent }
   | { readonly is: 'probe'; readonly probe: string };
 
-const placeName = (place: AssignmentPlace): string => (place.is === 'continent' ? place.continent : place.probe);
+const placeName = (place: AssignmentPlace): string =>
+  place.is === 'continent' ? place.continent : place.probe;
 
 /** The place whose key a probe has. */
-export const keyPlaceOf = ({ id, organisation_id, continent }: Pick<ProbeRow, 'id' | 'organisation_id' | 'continent'>): string =>
+export const keyPlaceOf = ({
+  id,
+  organisation_id,
+  continent,
+}: Pick<ProbeRow, 'id' | 'organisation_id' | 'continent'>): string =>
   organisation_id === null ? continent : id;
 
 const subjectOf = (place: AssignmentPlace, monitor: string): string =>
-  place.is === 'continent' ? subjects.assignment(place.continent, monitor) : subjects.privateAssignment(place.probe, monitor);
+  place.is === 'continent'
+    ? subjects.assignment(place.continent, monitor)
+    : subjects.privateAssignment(place.probe, monitor);
 
 export type Assignments = {
   /**
@@ -38,7 +45,11 @@ export type Assignments = {
   /** The assignment for one place, as a recheck includes it. */
   readonly messageFor: (row: MonitorRow, place: AssignmentPlace) => Promise<AssignmentMessage>;
   /** The same for a config that is stored nowhere; `secrets` as JSON, or null. */
-  readonly trialFor: (row: MonitorRow, secrets: string | null, place: AssignmentPlace) => AssignmentMessage;
+  readonly trialFor: (
+    row: MonitorRow,
+    secrets: string | null,
+    place: AssignmentPlace,
+  ) => AssignmentMessage;
   /** The continents with a public probe: nothing is published for others. */
   readonly served: () => readonly Continent[];
   /**
@@ -73,14 +84,25 @@ const tombstone = new Uint8Array();
  */
 const maxAtOnce = 50;
 
-export const createAssignments = ({ bus, directory, openSecrets, keys }: AssignmentDependencies): Assignments => {
+export const createAssignments = ({
+  bus,
+  directory,
+  openSecrets,
+  keys,
+}: AssignmentDependencies): Assignments => {
   const limit = pLimit(maxAtOnce);
-  let servedBy: { readonly rows: readonly ProbeRow[]; readonly continents: readonly Continent[] } | undefined;
+  let servedBy:
+    | { readonly rows: readonly ProbeRow[]; readonly continents: readonly Continent[] }
+    | undefined;
   const served = (): readonly Continent[] => {
     const rows = directory.all();
     if (servedBy?.rows === rows) return servedBy.continents;
     const having = new Set(
-      rows.filter(({ organisation_id, revoked_at }) => organisation_id === null && revoked_at === null).map(({ continent }) => continent),
+      rows
+        .filter(
+          ({ organisation_id, revoked_at }) => organisation_id === null && revoked_at === null,
+        )
+        .map(({ continent }) => continent),
     );
     servedBy = { rows, continents: continents.filter((continent) => having.has(continent)) };
     return servedBy.continents;
@@ -115,7 +137,10 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
    * The message for each place. Only the key that seals the secrets differs, so all places get the
    * same message when there are none.
    */
-  const messagesOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: AssignmentPlace) => AssignmentMessage> => {
+  const messagesOf = async (
+    keyOf: KeyOf,
+    row: MonitorRow,
+  ): Promise<(place: AssignmentPlace) => AssignmentMessage> => {
     const plain = withoutSeal(row);
     if (row.secrets === null) return () => plain;
     const secrets = await openSecrets(row);
@@ -126,7 +151,9 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
   const leftBehind = async (monitor: string, wanted: ReadonlySet<string>): Promise<string[]> => {
     const possible = served().map((continent) => subjects.assignment(continent, monitor));
     const hasPrivate = directory.all().some((probe) => probe.organisation_id !== null);
-    const inPrivate = hasPrivate ? await bus.subjectsOf('ASSIGN', subjects.privateAssignment('*', monitor)) : [];
+    const inPrivate = hasPrivate
+      ? await bus.subjectsOf('ASSIGN', subjects.privateAssignment('*', monitor))
+      : [];
     const left: string[] = [];
     for (const subject of [...possible, ...inPrivate].filter((each) => !wanted.has(each))) {
       const last = await bus.last('ASSIGN', subject);
@@ -135,15 +162,23 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
     return left;
   };
 
-  const textsOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: AssignmentPlace) => string> => {
+  const textsOf = async (
+    keyOf: KeyOf,
+    row: MonitorRow,
+  ): Promise<(place: AssignmentPlace) => string> => {
     const messageFor = await messagesOf(keyOf, row);
     const same = row.secrets === null ? JSON.stringify(withoutSeal(row)) : undefined;
     return (place) => same ?? JSON.stringify(messageFor(place));
   };
 
-  const publishOne = async ({ monitor, row, isNew }: AssignmentChange, keyOf: KeyOf): Promise<void> => {
+  const publishOne = async (
+    { monitor, row, isNew }: AssignmentChange,
+    keyOf: KeyOf,
+  ): Promise<void> => {
     const places = row && row.paused_at === null ? placesOf(row) : [];
-    const gone = isNew ? [] : await leftBehind(monitor, new Set(places.map((place) => subjectOf(place, monitor))));
+    const gone = isNew
+      ? []
+      : await leftBehind(monitor, new Set(places.map((place) => subjectOf(place, monitor))));
     const textFor = row && places.length > 0 ? await textsOf(keyOf, row) : () => '';
     await Promise.all([
       ...places.map((place) => bus.store(subjectOf(place, monitor), textFor(place))),
@@ -153,7 +188,9 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
 
   return {
     publish: async (changes) => {
-      const keyOf = changes.some(({ row }) => row !== null && row.secrets !== null) ? await keys.keysNow() : keys.keyOf;
+      const keyOf = changes.some(({ row }) => row !== null && row.secrets !== null)
+        ? await keys.keysNow()
+        : keys.keyOf;
       let next = 0;
       const work = async (): Promise<void> => {
         for (let change = changes[next]; change; change = changes[next]) {
@@ -163,7 +200,9 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
       };
       // Workers queue up, not the changes: objects in a long queue grow old, and only a major
       // garbage collection frees them.
-      await Promise.all(Array.from({ length: Math.min(maxAtOnce, changes.length) }, () => limit(work)));
+      await Promise.all(
+        Array.from({ length: Math.min(maxAtOnce, changes.length) }, () => limit(work)),
+      );
     },
     trialFor: (row, secrets, place) => ({
       ...withoutSeal(row),
@@ -179,7 +218,8 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
           .map(keyPlaceOf)
           .map((place) => [place, keys.epochOf(place)]),
       ),
-    sealedFor: (row) => (row.secrets === null || row.paused_at !== null ? [] : placesOf(row).map(placeName)),
+    sealedFor: (row) =>
+      row.secrets === null || row.paused_at !== null ? [] : placesOf(row).map(placeName),
   };
 };
 

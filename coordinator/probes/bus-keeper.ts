@@ -4,7 +4,11 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Announce } from '../../shared/bus/announcement.ts';
 import type { BusEntry } from '../../shared/bus/dialling.ts';
-import { BusRefusal, type ConsumerOptions, type StreamKeeping } from '../../shared/bus/jetstream.ts';
+import {
+  BusRefusal,
+  type ConsumerOptions,
+  type StreamKeeping,
+} from '../../shared/bus/jetstream.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import type { Key } from '../../shared/bus/nkeys.ts';
 import { probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
@@ -61,7 +65,11 @@ const unansweredMs = 2_000;
 
 const atOnce = 8;
 
-export const createConsumers = ({ bus, log, elapsed = () => performance.now() }: Dependencies): Consumers => {
+export const createConsumers = ({
+  bus,
+  log,
+  elapsed = () => performance.now(),
+}: Dependencies): Consumers => {
   /**
    * As the stream itself reports; a bus that answers nothing does not show which server is gone.
    */
@@ -79,7 +87,8 @@ export const createConsumers = ({ bus, log, elapsed = () => performance.now() }:
    * Whether there was no answer because its server is gone. A refusal is an answer, and a slow bus
    * should not get more work.
    */
-  const isLost = async (stream: string, error: unknown): Promise<boolean> => !(error instanceof BusRefusal) && (await lacksServer(stream));
+  const isLost = async (stream: string, error: unknown): Promise<boolean> =>
+    !(error instanceof BusRefusal) && (await lacksServer(stream));
 
   /** @throws unless it is deleted, or will be without an answer, as with a lost one. */
   const drop = async ({ stream, consumer }: Consumer): Promise<void> => {
@@ -95,7 +104,11 @@ export const createConsumers = ({ bus, log, elapsed = () => performance.now() }:
     for (let tries = 1; ; tries += 1) {
       try {
         await bus.ensureConsumer(stream, consumer, tries === 1 ? undefined : unansweredMs);
-        if (tries > 1) log.info({ stream, consumer: consumer.name, tries }, 'recreated what a lost bus server had stored');
+        if (tries > 1)
+          log.info(
+            { stream, consumer: consumer.name, tries },
+            'recreated what a lost bus server had stored',
+          );
         return;
       } catch (error) {
         if (tries === maxTries || !(await isLost(stream, error))) throw error;
@@ -104,9 +117,14 @@ export const createConsumers = ({ bus, log, elapsed = () => performance.now() }:
     }
   };
 
-  const each = async (durables: readonly Consumer[], work: (durable: Consumer) => Promise<void>): Promise<void> => {
+  const each = async (
+    durables: readonly Consumer[],
+    work: (durable: Consumer) => Promise<void>,
+  ): Promise<void> => {
     const limit = pLimit(atOnce);
-    const outcomes = await Promise.allSettled(durables.map((durable) => limit(() => work(durable))));
+    const outcomes = await Promise.allSettled(
+      durables.map((durable) => limit(() => work(durable))),
+    );
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;
   };
@@ -124,7 +142,9 @@ export const createConsumers = ({ bus, log, elapsed = () => performance.now() }:
       }),
     remakeLost: async (all) => {
       const durables = all();
-      const lacking = await Promise.all([...new Set(durables.map(({ stream }) => stream))].map(lacksServer));
+      const lacking = await Promise.all(
+        [...new Set(durables.map(({ stream }) => stream))].map(lacksServer),
+      );
       if (!lacking.includes(true)) {
         lookAt = undefined;
         return;
@@ -179,7 +199,10 @@ export const createStreamGrowth = ({
       askAt = elapsed() + distanceMs;
       await ensureStreams();
       if (bus.refusedStreams().length === 0)
-        log.info({ streams: wanting }, 'streams now have the replicas and the placement that were refused before');
+        log.info(
+          { streams: wanting },
+          'streams now have the replicas and the placement that were refused before',
+        );
     },
   };
 };
@@ -233,14 +256,23 @@ export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBu
     { stream: assign, consumer: probeConsumers.roster(probe.id) },
     // A private probe gets only what names it.
     ...(probe.organisation_id === null
-      ? [{ stream: assign, consumer: probeConsumers.assignments(probe.id, subjects.assignmentsOf(probe.continent)) }]
+      ? [
+          {
+            stream: assign,
+            consumer: probeConsumers.assignments(probe.id, subjects.assignmentsOf(probe.continent)),
+          },
+        ]
       : []),
     { stream: assign, consumer: probeConsumers.private(probe.id) },
-    { stream: streams.pingKeys.name, consumer: probeConsumers.pingKeys(probe.id, probe.organisation_id) },
+    {
+      stream: streams.pingKeys.name,
+      consumer: probeConsumers.pingKeys(probe.id, probe.organisation_id),
+    },
   ];
 
   const durables = createConsumers({ bus, log });
-  const ofEverybody = (): Consumer[] => directory.all().flatMap((probe) => (probe.revoked_at === null ? durablesOf(probe) : []));
+  const ofEverybody = (): Consumer[] =>
+    directory.all().flatMap((probe) => (probe.revoked_at === null ? durablesOf(probe) : []));
 
   const pushAll = async (): Promise<void> =>
     pushRevocations(
@@ -300,13 +332,20 @@ export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBu
       // Where the stream has nothing for it nothing would arrive, and it would keep its old
       // assignments.
       const isPublic = probe.organisation_id === null;
-      const whole = isPublic ? subjects.assignmentsOf(probe.continent) : subjects.privateAssignmentsOf(probe.id);
+      const whole = isPublic
+        ? subjects.assignmentsOf(probe.continent)
+        : subjects.privateAssignmentsOf(probe.id);
       if ((await bus.subjectsOf(assign, whole)).length === 0)
         await bus.store(
-          isPublic ? subjects.assignment(probe.continent, noOne) : subjects.privateAssignment(probe.id, noOne),
+          isPublic
+            ? subjects.assignment(probe.continent, noOne)
+            : subjects.privateAssignment(probe.id, noOne),
           new Uint8Array(),
         );
-      log.warn({ probe: probe.id, name: probe.name }, "a probe's assignments differ from ours: sending all of them again");
+      log.warn(
+        { probe: probe.id, name: probe.name },
+        "a probe's assignments differ from ours: sending all of them again",
+      );
       await durables.renew(durablesOf(probe));
     },
   };
@@ -346,7 +385,8 @@ export const untilBus = async (
       return;
     } catch (error) {
       const why = String(error);
-      if (why !== said) log.warn({ err: error }, 'the coordinator waits for the bus: its streams are not ready');
+      if (why !== said)
+        log.warn({ err: error }, 'the coordinator waits for the bus: its streams are not ready');
       said = why;
     }
     await pause(retryMs, signal);
@@ -366,9 +406,23 @@ export const enterBus = async ({
   signal,
 }: EnterBusDependencies): Promise<{ readonly bus: Bus; readonly system: Bus }> => {
   const { entrance, keeping, credentials, systemCredentials } = place;
-  const bus = await connectBus({ ...entrance, keeping, credentials, announce, name: `coordinator ${owner}`, log, signal });
+  const bus = await connectBus({
+    ...entrance,
+    keeping,
+    credentials,
+    announce,
+    name: `coordinator ${owner}`,
+    log,
+    signal,
+  });
   ends.push(bus.close);
-  const system = await connectBus({ ...entrance, credentials: systemCredentials, name: `coordinator-system ${owner}`, log, signal });
+  const system = await connectBus({
+    ...entrance,
+    credentials: systemCredentials,
+    name: `coordinator-system ${owner}`,
+    log,
+    signal,
+  });
   ends.push(system.close);
   await untilBus(() => ensureStreams(bus), { log, signal });
   return { bus, system };

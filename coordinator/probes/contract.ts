@@ -1,6 +1,27 @@
-import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
-import { anonymousOperation, innerOperation, installationOperation, operatorOperation } from '../../shared/api/operation.ts';
-import { EndedProbeOut, invited, ProbeInvitationMadeOut, ProbeInvitationOut } from '../../shared/api/probes.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  maybe,
+  nullable,
+  object,
+  optional,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
+import {
+  anonymousOperation,
+  innerOperation,
+  installationOperation,
+  operatorOperation,
+} from '../../shared/api/operation.ts';
+import {
+  EndedProbeOut,
+  invited,
+  ProbeInvitationMadeOut,
+  ProbeInvitationOut,
+} from '../../shared/api/probes.ts';
 
 /** The probes of the installation, public and private. */
 
@@ -14,10 +35,18 @@ export const createProbe = installationOperation({
   body: object('ProbeIn', {
     name: string(),
     continent: string({ description: 'Where it stands, such as `Europe` or `North America`.' }),
-    organisation: maybe(uuid(), { description: "The organisation whose monitors alone it checks; without it everybody's." }),
+    organisation: maybe(uuid(), {
+      description: "The organisation whose monitors alone it checks; without it everybody's.",
+    }),
   }),
   response: CredentialsOut,
-  refusals: ['name_invalid', 'name_taken', 'continent_unknown', 'organisation_not_found', 'plan_limit_private_probes'],
+  refusals: [
+    'name_invalid',
+    'name_taken',
+    'continent_unknown',
+    'organisation_not_found',
+    'plan_limit_private_probes',
+  ],
 });
 
 export const rotateProbe = installationOperation({
@@ -41,10 +70,16 @@ export const revokeProbe = installationOperation({
 export const trustProbe = installationOperation({
   id: 'trustProbe',
   access: 'manage',
-  summary: 'Say that a probe stands on the continent that it claims, or take that back; said, a doubt about it ends and comes up no more',
+  summary:
+    'Say that a probe stands on the continent that it claims, or take that back; said, a doubt about it ends and comes up no more',
   params: probeId,
   body: object('TrustProbeIn', { is_trusted: optional(boolean(), true) }),
-  response: object('TrustedProbeOut', { id: uuid(), name: string(), continent: string(), is_trusted: boolean() }),
+  response: object('TrustedProbeOut', {
+    id: uuid(),
+    name: string(),
+    continent: string(),
+    is_trusted: boolean(),
+  }),
   refusals: ['probe_not_found'],
 });
 
@@ -63,9 +98,16 @@ const trust = {
       '`not_proven`: nothing speaks against the continent that it claims; `doubted`: it cannot be there; `trusted`: the operator knows that it is there.',
   }),
   doubt: nullable(string(), { description: 'Why it cannot be on the continent that it claims.' }),
-  clock_offset_ms: nullable(integer(), { description: 'By how much it corrects the clock of its host.' }),
-  refuted: integer({}, { description: 'Hosts that it saw failing while other continents saw them well.' }),
-  targets: nullable(integer(), { description: 'Of how many hosts that is; null where nothing is refuted.' }),
+  clock_offset_ms: nullable(integer(), {
+    description: 'By how much it corrects the clock of its host.',
+  }),
+  refuted: integer(
+    {},
+    { description: 'Hosts that it saw failing while other continents saw them well.' },
+  ),
+  targets: nullable(integer(), {
+    description: 'Of how many hosts that is; null where nothing is refuted.',
+  }),
 };
 
 export const listProbes = operatorOperation({
@@ -74,7 +116,13 @@ export const listProbes = operatorOperation({
   does: 'looks',
   summary: 'List probes, revoked ones included',
   response: object('ProbeListOut', {
-    items: array(object('ProbeOut', { ...trust, organisation: nullable(uuid()), revoked_at: nullable(dateTime()) })),
+    items: array(
+      object('ProbeOut', {
+        ...trust,
+        organisation: nullable(uuid()),
+        revoked_at: nullable(dateTime()),
+      }),
+    ),
     count: integer(),
   }),
 });
@@ -85,14 +133,21 @@ export const countedMinutes = 10;
 export const listCheckers = innerOperation({
   id: 'listCheckers',
   access: 'read',
-  summary: 'List who checks for the organisation: the public probes and its own, by continent, with their health and trust',
+  summary:
+    'List who checks for the organisation: the public probes and its own, by continent, with their health and trust',
   response: object('CheckersOut', {
     items: array(
       object('CheckerOut', {
         ...trust,
         private: boolean({ description: 'It checks for this organisation alone.' }),
         state: string({ description: '`well`, `lost`, `doubted`, `quarantined` or `unseen`.' }),
-        monitors: integer({}, { description: 'How many monitors of the organisation it looked at in the last ten minutes.' }),
+        monitors: integer(
+          {},
+          {
+            description:
+              'How many monitors of the organisation it looked at in the last ten minutes.',
+          },
+        ),
         checks: integer({}, { description: 'How often.' }),
         has_checked: boolean({ description: 'It has handed in a result at some time.' }),
       }),
@@ -124,7 +179,12 @@ export const listAllProbeInvitations = installationOperation({
   does: 'looks',
   summary: 'List the newest invitations of probes, public and private, with what came of them',
   response: object('AllProbeInvitationsOut', {
-    items: array(object('OwnedProbeInvitationOut', { ...ProbeInvitationOut.shape, organisation: nullable(uuid()) })),
+    items: array(
+      object('OwnedProbeInvitationOut', {
+        ...ProbeInvitationOut.shape,
+        organisation: nullable(uuid()),
+      }),
+    ),
   }),
 });
 
@@ -163,5 +223,12 @@ export const enrolProbe = anonymousOperation({
     require_signed: boolean(),
     now: integer({}, { description: 'The time, in milliseconds.' }),
   }),
-  refusals: ['join_token_invalid', 'join_token_expired', 'join_token_used', 'join_proof_invalid', 'name_taken', 'too_many_attempts'],
+  refusals: [
+    'join_token_invalid',
+    'join_token_expired',
+    'join_token_used',
+    'join_proof_invalid',
+    'name_taken',
+    'too_many_attempts',
+  ],
 });

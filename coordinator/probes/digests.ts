@@ -51,12 +51,23 @@ const assignedOf = (row: AssignedRow): Assigned => ({
   key: null,
 });
 
-export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, presentOf, resync }: Dependencies): DigestCheck => {
+export const createDigestCheck = ({
+  sql,
+  directory,
+  keyOf,
+  roster,
+  resyncMs,
+  presentOf,
+  resync,
+}: Dependencies): DigestCheck => {
   /**
    * Probe → what was wanted and held when they differed, when the probe reported it, and how often
    * everything was sent again.
    */
-  const differing = new Map<string, { readonly signature: string; at: number; times: number; restUntil: number }>();
+  const differing = new Map<
+    string,
+    { readonly signature: string; at: number; times: number; restUntil: number }
+  >();
   let restUntil = 0;
   let rows = 0;
 
@@ -69,7 +80,9 @@ export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, pre
       places.set(place, made);
       return made;
     };
-    const publicContinents = new Set(directory.all().flatMap((row) => (row.organisation_id === null ? [row.continent] : [])));
+    const publicContinents = new Set(
+      directory.all().flatMap((row) => (row.organisation_id === null ? [row.continent] : [])),
+    );
     rows = 0;
     for await (const page of assignedRows(sql)) {
       rows += page.length;
@@ -77,11 +90,13 @@ export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, pre
         const assigned = assignedOf(row);
         // Without sealed secrets an assignment is the same everywhere, and is hashed once.
         const plain = row.has_secrets ? undefined : assignedElement(assigned);
-        const elementFor = (place: AssignmentPlace) => plain ?? assignedElement({ ...assigned, key: keyOf(place).id });
+        const elementFor = (place: AssignmentPlace) =>
+          plain ?? assignedElement({ ...assigned, key: keyOf(place).id });
         if (assigned.probe !== null) at(assigned.probe).add(elementFor(assigned.probe));
         else
           for (const continent of publicContinents)
-            if (!assigned.continents || assigned.continents.includes(continent)) at(continent).add(elementFor(continent));
+            if (!assigned.continents || assigned.continents.includes(continent))
+              at(continent).add(elementFor(continent));
       }
     }
     return (row) => at(row.organisation_id === null ? row.continent : row.id);
@@ -104,9 +119,15 @@ export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, pre
         const before = differing.get(probe.id);
         // A probe that has reported nothing since may have corrected it, or be gone.
         if (before && (before.at === present.at || performance.now() < before.restUntil)) continue;
-        if (wants === held && digest.count() === count && roster_epoch >= epoch) differing.delete(probe.id);
+        if (wants === held && digest.count() === count && roster_epoch >= epoch)
+          differing.delete(probe.id);
         else if (before?.signature !== signature)
-          differing.set(probe.id, { signature, at: present.at, times: before?.times ?? 0, restUntil: 0 });
+          differing.set(probe.id, {
+            signature,
+            at: present.at,
+            times: before?.times ?? 0,
+            restUntil: 0,
+          });
         else {
           before.times += 1;
           before.at = present.at;

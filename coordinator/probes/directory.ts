@@ -25,7 +25,13 @@ export type Directory = {
 
 const patienceMs = 100;
 
-export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonly log: Log }): Promise<Directory> => {
+export const createDirectory = async ({
+  sql,
+  log,
+}: {
+  readonly sql: Sql;
+  readonly log: Log;
+}): Promise<Directory> => {
   let rows: readonly ProbeRow[] = [];
   let ids = new Map<string, ProbeRow>();
   let keys = new Map<number, ProbeRow>();
@@ -58,7 +64,9 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
       // A second message of the same unknown sender waits for the read that the first one caused.
       const isAsked = performance.now() - askedAt <= patienceMs;
       if (!isAsked) askedAt = performance.now();
-      await (isAsked ? reading : refresh()).catch((error: unknown) => log.warn({ err: error }, 'could not reload the probes'));
+      await (isAsked ? reading : refresh()).catch((error: unknown) =>
+        log.warn({ err: error }, 'could not reload the probes'),
+      );
       return ids.get(id);
     },
     onChange: (listener) => void listeners.push(listener),
@@ -69,7 +77,11 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
  * A message with a verified sender and the right form. The partition judges whether its results may
  * count.
  */
-export type Accepted = { readonly delivered: Delivered; readonly probe: ProbeRow; readonly batch: Batch };
+export type Accepted = {
+  readonly delivered: Delivered;
+  readonly probe: ProbeRow;
+  readonly batch: Batch;
+};
 export type Intake =
   | { readonly is: 'accepted'; readonly accepted: Accepted }
   | { readonly is: 'refused'; readonly probe: string; readonly reason: RefusedReason };
@@ -109,7 +121,8 @@ const parse = (data: Uint8Array): unknown => {
   }
 };
 
-const isOfOtherVersion = (body: unknown): boolean => isRecord(body) && 'v' in body && body.v !== batchVersion;
+const isOfOtherVersion = (body: unknown): boolean =>
+  isRecord(body) && 'v' in body && body.v !== batchVersion;
 
 const rises = (batch: Batch): boolean => {
   let last = batch.after ?? 0;
@@ -125,7 +138,12 @@ const rises = (batch: Batch): boolean => {
  * Judges one message of the stream of results: sender, signature, form, and that subject and body
  * agree.
  */
-export const judge = async (delivered: Delivered, partition: number, directory: Directory, now: number): Promise<Intake> => {
+export const judge = async (
+  delivered: Delivered,
+  partition: number,
+  directory: Directory,
+  now: number,
+): Promise<Intake> => {
   const [, continent = '', , id = ''] = delivered.subject.split('.');
   const refuse = (reason: RefusedReason): Intake => ({ is: 'refused', probe: id, reason });
   if (delivered.data.length > maxBytes) return refuse('oversized');

@@ -21,7 +21,12 @@ export type Sessions = {
   readonly told: readonly { readonly id: string; readonly at: number }[];
 };
 
-type Session = { readonly id: string; readonly began: number; readonly first_at: number; readonly heard_at: number };
+type Session = {
+  readonly id: string;
+  readonly began: number;
+  readonly first_at: number;
+  readonly heard_at: number;
+};
 
 export const noSessions: Sessions = { known: [], told: [] };
 
@@ -35,9 +40,17 @@ const reportedWithinMs = 300_000;
 export type Said = { readonly id: string; readonly up_ms: number };
 
 /** `isOlder`: whether a later process runs as the same probe; `ends`: whether to tell it to end. */
-export type SessionVerdict = { readonly sessions: Sessions; readonly isOlder: boolean; readonly ends: boolean };
+export type SessionVerdict = {
+  readonly sessions: Sessions;
+  readonly isOlder: boolean;
+  readonly ends: boolean;
+};
 
-export const noteSession = ({ known, told }: Sessions, { id, up_ms }: Said, now: number): SessionVerdict => {
+export const noteSession = (
+  { known, told }: Sessions,
+  { id, up_ms }: Said,
+  now: number,
+): SessionVerdict => {
   const alive = known.filter((session) => session.id !== id && now - session.heard_at < silentMs);
   const before = known.find((session) => session.id === id);
   // A delayed message makes it look younger than it is.
@@ -49,7 +62,10 @@ export const noteSession = ({ known, told }: Sessions, { id, up_ms }: Said, now:
   // own standstills shifted their ages. And one that started only after this message was sent may
   // be its successor.
   const isOlder = alive.some(
-    (other) => other.heard_at > firstAt && spokenAt > other.began && (other.began > began || (other.began === began && other.id > id)),
+    (other) =>
+      other.heard_at > firstAt &&
+      spokenAt > other.began &&
+      (other.began > began || (other.began === began && other.id > id)),
   );
   const lately = told.filter(({ at }) => now - at < reportedWithinMs);
   const ends = isOlder && (lately.some((each) => each.id === id) || lately.length < maxTold);
@@ -85,7 +101,11 @@ type Dependencies = {
   readonly onTwice: (probe: ProbeRow) => void;
 };
 
-type Connection = { readonly server: string; readonly client: number; readonly address: string | undefined };
+type Connection = {
+  readonly server: string;
+  readonly client: number;
+  readonly address: string | undefined;
+};
 
 const event = z.object({
   server: z.object({ id: z.string() }),
@@ -94,7 +114,15 @@ const event = z.object({
 const listed = z.object({
   server: z.object({ id: z.string() }),
   data: z.object({
-    connections: z.array(z.object({ cid: z.number(), authorized_user: z.string().default(''), ip: z.string().optional() })).nullish(),
+    connections: z
+      .array(
+        z.object({
+          cid: z.number(),
+          authorized_user: z.string().default(''),
+          ip: z.string().optional(),
+        }),
+      )
+      .nullish(),
   }),
 });
 
@@ -108,7 +136,8 @@ export const watchConnections = async (dependencies: Dependencies): Promise<Disp
   const connections = new Map<string, Connection>();
   const displaced = new Map<string, number[]>();
 
-  const known = (user: string): ProbeRow | undefined => directory.all().find(({ keys }) => keys.some(({ key }) => key === user));
+  const known = (user: string): ProbeRow | undefined =>
+    directory.all().find(({ keys }) => keys.some(({ key }) => key === user));
 
   /**
    * The probe of this connection, also when the probe or its credentials were made a moment ago.
@@ -116,7 +145,9 @@ export const watchConnections = async (dependencies: Dependencies): Promise<Disp
   const probeOf = async (user: string): Promise<ProbeRow | undefined> => {
     const found = known(user);
     if (found) return found;
-    await directory.refresh().catch((error: unknown) => log.warn({ err: error }, 'could not reload the probes'));
+    await directory
+      .refresh()
+      .catch((error: unknown) => log.warn({ err: error }, 'could not reload the probes'));
     return known(user);
   };
 
@@ -131,7 +162,10 @@ export const watchConnections = async (dependencies: Dependencies): Promise<Disp
     await system
       .request(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid: client }))
       .catch((error: unknown) =>
-        log.info({ err: error, probe: probe.id }, 'the bus cannot end a connection; it ends by itself once it is dead'),
+        log.info(
+          { err: error, probe: probe.id },
+          'the bus cannot end a connection; it ends by itself once it is dead',
+        ),
       );
     if (times.length >= tooOften) onTwice(probe);
   };
@@ -165,7 +199,8 @@ export const watchConnections = async (dependencies: Dependencies): Promise<Disp
     const { server, data } = before.data;
     learnt.add(server.id);
     for (const { cid, authorized_user, ip } of data.connections ?? [])
-      if (!connections.has(authorized_user)) connections.set(authorized_user, { server: server.id, client: cid, address: ip });
+      if (!connections.has(authorized_user))
+        connections.set(authorized_user, { server: server.id, client: cid, address: ip });
   };
   // Of several servers one answers here. Each of the others is asked when it first reports itself,
   // as all do every few seconds.
@@ -197,19 +232,32 @@ export type DuplicateProbes = {
    * Whether a later process has displaced the sender of this presence, and whether to tell it to
    * end.
    */
-  readonly hear: (probe: ProbeRow, message: PresenceMessage) => { readonly isOlder: boolean; readonly ends: boolean };
+  readonly hear: (
+    probe: ProbeRow,
+    message: PresenceMessage,
+  ) => { readonly isOlder: boolean; readonly ends: boolean };
 };
 
 type DuplicatesDependencies = { readonly log: Log; readonly onTwice: (probe: ProbeRow) => void };
 
-export const createDuplicateProbes = ({ log, onTwice }: DuplicatesDependencies): DuplicateProbes => {
+export const createDuplicateProbes = ({
+  log,
+  onTwice,
+}: DuplicatesDependencies): DuplicateProbes => {
   const sessionsOf = new Map<string, Sessions>();
   return {
     hear: (probe, { session, up_ms }) => {
-      const { sessions, isOlder, ends } = noteSession(sessionsOf.get(probe.id) ?? noSessions, { id: session, up_ms }, performance.now());
+      const { sessions, isOlder, ends } = noteSession(
+        sessionsOf.get(probe.id) ?? noSessions,
+        { id: session, up_ms },
+        performance.now(),
+      );
       sessionsOf.set(probe.id, sessions);
       if (isOlder) {
-        log.warn({ probe: probe.id, name: probe.name, session, ends }, 'an older process still runs as a probe that has a newer one');
+        log.warn(
+          { probe: probe.id, name: probe.name, session, ends },
+          'an older process still runs as a probe that has a newer one',
+        );
         onTwice(probe);
       }
       return { isOlder, ends };

@@ -49,18 +49,37 @@ const json = 'application/json; charset=utf-8';
  */
 export const enrolmentRoute = (
   app: FastifyInstance,
-  { execute, log }: { readonly execute: Gate['executeForVisitor']; readonly log: Pick<Log, 'error'> },
+  {
+    execute,
+    log,
+  }: { readonly execute: Gate['executeForVisitor']; readonly log: Pick<Log, 'error'> },
 ): void => {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) => done(null, body));
+    scope.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer', bodyLimit: maxBodyBytes },
+      (_request, body, done) => done(null, body),
+    );
     scope.setErrorHandler((error, _request, reply) => {
       const answer = answerOf(error);
-      if (answer.hidden) log.error({ err: answer.hidden.error, request_id: answer.hidden.request_id }, 'could not enrol a host');
-      return reply.code(answer.status).headers(answer.headers).type(json).header('cache-control', 'no-store').send(answer.body);
+      if (answer.hidden)
+        log.error(
+          { err: answer.hidden.error, request_id: answer.hidden.request_id },
+          'could not enrol a host',
+        );
+      return reply
+        .code(answer.status)
+        .headers(answer.headers)
+        .type(json)
+        .header('cache-control', 'no-store')
+        .send(answer.body);
     });
     scope.post('/enrol', async (request, reply) => {
-      const body = readBody(Buffer.isBuffer(request.body) ? request.body : undefined, 'application/json');
+      const body = readBody(
+        Buffer.isBuffer(request.body) ? request.body : undefined,
+        'application/json',
+      );
       const visitor = { address: request.ip, device: request.headers['user-agent'] ?? '' };
       const answered = await execute(enrolProbeImport, visitor, rawInput(enrolProbeImport, body));
       return reply.type(json).header('cache-control', 'no-store').send(answered.body);
@@ -75,7 +94,10 @@ export const enrolmentRoute = (
 const maxTries = 60;
 
 const invalid = (): Refusal =>
-  new Refusal('join_token_invalid', 'token: is no join token of this service, or was taken back; ask for a new one, and copy it whole.');
+  new Refusal(
+    'join_token_invalid',
+    'token: is no join token of this service, or was taken back; ask for a new one, and copy it whole.',
+  );
 
 /** What can be counted and refused without a transaction. */
 const before = async (
@@ -87,7 +109,11 @@ const before = async (
   return accountSecrets.fingerprint('join token', token);
 };
 
-const withoutId = ({ name, continent, organisation }: NamedProbe): NamedProbe => ({ name, continent, organisation });
+const withoutId = ({ name, continent, organisation }: NamedProbe): NamedProbe => ({
+  name,
+  continent,
+  organisation,
+});
 
 /** Its token is valid again if the organisation is kept. */
 const refuseIfEnding = async (sql: Queryable, organisation: string | null): Promise<void> => {
@@ -118,7 +144,10 @@ const act = async (
   const { name, continent, organisation_id: organisation } = row;
   const of = { name, continent, organisation };
   const answer = async (probe: string, as = of) => ({
-    ...{ probe, ...as, base_url: baseUrl(), now },
+    probe,
+    ...as,
+    base_url: baseUrl(),
+    now,
     ...(await probes.welcome(sql, probe, as, key)),
   });
   if (row.probe_id !== null) {
@@ -129,14 +158,22 @@ const act = async (
       );
     if (!(await isProbeAlive(sql, row.probe_id, key))) throw invalid();
     const known = await invitationState(sql, key);
-    return known === undefined || known === 'ended' ? answer(row.probe_id) : answer(row.probe_id, withoutId(known));
+    return known === undefined || known === 'ended'
+      ? answer(row.probe_id)
+      : answer(row.probe_id, withoutId(known));
   }
   if (row.expires_at.getTime() <= now)
-    throw new Refusal('join_token_expired', 'token: was good for an hour, which is over; ask for a new one.');
+    throw new Refusal(
+      'join_token_expired',
+      'token: was good for an hour, which is over; ask for a new one.',
+    );
   await refuseIfEnding(sql, organisation);
   const was = await invitationState(sql, key);
   if (was === 'ended')
-    throw new Refusal('join_proof_invalid', 'key: the probe that this host was is ended for good; join in an empty folder, with --data.');
+    throw new Refusal(
+      'join_proof_invalid',
+      'key: the probe that this host was is ended for good; join in an empty folder, with --data.',
+    );
   if (was !== undefined) {
     // It was off until its credentials expired, and is the same probe again.
     const [id, as] = [was.id, withoutId(was)];
@@ -146,12 +183,18 @@ const act = async (
         `key: this host is the probe ${as.name} in ${as.continent} already; ask for a token for the same place, or join in an empty folder, with --data.`,
       );
     await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
-    note({ ...(organisation === null ? {} : { organisation }), after: { probe: id, name: as.name, continent, begins: row.shown } });
+    note({
+      ...(organisation === null ? {} : { organisation }),
+      after: { probe: id, name: as.name, continent, begins: row.shown },
+    });
     return answer(id, as);
   }
   const { id } = await probes.enrolProbe(sql, of, key);
   await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
-  note({ ...(organisation === null ? {} : { organisation }), after: { probe: id, name, continent, begins: row.shown } });
+  note({
+    ...(organisation === null ? {} : { organisation }),
+    after: { probe: id, name, continent, begins: row.shown },
+  });
   return answer(id);
 };
 
@@ -160,7 +203,10 @@ export const enrolProbe = inSteps({ before, act });
 /** How long a join token is valid. */
 const livesMs = 3_600_000;
 
-const stateOf = ({ used_at, expires_at }: InvitationRow, now: number): 'open' | 'used' | 'expired' => {
+const stateOf = (
+  { used_at, expires_at }: InvitationRow,
+  now: number,
+): 'open' | 'used' | 'expired' => {
   if (used_at !== null) return 'used';
   return expires_at.getTime() <= now ? 'expired' : 'open';
 };
@@ -168,7 +214,12 @@ const stateOf = ({ used_at, expires_at }: InvitationRow, now: number): 'open' | 
 const invitationJson = (now: number) => (row: InvitationRow) => {
   const { id, name, continent, shown, probe_id, last_seen_at } = row;
   return {
-    ...{ id, name, continent, shown, state: stateOf(row, now), probe: probe_id },
+    id,
+    name,
+    continent,
+    shown,
+    state: stateOf(row, now),
+    probe: probe_id,
     heard_at: last_seen_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
     expires_at: row.expires_at.toISOString(),
@@ -182,16 +233,30 @@ const inviteInto = async (
 ) => {
   const [name, continent] = [nameFrom(input.name), input.continent];
   if (!isContinent(continent))
-    throw new Refusal('continent_unknown', `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`);
+    throw new Refusal(
+      'continent_unknown',
+      `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`,
+    );
   if (await isProbeNameTaken(sql, organisation, name, new Date(now)))
-    throw new Refusal('name_taken', `name: there is a probe or an invitation "${name}" already; choose another name.`);
+    throw new Refusal(
+      'name_taken',
+      `name: there is a probe or an invitation "${name}" already; choose another name.`,
+    );
   const [id, token] = [newId(), newTokenText('join')];
   const fingerprint = await accountSecrets.fingerprint('join token', token);
   const [created_at, expires_at] = [new Date(now), new Date(now + livesMs)];
   const row = { id, name, continent, shown: shownPart(token), created_at, expires_at };
   await insertProbeInvitation(sql, { ...row, organisation, fingerprint });
   note({ after: { name, continent, begins: row.shown, expires_at: expires_at.toISOString() } });
-  const made = { ...row, key: 0, organisation_id: organisation, used_at: null, used_key: null, probe_id: null, last_seen_at: null };
+  const made = {
+    ...row,
+    key: 0,
+    organisation_id: organisation,
+    used_at: null,
+    used_key: null,
+    probe_id: null,
+    last_seen_at: null,
+  };
   const url = baseUrl();
   const command = `curl -fsSO ${url}/downloads/antipode-probe.mjs && node antipode-probe.mjs join ${url} ${token}`;
   return { ...invitationJson(now)(made), token, command };
@@ -206,7 +271,11 @@ export const inviteProbe = async (
   input: InputOf<typeof api.inviteProbe>,
 ): OperationResult<OutputOf<typeof api.inviteProbe>> => {
   const { sql, organisation, now } = context;
-  enforceLimit('private_probes', organisation.plan, await countPrivateProbes(sql, organisation.id, new Date(now)));
+  enforceLimit(
+    'private_probes',
+    organisation.plan,
+    await countPrivateProbes(sql, organisation.id, new Date(now)),
+  );
   return inviteInto(context, organisation.id, input);
 };
 
@@ -223,7 +292,8 @@ export const listProbeInvitations = async (
     cursors,
     ['probe invitations', organisation.id],
     input,
-    (from, limit) => probeInvitations(sql, { organisation: organisation.id }, from ?? afterAll, limit),
+    (from, limit) =>
+      probeInvitations(sql, { organisation: organisation.id }, from ?? afterAll, limit),
     invitationJson(now),
   );
 
@@ -235,14 +305,17 @@ export const listAllProbeInvitations = async ({
   now,
 }: Context): OperationResult<OutputOf<typeof contract.listAllProbeInvitations>> => {
   const rows = await probeInvitations(sql, 'all', afterAll, maxListed);
-  return { items: rows.map((row) => ({ ...invitationJson(now)(row), organisation: row.organisation_id })) };
+  return {
+    items: rows.map((row) => ({ ...invitationJson(now)(row), organisation: row.organisation_id })),
+  };
 };
 
 export const revokeProbeInvitation = async (
   { sql, organisation, now }: InOrganisation,
   { probe_invitation_id: id }: InputOf<typeof api.revokeProbeInvitation>,
 ): OperationResult<OutputOf<typeof api.revokeProbeInvitation>> => {
-  if (!(await revokeRow(sql, { organisation: organisation.id }, id, new Date(now)))) throw notFound('invitation_not_found');
+  if (!(await revokeRow(sql, { organisation: organisation.id }, id, new Date(now))))
+    throw notFound('invitation_not_found');
 };
 
 export const revokeAnyProbeInvitation = async (

@@ -4,15 +4,34 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { announcementKeys } from '../../shared/bus/announcement.ts';
-import { credentialsLiveMs, isEnrolmentProof, printProbeCredentials, probeLimits, probePermissions } from '../../shared/bus/identity.ts';
+import {
+  credentialsLiveMs,
+  isEnrolmentProof,
+  printProbeCredentials,
+  probeLimits,
+  probePermissions,
+} from '../../shared/bus/identity.ts';
 import { jsonOf } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import { issueCredentials, type Key, keyFromSeed, mintUser, readJwt, withRevocations } from '../../shared/bus/nkeys.ts';
+import {
+  issueCredentials,
+  type Key,
+  keyFromSeed,
+  mintUser,
+  readJwt,
+  withRevocations,
+} from '../../shared/bus/nkeys.ts';
 import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/sealed-secrets.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { readSealing, type Sealing, sealEpochOf, type WrappedKey } from '../secrets/keys.ts';
 import { areSignaturesRequired, offeredForMs, type RequireSigned } from './announcements.ts';
-import { addProbeKey, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from './queries.ts';
+import {
+  addProbeKey,
+  insertProbe,
+  type NamedProbe,
+  type ProbeRow,
+  revokeProbe,
+} from './queries.ts';
 
 /** How long the older credentials of a probe remain valid after a rotation. */
 const overlapMs = 86_400_000;
@@ -32,7 +51,12 @@ type Dependencies = {
 };
 
 /** `isRelayed`: false for a private probe of the previous version. */
-type Minted = { readonly probe: string; readonly key: string; readonly of: NamedProbe; readonly isRelayed?: boolean };
+type Minted = {
+  readonly probe: string;
+  readonly key: string;
+  readonly of: NamedProbe;
+  readonly isRelayed?: boolean;
+};
 
 /** What a probe's own key may do on the bus, for the lifetime of its credentials. */
 export const mintProbe = (
@@ -40,18 +64,42 @@ export const mintProbe = (
   { probe, key, of: { name, continent, organisation }, isRelayed = true }: Minted,
   now: number,
 ): string => {
-  const permissions = probePermissions({ probe, continent, organisation }, organisation === null || !isRelayed);
-  const user = { name: `probe ${name}`, user: key, account, permissions, limits: probeLimits, expiresAt: now + credentialsLiveMs };
+  const permissions = probePermissions(
+    { probe, continent, organisation },
+    organisation === null || !isRelayed,
+  );
+  const user = {
+    name: `probe ${name}`,
+    user: key,
+    account,
+    permissions,
+    limits: probeLimits,
+    expiresAt: now + credentialsLiveMs,
+  };
   // Only probes from before the upgrade are like this, so the credentials get a time before it:
   // they end with the old ones, however late a probe asked for them.
   return mintUser(user, organisation === null || isRelayed ? now : now - offeredForMs);
 };
 
 /** New credentials for a probe that has some, with the rights of this version. */
-export const createRenewal = ({ accountSeed, clock }: { readonly accountSeed: string; readonly clock: Clock }) => {
+export const createRenewal = ({
+  accountSeed,
+  clock,
+}: {
+  readonly accountSeed: string;
+  readonly clock: Clock;
+}) => {
   const account = keyFromSeed(accountSeed, 'account');
-  return ({ id, name, continent, organisation_id }: ProbeRow, key: string, isRelayed: boolean): string =>
-    mintProbe(account, { probe: id, key, of: { name, continent, organisation: organisation_id }, isRelayed }, clock.now());
+  return (
+    { id, name, continent, organisation_id }: ProbeRow,
+    key: string,
+    isRelayed: boolean,
+  ): string =>
+    mintProbe(
+      account,
+      { probe: id, key, of: { name, continent, organisation: organisation_id }, isRelayed },
+      clock.now(),
+    );
 };
 
 /**
@@ -59,20 +107,47 @@ export const createRenewal = ({ accountSeed, clock }: { readonly accountSeed: st
  * are signed here and stored nowhere.
  */
 export const createProbeIdentities = (dependencies: Dependencies) => {
-  const { account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [], secretKeys, requireSigned } = dependencies;
+  const {
+    account,
+    clock,
+    natsUrl,
+    tlsFirst = false,
+    ca,
+    anchors = () => [],
+    secretKeys,
+    requireSigned,
+  } = dependencies;
   const signing = async (sql: Queryable) => ({
     signing_keys: [...announcementKeys(secretKeys).map(({ id }) => id)],
     require_signed: await areSignaturesRequired(sql, requireSigned),
   });
   type Signing = Awaited<ReturnType<typeof signing>>;
-  const issue = (probe: string, { name, continent, organisation }: NamedProbe, more: Signing): { key: string; credentials: string } => {
+  const issue = (
+    probe: string,
+    { name, continent, organisation }: NamedProbe,
+    more: Signing,
+  ): { key: string; credentials: string } => {
     const permissions = probePermissions({ probe, continent, organisation });
-    const user = issueCredentials({ name: `probe ${name}`, account, permissions, limits: probeLimits }, clock.now());
-    const word = { probe, name, continent, organisation, nats_url: natsUrl, nats_credentials: user.credentials, ...more };
+    const user = issueCredentials(
+      { name: `probe ${name}`, account, permissions, limits: probeLimits },
+      clock.now(),
+    );
+    const word = {
+      probe,
+      name,
+      continent,
+      organisation,
+      nats_url: natsUrl,
+      nats_credentials: user.credentials,
+      ...more,
+    };
     return { key: user.id, credentials: printProbeCredentials(word) };
   };
   return {
-    createProbe: async (sql: Queryable, probe: { name: string; continent: Continent; organisation: string | null }) => {
+    createProbe: async (
+      sql: Queryable,
+      probe: { name: string; continent: Continent; organisation: string | null },
+    ) => {
       const id = newId();
       const { key, credentials } = issue(id, probe, await signing(sql));
       await insertProbe(sql, id, { ...probe, key });
@@ -135,7 +210,10 @@ type NetworkKeysDependencies = {
   readonly masterOf: (newest: WrappedKey | undefined) => string;
 };
 
-export const createNetworkKeys = async ({ sql, masterOf }: NetworkKeysDependencies): Promise<NetworkKeys> => {
+export const createNetworkKeys = async ({
+  sql,
+  masterOf,
+}: NetworkKeysDependencies): Promise<NetworkKeys> => {
   const derived = createRecentCache<string, NetworkKey>(1_000);
   type Read = Pick<Sealing, 'epochs'> & { readonly master: string };
   const read = async (): Promise<Read> => {
@@ -163,12 +241,16 @@ export const createNetworkKeys = async ({ sql, masterOf }: NetworkKeysDependenci
     },
     refresh: async (directory) => {
       const now = await read();
-      if ([...now.epochs].every(([place, epoch]) => epoch <= (known.epochs.get(place) ?? 1))) return false;
+      if ([...now.epochs].every(([place, epoch]) => epoch <= (known.epochs.get(place) ?? 1)))
+        return false;
       await directory();
-      const grown = [...now.epochs].filter(([place, epoch]) => epoch > (known.epochs.get(place) ?? 1));
+      const grown = [...now.epochs].filter(
+        ([place, epoch]) => epoch > (known.epochs.get(place) ?? 1),
+      );
       // Another read may have been faster than this one. Epochs only rise, and another SECRET_KEY
       // raises all of them.
-      if (grown.length > 0) known = { epochs: new Map([...known.epochs, ...grown]), master: now.master };
+      if (grown.length > 0)
+        known = { epochs: new Map([...known.epochs, ...grown]), master: now.master };
       return grown.length > 0;
     },
   };
@@ -179,7 +261,11 @@ export const createNetworkKeys = async ({ sql, masterOf }: NetworkKeysDependenci
  * again. The list is in the account's JWT, which the server stores. It only grows, so that what
  * another database revoked stays revoked.
  */
-type RevocationsDependencies = { readonly system: Bus; readonly account: string; readonly operator: Key };
+type RevocationsDependencies = {
+  readonly system: Bus;
+  readonly account: string;
+  readonly operator: Key;
+};
 
 const answer = z.looseObject({
   data: z.looseObject({ code: z.number() }).optional(),
@@ -190,7 +276,10 @@ const answer = z.looseObject({
  * User → milliseconds since the epoch. `revoked`: for good; `endedBefore`: credentials from before
  * that time are void, later ones are not.
  */
-type Voided = { readonly revoked: ReadonlyMap<string, number>; readonly endedBefore: ReadonlyMap<string, number> };
+type Voided = {
+  readonly revoked: ReadonlyMap<string, number>;
+  readonly endedBefore: ReadonlyMap<string, number>;
+};
 
 /** @throws when the server does not accept it. */
 export const pushRevocations = async (
@@ -198,7 +287,9 @@ export const pushRevocations = async (
   { revoked, endedBefore }: Voided,
   now: number,
 ): Promise<void> => {
-  const jwt = new TextDecoder().decode((await system.request(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`, '')).data);
+  const jwt = new TextDecoder().decode(
+    (await system.request(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`, '')).data,
+  );
   const before = readJwt(jwt).nats.revocations ?? {};
   const seconds = (ms: number): number => Math.ceil(ms / 1_000);
   const wanted = [
@@ -207,9 +298,19 @@ export const pushRevocations = async (
   ];
   const missing = wanted.filter(([user, at]) => (before[user] ?? 0) < seconds(at));
   if (missing.length === 0) return;
-  const next = { ...before, ...Object.fromEntries(missing.map(([user, , until]) => [user, seconds(until)])) };
-  const reply = await system.request('$SYS.REQ.CLAIMS.UPDATE', withRevocations(jwt, next, operator, now), { timeoutMs: 5_000 });
+  const next = {
+    ...before,
+    ...Object.fromEntries(missing.map(([user, , until]) => [user, seconds(until)])),
+  };
+  const reply = await system.request(
+    '$SYS.REQ.CLAIMS.UPDATE',
+    withRevocations(jwt, next, operator, now),
+    { timeoutMs: 5_000 },
+  );
   const read = answer.parse(jsonOf(reply.data));
   // A refusal is an answer too.
-  if (read.data?.code !== 200) throw new Error(`the bus did not take the revocations: ${read.error?.description ?? 'no reason given'}`);
+  if (read.data?.code !== 200)
+    throw new Error(
+      `the bus did not take the revocations: ${read.error?.description ?? 'no reason given'}`,
+    );
 };

@@ -1,11 +1,23 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../shared/api/probes.ts';
+import {
+  inviteProbe,
+  listProbeInvitations,
+  revokeProbeInvitation,
+} from '../../shared/api/probes.ts';
 import { continents } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { proofFirst } from '../people/pages/parts.ts';
 import { heading, linkButton, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
-import { attempt, type FormState, formSummary, freshForm, refuseUnlessMay, selectField, textField } from '../web/forms.ts';
+import {
+  attempt,
+  type FormState,
+  formSummary,
+  freshForm,
+  refuseUnlessMay,
+  selectField,
+  textField,
+} from '../web/forms.ts';
 import { type Html, html, icon } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { listCheckers } from './contract.ts';
@@ -20,10 +32,44 @@ export const openInvitations = async (request: MembersRequest): Promise<Html | n
   const { items } = await request.ask(listProbeInvitations);
   const open = items.filter(({ state }) => state === 'open');
   if (open.length === 0) return null;
-  return html`<section><div class="section-head"><h2>Invited, and not here yet</h2></div><div class="table-card"><table class="cards"><thead><tr><th scope="col">Probe</th><th scope="col">Where</th><th scope="col">Token</th><th scope="col">Good until</th><th scope="col"><span class="unseen">Take it back</span></th></tr></thead><tbody>${open.map(
-    ({ id, name, continent, shown, expires_at }) =>
-      html`<tr id="invitation-${id}"><td data-label="Probe"><a href="/probes/invitations/${id}">${name}</a></td><td data-label="Where">${continent}</td><td data-label="Token"><code>${shown}…</code></td><td data-label="Good until">${request.times.moment(expires_at)}</td><td class="number"><form method="post" action="/probes/invitations/${id}/withdraw"><button class="button">Take back<span class="unseen"> the invitation of ${name}</span></button></form></td></tr>`,
-  )}</tbody></table></div></section>`;
+  return html`
+    <section>
+      <div class="section-head"><h2>Invited, and not here yet</h2></div>
+      <div class="table-card">
+        <table class="cards">
+          <thead>
+            <tr>
+              <th scope="col">Probe</th>
+              <th scope="col">Where</th>
+              <th scope="col">Token</th>
+              <th scope="col">Good until</th>
+              <th scope="col"><span class="unseen">Take it back</span></th>
+            </tr>
+          </thead>
+          <tbody>
+            ${open.map(
+              ({ id, name, continent, shown, expires_at }) =>
+                html`
+                  <tr id="invitation-${id}">
+                    <td data-label="Probe"><a href="/probes/invitations/${id}">${name}</a></td>
+                    <td data-label="Where">${continent}</td>
+                    <td data-label="Token"><code>${shown}…</code></td>
+                    <td data-label="Good until">${request.times.moment(expires_at)}</td>
+                    <td class="number">
+                      <form method="post" action="/probes/invitations/${id}/withdraw">
+                        <button class="button">
+                          Take back<span class="unseen"> the invitation of ${name}</span>
+                        </button>
+                      </form>
+                    </td>
+                  </tr>
+                `,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  `;
 };
 
 const probeInvitationsForm = (state: FormState): PageAnswer =>
@@ -31,11 +77,37 @@ const probeInvitationsForm = (state: FormState): PageAnswer =>
     title: 'Invite a probe',
     place: 'probes',
     status: state.status,
-    main: html`${heading({ sentence: 'Which host of yours is to check?', below: 'It checks for you alone, also what only it can reach. It needs Node 26 and a way out to the Internet, no open port.', trail })}
-${formSummary(state)}<form class="form" method="post">
-${textField({ name: 'name', label: 'Name', required: true, autofocus: true, autocomplete: 'off', placeholder: 'Office, rack 2', help: 'Incidents say who saw them.', state })}
-${selectField({ name: 'continent', label: 'It stands in', choices: continents.map((value) => ({ value, label: value })), state })}
-<div class="actions"><button class="button button-main">Make the line to type there</button>${linkButton('/probes', 'Leave it')}</div></form>`,
+    main: html`
+      ${heading({
+        sentence: 'Which host of yours is to check?',
+        below:
+          'It checks for you alone, also what only it can reach. It needs Node 26 and a way out to the Internet, no open port.',
+        trail,
+      })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${textField({
+          name: 'name',
+          label: 'Name',
+          required: true,
+          autofocus: true,
+          autocomplete: 'off',
+          placeholder: 'Office, rack 2',
+          help: 'Incidents say who saw them.',
+          state,
+        })}
+        ${selectField({
+          name: 'continent',
+          label: 'It stands in',
+          choices: continents.map((value) => ({ value, label: value })),
+          state,
+        })}
+        <div class="actions">
+          <button class="button button-main">Make the line to type there</button>
+          ${linkButton('/probes', 'Leave it')}
+        </div>
+      </form>
+    `,
   });
 
 export const invitePage: Page = {
@@ -44,7 +116,10 @@ export const invitePage: Page = {
   needs: 'member',
   answer: (request) => {
     refuseUnlessMay(request, inviteProbe);
-    return proofFirst(request) ?? probeInvitationsForm(freshForm(formOf({ name: '', continent: 'Europe' })));
+    return (
+      proofFirst(request) ??
+      probeInvitationsForm(freshForm(formOf({ name: '', continent: 'Europe' })))
+    );
   },
 };
 
@@ -60,34 +135,78 @@ const standing = async (
   const hasChecked = items.some(({ id, has_checked }) => id === probe && has_checked);
   const steps = [
     { done: true, words: 'Invited' },
-    { done: probe !== null, words: probe === null ? 'The line is typed there' : 'It has joined, with a key that it made itself' },
-    { done: heard_at !== null, words: heard_at === null ? 'It is heard' : 'It is heard: clock, keys and addresses are exchanged' },
+    {
+      done: probe !== null,
+      words:
+        probe === null
+          ? 'The line is typed there'
+          : 'It has joined, with a key that it made itself',
+    },
+    {
+      done: heard_at !== null,
+      words:
+        heard_at === null ? 'It is heard' : 'It is heard: clock, keys and addresses are exchanged',
+    },
     {
       done: hasChecked,
-      words: hasChecked ? 'It has made its first check' : 'It makes its first check, as soon as a monitor names it',
+      words: hasChecked
+        ? 'It has made its first check'
+        : 'It makes its first check, as soon as a monitor names it',
     },
   ];
   if (hasChecked) return { sentence: `${name} checks for you.`, steps };
   if (heard_at !== null) return { sentence: `${name} is here.`, steps };
   if (probe !== null) return { sentence: `${name} has joined.`, steps };
-  return { sentence: state === 'expired' ? `Nobody became ${name} in time.` : `Waiting for ${name}.`, steps };
+  return {
+    sentence: state === 'expired' ? `Nobody became ${name} in time.` : `Waiting for ${name}.`,
+    steps,
+  };
 };
 
-const whatCame = async (request: MembersRequest, invitation: Invitation): Promise<{ readonly sentence: string; readonly came: Html }> => {
+const whatCame = async (
+  request: MembersRequest,
+  invitation: Invitation,
+): Promise<{ readonly sentence: string; readonly came: Html }> => {
   const { sentence, steps } = await standing(request, invitation);
   const isDone = steps.every(({ done }) => done);
   // Nothing notifies a page of a first check, so the page reloads while it waits.
   const awaits = !isDone && invitation.state !== 'expired';
-  const came = html`<section class="after" id="came"${awaits && html` data-awaits`}><h2>What came of it</h2>${
-    isDone && notice('up', 'The first check is made.', html`From now on this host has a say. <a href="/probes">All probes</a>`)
-  }<div class="card stack"><ul class="joined-steps">${steps.map(
-    ({ done, words }) => html`<li>${stateMark(done ? 'up' : 'pending', words)}</li>`,
-  )}</ul>${invitation.state === 'expired' && html`<p class="soft">The hour of its token is over. <a href="/probes/invite">Invite it anew.</a></p>`}</div></section>`;
+  const came = html`
+    <section class="after" id="came"${awaits && html` data-awaits`}>
+      <h2>What came of it</h2>
+      ${
+        isDone &&
+        notice(
+          'up',
+          'The first check is made.',
+          html`From now on this host has a say. <a href="/probes">All probes</a>`,
+        )
+      }
+      <div class="card stack">
+        <ul class="joined-steps">
+          ${steps.map(
+            ({ done, words }) => html`<li>${stateMark(done ? 'up' : 'pending', words)}</li>`,
+          )}
+        </ul>
+        ${
+          invitation.state === 'expired' &&
+          html`
+            <p class="soft">
+              The hour of its token is over. <a href="/probes/invite">Invite it anew.</a>
+            </p>
+          `
+        }
+      </div>
+    </section>
+  `;
   return { sentence, came };
 };
 
 /** The command, shown only once, and its progress as it happens. */
-const made = async (request: MembersRequest, invitation: OutputOf<typeof inviteProbe>): Promise<PageAnswer> => {
+const made = async (
+  request: MembersRequest,
+  invitation: OutputOf<typeof inviteProbe>,
+): Promise<PageAnswer> => {
   const { id, name, command } = invitation;
   const { sentence, came } = await whatCame(request, invitation);
   return show({
@@ -95,10 +214,29 @@ const made = async (request: MembersRequest, invitation: OutputOf<typeof inviteP
     place: 'probes',
     live: `/probes/invitations/${id}`,
     headers: { 'cache-control': 'no-store' },
-    main: html`${heading({ sentence, below: 'Type the line there. This page watches for it.', trail })}
-<div class="card stack" id="join-line" data-kept><p class="copyable"><code>${command}</code><button class="button" type="button" data-copy="${command}" hidden>${icon('copy')}Copy<span class="unseen"> the line for ${name}</span></button></p>
-${notice('information', 'It is shown only now, and good once within the hour.', html`Whoever types it first is the probe, and sees what your monitors check. Behind it, <code>--install</code> as root makes a service of it; <code>PROBE_ALLOW_CIDRS=10.0.0.0/8</code> before <code>node</code> lets it check private addresses there.`)}</div>
-${came}<p class="actions after">${linkButton('/probes', 'To the probes')}</p>`,
+    main: html`
+      ${heading({ sentence, below: 'Type the line there. This page watches for it.', trail })}
+      <div class="card stack" id="join-line" data-kept>
+        <p class="copyable">
+          <code>${command}</code>
+          <button class="button" type="button" data-copy="${command}" hidden>
+            ${icon('copy')}Copy<span class="unseen"> the line for ${name}</span>
+          </button>
+        </p>
+        ${notice(
+          'information',
+          'It is shown only now, and good once within the hour.',
+          html`
+            Whoever types it first is the probe, and sees what your monitors check. Behind
+            it, <code>--install</code> as root makes a service of
+            it; <code>PROBE_ALLOW_CIDRS=10.0.0.0/8</code> before <code>node</code> lets it check
+            private addresses there.
+          `,
+        )}
+      </div>
+      ${came}
+      <p class="actions after">${linkButton('/probes', 'To the probes')}</p>
+    `,
   });
 };
 
@@ -124,12 +262,19 @@ export const invitationPage: Page = {
     const invitation = items.find(({ id }) => id === request.path.probe_invitation_id);
     if (!invitation) throw new Refusal('invitation_not_found', 'There is no such invitation.');
     const { sentence, came } = await whatCame(request, invitation);
-    const below = invitation.state === 'open' ? 'Its line is typed there. This page watches for it.' : undefined;
+    const below =
+      invitation.state === 'open'
+        ? 'Its line is typed there. This page watches for it.'
+        : undefined;
     return show({
       title: sentence.replace(/\.$/, ''),
       place: 'probes',
       live: true,
-      main: html`${heading({ sentence, below, trail })}${came}<p class="actions after">${linkButton('/probes', 'To the probes')}</p>`,
+      main: html`
+        ${heading({ sentence, below, trail })}
+        ${came}
+        <p class="actions after">${linkButton('/probes', 'To the probes')}</p>
+      `,
     });
   },
 };
@@ -140,7 +285,9 @@ export const withdraw: Page = {
   needs: 'member',
   answer: async ({ ask, path }) => {
     await ask(revokeProbeInvitation, { probe_invitation_id: path.probe_invitation_id });
-    return seeOther('/probes', { said: 'The invitation is taken back; its token is good for nothing now.' });
+    return seeOther('/probes', {
+      said: 'The invitation is taken back; its token is good for nothing now.',
+    });
   },
 };
 

@@ -22,7 +22,10 @@ export type InvitationRow = {
   readonly last_seen_at: Date | null;
 };
 
-type NewInvitation = Pick<InvitationRow, 'id' | 'name' | 'continent' | 'shown' | 'created_at' | 'expires_at'> & {
+type NewInvitation = Pick<
+  InvitationRow,
+  'id' | 'name' | 'continent' | 'shown' | 'created_at' | 'expires_at'
+> & {
   readonly organisation: string | null;
   readonly fingerprint: Buffer;
 };
@@ -31,9 +34,12 @@ type NewInvitation = Pick<InvitationRow, 'id' | 'name' | 'continent' | 'shown' |
 const idempotencyKeptMs = 86_400_000;
 
 export const insertProbeInvitation = async (sql: Queryable, of: NewInvitation): Promise<void> => {
-  await sql`delete from probe_invitations where used_at is null and expires_at < ${new Date(of.created_at.getTime() - idempotencyKeptMs)}`;
-  await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
-    values (${of.id}, ${of.organisation}, ${of.name}, ${of.continent}, ${of.fingerprint}, ${of.shown}, ${of.created_at}, ${of.expires_at})`;
+  await sql`delete from probe_invitations where used_at is null
+    and expires_at < ${new Date(of.created_at.getTime() - idempotencyKeptMs)}`;
+  await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown,
+    created_at, expires_at)
+    values (${of.id}, ${of.organisation}, ${of.name}, ${of.continent}, ${of.fingerprint},
+      ${of.shown}, ${of.created_at}, ${of.expires_at})`;
 };
 
 /** All of them, for the operator; those of no organisation; or those of one. */
@@ -47,17 +53,25 @@ export const probeInvitations = async (
   limit: number,
   id: string | null = null,
 ): Promise<readonly InvitationRow[]> => sql<InvitationRow[]>`
-  select i.id, i.key, i.organisation_id, i.name, i.continent, i.shown, i.created_at, i.expires_at, i.used_at, i.used_key, i.probe_id,
+  select i.id, i.key, i.organisation_id, i.name, i.continent, i.shown, i.created_at, i.expires_at,
+    i.used_at, i.used_key, i.probe_id,
     p.last_seen_at
   from probe_invitations i left join probes p on p.id = i.probe_id
-  where i.revoked_at is null and i.key < ${from} ${whose === 'all' ? sql`` : sql`and i.organisation_id = ${whose.organisation}`}
+  where i.revoked_at is null
+    and i.key < ${from} ${whose === 'all' ? sql`` : sql`and i.organisation_id = ${whose.organisation}`}
     ${id === null ? sql`` : sql`and i.id = ${id}`}
   order by i.key desc limit ${limit}`;
 
 /** Revokes an unused invitation. False when there is none. */
-export const revokeProbeInvitation = async (sql: Queryable, whose: WhoseInvitations, id: string, now: Date): Promise<boolean> => {
+export const revokeProbeInvitation = async (
+  sql: Queryable,
+  whose: WhoseInvitations,
+  id: string,
+  now: Date,
+): Promise<boolean> => {
   const rows = await sql`update probe_invitations set revoked_at = ${now}
-    where id = ${id} and used_at is null and revoked_at is null ${whose === 'all' ? sql`` : sql`and organisation_id = ${whose.organisation}`}
+    where id = ${id} and used_at is null
+      and revoked_at is null ${whose === 'all' ? sql`` : sql`and organisation_id = ${whose.organisation}`}
     returning id`;
   return rows.length > 0;
 };
@@ -66,9 +80,13 @@ export const revokeProbeInvitation = async (sql: Queryable, whose: WhoseInvitati
  * The invitation of a token, locked until the transaction ends: of two hosts with the same token
  * one waits for the other.
  */
-export const lockProbeInvitation = async (sql: Queryable, fingerprint: Buffer): Promise<InvitationRow | undefined> => {
+export const lockProbeInvitation = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+): Promise<InvitationRow | undefined> => {
   const [row] = await sql<InvitationRow[]>`
-    select id, key, organisation_id, name, continent, shown, created_at, expires_at, used_at, used_key, probe_id, null::timestamptz as last_seen_at
+    select id, key, organisation_id, name, continent, shown, created_at, expires_at, used_at,
+      used_key, probe_id, null::timestamptz as last_seen_at
     from probe_invitations where fingerprint = ${fingerprint} and revoked_at is null for update`;
   return row;
 };
@@ -78,7 +96,8 @@ export const spendProbeInvitation = async (
   id: string,
   by: { readonly key: string; readonly probe: string; readonly at: Date },
 ): Promise<void> => {
-  await sql`update probe_invitations set used_at = ${by.at}, used_key = ${by.key}, probe_id = ${by.probe} where id = ${id}`;
+  await sql`update probe_invitations
+    set used_at = ${by.at}, used_key = ${by.key}, probe_id = ${by.probe} where id = ${id}`;
 };
 
 /** The probe that a key already speaks for, or `ended` when it never may again. */
@@ -86,8 +105,12 @@ export const invitationState = async (
   sql: Queryable,
   key: string,
 ): Promise<(NamedProbe & { readonly id: string }) | 'ended' | undefined> => {
-  const [probe] = await sql<(NamedProbe & { id: string })[]>`select id, name, continent, organisation_id as organisation from probes
+  const [probe] = await sql<
+    (NamedProbe & { id: string })[]
+  >`select id, name, continent, organisation_id as organisation from probes
     where revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
   if (probe) return probe;
-  return (await sql`select 1 from revoked_keys where key = ${key}`).length > 0 ? 'ended' : undefined;
+  return (await sql`select 1 from revoked_keys where key = ${key}`).length > 0
+    ? 'ended'
+    : undefined;
 };

@@ -50,10 +50,12 @@ const apart: Readonly<Partial<Record<`${Continent}|${Continent}`, number>>> = {
   'North America|Oceania': 1_000,
 };
 
-export const leastDistanceKm = (one: Continent, other: Continent): number => apart[`${one}|${other}`] ?? apart[`${other}|${one}`] ?? 0;
+export const leastDistanceKm = (one: Continent, other: Continent): number =>
+  apart[`${one}|${other}`] ?? apart[`${other}|${one}`] ?? 0;
 
 /** Whether these two cannot both be where they claim. */
-export const isImpossible = (one: Continent, other: Continent, ms: number): boolean => ms * kmPerMs < leastDistanceKm(one, other);
+export const isImpossible = (one: Continent, other: Continent, ms: number): boolean =>
+  ms * kmPerMs < leastDistanceKm(one, other);
 
 /**
  * The probes that cannot be where they claim: measured from at least two other continents, and too
@@ -61,7 +63,10 @@ export const isImpossible = (one: Continent, other: Continent, ms: number): bool
  * probe with a false place cannot cast doubt on another. All others are unproven, which is no
  * doubt.
  */
-export const doubtedOf = (probes: readonly Placed[], trips: readonly RoundTrip[]): ReadonlySet<string> => {
+export const doubtedOf = (
+  probes: readonly Placed[],
+  trips: readonly RoundTrip[],
+): ReadonlySet<string> => {
   const continents = new Map(probes.map(({ id, continent }) => [id, continent]));
   const against = new Map<string, Set<Continent>>();
   const charge = (id: string, by: Continent): void => {
@@ -70,7 +75,14 @@ export const doubtedOf = (probes: readonly Placed[], trips: readonly RoundTrip[]
   };
   for (const { one, other, ms } of trips) {
     const [a, b] = [continents.get(one), continents.get(other)];
-    if (a === undefined || b === undefined || !Number.isFinite(ms) || ms < 0 || !isImpossible(a, b, ms)) continue;
+    if (
+      a === undefined ||
+      b === undefined ||
+      !Number.isFinite(ms) ||
+      ms < 0 ||
+      !isImpossible(a, b, ms)
+    )
+      continue;
     charge(one, b);
     charge(other, a);
   }
@@ -81,10 +93,13 @@ export const doubtedOf = (probes: readonly Placed[], trips: readonly RoundTrip[]
  * Probes that can be measured: those with a public address. An address shared by probes of several
  * continents is a gateway, or one host for all, and shows no probe's place.
  */
-export const measurable = <Each extends Addressed>(probes: readonly Each[]): readonly (Each & { readonly address: string })[] => {
+export const measurable = <Each extends Addressed>(
+  probes: readonly Each[],
+): readonly (Each & { readonly address: string })[] => {
   const atAddress = new Map<string, Set<Continent>>();
   for (const { address, continent } of probes)
-    if (address !== undefined) atAddress.set(address, (atAddress.get(address) ?? new Set()).add(continent));
+    if (address !== undefined)
+      atAddress.set(address, (atAddress.get(address) ?? new Set()).add(continent));
   return probes.flatMap((probe) => {
     const { address } = probe;
     const parsed = address === undefined ? undefined : parseAddress(address);
@@ -97,7 +112,11 @@ export const measurable = <Each extends Addressed>(probes: readonly Each[]): rea
  * Which probes measure this one: of each continent that could prove something one probe, a
  * different one in each round.
  */
-export const measurersOf = ({ id, continent }: Placed, able: readonly Placed[], round: number): readonly Placed[] => {
+export const measurersOf = (
+  { id, continent }: Placed,
+  able: readonly Placed[],
+  round: number,
+): readonly Placed[] => {
   const byContinent = Map.groupBy(
     able.filter((other) => other.id !== id && leastDistanceKm(continent, other.continent) > 0),
     (other) => other.continent,
@@ -110,12 +129,18 @@ export const measurersOf = ({ id, continent }: Placed, able: readonly Placed[], 
  * accepted or refused the connection. All else (a firewall on the way, no route) may be an answer
  * of something near.
  */
-export const roundTripOf = ({ outcome, cause, phases }: Pick<Result, 'outcome' | 'cause' | 'phases'>): number | undefined => {
+export const roundTripOf = ({
+  outcome,
+  cause,
+  phases,
+}: Pick<Result, 'outcome' | 'cause' | 'phases'>): number | undefined => {
   const took = phases?.tcp ?? undefined;
   if (outcome === 'ok') return took;
   if (outcome === 'unknown' || cause === null) return undefined;
   const layer = causeLayer(cause);
-  return cause.class === 'connection_refused' || layer === 'tls' || layer === 'http' ? took : undefined;
+  return cause.class === 'connection_refused' || layer === 'tls' || layer === 'http'
+    ? took
+    : undefined;
 };
 
 /** For each continent that it cannot be so near to, the shortest round trip, in words. */
@@ -126,11 +151,16 @@ export const doubtSentence = (
 ): string => {
   const shortest = new Map<Continent, { readonly name: string; readonly ms: number }>();
   for (const { one, other, ms } of trips) {
-    const from = probes.find((probe) => probe.id === (one === id ? other : other === id ? one : ''));
+    const from = probes.find(
+      (probe) => probe.id === (one === id ? other : other === id ? one : ''),
+    );
     if (from === undefined || !isImpossible(continent, from.continent, ms)) continue;
-    if (ms < (shortest.get(from.continent)?.ms ?? Number.POSITIVE_INFINITY)) shortest.set(from.continent, { name: from.name, ms });
+    if (ms < (shortest.get(from.continent)?.ms ?? Number.POSITIVE_INFINITY))
+      shortest.set(from.continent, { name: from.name, ms });
   }
-  const ways = [...shortest].map(([from, { name, ms }]) => `${name} (${from}) in ${Math.ceil(ms)} ms`);
+  const ways = [...shortest].map(
+    ([from, { name, ms }]) => `${name} (${from}) in ${Math.ceil(ms)} ms`,
+  );
   return `It answers ${ways.join(' and ')}: no host in ${continent} can be so near`;
 };
 
@@ -161,7 +191,12 @@ type Dependencies = {
   readonly addressOf: (key: string) => string | undefined;
 };
 
-type Named = { readonly id: string; readonly name: string; readonly continent: Continent; readonly address: string | undefined };
+type Named = {
+  readonly id: string;
+  readonly name: string;
+  readonly continent: Continent;
+  readonly address: string | undefined;
+};
 
 type Round = {
   readonly endsAt: number;
@@ -185,10 +220,19 @@ const lookAt = (address: string): TestRunMessage => {
     v: 1,
     trial: id,
     assignment: {
-      ...{ v: 1, monitor: id, organisation: noOne, kind: 'https', interval_ms: 60_000, timeout_ms: timeoutMs },
+      v: 1,
+      monitor: id,
+      organisation: noOne,
+      kind: 'https',
+      interval_ms: 60_000,
+      timeout_ms: timeoutMs,
       target: `https://${address.includes(':') ? `[${address}]` : address}/`,
       config: { method: 'HEAD', follow_redirects: false, verify_tls: false },
-      ...{ sealed: null, config_version: 1, ordinal: 0, continents: null, probe: null },
+      sealed: null,
+      config_version: 1,
+      ordinal: 0,
+      continents: null,
+      probe: null,
     },
   };
 };
@@ -213,7 +257,12 @@ export const createLocationCheck = (dependencies: Dependencies): LocationCheck =
     directory
       .all()
       .filter(({ organisation_id, revoked_at }) => organisation_id === null && revoked_at === null)
-      .map((row) => ({ id: row.id, name: row.name, continent: row.continent, address: addressOfProbe(row) }));
+      .map((row) => ({
+        id: row.id,
+        name: row.name,
+        continent: row.continent,
+        address: addressOfProbe(row),
+      }));
 
   const nameOf = ({ id, address }: Named): string => `${id} ${address}`;
 
@@ -250,7 +299,12 @@ export const createLocationCheck = (dependencies: Dependencies): LocationCheck =
   const doubt = async ({ id, name, continent }: Named, reason: string): Promise<void> => {
     const isNew = await inTransaction(sql, async (transaction) => {
       if (!(await doubtPlace(transaction, id, reason))) return false;
-      await openNotice(transaction, 'continent_doubted', id, `The probe ${name} cannot be in ${continent}: ${reason}. It confirms nothing`);
+      await openNotice(
+        transaction,
+        'continent_doubted',
+        id,
+        `The probe ${name} cannot be in ${continent}: ${reason}. It confirms nothing`,
+      );
       return true;
     });
     if (!isNew) return;
@@ -269,7 +323,8 @@ export const createLocationCheck = (dependencies: Dependencies): LocationCheck =
     });
     const before = suspects;
     suspects = new Set(impossible.map(({ id }) => id).filter((id) => !before.has(id)));
-    for (const one of impossible) if (before.has(one.id)) await doubt(one, doubtSentence(one, probes, trips));
+    for (const one of impossible)
+      if (before.has(one.id)) await doubt(one, doubtSentence(one, probes, trips));
   };
 
   return {

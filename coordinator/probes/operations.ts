@@ -3,7 +3,12 @@ import type { endProbe as endProbeContract } from '../../shared/api/probes.ts';
 import { continents, isContinent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { type Context, type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  type Context,
+  type InOrganisation,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
 import { endNotice } from '../health/notices.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { lockOrganisation } from '../organisations/queries.ts';
@@ -30,10 +35,20 @@ export const createProbe = async (
   const name = nameFrom(input.name);
   const { continent, organisation } = input;
   if (!isContinent(continent))
-    throw new Refusal('continent_unknown', `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`);
+    throw new Refusal(
+      'continent_unknown',
+      `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`,
+    );
   if (organisation !== null) {
-    const { plan } = orNotFound(await lockOrganisation(sql, organisation), 'organisation_not_found');
-    enforceLimit('private_probes', plan, await countPrivateProbes(sql, organisation, new Date(now)));
+    const { plan } = orNotFound(
+      await lockOrganisation(sql, organisation),
+      'organisation_not_found',
+    );
+    enforceLimit(
+      'private_probes',
+      plan,
+      await countPrivateProbes(sql, organisation, new Date(now)),
+    );
   }
   return probes.createProbe(sql, { name, continent, organisation });
 };
@@ -49,7 +64,8 @@ const ownProbe = async ({ sql, organisation }: InOrganisation, id: string): Prom
 export const showOwnProbe = async (
   context: InOrganisation,
   { probe_id }: InputOf<typeof contract.showOwnProbe>,
-): OperationResult<OutputOf<typeof contract.showOwnProbe>> => shown(context, await ownProbe(context, probe_id));
+): OperationResult<OutputOf<typeof contract.showOwnProbe>> =>
+  shown(context, await ownProbe(context, probe_id));
 
 /** The operator removes a probe: its keys are void, and the bus learns of it with the commit. */
 export const endProbe = async (
@@ -68,7 +84,11 @@ export const endProbe = async (
  * Nothing proves that a probe is where it claims. It can only be shown that it is not, or the
  * operator knows better.
  */
-const placeOf = ({ doubted_at, place_trusted_as, continent }: ProbeTrust): 'doubted' | 'trusted' | 'not_proven' => {
+const placeOf = ({
+  doubted_at,
+  place_trusted_as,
+  continent,
+}: ProbeTrust): 'doubted' | 'trusted' | 'not_proven' => {
   if (doubted_at !== null) return 'doubted';
   return place_trusted_as === continent ? 'trusted' : 'not_proven';
 };
@@ -78,11 +98,17 @@ export const trustJson = (row: ProbeTrust, shares: ReadonlyMap<string, Refuted>)
   const { id, name, continent, version, quarantine_reason, clock_offset_ms } = row;
   const share = shares.get(id);
   return {
-    ...{ id, name, continent, version, quarantine_reason, clock_offset_ms },
+    id,
+    name,
+    continent,
+    version,
+    quarantine_reason,
+    clock_offset_ms,
     created_at: row.created_at.toISOString(),
     last_seen_at: row.last_seen_at?.toISOString() ?? null,
     quarantined: row.quarantined_at !== null,
-    ...{ place: placeOf(row), doubt: row.doubt_reason },
+    place: placeOf(row),
+    doubt: row.doubt_reason,
     refuted: share?.refuted ?? 0,
     targets: share?.targets ?? null,
   };
@@ -101,19 +127,30 @@ const stateOf = ({
   return quarantined_at === null ? 'well' : 'quarantined';
 };
 
-export const listCheckers = async ({ sql, organisation, now }: InOrganisation): OperationResult<OutputOf<typeof contract.listCheckers>> => {
+export const listCheckers = async ({
+  sql,
+  organisation,
+  now,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listCheckers>> => {
   const [rows, shares] = await Promise.all([
     checkersFor(sql, organisation.id, new Date(now - countedMinutes * 60_000)),
     refutedShares(sql, now),
   ]);
   const items = rows.map((row) => ({
     ...trustJson(row, shares),
-    ...{ private: row.is_private, state: stateOf(row), monitors: row.monitors, checks: row.checks, has_checked: row.has_checked },
+    private: row.is_private,
+    state: stateOf(row),
+    monitors: row.monitors,
+    checks: row.checks,
+    has_checked: row.has_checked,
   }));
   return { items };
 };
 
-export const listProbes = async ({ sql, now }: Context): OperationResult<OutputOf<typeof contract.listProbes>> => {
+export const listProbes = async ({
+  sql,
+  now,
+}: Context): OperationResult<OutputOf<typeof contract.listProbes>> => {
   const [listed, shares] = await Promise.all([allProbes(sql), refutedShares(sql, now)]);
   const items = listed.map((probe) => ({
     ...trustJson(probe, shares),

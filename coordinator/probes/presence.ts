@@ -31,7 +31,11 @@ import type { KeyOf } from './identities.ts';
 import { type ProbeRow, writeDropped } from './queries.ts';
 
 /** A probe has just reported its presence. */
-export type Present = { readonly probe: ProbeRow; readonly message: PresenceMessage; readonly at: number };
+export type Present = {
+  readonly probe: ProbeRow;
+  readonly message: PresenceMessage;
+  readonly at: number;
+};
 
 type Dependencies = {
   readonly sql: Sql;
@@ -56,9 +60,13 @@ type Dependencies = {
   readonly onTrialAnswer: (answer: TestAnswerMessage) => void;
 };
 
-const signingOf = ({ keys, required }: AnnouncementTrust): NonNullable<PresenceReply['signing']> => ({ keys: [...keys], required });
+const signingOf = ({
+  keys,
+  required,
+}: AnnouncementTrust): NonNullable<PresenceReply['signing']> => ({ keys: [...keys], required });
 
-const isOfOtherWire = (said: unknown): boolean => isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
+const isOfOtherWire = (said: unknown): boolean =>
+  isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
 
 const otherWire = (name: string): string =>
   `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the probe's version before. It goes on checking, and keeps what it sees on its disk.`;
@@ -90,12 +98,28 @@ export const hearPresence = (dependencies: Dependencies): Subscription => {
    * Replaces credentials that end soon, and those that let a private probe publish elsewhere than
    * to its relay. Only for a key that is not being rotated out.
    */
-  const renewed = (probe: ProbeRow, { credentials, rights, can = [] }: PresenceMessage, now: number): { jwt?: string } => {
+  const renewed = (
+    probe: ProbeRow,
+    { credentials, rights, can = [] }: PresenceMessage,
+    now: number,
+  ): { jwt?: string } => {
     const isPrivate = probe.organisation_id !== null;
     const isTooMuch = isPrivate && rights?.relayed === false && can.includes('relay');
-    const key = credentials && isRenewalDue(credentials, now) ? credentials.key : isTooMuch ? rights.key : undefined;
-    if (key === undefined || !probe.keys.some((one) => one.key === key && one.until === null)) return {};
-    return { jwt: dependencies.renew(probe, key, isPrivate && (can.includes('relay') || probe.relayed_at !== null)) };
+    const key =
+      credentials && isRenewalDue(credentials, now)
+        ? credentials.key
+        : isTooMuch
+          ? rights.key
+          : undefined;
+    if (key === undefined || !probe.keys.some((one) => one.key === key && one.until === null))
+      return {};
+    return {
+      jwt: dependencies.renew(
+        probe,
+        key,
+        isPrivate && (can.includes('relay') || probe.relayed_at !== null),
+      ),
+    };
   };
 
   /** Signed as an answer to this probe, and sent only to an inbox of that probe. */
@@ -103,7 +127,9 @@ export const hearPresence = (dependencies: Dependencies): Subscription => {
     if (message.reply === undefined) return;
     if (isAnswerableTo(probe, message.reply)) {
       const data = Buffer.from(JSON.stringify(body));
-      const [headers] = dependencies.announcements.announce([{ subject: subjects.presence(probe), data }]);
+      const [headers] = dependencies.announcements.announce([
+        { subject: subjects.presence(probe), data },
+      ]);
       message.respond(data, headers);
     } else refusals.count(probe, 'wrong_subject');
   };
@@ -126,7 +152,8 @@ export const hearPresence = (dependencies: Dependencies): Subscription => {
     // The network follows the later process of a probe.
     if (!isOlder) dependencies.onPresent({ probe, message: read.data, at: now });
     const { rights } = read.data;
-    if (rights?.relayed && probe.organisation_id !== null && probe.relayed_at === null) dependencies.onRelayed(probe, rights.issued_at);
+    if (rights?.relayed && probe.organisation_id !== null && probe.relayed_at === null)
+      dependencies.onRelayed(probe, rights.issued_at);
     const reply: PresenceReply = {
       v: 1,
       now: clock.now(),
@@ -156,15 +183,25 @@ export type DroppedResults = {
   readonly tick: () => Promise<void>;
 };
 
-type DroppedResultsDependencies = { readonly sql: Sql; readonly onDropped: (probe: string, message: string) => void };
+type DroppedResultsDependencies = {
+  readonly sql: Sql;
+  readonly onDropped: (probe: string, message: string) => void;
+};
 
-export const createDroppedResults = ({ sql, onDropped }: DroppedResultsDependencies): DroppedResults => {
-  const said = new Map<string, { readonly name: string; readonly session: string; readonly dropped: number }>();
+export const createDroppedResults = ({
+  sql,
+  onDropped,
+}: DroppedResultsDependencies): DroppedResults => {
+  const said = new Map<
+    string,
+    { readonly name: string; readonly session: string; readonly dropped: number }
+  >();
   const existing = new Map<string, string>();
   return {
     hear: ({ probe, message }) => {
       const { session, spool } = message;
-      if (spool.dropped > 0) said.set(probe.id, { name: probe.name, session, dropped: spool.dropped });
+      if (spool.dropped > 0)
+        said.set(probe.id, { name: probe.name, session, dropped: spool.dropped });
     },
     tick: async () => {
       for (const [probe, { name, session, dropped }] of said) {

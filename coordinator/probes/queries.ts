@@ -17,7 +17,10 @@ type Row = Omit<NamedChecker, 'organisation'> & { readonly organisation_id: stri
  * The probes that could check something of this organisation, by their rows alone: whether they are
  * present now does not matter.
  */
-export const checkersOf = async (sql: Queryable, organisation: string): Promise<readonly NamedChecker[]> => {
+export const checkersOf = async (
+  sql: Queryable,
+  organisation: string,
+): Promise<readonly NamedChecker[]> => {
   const rows = await sql<Row[]>`
     select id, name, organisation_id, continent, allowed_cidrs from probes
     where revoked_at is null and (organisation_id is null or organisation_id = ${organisation})`;
@@ -32,12 +35,21 @@ export const checkersOf = async (sql: Queryable, organisation: string): Promise<
 
 /** The private probes of an organisation, for their removal. */
 
-export type OwnProbe = { readonly id: string; readonly name: string; readonly continent: Continent };
+export type OwnProbe = {
+  readonly id: string;
+  readonly name: string;
+  readonly continent: Continent;
+};
 
 /** One that is not removed yet, locked so that no other transaction removes it. */
-export const lockedOwnProbe = async (sql: Queryable, organisation: string, id: string): Promise<OwnProbe | undefined> => {
+export const lockedOwnProbe = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<OwnProbe | undefined> => {
   const [row] = await sql<OwnProbe[]>`
-    select id, name, continent from probes where id = ${id} and organisation_id = ${organisation} and revoked_at is null for update`;
+    select id, name, continent from probes where id = ${id} and organisation_id = ${organisation}
+      and revoked_at is null for update`;
   return row;
 };
 
@@ -48,22 +60,34 @@ export const monitorsOfProbe = async (
   sql: Queryable,
   organisation: string,
   probe: string,
-): Promise<{ readonly monitors: readonly { readonly id: string; readonly name: string }[]; readonly monitor_count: number }> => {
+): Promise<{
+  readonly monitors: readonly { readonly id: string; readonly name: string }[];
+  readonly monitor_count: number;
+}> => {
   const rows = await sql<{ id: string; name: string; count: number }[]>`
-    select id, name, (count(*) over ())::int as count from monitors where organisation_id = ${organisation} and config ->> 'probe' = ${probe}
+    select id, name, (count(*) over ())::int as count from monitors
+    where organisation_id = ${organisation} and config ->> 'probe' = ${probe}
     order by name, id limit ${mostNamed}`;
-  return { monitors: rows.map(({ id, name }) => ({ id, name })), monitor_count: rows[0]?.count ?? 0 };
+  return {
+    monitors: rows.map(({ id, name }) => ({ id, name })),
+    monitor_count: rows[0]?.count ?? 0,
+  };
 };
 
 /**
  * What the plan counts: private probes that are not removed, and open invitations for more. The
  * caller has locked the organisation.
  */
-export const countPrivateProbes = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
+export const countPrivateProbes = async (
+  sql: Queryable,
+  organisation: string,
+  now: Date,
+): Promise<number> => {
   const [row] = await sql<{ present: number }[]>`select (
       (select count(*) from probes where organisation_id = ${organisation} and revoked_at is null)
       + (select count(*) from probe_invitations
-        where organisation_id = ${organisation} and used_at is null and revoked_at is null and expires_at > ${now})
+        where organisation_id = ${organisation} and used_at is null and revoked_at is null
+          and expires_at > ${now})
     )::int as present`;
   return row?.present ?? 0;
 };
@@ -72,10 +96,17 @@ export const countPrivateProbes = async (sql: Queryable, organisation: string, n
  * Whether a probe or an open invitation has this name already, among the public ones or in this
  * organisation.
  */
-export const isProbeNameTaken = async (sql: Queryable, organisation: string | null, name: string, now: Date): Promise<boolean> => {
+export const isProbeNameTaken = async (
+  sql: Queryable,
+  organisation: string | null,
+  name: string,
+  now: Date,
+): Promise<boolean> => {
   const [row] = await sql<{ taken: boolean }[]>`select
-      exists (select 1 from probes where organisation_id is not distinct from ${organisation} and name = ${name} and revoked_at is null)
-      or exists (select 1 from probe_invitations where organisation_id is not distinct from ${organisation} and name = ${name}
+      exists (select 1 from probes where organisation_id is not distinct from ${organisation}
+        and name = ${name} and revoked_at is null)
+      or exists (select 1 from probe_invitations where organisation_id is not distinct
+        from ${organisation} and name = ${name}
         and used_at is null and revoked_at is null and expires_at > ${now}) as taken`;
   return row?.taken === true;
 };
@@ -138,7 +169,8 @@ const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable
 
 /** A sick probe and one whose place is doubted are treated alike. */
 export const notBelieved = (sql: Queryable) =>
-  sql`coalesce(quarantined_at, doubted_at) as quarantined_at, coalesce(quarantine_reason, doubt_reason) as quarantine_reason`;
+  sql`coalesce(quarantined_at, doubted_at) as quarantined_at,
+    coalesce(quarantine_reason, doubt_reason) as quarantine_reason`;
 
 /**
  * All of them, including revoked ones, because old results and watermarks refer to them; oldest
@@ -146,44 +178,73 @@ export const notBelieved = (sql: Queryable) =>
  */
 export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
   const rows = await sql<ProbeRow[]>`
-    select id, key, organisation_id, name, continent, keys, allowed_cidrs, seal_key, ear, version, created_at, revoked_at, last_seen_at,
-      ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as, clock_offset_ms,
+    select id, key, organisation_id, name, continent, keys, allowed_cidrs, seal_key, ear, version,
+      created_at, revoked_at, last_seen_at,
+      ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as,
+        clock_offset_ms,
       relayed_at
-    from probes ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`} order by key`;
+    from probes ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`}
+    order by key`;
   return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
 };
 
 /** Whether the probe exists and this key speaks for it. */
 export const isProbeAlive = async (sql: Queryable, id: string, key: string): Promise<boolean> => {
   const rows = await sql`select 1 from probes
-    where id = ${id} and revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
+    where id = ${id} and revoked_at is null
+      and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
   return rows.length > 0;
 };
 
-export type NamedProbe = { readonly name: string; readonly continent: Continent; readonly organisation: string | null };
+export type NamedProbe = {
+  readonly name: string;
+  readonly continent: Continent;
+  readonly organisation: string | null;
+};
 
 type NewProbe = NamedProbe & { readonly key: string };
 
 /** @throws Refusal `name_taken`. */
-export const insertProbe = async (sql: Queryable, id: string, { name, continent, organisation, key }: NewProbe): Promise<void> => {
+export const insertProbe = async (
+  sql: Queryable,
+  id: string,
+  { name, continent, organisation, key }: NewProbe,
+): Promise<void> => {
   const keys: ProbeKey[] = [{ key, until: null }];
   try {
     await sql`insert into probes (id, organisation_id, name, continent, keys, relayed_at)
-      values (${id}, ${organisation}, ${name}, ${continent}, ${JSON.stringify(keys)}::text::jsonb, ${organisation === null ? null : sql`now()`})`;
+      values (${id}, ${organisation}, ${name}, ${continent}, ${JSON.stringify(keys)}::text::jsonb,
+        ${organisation === null ? null : sql`now()`})`;
   } catch (error) {
     if (isViolationOf(error, 'probes_name_key'))
-      throw new Refusal('name_taken', `name: there is a probe "${name}" already; choose another name.`);
+      throw new Refusal(
+        'name_taken',
+        `name: there is a probe "${name}" already; choose another name.`,
+      );
     throw error;
   }
-  await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'created' }, partition: null, organisation });
+  await enqueue(sql, {
+    topic: 'probe',
+    payload: { probe: id, change: 'created' },
+    partition: null,
+    organisation,
+  });
 };
 
 const lockedProbe = async (
   sql: Queryable,
   id: string,
-): Promise<{ name: string; continent: Continent; organisation_id: string | null; keys: ProbeKey[] }> => {
-  const [row] = await sql<{ name: string; continent: Continent; organisation_id: string | null; keys: unknown }[]>`
-    select name, continent, organisation_id, keys from probes where id = ${id} and revoked_at is null for update`;
+): Promise<{
+  name: string;
+  continent: Continent;
+  organisation_id: string | null;
+  keys: ProbeKey[];
+}> => {
+  const [row] = await sql<
+    { name: string; continent: Continent; organisation_id: string | null; keys: unknown }[]
+  >`
+    select name, continent, organisation_id, keys from probes where id = ${id}
+      and revoked_at is null for update`;
   if (!row) throw new Refusal('probe_not_found', 'There is no such probe, or it was revoked.');
   return { ...row, keys: keysShape.parse(row.keys) };
 };
@@ -201,16 +262,26 @@ export const addProbeKey = async (
     { key: issue({ name, continent, organisation: organisation_id }), until: null },
   ];
   await sql`update probes set keys = ${JSON.stringify(next)}::text::jsonb where id = ${id}`;
-  await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'rotated' }, partition: null, organisation: organisation_id });
+  await enqueue(sql, {
+    topic: 'probe',
+    payload: { probe: id, change: 'rotated' },
+    partition: null,
+    organisation: organisation_id,
+  });
 };
 
 /** Voids these keys, and retires the network's key that their holders know. */
 const voidKeys = async (
   sql: Queryable,
-  { id, continent, organisation_id }: { id: string; continent: Continent; organisation_id: string | null },
+  {
+    id,
+    continent,
+    organisation_id,
+  }: { id: string; continent: Continent; organisation_id: string | null },
   keys: readonly ProbeKey[],
 ): Promise<void> => {
-  await sql`insert into revoked_keys (key) select unnest(${keys.map(({ key }) => key)}::text[]) on conflict do nothing`;
+  await sql`insert into revoked_keys (key) select unnest(${keys.map(({ key }) => key)}::text[])
+    on conflict do nothing`;
   await growSealEpoch(sql, organisation_id === null ? continent : id);
 };
 
@@ -219,7 +290,12 @@ export const revokeProbe = async (sql: Queryable, id: string): Promise<void> => 
   const { organisation_id, continent, keys } = await lockedProbe(sql, id);
   await voidKeys(sql, { id, continent, organisation_id }, keys);
   await sql`update probes set keys = '[]', revoked_at = now() where id = ${id}`;
-  await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'revoked' }, partition: null, organisation: organisation_id });
+  await enqueue(sql, {
+    topic: 'probe',
+    payload: { probe: id, change: 'revoked' },
+    partition: null,
+    organisation: organisation_id,
+  });
 };
 
 const endOldKeysOf = async (sql: Transaction, id: string, now: number): Promise<void> => {
@@ -227,20 +303,27 @@ const endOldKeysOf = async (sql: Transaction, id: string, now: number): Promise<
   const over = keys.filter(({ until }) => until !== null && until <= now);
   if (over.length === 0) return;
   await voidKeys(sql, { id, continent, organisation_id }, over);
-  await sql`update probes set keys = ${JSON.stringify(keys.filter((key) => !over.includes(key)))}::text::jsonb where id = ${id}`;
+  await sql`update probes
+    set keys = ${JSON.stringify(keys.filter((key) => !over.includes(key)))}::text::jsonb
+    where id = ${id}`;
   await sql`select pg_notify(${outboxChannel}, 'probe')`;
 };
 
 /** Removes expired rotated-out keys. True when there were any. */
 export const endOldKeys = async (sql: Sql, now: number): Promise<boolean> => {
-  const probes = (await allProbes(sql)).filter(({ keys }) => keys.some(({ until }) => until !== null && until <= now));
-  for (const { id } of probes) await inTransaction(sql, (transaction) => endOldKeysOf(transaction, id, now));
+  const probes = (await allProbes(sql)).filter(({ keys }) =>
+    keys.some(({ until }) => until !== null && until <= now),
+  );
+  for (const { id } of probes)
+    await inTransaction(sql, (transaction) => endOldKeysOf(transaction, id, now));
   return probes.length > 0;
 };
 
 /** Key → when it was revoked, for all revoked keys. */
 export const revokedKeys = async (sql: Queryable): Promise<ReadonlyMap<string, number>> => {
-  const rows = await sql<{ key: string; revoked_at: Date }[]>`select key, revoked_at from revoked_keys`;
+  const rows = await sql<
+    { key: string; revoked_at: Date }[]
+  >`select key, revoked_at from revoked_keys`;
   return new Map(rows.map(({ key, revoked_at }) => [key, revoked_at.getTime()]));
 };
 
@@ -259,15 +342,28 @@ export const writeSeen = async (sql: Queryable, seen: readonly PresenceRow[]): P
   if (seen.length === 0) return;
   const rows = seen.map((row) => ({ ...row, at: new Date(row.at).toISOString() }));
   await sql`
-    update probes p set last_seen_at = s.at, version = s.version, seal_key = s.seal_key, ear = s.ear, allowed_cidrs = s.allowed_cidrs,
+    update probes p
+    set last_seen_at = s.at, version = s.version, seal_key = s.seal_key, ear = s.ear,
+      allowed_cidrs = s.allowed_cidrs,
       clock_offset_ms = s.clock_offset_ms
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
-      as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[], clock_offset_ms int)
+      as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[],
+        clock_offset_ms int)
     where p.id = s.id`;
 };
 
-export const setQuarantine = async (sql: Queryable, id: string, reason: string | null): Promise<void> => {
-  await sql`update probes set quarantined_at = ${reason === null ? null : sql`coalesce(quarantined_at, now())`}, quarantine_reason = ${reason} where id = ${id}`;
+export const setQuarantine = async (
+  sql: Queryable,
+  id: string,
+  reason: string | null,
+): Promise<void> => {
+  await sql`update probes
+    set quarantined_at = ${
+      reason === null
+        ? null
+        : sql`coalesce(quarantined_at,
+    now())`
+    }, quarantine_reason = ${reason} where id = ${id}`;
 };
 
 /**
@@ -276,17 +372,24 @@ export const setQuarantine = async (sql: Queryable, id: string, reason: string |
  */
 export const doubtPlace = async (sql: Queryable, id: string, reason: string): Promise<boolean> => {
   const rows = await sql`update probes set doubted_at = now(), doubt_reason = ${reason}
-    where id = ${id} and revoked_at is null and doubted_at is null and place_trusted_as is distinct from continent returning 1`;
+    where id = ${id} and revoked_at is null and doubted_at is null and place_trusted_as is distinct
+    from continent returning 1`;
   if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
   return rows.length > 0;
 };
 
 /** Sets or ends the operator's confirmation of its place. Undefined when there is no such probe. */
-export const trustPlace = async (sql: Queryable, id: string, isTrusted: boolean): Promise<NamedProbe | undefined> => {
+export const trustPlace = async (
+  sql: Queryable,
+  id: string,
+  isTrusted: boolean,
+): Promise<NamedProbe | undefined> => {
   const [row] = await sql<NamedProbe[]>`
     update probes set place_trusted_as = ${isTrusted ? sql`continent` : null},
-      doubted_at = ${isTrusted ? null : sql`doubted_at`}, doubt_reason = ${isTrusted ? null : sql`doubt_reason`}
-    where id = ${id} and revoked_at is null returning name, continent, organisation_id as organisation`;
+      doubted_at = ${isTrusted ? null : sql`doubted_at`},
+        doubt_reason = ${isTrusted ? null : sql`doubt_reason`}
+    where id = ${id} and revoked_at is null
+    returning name, continent, organisation_id as organisation`;
   if (row) await sql`select pg_notify(${outboxChannel}, 'probe')`;
   return row;
 };
@@ -294,13 +397,21 @@ export const trustPlace = async (sql: Queryable, id: string, isTrusted: boolean)
 /**
  * The count of results that a probe dropped since its start; true when it is higher than before.
  */
-export const writeDropped = async (sql: Queryable, id: string, session: string, dropped: number): Promise<boolean> => {
+export const writeDropped = async (
+  sql: Queryable,
+  id: string,
+  session: string,
+  dropped: number,
+): Promise<boolean> => {
   // Those of public probes are also counted by the day.
   const rows = await sql`
-    with before as (select id, organisation_id, dropped_session, dropped from probes where id = ${id} for update),
+    with before as (select id, organisation_id, dropped_session, dropped from probes
+      where id = ${id} for update),
     news as (update probes p set dropped = ${dropped}, dropped_session = ${session} from before b
-      where p.id = b.id and (b.dropped_session is distinct from ${session} or b.dropped < ${dropped})
-      returning p.id, case when b.dropped_session is distinct from ${session} then ${dropped} else ${dropped} - b.dropped end as lost, b.organisation_id),
+      where p.id = b.id
+        and (b.dropped_session is distinct from ${session} or b.dropped < ${dropped})
+      returning p.id, case when b.dropped_session is distinct from ${session} then ${dropped}
+        else ${dropped} - b.dropped end as lost, b.organisation_id),
     counted as (insert into own_losses as o (day, results)
       select (now() at time zone 'UTC')::date, lost from news where organisation_id is null
       on conflict (day) do update set results = o.results + excluded.results)
@@ -310,7 +421,10 @@ export const writeDropped = async (sql: Queryable, id: string, session: string, 
 
 /** What the users of probes may know about them: their health, and reasons to trust them or not. */
 
-const shareShape = z.object({ hosts: z.array(z.number()), refuted: z.array(z.tuple([z.number(), z.number()])) });
+const shareShape = z.object({
+  hosts: z.array(z.number()),
+  refuted: z.array(z.tuple([z.number(), z.number()])),
+});
 
 /** A coordinator that was not seen for this long no longer counts. */
 const aliveMs = 60_000;
@@ -321,7 +435,10 @@ export type Refuted = { readonly targets: number; readonly refuted: number };
  * For each probe with refuted results: how many distinct hosts it checks, and for how many of them
  * others saw something else (rule 16).
  */
-export const refutedShares = async (sql: Queryable, now: number): Promise<ReadonlyMap<string, Refuted>> => {
+export const refutedShares = async (
+  sql: Queryable,
+  now: number,
+): Promise<ReadonlyMap<string, Refuted>> => {
   const rows = await sql<{ probe_id: string; share: unknown }[]>`
     select r.probe_id, r.share from refutations r join coordinators c on c.id = r.coordinator_id
     where c.seen_at > ${new Date(now - aliveMs)}`;
@@ -344,17 +461,26 @@ export type CheckerRow = ProbeTrust & {
 };
 
 /** Public probes that were ever heard, and all private ones of the organisation, by continent. */
-export const checkersFor = (sql: Queryable, organisation: string, since: Date): Promise<CheckerRow[]> => sql<CheckerRow[]>`
+export const checkersFor = (
+  sql: Queryable,
+  organisation: string,
+  since: Date,
+): Promise<CheckerRow[]> => sql<CheckerRow[]>`
   with looked as (
     select r.probe_key, count(distinct r.monitor_key) as monitors, count(*) as checks
     from monitors m join results r on r.monitor_key = m.key and r.at > ${since}
     where m.organisation_id = ${organisation} group by r.probe_key)
-  select p.id, p.name, p.continent, p.organisation_id is not null as is_private, p.version, p.created_at, p.last_seen_at,
-    ${notBelieved(sql)}, p.doubted_at, p.doubt_reason, p.place_trusted_as, p.clock_offset_ms, coalesce(l.monitors, 0) as monitors, coalesce(l.checks, 0) as checks,
+  select p.id, p.name, p.continent, p.organisation_id is not null as is_private, p.version,
+    p.created_at, p.last_seen_at,
+    ${notBelieved(sql)}, p.doubted_at, p.doubt_reason, p.place_trusted_as, p.clock_offset_ms,
+      coalesce(l.monitors, 0) as monitors, coalesce(l.checks, 0) as checks,
     exists (select 1 from watermarks w where w.probe_key = p.key) as has_checked,
-    exists (select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text and n.ended_at is null) as is_lost
+    exists (select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text
+      and n.ended_at is null) as is_lost
   from probes p left join looked l on l.probe_key = p.key
-  where p.revoked_at is null and (p.organisation_id = ${organisation} or p.organisation_id is null and p.last_seen_at is not null)
+  where p.revoked_at is null
+    and (p.organisation_id = ${organisation} or p.organisation_id is null
+      and p.last_seen_at is not null)
   order by p.continent, p.name limit 200`;
 
 /**
@@ -365,13 +491,17 @@ export type Signing = { readonly signed_since: Date | null; readonly signing_off
 
 export const readSigning = async (sql: Queryable): Promise<Signing> => {
   const [row] = await sql<Signing[]>`select signed_since, signing_offered_at from installation`;
-  if (!row) throw new Error('the database has no installation row: it was not made by our migrations');
+  if (!row)
+    throw new Error('the database has no installation row: it was not made by our migrations');
   return row;
 };
 
 /** Whether a coordinator of the previous version, which does not sign, is running. */
 export const someoneSignsNothing = async (sql: Queryable, aliveMs: number): Promise<boolean> =>
-  (await sql`select 1 from coordinators where not signs and seen_at > now() - ${aliveMs} * interval '1 millisecond' limit 1`).length > 0;
+  (
+    await sql`select 1 from coordinators where not signs
+      and seen_at > now() - ${aliveMs} * interval '1 millisecond' limit 1`
+  ).length > 0;
 
 export const requireSigned = async (sql: Queryable): Promise<void> => {
   await sql`update installation set signed_since = coalesce(signed_since, now())`;
@@ -381,16 +511,22 @@ export const requireSigned = async (sql: Queryable): Promise<void> => {
  * From now on only relayed credentials of this private probe count: all issued before end. The
  * probe reports the time of issue; no credentials of this version are older.
  */
-export const endDirectCredentials = async (sql: Queryable, probe: string, issuedAt: number): Promise<void> => {
-  const rows =
-    await sql`update probes set relayed_at = greatest(${new Date(issuedAt)}, (select signing_offered_at from installation), created_at + interval '1 second')
+export const endDirectCredentials = async (
+  sql: Queryable,
+  probe: string,
+  issuedAt: number,
+): Promise<void> => {
+  const rows = await sql`update probes
+      set relayed_at = greatest(${new Date(issuedAt)},
+        (select signing_offered_at from installation), created_at + interval '1 second')
     where id = ${probe} and organisation_id is not null and relayed_at is null returning 1`;
   if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
 };
 
 /** The same for every private probe that still has direct credentials. */
 export const endAllDirectCredentials = async (sql: Queryable): Promise<void> => {
-  const rows = await sql`update probes set relayed_at = now() where organisation_id is not null and relayed_at is null returning 1`;
+  const rows = await sql`update probes set relayed_at = now() where organisation_id is not null
+      and relayed_at is null returning 1`;
   if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
 };
 
@@ -398,7 +534,9 @@ export const endAllDirectCredentials = async (sql: Queryable): Promise<void> => 
  * Key → the time before which its credentials are void, for private probes that had direct
  * credentials.
  */
-export const endedDirectCredentials = async (sql: Queryable): Promise<ReadonlyMap<string, number>> => {
+export const endedDirectCredentials = async (
+  sql: Queryable,
+): Promise<ReadonlyMap<string, number>> => {
   const rows = await sql<{ key: string; relayed_at: Date }[]>`
     select k ->> 'key' as key, relayed_at from probes, jsonb_array_elements(keys) k
     where revoked_at is null and relayed_at > created_at`;

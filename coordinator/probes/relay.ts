@@ -42,7 +42,12 @@ const createRecordLimit = (keysOf: Dependencies['keysOf']) => {
 };
 
 /** No other header is passed on, because it could ask something of the server. */
-const passedOn = ['Signature', 'Signed', 'Nats-Msg-Id', 'Nats-Expected-Last-Subject-Sequence'] as const;
+const passedOn = [
+  'Signature',
+  'Signed',
+  'Nats-Msg-Id',
+  'Nats-Expected-Last-Subject-Sequence',
+] as const;
 
 const headersOf = ({ header }: Message): Headers =>
   Object.fromEntries(
@@ -58,12 +63,17 @@ const headersOf = ({ header }: Message): Headers =>
  */
 const isRead = (subject: string): boolean => {
   const [kind, , partition = ''] = subject.split('.');
-  return (kind !== 'result' && kind !== 'beat') || (/^(0|[1-9]\d?)$/.test(partition) && Number(partition) < partitionCount);
+  return (
+    (kind !== 'result' && kind !== 'beat') ||
+    (/^(0|[1-9]\d?)$/.test(partition) && Number(partition) < partitionCount)
+  );
 };
 
 const mayPublish = ({ id, continent, organisation_id }: ProbeRow, subject: string): boolean =>
   isRead(subject) &&
-  answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) => covers(permission, subject));
+  answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) =>
+    covers(permission, subject),
+  );
 
 export const serveRelay = ({ bus, directory, refusals, keysOf }: Dependencies): Subscription => {
   const isWithin = createRecordLimit(keysOf);
@@ -78,7 +88,8 @@ export const serveRelay = ({ bus, directory, refusals, keysOf }: Dependencies): 
       if (probe.revoked_at !== null) return refusals.count(id, 'revoked_probe');
       const { reply } = message;
       const may = mayPublish(probe, subject) && isWithin(probe, subject, message.data.length);
-      if (!may || (reply !== undefined && !isAnswerableTo(id, reply))) return refusals.count(id, 'wrong_subject');
+      if (!may || (reply !== undefined && !isAnswerableTo(id, reply)))
+        return refusals.count(id, 'wrong_subject');
       bus.relay(subject, message.data, { reply, headers: headersOf(message) });
     },
     'relay',

@@ -9,7 +9,13 @@ import { endsSilenceOfAll, type LatestPresence } from '../core/backlog.ts';
 import type { ObservingProbe } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Timing } from '../engine/timing.ts';
-import { endNotice, type NoticeKind, noticesOpen, openNotice, openNotices } from '../health/notices.ts';
+import {
+  endNotice,
+  type NoticeKind,
+  noticesOpen,
+  openNotice,
+  openNotices,
+} from '../health/notices.ts';
 import type { Announcements } from './announcements.ts';
 import type { Directory } from './directory.ts';
 import type { Present } from './presence.ts';
@@ -35,7 +41,11 @@ export type Silence = { readonly lost: readonly string[]; readonly busAway: bool
  * `heard`: when each healthy probe was last heard. `listeningSince`: since when the coordinator
  * hears the bus without a break.
  */
-export const judgeSilence = (heard: readonly LastPresence[], listeningSince: number, now: number): Silence => {
+export const judgeSilence = (
+  heard: readonly LastPresence[],
+  listeningSince: number,
+  now: number,
+): Silence => {
   const silence = ({ at }: LastPresence) => now - Math.max(at, listeningSince);
   const silent = heard.filter((each) => silence(each) >= silentAfter);
   if (silent.length === 0) return { lost: [], busAway: false };
@@ -57,7 +67,11 @@ export const judgeSilence = (heard: readonly LastPresence[], listeningSince: num
  */
 const observingProbes = new Map<string, ObservingProbe>();
 
-export const observingProbeOf = ({ id, name, continent }: Pick<ProbeRow, 'id' | 'name' | 'continent'>): ObservingProbe => {
+export const observingProbeOf = ({
+  id,
+  name,
+  continent,
+}: Pick<ProbeRow, 'id' | 'name' | 'continent'>): ObservingProbe => {
   const known = observingProbes.get(id);
   if (known?.name === name && known.continent === continent) return known;
   const made = { probe: id, name, continent };
@@ -109,7 +123,8 @@ const writeEveryMs = 5_000;
 /** A tick this late shows that the process stood still: it could not hear anything meanwhile. */
 const standstillMs = 3_000;
 
-const same = (a: Roster, b: Roster): boolean => JSON.stringify(a.probes) === JSON.stringify(b.probes);
+const same = (a: Roster, b: Roster): boolean =>
+  JSON.stringify(a.probes) === JSON.stringify(b.probes);
 
 /**
  * The roster of another coordinator, if this is one. A time beyond our clock means a forgery or a
@@ -153,7 +168,11 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
    * Ranges beyond public addresses that a public probe's host allows, as last reported. A probe
    * without that permission is neither asked nor believed.
    */
-  const rangesAllowed = ({ id, organisation_id, allowed_cidrs }: ProbeRow): Pick<RosterProbe, 'allowed_cidrs'> => {
+  const rangesAllowed = ({
+    id,
+    organisation_id,
+    allowed_cidrs,
+  }: ProbeRow): Pick<RosterProbe, 'allowed_cidrs'> => {
     const ranges = lastPresent.get(id)?.message.allowed_cidrs ?? allowed_cidrs;
     return organisation_id === null && ranges.length > 0 ? { allowed_cidrs: ranges } : {};
   };
@@ -170,7 +189,10 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
         name: row.organisation_id === null ? row.name : '',
         continent: row.continent,
         organisation: row.organisation_id === null ? null : row.id,
-        healthy: (row.last_seen_at !== null || heardAt.has(row.id)) && !lost.has(row.id) && !leaving.has(row.id),
+        healthy:
+          (row.last_seen_at !== null || heardAt.has(row.id)) &&
+          !lost.has(row.id) &&
+          !leaving.has(row.id),
         quarantined: row.quarantined_at !== null,
         ...rangesAllowed(row),
       }));
@@ -209,7 +231,14 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
       if (published === next) published = undefined;
       throw error;
     }
-    log.info({ epoch: next.epoch, well: next.probes.filter(({ healthy }) => healthy).length, probes: next.probes.length }, 'roster');
+    log.info(
+      {
+        epoch: next.epoch,
+        well: next.probes.filter(({ healthy }) => healthy).length,
+        probes: next.probes.length,
+      },
+      'roster',
+    );
   };
 
   const listenAnew = (): void => {
@@ -233,7 +262,10 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
 
   const presences = (): LatestPresence[] =>
     current.probes
-      .filter(({ healthy, quarantined, organisation }) => healthy && !quarantined && organisation === null)
+      .filter(
+        ({ healthy, quarantined, organisation }) =>
+          healthy && !quarantined && organisation === null,
+      )
       .map(({ id }) => ({
         probe: id,
         heard_at: heardAt.get(id) ?? Number.NEGATIVE_INFINITY,
@@ -245,31 +277,50 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
    */
   const judge = (now: number) => {
     const scale = 15_000 / timing.lostAfterMs;
-    const well = current.probes.filter(({ id, healthy }) => healthy && directory.byId(id)?.revoked_at === null);
-    const heard = well.map(({ id }) => ({ probe: id, at: (heardAt.get(id) ?? listeningSince) * scale }));
+    const well = current.probes.filter(
+      ({ id, healthy }) => healthy && directory.byId(id)?.revoked_at === null,
+    );
+    const heard = well.map(({ id }) => ({
+      probe: id,
+      at: (heardAt.get(id) ?? listeningSince) * scale,
+    }));
     return judgeSilence(heard, listeningSince * scale, now * scale);
   };
 
   const loseSilent = async (now: number): Promise<void> => {
     const silence = judge(now);
-    const gone = [...leaving.keys()].filter((id) => now - (heardAt.get(id) ?? listeningSince) >= timing.lostAfterMs);
+    const gone = [...leaving.keys()].filter(
+      (id) => now - (heardAt.get(id) ?? listeningSince) >= timing.lostAfterMs,
+    );
     for (const id of [...silence.lost, ...gone]) {
       const name = directory.byId(id)?.name ?? id;
-      await openNotice(sql, 'probe_lost', id, `The probe ${name} has not been heard for ${Math.round(timing.lostAfterMs / 1_000)} s`);
+      await openNotice(
+        sql,
+        'probe_lost',
+        id,
+        `The probe ${name} has not been heard for ${Math.round(timing.lostAfterMs / 1_000)} s`,
+      );
       lost.add(id);
       leaving.delete(id);
       log.warn({ probe: id, name }, 'lost a probe');
     }
     if (silence.busAway !== busAway) {
       if (busAway) await endNotice(sql, 'bus_silent', 'bus');
-      else await openNotice(sql, 'bus_silent', 'bus', 'Most probes fell silent at once: it is taken for the bus, and nobody for lost');
+      else
+        await openNotice(
+          sql,
+          'bus_silent',
+          'bus',
+          'Most probes fell silent at once: it is taken for the bus, and nobody for lost',
+        );
       busAway = silence.busAway;
     }
   };
 
   const welcomeBack = async (): Promise<void> => {
     for (const id of lost) {
-      if ((heardAt.get(id) ?? Number.NEGATIVE_INFINITY) < performance.now() - timing.lostAfterMs) continue;
+      if ((heardAt.get(id) ?? Number.NEGATIVE_INFINITY) < performance.now() - timing.lostAfterMs)
+        continue;
       await endNotice(sql, 'probe_lost', id);
       lost.delete(id);
     }
@@ -282,7 +333,9 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
   const isOver = (kind: NoticeKind, subject: string, now: number): boolean => {
     if (kind === 'probe_lost') return !lost.has(subject);
     if (kind === 'bus_silent') return !busAway && now - listeningSince > timing.lostAfterMs;
-    const well = current.probes.filter(({ healthy, organisation }) => healthy && organisation === null);
+    const well = current.probes.filter(
+      ({ healthy, organisation }) => healthy && organisation === null,
+    );
     return kind === 'continent_alone' && new Set(well.map(({ continent }) => continent)).size > 1;
   };
 
@@ -290,23 +343,32 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
   const endNotices = async (now: number): Promise<void> => {
     if (now - noticesReadAt < timing.lookAgainMs) return;
     noticesReadAt = now;
-    for (const { kind, subject } of await noticesOpen(sql)) if (isOver(kind, subject, now)) await endNotice(sql, kind, subject);
+    for (const { kind, subject } of await noticesOpen(sql))
+      if (isOver(kind, subject, now)) await endNotice(sql, kind, subject);
   };
 
   const writeDown = async (now: number): Promise<void> => {
-    if (now - writtenAt < writeEveryMs && [...unwritten.keys()].every((id) => directory.byId(id)?.seal_key !== null)) return;
+    if (
+      now - writtenAt < writeEveryMs &&
+      [...unwritten.keys()].every((id) => directory.byId(id)?.seal_key !== null)
+    )
+      return;
     writtenAt = now;
     const writing = unwritten;
     unwritten = new Map();
     await writeSeen(sql, [...writing.values()]);
-    if ([...writing.keys()].some((id) => directory.byId(id)?.seal_key === null)) await directory.refresh();
+    if ([...writing.keys()].some((id) => directory.byId(id)?.seal_key === null))
+      await directory.refresh();
   };
 
   /**
    * A probe that leaves counts as present while no other can take its turns. Earlier messages of
    * the same process may arrive after this one.
    */
-  const noteLeaving = ({ probe: { id, organisation_id }, message: { leaving: leaves = false, session } }: Present): void => {
+  const noteLeaving = ({
+    probe: { id, organisation_id },
+    message: { leaving: leaves = false, session },
+  }: Present): void => {
     if (leaves === leaving.has(id) || organisation_id !== null) return;
     if (leaves && !presences().some(({ probe }) => probe !== id && !leaving.has(probe))) return;
     if (leaves) leaving.set(id, session);
@@ -328,9 +390,21 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
       noteLeaving(present);
       const isNew = !heardAt.has(probe.id);
       heardAt.set(probe.id, performance.now());
-      if (isNew && directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))) changed();
+      if (
+        isNew &&
+        directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))
+      )
+        changed();
       const { version, seal_key, ear, allowed_cidrs, clock_offset_ms = null } = message;
-      unwritten.set(probe.id, { id: probe.id, at, version, seal_key, ear, allowed_cidrs, clock_offset_ms });
+      unwritten.set(probe.id, {
+        id: probe.id,
+        at,
+        version,
+        seal_key,
+        ear,
+        allowed_cidrs,
+        clock_offset_ms,
+      });
     },
     presences,
     tick: async () => {

@@ -7,7 +7,13 @@ import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
 import { type MonitorRow, placedOf } from '../engine/queries.ts';
-import type { AskedProbe, TestAnswer, TestRunOwner, TestRunRequest, TestRunState } from '../monitors/test-run.ts';
+import type {
+  AskedProbe,
+  TestAnswer,
+  TestRunOwner,
+  TestRunRequest,
+  TestRunState,
+} from '../monitors/test-run.ts';
 import type { Assignments } from './assignments.ts';
 
 /**
@@ -66,8 +72,20 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
     wake(trial);
   };
 
-  const rowOf = ({ organisation, kind, target, interval_s, config }: TestRunRequest, id: string, key: number): MonitorRow => ({
-    ...{ id, key, organisation_id: organisation, type: kind, target, interval_s, config, secrets: null, config_version: 1 },
+  const rowOf = (
+    { organisation, kind, target, interval_s, config }: TestRunRequest,
+    id: string,
+    key: number,
+  ): MonitorRow => ({
+    id,
+    key,
+    organisation_id: organisation,
+    type: kind,
+    target,
+    interval_s,
+    config,
+    secrets: null,
+    config_version: 1,
     partition: partitionOf(id),
     created_at: new Date(clock.now()),
     paused_at: null,
@@ -88,17 +106,34 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
       // A unique name, so that the monitor's checks and its test run never wait for each other.
       const row = rowOf(wanted, id, like?.key ?? 0);
       const hidden = Object.keys(secrets).length === 0 ? null : JSON.stringify(secrets);
-      const asked = probes.map((probe) => ({ id: probe.id, probe: probe.name, continent: probe.continent }));
-      const trial: Open = { organisation, user, asked, answers: [], over: false, waiting: [], timer: undefined };
+      const asked = probes.map((probe) => ({
+        id: probe.id,
+        probe: probe.name,
+        continent: probe.continent,
+      }));
+      const trial: Open = {
+        organisation,
+        user,
+        asked,
+        answers: [],
+        over: false,
+        waiting: [],
+        timer: undefined,
+      };
       open.set(id, trial);
       if (asked.length === 0) end(id, trial);
-      else trial.timer = setTimeout(() => end(id, trial), timeoutMs(config, interval_s) + onTheWayMs);
+      else
+        trial.timer = setTimeout(() => end(id, trial), timeoutMs(config, interval_s) + onTheWayMs);
       for (const probe of probes) {
         const place =
           probe.organisation === null
             ? ({ is: 'continent', continent: probe.continent } as const)
             : ({ is: 'probe', probe: probe.id } as const);
-        const message: TestRunMessage = { v: 1, trial: id, assignment: assignments.trialFor(row, hidden, place) };
+        const message: TestRunMessage = {
+          v: 1,
+          trial: id,
+          assignment: assignments.trialFor(row, hidden, place),
+        };
         bus.publish(subjects.look(probe.id), JSON.stringify(message));
       }
       return id;
@@ -106,7 +141,13 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
     answered: ({ probe, trial: id, result }) => {
       const trial = open.get(id);
       const from = trial?.asked.find((one) => one.id === probe);
-      if (!trial || !from || trial.over || trial.answers.some((answer) => answer.probe === from.probe)) return;
+      if (
+        !trial ||
+        !from ||
+        trial.over ||
+        trial.answers.some((answer) => answer.probe === from.probe)
+      )
+        return;
       trial.answers.push({ probe: from.probe, continent: from.continent, ...result });
       if (trial.answers.length === trial.asked.length) end(id, trial);
       else wake(trial);
@@ -114,9 +155,14 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
     hear: async (id, { organisation, user }, known) => {
       const trial = open.get(id);
       if (!trial || trial.organisation !== organisation || trial.user !== user) return undefined;
-      if (!trial.over && trial.answers.length <= known) await new Promise<void>((resolve) => trial.waiting.push(resolve));
+      if (!trial.over && trial.answers.length <= known)
+        await new Promise<void>((resolve) => trial.waiting.push(resolve));
       const { asked, answers, over } = trial;
-      return { asked: asked.map(({ probe, continent }) => ({ probe, continent })), answers: [...answers], over };
+      return {
+        asked: asked.map(({ probe, continent }) => ({ probe, continent })),
+        answers: [...answers],
+        over,
+      };
     },
     close: () => {
       for (const trial of open.values()) {

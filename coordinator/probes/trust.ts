@@ -24,16 +24,27 @@ import { setQuarantine } from './queries.ts';
 /** What coordinators exchange about probes whose failures are refuted (rule 16). */
 
 /** `shares`: by probe. */
-export type CoordinatorShares = { readonly coordinator: string; readonly shares: ReadonlyMap<string, Share> };
+export type CoordinatorShares = {
+  readonly coordinator: string;
+  readonly shares: ReadonlyMap<string, Share>;
+};
 
-const shareShape = z.object({ hosts: z.array(z.number()), refuted: z.array(z.tuple([z.number(), z.number()])) });
+const shareShape = z.object({
+  hosts: z.array(z.number()),
+  refuted: z.array(z.tuple([z.number(), z.number()])),
+});
 
 /** The shares of this coordinator and of every other that is alive and decides. */
-export const sharedProbeTrust = async (sql: Queryable, owner: string, aliveMs: number): Promise<CoordinatorShares[]> => {
+export const sharedProbeTrust = async (
+  sql: Queryable,
+  owner: string,
+  aliveMs: number,
+): Promise<CoordinatorShares[]> => {
   const rows = await sql<{ coordinator: string; probe: string | null; share: unknown }[]>`
     select c.id as coordinator, r.probe_id as probe, r.share
     from coordinators c left join refutations r on r.coordinator_id = c.id
-    where c.id = ${owner} or c.has_bus and c.seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
+    where c.id = ${owner} or c.has_bus
+      and c.seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
   const told = new Map<string, Map<string, Share>>();
   for (const { coordinator, probe, share } of rows) {
     const shares = told.get(coordinator) ?? new Map<string, Share>();
@@ -46,20 +57,33 @@ export const sharedProbeTrust = async (sql: Queryable, owner: string, aliveMs: n
 };
 
 /** A coordinator that the database has removed shares nothing until it is registered again. */
-export const shareProbeTrust = async (sql: Queryable, owner: string, shares: ReadonlyMap<string, Share>): Promise<void> => {
+export const shareProbeTrust = async (
+  sql: Queryable,
+  owner: string,
+  shares: ReadonlyMap<string, Share>,
+): Promise<void> => {
   if (shares.size === 0) return;
-  const rows = [...shares].map(([probe, { hosts, refuted }]) => ({ probe, share: { hosts, refuted: [...refuted] } }));
+  const rows = [...shares].map(([probe, { hosts, refuted }]) => ({
+    probe,
+    share: { hosts, refuted: [...refuted] },
+  }));
   await sql`
     insert into refutations (coordinator_id, probe_id, share)
-    select c.id, p.id, t.share from json_to_recordset(${JSON.stringify(rows)}::text::json) as t (probe uuid, share jsonb)
+    select c.id, p.id, t.share
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as t (probe uuid, share jsonb)
     join coordinators c on c.id = ${owner}
     join probes p on p.id = t.probe
     on conflict (coordinator_id, probe_id) do update set share = excluded.share`;
 };
 
-export const clearProbeTrust = async (sql: Queryable, owner: string, probes: readonly string[]): Promise<void> => {
+export const clearProbeTrust = async (
+  sql: Queryable,
+  owner: string,
+  probes: readonly string[],
+): Promise<void> => {
   if (probes.length === 0) return;
-  await sql`delete from refutations where coordinator_id = ${owner} and probe_id = any(${[...probes]}::uuid[])`;
+  await sql`delete from refutations where coordinator_id = ${owner}
+    and probe_id = any(${[...probes]}::uuid[])`;
 };
 
 /**
@@ -73,7 +97,9 @@ type PooledRefutations = {
   /** Writes our shares and reads the others. `refuted`: what we hold against each probe. */
   readonly exchange: (refuted: ReadonlyMap<string, ReadonlyMap<number, number>>) => Promise<void>;
   /** The merged knowledge of this probe; undefined while some shares are missing. */
-  readonly of: (probe: string) => { readonly targets: number; readonly refuted: number } | undefined;
+  readonly of: (
+    probe: string,
+  ) => { readonly targets: number; readonly refuted: number } | undefined;
 };
 
 type PoolDependencies = {
@@ -92,7 +118,13 @@ type PoolDependencies = {
  */
 const answerMs = 5_000;
 
-const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolDependencies): PooledRefutations => {
+const createPooledRefutations = ({
+  sql,
+  clock,
+  owner,
+  aliveMs,
+  hostsOf,
+}: PoolDependencies): PooledRefutations => {
   let others: readonly CoordinatorShares[] | undefined;
   let own: ReadonlyMap<string, Share> = new Map();
   /**
@@ -106,13 +138,25 @@ const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolDe
     exchange: async (refuted) => {
       const all = await sharedProbeTrust(sql, owner, aliveMs);
       const now = clock.now();
-      const written = all.find(({ coordinator }) => coordinator === owner)?.shares ?? new Map<string, Share>();
+      const written =
+        all.find(({ coordinator }) => coordinator === owner)?.shares ?? new Map<string, Share>();
       const heard = all.filter(({ coordinator }) => coordinator !== owner);
-      const theirs = heard.flatMap(({ shares }) => [...shares].map(([probe, share]) => [probe, share.refuted] as const));
-      const doubted = [...refuted, ...theirs].filter(([, existing]) => [...existing.values()].some((until) => until > now));
+      const theirs = heard.flatMap(({ shares }) =>
+        [...shares].map(([probe, share]) => [probe, share.refuted] as const),
+      );
+      const doubted = [...refuted, ...theirs].filter(([, existing]) =>
+        [...existing.values()].some((until) => until > now),
+      );
       const probes = new Set(heard.length === 0 ? [] : doubted.map(([probe]) => probe));
-      const told = new Map([...probes].map((probe) => [probe, shareOf(hostsOf(probe), refuted.get(probe) ?? new Map(), now)]));
-      const news = new Map([...told].filter(([probe, share]) => !saysTheSame(share, written.get(probe))));
+      const told = new Map(
+        [...probes].map((probe) => [
+          probe,
+          shareOf(hostsOf(probe), refuted.get(probe) ?? new Map(), now),
+        ]),
+      );
+      const news = new Map(
+        [...told].filter(([probe, share]) => !saysTheSame(share, written.get(probe))),
+      );
       const over = [...written.keys()].filter((probe) => !told.has(probe));
       await shareProbeTrust(sql, owner, news);
       await clearProbeTrust(sql, owner, over);
@@ -123,7 +167,9 @@ const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolDe
       const ours = own.get(probe);
       if (!others || !ours) return undefined;
       const theirs = others.flatMap(({ shares }) => shares.get(probe) ?? []);
-      const isWhole = theirs.length === others.length || performance.now() - (toldAt.get(probe) ?? performance.now()) > answerMs;
+      const isWhole =
+        theirs.length === others.length ||
+        performance.now() - (toldAt.get(probe) ?? performance.now()) > answerMs;
       return isWhole ? together([ours, ...theirs], clock.now()) : undefined;
     },
   };
@@ -169,9 +215,21 @@ type Dependencies = {
 
 const countAgainMs = 5_000;
 
-export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, aliveMs, targetsOf }: Dependencies): ProbeTrust => {
+export const createProbeTrust = ({
+  sql,
+  clock,
+  log,
+  directory,
+  roster,
+  owner,
+  aliveMs,
+  targetsOf,
+}: Dependencies): ProbeTrust => {
   const trusts = new Map<string, Trust>();
-  const counts = new Map<string, { readonly at: number; readonly targets: number; readonly hosts: readonly number[] }>();
+  const counts = new Map<
+    string,
+    { readonly at: number; readonly targets: number; readonly hosts: readonly number[] }
+  >();
   const changed = new Map<string, 'sick' | 'well'>();
 
   const targetsNow = (probe: string) => {
@@ -182,7 +240,13 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, al
     counts.set(probe, counted);
     return counted;
   };
-  const pool = createPooledRefutations({ sql, clock, owner, aliveMs, hostsOf: (probe) => targetsNow(probe).hosts });
+  const pool = createPooledRefutations({
+    sql,
+    clock,
+    owner,
+    aliveMs,
+    hostsOf: (probe) => targetsNow(probe).hosts,
+  });
 
   const trustOf = (probe: string): Trust => {
     const known = trusts.get(probe);
@@ -193,16 +257,25 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, al
 
   const believe = (probe: string, then: Trust, now: Trust): void => {
     trusts.set(probe, now);
-    if ((then.sick_since === null) !== (now.sick_since === null)) changed.set(probe, now.sick_since === null ? 'well' : 'sick');
+    if ((then.sick_since === null) !== (now.sick_since === null))
+      changed.set(probe, now.sick_since === null ? 'well' : 'sick');
   };
 
   const judgeTogether = async (): Promise<void> => {
-    const held = [...trusts.keys()].map((probe) => ({ probe, trust: trustOf(probe) })).filter(({ trust }) => trust.refuted.size > 0);
-    const byHost = ({ refuted }: Trust) => new Map([...refuted].map(([target, until]) => [Number(target), until]));
+    const held = [...trusts.keys()]
+      .map((probe) => ({ probe, trust: trustOf(probe) }))
+      .filter(({ trust }) => trust.refuted.size > 0);
+    const byHost = ({ refuted }: Trust) =>
+      new Map([...refuted].map(([target, until]) => [Number(target), until]));
     await pool.exchange(new Map(held.map(({ probe, trust }) => [probe, byHost(trust)])));
     for (const { probe } of held) {
       const [then, known] = [trustOf(probe), pool.of(probe)];
-      if (known) believe(probe, then, judge(then, clock.now(), { ...known, isOnly: isOnlyOne(probe, roster()) }));
+      if (known)
+        believe(
+          probe,
+          then,
+          judge(then, clock.now(), { ...known, isOnly: isOnlyOne(probe, roster()) }),
+        );
     }
   };
 
@@ -212,16 +285,23 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, al
       // A trusted probe's pass says nothing new if it had the target right before and no probe has
       // it wrong.
       const isNews =
-        result.outcome !== 'ok' || before.sick_since !== null || (before.refuted.size > 0 && before.refuted.has(String(target())));
+        result.outcome !== 'ok' ||
+        before.sick_since !== null ||
+        (before.refuted.size > 0 && before.refuted.has(String(target())));
       const state = isNews ? stateNow() : unwell();
       if (!state || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
       const name = String(target());
       const reach = reachOf(state.watched, roster());
       // A probe whose place is doubted refutes no one either; only the operator ends that.
-      const isSick = (probe: string) => trustOf(probe).sick_since !== null || (directory.byId(probe)?.doubted_at ?? null) !== null;
+      const isSick = (probe: string) =>
+        trustOf(probe).sick_since !== null || (directory.byId(probe)?.doubted_at ?? null) !== null;
       for (const { probe, shown } of shownBy(result, { state, reach, isSick })) {
         const then = trustOf(probe);
-        const observed = { targets: targetsNow(probe).targets, isOnly: isOnlyOne(probe, roster()), isAll: pool.isAlone() };
+        const observed = {
+          targets: targetsNow(probe).targets,
+          isOnly: isOnlyOne(probe, roster()),
+          isAll: pool.isAlone(),
+        };
         believe(probe, then, observe(then, { ...shown, target: name }, observed));
       }
     },
@@ -238,7 +318,13 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, al
         const reason = 'A large share of its failures was refuted by other continents';
         log.warn({ probe, name, now }, 'the trust in a probe has changed');
         await setQuarantine(sql, probe, now === 'sick' ? reason : null);
-        if (now === 'sick') await openNotice(sql, 'probe_quarantined', probe, `The probe ${name} is quarantined: ${reason.toLowerCase()}`);
+        if (now === 'sick')
+          await openNotice(
+            sql,
+            'probe_quarantined',
+            probe,
+            `The probe ${name} is quarantined: ${reason.toLowerCase()}`,
+          );
         else await endNotice(sql, 'probe_quarantined', probe);
       }
       await directory.refresh();

@@ -24,7 +24,10 @@ export type RestrictedMonitor = {
  * Why no probe can check it, in the words of the refusal that it would get today; undefined when
  * one can.
  */
-export const whyUnassignable = (monitor: RestrictedMonitor, checkers: readonly Checker[]): string | undefined => {
+export const whyUnassignable = (
+  monitor: RestrictedMonitor,
+  checkers: readonly Checker[],
+): string | undefined => {
   try {
     refuseUnreachable(monitor, checkers);
     return undefined;
@@ -37,8 +40,12 @@ export const whyUnassignable = (monitor: RestrictedMonitor, checkers: readonly C
 const mostNamed = 5;
 
 /** One sentence about all of them: one notice, never one for each monitor. */
-export const unassignableSentence = (uncheckable: readonly { readonly name: string; readonly why: string }[]): string => {
-  const named = uncheckable.slice(0, mostNamed).map(({ name, why }) => `"${name}" (${why.replace(/\.$/, '')})`);
+export const unassignableSentence = (
+  uncheckable: readonly { readonly name: string; readonly why: string }[],
+): string => {
+  const named = uncheckable
+    .slice(0, mostNamed)
+    .map(({ name, why }) => `"${name}" (${why.replace(/\.$/, '')})`);
   const more = uncheckable.length > mostNamed ? ` and ${uncheckable.length - mostNamed} more` : '';
   return `Nobody can check ${uncheckable.length === 1 ? 'this monitor' : `these ${uncheckable.length} monitors`}: ${named.join(', ')}${more}`;
 };
@@ -55,7 +62,8 @@ export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow
     ({ key }) => key,
     (after) => sql<RestrictedRow[]>`
       select key, name, type as kind, target, config, organisation_id as organisation from monitors
-      where paused_at is null and key > ${after} and (config ?| array['continents', 'probe', 'resolver']
+      where paused_at is null and key > ${after}
+        and (config ?| array['continents', 'probe', 'resolver']
         or type = 'https' and target ~* '^https?://([[]|[0-9]|[^/]*localhost|[^/]*[^ -~])')
       order by key limit 1000`,
   );
@@ -70,7 +78,11 @@ export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow
  */
 export type Unassignable = { readonly tick: () => Promise<void> };
 
-type Dependencies = { readonly sql: Sql; readonly directory: Directory; readonly isLeader: () => boolean };
+type Dependencies = {
+  readonly sql: Sql;
+  readonly directory: Directory;
+  readonly isLeader: () => boolean;
+};
 
 const kind = 'nobody_can_check';
 const subject = 'monitors';
@@ -100,7 +112,12 @@ export const createUnassignable = ({ sql, directory, isLeader }: Dependencies): 
       const checkers = directory
         .all()
         .filter(({ revoked_at }) => revoked_at === null)
-        .map(({ id, organisation_id, continent, allowed_cidrs }) => ({ id, organisation: organisation_id, continent, allowed_cidrs }));
+        .map(({ id, organisation_id, continent, allowed_cidrs }) => ({
+          id,
+          organisation: organisation_id,
+          continent,
+          allowed_cidrs,
+        }));
       const now = JSON.stringify(checkers);
       if (now === lookedAt && !some) return;
       await look(checkers);

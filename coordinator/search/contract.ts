@@ -5,7 +5,8 @@ import { innerOperation } from '../../shared/api/operation.ts';
 export const search = innerOperation({
   id: 'search',
   access: 'read',
-  summary: 'Find monitors, groups, incidents and status pages by words of their names, targets and groups',
+  summary:
+    'Find monitors, groups, incidents and status pages by words of their names, targets and groups',
   description: 'Without words: the monitors that are in trouble.',
   query: { q: optional(string(), '') },
   response: object('FoundOut', {

@@ -6,4 +6,6 @@ import { findAnything } from './queries.ts';
 export const search = async (
   { sql, organisation }: InOrganisation,
   { q }: InputOf<typeof operation>,
-): OperationResult<OutputOf<typeof operation>> => ({ items: await findAnything(sql, organisation.id, q) });
+): OperationResult<OutputOf<typeof operation>> => ({
+  items: await findAnything(sql, organisation.id, q),
+});

@@ -9,9 +9,19 @@ import { search } from './contract.ts';
 type Item = OutputOf<typeof search>['items'][number];
 
 const link = (href: string, symbol: Part, name: string, more: Part): Html =>
-  html`<li><a href="${safeUrl(href)}">${symbol}<span class="found-name">${name}</span><span class="found-more">${more}</span></a></li>`;
+  html`
+    <li>
+      <a href="${safeUrl(href)}">
+        ${symbol}
+        <span class="found-name">${name}</span>
+        <span class="found-more">${more}</span>
+      </a>
+    </li>
+  `;
 
-const kinds: Readonly<Record<string, { readonly symbol: IconName; readonly href: (id: string) => string }>> = {
+const kinds: Readonly<
+  Record<string, { readonly symbol: IconName; readonly href: (id: string) => string }>
+> = {
   group: { symbol: 'groups', href: (id) => `/?group=${id}` },
   incident: { symbol: 'incidents', href: (id) => `/incidents/${id}` },
 };
@@ -30,7 +40,12 @@ const itemLink = ({ kind, id, name, detail, status }: Item, times: Times): Html 
       html`<span class="unseen">${stateMark(state)}</span>${detail}`,
     );
   }
-  return link(of.href(id), icon(of.symbol), name, kind === 'incident' ? html`Incident of ${times.moment(detail)}` : detail);
+  return link(
+    of.href(id),
+    icon(of.symbol),
+    name,
+    kind === 'incident' ? html`Incident of ${times.moment(detail)}` : detail,
+  );
 };
 
 /** Pages of the account whose names contain the words. */
@@ -51,13 +66,35 @@ export const searchPage: Page = {
     const found = [...items.filter(hasPage).map((item) => itemLink(item, times)), ...places];
     return show({
       title: q === '' ? 'Search' : `${q}: search`,
-      main: html`${heading({ sentence: 'Search' })}
-<form class="card search-form" action="/search" role="search"><label class="unseen" for="q">Search monitors, incidents and pages</label><input id="q" type="search" name="q" value="${q}" placeholder="Search monitors, incidents and pages" autocomplete="off" autofocus><button class="button button-main">Search</button></form>
-<div class="card found-card"><div data-found>${
-        found.length === 0
-          ? html`<p class="nothing">Nothing has all of these words in its name, address or group.</p>`
-          : html`<ul class="found">${found}</ul>`
-      }</div></div>`,
+      main: html`
+        ${heading({ sentence: 'Search' })}
+        <form class="card search-form" action="/search" role="search">
+          <label class="unseen" for="q">Search monitors, incidents and pages</label>
+          <input
+            id="q"
+            type="search"
+            name="q"
+            value="${q}"
+            placeholder="Search monitors, incidents and pages"
+            autocomplete="off"
+            autofocus
+          >
+          <button class="button button-main">Search</button>
+        </form>
+        <div class="card found-card">
+          <div data-found>
+            ${
+              found.length === 0
+                ? html`
+                  <p class="nothing">
+                    Nothing has all of these words in its name, address or group.
+                  </p>
+                `
+                : html`<ul class="found">${found}</ul>`
+            }
+          </div>
+        </div>
+      `,
     });
   },
 };

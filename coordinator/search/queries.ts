@@ -12,30 +12,47 @@ export type FoundRow = {
 const most = { monitors: 8, others: 4 } as const;
 
 /** Names that begin with the words come first; among the rest, trouble does. */
-export const findAnything = async (sql: Queryable, organisation: string, text: string): Promise<readonly FoundRow[]> => {
+export const findAnything = async (
+  sql: Queryable,
+  organisation: string,
+  text: string,
+): Promise<readonly FoundRow[]> => {
   const words = wordsOf(text);
   if (words.length === 0)
     return sql<FoundRow[]>`
-      select 'monitor' as kind, m.id, m.name, m.target as detail, s.status from monitor_status s join monitors m on m.id = s.monitor_id
-      where s.organisation_id = ${organisation} and s.status in ('down', 'verifying') order by s.status, s.since desc limit ${most.monitors}`;
+      select 'monitor' as kind, m.id, m.name, m.target as detail, s.status from monitor_status s
+      join monitors m on m.id = s.monitor_id
+      where s.organisation_id = ${organisation} and s.status in ('down', 'verifying')
+      order by s.status, s.since desc limit ${most.monitors}`;
   const all = (column: string) =>
-    words.map((word) => sql`${sql.unsafe(column)} like ${`%${literally(word)}%`}`).reduce((so, each) => sql`${so} and ${each}`);
+    words
+      .map((word) => sql`${sql.unsafe(column)} like ${`%${literally(word)}%`}`)
+      .reduce((so, each) => sql`${so} and ${each}`);
   const begins = `${literally(lookedFor(text.trim().toLowerCase()))}%`;
   const [monitors, groups, incidents, statusPages] = await Promise.all([
     sql<FoundRow[]>`
-      select 'monitor' as kind, m.id, m.name, m.target as detail, s.status from monitor_status s join monitors m on m.id = s.monitor_id
+      select 'monitor' as kind, m.id, m.name, m.target as detail, s.status from monitor_status s
+      join monitors m on m.id = s.monitor_id
       where s.organisation_id = ${organisation} and ${all('s.words')}
-      order by s.name_folded like ${begins} desc, s.status not in ('down', 'verifying'), s.name_folded limit ${most.monitors}`,
+      order by s.name_folded like ${begins} desc, s.status not in ('down', 'verifying'),
+        s.name_folded limit ${most.monitors}`,
     sql<FoundRow[]>`
-      select 'group' as kind, id, name, coalesce(description, '') as detail, null as status from groups
-      where organisation_id = ${organisation} and ${all('name_folded')} order by name_folded limit ${most.others}`,
+      select 'group' as kind, id, name, coalesce(description, '') as detail, null as status
+      from groups
+      where organisation_id = ${organisation} and ${all('name_folded')} order by name_folded
+      limit ${most.others}`,
     sql<FoundRow[]>`
-      select 'incident' as kind, i.id, m.name, to_char(i.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as detail, null as status
-      from incidents i join monitors m on m.id = i.monitor_id join monitor_status s on s.monitor_id = m.id
-      where i.organisation_id = ${organisation} and ${all('s.words')} order by i.resolved_at is not null, i.key desc limit ${most.others}`,
+      select 'incident' as kind, i.id, m.name,
+        to_char(i.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as detail,
+          null as status
+      from incidents i join monitors m on m.id = i.monitor_id join monitor_status s
+        on s.monitor_id = m.id
+      where i.organisation_id = ${organisation} and ${all('s.words')}
+      order by i.resolved_at is not null, i.key desc limit ${most.others}`,
     sql<FoundRow[]>`
       select 'status_page' as kind, id, name, slug as detail, null as status from status_pages
-      where organisation_id = ${organisation} and ${all("lower(name || ' ' || slug)")} order by name limit ${most.others}`,
+      where organisation_id = ${organisation} and ${all("lower(name || ' ' || slug)")} order by name
+      limit ${most.others}`,
   ]);
   return [...monitors, ...groups, ...incidents, ...statusPages];
 };

@@ -46,7 +46,10 @@ export type SecretsAtRest = {
    * run it again; once complete it does nothing. The network's keys change with its first
    * transaction. @throws Refusal while a running coordinator does not know SECRET_KEY.
    */
-  readonly replaceSecretKey: (sql: Sql, progress?: (what: string, rows: number) => void) => Promise<Rotated>;
+  readonly replaceSecretKey: (
+    sql: Sql,
+    progress?: (what: string, rows: number) => void,
+  ) => Promise<Rotated>;
   /**
    * Checks at the start whether stored secrets can be read. @throws ConfigurationFault when they
    * cannot.
@@ -65,7 +68,10 @@ export const codeSecretOf = (user: string): string => `second factor ${user}`;
 export const idempotencyRecordOf = (call: string): string => `answer ${call}`;
 
 const boundTo = {
-  ...{ monitor: secretsOf, beat: pingTokenOf, channel: channelSecretsOf, answer: idempotencyRecordOf },
+  monitor: secretsOf,
+  beat: pingTokenOf,
+  channel: channelSecretsOf,
+  answer: idempotencyRecordOf,
   'second factor': codeSecretOf,
 } as const satisfies Record<StoredSecret['place'], (about: string) => string>;
 
@@ -84,8 +90,12 @@ const idOf = (box: Uint8Array): string =>
 const refuseLeavingBehind = async (sql: Queryable, secretKey: string): Promise<void> => {
   const addresses = await addressesWithoutKey(sql, markOf(secretKey));
   if (addresses.length === 0) return;
-  const remedy = 'restart each with it, and with the one before as SECRET_KEY_PREVIOUS, then run this again.';
-  throw new Refusal('secret_key_unknown', `Coordinators at ${addresses.join(', ')} do not know this SECRET_KEY: ${remedy}`);
+  const remedy =
+    'restart each with it, and with the one before as SECRET_KEY_PREVIOUS, then run this again.';
+  throw new Refusal(
+    'secret_key_unknown',
+    `Coordinators at ${addresses.join(', ')} do not know this SECRET_KEY: ${remedy}`,
+  );
 };
 
 export const createSecretsAtRest = (secretKey: string, previousKey?: string): SecretsAtRest => {
@@ -107,21 +117,28 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
 
   const current = async (sql: Queryable): Promise<WrappedKey> =>
     // Read twice, because a rotation can delete a key between finding and locking its row.
-    (await currentKey(sql)) ?? (await currentKey(sql)) ?? (await createUnder(sql, inForce(keys, undefined)));
+    (await currentKey(sql)) ??
+    (await currentKey(sql)) ??
+    (await createUnder(sql, inForce(keys, undefined)));
 
   const sealWith = (key: WrappedKey, text: string, about: string): Buffer =>
     Buffer.concat([idBytes(key.id), encrypt(unwrapped(key), Buffer.from(text), about)]);
 
   const open = async (sql: Queryable, box: Uint8Array, about: string): Promise<string> => {
     const id = idOf(box);
-    const key = existing.get(id) ?? (await keyById(sql, id).then((found) => found && unwrapped(found)));
-    if (!key) throw new Error(`secrets in the database are under the key ${id}, which is not there`);
+    const key =
+      existing.get(id) ?? (await keyById(sql, id).then((found) => found && unwrapped(found)));
+    if (!key)
+      throw new Error(`secrets in the database are under the key ${id}, which is not there`);
     return decrypt(key, Buffer.from(box).subarray(idLength), about).toString();
   };
 
   const reseal = async (sql: Queryable, key: WrappedKey, kept: StoredSecret): Promise<void> => {
     const about = boundTo[kept.place](kept.about);
-    await rewriteKept(sql, { ...kept, box: sealWith(key, await open(sql, kept.box, about), about) });
+    await rewriteKept(sql, {
+      ...kept,
+      box: sealWith(key, await open(sql, kept.box, about), about),
+    });
   };
 
   /** Encrypts a bite of the boxes under older keys again; returns how many. */
@@ -135,7 +152,11 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
    * Encrypts everything under this key and deletes the older ones; others may go on writing with
    * them meanwhile.
    */
-  const rewriteAll = async (sql: Sql, key: WrappedKey, progress: (rows: number) => void): Promise<Rotated> => {
+  const rewriteAll = async (
+    sql: Sql,
+    key: WrappedKey,
+    progress: (rows: number) => void,
+  ): Promise<Rotated> => {
     let rewritten = 0;
     for (let some = batch; some > 0; ) {
       some = await inTransaction(sql, (transaction) => rewriteSome(transaction, key));
@@ -160,7 +181,12 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
       return (text, about) => sealWith(key, text, about);
     },
     open,
-    rotate: async (sql) => rewriteAll(sql, await createUnder(sql, inForce(keys, await currentKey(sql))), () => undefined),
+    rotate: async (sql) =>
+      rewriteAll(
+        sql,
+        await createUnder(sql, inForce(keys, await currentKey(sql))),
+        () => undefined,
+      ),
     replaceSecretKey: async (sql, progress = () => undefined) => {
       const key = await inTransaction(sql, async (transaction) => {
         await doAlone(transaction, 'secretKey');
@@ -181,7 +207,9 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
       } catch (error) {
         const fault =
           'is not the one that the secrets in the database were stored with; while it is being replaced, SECRET_KEY_PREVIOUS is';
-        throw Object.assign(new ConfigurationFault([`SECRET_KEY: ${fault} the one before it`]), { cause: error });
+        throw Object.assign(new ConfigurationFault([`SECRET_KEY: ${fault} the one before it`]), {
+          cause: error,
+        });
       }
     },
   };

@@ -10,7 +10,9 @@ export type WrappedKey = { readonly id: string; readonly wrapped: Uint8Array };
  * key that was just read.
  */
 export const currentKey = async (sql: Queryable): Promise<WrappedKey | undefined> => {
-  const [row] = await sql<WrappedKey[]>`select id, wrapped from secret_keys order by id desc limit 1 for share`;
+  const [row] = await sql<
+    WrappedKey[]
+  >`select id, wrapped from secret_keys order by id desc limit 1 for share`;
   return row;
 };
 
@@ -43,46 +45,73 @@ export type StoredSecret = {
 /**
  * Encrypted values that are not under this key, locked; a box begins with its key's id (16 bytes).
  */
-export const keptUnderOlderKeys = async (sql: Queryable, newest: string, limit: number): Promise<readonly StoredSecret[]> => {
+export const keptUnderOlderKeys = async (
+  sql: Queryable,
+  newest: string,
+  limit: number,
+): Promise<readonly StoredSecret[]> => {
   const id = Buffer.from(newest.replaceAll('-', ''), 'hex');
   const monitors = await sql<StoredSecret[]>`
     select 'monitor' as place, id::text, id::text as about, secrets as box from monitors
-    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${limit} for no key update`;
+    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id
+    limit ${limit} for no key update`;
   if (monitors.length > 0) return monitors;
   const channels = await sql<StoredSecret[]>`
     select 'channel' as place, id::text, id::text as about, secrets as box from channels
-    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${limit} for no key update`;
+    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id
+    limit ${limit} for no key update`;
   if (channels.length > 0) return channels;
   const pings = await sql<StoredSecret[]>`
-    select 'beat' as place, encode(fingerprint, 'hex') as id, monitor_id::text as about, token as box from beat_tokens
-    where substring(token from 1 for 16) <> ${id} order by fingerprint limit ${limit} for no key update`;
+    select 'beat' as place, encode(fingerprint, 'hex') as id, monitor_id::text as about,
+      token as box from beat_tokens
+    where substring(token from 1 for 16) <> ${id} order by fingerprint
+    limit ${limit} for no key update`;
   if (pings.length > 0) return pings;
   const answers = await sql<StoredSecret[]>`
-    select 'answer' as place, organisation_id || ' ' || encode(call, 'hex') as id, organisation_id || ' ' || encode(call, 'hex') as about,
+    select 'answer' as place, organisation_id || ' ' || encode(call, 'hex') as id,
+      organisation_id || ' ' || encode(call, 'hex') as about,
       answer as box from kept_answers
-    where answer is not null and substring(answer from 1 for 16) <> ${id} order by organisation_id, call limit ${limit} for no key update`;
+    where answer is not null and substring(answer from 1 for 16) <> ${id}
+    order by organisation_id, call limit ${limit} for no key update`;
   if (answers.length > 0) return answers;
   return sql<StoredSecret[]>`
-    select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box from second_factors
-    where substring(secret from 1 for 16) <> ${id} order by user_id limit ${limit} for no key update`;
+    select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box
+    from second_factors
+    where substring(secret from 1 for 16) <> ${id} order by user_id
+    limit ${limit} for no key update`;
 };
 
-export const rewriteKept = async (sql: Queryable, { place, id, box }: StoredSecret): Promise<void> => {
-  if (place === 'monitor') await sql`update monitors set secrets = ${Buffer.from(box)} where id = ${id}`;
-  else if (place === 'channel') await sql`update channels set secrets = ${Buffer.from(box)} where id = ${id}`;
-  else if (place === 'second factor') await sql`update second_factors set secret = ${Buffer.from(box)} where user_id = ${id}`;
+export const rewriteKept = async (
+  sql: Queryable,
+  { place, id, box }: StoredSecret,
+): Promise<void> => {
+  if (place === 'monitor')
+    await sql`update monitors set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'channel')
+    await sql`update channels set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'second factor')
+    await sql`update second_factors set secret = ${Buffer.from(box)} where user_id = ${id}`;
   else if (place === 'answer')
     await sql`update kept_answers set answer = ${Buffer.from(box)}
-      where organisation_id = split_part(${id}, ' ', 1)::uuid and call = decode(split_part(${id}, ' ', 2), 'hex')`;
-  else await sql`update beat_tokens set token = ${Buffer.from(box)} where fingerprint = decode(${id}, 'hex')`;
+      where organisation_id = split_part(${id}, ' ', 1)::uuid
+        and call = decode(split_part(${id}, ' ', 2), 'hex')`;
+  else
+    await sql`update beat_tokens set token = ${Buffer.from(box)}
+      where fingerprint = decode(${id}, 'hex')`;
 };
 
 export const keptKey = async (sql: Queryable, purpose: string): Promise<Uint8Array | undefined> => {
-  const [row] = await sql<{ wrapped: Uint8Array }[]>`select wrapped from kept_keys where purpose = ${purpose}`;
+  const [row] = await sql<
+    { wrapped: Uint8Array }[]
+  >`select wrapped from kept_keys where purpose = ${purpose}`;
   return row?.wrapped;
 };
 
-export const writeKeptKey = async (sql: Queryable, purpose: string, wrapped: Uint8Array): Promise<void> => {
+export const writeKeptKey = async (
+  sql: Queryable,
+  purpose: string,
+  wrapped: Uint8Array,
+): Promise<void> => {
   await sql`
     insert into kept_keys (purpose, wrapped) values (${purpose}, ${Buffer.from(wrapped)})
     on conflict (purpose) do update set wrapped = excluded.wrapped`;
@@ -105,9 +134,11 @@ const derivedKey = (secretKey: string, purpose: string): Buffer =>
 const wrappingOf = (secretKey: string): Buffer => derivedKey(secretKey, 'keys of secrets');
 
 /** Tells master keys apart without revealing them. */
-export const markOf = (secretKey: string): string => derivedKey(secretKey, 'mark').toString('hex').slice(0, 12);
+export const markOf = (secretKey: string): string =>
+  derivedKey(secretKey, 'mark').toString('hex').slice(0, 12);
 
-export const wrap = (secretKey: string, bytes: Uint8Array, about: string): Buffer => encrypt(wrappingOf(secretKey), bytes, about);
+export const wrap = (secretKey: string, bytes: Uint8Array, about: string): Buffer =>
+  encrypt(wrappingOf(secretKey), bytes, about);
 
 /** The unwrapped key and the master key that wrapped it. @throws when it is neither of both. */
 export const unwrap = (
@@ -122,8 +153,13 @@ export const unwrap = (
     } catch (error) {
       faults.push(error);
     }
-  const which = previousKey === undefined ? 'SECRET_KEY is not the one' : 'neither SECRET_KEY nor SECRET_KEY_PREVIOUS is the one';
-  throw new Error(`secrets in the database cannot be read: ${which} that they were stored with`, { cause: faults[0] });
+  const which =
+    previousKey === undefined
+      ? 'SECRET_KEY is not the one'
+      : 'neither SECRET_KEY nor SECRET_KEY_PREVIOUS is the one';
+  throw new Error(`secrets in the database cannot be read: ${which} that they were stored with`, {
+    cause: faults[0],
+  });
 };
 
 /**
@@ -137,16 +173,32 @@ export const inForce = (keys: MasterKeys, newest: WrappedKey | undefined): strin
  * Keys that outlive SECRET_KEY. Their secrecy protects little: knowing them makes the values made
  * with them no easier to guess.
  */
-const keptPurposes = ['token fingerprint', 'cursors', 'account secrets', 'alert links', 'assistants'] as const;
+const keptPurposes = [
+  'token fingerprint',
+  'cursors',
+  'account secrets',
+  'alert links',
+  'assistants',
+] as const;
 type Purpose = (typeof keptPurposes)[number];
 
-const keptOrDerived = async (sql: Queryable, keys: MasterKeys, purpose: Purpose): Promise<Buffer> => {
+const keptOrDerived = async (
+  sql: Queryable,
+  keys: MasterKeys,
+  purpose: Purpose,
+): Promise<Buffer> => {
   const wrapped = await keptKey(sql, purpose);
-  return wrapped ? unwrap(keys, wrapped, purpose).bytes : derivedKey(keys.previousKey ?? keys.secretKey, purpose);
+  return wrapped
+    ? unwrap(keys, wrapped, purpose).bytes
+    : derivedKey(keys.previousKey ?? keys.secretKey, purpose);
 };
 
 /** Read once: the key of a purpose never changes, only its wrapping does. */
-export const createKeptKey = (sql: Queryable, keys: MasterKeys, purpose: Purpose): (() => Promise<Buffer>) => {
+export const createKeptKey = (
+  sql: Queryable,
+  keys: MasterKeys,
+  purpose: Purpose,
+): (() => Promise<Buffer>) => {
   let key: Promise<Buffer> | undefined;
   return () => {
     key ??= keptOrDerived(sql, keys, purpose).catch((error: unknown) => {
@@ -160,7 +212,11 @@ export const createKeptKey = (sql: Queryable, keys: MasterKeys, purpose: Purpose
 /** Wraps the kept keys under SECRET_KEY. */
 export const rewrapKept = async (sql: Queryable, keys: MasterKeys): Promise<void> => {
   for (const purpose of keptPurposes)
-    await writeKeptKey(sql, purpose, wrap(keys.secretKey, await keptOrDerived(sql, keys, purpose), purpose));
+    await writeKeptKey(
+      sql,
+      purpose,
+      wrap(keys.secretKey, await keptOrDerived(sql, keys, purpose), purpose),
+    );
 };
 
 /** Means every place. */
@@ -176,24 +232,34 @@ export type SealEpochs = ReadonlyMap<string, number>;
 export type Sealing = { readonly epochs: SealEpochs; readonly newest: WrappedKey | undefined };
 
 export const readSealing = async (sql: Queryable): Promise<Sealing> => {
-  const rows = await sql<{ place: string; epoch: number; id: string | null; wrapped: Uint8Array | null }[]>`
+  const rows = await sql<
+    { place: string; epoch: number; id: string | null; wrapped: Uint8Array | null }[]
+  >`
     with newest as (select id, wrapped from secret_keys order by id desc limit 1)
     select e.place, e.epoch, k.id, k.wrapped
-    from (select place, epoch from seal_epochs union all select ${everywhere}, seal_epoch from installation) e left join newest k on true`;
+    from (select place, epoch from seal_epochs union all select ${everywhere}, seal_epoch
+      from installation) e left join newest k on true`;
   const [first] = rows;
-  const newest = first && first.id !== null && first.wrapped !== null ? { id: first.id, wrapped: first.wrapped } : undefined;
+  const newest =
+    first && first.id !== null && first.wrapped !== null
+      ? { id: first.id, wrapped: first.wrapped }
+      : undefined;
   return { epochs: new Map(rows.map(({ place, epoch }) => [place, epoch])), newest };
 };
 
-export const sealEpochOf = (epochs: SealEpochs, place: string): number => Math.max(1, epochs.get(place) ?? 1, epochs.get(everywhere) ?? 1);
+export const sealEpochOf = (epochs: SealEpochs, place: string): number =>
+  Math.max(1, epochs.get(place) ?? 1, epochs.get(everywhere) ?? 1);
 
 /** From the commit on this place has another key. */
 export const growSealEpoch = async (sql: Queryable, place: string): Promise<void> => {
   await sql`
-    insert into seal_epochs (place, epoch) values (${place}, (extract(epoch from clock_timestamp()) * 1000)::bigint)
+    insert into seal_epochs (place, epoch)
+    values (${place}, (extract(epoch from clock_timestamp()) * 1000)::bigint)
     on conflict (place) do update set epoch = greatest(seal_epochs.epoch + 1, excluded.epoch)`;
 };
 
 export const growEverySealEpoch = async (sql: Queryable): Promise<void> => {
-  await sql`update installation set seal_epoch = greatest(seal_epoch + 1, (extract(epoch from clock_timestamp()) * 1000)::bigint)`;
+  await sql`update installation
+    set seal_epoch = greatest(seal_epoch + 1,
+      (extract(epoch from clock_timestamp()) * 1000)::bigint)`;
 };

@@ -1,4 +1,13 @@
-import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../../shared/api/fields.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  nullable,
+  object,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 import { StatusPagePostOut } from '../../shared/api/status-pages.ts';
 
@@ -39,7 +48,8 @@ const PublishedIncidentOut = object('PublishedIncidentOut', {
 export const getStatusPageEditor = innerOperation({
   id: 'getStatusPageEditor',
   access: 'read',
-  summary: 'Get what can be published on a status page, under which names we know it, and which incidents it tells of',
+  summary:
+    'Get what can be published on a status page, under which names we know it, and which incidents it tells of',
   params: pageId,
   response: object('StatusPageEditorOut', {
     monitors: array(object('StatusPageChoiceOut', { ...named, group: nullable(uuid()) })),
@@ -58,7 +68,12 @@ export const getStatusPageIncident = innerOperation({
   summary: 'Get what a status page tells of an incident, and what is usually said',
   params: { ...pageId, incident_id: uuid() },
   response: object('StatusPageIncidentOut', {
-    page: object('StatusPageNameOut', { ...named, slug: string(), language: string(), subscribers: integer() }),
+    page: object('StatusPageNameOut', {
+      ...named,
+      slug: string(),
+      language: string(),
+      subscribers: integer(),
+    }),
     incident: PublishedIncidentOut,
     usual: array(object('UsualPostOut', { kind: string(), text: string() })),
   }),
@@ -70,7 +85,9 @@ export const setStatusPageLogo = innerOperation({
   access: 'write',
   summary: 'Give a status page a logo',
   params: pageId,
-  body: object('StatusPageLogoIn', { logo: string({ description: 'The bytes of a PNG, JPEG or WebP, in base64.' }) }),
+  body: object('StatusPageLogoIn', {
+    logo: string({ description: 'The bytes of a PNG, JPEG or WebP, in base64.' }),
+  }),
   response: object('StatusPageLogoOut', { logo: string() }),
   refusals: ['status_page_not_found', 'logo_invalid'],
 });

@@ -1,7 +1,20 @@
 import type { ValueOf } from '../../shared/api/fields.ts';
-import { type pageAccesses, pageLanguages, postKinds, type StatusPageIn, type StatusPagePatch } from '../../shared/api/status-pages.ts';
+import {
+  type pageAccesses,
+  pageLanguages,
+  postKinds,
+  type StatusPageIn,
+  type StatusPagePatch,
+} from '../../shared/api/status-pages.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { contrastOf, descriptionFrom, leastContrast, nameFrom, readableOn, storable } from '../../shared/base/names.ts';
+import {
+  contrastOf,
+  descriptionFrom,
+  leastContrast,
+  nameFrom,
+  readableOn,
+  storable,
+} from '../../shared/base/names.ts';
 import { dnsName } from '../../shared/checks/dns/values.ts';
 
 const white = '#ffffff';
@@ -17,7 +30,11 @@ export const accentFrom = (text: string): string | null => {
   const given = text.trim().toLowerCase().replace(/^#/, '');
   if (given === '') return null;
   const full = /^[0-9a-f]{3}$/.test(given) ? given.replaceAll(/./g, '$&$&') : given;
-  if (!/^[0-9a-f]{6}$/.test(full)) throw new Refusal('accent_invalid', 'accent: give a colour as # and six digits, such as #0a5bb5.');
+  if (!/^[0-9a-f]{6}$/.test(full))
+    throw new Refusal(
+      'accent_invalid',
+      'accent: give a colour as # and six digits, such as #0a5bb5.',
+    );
   const accent = `#${full}`;
   const contrast = contrastOf(accent, white);
   if (contrast >= leastContrast) return accent;
@@ -38,17 +55,27 @@ const begins = (bytes: Uint8Array, at: number, with_: readonly number[]): boolea
 export const logoTypeOf = (bytes: Uint8Array): LogoType | undefined => {
   if (begins(bytes, 0, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return 'image/png';
   if (begins(bytes, 0, [0xff, 0xd8, 0xff])) return 'image/jpeg';
-  if (begins(bytes, 0, [0x52, 0x49, 0x46, 0x46]) && begins(bytes, 8, [0x57, 0x45, 0x42, 0x50])) return 'image/webp';
+  if (begins(bytes, 0, [0x52, 0x49, 0x46, 0x46]) && begins(bytes, 8, [0x57, 0x45, 0x42, 0x50]))
+    return 'image/webp';
   return undefined;
 };
 
 /** @throws Refusal `logo_invalid`. */
-export const logoFrom = (bytes: Uint8Array): { readonly type: LogoType; readonly bytes: Uint8Array } => {
+export const logoFrom = (
+  bytes: Uint8Array,
+): { readonly type: LogoType; readonly bytes: Uint8Array } => {
   if (bytes.length === 0) throw new Refusal('logo_invalid', 'logo: choose a file first.');
   if (bytes.length > largestLogo)
-    throw new Refusal('logo_invalid', `logo: has ${Math.ceil(bytes.length / 1024)} KB; give one of at most ${largestLogo / 1024} KB.`);
+    throw new Refusal(
+      'logo_invalid',
+      `logo: has ${Math.ceil(bytes.length / 1024)} KB; give one of at most ${largestLogo / 1024} KB.`,
+    );
   const type = logoTypeOf(bytes);
-  if (type === undefined) throw new Refusal('logo_invalid', 'logo: is neither PNG, JPEG nor WebP; save it as one of them.');
+  if (type === undefined)
+    throw new Refusal(
+      'logo_invalid',
+      'logo: is neither PNG, JPEG nor WebP; save it as one of them.',
+    );
   return { type, bytes };
 };
 
@@ -58,7 +85,8 @@ const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 
 const refuse = (fault: string): Refusal => new Refusal('domain_invalid', `domain: ${fault}`);
 
-const hostOf = (baseUrl: string): string | undefined => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : undefined);
+const hostOf = (baseUrl: string): string | undefined =>
+  URL.canParse(baseUrl) ? new URL(baseUrl).hostname : undefined;
 
 /**
  * A page's own domain, as DNS and browsers write it: lower case, punycode. @throws Refusal
@@ -67,12 +95,20 @@ const hostOf = (baseUrl: string): string | undefined => (URL.canParse(baseUrl) ?
 export const pageDomainFrom = (text: string, baseUrl: string): string => {
   const trimmed = text.trim();
   if (/[/:@?#]/.test(trimmed))
-    throw refuse('give the name alone, without https:// and without anything behind it, such as status.example.com.');
+    throw refuse(
+      'give the name alone, without https:// and without anything behind it, such as status.example.com.',
+    );
   const name = dnsName(trimmed);
-  if (name === undefined || name.length > longest || !name.includes('.') || !name.split('.').every((part) => label.test(part)))
+  if (
+    name === undefined ||
+    name.length > longest ||
+    !name.includes('.') ||
+    !name.split('.').every((part) => label.test(part))
+  )
     throw refuse('is no name of a host; give one such as status.example.com.');
   if (/\.\d+$/.test(name)) throw refuse('is an address; give a name such as status.example.com.');
-  if (name === hostOf(baseUrl)) throw refuse('is where this service itself is; give another name, such as status.example.com.');
+  if (name === hostOf(baseUrl))
+    throw refuse('is where this service itself is; give another name, such as status.example.com.');
   return name;
 };
 
@@ -95,7 +131,10 @@ export type PostKind = (typeof postKinds)[number];
 export const slugFrom = (text: string): string => {
   const slug = text.trim().toLowerCase();
   if (slug.length <= 60 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) return slug;
-  throw new Refusal('slug_invalid', 'slug: use 1 to 60 small letters, digits and dashes between them, such as "shop-status".');
+  throw new Refusal(
+    'slug_invalid',
+    'slug: use 1 to 60 small letters, digits and dashes between them, such as "shop-status".',
+  );
 };
 
 /**
@@ -123,10 +162,15 @@ export const pagePasswordFrom = (text: string): string => {
  * The complete order of a page's rows: each of them once, and nothing else. @throws Refusal
  * `order_invalid`.
  */
-export const orderFrom = (given: readonly string[], present: readonly string[]): readonly string[] => {
-  const refuse = (fault: string) => new Refusal('order_invalid', `rows: ${fault} Read the page again, and send every row once.`);
+export const orderFrom = (
+  given: readonly string[],
+  present: readonly string[],
+): readonly string[] => {
+  const refuse = (fault: string) =>
+    new Refusal('order_invalid', `rows: ${fault} Read the page again, and send every row once.`);
   if (new Set(given).size !== given.length) throw refuse('names a row twice.');
-  if (given.length !== present.length) throw refuse(`names ${given.length} rows, and the page has ${present.length}.`);
+  if (given.length !== present.length)
+    throw refuse(`names ${given.length} rows, and the page has ${present.length}.`);
   const existing = new Set(present);
   const stranger = given.find((id) => !existing.has(id));
   if (stranger !== undefined) throw refuse(`${stranger} is not on the page.`);
@@ -151,7 +195,8 @@ const templates: Readonly<Record<PageLanguage, Readonly<Record<PostKind, Templat
   },
   fr: {
     investigating: (name) => `${name} ne fonctionne pas normalement. Nous en cherchons la cause.`,
-    identified: (name) => `Nous savons pourquoi ${name} ne fonctionne pas et procédons à la réparation.`,
+    identified: (name) =>
+      `Nous savons pourquoi ${name} ne fonctionne pas et procédons à la réparation.`,
     monitoring: (name) => `${name} fonctionne de nouveau. Nous vérifions que cela dure.`,
     resolved: (name) => `${name} fonctionne de nouveau normalement.`,
   },
@@ -163,7 +208,8 @@ const templates: Readonly<Record<PageLanguage, Readonly<Record<PostKind, Templat
   },
 };
 
-export const usualPost = (language: PageLanguage, kind: PostKind, name: string): string => templates[language][kind](name);
+export const usualPost = (language: PageLanguage, kind: PostKind, name: string): string =>
+  templates[language][kind](name);
 
 const maxLengths = 2_000;
 
@@ -184,7 +230,11 @@ export type PageLook = {
   readonly accent: string | null;
 };
 
-export const lookOf = ({ description, language, accent }: PageLook): PageLook => ({ description, language, accent });
+export const lookOf = ({ description, language, accent }: PageLook): PageLook => ({
+  description,
+  language,
+  accent,
+});
 
 /** What anyone who may change a page can set, and what follows from it. */
 export type PageSettings = PageLook & {
@@ -200,7 +250,13 @@ export type PageSettings = PageLook & {
 };
 
 /** A new page as requested. @throws Refusal. */
-export const draftPage = ({ name, slug, description, enabled, language }: ValueOf<typeof StatusPageIn>): PageSettings => ({
+export const draftPage = ({
+  name,
+  slug,
+  description,
+  enabled,
+  language,
+}: ValueOf<typeof StatusPageIn>): PageSettings => ({
   name: nameFrom(name),
   slug: slugFrom(slug),
   description: descriptionFrom(description),
@@ -232,11 +288,15 @@ export const amendPage = (
   const access = patch.access ?? before.access;
   const password_hash = hash ?? before.password_hash;
   if (access === 'password' && password_hash === null)
-    throw new Refusal('password_invalid', 'password: give one of 8 to 200 characters; without it nobody could see the page.');
+    throw new Refusal(
+      'password_invalid',
+      'password: give one of 8 to 200 characters; without it nobody could see the page.',
+    );
   return {
     name: patch.name === null ? before.name : nameFrom(patch.name),
     slug: patch.slug === null ? before.slug : slugFrom(patch.slug),
-    description: patch.description === null ? before.description : descriptionFrom(patch.description),
+    description:
+      patch.description === null ? before.description : descriptionFrom(patch.description),
     enabled: patch.enabled ?? before.enabled,
     language: patch.language ?? before.language,
     accent: patch.accent === null ? before.accent : accentFrom(patch.accent),

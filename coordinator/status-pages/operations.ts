@@ -5,7 +5,14 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { inSteps } from '../gate/bind.ts';
-import { type Early, type InOrganisation, notFound, type OperationResult, type OrganisationScope, orNotFound } from '../gate/context.ts';
+import {
+  type Early,
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  type OrganisationScope,
+  orNotFound,
+} from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { groupById } from '../groups/queries.ts';
 import { incidentById } from '../incidents/queries.ts';
@@ -13,7 +20,16 @@ import { monitorById } from '../monitors/queries.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { hashPassword } from '../people/secrets.ts';
 import type * as contract from './contract.ts';
-import { amendPage, draftPage, logoFrom, orderFrom, pagePasswordFrom, positionFrom, postKinds, usualPost } from './model.ts';
+import {
+  amendPage,
+  draftPage,
+  logoFrom,
+  orderFrom,
+  pagePasswordFrom,
+  positionFrom,
+  postKinds,
+  usualPost,
+} from './model.ts';
 import { logoOfPage, rowsOfPage } from './public/queries.ts';
 import {
   countStatusPages,
@@ -43,7 +59,14 @@ import {
   writeOrder,
   writePageLogo,
 } from './queries.ts';
-import { pageGroupJson, pageJson, pageMonitorJson, postJson, settingsJson, summaryJson } from './row.ts';
+import {
+  pageGroupJson,
+  pageJson,
+  pageMonitorJson,
+  postJson,
+  settingsJson,
+  summaryJson,
+} from './row.ts';
 
 /**
  * Adds the heading, and the group's present monitors if requested. Monitors that join the group
@@ -53,7 +76,8 @@ export const addStatusPageGroup = async (
   { sql, organisation }: InOrganisation,
   { page_id, group, display_name, monitors }: InputOf<typeof api.addStatusPageGroup>,
 ): OperationResult<OutputOf<typeof api.addStatusPageGroup>> => {
-  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page_id)))
+    throw notFound('status_page_not_found');
   const { name } = orNotFound(await groupById(sql, organisation.id, group), 'group_not_found');
   const row = {
     group_id: group,
@@ -61,7 +85,10 @@ export const addStatusPageGroup = async (
     position: await nextPosition(sql, page_id),
   };
   if (!(await insertPageGroup(sql, page_id, row)))
-    throw new Refusal('already_published', 'group: is on this page already; remove it first to publish it under another name.');
+    throw new Refusal(
+      'already_published',
+      'group: is on this page already; remove it first to publish it under another name.',
+    );
   if (monitors) await publishMembers(sql, page_id, group, await nextPosition(sql, page_id));
   else await gatherMembers(sql, page_id, group);
   return pageGroupJson(row);
@@ -71,8 +98,12 @@ export const addStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,
   { page_id, monitor, display_name, position }: InputOf<typeof api.addStatusPageMonitor>,
 ): OperationResult<OutputOf<typeof api.addStatusPageMonitor>> => {
-  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
-  const { name } = orNotFound(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page_id)))
+    throw notFound('status_page_not_found');
+  const { name } = orNotFound(
+    await monitorById(sql, organisation.id, monitor),
+    'monitor_not_found',
+  );
   const row = {
     monitor_id: monitor,
     display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
@@ -80,7 +111,10 @@ export const addStatusPageMonitor = async (
     position: position === null ? await nextPosition(sql, page_id) : positionFrom(position),
   };
   if (!(await insertPageMonitor(sql, page_id, row)))
-    throw new Refusal('already_published', 'monitor: is on this page already; remove it first to publish it under another name.');
+    throw new Refusal(
+      'already_published',
+      'monitor: is on this page already; remove it first to publish it under another name.',
+    );
   return pageMonitorJson(row);
 };
 
@@ -92,14 +126,19 @@ export const createStatusPage = async (
   enforceLimit('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
   const id = newId();
   await insertStatusPage(sql, organisation.id, id, settings);
-  return pageJson(orNotFound(await statusPageById(sql, organisation.id, id), 'status_page_not_found'));
+  return pageJson(
+    orNotFound(await statusPageById(sql, organisation.id, id), 'status_page_not_found'),
+  );
 };
 
 export const deleteStatusPage = async (
   { sql, organisation, note }: InOrganisation,
   { page_id }: InputOf<typeof api.deleteStatusPage>,
 ): Promise<void> => {
-  const { name, slug } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const { name, slug } = orNotFound(
+    await statusPageById(sql, organisation.id, page_id),
+    'status_page_not_found',
+  );
   await remove(sql, organisation.id, page_id);
   note({ before: { name, slug } });
 };
@@ -124,7 +163,8 @@ export const getStatusPageLogo = async (
   { sql, organisation }: InOrganisation,
   { page_id: page }: InputOf<typeof contract.getStatusPageLogo>,
 ): OperationResult<OutputOf<typeof contract.getStatusPageLogo>> => {
-  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
   const { type, bytes } = orNotFound(await logoOfPage(sql, page), 'status_page_not_found');
   return { type, base64: Buffer.from(bytes).toString('base64') };
 };
@@ -133,7 +173,8 @@ export const getStatusPageEditor = async (
   { sql, organisation, now, with: { baseUrl } }: InOrganisation,
   { page_id: page }: InputOf<typeof contract.getStatusPageEditor>,
 ): OperationResult<OutputOf<typeof contract.getStatusPageEditor>> => {
-  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
   const [{ monitors, groups }, rows, incidents, { waiting }] = await Promise.all([
     publishable(sql, organisation.id),
     rowsOfPage(sql, page),
@@ -141,7 +182,11 @@ export const getStatusPageEditor = async (
     countSubscribers(sql, page),
   ]);
   return {
-    ...{ monitors, groups, rows, waiting, base_url: baseUrl() },
+    monitors,
+    groups,
+    rows,
+    waiting,
+    base_url: baseUrl(),
     incidents: incidents.map(({ started_at, resolved_at, posts, ...rest }) => ({
       ...rest,
       started_at: started_at.toISOString(),
@@ -155,16 +200,27 @@ export const getStatusPageIncident = async (
   { sql, organisation }: InOrganisation,
   { page_id, incident_id }: InputOf<typeof contract.getStatusPageIncident>,
 ): OperationResult<OutputOf<typeof contract.getStatusPageIncident>> => {
-  const page = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
-  const { started_at, resolved_at } = orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found');
-  const shown = (await pagesOfIncident(sql, organisation.id, incident_id)).find(({ id }) => id === page_id);
+  const page = orNotFound(
+    await statusPageById(sql, organisation.id, page_id),
+    'status_page_not_found',
+  );
+  const { started_at, resolved_at } = orNotFound(
+    await incidentById(sql, organisation.id, incident_id),
+    'incident_not_found',
+  );
+  const shown = (await pagesOfIncident(sql, organisation.id, incident_id)).find(
+    ({ id }) => id === page_id,
+  );
   const { display_name, posts } = orNotFound(shown, 'incident_not_found');
   const { id, name, slug, language, subscribers } = page;
   return {
     page: { id, name, slug, language, subscribers },
     incident: {
-      ...{ id: incident_id, display_name, posts: posts.map(postJson) },
-      ...{ started_at: started_at.toISOString(), resolved_at: resolved_at?.toISOString() ?? null },
+      id: incident_id,
+      display_name,
+      posts: posts.map(postJson),
+      started_at: started_at.toISOString(),
+      resolved_at: resolved_at?.toISOString() ?? null,
     },
     usual: postKinds.map((kind) => ({ kind, text: usualPost(language, kind, display_name) })),
   };
@@ -174,7 +230,8 @@ export const setStatusPageLogo = async (
   { sql, organisation, note }: InOrganisation,
   { page_id: page, logo: text }: InputOf<typeof contract.setStatusPageLogo>,
 ): OperationResult<OutputOf<typeof contract.setStatusPageLogo>> => {
-  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
   const { type, bytes } = logoFrom(Buffer.from(text, 'base64'));
   const version = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   await writePageLogo(sql, page, { type, bytes, version });
@@ -186,7 +243,8 @@ export const removeStatusPageLogo = async (
   { sql, organisation }: InOrganisation,
   { page_id: page }: InputOf<typeof contract.removeStatusPageLogo>,
 ): Promise<void> => {
-  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
   await removePageLogo(sql, page);
 };
 
@@ -203,7 +261,9 @@ export const getStatusPage = async (
   { sql, organisation }: InOrganisation,
   { page_id }: InputOf<typeof api.getStatusPage>,
 ): OperationResult<OutputOf<typeof api.getStatusPage>> =>
-  pageJson(orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
+  pageJson(
+    orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'),
+  );
 
 export const listStatusPages = (
   { sql, organisation, with: { cursors } }: InOrganisation,
@@ -221,44 +281,65 @@ export const orderStatusPage = async (
   { sql, organisation }: InOrganisation,
   { page_id, rows }: InputOf<typeof api.orderStatusPage>,
 ): OperationResult<OutputOf<typeof api.orderStatusPage>> => {
-  const { monitors, groups } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
-  const present = [...monitors.map(({ monitor_id }) => monitor_id), ...groups.map(({ group_id }) => group_id)];
+  const { monitors, groups } = orNotFound(
+    await statusPageById(sql, organisation.id, page_id),
+    'status_page_not_found',
+  );
+  const present = [
+    ...monitors.map(({ monitor_id }) => monitor_id),
+    ...groups.map(({ group_id }) => group_id),
+  ];
   await writeOrder(sql, page_id, orderFrom(rows, present));
-  return pageJson(orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
+  return pageJson(
+    orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'),
+  );
 };
 
 export const removeStatusPageGroup = async (
   { sql, organisation }: InOrganisation,
   { page_id, group_id }: InputOf<typeof api.removeStatusPageGroup>,
 ): Promise<void> => {
-  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
-  if (!(await removePageGroup(sql, page_id, group_id))) throw notFound('status_page_group_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page_id)))
+    throw notFound('status_page_not_found');
+  if (!(await removePageGroup(sql, page_id, group_id)))
+    throw notFound('status_page_group_not_found');
 };
 
 export const removeStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,
   { page_id, monitor_id }: InputOf<typeof api.removeStatusPageMonitor>,
 ): Promise<void> => {
-  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
-  if (!(await removePageMonitor(sql, page_id, monitor_id))) throw notFound('status_page_monitor_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page_id)))
+    throw notFound('status_page_not_found');
+  if (!(await removePageMonitor(sql, page_id, monitor_id)))
+    throw notFound('status_page_monitor_not_found');
 };
 
 export const updateStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,
   { page_id, monitor_id, display_name }: InputOf<typeof api.updateStatusPageMonitor>,
 ): OperationResult<OutputOf<typeof api.updateStatusPageMonitor>> => {
-  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page_id)))
+    throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
-  return pageMonitorJson(orNotFound(await renamePageMonitor(sql, page_id, monitor_id, name), 'status_page_monitor_not_found'));
+  return pageMonitorJson(
+    orNotFound(
+      await renamePageMonitor(sql, page_id, monitor_id, name),
+      'status_page_monitor_not_found',
+    ),
+  );
 };
 
 export const updateStatusPageGroup = async (
   { sql, organisation }: InOrganisation,
   { page_id, group_id, display_name }: InputOf<typeof api.updateStatusPageGroup>,
 ): OperationResult<OutputOf<typeof api.updateStatusPageGroup>> => {
-  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
+  if (!(await statusPageExists(sql, organisation.id, page_id)))
+    throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
-  return pageGroupJson(orNotFound(await renamePageGroup(sql, page_id, group_id, name), 'status_page_group_not_found'));
+  return pageGroupJson(
+    orNotFound(await renamePageGroup(sql, page_id, group_id, name), 'status_page_group_not_found'),
+  );
 };
 
 type Input = InputOf<typeof api.updateStatusPage>;
@@ -267,8 +348,12 @@ type Input = InputOf<typeof api.updateStatusPage>;
  * Hashing is slow, so it runs before the transaction; but only for a page that belongs to the
  * caller, so that no one can make us hash for others.
  */
-const before = async ({ pool, organisation }: Early<OrganisationScope>, { page_id, password }: Input): Promise<string | null> => {
-  if (!(await statusPageExists(pool, organisation.id, page_id))) throw notFound('status_page_not_found');
+const before = async (
+  { pool, organisation }: Early<OrganisationScope>,
+  { page_id, password }: Input,
+): Promise<string | null> => {
+  if (!(await statusPageExists(pool, organisation.id, page_id)))
+    throw notFound('status_page_not_found');
   return password === null ? null : hashPassword(pagePasswordFrom(password));
 };
 
@@ -277,13 +362,18 @@ const act = async (
   input: Input,
   hash: string | null,
 ): OperationResult<OutputOf<typeof api.updateStatusPage>> => {
-  const present = orNotFound(await statusPageById(sql, organisation.id, input.page_id), 'status_page_not_found');
+  const present = orNotFound(
+    await statusPageById(sql, organisation.id, input.page_id),
+    'status_page_not_found',
+  );
   const domainToken = randomBytes(16).toString('hex');
   const settings = amendPage(present, input, { hash, baseUrl: baseUrl(), domainToken });
   await write(sql, organisation.id, present.id, settings);
   const [was, is] = [settingsJson(present), settingsJson(settings)];
   note({ before: was, after: hash === null ? is : { ...is, password: 'another' } });
-  return pageJson(orNotFound(await statusPageById(sql, organisation.id, present.id), 'status_page_not_found'));
+  return pageJson(
+    orNotFound(await statusPageById(sql, organisation.id, present.id), 'status_page_not_found'),
+  );
 };
 
 export const updateStatusPage = inSteps({ before, act });

@@ -3,7 +3,14 @@ import type * as api from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { inSteps } from '../gate/bind.ts';
-import { type Early, type InOrganisation, notFound, type OperationResult, type OrganisationScope, orNotFound } from '../gate/context.ts';
+import {
+  type Early,
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  type OrganisationScope,
+  orNotFound,
+} from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { postTextFrom, proofRecordName, proofRecordText, usualPost } from './model.ts';
@@ -24,7 +31,8 @@ import {
 import { domainJson, type PostRow, postJson, type WholePage } from './row.ts';
 
 const claimed = ({ domain }: WholePage): string => {
-  if (domain === null) throw new Refusal('domain_missing', 'The page has no domain; give it one first.');
+  if (domain === null)
+    throw new Refusal('domain_missing', 'The page has no domain; give it one first.');
   return domain;
 };
 
@@ -34,7 +42,9 @@ export const checkStatusPageDomain = inSteps({
     { pool, organisation, with: { textRecords } }: Early<OrganisationScope>,
     { page_id }: InputOf<typeof api.checkStatusPageDomain>,
   ): Promise<{ readonly domain: string; readonly texts: readonly string[] }> => {
-    const domain = claimed(orNotFound(await statusPageById(pool, organisation.id, page_id), 'status_page_not_found'));
+    const domain = claimed(
+      orNotFound(await statusPageById(pool, organisation.id, page_id), 'status_page_not_found'),
+    );
     return { domain, texts: await textRecords(proofRecordName(domain)) };
   },
   act: async (
@@ -42,12 +52,21 @@ export const checkStatusPageDomain = inSteps({
     { page_id }: InputOf<typeof api.checkStatusPageDomain>,
     { domain, texts }: { readonly domain: string; readonly texts: readonly string[] },
   ): OperationResult<OutputOf<typeof api.checkStatusPageDomain>> => {
-    const page = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+    const page = orNotFound(
+      await statusPageById(sql, organisation.id, page_id),
+      'status_page_not_found',
+    );
     // The domain was changed in between: the result says nothing about the new one.
-    const proved = claimed(page) === domain && page.domain_token !== null && texts.includes(proofRecordText(page.domain_token));
+    const proved =
+      claimed(page) === domain &&
+      page.domain_token !== null &&
+      texts.includes(proofRecordText(page.domain_token));
     // A proved domain stays proved: a record that is missing for an hour does not take a page
     // offline.
-    const after = proved && page.domain_proved_at === null ? { ...page, domain_proved_at: new Date(now) } : page;
+    const after =
+      proved && page.domain_proved_at === null
+        ? { ...page, domain_proved_at: new Date(now) }
+        : page;
     if (after !== page) await updateStatusPage(sql, organisation.id, page_id, after);
     note({ after: { domain, proved } });
     return { proved: after.domain_proved_at !== null, domain: domainJson(after), found: texts };
@@ -59,18 +78,28 @@ export const renewStatusPageLink = async (
   { sql, organisation, with: { baseUrl } }: InOrganisation,
   { page_id }: InputOf<typeof api.renewStatusPageLink>,
 ): OperationResult<OutputOf<typeof api.renewStatusPageLink>> => {
-  const { slug } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const { slug } = orNotFound(
+    await statusPageById(sql, organisation.id, page_id),
+    'status_page_not_found',
+  );
   const key = newPageKey();
   const fingerprint = pageKeyFingerprint(key);
-  if (fingerprint === undefined || !(await writePageLink(sql, organisation.id, page_id, fingerprint)))
+  if (
+    fingerprint === undefined ||
+    !(await writePageLink(sql, organisation.id, page_id, fingerprint))
+  )
     throw notFound('status_page_not_found');
   return { link: `${baseUrl()}/status/${slug}?key=${key}` };
 };
 
 const maxPosts = 100;
 
-const refuseForeignPage = async ({ sql, organisation }: InOrganisation, page: string): Promise<void> => {
-  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+const refuseForeignPage = async (
+  { sql, organisation }: InOrganisation,
+  page: string,
+): Promise<void> => {
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
 };
 
 export const listStatusPagePosts = async (
@@ -84,7 +113,8 @@ export const listStatusPagePosts = async (
     instruments.cursors,
     ['posts', organisation.id, page, incident],
     input,
-    (from, limit) => postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, limit),
+    (from, limit) =>
+      postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, limit),
     (row: PostRow) => postJson(row),
   );
 };
@@ -95,7 +125,12 @@ export const listStatusPagePosts = async (
  */
 export const createStatusPagePost = async (
   context: InOrganisation,
-  { page_id: page, incident_id: incident, kind, text: given }: InputOf<typeof api.createStatusPagePost>,
+  {
+    page_id: page,
+    incident_id: incident,
+    kind,
+    text: given,
+  }: InputOf<typeof api.createStatusPagePost>,
 ): OperationResult<OutputOf<typeof api.createStatusPagePost>> => {
   const { sql, organisation, caller, now } = context;
   await refuseForeignPage(context, page);
@@ -106,12 +141,29 @@ export const createStatusPagePost = async (
       'incident_not_published',
       'The page does not show this incident: its monitor is not on it, or nobody has confirmed it.',
     );
-  const text = given === null || given.trim() === '' ? usualPost(shown.language, kind, shown.name) : postTextFrom(given);
+  const text =
+    given === null || given.trim() === ''
+      ? usualPost(shown.language, kind, shown.name)
+      : postTextFrom(given);
   if ((await countPosts(sql, page, incident)) >= maxPosts)
-    throw new Refusal('post_invalid', `text: an incident has at most ${maxPosts} posts on a page; take one away first.`);
+    throw new Refusal(
+      'post_invalid',
+      `text: an incident has at most ${maxPosts} posts on a page; take one away first.`,
+    );
   const id = newId();
-  await insertPost(sql, { ...{ id, page, incident, kind, text }, organisation: organisation.id, user: caller.user, at: new Date(now) });
-  return postJson(orNotFound(await postById(sql, organisation.id, id), 'status_page_post_not_found'));
+  await insertPost(sql, {
+    id,
+    page,
+    incident,
+    kind,
+    text,
+    organisation: organisation.id,
+    user: caller.user,
+    at: new Date(now),
+  });
+  return postJson(
+    orNotFound(await postById(sql, organisation.id, id), 'status_page_post_not_found'),
+  );
 };
 
 export const deleteStatusPagePost = async (
@@ -120,7 +172,8 @@ export const deleteStatusPagePost = async (
 ): Promise<void> => {
   const { sql, organisation } = context;
   await refuseForeignPage(context, page);
-  if (!(await deletePost(sql, organisation.id, page, post))) throw notFound('status_page_post_not_found');
+  if (!(await deletePost(sql, organisation.id, page, post)))
+    throw notFound('status_page_post_not_found');
 };
 
 export const getStatusPageSubscribers = async (

@@ -2,19 +2,37 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
 import { insertRows, updateRows } from '../database/table.ts';
 import type { PageAccess, PageLanguage, PageSettings, PostKind } from './model.ts';
-import { type PageGroup, type PageMonitor, type PageSummary, type PostRow, settingColumns, settingNames, type WholePage } from './row.ts';
+import {
+  type PageGroup,
+  type PageMonitor,
+  type PageSummary,
+  type PostRow,
+  settingColumns,
+  settingNames,
+  type WholePage,
+} from './row.ts';
 
-const post = (sql: Queryable) => sql`o.key, o.id, o.incident_id, o.kind, o.text, u.email as written_by, o.written_at
+const post = (
+  sql: Queryable,
+) => sql`o.key, o.id, o.incident_id, o.kind, o.text, u.email as written_by, o.written_at
   from status_page_posts o left join users u on u.id = o.written_by`;
 
 export const postPage = (
   sql: Queryable,
-  { organisation, page, incident }: { readonly organisation: string; readonly page: string; readonly incident: string | null },
+  {
+    organisation,
+    page,
+    incident,
+  }: { readonly organisation: string; readonly page: string; readonly incident: string | null },
   before: number,
   limit: number,
 ): Promise<PostRow[]> =>
-  sql<PostRow[]>`select ${post(sql)} where o.organisation_id = ${organisation} and o.page_id = ${page} and o.key < ${before}
-    and (${incident}::uuid is null or o.incident_id = ${incident}) order by o.key desc limit ${limit}`;
+  sql<
+    PostRow[]
+  >`select ${post(sql)} where o.organisation_id = ${organisation} and o.page_id = ${page}
+    and o.key < ${before}
+    and (${incident}::uuid is null or o.incident_id = ${incident}) order by o.key desc
+    limit ${limit}`;
 
 export const insertPost = async (
   sql: Queryable,
@@ -30,23 +48,41 @@ export const insertPost = async (
   },
 ): Promise<void> => {
   const { id, organisation, page, incident, kind, text, user, at } = of;
-  await sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_by, written_at)
+  await sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text,
+    written_by, written_at)
     values (${id}, ${page}, ${organisation}, ${incident}, ${kind}, ${text}, ${user}, ${at})`;
 };
 
-export const postById = async (sql: Queryable, organisation: string, id: string): Promise<PostRow | undefined> => {
-  const [row] = await sql<PostRow[]>`select ${post(sql)} where o.organisation_id = ${organisation} and o.id = ${id}`;
+export const postById = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<PostRow | undefined> => {
+  const [row] = await sql<
+    PostRow[]
+  >`select ${post(sql)} where o.organisation_id = ${organisation} and o.id = ${id}`;
   return row;
 };
 
-export const deletePost = async (sql: Queryable, organisation: string, page: string, id: string): Promise<boolean> => {
-  const gone = await sql`delete from status_page_posts where organisation_id = ${organisation} and page_id = ${page} and id = ${id}`;
+export const deletePost = async (
+  sql: Queryable,
+  organisation: string,
+  page: string,
+  id: string,
+): Promise<boolean> => {
+  const gone = await sql`delete from status_page_posts where organisation_id = ${organisation}
+      and page_id = ${page} and id = ${id}`;
   return gone.count > 0;
 };
 
-export const countPosts = async (sql: Queryable, page: string, incident: string): Promise<number> => {
+export const countPosts = async (
+  sql: Queryable,
+  page: string,
+  incident: string,
+): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from status_page_posts where page_id = ${page} and incident_id = ${incident}`;
+    select count(*) as count from status_page_posts where page_id = ${page}
+      and incident_id = ${incident}`;
   return row?.count ?? 0;
 };
 
@@ -60,22 +96,30 @@ export const shownIncident = async (
   incident: string,
 ): Promise<{ readonly name: string; readonly language: PageLanguage } | undefined> => {
   const [row] = await sql<{ name: string; language: PageLanguage }[]>`
-    select m.display_name as name, p.language from incidents i join status_page_monitors m on m.monitor_id = i.monitor_id
-    join status_pages p on p.id = m.page_id where p.id = ${page} and i.id = ${incident} and i.confirmed_at is not null`;
+    select m.display_name as name, p.language from incidents i join status_page_monitors m
+      on m.monitor_id = i.monitor_id
+    join status_pages p on p.id = m.page_id where p.id = ${page} and i.id = ${incident}
+      and i.confirmed_at is not null`;
   return row;
 };
 
-export const countSubscribers = async (sql: Queryable, page: string): Promise<{ readonly confirmed: number; readonly waiting: number }> => {
+export const countSubscribers = async (
+  sql: Queryable,
+  page: string,
+): Promise<{ readonly confirmed: number; readonly waiting: number }> => {
   const [row] = await sql<{ confirmed: number; waiting: number }[]>`
-    select count(confirmed_at) as confirmed, count(*) - count(confirmed_at) as waiting from status_page_subscribers where page_id = ${page}`;
+    select count(confirmed_at) as confirmed, count(*) - count(confirmed_at) as waiting
+    from status_page_subscribers where page_id = ${page}`;
   return row ?? { confirmed: 0, waiting: 0 };
 };
 
 type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: string };
 
 const postsJson = (sql: Queryable, page: 'p.id' | 'm.page_id') => sql`(
-  select coalesce(json_agg(json_build_object('id', o.id, 'incident_id', o.incident_id, 'kind', o.kind, 'text', o.text, 'written_by', u.email,
-      'written_at', to_char(o.written_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by o.key desc), '[]')
+  select coalesce(json_agg(json_build_object('id', o.id, 'incident_id', o.incident_id, 'kind',
+    o.kind, 'text', o.text, 'written_by', u.email,
+      'written_at', to_char(o.written_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+      order by o.key desc), '[]')
   from status_page_posts o left join users u on u.id = o.written_by
   where o.page_id = ${sql(page)} and o.incident_id = i.id) as posts`;
 
@@ -88,11 +132,17 @@ export type PublishedIncident = {
 };
 
 /** A page's open incidents, and those since a moment; newest first. */
-export const publishedIncidents = (sql: Queryable, page: string, since: Date, limit: number): Promise<PublishedIncident[]> =>
+export const publishedIncidents = (
+  sql: Queryable,
+  page: string,
+  since: Date,
+  limit: number,
+): Promise<PublishedIncident[]> =>
   sql<PublishedIncident[]>`
     select i.id, m.display_name, i.started_at, i.resolved_at, ${postsJson(sql, 'm.page_id')}
     from status_page_monitors m join incidents i on i.monitor_id = m.monitor_id
-    where m.page_id = ${page} and i.confirmed_at is not null and (i.resolved_at is null or i.resolved_at > ${since})
+    where m.page_id = ${page} and i.confirmed_at is not null
+      and (i.resolved_at is null or i.resolved_at > ${since})
     order by i.resolved_at is null desc, i.key desc limit ${limit}`;
 
 export type IncidentPage = {
@@ -106,11 +156,17 @@ export type IncidentPage = {
 };
 
 /** The pages that show an incident. */
-export const pagesOfIncident = (sql: Queryable, organisation: string, incident: string): Promise<IncidentPage[]> =>
+export const pagesOfIncident = (
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+): Promise<IncidentPage[]> =>
   sql<IncidentPage[]>`
     select p.id, p.name, p.slug, p.enabled, p.language, m.display_name, ${postsJson(sql, 'p.id')}
-    from incidents i join status_page_monitors m on m.monitor_id = i.monitor_id join status_pages p on p.id = m.page_id
-    where i.organisation_id = ${organisation} and i.id = ${incident} and i.confirmed_at is not null and p.organisation_id = ${organisation}
+    from incidents i join status_page_monitors m on m.monitor_id = i.monitor_id join status_pages p
+      on p.id = m.page_id
+    where i.organisation_id = ${organisation} and i.id = ${incident} and i.confirmed_at is not null
+      and p.organisation_id = ${organisation}
     order by p.key`;
 
 /** What an organisation could publish, by internal name. */
@@ -118,18 +174,31 @@ export const publishable = async (
   sql: Queryable,
   organisation: string,
 ): Promise<{
-  readonly monitors: readonly { readonly id: string; readonly name: string; readonly group: string | null }[];
+  readonly monitors: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly group: string | null;
+  }[];
   readonly groups: readonly { readonly id: string; readonly name: string }[];
 }> => {
   const [monitors, groups] = await Promise.all([
     sql<{ id: string; name: string; group: string | null }[]>`
-      select id, name, group_id as group from monitors where organisation_id = ${organisation} order by lower(name), key`,
-    sql<{ id: string; name: string }[]>`select id, name from groups where organisation_id = ${organisation} order by lower(name), key`,
+      select id, name, group_id as group from monitors where organisation_id = ${organisation}
+      order by lower(name), key`,
+    sql<
+      { id: string; name: string }[]
+    >`select id, name from groups where organisation_id = ${organisation}
+    order by lower(name), key`,
   ]);
   return { monitors, groups };
 };
 
-export const statusPagePage = (sql: Queryable, organisation: string, after: number, limit: number): Promise<PageSummary[]> =>
+export const statusPagePage = (
+  sql: Queryable,
+  organisation: string,
+  after: number,
+  limit: number,
+): Promise<PageSummary[]> =>
   sql<PageSummary[]>`
     select key, id, name, slug, enabled, created_at from status_pages
     where organisation_id = ${organisation} and key > ${after} order by key limit ${limit}`;
@@ -143,43 +212,71 @@ export type PageOverview = Omit<PageSummary, 'created_at'> & {
   readonly subscribers: number;
 };
 
-export const pageOverviews = (sql: Queryable, organisation: string, after: number, limit: number): Promise<PageOverview[]> =>
+export const pageOverviews = (
+  sql: Queryable,
+  organisation: string,
+  after: number,
+  limit: number,
+): Promise<PageOverview[]> =>
   sql<PageOverview[]>`
-    select p.key, p.id, p.name, p.slug, p.enabled, p.access, p.language, case when p.domain_proved_at is not null then p.domain end as domain,
+    select p.key, p.id, p.name, p.slug, p.enabled, p.access, p.language, case
+      when p.domain_proved_at is not null then p.domain end as domain,
       (select count(*) from status_page_monitors m where m.page_id = p.id) as monitors,
-      (select count(*) from status_page_groups g join monitors m on m.group_id = g.group_id and m.organisation_id = p.organisation_id
+      (select count(*) from status_page_groups g join monitors m on m.group_id = g.group_id
+        and m.organisation_id = p.organisation_id
         where g.page_id = p.id and not exists (
-          select 1 from status_page_monitors o where o.page_id = p.id and o.monitor_id = m.id)) as offered,
-      (select count(*) from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null) as subscribers
-    from status_pages p where p.organisation_id = ${organisation} and p.key > ${after} order by p.key limit ${limit}`;
+          select 1 from status_page_monitors o where o.page_id = p.id
+            and o.monitor_id = m.id)) as offered,
+      (select count(*) from status_page_subscribers s where s.page_id = p.id
+        and s.confirmed_at is not null) as subscribers
+    from status_pages p where p.organisation_id = ${organisation} and p.key > ${after}
+    order by p.key limit ${limit}`;
 
 /** A page with its rows in order, all of one moment. */
-export const statusPageById = async (sql: Queryable, organisation: string, id: string): Promise<WholePage | undefined> => {
+export const statusPageById = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<WholePage | undefined> => {
   const [row] = await sql<WholePage[]>`
-    select p.key, p.id, p.created_at, ${sql.unsafe(settingNames)}, p.link_fingerprint is not null as has_link,
+    select p.key, p.id, p.created_at, ${sql.unsafe(settingNames)},
+      p.link_fingerprint is not null as has_link,
       (select version from status_page_logos l where l.page_id = p.id) as logo,
-      (select count(*) from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null)::int as subscribers,
-      (select coalesce(json_agg(json_build_object('monitor', m.id, 'group', m.group_id) order by g.position, m.key), '[]')
-        from status_page_groups g join monitors m on m.group_id = g.group_id and m.organisation_id = p.organisation_id
+      (select count(*) from status_page_subscribers s where s.page_id = p.id
+        and s.confirmed_at is not null)::int as subscribers,
+      (select coalesce(json_agg(json_build_object('monitor', m.id, 'group', m.group_id)
+        order by g.position, m.key), '[]')
+        from status_page_groups g join monitors m on m.group_id = g.group_id
+          and m.organisation_id = p.organisation_id
         where g.page_id = p.id and not exists (
-          select 1 from status_page_monitors o where o.page_id = p.id and o.monitor_id = m.id)) as offered,
-      (select coalesce(json_agg(json_build_object('monitor_id', m.monitor_id, 'display_name', m.display_name, 'group_id', m.group_id,
+          select 1 from status_page_monitors o where o.page_id = p.id
+            and o.monitor_id = m.id)) as offered,
+      (select coalesce(json_agg(json_build_object('monitor_id', m.monitor_id, 'display_name',
+        m.display_name, 'group_id', m.group_id,
           'position', m.position) order by m.position, m.display_name, m.monitor_id), '[]')
         from status_page_monitors m where m.page_id = p.id) as monitors,
-      (select coalesce(json_agg(json_build_object('group_id', g.group_id, 'display_name', g.display_name, 'position', g.position)
+      (select coalesce(json_agg(json_build_object('group_id', g.group_id, 'display_name',
+        g.display_name, 'position', g.position)
           order by g.position, g.display_name, g.group_id), '[]')
         from status_page_groups g where g.page_id = p.id) as groups
     from status_pages p where p.organisation_id = ${organisation} and p.id = ${id}`;
   return row;
 };
 
-export const statusPageExists = async (sql: Queryable, organisation: string, id: string): Promise<boolean> => {
-  const rows = await sql`select 1 from status_pages where organisation_id = ${organisation} and id = ${id}`;
+export const statusPageExists = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<boolean> => {
+  const rows =
+    await sql`select 1 from status_pages where organisation_id = ${organisation} and id = ${id}`;
   return rows.length > 0;
 };
 
 export const countStatusPages = async (sql: Queryable, organisation: string): Promise<number> => {
-  const [row] = await sql<{ count: number }[]>`select count(*) as count from status_pages where organisation_id = ${organisation}`;
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*) as count from status_pages where organisation_id = ${organisation}`;
   return row?.count ?? 0;
 };
 
@@ -187,45 +284,83 @@ export const countStatusPages = async (sql: Queryable, organisation: string): Pr
  * Slugs and domains of pages are shared by all organisations. @throws Refusal `slug_taken`,
  * `domain_taken`.
  */
-const refusingWhatIsTaken = async ({ slug, domain }: PageSettings, write: () => Promise<void>): Promise<void> => {
+const refusingWhatIsTaken = async (
+  { slug, domain }: PageSettings,
+  write: () => Promise<void>,
+): Promise<void> => {
   try {
     await write();
   } catch (error) {
-    if (isViolationOf(error, 'status_pages_slug_key')) throw new Refusal('slug_taken', `slug: "${slug}" is taken; choose another.`);
+    if (isViolationOf(error, 'status_pages_slug_key'))
+      throw new Refusal('slug_taken', `slug: "${slug}" is taken; choose another.`);
     if (isViolationOf(error, 'status_pages_domain'))
-      throw new Refusal('domain_taken', `domain: another page proved that ${domain ?? 'it'} is its own; take it away there first.`);
+      throw new Refusal(
+        'domain_taken',
+        `domain: another page proved that ${domain ?? 'it'} is its own; take it away there first.`,
+      );
     throw error;
   }
 };
 
-export const insertStatusPage = (sql: Queryable, organisation: string, id: string, settings: PageSettings): Promise<void> =>
+export const insertStatusPage = (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  settings: PageSettings,
+): Promise<void> =>
   refusingWhatIsTaken(settings, () =>
-    insertRows(sql, 'status_pages', { id: 'uuid', ...settingColumns }, organisation, [{ id, ...settings }]),
+    insertRows(sql, 'status_pages', { id: 'uuid', ...settingColumns }, organisation, [
+      { id, ...settings },
+    ]),
   );
 
-export const updateStatusPage = (sql: Queryable, organisation: string, id: string, settings: PageSettings): Promise<void> =>
-  refusingWhatIsTaken(settings, () => updateRows(sql, 'status_pages', settingColumns, organisation, [{ ...settings, id }]));
+export const updateStatusPage = (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  settings: PageSettings,
+): Promise<void> =>
+  refusingWhatIsTaken(settings, () =>
+    updateRows(sql, 'status_pages', settingColumns, organisation, [{ ...settings, id }]),
+  );
 
 /** Makes a page visible only by a link, and only by this one. */
-export const writePageLink = async (sql: Queryable, organisation: string, id: string, fingerprint: Buffer): Promise<boolean> => {
+export const writePageLink = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  fingerprint: Buffer,
+): Promise<boolean> => {
   const written = await sql`
-    update status_pages set access = 'link', link_fingerprint = ${fingerprint}, access_version = access_version + 1
+    update status_pages
+    set access = 'link', link_fingerprint = ${fingerprint}, access_version = access_version + 1
     where organisation_id = ${organisation} and id = ${id}`;
   return written.count > 0;
 };
 
-export const deleteStatusPage = async (sql: Queryable, organisation: string, id: string): Promise<boolean> => {
-  const gone = await sql`delete from status_pages where organisation_id = ${organisation} and id = ${id}`;
+export const deleteStatusPage = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<boolean> => {
+  const gone =
+    await sql`delete from status_pages where organisation_id = ${organisation} and id = ${id}`;
   return gone.count > 0;
 };
 
 export const writePageLogo = async (
   sql: Queryable,
   page: string,
-  { type, bytes, version }: { readonly type: string; readonly bytes: Uint8Array; readonly version: string },
+  {
+    type,
+    bytes,
+    version,
+  }: { readonly type: string; readonly bytes: Uint8Array; readonly version: string },
 ): Promise<void> => {
-  await sql`insert into status_page_logos (page_id, type, bytes, version) values (${page}, ${type}, ${Buffer.from(bytes)}, ${version})
-    on conflict (page_id) do update set type = excluded.type, bytes = excluded.bytes, version = excluded.version`;
+  await sql`insert into status_page_logos (page_id, type, bytes, version)
+    values (${page}, ${type}, ${Buffer.from(bytes)}, ${version})
+    on conflict (page_id) do update
+    set type = excluded.type, bytes = excluded.bytes, version = excluded.version`;
 };
 
 export const removePageLogo = async (sql: Queryable, page: string): Promise<void> => {
@@ -241,36 +376,63 @@ export const nextPosition = async (sql: Queryable, page: string): Promise<number
 };
 
 /** All rows, in the given order. */
-export const writeOrder = async (sql: Queryable, page: string, rows: readonly string[]): Promise<void> => {
+export const writeOrder = async (
+  sql: Queryable,
+  page: string,
+  rows: readonly string[],
+): Promise<void> => {
   const places = sql`unnest(${[...rows]}::uuid[]) with ordinality as r (id, place)`;
-  await sql`update status_page_groups set position = r.place - 1 from ${places} where page_id = ${page} and group_id = r.id`;
-  await sql`update status_page_monitors set position = r.place - 1 from ${places} where page_id = ${page} and monitor_id = r.id`;
+  await sql`update status_page_groups set position = r.place - 1 from ${places}
+    where page_id = ${page} and group_id = r.id`;
+  await sql`update status_page_monitors set position = r.place - 1 from ${places}
+    where page_id = ${page} and monitor_id = r.id`;
 };
 
-export const renamePageMonitor = async (sql: Queryable, page: string, monitor: string, name: string): Promise<PageMonitor | undefined> => {
+export const renamePageMonitor = async (
+  sql: Queryable,
+  page: string,
+  monitor: string,
+  name: string,
+): Promise<PageMonitor | undefined> => {
   const [row] = await sql<PageMonitor[]>`
-    update status_page_monitors set display_name = ${name} where page_id = ${page} and monitor_id = ${monitor}
+    update status_page_monitors set display_name = ${name} where page_id = ${page}
+      and monitor_id = ${monitor}
     returning monitor_id, display_name, group_id, position`;
   return row;
 };
 
-export const renamePageGroup = async (sql: Queryable, page: string, group: string, name: string): Promise<PageGroup | undefined> => {
+export const renamePageGroup = async (
+  sql: Queryable,
+  page: string,
+  group: string,
+  name: string,
+): Promise<PageGroup | undefined> => {
   const [row] = await sql<PageGroup[]>`
-    update status_page_groups set display_name = ${name} where page_id = ${page} and group_id = ${group}
+    update status_page_groups set display_name = ${name} where page_id = ${page}
+      and group_id = ${group}
     returning group_id, display_name, position`;
   return row;
 };
 
 /** False when the page shows the monitor already. */
-export const insertPageMonitor = async (sql: Queryable, page: string, row: PageMonitor): Promise<boolean> => {
+export const insertPageMonitor = async (
+  sql: Queryable,
+  page: string,
+  row: PageMonitor,
+): Promise<boolean> => {
   const { monitor_id, display_name, group_id, position } = row;
   const written = await sql`
     insert into status_page_monitors (page_id, monitor_id, display_name, group_id, position)
-    values (${page}, ${monitor_id}, ${display_name}, ${group_id}, ${position}) on conflict do nothing`;
+    values (${page}, ${monitor_id}, ${display_name}, ${group_id}, ${position}) on conflict
+    do nothing`;
   return written.count > 0;
 };
 
-export const insertPageGroup = async (sql: Queryable, page: string, row: PageGroup): Promise<boolean> => {
+export const insertPageGroup = async (
+  sql: Queryable,
+  page: string,
+  row: PageGroup,
+): Promise<boolean> => {
   const written = await sql`
     insert into status_page_groups (page_id, group_id, display_name, position)
     values (${page}, ${row.group_id}, ${row.display_name}, ${row.position}) on conflict do nothing`;
@@ -281,10 +443,16 @@ export const insertPageGroup = async (sql: Queryable, page: string, row: PageGro
  * The group's monitors are added below its heading; those that the page had already move there and
  * keep their names.
  */
-export const publishMembers = async (sql: Queryable, page: string, group: string, from: number): Promise<void> => {
+export const publishMembers = async (
+  sql: Queryable,
+  page: string,
+  group: string,
+  from: number,
+): Promise<void> => {
   await sql`
     insert into status_page_monitors (page_id, monitor_id, display_name, group_id, position)
-    select ${page}, m.id, m.name, ${group}, ${from} - 1 + row_number() over (order by m.key) from monitors m where m.group_id = ${group}
+    select ${page}, m.id, m.name, ${group}, ${from} - 1 + row_number() over (order by m.key)
+    from monitors m where m.group_id = ${group}
     on conflict (page_id, monitor_id) do update set group_id = excluded.group_id`;
 };
 
@@ -294,22 +462,38 @@ export const gatherMembers = async (sql: Queryable, page: string, group: string)
     where page_id = ${page} and m.id = monitor_id and m.group_id = ${group}`;
 };
 
-export const removePageMonitor = async (sql: Queryable, page: string, monitor: string): Promise<boolean> => {
-  const gone = await sql`delete from status_page_monitors where page_id = ${page} and monitor_id = ${monitor}`;
+export const removePageMonitor = async (
+  sql: Queryable,
+  page: string,
+  monitor: string,
+): Promise<boolean> => {
+  const gone =
+    await sql`delete from status_page_monitors where page_id = ${page} and monitor_id = ${monitor}`;
   return gone.count > 0;
 };
 
 /** Removes the heading; its monitors stay, without one. */
-export const removePageGroup = async (sql: Queryable, page: string, group: string): Promise<boolean> => {
-  const gone = await sql`delete from status_page_groups where page_id = ${page} and group_id = ${group}`;
-  await sql`update status_page_monitors set group_id = null where page_id = ${page} and group_id = ${group}`;
+export const removePageGroup = async (
+  sql: Queryable,
+  page: string,
+  group: string,
+): Promise<boolean> => {
+  const gone =
+    await sql`delete from status_page_groups where page_id = ${page} and group_id = ${group}`;
+  await sql`update status_page_monitors set group_id = null where page_id = ${page}
+    and group_id = ${group}`;
   return gone.count > 0;
 };
 
 /** The heading for a monitor that is added to a page: that of its group, if the page has it. */
-export const headingFor = async (sql: Queryable, page: string, monitor: string): Promise<string | null> => {
+export const headingFor = async (
+  sql: Queryable,
+  page: string,
+  monitor: string,
+): Promise<string | null> => {
   const [row] = await sql<{ group_id: string }[]>`
-    select g.group_id from status_page_groups g join monitors m on m.group_id = g.group_id where g.page_id = ${page} and m.id = ${monitor}`;
+    select g.group_id from status_page_groups g join monitors m on m.group_id = g.group_id
+    where g.page_id = ${page} and m.id = ${monitor}`;
   return row?.group_id ?? null;
 };
 
@@ -323,18 +507,36 @@ export type ProvenDomain = {
 };
 
 /** Proven domains whose last check was before this moment. */
-export const domainsToProve = (sql: Queryable, before: Date, limit: number): Promise<ProvenDomain[]> =>
+export const domainsToProve = (
+  sql: Queryable,
+  before: Date,
+  limit: number,
+): Promise<ProvenDomain[]> =>
   sql<ProvenDomain[]>`
-    select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at, domain_checked_at as checked_at from status_pages
-    where domain_proved_at is not null and domain_token is not null and greatest(domain_checked_at, domain_proved_at) < ${before}
+    select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at,
+      domain_checked_at as checked_at from status_pages
+    where domain_proved_at is not null and domain_token is not null
+      and greatest(domain_checked_at, domain_proved_at) < ${before}
     order by greatest(domain_checked_at, domain_proved_at) limit ${limit}`;
 
 /** A domain that was changed meanwhile stays as it is. */
 export const writeDomainCheck = async (
   sql: Queryable,
   id: string,
-  { domain, at, isSeen, isOver }: { readonly domain: string; readonly at: Date; readonly isSeen: boolean; readonly isOver: boolean },
+  {
+    domain,
+    at,
+    isSeen,
+    isOver,
+  }: {
+    readonly domain: string;
+    readonly at: Date;
+    readonly isSeen: boolean;
+    readonly isOver: boolean;
+  },
 ): Promise<void> => {
-  await sql`update status_pages set domain_checked_at = ${at}, domain_seen_at = ${isSeen ? at : sql`domain_seen_at`},
-    domain_proved_at = ${isOver ? null : sql`domain_proved_at`} where id = ${id} and domain = ${domain}`;
+  await sql`update status_pages
+    set domain_checked_at = ${at}, domain_seen_at = ${isSeen ? at : sql`domain_seen_at`},
+    domain_proved_at = ${isOver ? null : sql`domain_proved_at`} where id = ${id}
+      and domain = ${domain}`;
 };

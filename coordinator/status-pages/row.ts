@@ -40,7 +40,11 @@ export type PageMonitor = {
   readonly group_id: string | null;
   readonly position: number;
 };
-export type PageGroup = { readonly group_id: string; readonly display_name: string; readonly position: number };
+export type PageGroup = {
+  readonly group_id: string;
+  readonly display_name: string;
+  readonly position: number;
+};
 export type WholePage = PageSummary &
   PageSettings & {
     readonly has_link: boolean;
@@ -68,7 +72,11 @@ export const pageMonitorJson = ({ monitor_id, display_name, group_id, position }
   position,
 });
 
-export const pageGroupJson = ({ group_id, display_name, position }: PageGroup) => ({ group: group_id, display_name, position });
+export const pageGroupJson = ({ group_id, display_name, position }: PageGroup) => ({
+  group: group_id,
+  display_name,
+  position,
+});
 
 export const summaryJson = ({ id, name, slug, enabled, created_at }: PageSummary) => ({
   id,
@@ -78,7 +86,11 @@ export const summaryJson = ({ id, name, slug, enabled, created_at }: PageSummary
   created_at: created_at.toISOString(),
 });
 
-export const domainJson = ({ domain, domain_token, domain_proved_at }: Pick<WholePage, 'domain' | 'domain_token' | 'domain_proved_at'>) =>
+export const domainJson = ({
+  domain,
+  domain_token,
+  domain_proved_at,
+}: Pick<WholePage, 'domain' | 'domain_token' | 'domain_proved_at'>) =>
   domain === null || domain_token === null
     ? null
     : {
@@ -89,8 +101,25 @@ export const domainJson = ({ domain, domain_token, domain_proved_at }: Pick<Whol
       };
 
 /** The audit details of a change; never the password. */
-export const settingsJson = ({ name, slug, description, enabled, language, accent, access, domain, password_hash }: PageSettings) => ({
-  ...{ name, slug, description, enabled, language, accent, access, domain },
+export const settingsJson = ({
+  name,
+  slug,
+  description,
+  enabled,
+  language,
+  accent,
+  access,
+  domain,
+  password_hash,
+}: PageSettings) => ({
+  name,
+  slug,
+  description,
+  enabled,
+  language,
+  accent,
+  access,
+  domain,
   has_password: password_hash !== null,
 });
 

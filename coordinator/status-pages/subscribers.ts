@@ -17,9 +17,9 @@ export type NewSubscriber = {
 };
 
 /**
- * How many pages of one organisation may ask one mailbox by mail within an hour. Further pages share
- * these questions: each of their links shows and confirms all. Pages of others do not count: their
- * owners could block subscriptions of the mailbox.
+ * How many pages of one organisation may ask one mailbox by mail within an hour. Further pages
+ * share these questions: each of their links shows and confirms all. Pages of others do not count:
+ * their owners could block subscriptions of the mailbox.
  */
 const maxQuestions = 3;
 
@@ -33,15 +33,20 @@ export const askSubscriber = async (
 ): Promise<string | undefined> => {
   // Without this lock, two concurrent requests for one address on two pages would each be the
   // first.
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`page subscriber ${email.toLowerCase()}`}, 0))`;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`page subscriber ${email.toLowerCase()}`},
+    0))`;
   const [row] = await sql<{ id: string; asked: number }[]>`
     insert into status_page_subscribers as s (id, page_id, email, language, asked_at)
     select ${id}, ${page}, ${email}, ${language}, ${at}
-    where not exists (select 1 from status_page_subscribers where page_id = ${page} and lower(email) = lower(${email}) and asked_at > ${notSince})
-    on conflict (page_id, lower(email)) do update set asked_at = excluded.asked_at, language = excluded.language where s.confirmed_at is null
-    returning id, (select count(*)::int from status_page_subscribers a join status_pages p on p.id = a.page_id
+    where not exists (select 1 from status_page_subscribers where page_id = ${page}
+      and lower(email) = lower(${email}) and asked_at > ${notSince})
+    on conflict (page_id, lower(email)) do update
+    set asked_at = excluded.asked_at, language = excluded.language where s.confirmed_at is null
+    returning id,
+      (select count(*)::int from status_page_subscribers a join status_pages p on p.id = a.page_id
       where lower(a.email) = lower(${email}) and a.asked_at > ${notSince}
-        and p.organisation_id = (select organisation_id from status_pages where id = ${page})) as asked`;
+        and p.organisation_id = (select organisation_id from status_pages
+          where id = ${page})) as asked`;
   return row && row.asked < maxQuestions ? row.id : undefined;
 };
 
@@ -55,52 +60,80 @@ export type SubscriberOfPage = {
   readonly time_zone: string;
 };
 
-const shownPage = (sql: Queryable) => sql`s.email, s.language, p.slug, case when p.domain_proved_at is not null then p.domain end as domain,
+const shownPage = (sql: Queryable) => sql`s.email, s.language, p.slug, case
+  when p.domain_proved_at is not null then p.domain end as domain,
   p.name as title, p.organisation_id as organisation, o.time_zone
   from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null`;
 
 /** Stores what the confirmation link is valid for. Undefined: there is nothing to ask any more. */
-export const linkSubscriber = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<SubscriberOfPage | undefined> => {
+export const linkSubscriber = async (
+  sql: Queryable,
+  id: string,
+  fingerprint: Buffer,
+): Promise<SubscriberOfPage | undefined> => {
   const [row] = await sql<SubscriberOfPage[]>`
-    with s as (update status_page_subscribers set confirm_fingerprint = ${fingerprint} where id = ${id} and confirmed_at is null
+    with s as (update status_page_subscribers set confirm_fingerprint = ${fingerprint}
+      where id = ${id} and confirmed_at is null
       returning email, language, page_id)
     select ${shownPage(sql)} join s on s.page_id = p.id where p.enabled`;
   return row;
 };
 
-export const subscriberOfPage = async (sql: Queryable, id: string): Promise<SubscriberOfPage | undefined> => {
+export const subscriberOfPage = async (
+  sql: Queryable,
+  id: string,
+): Promise<SubscriberOfPage | undefined> => {
   const [row] = await sql<SubscriberOfPage[]>`
     select ${shownPage(sql)} join status_page_subscribers s on s.page_id = p.id
     where s.id = ${id} and s.confirmed_at is not null and p.enabled`;
   return row;
 };
 
-export type ConfirmationLink = { readonly page: string; readonly fingerprint: Buffer; readonly askedSince: Date };
+export type ConfirmationLink = {
+  readonly page: string;
+  readonly fingerprint: Buffer;
+  readonly askedSince: Date;
+};
 
-/** The mailbox and the organisation that a confirmation link is for; no row: it is invalid or expired. */
+/**
+ * The mailbox and the organisation that a confirmation link is for; no row: it is invalid or
+ * expired.
+ */
 const linked = (sql: Queryable, { page, fingerprint, askedSince }: ConfirmationLink) => sql`
-  select s.email, p.organisation_id, s.page_id from status_page_subscribers s join status_pages p on p.id = s.page_id
-  where s.page_id = ${page} and s.confirm_fingerprint = ${fingerprint} and s.confirmed_at is null and s.asked_at > ${askedSince}`;
+  select s.email, p.organisation_id, s.page_id from status_page_subscribers s join status_pages p
+    on p.id = s.page_id
+  where s.page_id = ${page} and s.confirm_fingerprint = ${fingerprint} and s.confirmed_at is null
+    and s.asked_at > ${askedSince}`;
 
 export type WaitingPage = { readonly slug: string; readonly title: string };
 
 /** The pages of the organisation that wait for an answer of the same mailbox. */
-export const waitingPages = (sql: Queryable, link: ConfirmationLink): Promise<WaitingPage[]> => sql<WaitingPage[]>`
+export const waitingPages = (sql: Queryable, link: ConfirmationLink): Promise<WaitingPage[]> => sql<
+  WaitingPage[]
+>`
   with l as (${linked(sql, link)})
-  select p.slug, p.name as title from l join status_pages p on p.organisation_id = l.organisation_id and p.enabled
+  select p.slug, p.name as title from l join status_pages p on p.organisation_id = l.organisation_id
+    and p.enabled
     join status_page_subscribers s on s.page_id = p.id and lower(s.email) = lower(l.email)
-  where s.confirmed_at is null and s.asked_at > ${link.askedSince} order by p.id <> l.page_id, p.name, p.id`;
+  where s.confirmed_at is null and s.asked_at > ${link.askedSince}
+  order by p.id <> l.page_id, p.name, p.id`;
 
 /**
  * Confirms the link's own page, and those of `slugs` that the link showed as waiting.
  * False: the link is invalid or expired.
  */
-export const confirmSubscriber = async (sql: Queryable, link: ConfirmationLink, at: Date, slugs: readonly string[]): Promise<boolean> => {
+export const confirmSubscriber = async (
+  sql: Queryable,
+  link: ConfirmationLink,
+  at: Date,
+  slugs: readonly string[],
+): Promise<boolean> => {
   const rows = await sql`
     with l as (${linked(sql, link)})
     update status_page_subscribers s set confirmed_at = ${at}, confirm_fingerprint = null
     from l join status_pages p on p.organisation_id = l.organisation_id
-    where s.page_id = p.id and lower(s.email) = lower(l.email) and s.confirmed_at is null and s.asked_at > ${link.askedSince}
+    where s.page_id = p.id and lower(s.email) = lower(l.email) and s.confirmed_at is null
+      and s.asked_at > ${link.askedSince}
       and (p.id = l.page_id or (p.enabled and p.slug = any(${[...slugs]})))`;
   return rows.count > 0;
 };
@@ -111,7 +144,8 @@ export const removeSubscriber = async (sql: Queryable, page: string, id: string)
 
 /** Deletes those who never answered. */
 export const forgetUnconfirmed = async (sql: Queryable, before: Date): Promise<void> => {
-  await sql`delete from status_page_subscribers where confirmed_at is null and asked_at < ${before}`;
+  await sql`delete from status_page_subscribers where confirmed_at is null
+    and asked_at < ${before}`;
 };
 
 export type SubscriberNotice = {
@@ -126,13 +160,19 @@ export type SubscriberNotice = {
  * Posts that were not sent yet, for each subscriber of their page who had confirmed by then. They
  * are marked as sent.
  */
-export const takeUnsentPosts = (sql: Queryable, at: Date, limit: number): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
+export const takeUnsentPosts = (
+  sql: Queryable,
+  at: Date,
+  limit: number,
+): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
   with fresh as (
     update status_page_posts set told_at = ${at}
-    where id in (select id from status_page_posts where told_at is null order by key limit ${limit} for update skip locked)
+    where id in (select id from status_page_posts where told_at is null order by key limit ${limit}
+      for update skip locked)
     returning id, page_id, incident_id, written_at)
   select s.id as subscriber, s.email, f.incident_id as incident, 'post' as event, f.id as post
-  from fresh f join status_pages p on p.id = f.page_id and p.enabled join status_page_subscribers s on s.page_id = p.id
+  from fresh f join status_pages p on p.id = f.page_id and p.enabled join status_page_subscribers s
+    on s.page_id = p.id
   where s.confirmed_at <= f.written_at order by s.id`;
 
 /**
@@ -141,19 +181,27 @@ export const takeUnsentPosts = (sql: Queryable, at: Date, limit: number): Promis
  * those who had confirmed before the outage, so that its end goes to the recipients of its
  * beginning. Where someone posted about it, the post is sent instead.
  */
-export const takeUnsentIncidents = (sql: Queryable, at: Date, from: Date): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
+export const takeUnsentIncidents = (
+  sql: Queryable,
+  at: Date,
+  from: Date,
+): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
   with fresh as (
-    select a.organisation_id, a.monitor_id, a.incident_id, i.confirmed_at, case when a.event = 'down' then 'began' else 'over' end as event
+    select a.organisation_id, a.monitor_id, a.incident_id, i.confirmed_at, case
+      when a.event = 'down' then 'began' else 'over' end as event
     from alerts a join incidents i on i.id = a.incident_id
-    where a.id > coalesce((select id from alerts where created_at < ${from} order by id desc limit 1), 0) and a.state in ('due', 'sent')),
+    where a.id > coalesce((select id from alerts where created_at < ${from} order by id desc
+      limit 1), 0) and a.state in ('due', 'sent')),
   told as (
     insert into status_page_told (page_id, incident_id, event, told_at)
     select distinct p.id, f.incident_id, f.event, ${at}::timestamptz from fresh f
     join status_page_monitors m on m.monitor_id = f.monitor_id
     join status_pages p on p.id = m.page_id and p.organisation_id = f.organisation_id and p.enabled
-    where exists (select 1 from status_page_subscribers s where s.page_id = p.id and s.confirmed_at <= f.confirmed_at)
+    where exists (select 1 from status_page_subscribers s where s.page_id = p.id
+      and s.confirmed_at <= f.confirmed_at)
       and (f.event = 'began' or exists (
-        select 1 from status_page_told t where t.page_id = p.id and t.incident_id = f.incident_id and t.event = 'began'))
+        select 1 from status_page_told t where t.page_id = p.id and t.incident_id = f.incident_id
+          and t.event = 'began'))
     -- In one order: two coordinators that wait for each other's rows would else do so for ever.
     order by 1, 2, 3
     on conflict do nothing returning page_id, incident_id, event)
@@ -182,7 +230,8 @@ export const sentIncident = async (
 ): Promise<NotifiedIncident | undefined> => {
   const [row] = await sql<NotifiedIncident[]>`
     select m.display_name as name, i.started_at, i.resolved_at, p.kind, p.text
-    from status_page_subscribers s join incidents i on i.id = ${incident} and i.confirmed_at is not null
+    from status_page_subscribers s join incidents i on i.id = ${incident}
+      and i.confirmed_at is not null
     join status_page_monitors m on m.page_id = s.page_id and m.monitor_id = i.monitor_id
     left join status_page_posts p on p.id = ${post} and p.page_id = s.page_id
     where s.id = ${subscriber}`;

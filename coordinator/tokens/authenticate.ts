@@ -48,9 +48,14 @@ export const isTokenText = (text: string, kind: TokenKind = 'api'): boolean =>
 export const shownPart = (token: string): string => token.slice(0, token.indexOf('_') + 5);
 
 /** Stored instead of a token. The key makes a stolen table useless for testing tokens. */
-export const fingerprintOf = (token: string, key: Buffer): Buffer => createHmac('sha256', key).update(token).digest();
+export const fingerprintOf = (token: string, key: Buffer): Buffer =>
+  createHmac('sha256', key).update(token).digest();
 
-export type MintedToken = { readonly token: string; readonly fingerprint: Buffer; readonly shown: string };
+export type MintedToken = {
+  readonly token: string;
+  readonly fingerprint: Buffer;
+  readonly shown: string;
+};
 
 export type Tokens = {
   /** A new token; its text is shown once and not stored. */
@@ -65,15 +70,29 @@ export type Tokens = {
   readonly close: () => Promise<void>;
 };
 
-type Dependencies = MasterKeys & { readonly sql: Sql; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
+type Dependencies = MasterKeys & {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+};
 
-const missing = (): Refusal => new Refusal('token_missing', 'Send your API token as `Authorization: Bearer svc_…`.');
-const invalid = (): Refusal => new Refusal('token_invalid', 'This token is unknown, or it was revoked, or has ended; make a new one.');
+const missing = (): Refusal =>
+  new Refusal('token_missing', 'Send your API token as `Authorization: Bearer svc_…`.');
+const invalid = (): Refusal =>
+  new Refusal(
+    'token_invalid',
+    'This token is unknown, or it was revoked, or has ended; make a new one.',
+  );
 
 export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Dependencies): Tokens => {
   const key = createKeptKey(sql, { secretKey, previousKey }, 'token fingerprint');
   const lookup = createGatheredLookup((fingerprints) => tokenHolders(sql, fingerprints));
-  const uses = createLastUses<number>({ write: (all) => writeLastUsed(sql, all), log, of: 'tokens', again: 'call' });
+  const uses = createLastUses<number>({
+    write: (all) => writeLastUsed(sql, all),
+    log,
+    of: 'tokens',
+    again: 'call',
+  });
 
   return {
     mint: async () => {
@@ -86,7 +105,8 @@ export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Depend
       if (!isTokenText(text)) throw invalid();
       const holder = await lookup(fingerprintOf(text, await key()).toString('hex'));
       const now = clock.now();
-      if (!holder || (holder.expires_at !== null && holder.expires_at.getTime() <= now)) throw invalid();
+      if (!holder || (holder.expires_at !== null && holder.expires_at.getTime() <= now))
+        throw invalid();
       uses.note(holder.id, now);
       const { organisation_id, organisation, plan, time_zone, ends_at } = holder;
       return {

@@ -1,4 +1,12 @@
-import { boolean, dateTime, maybe, nullable, object, string, uuid } from '../../shared/api/fields.ts';
+import {
+  boolean,
+  dateTime,
+  maybe,
+  nullable,
+  object,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
 import { moment } from '../../shared/api/moment.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 
@@ -41,13 +49,21 @@ export const createToken = innerOperation({
   dangerous: true,
   summary: 'Create an API token, which is shown once',
   body: object('TokenIn', {
-    email: maybe(string(), { description: 'Whose token; only the operator makes one for somebody else.' }),
+    email: maybe(string(), {
+      description: 'Whose token; only the operator makes one for somebody else.',
+    }),
     name: string({ description: 'What the token is for.' }),
     scope: string({ description: '`read` or `read_write`.' }),
     expires_at: maybe(moment(), { description: 'When it ends; never when not given.' }),
   }),
   response: object('TokenOut', { id: uuid(), name: string(), scope: string(), token: string() }),
-  refusals: ['member_not_found', 'name_invalid', 'scope_unknown', 'expiry_invalid', 'role_insufficient'],
+  refusals: [
+    'member_not_found',
+    'name_invalid',
+    'scope_unknown',
+    'expiry_invalid',
+    'role_insufficient',
+  ],
 });
 
 export const revokeToken = innerOperation({

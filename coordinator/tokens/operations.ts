@@ -2,7 +2,12 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { type InOrganisation, notFound, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/zones.ts';
 import { mayManage, scopeFrom } from '../organisations/model.ts';
@@ -20,11 +25,23 @@ export const createToken = async (
 ): OperationResult<OutputOf<typeof contract.createToken>> => {
   const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
   if (input.email !== null && caller.is !== 'operator')
-    throw new Refusal('role_insufficient', 'email: tokens are made by the user whom they belong to.');
-  const user = caller.user ?? orNotFound(await memberByEmail(sql, organisation.id, (input.email ?? '').trim()), 'member_not_found').user_id;
-  const expires_at = input.expires_at && new Date(epochOf(input.expires_at, organisation.time_zone));
+    throw new Refusal(
+      'role_insufficient',
+      'email: tokens are made by the user whom they belong to.',
+    );
+  const user =
+    caller.user ??
+    orNotFound(
+      await memberByEmail(sql, organisation.id, (input.email ?? '').trim()),
+      'member_not_found',
+    ).user_id;
+  const expires_at =
+    input.expires_at && new Date(epochOf(input.expires_at, organisation.time_zone));
   if (expires_at !== null && expires_at.getTime() <= now)
-    throw new Refusal('expiry_invalid', 'expires_at: has passed already; give a later one, or none for a token that does not end.');
+    throw new Refusal(
+      'expiry_invalid',
+      'expires_at: has passed already; give a later one, or none for a token that does not end.',
+    );
   const { token, fingerprint, shown } = await mintToken();
   // With `sent` alone the log would say too little about a token that the operator created, and
   // hide the fields named after it.
@@ -55,12 +72,28 @@ export const createToken = async (
 };
 
 /** Which tokens a caller sees: everyone their own; owners, admins and the operator all. */
-const whose = ({ caller }: InOrganisation): string | null => (mayManage(caller.role) ? null : caller.user);
+const whose = ({ caller }: InOrganisation): string | null =>
+  mayManage(caller.role) ? null : caller.user;
 
 const tokenJson =
   ({ caller, now }: InOrganisation) =>
-  ({ id, name, shown, scope, user_id, email, owner, created_at, expires_at, last_used_at }: ListedToken) => ({
-    ...{ id, kind: 'token', name, shown, scope },
+  ({
+    id,
+    name,
+    shown,
+    scope,
+    user_id,
+    email,
+    owner,
+    created_at,
+    expires_at,
+    last_used_at,
+  }: ListedToken) => ({
+    id,
+    kind: 'token',
+    name,
+    shown,
+    scope,
     owner: { email, name: owner },
     own: user_id === caller.user,
     created_at: created_at.toISOString(),
@@ -79,7 +112,8 @@ export const listTokens = async (
     context.with.cursors,
     ['tokens', organisation.id, of],
     input,
-    (from, limit) => tokenPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
+    (from, limit) =>
+      tokenPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
     tokenJson(context),
   );
 };
@@ -99,7 +133,8 @@ export const revokeToken = async (
   { token_id }: InputOf<typeof contract.revokeToken>,
 ): OperationResult<OutputOf<typeof contract.revokeToken>> => {
   const token = await tokenOwner(sql, organisation.id, token_id);
-  if (token === undefined || (token.user_id !== caller.user && !mayManage(caller.role))) throw notFound('token_not_found');
+  if (token === undefined || (token.user_id !== caller.user && !mayManage(caller.role)))
+    throw notFound('token_not_found');
   note({ before: { name: token.name, scope: token.scope, owner: token.email } });
   await deleteToken(sql, organisation.id, token_id);
   return { id: token_id };

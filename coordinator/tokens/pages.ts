@@ -3,39 +3,85 @@ import { connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
 import { heading, linkButton, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
-import { attempt, choiceField, type FormState, formSummary, freshForm, selectField, textField } from '../web/forms.ts';
+import {
+  attempt,
+  choiceField,
+  type FormState,
+  formSummary,
+  freshForm,
+  selectField,
+  textField,
+} from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
 
 type Token = OutputOf<typeof getToken>;
 
-const scopeText = (scope: string): string => (scope === 'read' ? 'may look' : 'may look and change');
+const scopeText = (scope: string): string =>
+  scope === 'read' ? 'may look' : 'may look and change';
 
-const ownerOf = ({ own, owner }: Token): Part => (own ? 'you' : owner.name === '' ? owner.email : owner.name);
+const ownerOf = ({ own, owner }: Token): Part =>
+  own ? 'you' : owner.name === '' ? owner.email : owner.name;
 
 const endOf = ({ expires_at, over }: Token, { times }: MembersRequest): Part =>
-  expires_at === null ? 'never ends' : over ? html`<span>ended ${times.moment(expires_at)}</span>` : times.moment(expires_at);
+  expires_at === null
+    ? 'never ends'
+    : over
+      ? html`<span>ended ${times.moment(expires_at)}</span>`
+      : times.moment(expires_at);
 
-const usedOf = ({ last_used_at }: Token, { times }: MembersRequest): Part => (last_used_at === null ? 'not yet' : times.ago(last_used_at));
+const usedOf = ({ last_used_at }: Token, { times }: MembersRequest): Part =>
+  last_used_at === null ? 'not yet' : times.ago(last_used_at);
 
 const manages = ({ may }: MembersRequest): boolean => may({ access: 'manage', whileEnding: true });
 
 const rowOf = (token: Token, request: MembersRequest): Html => {
   const { id, name, shown, over } = token;
-  return html`<tr id="token-${id}" data-row><td data-label="Name"><span class="stacked"><b>${name}</b><span class="softer"><code>${shown}…</code></span></span></td><td data-label="May">${
-    over ? stateMark('unknown', 'Over') : scopeText(token.scope)
-  }</td>${manages(request) && html`<td data-label="Of">${ownerOf(token)}</td>`}<td data-label="Used">${usedOf(token, request)}</td><td data-label="Ends">${endOf(token, request)}</td><td class="number"><a class="button" href="/tokens/${id}/revoke">${over ? 'Remove' : 'Revoke'}<span class="unseen"> ${name}</span></a></td></tr>`;
+  return html`
+    <tr id="token-${id}" data-row>
+      <td data-label="Name">
+        <span class="stacked">
+          <b>${name}</b>
+          <span class="softer"><code>${shown}…</code></span>
+        </span>
+      </td>
+      <td data-label="May">${over ? stateMark('unknown', 'Over') : scopeText(token.scope)}</td>
+      ${manages(request) && html`<td data-label="Of">${ownerOf(token)}</td>`}
+      <td data-label="Used">${usedOf(token, request)}</td>
+      <td data-label="Ends">${endOf(token, request)}</td>
+      <td class="number">
+        <a class="button" href="/tokens/${id}/revoke">
+          ${over ? 'Remove' : 'Revoke'}
+          <span class="unseen"> ${name}</span>
+        </a>
+      </td>
+    </tr>
+  `;
 };
 
 const sentenceOf = (count: number, hasMore: boolean, request: MembersRequest): string => {
   const { name } = request.caller.organisation;
   const whose = manages(request) ? `for ${name}` : 'for you';
   if (count === 0) return `No program acts ${whose} yet.`;
-  return count === 1 ? `One token acts ${whose}.` : `${hasMore ? 'More than ' : ''}${count} tokens act ${whose}.`;
+  return count === 1
+    ? `One token acts ${whose}.`
+    : `${hasMore ? 'More than ' : ''}${count} tokens act ${whose}.`;
 };
 
-const nothing = html`<div class="card"><div class="nothing"><p>A token lets a program of yours ask and change what you may: the command line, a script, a job that deploys.</p><p class="actions actions-middle">${linkButton('/tokens/new', 'Make a token', { main: true, symbol: 'add' })}</p></div></div>`;
+const nothing = html`
+  <div class="card">
+    <div class="nothing">
+      <p>
+        A token lets a program of yours ask and change what you may: the command line, a script, a
+        job that deploys.
+      </p>
+      <p class="actions actions-middle">
+        ${linkButton('/tokens/new', 'Make a token', { main: true, symbol: 'add' })}
+      </p>
+    </div>
+  </div>
+`;
 
 /** Tokens: one's own, and for owners and admins everyone's. */
 export const tokensPage: Page = {
@@ -54,18 +100,54 @@ export const tokensPage: Page = {
     return show({
       title: 'Tokens',
       place: 'tokens',
-      main: html`${heading({
-        sentence: asked.cursor === undefined ? sentenceOf(items.length, next_cursor !== null, request) : 'Earlier tokens.',
-        below,
-        actions: items.length > 0 && linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' }),
-      })}${
-        items.length === 0
-          ? nothing
-          : html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">Name</th><th scope="col">May</th>${manages(request) && html`<th scope="col">Of</th>`}<th scope="col">Used</th><th scope="col">Ends</th><th scope="col"><span class="unseen">Revoke</span></th></tr></thead><tbody>${items.map((each) => rowOf(each, request))}</tbody></table></div>${
-              next_cursor !== null &&
-              html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(`/tokens${query({ cursor: next_cursor })}`)}">Earlier</a></p>`
-            }`
-      }${assistants}`,
+      main: html`
+        ${heading({
+          sentence:
+            asked.cursor === undefined
+              ? sentenceOf(items.length, next_cursor !== null, request)
+              : 'Earlier tokens.',
+          below,
+          actions:
+            items.length > 0 &&
+            linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' }),
+        })}
+        ${
+          items.length === 0
+            ? nothing
+            : html`
+              <div class="table-card">
+                <table class="cards">
+                  <thead>
+                    <tr>
+                      <th scope="col">Name</th>
+                      <th scope="col">May</th>
+                      ${manages(request) && html`<th scope="col">Of</th>`}
+                      <th scope="col">Used</th>
+                      <th scope="col">Ends</th>
+                      <th scope="col"><span class="unseen">Revoke</span></th>
+                    </tr>
+                  </thead>
+                  <tbody>${items.map((each) => rowOf(each, request))}</tbody>
+                </table>
+              </div>
+              ${
+                next_cursor !== null &&
+                html`
+                  <p class="actions pages-more">
+                    <a
+                      class="button"
+                      rel="next"
+                      href="${safeUrl(`/tokens${query({ cursor: next_cursor })}`)}"
+                    >
+                      Earlier
+                    </a>
+                  </p>
+                `
+              }
+            `
+        }
+        ${assistants}
+      `,
     });
   },
 };
@@ -84,7 +166,8 @@ const lives = [
  * A day in the organisation's time zone, at whose beginning the token ends: the same all day long,
  * so that a form that is shown again still has it.
  */
-const dateIn = (zone: string, at: number): string => new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(at);
+const dateIn = (zone: string, at: number): string =>
+  new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(at);
 
 const form = (request: MembersRequest, state: FormState): PageAnswer => {
   const { caller, now, times } = request;
@@ -94,7 +177,11 @@ const form = (request: MembersRequest, state: FormState): PageAnswer => {
     label: `${label}, until ${times.text(now + days * day, 'day')}`,
   }));
   const scopes = [
-    { value: 'read', label: 'Look', help: 'Reads monitors, incidents and everything else that you may see.' },
+    {
+      value: 'read',
+      label: 'Look',
+      help: 'Reads monitors, incidents and everything else that you may see.',
+    },
     {
       value: 'read_write',
       label: 'Look and change',
@@ -108,12 +195,37 @@ const form = (request: MembersRequest, state: FormState): PageAnswer => {
     title: 'New token',
     place: 'tokens',
     status: state.status,
-    main: html`${heading({ sentence: 'What is the token for?', below: `It acts as you in ${caller.organisation.name}.`, trail })}
-${formSummary(state)}<form class="form" method="post">
-${textField({ name: 'name', label: 'Name', required: true, autofocus: true, autocomplete: 'off', placeholder: 'Deployments', help: 'So that you know later which one to revoke.', state })}
-${choiceField({ name: 'scope', label: 'It may', choices: scopes, state })}
-${selectField({ name: 'expires_at', label: 'It ends', choices: [{ value: '', label: 'Never, until somebody revokes it' }, ...ends], state })}
-<div class="actions"><button class="button button-main">Make the token</button>${linkButton('/tokens', 'Leave it')}</div></form>`,
+    main: html`
+      ${heading({
+        sentence: 'What is the token for?',
+        below: `It acts as you in ${caller.organisation.name}.`,
+        trail,
+      })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${textField({
+          name: 'name',
+          label: 'Name',
+          required: true,
+          autofocus: true,
+          autocomplete: 'off',
+          placeholder: 'Deployments',
+          help: 'So that you know later which one to revoke.',
+          state,
+        })}
+        ${choiceField({ name: 'scope', label: 'It may', choices: scopes, state })}
+        ${selectField({
+          name: 'expires_at',
+          label: 'It ends',
+          choices: [{ value: '', label: 'Never, until somebody revokes it' }, ...ends],
+          state,
+        })}
+        <div class="actions">
+          <button class="button button-main">Make the token</button>
+          ${linkButton('/tokens', 'Leave it')}
+        </div>
+      </form>
+    `,
   });
 };
 
@@ -121,28 +233,64 @@ export const newTokenPage: Page = {
   method: 'GET',
   path: '/tokens/new',
   needs: 'member',
-  answer: (request) => proofFirst(request) ?? form(request, freshForm(formOf({ scope: 'read', expires_at: '' }))),
+  answer: (request) =>
+    proofFirst(request) ?? form(request, freshForm(formOf({ scope: 'read', expires_at: '' }))),
 };
 
 const copyable = (text: string, what: string): Html =>
-  html`<p class="copyable"><code>${text}</code><button class="button" type="button" data-copy="${text}" hidden>${icon('copy')}Copy<span class="unseen"> ${what}</span></button></p>`;
+  html`
+    <p class="copyable">
+      <code>${text}</code>
+      <button class="button" type="button" data-copy="${text}" hidden>
+        ${icon('copy')}Copy<span class="unseen"> ${what}</span>
+      </button>
+    </p>
+  `;
 
 /** Only now: later there is only a fingerprint. */
-const shown = ({ with: { baseUrl } }: MembersRequest, { name, token }: { readonly name: string; readonly token: string }): PageAnswer => {
+const shown = (
+  { with: { baseUrl } }: MembersRequest,
+  { name, token }: { readonly name: string; readonly token: string },
+): PageAnswer => {
   const url = baseUrl();
   return show({
     title: 'Copy the token',
     place: 'tokens',
     headers: { 'cache-control': 'no-store' },
-    main: html`${heading({ sentence: 'Copy the token now.', below: html`<b>${name}</b> is made. It is shown this once; whoever has it acts as you.`, trail })}
-<div class="card stack">${copyable(token, 'the token')}
-${notice('information', 'Keep it where secrets are kept.', 'Not in a repository, and not in a chat. If it gets out, revoke it here: it ends at once.')}</div>
-<section class="after"><h2>Try it</h2><div class="card stack"><p>With curl, which answers whose token it is:</p>
-${copyable(`curl -H 'Authorization: Bearer ${token}' ${url}/api/v1/me`, 'the command with curl')}
-<p>Or with the command-line client, which needs Node 20 or later and nothing else:</p>
-${copyable(`curl -fsSO ${url}/downloads/antipode.mjs && ANTIPODE_URL=${url} ANTIPODE_TOKEN=${token} node antipode.mjs whoami`, 'the command with antipode')}
-<p class="soft">All that it can do stands in the <a href="/api/v1/docs">description of the API</a>.</p></div></section>
-<p class="actions after">${linkButton('/tokens', 'I have it', { main: true })}</p>`,
+    main: html`
+      ${heading({
+        sentence: 'Copy the token now.',
+        below: html`<b>${name}</b> is made. It is shown this once; whoever has it acts as you.`,
+        trail,
+      })}
+      <div class="card stack">
+        ${copyable(token, 'the token')}
+        ${notice(
+          'information',
+          'Keep it where secrets are kept.',
+          'Not in a repository, and not in a chat. If it gets out, revoke it here: it ends at once.',
+        )}
+      </div>
+      <section class="after">
+        <h2>Try it</h2>
+        <div class="card stack">
+          <p>With curl, which answers whose token it is:</p>
+          ${copyable(
+            `curl -H 'Authorization: Bearer ${token}' ${url}/api/v1/me`,
+            'the command with curl',
+          )}
+          <p>Or with the command-line client, which needs Node 20 or later and nothing else:</p>
+          ${copyable(
+            `curl -fsSO ${url}/downloads/antipode.mjs && ANTIPODE_URL=${url} ANTIPODE_TOKEN=${token} node antipode.mjs whoami`,
+            'the command with antipode',
+          )}
+          <p class="soft">
+            All that it can do stands in the <a href="/api/v1/docs">description of the API</a>.
+          </p>
+        </div>
+      </section>
+      <p class="actions after">${linkButton('/tokens', 'I have it', { main: true })}</p>
+    `,
   });
 };
 
@@ -153,8 +301,16 @@ export const makeToken: Page = {
   answer: async (request) => {
     const { form: sent, ask } = request;
     const ends = sent.value('expires_at') ?? '';
-    const input = { name: sent.value('name') ?? '', scope: sent.value('scope') ?? '', ...(ends === '' ? {} : { expires_at: ends }) };
-    const tried = await attempt(sent, () => ask(createToken, input), ['name', 'scope', 'expires_at']);
+    const input = {
+      name: sent.value('name') ?? '',
+      scope: sent.value('scope') ?? '',
+      ...(ends === '' ? {} : { expires_at: ends }),
+    };
+    const tried = await attempt(sent, () => ask(createToken, input), [
+      'name',
+      'scope',
+      'expires_at',
+    ]);
     return 'refused' in tried ? form(request, tried.refused) : shown(request, tried.done);
   },
 };
@@ -171,15 +327,40 @@ export const revokePage: Page = {
     return show({
       title: `Revoke ${name}`,
       place: 'tokens',
-      main: html`${heading({
-        sentence: over ? `Remove ${name}?` : `Revoke ${name}?`,
-        below: over
-          ? 'It has ended already; only its line here goes.'
-          : 'It ends at once: whatever uses it is refused from then on. This cannot be undone.',
-        trail,
-      })}
-<dl class="card settings"><div class="setting"><dt>Begins with</dt><dd><code>${begins}…</code></dd></div><div class="setting"><dt>Of</dt><dd>${ownerOf(token)}</dd></div><div class="setting"><dt>May</dt><dd>${scopeText(token.scope)}</dd></div><div class="setting"><dt>Used</dt><dd>${usedOf(token, request)}</dd></div></dl>
-<form class="actions after" method="post"><button class="button button-danger">${icon('delete')}${over ? 'Remove it' : 'Revoke it'}</button>${linkButton('/tokens', 'Leave it')}</form>`,
+      main: html`
+        ${heading({
+          sentence: over ? `Remove ${name}?` : `Revoke ${name}?`,
+          below: over
+            ? 'It has ended already; only its line here goes.'
+            : 'It ends at once: whatever uses it is refused from then on. This cannot be undone.',
+          trail,
+        })}
+        <dl class="card settings">
+          <div class="setting">
+            <dt>Begins with</dt>
+            <dd><code>${begins}…</code></dd>
+          </div>
+          <div class="setting">
+            <dt>Of</dt>
+            <dd>${ownerOf(token)}</dd>
+          </div>
+          <div class="setting">
+            <dt>May</dt>
+            <dd>${scopeText(token.scope)}</dd>
+          </div>
+          <div class="setting">
+            <dt>Used</dt>
+            <dd>${usedOf(token, request)}</dd>
+          </div>
+        </dl>
+        <form class="actions after" method="post">
+          <button class="button button-danger">
+            ${icon('delete')}
+            ${over ? 'Remove it' : 'Revoke it'}
+          </button>
+          ${linkButton('/tokens', 'Leave it')}
+        </form>
+      `,
     });
   },
 };
@@ -191,8 +372,16 @@ export const revoke: Page = {
   answer: async ({ ask, path }) => {
     const { name, over } = await ask(getToken, { token_id: path.token_id });
     await ask(revokeToken, { token_id: path.token_id });
-    return seeOther('/tokens', { said: over ? `${name} is removed.` : `${name} is revoked; it opens nothing any more.` });
+    return seeOther('/tokens', {
+      said: over ? `${name} is removed.` : `${name} is revoked; it opens nothing any more.`,
+    });
   },
 };
 
-export const tokenPages: readonly Page[] = [tokensPage, newTokenPage, makeToken, revokePage, revoke];
+export const tokenPages: readonly Page[] = [
+  tokensPage,
+  newTokenPage,
+  makeToken,
+  revokePage,
+  revoke,
+];

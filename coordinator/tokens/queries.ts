@@ -23,10 +23,15 @@ export type TokenHolder = {
  * Holders of tokens by hexadecimal fingerprint; unknown ones are absent. One query, whatever their
  * number.
  */
-export const tokenHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<TokenHolder[]> =>
+export const tokenHolders = (
+  sql: Queryable,
+  fingerprints: readonly string[],
+): Promise<TokenHolder[]> =>
   sql<TokenHolder[]>`
-    select encode(t.fingerprint, 'hex') as fingerprint, t.id, t.name, t.scope, t.expires_at, t.user_id, m.role,
-      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
+    select encode(t.fingerprint, 'hex') as fingerprint, t.id, t.name, t.scope, t.expires_at,
+      t.user_id, m.role,
+      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone,
+        (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
     from tokens t
     join memberships m on m.organisation_id = t.organisation_id and m.user_id = t.user_id
     join organisations o on o.id = t.organisation_id
@@ -47,9 +52,13 @@ export type NewToken = {
 /** False: its user no longer belongs to the organisation. */
 export const insertToken = async (sql: Queryable, token: NewToken): Promise<boolean> => {
   const { id, organisation, user, name, scope, fingerprint, shown, created_at, expires_at } = token;
-  const { count } = await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown, created_at, expires_at)
-    select ${id}, m.organisation_id, m.user_id, ${name}, ${scope}, ${fingerprint}, ${shown}, ${created_at}, ${expires_at}
-    from memberships m where m.organisation_id = ${organisation} and m.user_id = ${user} for key share`;
+  const { count } =
+    await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown,
+      created_at, expires_at)
+    select ${id}, m.organisation_id, m.user_id, ${name}, ${scope}, ${fingerprint}, ${shown},
+      ${created_at}, ${expires_at}
+    from memberships m where m.organisation_id = ${organisation}
+      and m.user_id = ${user} for key share`;
   return count > 0;
 };
 
@@ -79,7 +88,8 @@ export const tokenPage = (
   limit: number,
 ): Promise<ListedToken[]> =>
   sql<ListedToken[]>`
-    select t.key, t.id, t.name, t.shown, t.scope, t.user_id, u.email, u.name as owner, t.created_at, t.expires_at, t.last_used_at
+    select t.key, t.id, t.name, t.shown, t.scope, t.user_id, u.email, u.name as owner, t.created_at,
+      t.expires_at, t.last_used_at
     from tokens t join users u on u.id = t.user_id
     where t.organisation_id = ${organisation} and t.key < ${before}
       ${user === null ? sql`` : sql`and t.user_id = ${user}`} ${id === null ? sql`` : sql`and t.id = ${id}`}
@@ -95,12 +105,20 @@ export const tokenOwner = async (
   return row;
 };
 
-export const deleteToken = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
+export const deleteToken = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<void> => {
   await sql`delete from tokens where id = ${id} and organisation_id = ${organisation}`;
 };
 
 /** A change of role ends every token of that member. */
-export const deleteTokensOf = async (sql: Queryable, organisation: string, user: string): Promise<void> => {
+export const deleteTokensOf = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+): Promise<void> => {
   await sql`delete from tokens where organisation_id = ${organisation} and user_id = ${user}`;
 };
 
@@ -113,9 +131,13 @@ export const deleteAllTokensOf = async (sql: Queryable, user: string): Promise<v
  * Writes when tokens were last used, many in one statement; times never move backwards, because
  * several coordinators report.
  */
-export const writeLastUsed = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
+export const writeLastUsed = async (
+  sql: Queryable,
+  uses: ReadonlyMap<string, number>,
+): Promise<void> => {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
   await sql`update tokens t set last_used_at = greatest(t.last_used_at, u.at)
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz) where t.id = u.id`;
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz)
+    where t.id = u.id`;
 };

@@ -52,7 +52,10 @@ export const answer = (): PageAnswer =>
   send({
     type: 'image/svg+xml',
     body: drawing,
-    headers: { 'cache-control': 'public, max-age=86400', 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" },
+    headers: {
+      'cache-control': 'public, max-age=86400',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+    },
   });
 
 /** A page that says what is not possible, and offers a way on. */
@@ -60,7 +63,10 @@ const saying = (status: number, title: string, sentence: string, below: Part): S
   show({
     status,
     title,
-    main: html`${heading({ sentence, below })}<p class="actions">${linkButton('/', 'To the monitors')}</p>`,
+    main: html`
+      ${heading({ sentence, below })}
+      <p class="actions">${linkButton('/', 'To the monitors')}</p>
+    `,
   });
 
 export const notFoundAnswer: ShownPage = saying(
@@ -86,7 +92,12 @@ export const nowhereAnswer: ShownPage = saying(
 );
 
 const unreadable = (status: number): ShownPage =>
-  saying(status, 'Not understood', 'This could not be read.', 'What was sent is too long, or not what a form of this service sends.');
+  saying(
+    status,
+    'Not understood',
+    'This could not be read.',
+    'What was sent is too long, or not what a form of this service sends.',
+  );
 
 const unavailable: ShownPage = saying(
   503,
@@ -95,7 +106,8 @@ const unavailable: ShownPage = saying(
   'Nothing is wrong with what you asked for. Try again in a moment; if you changed something, look first whether it was done all the same.',
 );
 
-const forbidden = (refusal: Refusal): ShownPage => saying(403, 'Not allowed', 'You may not do this.', refusal.message);
+const forbidden = (refusal: Refusal): ShownPage =>
+  saying(403, 'Not allowed', 'You may not do this.', refusal.message);
 
 /**
  * A failure as a page. `hidden` is set for an error of our own: it goes to the log, under the id
@@ -103,7 +115,10 @@ const forbidden = (refusal: Refusal): ShownPage => saying(403, 'Not allowed', 'Y
  */
 export const failureAnswer = (
   error: unknown,
-): { readonly shown: ShownPage; readonly hidden?: { readonly request_id: string; readonly error: unknown } } => {
+): {
+  readonly shown: ShownPage;
+  readonly hidden?: { readonly request_id: string; readonly error: unknown };
+} => {
   // An invalid id or page number cannot exist.
   if (error instanceof InvalidInput) return { shown: notFoundAnswer };
   if (error instanceof Refusal && error.kind !== 'internal') {
@@ -112,21 +127,32 @@ export const failureAnswer = (
     if (error.kind === 'forbidden') return { shown: forbidden(error) };
     return { shown: saying(statusOf[error.kind], 'Not done', 'This was not done.', error.message) };
   }
-  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500)
+  if (
+    error instanceof Error &&
+    'statusCode' in error &&
+    typeof error.statusCode === 'number' &&
+    error.statusCode < 500
+  )
     return { shown: unreadable(error.statusCode) };
   const request_id = newId();
   const shown = saying(
     500,
     'A fault of ours',
     'Something failed on our side.',
-    html`Nothing is wrong with what you asked for. Please try again; if it fails again, tell whoever runs this service the number of this request: <code>${request_id}</code>.`,
+    html`
+      Nothing is wrong with what you asked for. Please try again; if it fails again, tell whoever
+      runs this service the number of this request: <code>${request_id}</code>.
+    `,
   );
   return { shown, hidden: { request_id, error } };
 };
 
 /** What app.ts passes to the pages. */
 export type WebDependencies = {
-  readonly gate: Pick<Gate, 'execute' | 'executeOnce' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'>;
+  readonly gate: Pick<
+    Gate,
+    'execute' | 'executeOnce' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'
+  >;
   readonly authenticate: Sessions['authenticate'];
   readonly instruments: PageDependencies;
   readonly changes: ChangeStream;
@@ -141,10 +167,13 @@ const queryOf = (url: string): Readonly<Record<string, string>> => {
 };
 
 const textsOf = (value: unknown): Readonly<Record<string, string>> =>
-  isRecord(value) ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, String(each)])) : {};
+  isRecord(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, String(each)]))
+    : {};
 
 /** Where to send an anonymous reader, with the way back. */
-const signInFor = (url: string): string => (url === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(url)}`);
+const signInFor = (url: string): string =>
+  url === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(url)}`;
 
 const saidCookie = 'said';
 
@@ -161,7 +190,8 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     cookie: cookieNamed(sessionCookieOf(isSecure()), headers.cookie),
   });
 
-  const signedInBy = (request: FastifyRequest): Promise<SignedIn | undefined> => dependencies.authenticate(fromOf(request));
+  const signedInBy = (request: FastifyRequest): Promise<SignedIn | undefined> =>
+    dependencies.authenticate(fromOf(request));
 
   const asked = (request: FastifyRequest, signedIn: SignedIn | undefined): PageRequest => {
     const { cookie: cookies } = request.headers;
@@ -173,10 +203,14 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       path: textsOf(request.params),
       query: queryOf(request.raw.url ?? ''),
       form: typeof request.body === 'string' ? formFrom(request.body) : noForm,
-      file: async (name) => (request.body instanceof Multipart ? request.body.file(name) : undefined),
+      file: async (name) =>
+        request.body instanceof Multipart ? request.body.file(name) : undefined,
       address: request.raw.url ?? '/',
-      ...{ now, times: timesIn(zone, now), theme: themeFrom(cookies) },
-      ...{ cookies, from: fromOf(request) },
+      now,
+      times: timesIn(zone, now),
+      theme: themeFrom(cookies),
+      cookies,
+      from: fromOf(request),
       isPrefetch,
       isByPerson:
         !isPrefetch &&
@@ -192,7 +226,10 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
 
   const asking =
     (execute: (operation: Operation, raw: RawInput) => Promise<Answered>): Ask =>
-    async <Op extends Operation>(operation: Op, input?: Partial<Record<keyof InputOf<Op> & string, unknown>>) =>
+    async <Op extends Operation>(
+      operation: Op,
+      input?: Partial<Record<keyof InputOf<Op> & string, unknown>>,
+    ) =>
       // The gate's handlers are typed by their operations; a table of different operations cannot
       // express that.
       (await execute(operation, rawInput(operation, input))).body as OutputOf<Op>;
@@ -201,28 +238,45 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
    * A form with a key runs each operation once, however often a browser sends it, and gets the
    * first answer again.
    */
-  const executing = (caller: Caller, form: Form): ((operation: Operation, raw: RawInput) => Promise<Answered>) => {
+  const executing = (
+    caller: Caller,
+    form: Form,
+  ): ((operation: Operation, raw: RawInput) => Promise<Answered>) => {
     if (form.key === undefined) return (operation, raw) => gate.execute(operation, caller, raw);
     const request = JSON.stringify(form.names.map((name) => [name, form.values(name)]));
     const calls = new Map<string, number>();
     return async (operation, raw) => {
       const call = (calls.get(operation.id) ?? 0) + 1;
       calls.set(operation.id, call);
-      const outcome = await gate.executeOnce(operation, caller, raw, { key: `form ${form.key} ${operation.id} ${call}`, request });
+      const outcome = await gate.executeOnce(operation, caller, raw, {
+        key: `form ${form.key} ${operation.id} ${call}`,
+        request,
+      });
       if ('refused' in outcome) throw outcome.refused;
       return outcome.answered;
     };
   };
 
   /** For the frame of every page. */
-  const frameOf = async (caller: Caller | null | undefined): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery'>> => {
-    if (!caller) return { openIncidents: 0, mute: undefined, ending: undefined, delivery: undefined };
+  const frameOf = async (
+    caller: Caller | null | undefined,
+  ): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery'>> => {
+    if (!caller)
+      return { openIncidents: 0, mute: undefined, ending: undefined, delivery: undefined };
     const ask = asking((operation, raw) => gate.execute(operation, caller, raw));
-    const [{ open }, { until, by }, delivery] = await Promise.all([ask(countOpenIncidents), ask(showMute), ask(showDelivery)]);
+    const [{ open }, { until, by }, delivery] = await Promise.all([
+      ask(countOpenIncidents),
+      ask(showMute),
+      ask(showDelivery),
+    ]);
     const { name, ends_at } = caller.organisation;
     if (ends_at !== null) {
       // The notice includes that alerts are muted.
-      const ending = { name, at: new Date(ends_at).toISOString(), mayKeep: isAllowed(caller, keepOrganisation) };
+      const ending = {
+        name,
+        at: new Date(ends_at).toISOString(),
+        mayKeep: isAllowed(caller, keepOrganisation),
+      };
       return { openIncidents: open, mute: undefined, ending, delivery: undefined };
     }
     return {
@@ -247,7 +301,10 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
    * A document whose end comes later. A failure there is too late for another status: the document
    * is ended, and the error logged.
    */
-  async function* inPieces(text: string, { pieces, broken }: NonNullable<ShownPage['later']>): AsyncGenerator<string> {
+  async function* inPieces(
+    text: string,
+    { pieces, broken }: NonNullable<ShownPage['later']>,
+  ): AsyncGenerator<string> {
     const [before = '', after = ''] = text.split(laterMark);
     yield before;
     try {
@@ -269,30 +326,52 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     signedIn?: SignedIn,
     framing?: ReturnType<typeof frameOf>,
   ): Promise<FastifyReply> => {
-    const isOnTheWay = answer.is === 'see-other' || (answer.is === 'shown' && answer.frame === 'bare');
+    const isOnTheWay =
+      answer.is === 'see-other' || (answer.is === 'shown' && answer.frame === 'bare');
     reply.headers({ ...securityHeaders, ...(isOnTheWay ? openerHeaders : {}), ...answer.headers });
     if (answer.is === 'sent') {
       reply.code(answer.status ?? 200).type(answer.type);
       if (typeof answer.body === 'string') return sendSmall(request, reply, answer.body);
-      return answer.body instanceof Uint8Array ? reply.send(answer.body) : sendAsItComes(request, reply, watched(answer.body));
+      return answer.body instanceof Uint8Array
+        ? reply.send(answer.body)
+        : sendAsItComes(request, reply, watched(answer.body));
     }
     if (answer.is === 'see-other') {
-      if (answer.said !== undefined) reply.header('set-cookie', cookie(saidCookie, answer.said, { seconds: 60, secure: isSecure() }));
-      return reply.code(303).header('location', safeUrl(answer.to)).header('cache-control', 'no-store').send();
+      if (answer.said !== undefined)
+        reply.header(
+          'set-cookie',
+          cookie(saidCookie, answer.said, { seconds: 60, secure: isSecure() }),
+        );
+      return reply
+        .code(303)
+        .header('location', safeUrl(answer.to))
+        .header('cache-control', 'no-store')
+        .send();
     }
     const addresses = await assets.addresses();
     const page = asked(request, signedIn);
     const said = page.isPrefetch ? undefined : cookieOf(page.cookies, saidCookie);
-    if (said !== undefined) reply.header('set-cookie', cookie(saidCookie, '', { seconds: 0, secure: isSecure() }));
+    if (said !== undefined)
+      reply.header('set-cookie', cookie(saidCookie, '', { seconds: 0, secure: isSecure() }));
     const caller = answer.frame === 'bare' ? undefined : signedIn?.caller;
     const frame = await (caller && framing ? framing : frameOf(caller));
     reply
       .code(answer.status ?? 200)
       .type('text/html; charset=utf-8')
       .header('speculation-rules', `"${addresses.rules}"`);
-    if (reply.getHeader('cache-control') === undefined) reply.header('cache-control', 'private, no-cache');
-    const text = documentOf(answer, { assets: addresses, request: page, signedIn, said, since: begun.get(request), ...frame }).toString();
-    return answer.later === undefined ? sendSmall(request, reply, text) : sendAsItComes(request, reply, inPieces(text, answer.later));
+    if (reply.getHeader('cache-control') === undefined)
+      reply.header('cache-control', 'private, no-cache');
+    const text = documentOf(answer, {
+      assets: addresses,
+      request: page,
+      signedIn,
+      said,
+      since: begun.get(request),
+      ...frame,
+    }).toString();
+    return answer.later === undefined
+      ? sendSmall(request, reply, text)
+      : sendAsItComes(request, reply, inPieces(text, answer.later));
   };
 
   const answerSignedIn = (
@@ -301,18 +380,33 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     signedIn: SignedIn,
   ): Promise<PageAnswer> | PageAnswer => {
     const { person, caller } = signedIn;
-    const own = { ...common, signedIn, askOwn: asking((operation, raw) => gate.executeForPerson(operation, person, raw)) };
+    const own = {
+      ...common,
+      signedIn,
+      askOwn: asking((operation, raw) => gate.executeForPerson(operation, person, raw)),
+    };
     if (page.needs === 'person') return page.answer(own);
     if (page.needs === 'operator')
-      return page.answer({ ...own, askHouse: asking((operation, raw) => gate.executeForOperator(operation, person, raw)) });
+      return page.answer({
+        ...own,
+        askHouse: asking((operation, raw) => gate.executeForOperator(operation, person, raw)),
+      });
     if (!caller) return nowhereAnswer;
     const ask = asking(executing(caller, common.form));
     return page.answer({ ...own, caller, ask, may: (operation) => isAllowed(caller, operation) });
   };
 
-  const fail = async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const fail = async (
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
     const { shown, hidden } = failureAnswer(error);
-    if (hidden) dependencies.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'page failed');
+    if (hidden)
+      dependencies.log.error(
+        { err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url },
+        'page failed',
+      );
     // Authentication itself may have failed: then the page is shown without its frame.
     const signedIn = await signedInBy(request).catch(() => undefined);
     // The data of the frame may have failed, too.
@@ -323,39 +417,71 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     signedIn: signedInBy,
     fail,
     answerWith: send,
-    refuse: (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => send(foreignAnswer, request, reply),
-    answer: async (page: Page, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    refuse: (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+      send(foreignAnswer, request, reply),
+    answer: async (
+      page: Page,
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ): Promise<FastifyReply> => {
       begun.set(request, dependencies.changes.moment());
       const signedIn = await signedInBy(request);
       const common = asked(request, signedIn);
       if (page.needs === 'nobody') {
-        const askAsVisitor = asking((operation, raw) => gate.executeForVisitor(operation, common.from, raw));
-        return send(await page.answer({ ...common, signedIn, askAsVisitor }), request, reply, signedIn);
+        const askAsVisitor = asking((operation, raw) =>
+          gate.executeForVisitor(operation, common.from, raw),
+        );
+        return send(
+          await page.answer({ ...common, signedIn, askAsVisitor }),
+          request,
+          reply,
+          signedIn,
+        );
       }
-      if (page.needs === 'operator' && signedIn?.person.is_operator !== true) return send(notFoundAnswer, request, reply, signedIn);
+      if (page.needs === 'operator' && signedIn?.person.is_operator !== true)
+        return send(notFoundAnswer, request, reply, signedIn);
       if (!signedIn) {
-        if (page.needs === 'member' && page.stranger) return send(await page.stranger(common), request, reply);
-        return send({ is: 'see-other', to: signInFor(request.method === 'GET' ? common.address : '/') }, request, reply);
+        if (page.needs === 'member' && page.stranger)
+          return send(await page.stranger(common), request, reply);
+        return send(
+          { is: 'see-other', to: signInFor(request.method === 'GET' ? common.address : '/') },
+          request,
+          reply,
+        );
       }
       // A GET does not change the frame, so the frame is read at the same time.
       const framing = request.method === 'GET' ? frameOf(signedIn.caller) : undefined;
       // Its failure is handled where the frame is shown, if it is.
       framing?.catch(() => undefined);
       try {
-        return await send(await answerSignedIn(page, common, signedIn), request, reply, signedIn, framing);
+        return await send(
+          await answerSignedIn(page, common, signedIn),
+          request,
+          reply,
+          signedIn,
+          framing,
+        );
       } catch (error) {
         // Membership or session ended in between.
-        if (error instanceof Refusal && (error.kind === 'unauthenticated' || error.code === 'session_missing'))
+        if (
+          error instanceof Refusal &&
+          (error.kind === 'unauthenticated' || error.code === 'session_missing')
+        )
           return send({ is: 'see-other', to: '/sign-in' }, request, reply);
         // Before a dangerous operation; then back to the page that asked for it.
         if (error instanceof Refusal && error.code === 'proof_needed')
-          return send({ is: 'see-other', to: `/confirm?next=${encodeURIComponent(common.address)}` }, request, reply);
+          return send(
+            { is: 'see-other', to: `/confirm?next=${encodeURIComponent(common.address)}` },
+            request,
+            reply,
+          );
         throw error;
       }
     },
     notFound: async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const signedIn = await signedInBy(request);
-      if (!signedIn && isAccountPath(request.url)) return send({ is: 'see-other', to: signInFor(request.raw.url ?? '/') }, request, reply);
+      if (!signedIn && isAccountPath(request.url))
+        return send({ is: 'see-other', to: signInFor(request.raw.url ?? '/') }, request, reply);
       return send(notFoundAnswer, request, reply, signedIn);
     },
   };

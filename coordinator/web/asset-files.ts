@@ -8,18 +8,28 @@ import { basename, join } from 'node:path';
 const folder = join(import.meta.dirname, 'assets');
 
 /** Drawings that parts of pages refer to by file name. */
-export const drawingNames = (): readonly string[] => readdirSync(folder).filter((file) => file.endsWith('.svg'));
+export const drawingNames = (): readonly string[] =>
+  readdirSync(folder).filter((file) => file.endsWith('.svg'));
 
 /** A file of `assets`. */
 export const fileBytes = (file: string): Uint8Array => readFileSync(join(folder, file));
 
 /** By name, with their content. */
-export const builtFiles = async (): Promise<readonly (readonly [name: string, bytes: Uint8Array])[]> => {
+export const builtFiles = async (): Promise<
+  readonly (readonly [name: string, bytes: Uint8Array])[]
+> => {
   // Loaded only when someone requests a page.
   const { build: bundle, stop } = await import('esbuild');
   const { outputFiles } = await bundle({
     absWorkingDir: folder,
-    entryPoints: ['style.css', 'script.ts', 'passkeys.ts', 'push.ts', 'worker/push-worker.ts', 'rules.json'],
+    entryPoints: [
+      'style.css',
+      'script.ts',
+      'passkeys.ts',
+      'push.ts',
+      'worker/push-worker.ts',
+      'rules.json',
+    ],
     bundle: true,
     write: false,
     outdir: folder,

@@ -35,7 +35,8 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/speculationrules+json',
 };
 
-const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64url').slice(0, 10);
+const hashOf = (bytes: Uint8Array): string =>
+  createHash('sha256').update(bytes).digest('base64url').slice(0, 10);
 
 const drawn = new Map<string, Uint8Array>();
 
@@ -66,7 +67,12 @@ type Built = { readonly addresses: Assets; readonly files: ReadonlyMap<string, A
 const build = async (): Promise<Built> => {
   const built = await builtFiles();
   const all = await Promise.all(
-    [...built, ...drawn].map(async ([name, bytes]): Promise<readonly [string, Asset]> => [name, await assetOf(name, bytes)]),
+    [...built, ...drawn].map(
+      async ([name, bytes]): Promise<readonly [string, Asset]> => [
+        name,
+        await assetOf(name, bytes),
+      ],
+    ),
   );
   const nameLike = (form: RegExp): string => {
     const name = built.find(([each]) => form.test(each))?.[0];
@@ -88,7 +94,10 @@ const build = async (): Promise<Built> => {
   };
 };
 
-export type AssetStore = { readonly addresses: () => Promise<Assets>; readonly find: (name: string) => Promise<Asset | undefined> };
+export type AssetStore = {
+  readonly addresses: () => Promise<Assets>;
+  readonly find: (name: string) => Promise<Asset | undefined>;
+};
 
 /**
  * Built on the first request for a page, because a start has more urgent work. After a failure, the
@@ -105,5 +114,8 @@ export const createAssetStore = (): AssetStore => {
     });
     return started;
   };
-  return { addresses: async () => (await built()).addresses, find: async (name) => (await built()).files.get(name) };
+  return {
+    addresses: async () => (await built()).addresses,
+    find: async (name) => (await built()).files.get(name),
+  };
 };

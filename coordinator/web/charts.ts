@@ -1,16 +1,30 @@
 import type { getMonitorResults } from '../../shared/api/monitors.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { byContinent, countText, lineClass, type State, shortName, states, stateWords } from './elements.ts';
+import {
+  byContinent,
+  countText,
+  lineClass,
+  type State,
+  shortName,
+  states,
+  stateWords,
+} from './elements.ts';
 import { type Html, html } from './html.ts';
 import type { Times } from './times.ts';
 
 /** Round numbers for an axis that begins at zero: the top and the steps, at most five of them. */
-export const axisOf = (limit: number): { readonly top: number; readonly ticks: readonly number[] } => {
+export const axisOf = (
+  limit: number,
+): { readonly top: number; readonly ticks: readonly number[] } => {
   const wanted = Math.max(limit, 1) / 4;
   const power = 10 ** Math.floor(Math.log10(wanted));
-  const step = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= wanted) ?? wanted;
+  const step =
+    [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= wanted) ?? wanted;
   const count = Math.max(1, Math.ceil(Math.max(limit, 1) / step));
-  return { top: step * count, ticks: Array.from({ length: count + 1 }, (_, at) => Number((at * step).toFixed(6))) };
+  return {
+    top: step * count,
+    ticks: Array.from({ length: count + 1 }, (_, at) => Number((at * step).toFixed(6))),
+  };
 };
 
 /** `count` moments, evenly from the first to the last. */
@@ -23,7 +37,12 @@ export type Point = { readonly at: number; readonly value: number | null };
  * One line, broken where nothing was measured for longer than `gap`. A single point is drawn as a
  * short stroke, so that it is visible.
  */
-export const linePath = (points: readonly Point[], x: (at: number) => number, y: (value: number) => number, gap: number): string => {
+export const linePath = (
+  points: readonly Point[],
+  x: (at: number) => number,
+  y: (value: number) => number,
+  gap: number,
+): string => {
   let path = '';
   let last: number | undefined;
   let alone = false;
@@ -55,10 +74,13 @@ const middleOf = ({ median_ms, mean_ms }: ResponsePoint): number | null => media
 export const meanOf = (points: readonly ResponsePoint[]): number | null => {
   const seen = points.filter(({ mean_ms, ok }) => mean_ms !== null && ok > 0);
   const count = seen.reduce((sum, { ok }) => sum + ok, 0);
-  return count === 0 ? null : seen.reduce((sum, { mean_ms, ok }) => sum + (mean_ms ?? 0) * ok, 0) / count;
+  return count === 0
+    ? null
+    : seen.reduce((sum, { mean_ms, ok }) => sum + (mean_ms ?? 0) * ok, 0) / count;
 };
 
-const msText = (ms: number | null): string => (ms === null ? '–' : `${countText(Math.round(ms))} ms`);
+const msText = (ms: number | null): string =>
+  ms === null ? '–' : `${countText(Math.round(ms))} ms`;
 
 const timeText = (at: number, times: Times, long: number): string => {
   const text = times.text(at, long > 3 * 86_400_000 ? 'day' : 'precise');
@@ -71,43 +93,81 @@ const bandPath = (bands: readonly Band[], state: string, x: (at: number) => numb
     .map(({ from, to }) => {
       const begin = Math.max(0, x(Date.parse(from)));
       const long = Math.max(2, Math.min(width, x(Date.parse(to))) - begin);
-      return begin > width || x(Date.parse(to)) < 0 ? '' : `M${begin.toFixed(1)} 0h${long.toFixed(1)}v${height}h-${long.toFixed(1)}z`;
+      return begin > width || x(Date.parse(to)) < 0
+        ? ''
+        : `M${begin.toFixed(1)} 0h${long.toFixed(1)}v${height}h-${long.toFixed(1)}z`;
     })
     .join('');
 
 const legend = (series: readonly Series[]): Html =>
-  html`<ul class="chart-legend">${series.map(
-    ({ continent, points }) =>
-      html`<li><svg viewBox="0 0 28 8" aria-hidden="true"><path class="line ${lineClass(continent)}" d="M0 4h28"></path></svg>${shortName(continent)} <b>${msText(meanOf(points))}</b></li>`,
-  )}</ul>`;
+  html`
+    <ul class="chart-legend">
+      ${series.map(
+        ({ continent, points }) =>
+          html`
+            <li>
+              <svg viewBox="0 0 28 8" aria-hidden="true">
+                <path class="line ${lineClass(continent)}" d="M0 4h28"></path>
+              </svg>${shortName(continent)} <b>${msText(meanOf(points))}</b>
+            </li>
+          `,
+      )}
+    </ul>
+  `;
 
 /** Response times by continent, as lines that also differ by dashes, with downtime behind them. */
 export const responseChart = (results: Results, bands: readonly Band[], times: Times): Html => {
   const series = results.series.toSorted(byContinent);
   const [from, to] = [Date.parse(results.from), Date.parse(results.to)];
-  const values = series.flatMap(({ points }) => points.flatMap((point) => middleOf(point) ?? [])).toSorted((a, b) => a - b);
+  const values = series
+    .flatMap(({ points }) => points.flatMap((point) => middleOf(point) ?? []))
+    .toSorted((a, b) => a - b);
   // One slow answer in a hundred must not flatten all others.
   const limit = Math.min(values.at(-1) ?? 1, 1.6 * (values[Math.floor(values.length * 0.98)] ?? 1));
   const { top, ticks } = axisOf(limit);
   const x = (at: number): number => ((at - from) / (to - from)) * width;
   const y = (value: number): number => height - (Math.min(value, top) / top) * height;
   const gap = results.step_s * 1_000 * 3.5;
-  const words = series.map(({ continent, points }) => `${continent} ${msText(meanOf(points))}`).join(', ');
-  return html`${legend(series)}<div class="chart"><ul class="chart-y" aria-hidden="true">${ticks.toReversed().map((tick) => html`<li>${countText(tick)}</li>`)}</ul>
-<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="Mean response time: ${words === '' ? 'nothing yet' : words}"><path class="grid" d="${ticks
-    .map((tick) => `M0 ${y(tick).toFixed(1)}H${width}`)
-    .join('')}"></path>${['down', 'maintenance', 'unknown'].map(
-    (state) => html`<path class="band band-${state}" d="${bandPath(bands, state, x)}"></path>`,
-  )}${series.map(
-    ({ continent, points }) =>
-      html`<path class="line ${lineClass(continent)}" d="${linePath(
-        points.map((point) => ({ at: Date.parse(point.at), value: middleOf(point) })),
-        x,
-        y,
-        gap * Math.max(1, series.length),
-      )}"></path>`,
-  )}</svg>
-<ul class="chart-x" aria-hidden="true">${momentsBetween(from, to, 5).map((at) => html`<li>${timeText(at, times, to - from)}</li>`)}</ul></div>`;
+  const words = series
+    .map(({ continent, points }) => `${continent} ${msText(meanOf(points))}`)
+    .join(', ');
+  return html`
+    ${legend(series)}
+    <div class="chart">
+      <ul class="chart-y" aria-hidden="true">
+        ${ticks.toReversed().map((tick) => html`<li>${countText(tick)}</li>`)}
+      </ul>
+      <svg
+        viewBox="0 0 ${width} ${height}"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label="Mean response time: ${words === '' ? 'nothing yet' : words}"
+      >
+        <path class="grid" d="${ticks.map((tick) => `M0 ${y(tick).toFixed(1)}H${width}`).join('')}"></path>
+        ${['down', 'maintenance', 'unknown'].map(
+          (state) =>
+            html`<path class="band band-${state}" d="${bandPath(bands, state, x)}"></path>`,
+        )}
+        ${series.map(
+          ({ continent, points }) =>
+            html`
+              <path
+                class="line ${lineClass(continent)}"
+                d="${linePath(
+                  points.map((point) => ({ at: Date.parse(point.at), value: middleOf(point) })),
+                  x,
+                  y,
+                  gap * Math.max(1, series.length),
+                )}"
+              ></path>
+            `,
+        )}
+      </svg>
+      <ul class="chart-x" aria-hidden="true">
+        ${momentsBetween(from, to, 5).map((at) => html`<li>${timeText(at, times, to - from)}</li>`)}
+      </ul>
+    </div>
+  `;
 };
 
 const maxRows = 32;
@@ -117,24 +177,53 @@ export const responseTable = (results: Results, times: Times): Html => {
   const series = results.series.toSorted(byContinent);
   const [from, to] = [Date.parse(results.from), Date.parse(results.to)];
   const step = (to - from) / Math.min(maxRows, Math.round((to - from) / (results.step_s * 1_000)));
-  const rows = Array.from({ length: Math.round((to - from) / step) }, (_, at) => from + at * step).toReversed();
+  const rows = Array.from(
+    { length: Math.round((to - from) / step) },
+    (_, at) => from + at * step,
+  ).toReversed();
   const inside = (points: readonly ResponsePoint[], begin: number): ResponsePoint[] =>
     points.filter(({ at }) => Date.parse(at) >= begin && Date.parse(at) < begin + step);
   const cell = (points: readonly ResponsePoint[]): Html => {
     const failed = points.reduce((sum, point) => sum + point.failed, 0);
-    return html`${msText(meanOf(points))}${failed > 0 && html`<span class="state-down">, ${countText(failed)} failed</span>`}`;
+    return html`
+      ${msText(meanOf(points))}
+      ${failed > 0 && html`<span class="state-down">, ${countText(failed)} failed</span>`}
+    `;
   };
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Response times as a table"><table><thead><tr><th scope="col">From</th>${series.map(
-    ({ continent }) => html`<th scope="col" class="number">${continent}</th>`,
-  )}</tr></thead><tbody>${rows.flatMap((begin) => {
-    const cells = series.map(({ points }) => inside(points, begin));
-    return cells.every((points) => points.length === 0)
-      ? []
-      : [html`<tr><td>${times.moment(begin)}</td>${cells.map((points) => html`<td class="number">${cell(points)}</td>`)}</tr>`];
-  })}</tbody></table></div>`;
+  return html`
+    <div class="table-scroll" tabindex="0" role="region" aria-label="Response times as a table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            ${series.map(({ continent }) => html`<th scope="col" class="number">${continent}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.flatMap((begin) => {
+            const cells = series.map(({ points }) => inside(points, begin));
+            return cells.every((points) => points.length === 0)
+              ? []
+              : [
+                  html`
+                    <tr>
+                      <td>${times.moment(begin)}</td>
+                      ${cells.map((points) => html`<td class="number">${cell(points)}</td>`)}
+                    </tr>
+                  `,
+                ];
+          })}
+        </tbody>
+      </table>
+    </div>
+  `;
 };
 
-export type LaneSample = { readonly at: string; readonly continent: string; readonly outcome: string };
+export type LaneSample = {
+  readonly at: string;
+  readonly continent: string;
+  readonly outcome: string;
+};
 
 const laneWidth = 1_000;
 const laneHeight = 26;
@@ -162,20 +251,50 @@ export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html 
   const lanes = [...Map.groupBy(samples, ({ continent }) => continent)]
     .map(([continent, all]) => ({ continent, all }))
     .toSorted(byContinent);
-  const x = (at: string): number => Math.round(((Date.parse(at) - from) / long) * (laneWidth - 4)) + 2;
+  const x = (at: string): number =>
+    Math.round(((Date.parse(at) - from) / long) * (laneWidth - 4)) + 2;
   const outcomes = ['fail', 'ok', 'unknown'] as const;
-  return html`<div class="lanes">${lanes.map(
-    ({ continent, all }) =>
-      html`<div class="sample-lane"><span class="lane-name">${shortName(continent)}</span><svg viewBox="0 0 ${laneWidth} ${laneHeight - 8}" preserveAspectRatio="none" role="img" aria-label="${continent}: ${countWords(
-        all,
-      )}">${outcomes.map((outcome) => {
-        const marks = all.filter((sample) => sample.outcome === outcome);
-        return marks.length === 0
-          ? null
-          : html`<path class="tick tick-${outcome}" d="${marks.map(({ at }) => markOf(outcome, x(at), 1)).join('')}"></path>`;
-      })}</svg></div>`,
-  )}<div class="sample-lane lane-ends"><span class="lane-name"></span><span class="lane-times"><span>${times.moment(from)}</span><span>${times.moment(to)}</span></span></div>
-<p class="legend"><span class="key key-fail"></span>fails <span class="key key-ok"></span>passes <span class="key key-unknown"></span>the probe cannot tell</p></div>`;
+  return html`
+    <div class="lanes">
+      ${lanes.map(
+        ({ continent, all }) =>
+          html`
+            <div class="sample-lane">
+              <span class="lane-name">${shortName(continent)}</span>
+              <svg
+                viewBox="0 0 ${laneWidth} ${laneHeight - 8}"
+                preserveAspectRatio="none"
+                role="img"
+                aria-label="${continent}: ${countWords(all)}"
+              >
+                ${outcomes.map((outcome) => {
+                  const marks = all.filter((sample) => sample.outcome === outcome);
+                  return marks.length === 0
+                    ? null
+                    : html`
+                      <path
+                        class="tick tick-${outcome}"
+                        d="${marks.map(({ at }) => markOf(outcome, x(at), 1)).join('')}"
+                      ></path>
+                    `;
+                })}
+              </svg>
+            </div>
+          `,
+      )}
+      <div class="sample-lane lane-ends">
+        <span class="lane-name"></span>
+        <span class="lane-times">
+          <span>${times.moment(from)}</span>
+          <span>${times.moment(to)}</span>
+        </span>
+      </div>
+      <p class="legend">
+        <span class="key key-fail"></span>fails <span class="key key-ok"></span>passes <span class="key key-unknown"></span>the
+        probe cannot tell
+      </p>
+    </div>
+  `;
 };
 
 /**
@@ -199,28 +318,53 @@ export const spark = (values: readonly (number | null)[], words: string): Html |
   for (const [at, value] of values.entries()) {
     if (value === null) pen = false;
     else {
-      const y = Math.round(sparkHeight - margin - ((value - least) / range) * (sparkHeight - 2 * margin));
+      const y = Math.round(
+        sparkHeight - margin - ((value - least) / range) * (sparkHeight - 2 * margin),
+      );
       path += `${pen ? 'L' : 'M'}${at} ${y}`;
       pen = true;
     }
   }
-  return html`<svg class="spark" viewBox="0 0 ${values.length - 1} ${sparkHeight}" preserveAspectRatio="none" role="img" aria-label="${words}"><path d="${path}" vector-effect="non-scaling-stroke"></path></svg>`;
+  return html`
+    <svg
+      class="spark"
+      viewBox="0 0 ${values.length - 1} ${sparkHeight}"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="${words}"
+    >
+      <path d="${path}" vector-effect="non-scaling-stroke"></path>
+    </svg>
+  `;
 };
 
 /** A state, or `none` for a time before there was anything. */
 export type Bar = State | 'none';
 
 /** How tall a bar of each state is, out of 24: states differ even without colour. */
-const heights: Readonly<Record<State, number>> = { down: 24, verifying: 20, up: 16, maintenance: 16, unknown: 8, paused: 3, pending: 3 };
+const heights: Readonly<Record<State, number>> = {
+  down: 24,
+  verifying: 20,
+  up: 16,
+  maintenance: 16,
+  unknown: 8,
+  paused: 3,
+  pending: 3,
+};
 
 const [step, gap] = [10, 2.4];
 
 const barPath = (at: number, state: State): string => {
   const [x, y, width, height] = [at * step, 24 - heights[state], step - gap, heights[state]];
   // Verifying has a notch, maintenance is hatched.
-  if (state === 'verifying') return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${height - 5}h-${width.toFixed(1)}z`;
+  if (state === 'verifying')
+    return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${height - 5}h-${width.toFixed(1)}z`;
   if (state === 'maintenance')
-    return [0, 4, 8, 12].map((down) => `M${x} ${y + down + 2.6}l${width.toFixed(1)}-2.6v2.4l-${width.toFixed(1)} 2.6z`).join('');
+    return [0, 4, 8, 12]
+      .map(
+        (down) => `M${x} ${y + down + 2.6}l${width.toFixed(1)}-2.6v2.4l-${width.toFixed(1)} 2.6z`,
+      )
+      .join('');
   return `M${x} ${y}h${width.toFixed(1)}v${height}h-${width.toFixed(1)}z`;
 };
 
@@ -236,7 +380,10 @@ const drawnBar = (at: number, state: State): string => {
 
 const summary = (bars: readonly Bar[]): string =>
   states
-    .map((state) => [stateWords[state].toLowerCase(), bars.filter((bar) => bar === state).length] as const)
+    .map(
+      (state) =>
+        [stateWords[state].toLowerCase(), bars.filter((bar) => bar === state).length] as const,
+    )
     .filter(([, count]) => count > 0)
     .map(([word, count]) => `${word} in ${count} of ${bars.length} parts`)
     .join(', ');
@@ -246,8 +393,23 @@ const summary = (bars: readonly Bar[]): string =>
  */
 export const strip = (bars: readonly Bar[], over: string): Html => {
   const present = states.filter((state) => bars.includes(state));
-  return html`<svg class="strip" viewBox="0 0 ${bars.length * step - gap} 24" preserveAspectRatio="none" role="img" aria-label="${over}: ${summary(bars)}">${present.map(
-    (state) =>
-      html`<path class="fill-${state === 'pending' ? 'paused' : state}" d="${bars.map((bar, at) => (bar === state ? drawnBar(at, state) : '')).join('')}"></path>`,
-  )}</svg>`;
+  return html`
+    <svg
+      class="strip"
+      viewBox="0 0 ${bars.length * step - gap} 24"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="${over}: ${summary(bars)}"
+    >
+      ${present.map(
+        (state) =>
+          html`
+            <path
+              class="fill-${state === 'pending' ? 'paused' : state}"
+              d="${bars.map((bar, at) => (bar === state ? drawnBar(at, state) : '')).join('')}"
+            ></path>
+          `,
+      )}
+    </svg>
+  `;
 };

@@ -25,18 +25,24 @@ export const cookie = (
   name: string,
   value: string,
   { seconds = 31_536_000, secure }: { readonly seconds?: number; readonly secure: boolean },
-): string => `${name}=${encodeURIComponent(value)}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+): string =>
+  `${name}=${encodeURIComponent(value)}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 
 /**
  * Whether a request that changes something comes from a page of ours. Browsers say where it comes
  * from (Sec-Fetch-Site), but over plain HTTP only to the machine itself; with a posted form they
  * always send the origin. A client that sends neither is no browser, and has no session to misuse.
  */
-export const isFromHere = (headers: Readonly<Record<string, string | readonly string[] | undefined>>, baseUrl: string): boolean => {
+export const isFromHere = (
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  baseUrl: string,
+): boolean => {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
   const { origin, host } = headers;
   if (typeof origin !== 'string') return false;
   if (!URL.canParse(origin)) return false;
-  return (URL.canParse(baseUrl) && origin === new URL(baseUrl).origin) || new URL(origin).host === host;
+  return (
+    (URL.canParse(baseUrl) && origin === new URL(baseUrl).origin) || new URL(origin).host === host
+  );
 };

@@ -19,31 +19,70 @@ const sorted = (items: readonly Item[], first: readonly string[]): readonly Item
  * come first, because no one reads a long list to its end. Every answer of the form keeps that
  * order, whatever is ticked by then.
  */
-export const chosenFields = ({ groups, monitors }: Choices, state: FormState, first: readonly string[]): Html => {
+export const chosenFields = (
+  { groups, monitors }: Choices,
+  state: FormState,
+  first: readonly string[],
+): Html => {
   const list = (name: string, label: string, items: readonly Item[]) =>
     items.length > 0 &&
-    html`<div class="chosen-list">${choiceField({ name, label, state, several: true, choices: sorted(items, first).map(({ id, name: called }) => ({ value: id, label: called })) })}</div>`;
-  return html`<div class="chosen">${
-    groups.length + monitors.length === 0 ? html`<p class="soft">There is nothing to choose yet.</p>` : null
-  }${list('groups[]', 'Groups, with whatever is in them then', groups)}${list('monitors[]', 'Monitors', monitors)}</div>`;
+    html`
+      <div class="chosen-list">
+        ${choiceField({
+          name,
+          label,
+          state,
+          several: true,
+          choices: sorted(items, first).map(({ id, name: called }) => ({
+            value: id,
+            label: called,
+          })),
+        })}
+      </div>
+    `;
+  return html`
+    <div class="chosen">
+      ${
+        groups.length + monitors.length === 0
+          ? html`<p class="soft">There is nothing to choose yet.</p>`
+          : null
+      }
+      ${list('groups[]', 'Groups, with whatever is in them then', groups)}
+      ${list('monitors[]', 'Monitors', monitors)}
+    </div>
+  `;
 };
 
 /**
  * Continents as pages show them: a short name, their place on the map, and a line that differs by
  * more than colour.
  */
-export const shortNames: Readonly<Record<string, string>> = { 'North America': 'N. America', 'South America': 'S. America' };
+export const shortNames: Readonly<Record<string, string>> = {
+  'North America': 'N. America',
+  'South America': 'S. America',
+};
 
 export const shortName = (continent: string): string => shortNames[continent] ?? continent;
 
 /** In the order of the legend. */
-export const continentOrder = ['Europe', 'North America', 'Asia', 'Africa', 'South America', 'Oceania', 'Antarctica'];
+export const continentOrder = [
+  'Europe',
+  'North America',
+  'Asia',
+  'Africa',
+  'South America',
+  'Oceania',
+  'Antarctica',
+];
 
-export const byContinent = (one: { readonly continent: string }, other: { readonly continent: string }): number =>
-  continentOrder.indexOf(one.continent) - continentOrder.indexOf(other.continent);
+export const byContinent = (
+  one: { readonly continent: string },
+  other: { readonly continent: string },
+): number => continentOrder.indexOf(one.continent) - continentOrder.indexOf(other.continent);
 
 /** The class of a continent's line; the style defines its colour and dashes. */
-export const lineClass = (continent: string): string => `line-${continent.toLowerCase().replaceAll(' ', '-')}`;
+export const lineClass = (continent: string): string =>
+  `line-${continent.toLowerCase().replaceAll(' ', '-')}`;
 
 /** Numbers as people read them. */
 
@@ -52,7 +91,11 @@ export const percentText = (percent: number | null): string =>
   percent === null ? '–' : percent === 100 ? '100 %' : `${percent.toFixed(4)} %`;
 
 export const msText = (ms: number | null): string =>
-  ms === null ? '–' : ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  ms === null
+    ? '–'
+    : ms < 1_000
+      ? `${Math.round(ms)} ms`
+      : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
 
 const groups = new Intl.NumberFormat('en-GB');
 
@@ -73,9 +116,33 @@ export const pager = ({ page, size, matching, shown, address }: Pages): Html => 
   const first = (page - 1) * size + 1;
   const last = first + shown - 1;
   const hasNext = page * size < matching;
-  return html`<nav class="pager" aria-label="Pages"><span>${shown === 0 ? `None of ${countText(matching)}` : `${countText(first)}–${countText(last)} of ${countText(matching)}`}</span>${
-    page > 1 && html`<a class="button button-quiet" rel="prev" href="${safeUrl(address(page - 1))}">${icon('previous')}Previous</a>`
-  }${hasNext && html`<a class="button button-quiet" rel="next" href="${safeUrl(address(page + 1))}">Next${icon('next')}</a>`}</nav>`;
+  return html`
+    <nav class="pager" aria-label="Pages">
+      <span>
+        ${
+          shown === 0
+            ? `None of ${countText(matching)}`
+            : `${countText(first)}–${countText(last)} of ${countText(matching)}`
+        }
+      </span>
+      ${
+        page > 1 &&
+        html`
+          <a class="button button-quiet" rel="prev" href="${safeUrl(address(page - 1))}">
+            ${icon('previous')}Previous
+          </a>
+        `
+      }
+      ${
+        hasNext &&
+        html`
+          <a class="button button-quiet" rel="next" href="${safeUrl(address(page + 1))}">
+            Next${icon('next')}
+          </a>
+        `
+      }
+    </nav>
+  `;
 };
 
 /**
@@ -92,14 +159,32 @@ export const qrCode = (text: string, label: string): Html => {
       if (width > 0) path += `M${x} ${y}h${width}v1h-${width}z`;
       x += width;
     }
-  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path d="${path}"></path></svg>`;
+  return html`
+    <svg
+      class="qr"
+      viewBox="0 0 ${size} ${size}"
+      role="img"
+      aria-label="${label}"
+      shape-rendering="crispEdges"
+    >
+      <path d="${path}"></path>
+    </svg>
+  `;
 };
 
 /**
  * The state of a monitor, a group or a stretch of time as people see it: a shape, a word and a
  * colour, never colour alone.
  */
-export const states = ['up', 'verifying', 'down', 'maintenance', 'unknown', 'paused', 'pending'] as const;
+export const states = [
+  'up',
+  'verifying',
+  'down',
+  'maintenance',
+  'unknown',
+  'paused',
+  'pending',
+] as const;
 export type State = (typeof states)[number];
 
 export const stateWords: Readonly<Record<State, string>> = {
@@ -115,7 +200,10 @@ export const stateWords: Readonly<Record<State, string>> = {
 export const stateMark = (state: State, words: string = stateWords[state]): Html =>
   html`<span class="state state-${state}">${icon(state)}${words}</span>`;
 
-export const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')].map((zone) => ({
+export const zones = [
+  'UTC',
+  ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC'),
+].map((zone) => ({
   value: zone,
   label: zone,
 }));
@@ -131,16 +219,40 @@ export type Heading = {
   readonly trail?: readonly { readonly href: string; readonly name: string }[];
 };
 
-export const heading = ({ sentence, below, actions, trail = [] }: Heading): Html => html`<div class="heading">
-<div>${
-  trail.length > 0 &&
-  html`<nav class="trail" aria-label="Where this is"><ol>${trail.map(({ href, name }) => html`<li><a href="${safeUrl(href)}">${name}</a></li>`)}</ol></nav>`
-}<h1>${sentence}</h1>${below && html`<p class="below">${below}</p>`}</div>${actions && html`<div class="actions">${actions}</div>`}
-</div>`;
+export const heading = ({ sentence, below, actions, trail = [] }: Heading): Html => html`
+  <div class="heading">
+    <div>
+      ${
+        trail.length > 0 &&
+        html`
+          <nav class="trail" aria-label="Where this is">
+            <ol>
+              ${trail.map(
+                ({ href, name }) => html`<li><a href="${safeUrl(href)}">${name}</a></li>`,
+              )}
+            </ol>
+          </nav>
+        `
+      }
+      <h1>${sentence}</h1>
+      ${below && html`<p class="below">${below}</p>`}
+    </div>
+    ${actions && html`<div class="actions">${actions}</div>`}
+  </div>
+`;
 
 /** A link that looks like a button. */
-export const linkButton = (href: string, words: Part, { main = false, symbol }: { main?: boolean; symbol?: IconName } = {}): Html =>
-  html`<a class="button${main && ' button-main'}" href="${safeUrl(href)}">${symbol && icon(symbol)}${words}</a>`;
+export const linkButton = (
+  href: string,
+  words: Part,
+  { main = false, symbol }: { main?: boolean; symbol?: IconName } = {},
+): Html =>
+  html`
+    <a class="button${main && ' button-main'}" href="${safeUrl(href)}">
+      ${symbol && icon(symbol)}
+      ${words}
+    </a>
+  `;
 
 export type Chip = {
   readonly href: string;
@@ -152,13 +264,34 @@ export type Chip = {
 
 /** Filters for the list below; each is a link. */
 export const chips = (label: string, all: readonly Chip[]): Html =>
-  html`<nav class="chips" aria-label="${label}"><ul>${all.map(
-    (chip) =>
-      html`<li><a href="${safeUrl(chip.href)}"${chip.current && html` aria-current="page"`}>${chip.symbol && icon(chip.symbol)}${chip.label}${
-        chip.count !== undefined && html` <b>${chip.count}</b>`
-      }</a></li>`,
-  )}</ul></nav>`;
+  html`
+    <nav class="chips" aria-label="${label}">
+      <ul>
+        ${all.map(
+          (chip) =>
+            html`
+              <li>
+                <a href="${safeUrl(chip.href)}"${chip.current && html` aria-current="page"`}>
+                  ${chip.symbol && icon(chip.symbol)}
+                  ${chip.label}
+                  ${chip.count !== undefined && html` <b>${chip.count}</b>`}
+                </a>
+              </li>
+            `,
+        )}
+      </ul>
+    </nav>
+  `;
 
 /** Something that the reader should know, with a state. */
-export const notice = (state: 'up' | 'verifying' | 'down' | 'maintenance' | 'unknown' | 'information', title: Part, words?: Part): Html =>
-  html`<div class="notice notice-${state}">${icon(state)}<div><p class="notice-title">${title}</p>${words && html`<p>${words}</p>`}</div></div>`;
+export const notice = (
+  state: 'up' | 'verifying' | 'down' | 'maintenance' | 'unknown' | 'information',
+  title: Part,
+  words?: Part,
+): Html =>
+  html`
+    <div class="notice notice-${state}">
+      ${icon(state)}
+      <div><p class="notice-title">${title}</p>${words && html`<p>${words}</p>`}</div>
+    </div>
+  `;

@@ -21,13 +21,20 @@ export const formFrom = (text: string): Form => {
   const all = new URLSearchParams(text);
   const key = all.get(keyName) ?? undefined;
   all.delete(keyName);
-  return { key, names: [...new Set(all.keys())], value: (name) => all.getAll(name).at(-1), values: (name) => all.getAll(name) };
+  return {
+    key,
+    names: [...new Set(all.keys())],
+    value: (name) => all.getAll(name).at(-1),
+    values: (name) => all.getAll(name),
+  };
 };
 
 export const noForm: Form = formFrom('');
 
 /** Values as a form would send them, used to fill one. */
-export const formOf = (values: Readonly<Record<string, string | number | readonly string[] | null | undefined>>): Form => {
+export const formOf = (
+  values: Readonly<Record<string, string | number | readonly string[] | null | undefined>>,
+): Form => {
   const all = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value === null || value === undefined) continue;
@@ -49,7 +56,10 @@ const own = (into: Record<string, unknown>, name: string): Record<string, unknow
  * ends in `[]` a list. An empty field is left out, unless it is named in `kept`, where empty has a
  * meaning.
  */
-export const inputOf = (form: Form, kept: readonly string[] = []): Readonly<Record<string, unknown>> => {
+export const inputOf = (
+  form: Form,
+  kept: readonly string[] = [],
+): Readonly<Record<string, unknown>> => {
   const input: Record<string, unknown> = {};
   for (const name of form.names) {
     const isList = name.endsWith('[]');
@@ -57,7 +67,9 @@ export const inputOf = (form: Form, kept: readonly string[] = []): Readonly<Reco
     // No field has this name, and an object would treat it specially.
     if (path.includes('__proto__')) continue;
     const last = path.pop() ?? '';
-    const value = isList ? form.values(name).filter((each) => each !== '') : (form.value(name) ?? '');
+    const value = isList
+      ? form.values(name).filter((each) => each !== '')
+      : (form.value(name) ?? '');
     if (value === '' && !kept.includes(name)) continue;
     let at = input;
     for (const step of path) at = own(at, step);
@@ -92,7 +104,12 @@ export class Multipart {
   #hasTooManyParts(boundary: string): boolean {
     const mark = Buffer.from(`--${boundary}`);
     let found = 0;
-    for (let at = this.#bytes.indexOf(mark); at >= 0 && found <= maxParts; at = this.#bytes.indexOf(mark, at + mark.length)) found += 1;
+    for (
+      let at = this.#bytes.indexOf(mark);
+      at >= 0 && found <= maxParts;
+      at = this.#bytes.indexOf(mark, at + mark.length)
+    )
+      found += 1;
     return found > maxParts;
   }
 
@@ -108,6 +125,8 @@ export class Multipart {
       .formData()
       .catch(() => undefined);
     const value = form?.get(name);
-    return value === null || value === undefined || typeof value === 'string' ? undefined : new Uint8Array(await value.arrayBuffer());
+    return value === null || value === undefined || typeof value === 'string'
+      ? undefined
+      : new Uint8Array(await value.arrayBuffer());
   }
 }

@@ -34,7 +34,12 @@ export type FormState = {
   readonly status: number;
 };
 
-export const freshForm = (form: Form): FormState => ({ form, faults: new Map(), objections: [], status: 200 });
+export const freshForm = (form: Form): FormState => ({
+  form,
+  faults: new Map(),
+  objections: [],
+  status: 200,
+});
 
 /** Codes whose first word is not the name of their field. */
 const fieldOfCode: Partial<Record<RefusalCode, string>> = {
@@ -53,25 +58,43 @@ const sentence = (text: string): string => {
 };
 
 /** The field of a refusal: by the key that its message begins with, or by its code. */
-const fieldOf = (refusal: Refusal, isField: (name: string) => boolean): { readonly name: string; readonly words: string } | undefined => {
-  const [, key, rest] = /^`?([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)`?(?::\s*|\s+)([\s\S]*)$/.exec(refusal.message) ?? [];
+const fieldOf = (
+  refusal: Refusal,
+  isField: (name: string) => boolean,
+): { readonly name: string; readonly words: string } | undefined => {
+  const [, key, rest] =
+    /^`?([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)`?(?::\s*|\s+)([\s\S]*)$/.exec(refusal.message) ?? [];
   if (key !== undefined && rest !== undefined) {
     const name = [key, `config.${key}`].find(isField);
-    if (name !== undefined) return { name, words: refusal.message.includes(':') ? rest : refusal.message.replaceAll('`', '') };
+    if (name !== undefined)
+      return {
+        name,
+        words: refusal.message.includes(':') ? rest : refusal.message.replaceAll('`', ''),
+      };
   }
   const byCode =
-    fieldOfCode[refusal.code] ?? /^([a-z]+(?:_[a-z]+)*?)_(?:invalid|taken|unknown|forbidden|out_of_range)$/.exec(refusal.code)?.[1];
-  return byCode !== undefined && isField(byCode) ? { name: byCode, words: refusal.message } : undefined;
+    fieldOfCode[refusal.code] ??
+    /^([a-z]+(?:_[a-z]+)*?)_(?:invalid|taken|unknown|forbidden|out_of_range)$/.exec(
+      refusal.code,
+    )?.[1];
+  return byCode !== undefined && isField(byCode)
+    ? { name: byCode, words: refusal.message }
+    : undefined;
 };
 
 /** Not about the form: the whole page redirects first. */
-const isOfSession = ({ code }: Refusal): boolean => code === 'proof_needed' || code === 'session_missing';
+const isOfSession = ({ code }: Refusal): boolean =>
+  code === 'proof_needed' || code === 'session_missing';
 
 /**
  * The same form with the values sent, and with the refusals beside its fields. @throws anything
  * that is neither a refusal nor a fault of the input.
  */
-export const refusedForm = (form: Form, error: unknown, fields: readonly string[] = form.names): FormState => {
+export const refusedForm = (
+  form: Form,
+  error: unknown,
+  fields: readonly string[] = form.names,
+): FormState => {
   const isField = (name: string): boolean => fields.includes(name) || fields.includes(`${name}[]`);
   const faults = new Map<string, string>();
   const objections: string[] = [];
@@ -83,7 +106,12 @@ export const refusedForm = (form: Form, error: unknown, fields: readonly string[
     }
     return { form, faults, objections, status: 400 };
   }
-  if (!(error instanceof Refusal) || ['internal', 'unauthenticated', 'unavailable'].includes(error.kind) || isOfSession(error)) throw error;
+  if (
+    !(error instanceof Refusal) ||
+    ['internal', 'unauthenticated', 'unavailable'].includes(error.kind) ||
+    isOfSession(error)
+  )
+    throw error;
   const field = fieldOf(error, isField);
   if (field) faults.set(field.name, sentence(field.words));
   else objections.push(sentence(error.message));
@@ -116,16 +144,32 @@ export const boxId = (name: string, value: string): string => idOf(`${name} ${va
  * `id`: the fragment to which the form is posted, if any: browsers focus what it names, and nothing
  * else.
  */
-export const formSummary = ({ faults, objections }: FormState, id = 'form-summary'): Html | null => {
+export const formSummary = (
+  { faults, objections }: FormState,
+  id = 'form-summary',
+): Html | null => {
   const count = faults.size + objections.length;
   if (count === 0) return null;
-  return html`<div class="notice notice-down" role="alert" tabindex="-1" autofocus id="${id}">
-    ${icon('down')}
-    <div>
-      <p class="notice-title">${count === 1 ? 'This could not be done yet.' : `${count} things keep this from being done.`}</p>
-      <ul>${objections.map((each) => html`<li>${each}</li>`)}${[...faults].map(([name, words]) => html`<li><a href="#${idOf(name)}">${words}</a></li>`)}</ul>
+  return html`
+    <div class="notice notice-down" role="alert" tabindex="-1" autofocus id="${id}">
+      ${icon('down')}
+      <div>
+        <p class="notice-title">
+          ${
+            count === 1
+              ? 'This could not be done yet.'
+              : `${count} things keep this from being done.`
+          }
+        </p>
+        <ul>
+          ${objections.map((each) => html`<li>${each}</li>`)}
+          ${[...faults].map(
+            ([name, words]) => html`<li><a href="#${idOf(name)}">${words}</a></li>`,
+          )}
+        </ul>
+      </div>
     </div>
-  </div>`;
+  `;
 };
 
 type FieldParts = {
@@ -143,21 +187,46 @@ type Described = { readonly id: string; readonly marks: Html; readonly below: Pa
 const described = ({ name, state, help, required }: FieldParts): Described => {
   const id = idOf(name);
   const fault = state.faults.get(name.replace(/\[\]$/, ''));
-  const by = [help ? `${id}-help` : '', fault === undefined ? '' : `${id}-fault`].filter((each) => each !== '').join(' ');
+  const by = [help ? `${id}-help` : '', fault === undefined ? '' : `${id}-fault`]
+    .filter((each) => each !== '')
+    .join(' ');
   return {
     id,
-    marks: html`${required && html` required`}${fault !== undefined && html` aria-invalid="true"`}${by !== '' && html` aria-describedby="${by}"`}`,
-    below: html`${help && html`<p class="field-help" id="${id}-help">${help}</p>`}${
-      fault !== undefined && html`<p class="field-fault" id="${id}-fault">${icon('down')}${fault}</p>`
-    }`,
+    marks: html`
+      ${required && html` required`}
+      ${fault !== undefined && html` aria-invalid="true"`}
+      ${by !== '' && html` aria-describedby="${by}"`}
+    `,
+    below: html`
+      ${help && html`<p class="field-help" id="${id}-help">${help}</p>`}
+      ${
+        fault !== undefined &&
+        html`<p class="field-fault" id="${id}-fault">${icon('down')}${fault}</p>`
+      }
+    `,
   };
 };
 
 const labelled = (label: string, id: string, required: boolean | undefined): Html =>
-  html`<label for="${id}">${label}${required === false && html` <span class="field-optional">optional</span>`}</label>`;
+  html`
+    <label for="${id}">
+      ${label}
+      ${required === false && html` <span class="field-optional">optional</span>`}
+    </label>
+  `;
 
 export type TextField = FieldParts & {
-  readonly type?: 'text' | 'email' | 'password' | 'url' | 'tel' | 'number' | 'search' | 'date' | 'time' | 'datetime-local';
+  readonly type?:
+    | 'text'
+    | 'email'
+    | 'password'
+    | 'url'
+    | 'tel'
+    | 'number'
+    | 'search'
+    | 'date'
+    | 'time'
+    | 'datetime-local';
   readonly autocomplete?: string;
   readonly placeholder?: string;
   readonly autofocus?: boolean;
@@ -178,63 +247,160 @@ export const textField = (field: TextField): Html => {
   const { id, marks, below } = described(field);
   // A password is never sent back, except in a form that waits to be saved.
   const value = type === 'password' && !field.comesBack ? '' : (state.form.value(name) ?? '');
-  const input = html`<input id="${id}" name="${name}" type="${type}" value="${value}"${marks}${
-    field.autocomplete !== undefined && html` autocomplete="${field.autocomplete}"`
-  }${field.placeholder !== undefined && html` placeholder="${field.placeholder}"`}${field.inputmode && html` inputmode="${field.inputmode}"`}${
-    field.min !== undefined && html` min="${field.min}"`
-  }${field.pattern !== undefined && html` pattern="${field.pattern}" title="${field.title ?? ''}"`}${field.max !== undefined && html` max="${field.max}"`}${field.autofocus && state.faults.size + state.objections.length === 0 && html` autofocus`}>`;
-  return html`<div class="field">${labelled(label, id, required)}${
-    unit === undefined ? input : html`<div class="field-with-unit">${input}<span class="field-unit">${unit}</span></div>`
-  }${below}</div>`;
+  const input = html`
+    <input
+      id="${id}"
+      name="${name}"
+      type="${type}"
+      value="${value}"${marks}${
+        field.autocomplete !== undefined && html` autocomplete="${field.autocomplete}"`
+      }${field.placeholder !== undefined && html` placeholder="${field.placeholder}"`}${
+        field.inputmode && html` inputmode="${field.inputmode}"`
+      }${field.min !== undefined && html` min="${field.min}"`}${
+        field.pattern !== undefined &&
+        html` pattern="${field.pattern}" title="${field.title ?? ''}"`
+      }${field.max !== undefined && html` max="${field.max}"`}${
+        field.autofocus && state.faults.size + state.objections.length === 0 && html` autofocus`
+      }
+    >
+  `;
+  return html`
+    <div class="field">
+      ${labelled(label, id, required)}
+      ${
+        unit === undefined
+          ? input
+          : html`
+            <div class="field-with-unit">${input}<span class="field-unit">${unit}</span></div>
+          `
+      }
+      ${below}
+    </div>
+  `;
 };
 
-export const textArea = (field: FieldParts & { readonly rows?: number; readonly code?: boolean; readonly placeholder?: string }): Html => {
+export const textArea = (
+  field: FieldParts & {
+    readonly rows?: number;
+    readonly code?: boolean;
+    readonly placeholder?: string;
+  },
+): Html => {
   const { name, label, state, rows = 4, required } = field;
   const { id, marks, below } = described(field);
   // The parser drops a line break at the beginning.
-  return html`<div class="field">${labelled(label, id, required)}<textarea id="${id}" name="${name}" rows="${rows}"${field.code && html` class="code"`}${
-    field.placeholder !== undefined && html` placeholder="${field.placeholder}"`
-  }${marks}>${'\n'}${state.form.value(name) ?? ''}</textarea>${below}</div>`;
+  return html`
+    <div class="field">
+      ${labelled(label, id, required)}
+      <textarea
+        id="${id}"
+        name="${name}"
+        rows="${rows}"${field.code && html` class="code"`}${
+          field.placeholder !== undefined && html` placeholder="${field.placeholder}"`
+        }${marks}
+      >${'\n'}${state.form.value(name) ?? ''}</textarea>
+      ${below}
+    </div>
+  `;
 };
 
-export type Choice = { readonly value: string; readonly label: string; readonly help?: Part; readonly disabled?: boolean };
+export type Choice = {
+  readonly value: string;
+  readonly label: string;
+  readonly help?: Part;
+  readonly disabled?: boolean;
+};
 
 export const selectField = (field: FieldParts & { readonly choices: readonly Choice[] }): Html => {
   const { name, label, state, choices, required } = field;
   const { id, marks, below } = described(field);
   const chosen = state.form.value(name);
-  return html`<div class="field">${labelled(label, id, required)}<select id="${id}" name="${name}"${marks}>${choices.map(
-    (each) =>
-      html`<option value="${each.value}"${each.value === chosen && html` selected`}${each.disabled && html` disabled`}>${each.label}</option>`,
-  )}</select>${below}</div>`;
+  return html`
+    <div class="field">
+      ${labelled(label, id, required)}
+      <select id="${id}" name="${name}"${marks}>
+        ${choices.map(
+          (each) =>
+            html`
+              <option
+                value="${each.value}"${each.value === chosen && html` selected`}${
+                  each.disabled && html` disabled`
+                }
+              >
+                ${each.label}
+              </option>
+            `,
+        )}
+      </select>
+      ${below}
+    </div>
+  `;
 };
 
 /** Several of a few (`several`, with a name that ends in `[]`), or one of a few. */
-export const choiceField = (field: FieldParts & { readonly choices: readonly Choice[]; readonly several?: boolean }): Html => {
+export const choiceField = (
+  field: FieldParts & { readonly choices: readonly Choice[]; readonly several?: boolean },
+): Html => {
   const { name, label, state, choices, several = false } = field;
   const { id, marks, below } = described(field);
   const chosen = state.form.values(name);
-  return html`<fieldset class="field choices" id="${id}"${marks}><legend>${label}</legend>${choices.map(
-    (each) =>
-      html`<label class="choice"><input type="${several ? 'checkbox' : 'radio'}" id="${boxId(name, each.value)}" name="${name}" value="${each.value}"${
-        chosen.includes(each.value) && html` checked`
-      }${each.disabled && html` disabled`}><span>${each.label}${each.help && html`<span class="field-help">${each.help}</span>`}</span></label>`,
-  )}${below}</fieldset>`;
+  return html`
+    <fieldset class="field choices" id="${id}"${marks}>
+      <legend>${label}</legend>
+      ${choices.map(
+        (each) =>
+          html`
+            <label class="choice">
+              <input
+                type="${several ? 'checkbox' : 'radio'}"
+                id="${boxId(name, each.value)}"
+                name="${name}"
+                value="${each.value}"${chosen.includes(each.value) && html` checked`}${
+                  each.disabled && html` disabled`
+                }
+              >
+              <span>
+                ${each.label}
+                ${each.help && html`<span class="field-help">${each.help}</span>`}
+              </span>
+            </label>
+          `,
+      )}
+      ${below}
+    </fieldset>
+  `;
 };
 
 /** Several fields that belong together. */
 export const fieldGroup = (field: FieldParts & { readonly inside: Part }): Html => {
   const { id, marks, below } = described(field);
-  return html`<fieldset class="field" id="${id}"${marks}><legend>${field.label}</legend>${field.inside}${below}</fieldset>`;
+  return html`
+    <fieldset class="field" id="${id}"${marks}>
+      <legend>${field.label}</legend>
+      ${field.inside}
+      ${below}
+    </fieldset>
+  `;
 };
 
 /** One yes or no; nothing is sent for a no. */
 export const checkField = (field: FieldParts & { readonly value?: string }): Html => {
   const { name, label, state, value = 'true' } = field;
   const { id, marks, below } = described(field);
-  return html`<div class="field"><label class="choice"><input type="checkbox" id="${id}" name="${name}" value="${value}"${
-    state.form.value(name) === value && html` checked`
-  }${marks}><span>${label}</span></label>${below}</div>`;
+  return html`
+    <div class="field">
+      <label class="choice">
+        <input
+          type="checkbox"
+          id="${id}"
+          name="${name}"
+          value="${value}"${state.form.value(name) === value && html` checked`}${marks}
+        >
+        <span>${label}</span>
+      </label>
+      ${below}
+    </div>
+  `;
 };
 
 /**
@@ -242,9 +408,22 @@ export const checkField = (field: FieldParts & { readonly value?: string }): Htm
  * which would otherwise be any button above the last one. Among several equal actions, Enter means
  * `none`: outside a dialog that method does nothing, while browsers skip a disabled button.
  */
-export const enterButton = (act: { readonly name: string; readonly value: string } | 'none'): Html =>
-  html`<button class="unseen"${act === 'none' ? html` formmethod="dialog"` : html` name="${act.name}" value="${act.value}"`} tabindex="-1" aria-hidden="true"></button>`;
+export const enterButton = (
+  act: { readonly name: string; readonly value: string } | 'none',
+): Html =>
+  html`
+    <button
+      class="unseen"${
+        act === 'none'
+          ? html` formmethod="dialog"`
+          : html`${' '}name="${act.name}" value="${act.value}"`
+      }
+      tabindex="-1"
+      aria-hidden="true"
+    ></button>
+  `;
 
 export const enterSaves = enterButton({ name: 'act', value: 'save' });
 
-export const hiddenField = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;
+export const hiddenField = (name: string, value: string): Html =>
+  html`<input type="hidden" name="${name}" value="${value}">`;

@@ -25,11 +25,19 @@ const byTemplate: unique symbol = Symbol('made by a template');
 /** What a hole of a template accepts. Null and false leave it empty. */
 export type Part = string | number | Html | null | undefined | false | readonly Part[];
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 /** NUL is not a character of HTML: parsers turn it into U+FFFD, and so do we. */
 const escaped = (text: string): string =>
-  /[&<>"'\0]/.test(text) ? text.replaceAll(/[&<>"'\0]/g, (mark) => entities[mark] ?? '\uFFFD') : text;
+  /[&<>"'\0]/.test(text)
+    ? text.replaceAll(/[&<>"'\0]/g, (mark) => entities[mark] ?? '\uFFFD')
+    : text;
 
 const textOf = (part: Part): string => {
   if (typeof part === 'string') return escaped(part);
@@ -48,7 +56,9 @@ const lineBreaks = /\s*\n\s*/g;
 const withoutLayout = (texts: readonly string[]): readonly string[] =>
   texts
     .join('\0')
-    .replace(/<[a-z!/](?:"[^"]*"|[^">])*>/gi, (tag) => tag.replace(/\s*\n\s*(\/?>)$/, '$1').replace(lineBreaks, ' '))
+    .replace(/<[a-z!/](?:"[^"]*"|[^">])*>/gi, (tag) =>
+      tag.replace(/\s*\n\s*(\/?>)$/, '$1').replace(lineBreaks, ' '),
+    )
     .replace(/(?<=^|[>\0])\s*\n\s*|\s*\n\s*(?=$|[<\0])/g, '')
     .replace(lineBreaks, ' ')
     .split('\0');
@@ -87,20 +97,68 @@ export const safeUrl = (address: string): string => {
 };
 
 /** `?a=1&b=2` of the values present; empty without any. */
-export const query = (values: Readonly<Record<string, string | number | null | undefined>>): string => {
+export const query = (
+  values: Readonly<Record<string, string | number | null | undefined>>,
+): string => {
   const pairs = Object.entries(values).flatMap(([name, value]) =>
-    value === null || value === undefined || value === '' ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
+    value === null || value === undefined || value === ''
+      ? []
+      : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
   );
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 };
 
 /** The symbols of assets/icons.svg; a test keeps both lists the same. */
 export const iconNames = [
-  ...['up', 'verifying', 'down', 'maintenance', 'unknown', 'paused', 'pending', 'none'],
-  ...['monitors', 'incidents', 'status-pages', 'alerts', 'probes', 'groups', 'members', 'tokens', 'organisation', 'audit', 'profile'],
-  ...['search', 'add', 'close', 'check', 'next', 'previous', 'open', 'upwards', 'downwards', 'switch', 'leave', 'copy', 'share', 'see'],
-  ...['edit', 'delete', 'play', 'pause', 'again', 'send', 'clock', 'globe', 'away', 'mail', 'lock', 'device', 'note', 'more'],
-  ...['information', 'calendar'],
+  'up',
+  'verifying',
+  'down',
+  'maintenance',
+  'unknown',
+  'paused',
+  'pending',
+  'none',
+  'monitors',
+  'incidents',
+  'status-pages',
+  'alerts',
+  'probes',
+  'groups',
+  'members',
+  'tokens',
+  'organisation',
+  'audit',
+  'profile',
+  'search',
+  'add',
+  'close',
+  'check',
+  'next',
+  'previous',
+  'open',
+  'upwards',
+  'downwards',
+  'switch',
+  'leave',
+  'copy',
+  'share',
+  'see',
+  'edit',
+  'delete',
+  'play',
+  'pause',
+  'again',
+  'send',
+  'clock',
+  'globe',
+  'away',
+  'mail',
+  'lock',
+  'device',
+  'note',
+  'more',
+  'information',
+  'calendar',
 ] as const;
 
 export type IconName = (typeof iconNames)[number];
@@ -109,4 +167,6 @@ const address = drawing('icons.svg');
 
 /** A symbol beside words with the same meaning; screen readers skip it. */
 export const icon = (name: IconName): Html =>
-  html`<svg class="icon" aria-hidden="true"><use href="${safeUrl(`${address}#${name}`)}"></use></svg>`;
+  html`
+    <svg class="icon" aria-hidden="true"><use href="${safeUrl(`${address}#${name}`)}"></use></svg>
+  `;

@@ -15,7 +15,10 @@ export const mailMissingWords = 'Cannot deliver: e-mail is not set up';
 const maxNames = 3;
 
 const named = (names: readonly string[]): string => {
-  const shown = names.length > maxNames ? [...names.slice(0, maxNames), `${names.length - maxNames} more`] : names;
+  const shown =
+    names.length > maxNames
+      ? [...names.slice(0, maxNames), `${names.length - maxNames} more`]
+      : names;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 };
 
@@ -25,7 +28,9 @@ const reasons = ({ channels, failing }: Delivery): readonly string[] => {
   if (channels === 0) return ['There is no channel yet.'];
   if (failing.length === 0) return ['Every channel is off, unsubscribed or not confirmed.'];
   return [
-    ...(unmailed.length > 0 ? [`${mailMissingWords} (${named(unmailed.map(({ name }) => name))}).`] : []),
+    ...(unmailed.length > 0
+      ? [`${mailMissingWords} (${named(unmailed.map(({ name }) => name))}).`]
+      : []),
     ...(refused.length > 0 ? [`${named(refused)} cannot deliver alerts.`] : []),
   ];
 };
@@ -35,10 +40,22 @@ const reasons = ({ channels, failing }: Delivery): readonly string[] => {
  * deliver, amber while one of several cannot.
  */
 export const deliveryBar = (delivery: Delivery | undefined): Html | null => {
-  if (delivery === undefined || (delivery.can_deliver && delivery.failing.length === 0)) return null;
+  if (delivery === undefined || (delivery.can_deliver && delivery.failing.length === 0))
+    return null;
   const state = delivery.can_deliver ? 'verifying' : 'down';
-  const title = delivery.can_deliver ? 'Some alerts cannot be delivered' : 'No alert can be delivered';
-  return html`<div class="notice notice-${state} muted" id="delivery">${icon(state)}<div><p class="notice-title">${title}</p><p>${reasons(delivery).join(' ')}</p></div><a class="button" href="/alerts">Channels</a></div>`;
+  const title = delivery.can_deliver
+    ? 'Some alerts cannot be delivered'
+    : 'No alert can be delivered';
+  return html`
+    <div class="notice notice-${state} muted" id="delivery">
+      ${icon(state)}
+      <div>
+        <p class="notice-title">${title}</p>
+        <p>${reasons(delivery).join(' ')}</p>
+      </div>
+      <a class="button" href="/alerts">Channels</a>
+    </div>
+  `;
 };
 
 type Entry = {
@@ -53,20 +70,44 @@ type Entry = {
 export const entries: readonly Entry[] = [
   { place: 'monitors', href: '/', name: 'Monitors', icon: 'monitors', key: 'm' },
   { place: 'incidents', href: '/incidents', name: 'Incidents', icon: 'incidents', key: 'i' },
-  { place: 'maintenance', href: '/maintenance', name: 'Maintenance', icon: 'maintenance', key: 'w' },
+  {
+    place: 'maintenance',
+    href: '/maintenance',
+    name: 'Maintenance',
+    icon: 'maintenance',
+    key: 'w',
+  },
   { place: 'groups', href: '/groups', name: 'Groups', icon: 'groups', key: 'g' },
-  { place: 'status-pages', href: '/status-pages', name: 'Status pages', icon: 'status-pages', key: 's' },
+  {
+    place: 'status-pages',
+    href: '/status-pages',
+    name: 'Status pages',
+    icon: 'status-pages',
+    key: 's',
+  },
   { place: 'alerts', href: '/alerts', name: 'Alerts', icon: 'alerts', key: 'a' },
   { place: 'probes', href: '/probes', name: 'Probes', icon: 'probes', key: 'p' },
   { place: 'members', href: '/members', name: 'Members', icon: 'members', key: 'e' },
   { place: 'tokens', href: '/tokens', name: 'Tokens', icon: 'tokens', key: 't' },
-  { place: 'organisation', href: '/organisation', name: 'Organisation', icon: 'organisation', key: 'o' },
+  {
+    place: 'organisation',
+    href: '/organisation',
+    name: 'Organisation',
+    icon: 'organisation',
+    key: 'o',
+  },
 ];
 
 /** For operators only. */
-const operatorsEntry: Entry = { place: 'operator', href: '/operator', name: 'Operator', icon: 'globe' };
+const operatorsEntry: Entry = {
+  place: 'operator',
+  href: '/operator',
+  name: 'Operator',
+  icon: 'globe',
+};
 
-const entriesFor = ({ person }: SignedIn): readonly Entry[] => (person.is_operator ? [...entries, operatorsEntry] : entries);
+const entriesFor = ({ person }: SignedIn): readonly Entry[] =>
+  person.is_operator ? [...entries, operatorsEntry] : entries;
 
 /** The data of a page's frame. */
 export type Frame = {
@@ -80,122 +121,302 @@ export type Frame = {
   /** How many incidents are open, for the navigation. */
   readonly openIncidents: number;
   /** While the organisation awaits deletion: when, and whether this reader may keep it. */
-  readonly ending: { readonly name: string; readonly at: string; readonly mayKeep: boolean } | undefined;
+  readonly ending:
+    | { readonly name: string; readonly at: string; readonly mayKeep: boolean }
+    | undefined;
   /** Which channels can deliver; undefined where no one is notified anyway. */
   readonly delivery: Delivery | undefined;
   /** While all alerts are muted: until when, by whom, and whether this reader may end it. */
-  readonly mute: { readonly until: string; readonly by: string | null; readonly mayEnd: boolean } | undefined;
+  readonly mute:
+    | { readonly until: string; readonly by: string | null; readonly mayEnd: boolean }
+    | undefined;
 };
 
-const brand = html`<a class="brand" href="/"><svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9.5"></circle><path d="M12 2.5a9.5 9.5 0 0 1 0 19Z"></path></svg>Antipode</a>`;
+const brand = html`
+  <a class="brand" href="/">
+    <svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
+      <circle cx="12" cy="12" r="9.5"></circle>
+      <path d="M12 2.5a9.5 9.5 0 0 1 0 19Z"></path>
+    </svg>Antipode
+  </a>
+`;
 
-const head = ({ title, passkeys, push }: ShownPage, { assets }: Frame): Html => html`<head>
-<meta charset="utf-8">
-<title>${title} · Antipode</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="/favicon.svg" type="image/svg+xml">
-<link rel="preload" href="${safeUrl(assets.font)}" as="font" type="font/woff2" crossorigin>
-<link rel="stylesheet" href="${safeUrl(assets.style)}">
-<script src="${safeUrl(assets.script)}" defer></script>${
-  passkeys &&
-  html`
-<script src="${safeUrl(assets.passkeys)}" defer></script>`
-}${
-  push &&
-  html`
-<link rel="manifest" href="/manifest.webmanifest">
-<script src="${safeUrl(assets.push)}" defer></script>`
-}
-</head>`;
+const head = ({ title, passkeys, push }: ShownPage, { assets }: Frame): Html => html`
+  <head>
+    <meta charset="utf-8">
+    <title>${title} · Antipode</title>
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <link rel="icon" href="/favicon.svg" type="image/svg+xml">
+    <link rel="preload" href="${safeUrl(assets.font)}" as="font" type="font/woff2" crossorigin>
+    <link rel="stylesheet" href="${safeUrl(assets.style)}">
+    <script src="${safeUrl(assets.script)}" defer></script>
+    ${passkeys && html`<script src="${safeUrl(assets.passkeys)}" defer></script>`}
+    ${
+      push &&
+      html`
+        <link rel="manifest" href="/manifest.webmanifest">
+        <script src="${safeUrl(assets.push)}" defer></script>
+      `
+    }
+  </head>
+`;
 
-const rail = ({ place }: ShownPage, signedIn: SignedIn, caller: Caller, openIncidents: number): Html => html`<header class="rail" id="rail">
-${brand}
-<nav aria-label="Main"><ul>${entriesFor(signedIn).map(
-  (entry) =>
-    html`<li><a href="${safeUrl(entry.href)}"${entry.place === place && html` aria-current="page"`}${
-      entry.key !== undefined && html` data-key="${entry.key}"`
-    }>${icon(entry.icon)}<span>${entry.name}</span>${
-      entry.place === 'incidents' && openIncidents > 0 && html`<span class="count">${openIncidents}<span class="unseen"> open</span></span>`
-    }</a></li>`,
-)}</ul></nav>
-<a class="rail-search" href="/search" data-open="palette">${icon('search')}<span>Search</span><kbd>/</kbd></a>
-${account(signedIn, caller)}
-</header>`;
+const rail = (
+  { place }: ShownPage,
+  signedIn: SignedIn,
+  caller: Caller,
+  openIncidents: number,
+): Html => html`
+  <header class="rail" id="rail">
+    ${brand}
+    <nav aria-label="Main">
+      <ul>
+        ${entriesFor(signedIn).map(
+          (entry) =>
+            html`
+              <li>
+                <a
+                  href="${safeUrl(entry.href)}"${
+                    entry.place === place && html` aria-current="page"`
+                  }${entry.key !== undefined && html` data-key="${entry.key}"`}
+                >
+                  ${icon(entry.icon)}
+                  <span>${entry.name}</span>
+                  ${
+                    entry.place === 'incidents' &&
+                    openIncidents > 0 &&
+                    html`
+                      <span class="count">${openIncidents}<span class="unseen"> open</span></span>
+                    `
+                  }
+                </a>
+              </li>
+            `,
+        )}
+      </ul>
+    </nav>
+    <a class="rail-search" href="/search" data-open="palette">
+      ${icon('search')}
+      <span>Search</span>
+      <kbd>/</kbd>
+    </a>
+    ${account(signedIn, caller)}
+  </header>
+`;
 
-const account = ({ person }: SignedIn, { organisation }: Caller): Html => html`<details class="account">
-<summary><span class="account-names"><span>${organisation.name}</span><span>${person.name === '' ? person.email : person.name}</span></span>${icon('profile')}${icon('switch')}</summary>
-<div class="account-menu">
-<p class="menu-title">${person.email}</p>
-<a class="menu-entry" href="/profile">${icon('profile')}Your profile</a>
-<a class="menu-entry" href="/organisations">${icon('organisation')}Organisations</a>
-<form method="post" action="/sign-out"><button class="menu-entry">${icon('leave')}Sign out</button></form>
-</div>
-</details>`;
+const account = ({ person }: SignedIn, { organisation }: Caller): Html => html`
+  <details class="account">
+    <summary>
+      <span class="account-names">
+        <span>${organisation.name}</span>
+        <span>${person.name === '' ? person.email : person.name}</span>
+      </span>
+      ${icon('profile')}
+      ${icon('switch')}
+    </summary>
+    <div class="account-menu">
+      <p class="menu-title">${person.email}</p>
+      <a class="menu-entry" href="/profile">${icon('profile')}Your profile</a> <a
+        class="menu-entry"
+        href="/organisations"
+      >
+        ${icon('organisation')}Organisations
+      </a>
+      <form method="post" action="/sign-out">
+        <button class="menu-entry">${icon('leave')}Sign out</button>
+      </form>
+    </div>
+  </details>
+`;
 
 /** Time zone and theme. Only the browser knows the reader's own zone, so the script offers it. */
 const preferences = ({ request: { times, theme, address }, signedIn }: Frame): Html => {
   const own = signedIn?.caller?.organisation.time_zone ?? 'UTC';
   const zones = [...new Set([own, 'UTC', times.zone])];
   const light = (value: string, label: string) =>
-    html`<button name="theme" value="${value}" aria-pressed="${(theme ?? '') === value ? 'true' : 'false'}">${label}</button>`;
-  return html`<form class="preferences" method="post" action="/preferences" id="preferences">${hiddenField('back', address)}
-<fieldset><legend>Times in</legend>${zones.map(
-    (zone) =>
-      html`<button name="zone" value="${zone === own ? '' : zone}" aria-pressed="${times.zone === zone ? 'true' : 'false'}">${zone}</button>`,
-  )}<button name="zone" value="" data-own-zone hidden aria-pressed="false"></button></fieldset>
-<fieldset><legend>Light</legend>${light('', 'as the device')}${light('light', 'light')}${light('dark', 'dark')}</fieldset></form>`;
+    html`
+      <button
+        name="theme"
+        value="${value}"
+        aria-pressed="${(theme ?? '') === value ? 'true' : 'false'}"
+      >
+        ${label}
+      </button>
+    `;
+  return html`
+    <form class="preferences" method="post" action="/preferences" id="preferences">
+      ${hiddenField('back', address)}
+      <fieldset>
+        <legend>Times in</legend>
+        ${zones.map(
+          (zone) =>
+            html`
+              <button
+                name="zone"
+                value="${zone === own ? '' : zone}"
+                aria-pressed="${times.zone === zone ? 'true' : 'false'}"
+              >
+                ${zone}
+              </button>
+            `,
+        )}
+        <button name="zone" value="" data-own-zone hidden aria-pressed="false"></button>
+      </fieldset>
+      <fieldset>
+        <legend>Light</legend>
+        ${light('', 'as the device')}
+        ${light('light', 'light')}
+        ${light('dark', 'dark')}
+      </fieldset>
+    </form>
+  `;
 };
 
 /** The page about the installation, for readers to whom the operator opened it. */
 const aboutLink = ({ request, signedIn }: Frame): Html | false =>
-  request.with.ownRecord(signedIn !== undefined) !== undefined && html`<a href="/about">How well we do</a>`;
+  request.with.ownRecord(signedIn !== undefined) !== undefined &&
+  html`<a href="/about">How well we do</a>`;
 
 const foot = (frame: Frame): Html => {
   const about = aboutLink(frame);
-  return html`<footer class="foot">${preferences(frame)}<p>${about && html`${about} · `}<a href="/api/v1/docs">API</a></p></footer>`;
+  return html`
+    <footer class="foot">
+      ${preferences(frame)}
+      <p>${about && html`${about} · `}<a href="/api/v1/docs">API</a></p>
+    </footer>
+  `;
 };
 
 const bareFoot = (frame: Frame): Html | false => {
   const about = aboutLink(frame);
-  return about && !/^\/about\b/.test(frame.request.address) && html`<footer class="foot"><p>${about}</p></footer>`;
+  return (
+    about &&
+    !/^\/about\b/.test(frame.request.address) &&
+    html`<footer class="foot"><p>${about}</p></footer>`
+  );
 };
 
 const message = (said: string | undefined): Html | null =>
-  said === undefined ? null : html`<div class="notice notice-up" role="status" id="said">${icon('up')}<p>${said}</p></div>`;
+  said === undefined
+    ? null
+    : html`
+      <div class="notice notice-up" role="status" id="said">${icon('up')}<p>${said}</p></div>
+    `;
 
 /** No one is notified: every page says so, lest people forget it (rule 36). */
 const muted = ({ mute, request: { times } }: Frame): Html | null =>
   mute === undefined
     ? null
-    : html`<div class="notice notice-verifying muted" id="muted">${icon('pause')}<div><p class="notice-title">All alerts are muted until ${times.moment(mute.until)}.</p><p>${mute.by !== null && `By ${mute.by}. `}What happens meanwhile is held, and told then if it still lasts.</p></div>${
-        mute.mayEnd && html`<form method="post" action="/alerts/unmute"><button class="button">${icon('play')}Unmute</button></form>`
-      }</div>`;
+    : html`
+      <div class="notice notice-verifying muted" id="muted">
+        ${icon('pause')}
+        <div>
+          <p class="notice-title">All alerts are muted until ${times.moment(mute.until)}.</p>
+          <p>
+            ${mute.by !== null && `By ${mute.by}. `}What happens meanwhile is held, and told then if
+            it still lasts.
+          </p>
+        </div>
+        ${
+          mute.mayEnd &&
+          html`
+            <form method="post" action="/alerts/unmute">
+              <button class="button">${icon('play')}Unmute</button>
+            </form>
+          `
+        }
+      </div>
+    `;
 
 /** For the script, which keeps a form until the service answers. */
-const unsentBar = html`<div class="notice notice-verifying offline" id="unsent" role="alert" hidden>${icon('verifying')}<p class="notice-title">Antipode did not answer. Nothing is lost.</p><button class="button" type="button">Try again</button></div>`;
+const unsentBar = html`
+  <div class="notice notice-verifying offline" id="unsent" role="alert" hidden>
+    ${icon('verifying')}
+    <p class="notice-title">Antipode did not answer. Nothing is lost.</p>
+    <button class="button" type="button">Try again</button>
+  </div>
+`;
 
 /** For the script, which shows it when the page is stale and cannot be refreshed. */
 const offlineBar = ({ request: { times } }: Frame): Html =>
-  html`<div class="notice notice-verifying offline" id="offline" role="alert" data-zone="${times.zone}" hidden>${icon('verifying')}<p class="notice-title">Connection lost at <span data-lost></span>. Reconnecting…</p><button class="button" type="button" data-retry>Retry</button></div>`;
+  html`
+    <div
+      class="notice notice-verifying offline"
+      id="offline"
+      role="alert"
+      data-zone="${times.zone}"
+      hidden
+    >
+      ${icon('verifying')}
+      <p class="notice-title">Connection lost at <span data-lost></span>. Reconnecting…</p>
+      <button class="button" type="button" data-retry>Retry</button>
+    </div>
+  `;
 
 /** The organisation will be deleted unless an owner keeps it: every page says so. */
 const ends = ({ ending, request: { times } }: Frame): Html | null =>
   ending === undefined
     ? null
-    : html`<div class="notice notice-down muted" id="ending">${icon('delete')}<div><p class="notice-title">${ending.name} will be deleted on ${times.moment(ending.at)}.</p><p>Until then nothing in it can be changed; monitors are paused, alerts muted, status pages hidden. ${ending.mayKeep ? 'You can keep it: everything is as it was then.' : 'Its owners can keep it.'}</p></div>${
-        ending.mayKeep &&
-        html`<form method="post" action="/organisation/keep"><button class="button">${icon('again')}Keep it</button></form>`
-      }</div>`;
+    : html`
+      <div class="notice notice-down muted" id="ending">
+        ${icon('delete')}
+        <div>
+          <p class="notice-title">${ending.name} will be deleted on ${times.moment(ending.at)}.</p>
+          <p>
+            Until then nothing in it can be changed; monitors are paused, alerts muted, status pages
+            hidden. ${
+              ending.mayKeep
+                ? 'You can keep it: everything is as it was then.'
+                : 'Its owners can keep it.'
+            }
+          </p>
+        </div>
+        ${
+          ending.mayKeep &&
+          html`
+            <form method="post" action="/organisation/keep">
+              <button class="button">${icon('again')}Keep it</button>
+            </form>
+          `
+        }
+      </div>
+    `;
 
 const shortcut = (keys: readonly string[], what: string): Html =>
-  html`<dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${what}</dd>`;
+  html`
+    <dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt>
+    <dd>${what}</dd>
+  `;
 
 /** Opened by the script; without it, the search is a page, and the keys do nothing. */
-const dialogs = html`<dialog class="palette" id="palette" aria-label="Search"><form action="/search" role="search"><input type="search" name="q" aria-label="Search monitors, incidents and pages" placeholder="Search monitors, incidents and pages" autocomplete="off" data-palette-input></form><div data-palette-found></div></dialog>
-<dialog class="keys" id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keys</h2><dl>${shortcut(['/'], 'search')}${entries.flatMap(
-  ({ key, name }) => (key === undefined ? [] : [shortcut(['g', key], `go to ${name}`)]),
-)}${shortcut(['n'], 'new, on a page that has it')}${shortcut(['j', 'k'], 'next and previous row')}${shortcut(['?'], 'this help')}</dl></dialog>`;
+const dialogs = html`
+  <dialog class="palette" id="palette" aria-label="Search">
+    <form action="/search" role="search">
+      <input
+        type="search"
+        name="q"
+        aria-label="Search monitors, incidents and pages"
+        placeholder="Search monitors, incidents and pages"
+        autocomplete="off"
+        data-palette-input
+      >
+    </form>
+    <div data-palette-found></div>
+  </dialog>
+  <dialog class="keys" id="keys" aria-labelledby="keys-title">
+    <h2 id="keys-title">Keys</h2>
+    <dl>
+      ${shortcut(['/'], 'search')}
+      ${entries.flatMap(({ key, name }) =>
+        key === undefined ? [] : [shortcut(['g', key], `go to ${name}`)],
+      )}
+      ${shortcut(['n'], 'new, on a page that has it')}
+      ${shortcut(['j', 'k'], 'next and previous row')}
+      ${shortcut(['?'], 'this help')}
+    </dl>
+  </dialog>
+`;
 
 /**
  * Marks where later content belongs in the document. No text can contain it, because texts are
@@ -203,7 +424,8 @@ const dialogs = html`<dialog class="palette" id="palette" aria-label="Search"><f
  */
 export const laterMark = '<template id="later"></template>';
 
-const later = (shown: ShownPage): Html | false => shown.later !== undefined && html`<template id="later"></template>`;
+const later = (shown: ShownPage): Html | false =>
+  shown.later !== undefined && html`<template id="later"></template>`;
 
 /** The whole document. */
 export const documentOf = (shown: ShownPage, frame: Frame): Html => {
@@ -212,9 +434,50 @@ export const documentOf = (shown: ShownPage, frame: Frame): Html => {
   const caller = shown.frame === 'bare' ? null : signedIn?.caller;
   const body =
     signedIn && caller
-      ? html`<body class="whole"${isLive && html` data-live="${shown.live === true ? '' : shown.live}"${since !== undefined && html` data-since="${since}"`}`} data-now="${frame.request.now}"><a class="skip" href="#main">Skip to content</a>
-${rail(shown, signedIn, caller, openIncidents)}
-<div class="beside">${unsentBar}${isLive && offlineBar(frame)}<main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${deliveryBar(frame.delivery)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
-      : html`<body class="bare"><header class="bare-head">${brand}</header><main id="main">${message(said)}${shown.main}${later(shown)}</main>${bareFoot(frame)}</body>`;
-  return html`<!doctype html><html lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}>${head(shown, frame)}${body}</html>`;
+      ? html`
+        <body
+          class="whole"${
+            isLive &&
+            html`
+              ${' '}data-live="${shown.live === true ? '' : shown.live}"${
+                since !== undefined && html` data-since="${since}"`
+              }
+            `
+          }
+          data-now="${frame.request.now}"
+        >
+          <a class="skip" href="#main">Skip to content</a>
+          ${rail(shown, signedIn, caller, openIncidents)}
+          <div class="beside">
+            ${unsentBar}
+            ${isLive && offlineBar(frame)}
+            <main id="main" tabindex="-1">
+              ${ends(frame)}
+              ${muted(frame)}
+              ${deliveryBar(frame.delivery)}
+              ${message(said)}
+              ${shown.main}
+              ${later(shown)}
+            </main>
+            ${foot(frame)}
+          </div>
+          ${dialogs}
+        </body>
+      `
+      : html`
+        <body class="bare">
+          <header class="bare-head">${brand}</header>
+          <main id="main">${message(said)}${shown.main}${later(shown)}</main>
+          ${bareFoot(frame)}
+        </body>
+      `;
+  return html`
+    <!doctype html>
+    <html
+      lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}
+    >
+      ${head(shown, frame)}
+      ${body}
+    </html>
+  `;
 };

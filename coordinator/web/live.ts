@@ -53,7 +53,10 @@ export const createLivePages = ({ moment, onChange }: ChangeStream): LivePages =
     raw.write(`retry: ${comeAgainMs}\nid: ${moment()}\n\n`);
     const tell = (): boolean => raw.write(`id: ${moment()}\nevent: changed\ndata: 1\n\n`);
     const stop = onChange(organisation, tell, since);
-    const signs = setInterval(() => raw.write(`id: ${moment()}\nevent: alive\ndata: 1\n\n`), signOfLifeMs);
+    const signs = setInterval(
+      () => raw.write(`id: ${moment()}\nevent: alive\ndata: 1\n\n`),
+      signOfLifeMs,
+    );
     const end = (): void => {
       clearInterval(signs);
       clearTimeout(limit);
@@ -112,10 +115,20 @@ const maxRemembered = 20_000;
 /** A moment: in the order of this process, and by the clock. */
 type Mark = { readonly order: number; readonly at: number };
 
-type Watched = { readonly listeners: Set<() => void>; told: number; timer: NodeJS.Timeout | undefined };
+type Watched = {
+  readonly listeners: Set<() => void>;
+  told: number;
+  timer: NodeJS.Timeout | undefined;
+};
 
-type Listens = (...of: Parameters<Sql['listen']>) => Promise<{ readonly unlisten: () => Promise<void> }>;
-type Dependencies = { readonly sql: { readonly listen: Listens }; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
+type Listens = (
+  ...of: Parameters<Sql['listen']>
+) => Promise<{ readonly unlisten: () => Promise<void> }>;
+type Dependencies = {
+  readonly sql: { readonly listen: Listens };
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+};
 
 export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
   const organisations = new Map<string, Watched>();
@@ -188,7 +201,11 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
       return `${own}.${place}.${at}`;
     },
     onChange: (organisation, listener, since) => {
-      const watched = organisations.get(organisation) ?? { listeners: new Set(), told: Number.NEGATIVE_INFINITY, timer: undefined };
+      const watched = organisations.get(organisation) ?? {
+        listeners: new Set(),
+        told: Number.NEGATIVE_INFINITY,
+        timer: undefined,
+      };
       organisations.set(organisation, watched);
       watched.listeners.add(listener);
       listen();

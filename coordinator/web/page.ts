@@ -15,11 +15,25 @@ import { isZone, type Times } from './times.ts';
  * whether the page exists or not, so that they cannot tell which exist.
  */
 const folders = [
-  ...['monitors', 'incidents', 'maintenance', 'groups', 'status-pages', 'probes', 'alerts', 'members', 'tokens', 'organisation'],
-  ...['audit', 'profile', 'organisations', 'confirm', 'search'],
+  'monitors',
+  'incidents',
+  'maintenance',
+  'groups',
+  'status-pages',
+  'probes',
+  'alerts',
+  'members',
+  'tokens',
+  'organisation',
+  'audit',
+  'profile',
+  'organisations',
+  'confirm',
+  'search',
 ];
 
-export const isAccountPath = (url: string): boolean => folders.includes(url.split(/[/?#]/)[1] ?? '');
+export const isAccountPath = (url: string): boolean =>
+  folders.includes(url.split(/[/?#]/)[1] ?? '');
 
 /**
  * What pages need besides operations, as functions that app.ts passes in. A page that needs another
@@ -50,7 +64,8 @@ export const zoneFrom = (cookies: string | undefined): string | undefined => {
   return zone !== undefined && isZone(zone) ? zone : undefined;
 };
 
-export const themeFrom = (cookies: string | undefined): Theme => themes.find((theme) => theme === cookieOf(cookies, themeName));
+export const themeFrom = (cookies: string | undefined): Theme =>
+  themes.find((theme) => theme === cookieOf(cookies, themeName));
 
 /** The cookies with the preferences; an empty choice removes its cookie. */
 export const keptChoices = (
@@ -60,7 +75,14 @@ export const keptChoices = (
   ...(zone === undefined || (zone !== '' && !isZone(zone))
     ? []
     : [cookie(zoneName, zone, { secure, ...(zone === '' ? { seconds: 0 } : {}) })]),
-  ...(theme === undefined ? [] : [cookie(themeName, theme, { secure, ...(themes.some((each) => each === theme) ? {} : { seconds: 0 }) })]),
+  ...(theme === undefined
+    ? []
+    : [
+        cookie(themeName, theme, {
+          secure,
+          ...(themes.some((each) => each === theme) ? {} : { seconds: 0 }),
+        }),
+      ]),
 ];
 
 /** The request as a page gets it. */
@@ -101,7 +123,10 @@ export type Ask = <Op extends Operation>(
 ) => Promise<OutputOf<Op>>;
 
 /** For a public page. `askAsVisitor`: for operations of callers who are not signed in. */
-export type OpenRequest = PageRequest & { readonly signedIn: SignedIn | undefined; readonly askAsVisitor: Ask };
+export type OpenRequest = PageRequest & {
+  readonly signedIn: SignedIn | undefined;
+  readonly askAsVisitor: Ask;
+};
 
 /** For a signed-in user, even without any organisation. `askOwn`: for the user's own data. */
 export type PersonsRequest = PageRequest & { readonly signedIn: SignedIn; readonly askOwn: Ask };
@@ -183,7 +208,11 @@ export type Sent = {
 export type PageAnswer = ShownPage | SeeOther | Sent;
 
 export const show = (shown: Omit<ShownPage, 'is'>): ShownPage => ({ is: 'shown', ...shown });
-export const seeOther = (to: string, more: Omit<SeeOther, 'is' | 'to'> = {}): SeeOther => ({ is: 'see-other', to, ...more });
+export const seeOther = (to: string, more: Omit<SeeOther, 'is' | 'to'> = {}): SeeOther => ({
+  is: 'see-other',
+  to,
+  ...more,
+});
 export const send = (sent: Omit<Sent, 'is'>): Sent => ({ is: 'sent', ...sent });
 
 type Route = {
@@ -205,9 +234,15 @@ export type Page =
       /** Shown to anonymous callers instead. */
       readonly stranger?: (request: PageRequest) => Promise<PageAnswer> | PageAnswer;
     })
-  | (Route & { readonly needs: 'person'; readonly answer: (request: PersonsRequest) => Promise<PageAnswer> | PageAnswer })
+  | (Route & {
+      readonly needs: 'person';
+      readonly answer: (request: PersonsRequest) => Promise<PageAnswer> | PageAnswer;
+    })
   /** For anyone else, signed in or not, the page does not exist. */
-  | (Route & { readonly needs: 'operator'; readonly answer: (request: OperatorsRequest) => Promise<PageAnswer> | PageAnswer })
+  | (Route & {
+      readonly needs: 'operator';
+      readonly answer: (request: OperatorsRequest) => Promise<PageAnswer> | PageAnswer;
+    })
   | (Route & {
       readonly needs: 'nobody';
       /**

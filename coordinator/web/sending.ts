@@ -60,29 +60,45 @@ const zip = promisify(gzip);
 const leastBytes = 600;
 
 /** Sends a text with the best compression that the browser accepts. */
-export const sendSmall = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> => {
+export const sendSmall = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  text: string,
+): Promise<FastifyReply> => {
   const bytes = Buffer.from(text);
   const accepted = request.headers['accept-encoding'] ?? '';
   reply.header('vary', 'accept-encoding');
   if (bytes.length < leastBytes) return reply.send(bytes);
   if (/\bbr\b/.test(accepted)) {
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+    const params = {
+      [constants.BROTLI_PARAM_QUALITY]: 5,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    };
     return reply.header('content-encoding', 'br').send(await brotli(bytes, { params }));
   }
-  return /\bgzip\b/.test(accepted) ? reply.header('content-encoding', 'gzip').send(await zip(bytes)) : reply.send(bytes);
+  return /\bgzip\b/.test(accepted)
+    ? reply.header('content-encoding', 'gzip').send(await zip(bytes))
+    : reply.send(bytes);
 };
 
 /**
  * Sends a text in pieces, each as soon as it exists, with the best compression that the browser
  * accepts.
  */
-export const sendAsItComes = (request: FastifyRequest, reply: FastifyReply, texts: AsyncIterable<string>): FastifyReply => {
+export const sendAsItComes = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  texts: AsyncIterable<string>,
+): FastifyReply => {
   const accepted = request.headers['accept-encoding'] ?? '';
   // Otherwise proxies would buffer the pieces.
   reply.headers({ vary: 'accept-encoding', 'x-accel-buffering': 'no' });
   const source = Readable.from(texts, { objectMode: false });
   const brotliNow = () =>
-    createBrotliCompress({ flush: constants.BROTLI_OPERATION_FLUSH, params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
+    createBrotliCompress({
+      flush: constants.BROTLI_OPERATION_FLUSH,
+      params: { [constants.BROTLI_PARAM_QUALITY]: 4 },
+    });
   const [encoding, zipped] = /\bbr\b/.test(accepted)
     ? (['br', brotliNow()] as const)
     : /\bgzip\b/.test(accepted)
@@ -95,7 +111,11 @@ export const sendAsItComes = (request: FastifyRequest, reply: FastifyReply, text
 };
 
 /** Sends a file whose name contains a digest of its content. */
-export const sendAsset = (request: FastifyRequest, reply: FastifyReply, { type, bytes, brotli: small }: Asset): FastifyReply => {
+export const sendAsset = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { type, bytes, brotli: small }: Asset,
+): FastifyReply => {
   reply.headers({
     'content-type': type,
     'cache-control': 'public, max-age=31536000, immutable',
@@ -103,6 +123,7 @@ export const sendAsset = (request: FastifyRequest, reply: FastifyReply, { type, 
     'cross-origin-resource-policy': 'same-origin',
     vary: 'accept-encoding',
   });
-  if (small !== null && /\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.header('content-encoding', 'br').send(small);
+  if (small !== null && /\bbr\b/.test(request.headers['accept-encoding'] ?? ''))
+    return reply.header('content-encoding', 'br').send(small);
   return reply.send(bytes);
 };

@@ -7,7 +7,12 @@ export const faviconOfOld: Page = { method: 'GET', path: '/favicon.ico', needs: 
 
 /** For a phone that opens the app from its home screen (iOS). */
 const manifest = {
-  ...{ id: '/', name: 'Antipode', short_name: 'Antipode', start_url: '/', scope: '/', display: 'standalone' },
+  id: '/',
+  name: 'Antipode',
+  short_name: 'Antipode',
+  start_url: '/',
+  scope: '/',
+  display: 'standalone',
   icons: [{ src: '/favicon.svg', sizes: 'any', type: 'image/svg+xml' }],
 };
 
@@ -16,7 +21,11 @@ export const manifestPage: Page = {
   path: '/manifest.webmanifest',
   needs: 'nobody',
   answer: () =>
-    send({ type: 'application/manifest+json', body: JSON.stringify(manifest), headers: { 'cache-control': 'public, max-age=86400' } }),
+    send({
+      type: 'application/manifest+json',
+      body: JSON.stringify(manifest),
+      headers: { 'cache-control': 'public, max-age=86400' },
+    }),
 };
 
 /** The reader's time zone and theme; then back to the page that they came from. */
@@ -28,6 +37,8 @@ export const choosePreferences: Page = {
     const secure = baseUrl().startsWith('https:');
     const back = form.value('back') ?? '/';
     const chosen = { zone: form.value('zone'), theme: form.value('theme') };
-    return seeOther(/^\/(?![/\\])/.test(back) ? back : '/', { headers: { 'set-cookie': keptChoices(chosen, secure) } });
+    return seeOther(/^\/(?![/\\])/.test(back) ? back : '/', {
+      headers: { 'set-cookie': keptChoices(chosen, secure) },
+    });
   },
 };

@@ -26,7 +26,15 @@ export type Times = {
 };
 
 type Formats = {
-  readonly [form in 'weekday' | 'minute' | 'clock' | 'day' | 'dayOfYear' | 'short' | 'whole' | 'precise']: Intl.DateTimeFormat;
+  readonly [form in
+    | 'weekday'
+    | 'minute'
+    | 'clock'
+    | 'day'
+    | 'dayOfYear'
+    | 'short'
+    | 'whole'
+    | 'precise']: Intl.DateTimeFormat;
 };
 
 const made = new Map<string, Formats>();
@@ -76,7 +84,8 @@ export const timesIn = (zone: string, now: number): Times => {
     const at = ms(given);
     return form === 'moment' ? momentText(at) : formats[form].format(at);
   };
-  const time = (at: number | string, words: string): Html => html`<time datetime="${new Date(at).toISOString()}">${words}</time>`;
+  const time = (at: number | string, words: string): Html =>
+    html`<time datetime="${new Date(at).toISOString()}">${words}</time>`;
   return {
     zone,
     now,
@@ -88,11 +97,22 @@ export const timesIn = (zone: string, now: number): Times => {
     span: (from, to) => {
       const [first, last] = [ms(from), ms(to)];
       const day = (at: number): string => formats.weekday.format(at).replace(',', '');
-      const [begins, ends] = [day(first), day(last)].map((each, index) => `${each}, ${formats.minute.format(index === 0 ? first : last)}`);
+      const [begins, ends] = [day(first), day(last)].map(
+        (each, index) => `${each}, ${formats.minute.format(index === 0 ? first : last)}`,
+      );
       const isOneDay = day(first) === day(last);
-      return html`${time(first, begins ?? '')}${isOneDay ? '–' : ' – '}${time(last, isOneDay ? formats.minute.format(last) : (ends ?? ''))}`;
+      return html`
+        ${time(first, begins ?? '')}
+        ${isOneDay ? '–' : ' – '}
+        ${time(last, isOneDay ? formats.minute.format(last) : (ends ?? ''))}
+      `;
     },
     // The script keeps elements with this mark up to date.
-    ago: (at) => html`<time datetime="${new Date(at).toISOString()}" data-ago>${briefDuration(now - ms(at))} ago</time>`,
+    ago: (at) =>
+      html`
+        <time datetime="${new Date(at).toISOString()}" data-ago>
+          ${briefDuration(now - ms(at))} ago
+        </time>
+      `,
   };
 };

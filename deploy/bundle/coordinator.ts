@@ -17,7 +17,9 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 
 /** The replacements of the modules that read files. */
 const inPlaces = async (): Promise<ReadonlyMap<string, string>> => {
-  const migrations = Object.fromEntries(migrationNames().map((name) => [name, migrationText(name)]));
+  const migrations = Object.fromEntries(
+    migrationNames().map((name) => [name, migrationText(name)]),
+  );
   const built = (await builtFiles()).map(([name, bytes]) => [name, base64(bytes)] as const);
   const files = Object.fromEntries(drawingNames().map((file) => [file, base64(fileBytes(file))]));
   const downloads: Record<string, string> = {};
@@ -29,7 +31,10 @@ const inPlaces = async (): Promise<ReadonlyMap<string, string>> => {
        export const migrationNames = () => Object.keys(files).toSorted();
        export const migrationText = (name) => files[name];`,
     ],
-    ['coordinator/status-pages/public/style.ts', `export const styleText = () => ${JSON.stringify(styleText())};`],
+    [
+      'coordinator/status-pages/public/style.ts',
+      `export const styleText = () => ${JSON.stringify(styleText())};`,
+    ],
     [
       'coordinator/web/asset-files.ts',
       `const files = ${JSON.stringify(files)}, built = ${JSON.stringify(built)};
@@ -63,7 +68,9 @@ const requiredOfNode: Plugin = {
   name: 'required of node',
   setup: ({ onResolve, onLoad }) => {
     onResolve({ filter: /^node:/ }, ({ path, namespace, kind }) =>
-      namespace === 'of-node' || kind === 'require-call' ? { path, external: true } : { path, namespace: 'of-node' },
+      namespace === 'of-node' || kind === 'require-call'
+        ? { path, external: true }
+        : { path, namespace: 'of-node' },
     );
     onLoad({ filter: /.*/, namespace: 'of-node' }, ({ path }) => ({
       contents: `module.exports = require(${JSON.stringify(path)});`,

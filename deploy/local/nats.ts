@@ -6,36 +6,58 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { BusIdentity } from '../../shared/bus/identity.ts';
 import { unpackDebianPackage } from '../node/debian-package.mjs';
-import { type BusEnvironment, busEnvironment, freePort, type HomeState, keepState, type Settings } from './home.ts';
+import {
+  type BusEnvironment,
+  busEnvironment,
+  freePort,
+  type HomeState,
+  keepState,
+  type Settings,
+} from './home.ts';
 import { isPostgresReady, preparePostgres } from './postgres.ts';
 import type { Command, Processes } from './processes.ts';
 
-/** Finds a nats-server on the machine, or obtains one once into the cache: the official release, else the machine's own Debian mirror. */
+/**
+ * Finds a nats-server on the machine, or obtains one once into the cache: the official release,
+ * else the machine's own Debian mirror.
+ */
 
 const run = promisify(execFile);
 
-export type NatsBinary = { readonly file: string; readonly version: readonly [major: number, minor: number, patch: number] };
+export type NatsBinary = {
+  readonly file: string;
+  readonly version: readonly [major: number, minor: number, patch: number];
+};
 
 /**
- * The official release: its SHA-256 sums stand in the recipe of the official container image of that version. Linux only: no such
- * sum was at hand for other systems.
+ * The official release: its SHA-256 sums stand in the recipe of the official container image of
+ * that version. Linux only: no such sum was at hand for other systems.
  */
 const release = {
   version: '2.11.6',
   sums: {
-    x64: { name: 'amd64', sha256: '5e5272dd1bdb8da020aedc8cf883fb26c128441809a992f156e0b1ccb28ac5b7' },
-    arm64: { name: 'arm64', sha256: '4fe3c40bddc58e31012f55865df0dcd24012995d2893a4d64a0ae5cb147d7a36' },
+    x64: {
+      name: 'amd64',
+      sha256: '5e5272dd1bdb8da020aedc8cf883fb26c128441809a992f156e0b1ccb28ac5b7',
+    },
+    arm64: {
+      name: 'arm64',
+      sha256: '4fe3c40bddc58e31012f55865df0dcd24012995d2893a4d64a0ae5cb147d7a36',
+    },
   },
 } as const;
 
 const inspect = async (file: string): Promise<NatsBinary | undefined> => {
   const said = await run(file, ['--version']).catch(() => ({ stdout: '' })); // A file that does not run is as good as none.
   const [, major, minor, patch] = /v(\d+)\.(\d+)\.(\d+)/.exec(said.stdout) ?? [];
-  return major === undefined ? undefined : { file, version: [Number(major), Number(minor), Number(patch)] };
+  return major === undefined
+    ? undefined
+    : { file, version: [Number(major), Number(minor), Number(patch)] };
 };
 
 /** 2.10 is the oldest that works. */
-const isRecent = ({ version: [major, minor] }: NatsBinary): boolean => major > 2 || (major === 2 && minor >= 10);
+const isRecent = ({ version: [major, minor] }: NatsBinary): boolean =>
+  major > 2 || (major === 2 && minor >= 10);
 
 const firstRecent = async (files: Iterable<string>): Promise<NatsBinary | undefined> => {
   for (const file of files) {
@@ -47,20 +69,28 @@ const firstRecent = async (files: Iterable<string>): Promise<NatsBinary | undefi
 
 const onMachine = (path: string): Promise<NatsBinary | undefined> =>
   firstRecent(
-    [...new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin'])].flatMap((folder) =>
-      folder === '' ? [] : [join(folder, 'nats-server')],
-    ),
+    [
+      ...new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin']),
+    ].flatMap((folder) => (folder === '' ? [] : [join(folder, 'nats-server')])),
   );
 
 const inCache = async (cache: string): Promise<NatsBinary | undefined> => {
   const entries = await readdir(cache).catch(() => []); // No cache yet is an empty one.
-  return firstRecent(entries.filter((entry) => entry.startsWith('nats-server-')).map((entry) => join(cache, entry, 'nats-server')));
+  return firstRecent(
+    entries
+      .filter((entry) => entry.startsWith('nats-server-'))
+      .map((entry) => join(cache, entry, 'nats-server')),
+  );
 };
 
-/** Moves a fetched binary to its place in one step, so that a start beside this one never finds half of it. */
+/**
+ * Moves a fetched binary to its place in one step, so that a start beside this one never finds half
+ * of it.
+ */
 const keep = async (cache: string, file: string): Promise<NatsBinary> => {
   const found = await inspect(file);
-  if (found === undefined || !isRecent(found)) throw new Error('what was fetched is no nats-server of 2.10 or newer');
+  if (found === undefined || !isRecent(found))
+    throw new Error('what was fetched is no nats-server of 2.10 or newer');
   const folder = join(cache, `nats-server-${found.version.join('.')}`);
   await mkdir(folder, { recursive: true });
   await rename(file, join(folder, 'nats-server'));
@@ -68,14 +98,21 @@ const keep = async (cache: string, file: string): Promise<NatsBinary> => {
 };
 
 const fromRelease = async (scratch: string): Promise<string> => {
-  const sum = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64') ? release.sums[process.arch] : undefined;
-  if (sum === undefined) throw new Error(`no pinned release for ${process.platform} on ${process.arch}`);
+  const sum =
+    process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')
+      ? release.sums[process.arch]
+      : undefined;
+  if (sum === undefined)
+    throw new Error(`no pinned release for ${process.platform} on ${process.arch}`);
   const name = `nats-server-v${release.version}-linux-${sum.name}`;
   const impatience = new AbortController();
   const timer = setTimeout(() => impatience.abort(new Error('no answer within 5 s')), 5_000);
-  const answer = await fetch(`https://github.com/nats-io/nats-server/releases/download/v${release.version}/${name}.tar.gz`, {
-    signal: AbortSignal.any([impatience.signal, AbortSignal.timeout(120_000)]),
-  }).finally(() => clearTimeout(timer));
+  const answer = await fetch(
+    `https://github.com/nats-io/nats-server/releases/download/v${release.version}/${name}.tar.gz`,
+    {
+      signal: AbortSignal.any([impatience.signal, AbortSignal.timeout(120_000)]),
+    },
+  ).finally(() => clearTimeout(timer));
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   const bytes = Buffer.from(await answer.arrayBuffer());
   const found = createHash('sha256').update(bytes).digest('hex');
@@ -92,7 +129,11 @@ const fromMirror = async (scratch: string): Promise<string> =>
  * @param say told what takes long, in a line each.
  * @throws one message that says what to install, when no way worked.
  */
-export const obtainNatsServer = async (cache: string, path: string, say: (line: string) => void): Promise<NatsBinary> => {
+export const obtainNatsServer = async (
+  cache: string,
+  path: string,
+  say: (line: string) => void,
+): Promise<NatsBinary> => {
   const there = (await onMachine(path)) ?? (await inCache(cache));
   if (there !== undefined) return there;
   const ways = [
@@ -107,7 +148,10 @@ export const obtainNatsServer = async (cache: string, path: string, say: (line: 
       say(`fetching nats-server (once, into ${cache}) from ${what}`);
       return await keep(cache, await fetch(scratch));
     } catch (cause) {
-      const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
+      const why =
+        cause instanceof Error && cause.cause instanceof Error
+          ? cause.cause.message
+          : String(cause);
       faults.push(`${what}: ${why}`);
     } finally {
       await rm(scratch, { recursive: true, force: true });
@@ -120,8 +164,9 @@ export const obtainNatsServer = async (cache: string, path: string, say: (line: 
 };
 
 /**
- * nats-server in operator mode: an operator, the system account, one account for coordinators and probes, and the full resolver, so that
- * a revocation pushed to it outlives a restart. Only features of 2.10 are needed.
+ * nats-server in operator mode: an operator, the system account, one account for coordinators and
+ * probes, and the full resolver, so that a revocation pushed to it outlives a restart. Only
+ * features of 2.10 are needed.
  */
 
 export type NatsOptions = {
@@ -142,12 +187,15 @@ export type NatsPlace = {
 
 export const natsConfiguration = ({ folder, identity, host, port }: NatsPlace): string => {
   const path = (name: string): string => JSON.stringify(join(folder, name));
-  // A second instead of two minutes between syncs; the spools of the probes are the guarantee, this only spares a replay.
+  // A second instead of two minutes between syncs; the spools of the probes are the guarantee, this
+  // only spares a replay.
   const sync = 'sync_interval: "1s"';
-  // Streams reserve their bounds against this number: by default three quarters of the free disk, so that a small disk refused a start, and
-  // a run of tests its thirtieth account. The bounds of the streams themselves are what keeps the disk.
+  // Streams reserve their bounds against this number: by default three quarters of the free disk,
+  // so that a small disk refused a start, and a run of tests its thirtieth account. The bounds of
+  // the streams themselves are what keeps the disk.
   const store = 'max_file_store: 1TB';
-  // A server of several that was away when a probe was revoked lets it in until it has asked the others: two minutes, if they were not told otherwise.
+  // A server of several that was away when a probe was revoked lets it in until it has asked the
+  // others: two minutes, if they were not told otherwise.
   const interval = 'interval: "10s"';
   return `# Written anew by every start.
 host: ${host}
@@ -169,8 +217,16 @@ export const prepareNats = async (options: NatsOptions): Promise<Command> => {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const file = join(options.folder, 'nats.conf');
   const { binary, folder, identity, port } = options;
-  await writeFile(file, natsConfiguration({ folder, identity, host: '127.0.0.1', port }), { mode: 0o600 });
-  return { name: 'nats', file: binary.file, args: ['-c', file], stopSignal: 'SIGTERM', log: options.log };
+  await writeFile(file, natsConfiguration({ folder, identity, host: '127.0.0.1', port }), {
+    mode: 0o600,
+  });
+  return {
+    name: 'nats',
+    file: binary.file,
+    args: ['-c', file],
+    stopSignal: 'SIGTERM',
+    log: options.log,
+  };
 };
 
 /** One try to be greeted: a nats-server sends its INFO line as soon as it takes clients. */
@@ -182,7 +238,10 @@ export const greetsOn = async (port: number): Promise<boolean> => {
   return await promise.finally(() => socket.destroy());
 };
 
-/** Whether the database and the bus that a person brings can be entered; asked before anything is started, so that every fault is told at once. */
+/**
+ * Whether the database and the bus that a person brings can be entered; asked before anything is
+ * started, so that every fault is told at once.
+ */
 
 const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
   const [{ connect }, { whyNoEntry }] = await Promise.all([
@@ -194,17 +253,27 @@ const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
     await sql`select 1`;
     return [];
   } catch (error) {
-    return [`DATABASE_URL: ${whyNoEntry(error, url) ?? (error instanceof Error ? error.message : String(error))}`];
+    return [
+      `DATABASE_URL: ${whyNoEntry(error, url) ?? (error instanceof Error ? error.message : String(error))}`,
+    ];
   } finally {
     await sql.end({ timeout: 1 });
   }
 };
 
-/** Both users must be let in: the coordinator's own, and the one who hands revocations to the server. */
-const faultsOfBus = async (bus: BusEnvironment, tls: Settings['busTls']): Promise<readonly string[]> => {
+/**
+ * Both users must be let in: the coordinator's own, and the one who hands revocations to the
+ * server.
+ */
+const faultsOfBus = async (
+  bus: BusEnvironment,
+  tls: Settings['busTls'],
+): Promise<readonly string[]> => {
   const { enterOnce } = await import('../../shared/bus/nats.ts');
   const url = bus.NATS_URL;
-  const faultWith = async (name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS'): Promise<string | undefined> => {
+  const faultWith = async (
+    name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS',
+  ): Promise<string | undefined> => {
     try {
       await enterOnce({ url, ...tls, credentials: bus[name] });
       return undefined;
@@ -218,12 +287,22 @@ const faultsOfBus = async (bus: BusEnvironment, tls: Settings['busTls']): Promis
         : `NATS_URL: nothing answers at ${url} (${why}): check host and port, and that a nats-server runs there`;
     }
   };
-  const faults = await Promise.all([faultWith('NATS_CREDENTIALS'), faultWith('NATS_SYSTEM_CREDENTIALS')]);
+  const faults = await Promise.all([
+    faultWith('NATS_CREDENTIALS'),
+    faultWith('NATS_SYSTEM_CREDENTIALS'),
+  ]);
   return [...new Set(faults.filter((fault) => fault !== undefined))];
 };
 
-/** A line for each part of the person's own that does not let us in; none when there is no such part, or all is well. */
-export const faultsOfOwnDependencies = async ({ databaseUrl, bus, busTls }: Settings): Promise<readonly string[]> => {
+/**
+ * A line for each part of the person's own that does not let us in; none when there is no such
+ * part, or all is well.
+ */
+export const faultsOfOwnDependencies = async ({
+  databaseUrl,
+  bus,
+  busTls,
+}: Settings): Promise<readonly string[]> => {
   const faults = await Promise.all([
     databaseUrl === undefined ? [] : faultsOfDatabase(databaseUrl),
     bus === undefined ? [] : faultsOfBus(bus, busTls),
@@ -243,23 +322,46 @@ export type Ground = {
   readonly say: (line: string) => void;
 };
 
-const startPostgres = async ({ home, cache, logs, state, processes, say }: Ground): Promise<string> => {
+const startPostgres = async ({
+  home,
+  cache,
+  logs,
+  state,
+  processes,
+  say,
+}: Ground): Promise<string> => {
   const port = await freePort(state.ports.postgres);
   state.ports.postgres = port;
   keepState(home, state);
   const log = join(logs, 'postgres.log');
-  const prepared = await preparePostgres({ home, cache, port, password: state.postgresPassword, log, say });
+  const prepared = await preparePostgres({
+    home,
+    cache,
+    port,
+    password: state.postgresPassword,
+    log,
+    say,
+  });
   await processes.start(prepared.command, ({ pid }) => isPostgresReady(prepared.folder, pid));
   return prepared.url;
 };
 
-const startNats = async ({ home, cache, logs, state, processes, say }: Ground, path: string): Promise<BusEnvironment> => {
+const startNats = async (
+  { home, cache, logs, state, processes, say }: Ground,
+  path: string,
+): Promise<BusEnvironment> => {
   const binary = await obtainNatsServer(cache, path, say);
   const port = await freePort(state.ports.nats);
   state.ports.nats = port;
   keepState(home, state);
   const log = join(logs, 'nats.log');
-  const command = await prepareNats({ binary, folder: join(home, 'nats'), identity: state.bus, port, log });
+  const command = await prepareNats({
+    binary,
+    folder: join(home, 'nats'),
+    identity: state.bus,
+    port,
+    log,
+  });
   await processes.start(command, () => greetsOn(port));
   return busEnvironment(state.bus, `nats://127.0.0.1:${port}`);
 };
@@ -268,6 +370,9 @@ export type LocalServices = { readonly databaseUrl: string; readonly bus: BusEnv
 
 export const startLocalServices = async (ground: Ground, path: string): Promise<LocalServices> => {
   const { settings } = ground;
-  const [databaseUrl, bus] = await Promise.all([settings.databaseUrl ?? startPostgres(ground), settings.bus ?? startNats(ground, path)]);
+  const [databaseUrl, bus] = await Promise.all([
+    settings.databaseUrl ?? startPostgres(ground),
+    settings.bus ?? startNats(ground, path),
+  ]);
   return { databaseUrl, bus };
 };

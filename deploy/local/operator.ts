@@ -5,7 +5,14 @@
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
 import { isAlone, understand } from '../../coordinator/operator/command-line.ts';
-import { coordinatorMain, environmentFile, lockHome, openHome, projectFolder, readJson } from './home.ts';
+import {
+  coordinatorMain,
+  environmentFile,
+  lockHome,
+  openHome,
+  projectFolder,
+  readJson,
+} from './home.ts';
 
 const surroundings = (): Record<string, string | undefined> => {
   if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return process.env;

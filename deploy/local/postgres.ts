@@ -22,7 +22,10 @@ export const findPostgresPackage = (): string => {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (cause) {
-    throw new Error(`there is no Postgres for this machine (${name} is not installed): name one with DATABASE_URL`, { cause });
+    throw new Error(
+      `there is no Postgres for this machine (${name} is not installed): name one with DATABASE_URL`,
+      { cause },
+    );
   }
 };
 
@@ -31,7 +34,9 @@ export const findPostgresPackage = (): string => {
  * not run, would make them.
  */
 const linkLibraries = async (folder: string): Promise<void> => {
-  const links = linksShape.parse(JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8')));
+  const links = linksShape.parse(
+    JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8')),
+  );
   for (const { source, target } of links) {
     const at = join(folder, target);
     try {
@@ -43,14 +48,19 @@ const linkLibraries = async (folder: string): Promise<void> => {
 };
 
 const copyTo = async (folder: string, place: string): Promise<string> => {
-  const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')));
+  const { version } = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')));
   const kept = join(place, `${basename(folder)}-postgres-${version}`);
   // It is usually missing, and then copied.
   const known = await stat(join(kept, 'native')).catch(() => undefined);
   if (known !== undefined) return kept;
   const half = `${kept}.${process.pid}`;
   await mkdir(half, { recursive: true, mode: 0o755 });
-  await cp(join(folder, 'native'), join(half, 'native'), { recursive: true, verbatimSymlinks: true });
+  await cp(join(folder, 'native'), join(half, 'native'), {
+    recursive: true,
+    verbatimSymlinks: true,
+  });
   await linkLibraries(half);
   // Under a strict umask only the installer can read the installed files; the copy is for another
   // user.
@@ -69,7 +79,10 @@ const copyTo = async (folder: string, place: string): Promise<string> => {
  * The folder that has `bin/postgres`: in the package if it can be used in place, else a copy below
  * the first of these places that the user can reach.
  */
-export const preparePostgresBinaries = async (runAs: number | undefined, places: readonly string[]): Promise<string> => {
+export const preparePostgresBinaries = async (
+  runAs: number | undefined,
+  places: readonly string[],
+): Promise<string> => {
   const folder = findPostgresPackage();
   const canReach = runAs === undefined || isRunnableFor(runAs, join(folder, 'native/bin/postgres'));
   if (canReach) {
@@ -83,7 +96,9 @@ export const preparePostgresBinaries = async (runAs: number | undefined, places:
   }
   const place = runAs === undefined ? places[0] : firstPassableFor(runAs, places);
   if (place === undefined)
-    throw new Error(`user ${runAs} can pass through none of ${places.join(', ')}: name a reachable one with ANTIPODE_CACHE`);
+    throw new Error(
+      `user ${runAs} can pass through none of ${places.join(', ')}: name a reachable one with ANTIPODE_CACHE`,
+    );
   return join(await copyTo(folder, place), 'native');
 };
 
@@ -113,7 +128,11 @@ export type PostgresOptions = {
   readonly say: (line: string) => void;
 };
 
-export type PreparedPostgres = { readonly command: Command; readonly folder: string; readonly url: string };
+export type PreparedPostgres = {
+  readonly command: Command;
+  readonly folder: string;
+  readonly url: string;
+};
 
 const readIfThere = async (file: string): Promise<string | undefined> => {
   try {
@@ -139,14 +158,21 @@ const choosePostgresFolder = async (home: string, say: (line: string) => void): 
   if (!isRoot) return join(home, 'postgres');
   const record = join(home, 'postgres.place');
   const tell = (folder: string): string => {
-    if (!folder.startsWith(home)) say(`Postgres runs as user ${noOne}, who cannot pass through ${home}: its data is in ${folder}`);
+    if (!folder.startsWith(home))
+      say(
+        `Postgres runs as user ${noOne}, who cannot pass through ${home}: its data is in ${folder}`,
+      );
     return folder;
   };
   const known = (await readIfThere(record))?.trim();
   if (known !== undefined) return tell(resolve(home, known));
-  const inHome = isPassableFor(noOne, home) || (await ownerOf(join(home, 'postgres', 'data'))) !== undefined;
+  const inHome =
+    isPassableFor(noOne, home) || (await ownerOf(join(home, 'postgres', 'data'))) !== undefined;
   const place = inHome ? home : firstPassableFor(noOne, [systemData]);
-  if (place === undefined) throw new Error(`user ${noOne}, whom Postgres runs as for root, can reach neither ${home} nor ${systemData}`);
+  if (place === undefined)
+    throw new Error(
+      `user ${noOne}, whom Postgres runs as for root, can reach neither ${home} nor ${systemData}`,
+    );
   const name = inHome ? 'postgres' : join(place, `postgres-${randomUUID()}`);
   await writeFile(record, `${name}\n`, { mode: 0o600 });
   return tell(resolve(home, name));
@@ -154,7 +180,12 @@ const choosePostgresFolder = async (home: string, say: (line: string) => void): 
 
 type RunAs = { readonly uid: number; readonly gid: number } | undefined;
 
-const initialise = async (binaries: string, folder: string, password: string, user: RunAs): Promise<void> => {
+const initialise = async (
+  binaries: string,
+  folder: string,
+  password: string,
+  user: RunAs,
+): Promise<void> => {
   const fresh = join(folder, 'data.new');
   const secret = join(folder, 'password');
   await rm(fresh, { recursive: true, force: true });
@@ -173,7 +204,11 @@ const initialise = async (binaries: string, folder: string, password: string, us
       '--no-sync',
       '--no-instructions',
     ];
-    await promisify(execFile)(join(binaries, 'bin/initdb'), ['-D', fresh, ...flags], { ...user, cwd: '/', env: {} });
+    await promisify(execFile)(join(binaries, 'bin/initdb'), ['-D', fresh, ...flags], {
+      ...user,
+      cwd: '/',
+      env: {},
+    });
   } finally {
     await rm(secret, { force: true });
   }
@@ -185,13 +220,20 @@ const initialise = async (binaries: string, folder: string, password: string, us
 const createDatabase = async (binaries: string, data: string, user: RunAs): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const args = ['--single', '-D', data, '-c', 'fsync=off', '-c', 'exit_on_error=true', 'postgres'];
-  const single = spawn(join(binaries, 'bin/postgres'), args, { ...user, cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'pipe'] });
+  const single = spawn(join(binaries, 'bin/postgres'), args, {
+    ...user,
+    cwd: '/',
+    env: {},
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
   let said = '';
   single.stderr.on('data', (chunk) => {
     said += String(chunk);
   });
   single.once('error', reject);
-  single.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`Postgres could not make its database: ${said}`))));
+  single.once('close', (code) =>
+    code === 0 ? resolve() : reject(new Error(`Postgres could not make its database: ${said}`)),
+  );
   single.stdin.end(`CREATE DATABASE ${databaseName};\n`);
   await promise;
 };
@@ -201,7 +243,9 @@ export const preparePostgres = async (options: PostgresOptions): Promise<Prepare
   const folder = await choosePostgresFolder(options.home, options.say);
   const data = join(folder, 'data');
   const owner = (await ownerOf(data)) ?? noOne;
-  const user: RunAs = isRoot ? { uid: owner === 0 ? noOne : owner, gid: owner === 0 ? noOne : owner } : undefined;
+  const user: RunAs = isRoot
+    ? { uid: owner === 0 ? noOne : owner, gid: owner === 0 ? noOne : owner }
+    : undefined;
   const places = isRoot ? [options.cache, systemCache, dirname(folder)] : [options.cache];
   const binaries = await preparePostgresBinaries(user?.uid, places);
   if ((await ownerOf(data)) === undefined) {
@@ -234,9 +278,13 @@ export const preparePostgres = async (options: PostgresOptions): Promise<Prepare
   };
 };
 
-const readPidFile = async (folder: string): Promise<{ pid: number; status: string } | undefined> => {
+const readPidFile = async (
+  folder: string,
+): Promise<{ pid: number; status: string } | undefined> => {
   const lines = (await readIfThere(join(folder, 'data', 'postmaster.pid')))?.split('\n');
-  return lines === undefined ? undefined : { pid: Number(lines[0]), status: (lines[7] ?? '').trim() };
+  return lines === undefined
+    ? undefined
+    : { pid: Number(lines[0]), status: (lines[7] ?? '').trim() };
 };
 
 /** Whether the server with this pid accepts connections, according to its own pid file. */

@@ -48,7 +48,10 @@ let setpriv: Promise<boolean> | undefined;
 
 /** Whether the kernel can end a child together with us. */
 const canTieToLauncher = async (): Promise<boolean> => {
-  setpriv ??= process.platform === 'linux' ? runs('setpriv', ['--pdeathsig', 'TERM', 'true']) : Promise.resolve(false);
+  setpriv ??=
+    process.platform === 'linux'
+      ? runs('setpriv', ['--pdeathsig', 'TERM', 'true'])
+      : Promise.resolve(false);
   return await setpriv;
 };
 
@@ -68,7 +71,9 @@ export const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
 
 const awaitStart = async (started: ChildProcess, name: string): Promise<number> => {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  started.once('error', (cause) => reject(new Error(`${name} could not be started: ${cause.message}`, { cause })));
+  started.once('error', (cause) =>
+    reject(new Error(`${name} could not be started: ${cause.message}`, { cause })),
+  );
   started.once('spawn', () => resolve(started.pid ?? 0));
   return await promise;
 };
@@ -79,7 +84,14 @@ export const startChild = async (command: Command): Promise<Child> => {
   const started = spawn(
     tied ? 'setpriv' : command.file,
     // Postgres ends in order, and the next start waits for it; what others do survives a kill.
-    tied ? ['--pdeathsig', command.stopSignal === 'SIGINT' ? 'INT' : 'KILL', command.file, ...command.args] : command.args,
+    tied
+      ? [
+          '--pdeathsig',
+          command.stopSignal === 'SIGINT' ? 'INT' : 'KILL',
+          command.file,
+          ...command.args,
+        ]
+      : command.args,
     {
       cwd: command.cwd ?? '/',
       env: { ...command.env },
@@ -111,7 +123,9 @@ export const startChild = async (command: Command): Promise<Child> => {
 };
 
 export const lastLines = async (file: string): Promise<string> => {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => `(its log cannot be read: ${String(cause)})`);
+  const text = await readFile(file, 'utf8').catch(
+    (cause: unknown) => `(its log cannot be read: ${String(cause)})`,
+  );
   return text.trimEnd().split('\n').slice(-8).join('\n');
 };
 
@@ -119,11 +133,20 @@ export const lastLines = async (file: string): Promise<string> => {
  * Polls until the child is ready. @throws with the end of its log when it exits first or takes
  * longer than the limit.
  */
-export const awaitReady = async (child: Child, log: string, isReady: () => Promise<boolean>, limitMs = 30_000): Promise<void> => {
+export const awaitReady = async (
+  child: Child,
+  log: string,
+  isReady: () => Promise<boolean>,
+  limitMs = 30_000,
+): Promise<void> => {
   const deadline = performance.now() + limitMs;
   while (!(await isReady())) {
-    if (!child.isRunning()) throw new Error(`${child.name} ended before it was ready:\n${await lastLines(log)}`);
-    if (performance.now() > deadline) throw new Error(`${child.name} was not ready after ${limitMs / 1000} s:\n${await lastLines(log)}`);
+    if (!child.isRunning())
+      throw new Error(`${child.name} ended before it was ready:\n${await lastLines(log)}`);
+    if (performance.now() > deadline)
+      throw new Error(
+        `${child.name} was not ready after ${limitMs / 1000} s:\n${await lastLines(log)}`,
+      );
     await pause(10);
   }
 };
@@ -192,7 +215,8 @@ export const createProcesses = ({ say, onStarted }: ProcessEvents): Processes =>
       }, String);
       if (dismissed.signal.aborted) return;
       if (settled) say(`${name} ended (${how}), starting it again; its log: ${log}`);
-      else if (ends >= endsThatFail) trouble.reject(new Error(`${name} ends again and again:\n${await lastLines(log)}`));
+      else if (ends >= endsThatFail)
+        trouble.reject(new Error(`${name} ends again and again:\n${await lastLines(log)}`));
       if (performance.now() - since > healthyAfterMs) distance = shortestPauseMs;
       // A dismissal cuts it short, and is checked next.
       await pause(distance, undefined, { signal: dismissed.signal }).catch(() => undefined);
@@ -204,12 +228,17 @@ export const createProcesses = ({ say, onStarted }: ProcessEvents): Processes =>
 
   const stopAll = async (areLast: boolean, graceMs: number): Promise<void> => {
     const ends = [...kept].filter(([name]) => lastToStop.has(name) === areLast);
-    await Promise.all(ends.map(async ([name, end]) => void (await Promise.all([children.get(name)?.stop(graceMs), end]))));
+    await Promise.all(
+      ends.map(
+        async ([name, end]) => void (await Promise.all([children.get(name)?.stop(graceMs), end])),
+      ),
+    );
   };
 
   return {
     start: async (command, isReady) => {
-      if (dismissed.signal.aborted) throw new Error(`${command.name} is not started: all have been dismissed`);
+      if (dismissed.signal.aborted)
+        throw new Error(`${command.name} is not started: all have been dismissed`);
       const first = begin(command);
       kept.set(command.name, keep(command, first));
       const child = await first;
@@ -259,7 +288,10 @@ export const findProcess = async (pid: number): Promise<Process | undefined> => 
  * Asks a process to end by these signals in turn, two seconds each; false when it survived them
  * all.
  */
-export const endProcess = async (pid: number, signals: readonly NodeJS.Signals[]): Promise<boolean> => {
+export const endProcess = async (
+  pid: number,
+  signals: readonly NodeJS.Signals[],
+): Promise<boolean> => {
   signal(pid, 'SIGCONT'); // A stopped process receives nothing else.
   for (const name of signals) {
     signal(pid, name);

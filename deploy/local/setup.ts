@@ -26,7 +26,9 @@ const withId = z.object({ id: z.string() });
 const withAddress = z.object({ address: z.string() });
 const withToken = z.object({ token: z.string() });
 const withCredentials = z.object({ credentials: z.string() });
-const probeList = z.object({ items: z.array(z.object({ id: z.string(), name: z.string(), revoked_at: z.string().nullable() })) });
+const probeList = z.object({
+  items: z.array(z.object({ id: z.string(), name: z.string(), revoked_at: z.string().nullable() })),
+});
 
 const orderShape = z.object({
   /** The coordinator's environment. */
@@ -41,35 +43,55 @@ export type Order = z.infer<typeof orderShape>;
 /** What is made so far; at the end, the address that signs the owner in. */
 export type Report = { readonly made: FirstStartRecord } | { readonly signInUrl: string };
 
-const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (report: Report) => void): Promise<void> => {
+const makeAll = async (
+  { environment, isOwnDatabase, known }: Order,
+  tell: (report: Report) => void,
+): Promise<void> => {
   const config = readConfig(environment);
   const log = createLog({ name: 'setup', level: 'silent' });
   const sql = connect(config.DATABASE_URL, { name: 'antipode setup', connections: 4 });
-  const { gate, tokens, telling } = createGateSetup({ config, sql, clock: systemClock, log, baseUrl: () => config.BASE_URL ?? '' });
+  const { gate, tokens, telling } = createGateSetup({
+    config,
+    sql,
+    clock: systemClock,
+    log,
+    baseUrl: () => config.BASE_URL ?? '',
+  });
   let made = known;
   const add = (more: Partial<FirstStartRecord>): void => {
     made = { ...made, ...more };
     tell({ made });
   };
 
-  const forInstallation = async <Shape extends z.ZodType>(operation: Operation, flat: unknown, shape: Shape): Promise<z.infer<Shape>> =>
+  const forInstallation = async <Shape extends z.ZodType>(
+    operation: Operation,
+    flat: unknown,
+    shape: Shape,
+  ): Promise<z.infer<Shape>> =>
     shape.parse((await gate.executeForInstallation(operation, rawInput(operation, flat))).body);
 
   const makeOwner = async (): Promise<void> => {
-    const id = made.organisation ?? (await forInstallation(createOrganisation, { name: 'Local' }, withId)).id;
+    const id =
+      made.organisation ??
+      (await forInstallation(createOrganisation, { name: 'Local' }, withId)).id;
     if (made.organisation === undefined) add({ organisation: id });
     const organisation = await organisationById(sql, id);
-    if (organisation === undefined) throw new Error('the organisation that this home remembers is not in the database');
+    if (organisation === undefined)
+      throw new Error('the organisation that this home remembers is not in the database');
     const asOperator = operatorIn(organisation);
     const inOrganisation = async (operation: Operation, flat: unknown): Promise<unknown> =>
       (await gate.execute(operation, asOperator, rawInput(operation, flat))).body;
     if (made.owner === undefined) {
-      const owner = { email: `owner-${randomBytes(3).toString('hex')}@antipode.local`, password: randomBytes(15).toString('base64url') };
+      const owner = {
+        email: `owner-${randomBytes(3).toString('hex')}@antipode.local`,
+        password: randomBytes(15).toString('base64url'),
+      };
       await inOrganisation(createUser, { ...owner, role: 'owner' });
       add({ owner });
     }
     const wanted = { email: made.owner?.email, name: 'Local start', scope: 'read_write' };
-    if (made.apiToken === undefined) add({ apiToken: withToken.parse(await inOrganisation(createToken, wanted)).token });
+    if (made.apiToken === undefined)
+      add({ apiToken: withToken.parse(await inOrganisation(createToken, wanted)).token });
   };
 
   /**
@@ -79,17 +101,24 @@ const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (repo
     const { items } = await forInstallation(listProbes, {}, probeList);
     const probe = items.find((one) => one.name === name && one.revoked_at === null);
     if (probe === undefined) throw taken;
-    return (await forInstallation(rotateProbe, { probe_id: probe.id }, withCredentials)).credentials;
+    return (await forInstallation(rotateProbe, { probe_id: probe.id }, withCredentials))
+      .credentials;
   };
 
   const makeProbe = async ({ name, continent }: (typeof sites)[number]): Promise<void> => {
     if (made.probes[name] !== undefined) return;
-    const credentials = await forInstallation(createProbe, { name, continent }, withCredentials).then(
+    const credentials = await forInstallation(
+      createProbe,
+      { name, continent },
+      withCredentials,
+    ).then(
       (probe) => probe.credentials,
       (error: unknown) => {
         if (!(error instanceof Refusal) || error.code !== 'name_taken') throw error;
         if (isOwnDatabase)
-          throw new Error(`this database has a probe ${name} already, of another home: revoke it there, or use a database of your own`);
+          throw new Error(
+            `this database has a probe ${name} already, of another home: revoke it there, or use a database of your own`,
+          );
         return renew(name, error);
       },
     );

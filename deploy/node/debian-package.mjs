@@ -14,14 +14,21 @@ const run = promisify(execFile);
  * where that is known.
  */
 const configuredMirrors = async () => {
-  const { stdout } = await run('apt-get', ['indextargets', '--format', '$(REPO_URI) $(RELEASE) $(COMPONENT)', 'Created-By: Packages']);
+  const { stdout } = await run('apt-get', [
+    'indextargets',
+    '--format',
+    '$(REPO_URI) $(RELEASE) $(COMPONENT)',
+    'Created-By: Packages',
+  ]);
   const lines = stdout.split('\n').map((line) => line.split(' '));
-  const known = lines.flatMap(([address, suite, part]) => (address && suite && part === 'main' ? [{ address, suite }] : []));
+  const known = lines.flatMap(([address, suite, part]) =>
+    address && suite && part === 'main' ? [{ address, suite }] : [],
+  );
   if (known.length > 0) return known;
   // A machine that has never fetched a list (a minimal image) knows only what it would fetch.
   const { stdout: wanted } = await run('apt-get', ['update', '--print-uris']);
-  return [...wanted.matchAll(/^'([^']+)\/dists\/([^'/]+)\/InRelease'/gm)].flatMap(([, address, suite]) =>
-    address && suite ? [{ address, suite }] : [],
+  return [...wanted.matchAll(/^'([^']+)\/dists\/([^'/]+)\/InRelease'/gm)].flatMap(
+    ([, address, suite]) => (address && suite ? [{ address, suite }] : []),
   );
 };
 
@@ -58,14 +65,20 @@ export const unpackDebianPackage = async (scratch, name, suites) => {
   };
   const flags = Object.entries(options).flatMap(([option, value]) => ['-o', `${option}=${value}`]);
   /** @param {string[]} args */
-  const apt = (...args) => run('apt-get', ['-q', ...flags, ...args], { cwd: scratch, timeout: 120_000 });
+  const apt = (...args) =>
+    run('apt-get', ['-q', ...flags, ...args], { cwd: scratch, timeout: 120_000 });
   await mkdir(join(scratch, 'lists', 'partial'), { recursive: true });
   await mkdir(join(scratch, 'archives', 'partial'), { recursive: true });
   await writeFile(join(scratch, 'status'), '');
   const faults = [];
-  for (const suite of new Set(suites === 'stable first' ? ['stable', first.suite] : [first.suite, 'stable'])) {
+  for (const suite of new Set(
+    suites === 'stable first' ? ['stable', first.suite] : [first.suite, 'stable'],
+  )) {
     try {
-      await writeFile(join(scratch, 'sources.list'), `deb ${signedBy}${first.address} ${suite} main universe\n`);
+      await writeFile(
+        join(scratch, 'sources.list'),
+        `deb ${signedBy}${first.address} ${suite} main universe\n`,
+      );
       await apt('--error-on=any', 'update');
       await apt('download', name);
       const fetched = (await readdir(scratch)).find((file) => file.endsWith('.deb'));
@@ -73,7 +86,11 @@ export const unpackDebianPackage = async (scratch, name, suites) => {
       await run('dpkg-deb', ['-x', join(scratch, fetched), join(scratch, 'package')]);
       return join(scratch, 'package');
     } catch (cause) {
-      faults.push(new Error(`suite ${suite}: ${cause instanceof Error ? cause.message.split('\n').slice(0, 3).join(' ') : String(cause)}`));
+      faults.push(
+        new Error(
+          `suite ${suite}: ${cause instanceof Error ? cause.message.split('\n').slice(0, 3).join(' ') : String(cause)}`,
+        ),
+      );
     }
   }
   throw new AggregateError(faults, faults.map((fault) => fault.message).join('; '));

@@ -45,14 +45,19 @@ const findPackage = () => {
 const faultOf = (file, env) => {
   const { status, error, stderr } = spawnSync(file, ['--version'], { env, encoding: 'utf8' });
   if (status === 0) return undefined;
-  return error === undefined ? stderr.trim().split('\n')[0] || `it ends with ${status}` : error.message;
+  return error === undefined
+    ? stderr.trim().split('\n')[0] || `it ends with ${status}`
+    : error.message;
 };
 
 /**
  * @param {Environment} env
  * @param {string} folder
  */
-const withLibraries = (env, folder) => ({ ...env, LD_LIBRARY_PATH: [folder, env.LD_LIBRARY_PATH].filter(Boolean).join(delimiter) });
+const withLibraries = (env, folder) => ({
+  ...env,
+  LD_LIBRARY_PATH: [folder, env.LD_LIBRARY_PATH].filter(Boolean).join(delimiter),
+});
 
 /** @param {string} folder */
 const isUsable = (folder) => {
@@ -72,7 +77,10 @@ const isUsable = (folder) => {
 const fetchLibrary = async (cache, kept) => {
   const scratch = await mkdtemp(join(cache, 'fetch-'));
   try {
-    const libraries = join(await unpackDebianPackage(scratch, 'libatomic1', "the machine's first"), 'usr/lib');
+    const libraries = join(
+      await unpackDebianPackage(scratch, 'libatomic1', "the machine's first"),
+      'usr/lib',
+    );
     const [architecture] = await readdir(libraries);
     if (architecture === undefined) throw new Error('the package holds no library');
     await rename(join(libraries, architecture), kept).catch((error) => {
@@ -96,15 +104,22 @@ const surroundingsFor = async (file, env, say) => {
   const fault = faultOf(file, env);
   if (fault === undefined) return env;
   if (!fault.includes(library)) return `the package's Node does not run here (${fault})`;
-  const places = env.ANTIPODE_CACHE ? [wantedCache(env)] : [wantedCache(env), join(homeOf(env), 'cache')];
+  const places = env.ANTIPODE_CACHE
+    ? [wantedCache(env)]
+    : [wantedCache(env), join(homeOf(env), 'cache')];
   const name = `libatomic1-${process.arch}`;
   // A cache that others filled may be read-only.
-  const ready = places.map((place) => withLibraries(env, join(place, name))).find((one) => faultOf(file, one) === undefined);
+  const ready = places
+    .map((place) => withLibraries(env, join(place, name)))
+    .find((one) => faultOf(file, one) === undefined);
   if (ready !== undefined) return ready;
   const lacking = `the package's Node needs ${library}, which this machine lacks`;
   const cache = places.find(isUsable);
-  if (cache === undefined) return `${lacking}, and ${places[0]} cannot be written: choose another folder with ANTIPODE_CACHE, or ${byHand}`;
-  say(`fetching libatomic1 (once, into ${cache}) from this machine's package mirror: the package's Node needs it`);
+  if (cache === undefined)
+    return `${lacking}, and ${places[0]} cannot be written: choose another folder with ANTIPODE_CACHE, or ${byHand}`;
+  say(
+    `fetching libatomic1 (once, into ${cache}) from this machine's package mirror: the package's Node needs it`,
+  );
   try {
     await fetchLibrary(cache, join(cache, name));
   } catch (error) {
@@ -112,7 +127,9 @@ const surroundingsFor = async (file, env, say) => {
   }
   const completed = withLibraries(env, join(cache, name));
   const still = faultOf(file, completed);
-  return still === undefined ? completed : `${lacking}, and with a fetched one it does not run either (${still}): ${byHand}`;
+  return still === undefined
+    ? completed
+    : `${lacking}, and with a fetched one it does not run either (${still}): ${byHand}`;
 };
 
 /**
@@ -126,14 +143,19 @@ const surroundingsFor = async (file, env, say) => {
  */
 export const obtainNode = async (given, say, file = findPackage()) => {
   /** @param {string} program */
-  const first = (program) => ({ ...given, PATH: [dirname(program), given.PATH].filter(Boolean).join(delimiter) });
+  const first = (program) => ({
+    ...given,
+    PATH: [dirname(program), given.PATH].filter(Boolean).join(delimiter),
+  });
   if (file !== undefined) {
     const env = first(file);
     if (realpathSync(process.execPath) === realpathSync(file)) return { file, env };
     const found = await surroundingsFor(file, env, say);
     if (typeof found !== 'string') return { file, env: found };
     if (!isNewEnough)
-      throw new Error(`Antipode cannot start: ${found}. Or begin it with Node ${oldestOfOurs} or later; this is ${process.version}.`);
+      throw new Error(
+        `Antipode cannot start: ${found}. Or begin it with Node ${oldestOfOurs} or later; this is ${process.version}.`,
+      );
   } else if (!isNewEnough)
     throw new Error(
       `Antipode cannot start: it brings a Node of its own, and that is not here. Run npm install in ${projectFolder} (without ` +

@@ -22,4 +22,5 @@ export const homeOf = (env) => resolve(projectFolder, env.ANTIPODE_HOME || '.ant
  *
  * @param {Environment} env
  */
-export const wantedCache = (env) => resolve(env.ANTIPODE_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'));
+export const wantedCache = (env) =>
+  resolve(env.ANTIPODE_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'));

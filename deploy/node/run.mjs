@@ -22,7 +22,8 @@ const say = (/** @type {string} */ line) => void writeSync(2, `${line}\n`);
  * @param {import('./places.mjs').Environment} env
  */
 const become = (file, words, env) => {
-  if (process.execve !== undefined && realpathSync(process.execPath) === realpathSync(file)) process.execve(file, [file, ...words], env);
+  if (process.execve !== undefined && realpathSync(process.execPath) === realpathSync(file))
+    process.execve(file, [file, ...words], env);
   const child = spawn(file, words, { env, stdio: 'inherit' });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])) {
     // The terminal has already sent a typed signal to the child; a second one would mean "at once"

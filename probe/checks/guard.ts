@@ -72,7 +72,8 @@ export type GuardDependencies = {
 /**
  * Lists the ranges that are neither addresses nor CIDRs, for the configuration to refuse at start.
  */
-export const unreadableRanges = (ranges: readonly string[]): string[] => ranges.filter((range) => parseCidr(range) === undefined);
+export const unreadableRanges = (ranges: readonly string[]): string[] =>
+  ranges.filter((range) => parseCidr(range) === undefined);
 
 const maxRemembered = 10_000;
 
@@ -81,10 +82,14 @@ const maxRemembered = 10_000;
  * bus and its own public addresses open only to a range that names one address.
  */
 export const createGuard = (dependencies: GuardDependencies): Guard => {
-  const allowed = dependencies.allow.map((range) => parseCidr(range)).filter((range) => range !== undefined);
+  const allowed = dependencies.allow
+    .map((range) => parseCidr(range))
+    .filter((range) => range !== undefined);
   type Address = NonNullable<ReturnType<typeof parseAddress>>;
-  const named = (address: Address): boolean => allowed.some((range) => namesOne(range) && sameAddress(range[0], address));
-  const listed = (address: Address): boolean => allowed.some((range) => inRange(address, range) || inRange(unmapped(address), range));
+  const named = (address: Address): boolean =>
+    allowed.some((range) => namesOne(range) && sameAddress(range[0], address));
+  const listed = (address: Address): boolean =>
+    allowed.some((range) => inRange(address, range) || inRange(unmapped(address), range));
 
   let ownList: readonly string[] | undefined;
   let ownPublic: ReadonlySet<string> = new Set();
@@ -114,12 +119,20 @@ export const createGuard = (dependencies: GuardDependencies): Guard => {
   };
 
   const may = (address: Address, port: number): boolean => {
-    if (isMetadata(address) || isUnspecified(address) || isBus(address, port) || isOwnPublic(address)) return named(address);
+    if (
+      isMetadata(address) ||
+      isUnspecified(address) ||
+      isBus(address, port) ||
+      isOwnPublic(address)
+    )
+      return named(address);
     if (isPublic(address)) return true;
     if (!listed(address)) return false;
     // A translated or tunnelled address reaches the IPv4 address inside it, and that one must be
     // open too.
-    return unmapped(address) !== address || carriedIpv4(address).every((inside) => may(inside, port));
+    return (
+      unmapped(address) !== address || carriedIpv4(address).every((inside) => may(inside, port))
+    );
   };
 
   /**
@@ -127,11 +140,20 @@ export const createGuard = (dependencies: GuardDependencies): Guard => {
    * bus's, unless it is this machine's own.
    */
   const isOpen = (address: Address): boolean =>
-    isPublic(address) || (address.kind() === 'ipv4' && !isMetadata(address) && !isUnspecified(address) && listed(address));
+    isPublic(address) ||
+    (address.kind() === 'ipv4' &&
+      !isMetadata(address) &&
+      !isUnspecified(address) &&
+      listed(address));
 
   // Parsing an address costs more than judging it, and the same few come repeatedly. Only what
   // never changes about an address is remembered.
-  type Known = { readonly address: Address; readonly open: boolean; readonly beyond: boolean; readonly isPrivateUse: boolean };
+  type Known = {
+    readonly address: Address;
+    readonly open: boolean;
+    readonly beyond: boolean;
+    readonly isPrivateUse: boolean;
+  };
   const existing = new Map<string, Known | null>();
   const knownOf = (text: string): Known | null => {
     const found = existing.get(text);
@@ -139,7 +161,12 @@ export const createGuard = (dependencies: GuardDependencies): Guard => {
     if (existing.size >= maxRemembered) existing.clear();
     const address = parseAddress(text);
     const made = address
-      ? { address, open: isOpen(address), beyond: isPublic(address) && !listed(address), isPrivateUse: isPrivateUse(address) }
+      ? {
+          address,
+          open: isOpen(address),
+          beyond: isPublic(address) && !listed(address),
+          isPrivateUse: isPrivateUse(address),
+        }
       : null;
     existing.set(text, made);
     return made;
@@ -154,7 +181,9 @@ export const createGuard = (dependencies: GuardDependencies): Guard => {
     allows: (text, port) => {
       const found = knownOf(text);
       if (found === null) return false;
-      return found.open && !isBus(found.address, port) && !isOwnPublic(found.address) ? true : may(found.address, port);
+      return found.open && !isBus(found.address, port) && !isOwnPublic(found.address)
+        ? true
+        : may(found.address, port);
     },
     isOutside: (text) => {
       const found = knownOf(text);
@@ -162,8 +191,13 @@ export const createGuard = (dependencies: GuardDependencies): Guard => {
     },
     isOwnLimit: (addresses, { continents, probe, kind, target, config }) => {
       // Other probes can reach what listens on this very machine.
-      if (addresses.some(isOwn) && addresses.every((text) => isOwn(text) || knownOf(text)?.open)) return true;
-      if (probe !== null) return insideOf(kind, target, config) !== undefined || addresses.every((text) => knownOf(text)?.isPrivateUse);
+      if (addresses.some(isOwn) && addresses.every((text) => isOwn(text) || knownOf(text)?.open))
+        return true;
+      if (probe !== null)
+        return (
+          insideOf(kind, target, config) !== undefined ||
+          addresses.every((text) => knownOf(text)?.isPrivateUse)
+        );
       return (dependencies.roster?.()?.probes ?? []).some(
         (other) =>
           other.allowed_cidrs !== undefined &&

@@ -41,8 +41,14 @@ export function createHeartbeatCheck({ view, onJudged }: HeartbeatDependencies):
     // arrives soon.
     if (state === undefined || (state.terms !== null && state.terms !== config_version)) {
       onJudged(monitor, null);
-      const evidence = state === undefined ? {} : { terms_seen: state.terms, terms_assigned: config_version };
-      return { outcome: 'unknown', cause: { class: 'probe_stale_view', params: {} }, phases: noPhases, evidence };
+      const evidence =
+        state === undefined ? {} : { terms_seen: state.terms, terms_assigned: config_version };
+      return {
+        outcome: 'unknown',
+        cause: { class: 'probe_stale_view', params: {} },
+        phases: noPhases,
+        evidence,
+      };
     }
     // Judges as of the start of the check, which is the time of its result. A deadline that passed
     // while the view was read belongs to the next check; otherwise the outage would get a time
@@ -51,7 +57,12 @@ export function createHeartbeatCheck({ view, onJudged }: HeartbeatDependencies):
     if (terms.schedule !== null && !canReckonSchedules()) {
       onJudged(monitor, started_at + unjudgedMs);
       const evidence = { schedule: terms.schedule.text, node: process.versions.node };
-      return { outcome: 'unknown', cause: { class: 'heartbeat_schedule_unread', params: {} }, phases: noPhases, evidence };
+      return {
+        outcome: 'unknown',
+        cause: { class: 'heartbeat_schedule_unread', params: {} },
+        phases: noPhases,
+        evidence,
+      };
     }
     const judgement = judgePings(state, terms, started_at);
     onJudged(monitor, nextRecheckAt(judgement, state, terms, started_at));
@@ -60,9 +71,15 @@ export function createHeartbeatCheck({ view, onJudged }: HeartbeatDependencies):
 }
 
 function verdictOf(judgement: Judgement, evidence: Evidence): Verdict {
-  if (judgement.is === 'failing') return { outcome: 'fail', cause: judgement.cause, phases: null, evidence };
+  if (judgement.is === 'failing')
+    return { outcome: 'fail', cause: judgement.cause, phases: null, evidence };
   if (judgement.is === 'good') return { outcome: 'ok', cause: null, phases: null, evidence };
-  return { outcome: 'unknown', cause: { class: 'heartbeat_pending', params: {} }, phases: null, evidence };
+  return {
+    outcome: 'unknown',
+    cause: { class: 'heartbeat_pending', params: {} },
+    phases: null,
+    evidence,
+  };
 }
 
 function evidenceOf(state: PingState, judgement: Judgement): Evidence {
@@ -72,7 +89,9 @@ function evidenceOf(state: PingState, judgement: Judgement): Evidence {
     exit_code: state.bad?.exit_code ?? null,
     runs_under_way: state.open.map(({ rid, at }) => ({ rid, started: isoOf(at) })),
     ...(judgement.is === 'failing' ? { since: isoOf(judgement.since) } : {}),
-    ...(judgement.is === 'good' && Number.isFinite(judgement.until) ? { due: isoOf(judgement.until) } : {}),
+    ...(judgement.is === 'good' && Number.isFinite(judgement.until)
+      ? { due: isoOf(judgement.until) }
+      : {}),
   };
 }
 

@@ -121,8 +121,11 @@ export class GrowingBytes {
     if (count <= 0) return;
     const needed = this.#length + count;
     const held = this.#buffer.byteLength;
-    if (needed > held) this.#buffer = this.#buffer.transfer(Math.min(this.#most, Math.max(needed, held * 2)));
-    new Uint8Array(this.#buffer, this.#length, count).set(count === part.length ? part : part.subarray(0, count));
+    if (needed > held)
+      this.#buffer = this.#buffer.transfer(Math.min(this.#most, Math.max(needed, held * 2)));
+    new Uint8Array(this.#buffer, this.#length, count).set(
+      count === part.length ? part : part.subarray(0, count),
+    );
     this.#length = needed;
   }
 

@@ -20,7 +20,11 @@ const syncFolder = async (folder: string): Promise<void> => {
  * `durable`: the text survives a power loss once this has settled. Without it, the text survives
  * only the end of the process.
  */
-export const replaceFile = async (path: string, text: string, options: { readonly durable: boolean }): Promise<void> => {
+export const replaceFile = async (
+  path: string,
+  text: string,
+  options: { readonly durable: boolean },
+): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const next = `${path}.next`;
   const handle = await open(next, 'w', 0o600);
@@ -64,9 +68,16 @@ export const createLogFile = async (path: string): Promise<FileHandle> => {
  * Calls for each complete line; a last line that a crash cut off does not count. `from`: where the
  * line begins in the text, `length` in bytes.
  */
-export const eachWholeLine = (text: Buffer, onLine: (line: string, from: number, length: number) => void): void => {
+export const eachWholeLine = (
+  text: Buffer,
+  onLine: (line: string, from: number, length: number) => void,
+): void => {
   const lineBreak = 10;
-  for (let from = 0, end = text.indexOf(lineBreak); end >= 0; from = end + 1, end = text.indexOf(lineBreak, from))
+  for (
+    let from = 0, end = text.indexOf(lineBreak);
+    end >= 0;
+    from = end + 1, end = text.indexOf(lineBreak, from)
+  )
     onLine(text.toString('utf8', from, end), from, end - from);
 };
 
@@ -79,7 +90,8 @@ export const eachWholeLine = (text: Buffer, onLine: (line: string, from: number,
  */
 export type Claim = { readonly release: () => Promise<void> };
 
-const refused = (why: string): ConfigurationFault => new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
+const refused = (why: string): ConfigurationFault =>
+  new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
 
 /** Answers anyone who connects with the probe's health. */
 export const socketName = 'in-use';
@@ -102,7 +114,9 @@ const listen = (path: string, say: () => string): Promise<Server | undefined> =>
       socket.on('error', () => undefined); // The caller is gone.
       socket.end(say());
     });
-    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error)));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+    );
     server.listen(path, () => resolve(server));
   });
 
@@ -124,7 +138,9 @@ const openFolder = (folder: string): void => {
     makeFolder(folder);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw refused(`${folder} cannot be written to (${error instanceof Error ? error.message : String(error)})`);
+    throw refused(
+      `${folder} cannot be written to (${error instanceof Error ? error.message : String(error)})`,
+    );
   }
 };
 
@@ -132,12 +148,18 @@ const openFolder = (folder: string): void => {
  * @throws ConfigurationFault when the folder cannot be written to, is another probe's, or another
  * process is using it.
  */
-export const claimDataFolder = async (folder: string, probe: string, say: () => string = () => ''): Promise<Claim> => {
+export const claimDataFolder = async (
+  folder: string,
+  probe: string,
+  say: () => string = () => '',
+): Promise<Claim> => {
   openFolder(folder);
   const ownerFile = join(folder, 'probe.id');
   const owner = (await readIfThere(ownerFile))?.trim();
   if (owner !== undefined && owner !== probe)
-    throw refused(`${folder} holds the data of another probe (${owner}); each needs a folder of its own`);
+    throw refused(
+      `${folder} holds the data of another probe (${owner}); each needs a folder of its own`,
+    );
   if (owner === undefined) await replaceFile(ownerFile, `${probe}\n`, { durable: true });
   const server = await hold(folder, say);
   server?.unref();

@@ -35,7 +35,9 @@ const readLines = async (path: string, onLine: (line: string) => void): Promise<
 };
 
 const numbersOf = (names: readonly string[], pattern: RegExp): number[] =>
-  names.flatMap((name) => (pattern.test(name) ? [Number(name.replace(/\D/g, ''))] : [])).toSorted((a, b) => a - b);
+  names
+    .flatMap((name) => (pattern.test(name) ? [Number(name.replace(/\D/g, ''))] : []))
+    .toSorted((a, b) => a - b);
 
 export const openJournal = async (options: {
   readonly folder: string;
@@ -52,7 +54,8 @@ export const openJournal = async (options: {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const names = await readdir(folder);
   const base = numbersOf(names, /^snapshot-\d{8}\.jsonl$/).at(-1);
-  const inSnapshot = base === undefined ? 0 : await readLines(join(folder, snapshotOf(base)), replay);
+  const inSnapshot =
+    base === undefined ? 0 : await readLines(join(folder, snapshotOf(base)), replay);
   const logs = numbersOf(names, /^log-\d{8}\.jsonl$/).filter((number) => number >= (base ?? 0));
   let logged = 0;
   for (const number of logs) logged += await readLines(join(folder, logOf(number)), replay);
@@ -72,7 +75,8 @@ export const openJournal = async (options: {
   const removeOlder = async (): Promise<void> => {
     for (const name of await readdir(folder)) {
       const number = Number(name.replace(/\D/g, ''));
-      if (/^(snapshot|log)-\d{8}\.jsonl(\.next)?$/.test(name) && number < current) await rm(join(folder, name), { force: true });
+      if (/^(snapshot|log)-\d{8}\.jsonl(\.next)?$/.test(name) && number < current)
+        await rm(join(folder, name), { force: true });
     }
   };
 
@@ -168,7 +172,20 @@ export const openFollowedSet = async <Line>(options: {
   readonly snapshot: () => Iterable<object>;
   readonly log: Log;
 }): Promise<FollowedSet> => {
-  const { folder, noun, line, apply, announced, lineOf, isLate, entryOf, entries, gone, snapshot, log } = options;
+  const {
+    folder,
+    noun,
+    line,
+    apply,
+    announced,
+    lineOf,
+    isLate,
+    entryOf,
+    entries,
+    gone,
+    snapshot,
+    log,
+  } = options;
   /** The entries received since everything began to come once more; undefined outside of that. */
   let stock: Set<string> | undefined;
 
@@ -195,7 +212,10 @@ export const openFollowedSet = async <Line>(options: {
     try {
       return line.parse(lineOf(message, believed.revision));
     } catch (error) {
-      log.error({ err: error, subject: message.subject }, `skipped a message about ${noun}s that cannot be read`);
+      log.error(
+        { err: error, subject: message.subject },
+        `skipped a message about ${noun}s that cannot be read`,
+      );
       return undefined;
     }
   };

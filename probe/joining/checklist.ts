@@ -59,12 +59,18 @@ const ask = (path: string): Promise<string | undefined> =>
  * restart would only lose time. 1: it does not run. `strict`: 2 where no coordinator has answered
  * for half a minute.
  */
-export const askHealth = async (folder: string, strict: boolean): Promise<{ readonly exit: number; readonly words: string }> => {
+export const askHealth = async (
+  folder: string,
+  strict: boolean,
+): Promise<{ readonly exit: number; readonly words: string }> => {
   const said = await ask(join(folder, socketName));
   if (said === undefined || said === '') return { exit: 1, words: `no probe runs on ${folder}` };
   const { name, continent, bus, heard_s, monitors, waiting } = healthShape.parse(JSON.parse(said));
   const isHeard = heard_s !== null && heard_s <= 30;
-  const heard = heard_s === null ? 'no coordinator has answered yet' : `a coordinator answered ${Math.round(heard_s)} s ago`;
+  const heard =
+    heard_s === null
+      ? 'no coordinator has answered yet'
+      : `a coordinator answered ${Math.round(heard_s)} s ago`;
   const words = `${name} in ${continent} checks ${monitors} monitors; ${bus ? 'on the bus' : 'the bus cannot be reached'}, ${heard}, ${waiting} results wait`;
   return { exit: strict && !isHeard ? 2 : 0, words };
 };
@@ -101,19 +107,30 @@ export const unknownAuthority =
  * A Node older than this cannot start the probe. A Node that starts it passes, and the line names
  * what it lacks.
  */
-const exits = { node: 0, clock: 10, dns: 11, addresses: 12, bus: 13, anchors: 14, disk: 15 } as const;
+const exits = {
+  node: 0,
+  clock: 10,
+  dns: 11,
+  addresses: 12,
+  bus: 13,
+  anchors: 14,
+  disk: 15,
+} as const;
 const maxClockMs = 5_000;
 
 type Finding = { readonly well: boolean; readonly words: string };
 const well = (words: string): Finding => ({ well: true, words });
 const ill = (words: string): Finding => ({ well: false, words });
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message || error.name : String(error));
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message || error.name : String(error);
 
 export const judgeNode = (): Finding => {
   const { node } = process.versions;
   if (canReckonSchedules()) return well(node);
-  return well(`${node}; heartbeats with a cron schedule cannot be judged from here: that needs Node 26`);
+  return well(
+    `${node}; heartbeats with a cron schedule cannot be judged from here: that needs Node 26`,
+  );
 };
 
 export const judgeClock = (offset: number | undefined): Finding => {
@@ -132,7 +149,17 @@ const answersNames = async (server: string): Promise<string | undefined> => {
     return undefined;
   } catch (error) {
     const code = codeOf(error) ?? messageOf(error);
-    return ['ENOTFOUND', 'ENODATA', 'ESERVFAIL', 'EREFUSED', 'ENOTIMP', 'EFORMERR', 'EBADRESP'].includes(code) ? undefined : code;
+    return [
+      'ENOTFOUND',
+      'ENODATA',
+      'ESERVFAIL',
+      'EREFUSED',
+      'ENOTIMP',
+      'EFORMERR',
+      'EBADRESP',
+    ].includes(code)
+      ? undefined
+      : code;
   }
 };
 
@@ -140,7 +167,8 @@ const checkDns = async (): Promise<Finding> => {
   const servers = new Resolver().getServers();
   const faults = await Promise.all(servers.map(answersNames));
   const answering = servers.filter((_, place) => faults[place] === undefined);
-  if (answering.length > 0) return well(`${answering.join(', ')} ${answering.length === 1 ? 'answers' : 'answer'}`);
+  if (answering.length > 0)
+    return well(`${answering.join(', ')} ${answering.length === 1 ? 'answers' : 'answer'}`);
   return ill(
     `no resolver of this host answers (${servers.map((server, place) => `${server}: ${faults[place]}`).join(', ')}). Name one that does in /etc/resolv.conf`,
   );
@@ -153,8 +181,10 @@ const checkAddresses = async (): Promise<Finding> => {
     outgoingTo({ address: '2001:db8::1', port: 53, family: 6 }),
   ]);
   if (four !== null && six !== null) return well(`IPv4 from ${four}, IPv6 from ${six}`);
-  if (four !== null) return well(`IPv4 from ${four}; no IPv6, so what has only IPv6 is not checked from here`);
-  if (six !== null) return well(`IPv6 from ${six}; no IPv4, so what has only IPv4 is not checked from here`);
+  if (four !== null)
+    return well(`IPv4 from ${four}; no IPv6, so what has only IPv6 is not checked from here`);
+  if (six !== null)
+    return well(`IPv6 from ${six}; no IPv4, so what has only IPv4 is not checked from here`);
   return ill('no way out, neither by IPv4 nor by IPv6. Give this host a default route');
 };
 
@@ -163,10 +193,18 @@ const checkBus = async ({ entrance }: Surroundings): Promise<Finding> => {
     await enterOnce(entrance);
   } catch (error) {
     if (isUnknownAuthority(error)) return ill(`${entrance.url}: ${unknownAuthority}`);
-    return ill(`${entrance.url} does not let this probe in: ${messageOf(error)}. Open the way to that host and port for outgoing TCP`);
+    return ill(
+      `${entrance.url} does not let this probe in: ${messageOf(error)}. Open the way to that host and port for outgoing TCP`,
+    );
   }
-  const isSecret = entrance.url.split(',').every((server) => server.trim().startsWith('tls://')) || entrance.ca !== undefined;
-  return well(isSecret ? `${entrance.url} lets this probe in, with TLS` : `${entrance.url} lets this probe in, in the clear`);
+  const isSecret =
+    entrance.url.split(',').every((server) => server.trim().startsWith('tls://')) ||
+    entrance.ca !== undefined;
+  return well(
+    isSecret
+      ? `${entrance.url} lets this probe in, with TLS`
+      : `${entrance.url} lets this probe in, in the clear`,
+  );
 };
 
 const reaches = (anchor: string): Promise<string | undefined> =>
@@ -202,15 +240,22 @@ const checkDisk = async ({ folder, spoolMb }: Surroundings): Promise<Finding> =>
     const { bavail, bsize } = await statfs(folder);
     const free = Math.floor((bavail * bsize) / mib);
     if (free >= spoolMb) return well(`${free} MiB free in ${folder}`);
-    return ill(`${free} MiB free in ${folder}, and results may take ${spoolMb}. Make room, or set PROBE_SPOOL_MB lower`);
+    return ill(
+      `${free} MiB free in ${folder}, and results may take ${spoolMb}. Make room, or set PROBE_SPOOL_MB lower`,
+    );
   } catch (error) {
-    return ill(`${folder} cannot be written to: ${messageOf(error)}. Give this user the folder, or name another with --data`);
+    return ill(
+      `${folder} cannot be written to: ${messageOf(error)}. Give this user the folder, or name another with --data`,
+    );
   }
 };
 
 /** Yields every line as soon as its result is known. A failure does not end the others. */
 export async function* checklist(of: Surroundings): AsyncGenerator<Line> {
-  const looks: readonly (readonly [what: keyof typeof exits, look: () => Finding | Promise<Finding>])[] = [
+  const looks: readonly (readonly [
+    what: keyof typeof exits,
+    look: () => Finding | Promise<Finding>,
+  ])[] = [
     ['node', judgeNode],
     ['clock', () => judgeClock(of.clockOffset)],
     ['dns', checkDns],

@@ -3,14 +3,27 @@ import { existsSync } from 'node:fs';
 import { access, chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readIfThere, replaceFile } from '../disk/files.ts';
-import { exits, identityIn, JoinFault, type Room, type Say, settingIn, withSettings } from './join.ts';
+import {
+  exits,
+  identityIn,
+  JoinFault,
+  type Room,
+  type Say,
+  settingIn,
+  withSettings,
+} from './join.ts';
 
 /**
  * The systemd unit of a probe: a user that exists only while it runs, one writable folder, and the
  * identity passed by systemd.
  */
 
-export type UnitPaths = { readonly node: string; readonly program: string; readonly identity: string; readonly environment: string };
+export type UnitPaths = {
+  readonly node: string;
+  readonly program: string;
+  readonly identity: string;
+  readonly environment: string;
+};
 
 /**
  * No MemoryDenyWriteExecute: V8 compiles. RestrictAddressFamilies allows just these: checks use
@@ -111,27 +124,40 @@ export const roomOfService = async (spoolMb: number, root = ''): Promise<Room | 
   // We may not read it; reading the identity reports that.
   const text = await readIfThere(below(environmentPath)).catch(() => undefined);
   const told = Number(settingIn(text ?? '', 'PROBE_SPOOL_MB')) || spoolMb;
-  return { folder: below(etcFolder), results: existsSync(kept) ? kept : below(stateFolder), kept, spoolMb: told };
+  return {
+    folder: below(etcFolder),
+    results: existsSync(kept) ? kept : below(stateFolder),
+    kept,
+    spoolMb: told,
+  };
 };
 
 /** Checks before the token is spent whether --install can succeed. */
 export const refuseWithoutRoot = (): void => {
   if (process.getuid?.() !== 0)
-    throw new JoinFault(exits.misused, '--install writes to /etc: run it as root, or leave it out and run the probe yourself');
+    throw new JoinFault(
+      exits.misused,
+      '--install writes to /etc: run it as root, or leave it out and run the probe yourself',
+    );
   refuseHome(process.execPath);
 };
 
 /** A running service has its old identity, settings and program: it must be restarted. */
 const starting = ['daemon-reload', 'enable antipode-probe', 'restart antipode-probe'];
 
-const runs = (words: string): boolean => spawnSync('systemctl', words.split(' '), { stdio: 'inherit' }).status === 0;
+const runs = (words: string): boolean =>
+  spawnSync('systemctl', words.split(' '), { stdio: 'inherit' }).status === 0;
 
 /**
  * Writes the unit and starts it where systemd runs. A service gets nothing of the joining shell's
  * environment, so its settings go to its file. `root`: a folder to write below, for images being
  * built.
  */
-export const install = async (say: Say, settings: Readonly<Record<string, string>>, root = ''): Promise<void> => {
+export const install = async (
+  say: Say,
+  settings: Readonly<Record<string, string>>,
+  root = '',
+): Promise<void> => {
   const below = belowRoot(root);
   const names = Object.keys(settings);
   if (names.length > 0) {
@@ -144,7 +170,10 @@ export const install = async (say: Say, settings: Readonly<Record<string, string
   await chmod(below(programPath), 0o755);
   await mkdir(below(dirname(unitPath)), { recursive: true });
   const unit = unitText({
-    ...{ node: process.execPath, program: programPath, identity: identityIn(etcFolder), environment: environmentPath },
+    node: process.execPath,
+    program: programPath,
+    identity: identityIn(etcFolder),
+    environment: environmentPath,
   });
   await writeFile(below(unitPath), unit);
   say(`Written: ${below(unitPath)}, ${below(programPath)}`);

@@ -5,7 +5,13 @@ import { codeOf } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { isUnknownAuthority } from '../../shared/base/network.ts';
 import { version } from '../../shared/base/process.ts';
-import { type EnrolmentAnswer, enrolmentAnswer, enrolmentPath, enrolmentProof, printProbeCredentials } from '../../shared/bus/identity.ts';
+import {
+  type EnrolmentAnswer,
+  enrolmentAnswer,
+  enrolmentPath,
+  enrolmentProof,
+  printProbeCredentials,
+} from '../../shared/bus/identity.ts';
 import { createKey, formatCredentials, type Key, keyFromSeed } from '../../shared/bus/nkeys.ts';
 import { busEntryFields } from '../../shared/bus/setup.ts';
 import { readIfThere, replaceFile } from '../disk/files.ts';
@@ -34,7 +40,8 @@ const patienceMs = 20_000;
 
 const refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 /**
  * Where the coordinator is. A join token never crosses a network unencrypted. @throws JoinFault.
@@ -42,7 +49,10 @@ const isLoopback = (host: string): boolean => host === 'localhost' || host === '
 export const coordinatorAt = (text: string): URL => {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new JoinFault(exits.misused, `"${text}" is no address of a coordinator; give one such as https://antipode.example`);
+    throw new JoinFault(
+      exits.misused,
+      `"${text}" is no address of a coordinator; give one such as https://antipode.example`,
+    );
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (url.protocol === 'http:' && !isLoopback(host))
     throw new JoinFault(
@@ -57,14 +67,23 @@ const reasonOf = (error: unknown): string => {
   return error instanceof Error ? error.message || error.name : String(error);
 };
 
-export type EnrolmentReply = { readonly answer: EnrolmentAnswer; readonly sentAt: number; readonly receivedAt: number };
+export type EnrolmentReply = {
+  readonly answer: EnrolmentAnswer;
+  readonly sentAt: number;
+  readonly receivedAt: number;
+};
 
 /**
  * Asks to become the token's probe. The same key gets the same answer again. `authorities`: who may
  * have signed the coordinator's certificate besides those that this machine trusts. @throws
  * JoinFault.
  */
-export const enrol = async (at: URL, token: string, key: Key, authorities?: string): Promise<EnrolmentReply> => {
+export const enrol = async (
+  at: URL,
+  token: string,
+  key: Key,
+  authorities?: string,
+): Promise<EnrolmentReply> => {
   const url = new URL(`${at.pathname.replace(/\/$/, '')}${enrolmentPath}`, at);
   const sentAt = Date.now();
   let answered: Posted;
@@ -77,7 +96,11 @@ export const enrol = async (at: URL, token: string, key: Key, authorities?: stri
       authorities,
     });
   } catch (cause) {
-    throw new JoinFault(exits.unreachable, `${url.origin} cannot be reached: ${reasonOf(cause)}. Nothing is spent; try again.`, { cause });
+    throw new JoinFault(
+      exits.unreachable,
+      `${url.origin} cannot be reached: ${reasonOf(cause)}. Nothing is spent; try again.`,
+      { cause },
+    );
   }
   let body: unknown;
   try {
@@ -87,7 +110,10 @@ export const enrol = async (at: URL, token: string, key: Key, authorities?: stri
   }
   const refused = refusal.safeParse(body);
   if (refused.success)
-    throw new JoinFault(exits.refused, `${url.origin} refused: ${refused.data.error.message} (${refused.data.error.code})`);
+    throw new JoinFault(
+      exits.refused,
+      `${url.origin} refused: ${refused.data.error.message} (${refused.data.error.code})`,
+    );
   const answer = enrolmentAnswer.safeParse(body);
   if (!answer.success)
     throw new JoinFault(
@@ -129,7 +155,9 @@ export const parseIdentity = (text: string): Identity => {
   }
   const parsed = identity.safeParse(value);
   if (!parsed.success)
-    throw new Error(`does not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`);
+    throw new Error(
+      `does not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
+    );
   return parsed.data;
 };
 
@@ -162,7 +190,16 @@ export const openIdentity = async (path: string): Promise<Identity> => {
 export const credentialsOf = (seed: string, { jwt, ...enrolled }: Enrolled): string => {
   const { probe, name, continent, organisation, nats_url, signing_keys, require_signed } = enrolled;
   const nats_credentials = formatCredentials({ jwt, seed });
-  return printProbeCredentials({ probe, name, continent, organisation, nats_url, nats_credentials, signing_keys, require_signed });
+  return printProbeCredentials({
+    probe,
+    name,
+    continent,
+    organisation,
+    nats_url,
+    nats_credentials,
+    signing_keys,
+    require_signed,
+  });
 };
 
 export type Say = (line: string) => void;
@@ -193,21 +230,36 @@ const surroundingsOf = async (
   { folder, results, spoolMb, kept }: Room,
   heard?: EnrolmentReply,
 ): Promise<Surroundings> => {
-  if (enrolled === null) throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
+  if (enrolled === null)
+    throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
   const { probe, nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
   // A probe that has run has newer ones on its disk.
   const log = createLog({ name: 'join', level: 'silent' });
-  const own = await openOwnCredentials({ folder: kept, probe, given: formatCredentials({ jwt, seed }), log });
+  const own = await openOwnCredentials({
+    folder: kept,
+    probe,
+    given: formatCredentials({ jwt, seed }),
+    log,
+  });
   return {
     // The answer was sent about in the middle of the time between request and response.
     clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
-    entrance: { url, tlsFirst, ...(ca === null ? {} : { ca }), authorities, credentials: own.text() },
-    ...{ anchors, folder: results, spoolMb },
+    entrance: {
+      url,
+      tlsFirst,
+      ...(ca === null ? {} : { ca }),
+      authorities,
+      credentials: own.text(),
+    },
+    anchors,
+    folder: results,
+    spoolMb,
   };
 };
 
 const width = 10;
-const lineText = ({ what, well, words }: Line): string => `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
+const lineText = ({ what, well, words }: Line): string =>
+  `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
 
 /**
  * Prints the checklist of this host line by line. @throws JoinFault with the exit code of the first
@@ -231,21 +283,33 @@ const sayChecklist = async (of: Surroundings, next: Onwards, say: Say): Promise<
  * is sent, and the coordinator answers the same key again for a spent token.
  */
 export const becomeProbe = async (
-  of: Room & { readonly url: string; readonly token: string; readonly next: Onwards; readonly authorities: string | undefined },
+  of: Room & {
+    readonly url: string;
+    readonly token: string;
+    readonly next: Onwards;
+    readonly authorities: string | undefined;
+  },
   say: Say,
 ): Promise<void> => {
   const at = coordinatorAt(of.url);
   const path = identityIn(of.folder);
   const stored = await openIdentity(path);
-  const own: Identity = of.authorities === undefined ? stored : { ...stored, authorities: of.authorities };
+  const own: Identity =
+    of.authorities === undefined ? stored : { ...stored, authorities: of.authorities };
   const heard = await enrol(at, of.token, keyOf(own), own.authorities);
   const { now: _, ...enrolled } = heard.answer;
   if (own.enrolled !== null && own.enrolled.probe !== enrolled.probe)
-    throw new JoinFault(exits.misused, `${of.folder} is the probe ${own.enrolled.name} already; name another folder with --data`);
+    throw new JoinFault(
+      exits.misused,
+      `${of.folder} is the probe ${own.enrolled.name} already; name another folder with --data`,
+    );
   const identity: Identity = { ...own, enrolled };
   await writeIdentity(path, identity);
-  const whose = enrolled.organisation === null ? 'a public probe' : 'a private probe of your organisation';
-  say(`This host is ${enrolled.name} in ${enrolled.continent}, ${whose}. Its key is in ${path} and nowhere else.`);
+  const whose =
+    enrolled.organisation === null ? 'a public probe' : 'a private probe of your organisation';
+  say(
+    `This host is ${enrolled.name} in ${enrolled.continent}, ${whose}. Its key is in ${path} and nowhere else.`,
+  );
   await sayChecklist(await surroundingsOf(identity, of, heard), of.next, say);
 };
 
@@ -253,9 +317,13 @@ export const becomeProbe = async (
 export const checkProbe = async (room: Room, say: Say): Promise<void> => {
   const stored = await readIfThere(identityIn(room.folder)).catch((error: unknown) => {
     if (codeOf(error) !== 'EACCES') throw error;
-    throw new JoinFault(exits.misused, `${identityIn(room.folder)} is not for you to read: run this as root, or as the probe's user`);
+    throw new JoinFault(
+      exits.misused,
+      `${identityIn(room.folder)} is not for you to read: run this as root, or as the probe's user`,
+    );
   });
-  if (stored === undefined) throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
+  if (stored === undefined)
+    throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
   await sayChecklist(await surroundingsOf(parseIdentity(stored), room), 'run', say);
 };
 
@@ -264,14 +332,21 @@ export const checkProbe = async (room: Room, say: Say): Promise<void> => {
  * host's administrator.
  */
 
-const quoted = (value: string): string => (/^[\w.,:/@+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, '\\$&')}"`);
+const quoted = (value: string): string =>
+  /^[\w.,:/@+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, '\\$&')}"`;
 
-const head = '# What this probe goes by; systemctl restart antipode-probe takes up what is changed here.\n';
+const head =
+  '# What this probe goes by; systemctl restart antipode-probe takes up what is changed here.\n';
 
 /** The text of the file with these settings in it; everything else stays as it is. */
-export const withSettings = (text: string | undefined, given: Readonly<Record<string, string>>): string => {
+export const withSettings = (
+  text: string | undefined,
+  given: Readonly<Record<string, string>>,
+): string => {
   const names = Object.keys(given);
-  const kept = (text ?? head).split('\n').filter((line) => !names.some((name) => line.startsWith(`${name}=`)));
+  const kept = (text ?? head)
+    .split('\n')
+    .filter((line) => !names.some((name) => line.startsWith(`${name}=`)));
   while (kept.at(-1) === '') kept.pop();
   return [...kept, ...names.map((name) => `${name}=${quoted(given[name] ?? '')}`), ''].join('\n');
 };

@@ -20,7 +20,10 @@ export type ReceiverKeys = {
 };
 
 const revision = z.int().min(0).exactOptional();
-const line = z.union([z.object({ put: z.string(), is: pingKeyMessage, revision }), z.object({ gone: z.string(), revision })]);
+const line = z.union([
+  z.object({ put: z.string(), is: pingKeyMessage, revision }),
+  z.object({ gone: z.string(), revision }),
+]);
 type Line = z.infer<typeof line>;
 
 const atOnce = 500;
@@ -63,7 +66,11 @@ export const openReceiverKeys = async (options: {
       return data.length === 0 ? { gone: key, ...said } : { put: key, is: jsonOf(data), ...said };
     },
     isLate: (change, { subject }) =>
-      announcements.isOutdated(subject, change.revision, revisions.get('put' in change ? change.put : change.gone)),
+      announcements.isOutdated(
+        subject,
+        change.revision,
+        revisions.get('put' in change ? change.put : change.gone),
+      ),
     entryOf: (change) => ('put' in change ? change.put : change.gone),
     entries: () => keys.keys(),
     gone: (key) => ({ gone: key }),
@@ -79,7 +86,12 @@ export const openReceiverKeys = async (options: {
   return {
     attach: (bus) => {
       const consumer = probeConsumers.pingKeys(probe.id, probe.organisation).name;
-      pull = bus.pull({ stream: streams.pingKeys.name, consumer, batch: atOnce, onMessages: set.onMessages });
+      pull = bus.pull({
+        stream: streams.pingKeys.name,
+        consumer,
+        batch: atOnce,
+        onMessages: set.onMessages,
+      });
       const report = () => {
         if (!bus.isConnected()) return;
         bus.publish(

@@ -42,7 +42,9 @@ const addressFor = (baseUrl: string, probe: string): URL | null =>
 
 const headersOf = (signature: Headers): Headers => ({
   'content-type': 'application/json',
-  ...Object.fromEntries(Object.entries(signature).map(([name, value]) => [`antipode-${name.toLowerCase()}`, value])),
+  ...Object.fromEntries(
+    Object.entries(signature).map(([name, value]) => [`antipode-${name.toLowerCase()}`, value]),
+  ),
 });
 
 /** The first pings, as many as fit into one call, in wire format. */
@@ -58,26 +60,49 @@ const frontOf = (waiting: readonly SpooledPing[]): string[] => {
   return texts;
 };
 
-export const createPingForwarding = ({ probe, key, baseUrl, clock, authorities }: Dependencies): PingForwarding => {
+export const createPingForwarding = ({
+  probe,
+  key,
+  baseUrl,
+  clock,
+  authorities,
+}: Dependencies): PingForwarding => {
   const closing = new AbortController();
   let failures = 0;
   let restsUntil = Number.NEGATIVE_INFINITY;
 
-  const bring = async (waiting: readonly SpooledPing[], leaving: AbortSignal): Promise<ReadonlySet<string>> => {
+  const bring = async (
+    waiting: readonly SpooledPing[],
+    leaving: AbortSignal,
+  ): Promise<ReadonlySet<string>> => {
     const address = addressFor(baseUrl(), probe);
     if (address === null) throw new Error('the address of the coordinator is not known yet');
     const pings = frontOf(waiting).join();
-    const body = Buffer.from(`{"v":1,"probe":"${probe}","sent_at":${clock.now()},"beats":[${pings}]}`);
+    const body = Buffer.from(
+      `{"v":1,"probe":"${probe}","sent_at":${clock.now()},"beats":[${pings}]}`,
+    );
     const signal = AbortSignal.any([closing.signal, leaving, AbortSignal.timeout(patienceMs)]);
-    const { status, text } = await post(address, { headers: headersOf(signatureOf(key, body)), body, signal, authorities });
-    if (status !== 200) throw new Error(`the coordinator at ${address.origin} answered ${status}: ${text.slice(0, 200)}`);
+    const { status, text } = await post(address, {
+      headers: headersOf(signatureOf(key, body)),
+      body,
+      signal,
+      authorities,
+    });
+    if (status !== 200)
+      throw new Error(
+        `the coordinator at ${address.origin} answered ${status}: ${text.slice(0, 200)}`,
+      );
     const done = new Set(forwardedPingsReply.parse(JSON.parse(text)).done);
-    if (!waiting.some(({ ping }) => done.has(ping.id))) throw new Error(`the coordinator at ${address.origin} took none of them`);
+    if (!waiting.some(({ ping }) => done.has(ping.id)))
+      throw new Error(`the coordinator at ${address.origin} took none of them`);
     return done;
   };
 
   return {
-    isOpen: () => !closing.signal.aborted && performance.now() >= restsUntil && addressFor(baseUrl(), probe) !== null,
+    isOpen: () =>
+      !closing.signal.aborted &&
+      performance.now() >= restsUntil &&
+      addressFor(baseUrl(), probe) !== null,
     handOver: async (waiting, leaving) => {
       try {
         const handed = await bring(waiting, leaving);
@@ -116,7 +141,11 @@ const maxBodyBytes = 8 * 1024 * 1024;
 const defaultTimeoutMs = 10_000;
 const headersTimeout = 5_000;
 
-const send = (response: ServerResponse, isHead: boolean, { status, text, headers }: PingReply): void => {
+const send = (
+  response: ServerResponse,
+  isHead: boolean,
+  { status, text, headers }: PingReply,
+): void => {
   const body = Buffer.from(text);
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',

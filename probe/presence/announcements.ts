@@ -1,5 +1,10 @@
 import type { Log } from '../../shared/base/log.ts';
-import { type AnnouncementTrust, isOutdated, judgeAnnouncement, type RefusedAnnouncement } from '../../shared/bus/announcement.ts';
+import {
+  type AnnouncementTrust,
+  isOutdated,
+  judgeAnnouncement,
+  type RefusedAnnouncement,
+} from '../../shared/bus/announcement.ts';
 import type { Message } from '../../shared/bus/nats.ts';
 
 /**
@@ -11,7 +16,10 @@ export type Announcements = {
    * The revision, itself undefined where nothing is signed yet. Returns undefined when the message
    * is refused.
    */
-  readonly read: (message: Pick<Message, 'data' | 'header'>, subject: string) => { readonly revision: number | undefined } | undefined;
+  readonly read: (
+    message: Pick<Message, 'data' | 'header'>,
+    subject: string,
+  ) => { readonly revision: number | undefined } | undefined;
   /**
    * The same for messages to this probe alone on this subject; a message older than the newest is
    * also refused. The message may show another subject: the server keeps the stream's own subject
@@ -19,7 +27,11 @@ export type Announcements = {
    */
   readonly readNow: (message: Pick<Message, 'data' | 'header'>, subject: string) => boolean;
   /** Whether the probe holds something newer than this revision; counts the refusal. */
-  readonly isOutdated: (subject: string, revision: number | undefined, held: number | undefined) => boolean;
+  readonly isOutdated: (
+    subject: string,
+    revision: number | undefined,
+    held: number | undefined,
+  ) => boolean;
   readonly refuse: (subject: string, why: RefusedAnnouncement) => void;
   readonly refused: () => number;
 };
@@ -41,9 +53,14 @@ export const createAnnouncementReader = (options: {
 
   const refuse = (subject: string, why: RefusedAnnouncement): void => {
     refused += 1;
-    if (performance.now() - loggingSince > loggedEachMs) [loggingSince, logged] = [performance.now(), 0];
+    if (performance.now() - loggingSince > loggedEachMs)
+      [loggingSince, logged] = [performance.now(), 0];
     logged += 1;
-    if (logged <= maxLogged) log.warn({ subject, why, refused }, 'refused an announcement on the bus: not signed by a coordinator now');
+    if (logged <= maxLogged)
+      log.warn(
+        { subject, why, refused },
+        'refused an announcement on the bus: not signed by a coordinator now',
+      );
   };
   const read: Announcements['read'] = (message, subject) => {
     const verdict = judgeAnnouncement(trust(), message, subject);
@@ -52,7 +69,8 @@ export const createAnnouncementReader = (options: {
     return undefined;
   };
   const isOld: Announcements['isOutdated'] = (subject, revision, held) => {
-    if (revision === undefined || held === undefined || !isOutdated(revision, held, now())) return false;
+    if (revision === undefined || held === undefined || !isOutdated(revision, held, now()))
+      return false;
     refuse(subject, 'outdated');
     return true;
   };
@@ -64,7 +82,8 @@ export const createAnnouncementReader = (options: {
       const { revision } = announced;
       const held = newest.get(subject);
       if (isOld(subject, revision, held)) return false;
-      if (revision !== undefined) newest.set(subject, Math.max(revision, held !== undefined && held <= now() ? held : 0));
+      if (revision !== undefined)
+        newest.set(subject, Math.max(revision, held !== undefined && held <= now() ? held : 0));
       return true;
     },
     isOutdated: isOld,

@@ -14,7 +14,12 @@ export type CorrectedClock = Clock & {
    * coordinator's clock, it arrived at `heard` and was answered at `theirs`. The time in between,
    * perhaps spent on a database, does not count as travel time.
    */
-  readonly observe: (seen: { readonly sent: number; readonly received: number; readonly heard: number; readonly theirs: number }) => void;
+  readonly observe: (seen: {
+    readonly sent: number;
+    readonly received: number;
+    readonly heard: number;
+    readonly theirs: number;
+  }) => void;
   readonly offset: () => number;
   /** Whether any coordinator has given the time; until then this is the host's own. */
   readonly isMeasured: () => boolean;
@@ -50,9 +55,12 @@ export const createCorrectedClock = (host: Clock): CorrectedClock => {
       const sample = { at: received, offset: (heard - sent + (theirs - received)) / 2, halfTrip };
       // Where two measurements contradict each other, the host's clock was set meanwhile: the older
       // ones describe another clock.
-      const contradicts = (other: Sample) => Math.abs(other.offset - sample.offset) > other.halfTrip + sample.halfTrip + 50;
+      const contradicts = (other: Sample) =>
+        Math.abs(other.offset - sample.offset) > other.halfTrip + sample.halfTrip + 50;
       samples = [...samples.filter((other) => !contradicts(other)), sample].slice(-kept);
-      const best = samples.reduce((least, other) => (other.halfTrip < least.halfTrip ? other : least));
+      const best = samples.reduce((least, other) =>
+        other.halfTrip < least.halfTrip ? other : least,
+      );
       const current = offsetAt(received);
       const isFar = Math.abs(best.offset - current) > stepAboveMs;
       target = best.offset;
@@ -70,7 +78,10 @@ export const createCorrectedClock = (host: Clock): CorrectedClock => {
 export const atSharedTick = (
   ms: number,
   work: () => void,
-  { clock = systemClock, phase = 0 }: { readonly clock?: Clock | undefined; readonly phase?: number } = {},
+  {
+    clock = systemClock,
+    phase = 0,
+  }: { readonly clock?: Clock | undefined; readonly phase?: number } = {},
 ): { readonly stop: () => void } => {
   const rest = (): number => ms - ((((clock.now() - phase) % ms) + ms) % ms);
   const tick = (): void => {
@@ -127,9 +138,14 @@ export const createPulse = (clock?: Clock): Pulse => {
     heldUp: (since) => {
       // The gap that is just ending counts before its tick: a deadline may fire first.
       const ending = Math.max(0, performance.now() - Math.max(last, since) - tickMs);
-      const waited = gaps.filter(({ until }) => until > since).map(({ until, ms }) => Math.min(ms, until - since));
+      const waited = gaps
+        .filter(({ until }) => until > since)
+        .map(({ until, ms }) => Math.min(ms, until - since));
       const longestFirst = [ending, ...waited].toSorted((a, b) => b - a);
-      return { longest: longestFirst[0] ?? 0, inAll: longestFirst.slice(0, steps).reduce((sum, ms) => sum + ms, 0) };
+      return {
+        longest: longestFirst[0] ?? 0,
+        inAll: longestFirst.slice(0, steps).reduce((sum, ms) => sum + ms, 0),
+      };
     },
     stop: ticks.stop,
   };

@@ -4,13 +4,30 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
 import type { AnnouncementTrust } from '../../shared/bus/announcement.ts';
-import { type PresenceMessage, type PresenceReply, signingShape } from '../../shared/bus/messages.ts';
+import {
+  type PresenceMessage,
+  type PresenceReply,
+  signingShape,
+} from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import { formatCredentials, type Key, keyFromSeed, parseCredentials, readJwt } from '../../shared/bus/nkeys.ts';
+import {
+  formatCredentials,
+  type Key,
+  keyFromSeed,
+  parseCredentials,
+  readJwt,
+} from '../../shared/bus/nkeys.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { mergeSecrets } from '../../shared/checks/config.ts';
-import { createSealPair, type NetworkKey, openBox, openKey, type SealPair, sealPairFrom } from '../../shared/checks/sealed-secrets.ts';
+import {
+  createSealPair,
+  type NetworkKey,
+  openBox,
+  openKey,
+  type SealPair,
+  sealPairFrom,
+} from '../../shared/checks/sealed-secrets.ts';
 import type { Endpoint } from '../checks/guard.ts';
 import { readIfThere, replaceFile } from '../disk/files.ts';
 
@@ -28,7 +45,8 @@ export type BusEndpoints = {
 const everyMs = 60_000;
 const defaultPort = 4222;
 
-const ownAddresses = (): string[] => Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
+const ownAddresses = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
 
 export const watchBusEndpoints = async (url: string, log: Log): Promise<BusEndpoints> => {
   let bus: readonly Endpoint[] = [];
@@ -45,7 +63,9 @@ export const watchBusEndpoints = async (url: string, log: Log): Promise<BusEndpo
     bus = found.flat();
   };
   const attempt = (): Promise<void> =>
-    resolve().catch((error: unknown) => log.warn({ err: error }, 'could not resolve the bus; its last known address stays blocked'));
+    resolve().catch((error: unknown) =>
+      log.warn({ err: error }, 'could not resolve the bus; its last known address stays blocked'),
+    );
   await attempt();
   const timer = setInterval(() => void attempt(), everyMs);
   return { bus: () => bus, own: () => own, stop: () => clearInterval(timer) };
@@ -66,7 +86,10 @@ export type NetworkKnowledge = {
    * `inUse`: the keys that seal what this probe holds. They are kept even when the reply no longer
    * names them.
    */
-  readonly learn: (reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys' | 'signing'>, inUse?: () => ReadonlySet<string>) => void;
+  readonly learn: (
+    reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys' | 'signing'>,
+    inUse?: () => ReadonlySet<string>,
+  ) => void;
   /** Something arrived that is sealed under this key. */
   readonly want: (key: string) => void;
   /** Whether a wanted key is missing: the next presence will bring it. */
@@ -109,7 +132,10 @@ const readKnown = async (path: string, log: Log): Promise<StoredKnowledge> => {
     const text = await readIfThere(path);
     return text === undefined ? nothing : known.parse(JSON.parse(text));
   } catch (error) {
-    log.warn({ err: error }, 'the stored network settings cannot be read; the next presence brings them again');
+    log.warn(
+      { err: error },
+      'the stored network settings cannot be read; the next presence brings them again',
+    );
     return nothing;
   }
 };
@@ -131,7 +157,10 @@ export const openNetworkKnowledge = async (options: {
   const boxes = new Map<string, string>();
   const wanted = new Set<string>();
 
-  const forgetKeys = (sealed: Readonly<Record<string, string>>, inUse: () => ReadonlySet<string>): void => {
+  const forgetKeys = (
+    sealed: Readonly<Record<string, string>>,
+    inUse: () => ReadonlySet<string>,
+  ): void => {
     const unnamed = [...keys.keys()].filter((id) => sealed[id] === undefined);
     if (unnamed.length === 0) return;
     const used = inUse();
@@ -169,17 +198,27 @@ export const openNetworkKnowledge = async (options: {
     learn: ({ base_url, anchors, seal_keys, signing = now.signing }, inUse = () => new Set()) => {
       openKeys(seal_keys);
       forgetKeys(seal_keys, inUse);
-      now = { v: 1, base_url, anchors, seal_keys: Object.fromEntries(boxes), ...(signing === undefined ? {} : { signing }) };
+      now = {
+        v: 1,
+        base_url,
+        anchors,
+        seal_keys: Object.fromEntries(boxes),
+        ...(signing === undefined ? {} : { signing }),
+      };
       const next = JSON.stringify(now);
       if (next === text) return;
       text = next;
       saving = saving
         .then(() => replaceFile(path, next, { durable: false }))
-        .catch((error: unknown) => log.warn({ err: error }, "could not store the network's settings"));
+        .catch((error: unknown) =>
+          log.warn({ err: error }, "could not store the network's settings"),
+        );
     },
     unseal: (assignment) => {
       if (assignment.sealed === null) return assignment;
-      const secrets = secretsOf.parse(JSON.parse(openBox(keys, assignment.sealed, assignment.monitor)));
+      const secrets = secretsOf.parse(
+        JSON.parse(openBox(keys, assignment.sealed, assignment.monitor)),
+      );
       return { ...assignment, config: mergeSecrets(assignment.kind, assignment.config, secrets) };
     },
     settled: () => saving,
@@ -207,7 +246,10 @@ export type OwnCredentials = {
    * Adopts renewed credentials and reconnects to the bus, because their permissions apply only from
    * then on.
    */
-  readonly hear: (reply: Pick<PresenceReply, 'jwt'>, bus: Pick<Bus, 'reconnect'> | undefined) => void;
+  readonly hear: (
+    reply: Pick<PresenceReply, 'jwt'>,
+    bus: Pick<Bus, 'reconnect'> | undefined,
+  ) => void;
 };
 
 type Own = {
@@ -224,10 +266,18 @@ const readOwn = (jwt: string, key: Key, probe: string): Own => {
   const { allow } = published.parse(nats).pub;
   if (sub !== key.id) throw new Error('the JWT is for another key');
   const isRelayed = allow.includes(`${subjects.relay(probe)}.>`);
-  return { jwt, issuer: iss, issuedAt: iat * 1_000, endsAt: exp === undefined ? undefined : exp * 1_000, isRelayed };
+  return {
+    jwt,
+    issuer: iss,
+    issuedAt: iat * 1_000,
+    endsAt: exp === undefined ? undefined : exp * 1_000,
+    isRelayed,
+  };
 };
 
-const published = z.looseObject({ pub: z.looseObject({ allow: z.array(z.string()).default([]) }).default({ allow: [] }) });
+const published = z.looseObject({
+  pub: z.looseObject({ allow: z.array(z.string()).default([]) }).default({ allow: [] }),
+});
 
 /**
  * Whether one of the same account replaces the other: it is the first that is relayed, or it
@@ -266,7 +316,10 @@ export const openOwnCredentials = async (of: {
   const kept =
     stored === undefined
       ? undefined
-      : read(stored.trim(), 'the renewed credentials on the disk cannot be read; those that were given are used');
+      : read(
+          stored.trim(),
+          'the renewed credentials on the disk cannot be read; those that were given are used',
+        );
   if (kept && replaces(kept, own)) own = kept;
 
   return {
@@ -278,7 +331,9 @@ export const openOwnCredentials = async (of: {
         : `the credentials of this probe ended on ${new Date(own.endsAt).toISOString()}: it was off, or alone, for too long, and the bus does not let it in. Have it invited again for the same continent, and run "antipode-probe.mjs join" with the new token and the same data folder: it keeps its key, its name and what it has not yet handed over`,
     described: () => ({
       rights: { key: key.id, issued_at: own.issuedAt, relayed: own.isRelayed },
-      ...(own.endsAt === undefined ? {} : { credentials: { key: key.id, issued_at: own.issuedAt, ends_at: own.endsAt } }),
+      ...(own.endsAt === undefined
+        ? {}
+        : { credentials: { key: key.id, issued_at: own.issuedAt, ends_at: own.endsAt } }),
     }),
     isRelayed: () => own.isRelayed,
     hear: ({ jwt }, bus) => {
@@ -290,10 +345,18 @@ export const openOwnCredentials = async (of: {
       replaceFile(path, `${jwt}\n`, { durable: true })
         .then(() => {
           own = next;
-          log.info({ until: next.endsAt === undefined ? 'never' : new Date(next.endsAt).toISOString() }, 'renewed the credentials');
+          log.info(
+            { until: next.endsAt === undefined ? 'never' : new Date(next.endsAt).toISOString() },
+            'renewed the credentials',
+          );
           return bus?.reconnect();
         })
-        .catch((error: unknown) => log.error({ err: error }, 'could not renew the credentials; retrying with the next presence'))
+        .catch((error: unknown) =>
+          log.error(
+            { err: error },
+            'could not renew the credentials; retrying with the next presence',
+          ),
+        )
         .finally(() => {
           saving = undefined;
         });

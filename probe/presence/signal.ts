@@ -3,7 +3,13 @@ import type { Log } from '../../shared/base/log.ts';
 import { trustHere } from '../../shared/base/network.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { signatureOf } from '../../shared/bus/identity.ts';
-import { jsonOf, type PresenceMessage, type PresenceReply, presenceRefusal, presenceReply } from '../../shared/bus/messages.ts';
+import {
+  jsonOf,
+  type PresenceMessage,
+  type PresenceReply,
+  presenceRefusal,
+  presenceReply,
+} from '../../shared/bus/messages.ts';
 import { type Bus, type BusOptions, connectBus, type Subscription } from '../../shared/bus/nats.ts';
 import type { Key } from '../../shared/bus/nkeys.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
@@ -35,7 +41,11 @@ export const post = async (
   const { request } = address.protocol === 'https:' ? https : http;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const sent = { ...headers, 'content-length': body.length };
-  const call = request(address, { method: 'POST', agent: false, signal, headers: sent, ...trust }, resolve);
+  const call = request(
+    address,
+    { method: 'POST', agent: false, signal, headers: sent, ...trust },
+    resolve,
+  );
   // Also for errors after the head of the answer; the reader of the rest receives those itself.
   call.on('error', reject);
   call.end(body);
@@ -56,7 +66,9 @@ export const post = async (
  * Retries until there is a bus or the probe ends. No refusal ends it, because the other side may
  * renew the credentials.
  */
-export const connectWithRetries = async (options: BusOptions & { readonly signal: AbortSignal }): Promise<Bus | undefined> => {
+export const connectWithRetries = async (
+  options: BusOptions & { readonly signal: AbortSignal },
+): Promise<Bus | undefined> => {
   try {
     const bus = await connectBus(options);
     if (!options.signal.aborted) return bus;
@@ -144,11 +156,20 @@ export const createPresence = (options: {
   const speak = async (through: Bus): Promise<void> => {
     const handedOver = dependencies.handedOver();
     const described = await dependencies.describe();
-    const message: PresenceMessage = { v: 1, ...described, sent_at: clock.now(), handed_over: handedOver, ...(leaving ? { leaving } : {}) };
+    const message: PresenceMessage = {
+      v: 1,
+      ...described,
+      sent_at: clock.now(),
+      handed_over: handedOver,
+      ...(leaving ? { leaving } : {}),
+    };
     const body = Buffer.from(JSON.stringify(message));
     const headers = signatureOf(key, body);
     const sent = host.now();
-    const answer = await through.request(subjects.presence(message.probe), body, { timeoutMs: patienceMs, headers });
+    const answer = await through.request(subjects.presence(message.probe), body, {
+      timeoutMs: patienceMs,
+      headers,
+    });
     const received = host.now();
     const isBelieved = dependencies.read(answer, subjects.presence(message.probe));
     if (!isBelieved) throw new Error('the answer was signed by no coordinator');
@@ -158,12 +179,17 @@ export const createPresence = (options: {
     const reply = presenceReply.parse(told);
     clock.observe({ sent, received, heard: reply.heard_at, theirs: reply.now });
     saidHandedOver = handedOver;
-    dependencies.onReply(isBelieved.revision === undefined && dependencies.knowsCoordinators() ? withoutSigning(reply) : reply);
+    dependencies.onReply(
+      isBelieved.revision === undefined && dependencies.knowsCoordinators()
+        ? withoutSigning(reply)
+        : reply,
+    );
   };
 
   /** Logs once for each reason: it asks every second. */
   const refusedBecause = (why: string): void => {
-    if (why !== saidRefused) log.error({ why }, "the coordinator does not process this probe's messages");
+    if (why !== saidRefused)
+      log.error({ why }, "the coordinator does not process this probe's messages");
     saidRefused = why;
   };
 
@@ -174,7 +200,11 @@ export const createPresence = (options: {
     }
     try {
       await speak(bus);
-      if (!heard) log.info({ offset_ms: Math.round(clock.offset()) }, "a coordinator receives this probe's presence");
+      if (!heard)
+        log.info(
+          { offset_ms: Math.round(clock.offset()) },
+          "a coordinator receives this probe's presence",
+        );
       heard = true;
       saidRefused = undefined;
     } catch (error) {

@@ -7,7 +7,12 @@ import { assignmentMessage, jsonOf, rosterMessage } from '../../shared/bus/messa
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import { lastTokenOf, probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
-import { assignedElement, assignedIn, assignmentsDigest, createDigest } from '../../shared/checks/assignment.ts';
+import {
+  assignedElement,
+  assignedIn,
+  assignmentsDigest,
+  createDigest,
+} from '../../shared/checks/assignment.ts';
 import { keyIdOf } from '../../shared/checks/sealed-secrets.ts';
 import { openFollowedSet } from '../disk/journal.ts';
 import type { Announcements } from '../presence/announcements.ts';
@@ -106,7 +111,9 @@ export async function openAssignments(options: {
       return true;
     }
     if (roster === undefined) return false;
-    return of === undefined ? deliveries > 1 && next.epoch < roster.epoch : announcements.isOutdated(subject, next.epoch, roster.epoch);
+    return of === undefined
+      ? deliveries > 1 && next.epoch < roster.epoch
+      : announcements.isOutdated(subject, next.epoch, roster.epoch);
   };
 
   const set = await openFollowedSet<Line>({
@@ -118,13 +125,20 @@ export async function openAssignments(options: {
     lineOf: ({ subject, data }, of) => {
       const said = of === undefined ? {} : { revision: of };
       if (data.length === 0) return { gone: lastTokenOf(subject), ...said };
-      return subject === subjects.roster ? { roster: jsonOf(data), ...said } : { put: jsonOf(data), ...said };
+      return subject === subjects.roster
+        ? { roster: jsonOf(data), ...said }
+        : { put: jsonOf(data), ...said };
     },
     isLate: (change, message) => {
       if ('roster' in change) return isLateRoster(change, message);
-      return announcements.isOutdated(message.subject, change.revision, revisions.get('put' in change ? change.put.monitor : change.gone));
+      return announcements.isOutdated(
+        message.subject,
+        change.revision,
+        revisions.get('put' in change ? change.put.monitor : change.gone),
+      );
     },
-    entryOf: (change) => ('put' in change ? change.put.monitor : 'gone' in change ? change.gone : undefined),
+    entryOf: (change) =>
+      'put' in change ? change.put.monitor : 'gone' in change ? change.gone : undefined,
     entries: () => assignments.keys(),
     gone: (monitor) => ({ gone: monitor }),
     snapshot: function* () {
@@ -133,7 +147,8 @@ export async function openAssignments(options: {
         const of = revisions.get(monitor);
         return of === undefined ? {} : { revision: of };
       };
-      for (const assignment of assignments.values()) yield { put: { v: 1, ...assignment }, ...said(assignment.monitor) };
+      for (const assignment of assignments.values())
+        yield { put: { v: 1, ...assignment }, ...said(assignment.monitor) };
       for (const [monitor, of] of revisions) {
         if (assignments.has(monitor)) continue;
         if (of < clock.now() - tombstonesKeptMs) revisions.delete(monitor);
@@ -147,15 +162,29 @@ export async function openAssignments(options: {
     attach: (bus) => {
       const durables = [
         probeConsumers.roster(probe.id).name,
-        probe.organisation === null ? probeConsumers.assignments(probe.id, '').name : probeConsumers.private(probe.id).name,
+        probe.organisation === null
+          ? probeConsumers.assignments(probe.id, '').name
+          : probeConsumers.private(probe.id).name,
       ];
       for (const consumer of durables)
-        pulls.push(bus.pull({ stream: streams.assignments.name, consumer, batch: atOnce, onMessages: set.onMessages }));
+        pulls.push(
+          bus.pull({
+            stream: streams.assignments.name,
+            consumer,
+            batch: atOnce,
+            onMessages: set.onMessages,
+          }),
+        );
     },
     find: (monitor) => assignments.get(monitor),
     roster: () => roster,
     state: () => ({ count: digest.count(), digest: assignmentsDigest(digest) }),
-    keysInUse: () => new Set([...assignments.values()].flatMap(({ sealed }) => (sealed === null ? [] : [keyIdOf(sealed)]))),
+    keysInUse: () =>
+      new Set(
+        [...assignments.values()].flatMap(({ sealed }) =>
+          sealed === null ? [] : [keyIdOf(sealed)],
+        ),
+      ),
     close: async () => {
       await Promise.all(pulls.map((pull) => pull.stop()));
       await set.close();

@@ -27,12 +27,19 @@ const usualSettlingMs = 5_000;
 /** A view this old does not count (rule 20). */
 const oldestMs = 15_000;
 
-export function createPingView({ log, settlingMs = usualSettlingMs }: { readonly log: Log; readonly settlingMs?: number }): LivePingView {
+export function createPingView({
+  log,
+  settlingMs = usualSettlingMs,
+}: {
+  readonly log: Log;
+  readonly settlingMs?: number;
+}): LivePingView {
   let attached: { readonly bus: Bus; readonly records: PingRecords } | undefined;
   let seeingFrom = Number.POSITIVE_INFINITY;
   let lostAt: number | undefined;
 
-  const isSeeing = (): boolean => attached?.bus.isConnected() === true && performance.now() >= seeingFrom;
+  const isSeeing = (): boolean =>
+    attached?.bus.isConnected() === true && performance.now() >= seeingFrom;
 
   return {
     attach: (bus, records) => {
@@ -139,7 +146,8 @@ export function createHeartbeats(options: {
     else slots.set(slot, [entry.assignment.monitor]);
   };
 
-  const armSoon = (entry: Entry, now: number): void => arm(entry, now + (entry.assignment.ordinal % 20) * (spreadMs / 20));
+  const armSoon = (entry: Entry, now: number): void =>
+    arm(entry, now + (entry.assignment.ordinal % 20) * (spreadMs / 20));
 
   const seat = (entry: Entry): void => {
     const mine = roster !== undefined && judgeOf(entry.assignment, roster) === self;
@@ -166,7 +174,10 @@ export function createHeartbeats(options: {
     lastNow = now;
     const until = Math.floor(now / slotMs);
     // After a long sleep most slots in between are empty, so only the existing ones are visited.
-    const passed = until - reached > slots.size ? [...slots.keys()].filter((slot) => slot <= until).toSorted((a, b) => a - b) : undefined;
+    const passed =
+      until - reached > slots.size
+        ? [...slots.keys()].filter((slot) => slot <= until).toSorted((a, b) => a - b)
+        : undefined;
     const step = (slot: number): void => {
       const monitors = slots.get(slot);
       if (!monitors) return;
@@ -191,7 +202,12 @@ export function createHeartbeats(options: {
   return {
     put: (assignment) => {
       if (assignment.kind !== 'heartbeat') return;
-      const entry: Entry = { assignment, mine: false, at: Number.POSITIVE_INFINITY, waiting: false };
+      const entry: Entry = {
+        assignment,
+        mine: false,
+        at: Number.POSITIVE_INFINITY,
+        waiting: false,
+      };
       entries.set(assignment.monitor, entry);
       seat(entry);
       wake();
@@ -205,7 +221,10 @@ export function createHeartbeats(options: {
       const entry = entries.get(monitor);
       if (!entry?.mine) return;
       entry.waiting = next === null;
-      arm(entry, next === null ? clock.now() + againMs : Math.min(next + settleMs, clock.now() + farthestMs));
+      arm(
+        entry,
+        next === null ? clock.now() + againMs : Math.min(next + settleMs, clock.now() + farthestMs),
+      );
     },
     start: () => {
       lastNow = clock.now();

@@ -53,25 +53,41 @@ export function createRunner(options: RunnerOptions): Runner {
     turn: (assignment, dueAt) => {
       const check = checks[assignment.kind];
       if (!check || mode !== 'running' || busy.has(assignment.monitor)) return;
-      begin({ assignment, check, lane: lastChecks.isSlow(assignment.monitor) ? 'slow' : 'fast', rechecks: [], dueAt });
+      begin({
+        assignment,
+        check,
+        lane: lastChecks.isSlow(assignment.monitor) ? 'slow' : 'fast',
+        rechecks: [],
+        dueAt,
+      });
     },
     recheck: async ({ look: recheck, asked_at, assignment }) => {
       const check = checks[assignment.kind];
       if (!check) return;
-      for (let other = busy.get(assignment.monitor); other && mode === 'running'; other = busy.get(assignment.monitor)) {
+      for (
+        let other = busy.get(assignment.monitor);
+        other && mode === 'running';
+        other = busy.get(assignment.monitor)
+      ) {
         if (isAnsweredBy(other, assignment, asked_at)) {
           other.rechecks.push(recheck);
           await other.ended;
           return;
         }
         if (other.startedAt === undefined) {
-          other.replacement = begin({ assignment, check, lane: 'recheck', rechecks: [...other.rechecks, recheck] });
+          other.replacement = begin({
+            assignment,
+            check,
+            lane: 'recheck',
+            rechecks: [...other.rechecks, recheck],
+          });
           await other.replacement.ended;
           return;
         }
         await other.ended;
       }
-      if (mode === 'running') await begin({ assignment, check, lane: 'recheck', rechecks: [recheck] }).ended;
+      if (mode === 'running')
+        await begin({ assignment, check, lane: 'recheck', rechecks: [recheck] }).ended;
     },
     test: async (id, assignment) => {
       const check = checks[assignment.kind];
@@ -88,7 +104,8 @@ export function createRunner(options: RunnerOptions): Runner {
     close: async () => {
       mode = 'closing';
       const until = performance.now() + graceMs;
-      while (lanes.inFlight() > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (lanes.inFlight() > 0 && performance.now() < until)
+        await new Promise((resolve) => setTimeout(resolve, 20));
       mode = 'cut';
       for (const { deadline } of busy.values()) deadline?.end();
       lanes.close();
@@ -131,13 +148,19 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   /** Nothing here may be awaited: a recheck that finds the run still adds itself to it. */
-  function end(run: Run, verdict: Verdict, startedAt: number, lastedMs: number): Reported | undefined {
+  function end(
+    run: Run,
+    verdict: Verdict,
+    startedAt: number,
+    lastedMs: number,
+  ): Reported | undefined {
     const { kind, monitor } = run.assignment;
     busy.delete(monitor);
     if (mode === 'cut') return undefined;
     tally.count(kind, verdict.outcome);
     const result = resultOf(run, verdict, startedAt, lastedMs);
-    if (!run.isTest) report(result, lastChecks.note(monitor, verdict.outcome, lastedMs) || result.look !== null);
+    if (!run.isTest)
+      report(result, lastChecks.note(monitor, verdict.outcome, lastedMs) || result.look !== null);
     return result;
   }
 }
@@ -157,7 +180,11 @@ export type Runner = {
   /** A turn of this monitor has come; `at` is when it was due. */
   readonly turn: (assignment: Assignment, at: number) => void;
   /** Settles when the recheck has been answered. */
-  readonly recheck: (asked: { readonly look: string; readonly asked_at: number; readonly assignment: Assignment }) => Promise<void>;
+  readonly recheck: (asked: {
+    readonly look: string;
+    readonly asked_at: number;
+    readonly assignment: Assignment;
+  }) => Promise<void>;
   /**
    * Checks once and reports nothing (rule 41); undefined when this probe cannot, or ends meanwhile.
    */
@@ -218,8 +245,14 @@ class Run {
 }
 
 /** Whether it checks the monitor as it is now, after this moment. */
-function isAnsweredBy({ startedAt, assignment }: Run, { config_version }: Assignment, askedAt: number): boolean {
-  return startedAt !== undefined && startedAt >= askedAt && assignment.config_version === config_version;
+function isAnsweredBy(
+  { startedAt, assignment }: Run,
+  { config_version }: Assignment,
+  askedAt: number,
+): boolean {
+  return (
+    startedAt !== undefined && startedAt >= askedAt && assignment.config_version === config_version
+  );
 }
 
 type PerformOptions = {
@@ -230,9 +263,19 @@ type PerformOptions = {
   readonly log: Log;
 };
 
-type Perform = (run: Run, startedAt: number, deadline: CheckDeadline, guard: Guard) => Promise<Verdict>;
+type Perform = (
+  run: Run,
+  startedAt: number,
+  deadline: CheckDeadline,
+  guard: Guard,
+) => Promise<Verdict>;
 
-const internalFault: Verdict = { outcome: 'unknown', cause: { class: 'probe_internal', params: {} }, phases: null, evidence: {} };
+const internalFault: Verdict = {
+  outcome: 'unknown',
+  cause: { class: 'probe_internal', params: {} },
+  phases: null,
+  evidence: {},
+};
 
 /** Step 3. Never rejects. */
 function createPerform({ identity, unseal, clock, log }: PerformOptions): Perform {
@@ -263,7 +306,8 @@ function createPerform({ identity, unseal, clock, log }: PerformOptions): Perfor
   /** The same fault of the same monitor comes with every check. */
   function logFault(error: unknown, { monitor, kind }: Assignment): void {
     const text = error instanceof Error ? error.message : String(error);
-    if (logged.get(monitor) !== text) log.error({ err: error, monitor, kind }, 'a check failed in our own code');
+    if (logged.get(monitor) !== text)
+      log.error({ err: error, monitor, kind }, 'a check failed in our own code');
     logged.set(monitor, text);
   }
 }
@@ -295,7 +339,12 @@ class RecordingGuard implements Guard {
 const maxOtherRechecks = 64;
 
 /** @param lastedMs by our own clock, for a check that measured nothing. */
-function resultOf(run: Run, { outcome, cause, phases, evidence }: Verdict, startedAt: number, lastedMs: number): Reported {
+function resultOf(
+  run: Run,
+  { outcome, cause, phases, evidence }: Verdict,
+  startedAt: number,
+  lastedMs: number,
+): Reported {
   const { monitor, config_version } = run.assignment;
   const [recheck = null, ...others] = run.rechecks;
   const result = {
@@ -310,7 +359,9 @@ function resultOf(run: Run, { outcome, cause, phases, evidence }: Verdict, start
     evidence: outcome === 'fail' || recheck !== null ? evidence : null,
     look: recheck,
   };
-  return others.length === 0 ? result : { ...result, other_looks: others.slice(0, maxOtherRechecks) };
+  return others.length === 0
+    ? result
+    : { ...result, other_looks: others.slice(0, maxOtherRechecks) };
 }
 
 /**

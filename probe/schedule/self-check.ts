@@ -65,8 +65,11 @@ export function createReachability(deps: {
     new Promise((resolve) => {
       const attempts = deps.anchors().filter(isAnchor).map(tryAnchor);
       if (deps.busCounts?.() ?? true) attempts.push(tryBus());
-      for (const one of attempts) void one.then((answer) => answer === 'connected' && resolve(answer));
-      void Promise.all(attempts).then((answers) => resolve(answers.includes('refused') ? 'refused' : 'nothing'));
+      for (const one of attempts)
+        void one.then((answer) => answer === 'connected' && resolve(answer));
+      void Promise.all(attempts).then((answers) =>
+        resolve(answers.includes('refused') ? 'refused' : 'nothing'),
+      );
     });
 
   /**
@@ -84,17 +87,20 @@ export function createReachability(deps: {
   return {
     reached: (host, at, isInside) => note(isInside ? inside : outside, host, at),
     reachedOther: async ({ host, since, wasRefused, isInside }) => {
-      if (otherSince(outside, host, since) || (isInside && otherSince(inside, host, since))) return true;
+      if (otherSince(outside, host, since) || (isInside && otherSince(inside, host, since)))
+        return true;
       const answer = await attemptSince(since);
       return answer === 'connected' || (answer === 'refused' && !wasRefused);
     },
     selfTest: async () => {
       const ago = performance.now() - outside.newest.at;
-      if (ago < recentMs) return { ok: true, detail: `a target answered ${Math.round(ago / 1_000)} s ago` };
+      if (ago < recentMs)
+        return { ok: true, detail: `a target answered ${Math.round(ago / 1_000)} s ago` };
       const answer = await attemptSince(performance.now() - recentMs);
       return {
         ok: answer !== 'nothing',
-        detail: answer === 'nothing' ? 'no target and no anchor answers' : 'an anchor or the bus answers',
+        detail:
+          answer === 'nothing' ? 'no target and no anchor answers' : 'an anchor or the bus answers',
       };
     },
   };
@@ -112,14 +118,19 @@ function isAnchor(text: string): boolean {
 function tryAnchor(anchor: string): Promise<DialOutcome> {
   return new Promise((resolve) => {
     const colon = anchor.lastIndexOf(':');
-    const socket = connect({ host: anchor.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(anchor.slice(colon + 1)) });
+    const socket = connect({
+      host: anchor.slice(0, colon).replace(/^\[|\]$/g, ''),
+      port: Number(anchor.slice(colon + 1)),
+    });
     const end = (answer: DialOutcome) => {
       socket.destroy();
       resolve(answer);
     };
     socket.setTimeout(timeoutMs, () => end('nothing'));
     socket.once('connect', () => end('connected'));
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : 'nothing'));
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      end(error.code === 'ECONNREFUSED' ? 'refused' : 'nothing'),
+    );
   });
 }
 
@@ -143,7 +154,12 @@ function otherSince({ newest, other }: Answered, host: string, since: number): b
 }
 
 /** A check that has ended, by `performance.now()`, and every address that it tried. */
-export type Ended = { readonly assignment: Assignment; readonly asked: readonly string[]; readonly began: number; readonly ended: number };
+export type Ended = {
+  readonly assignment: Assignment;
+  readonly asked: readonly string[];
+  readonly began: number;
+  readonly ended: number;
+};
 
 /**
  * Whose fault it was, as far as this probe can say: a failure below http counts only if the probe
@@ -151,7 +167,11 @@ export type Ended = { readonly assignment: Assignment; readonly asked: readonly 
  */
 export type SelfCheck = (verdict: Verdict, check: Ended) => Verdict | Promise<Verdict>;
 
-export function createSelfCheck(deps: { readonly guard: Guard; readonly reachability: Reachability; readonly pulse: Pulse }): SelfCheck {
+export function createSelfCheck(deps: {
+  readonly guard: Guard;
+  readonly reachability: Reachability;
+  readonly pulse: Pulse;
+}): SelfCheck {
   const { guard, reachability, pulse } = deps;
   const hosts = new WeakMap<Assignment, string>();
   const hostKnown = (assignment: Assignment): string => {
@@ -162,20 +182,36 @@ export function createSelfCheck(deps: { readonly guard: Guard; readonly reachabi
     return host;
   };
 
-  const withReachability = async (verdict: Verdict, { assignment, asked, began, ended }: Ended): Promise<Verdict> => {
+  const withReachability = async (
+    verdict: Verdict,
+    { assignment, asked, began, ended }: Ended,
+  ): Promise<Verdict> => {
     const heldUp = pulse.heldUp(began);
     const wasRefused = verdict.cause?.class === 'connection_refused';
     const isInside = asked.length > 0 && !asked.some((address) => guard.isOutside(address));
-    const reached_other = await reachability.reachedOther({ host: hostKnown(assignment), since: began, wasRefused, isInside });
+    const reached_other = await reachability.reachedOther({
+      host: hostKnown(assignment),
+      since: began,
+      wasRefused,
+      isInside,
+    });
     const { timeout_ms: limit_ms } = assignment;
-    return settle(verdict, { reached_other, overrun_ms: ended - began - limit_ms, held_up: { ...heldUp, limit_ms } });
+    return settle(verdict, {
+      reached_other,
+      overrun_ms: ended - began - limit_ms,
+      held_up: { ...heldUp, limit_ms },
+    });
   };
 
   return (verdict, check) => {
     const { assignment, asked, ended } = check;
     // A check that went to no address (a heartbeat's) vouches for nothing.
     if (asked.length > 0 && reachedTarget(verdict))
-      reachability.reached(hostKnown(assignment), ended, !asked.every((address) => guard.isOutside(address)));
+      reachability.reached(
+        hostKnown(assignment),
+        ended,
+        !asked.every((address) => guard.isOutside(address)),
+      );
     return needsSelfCheck(verdict) ? withReachability(verdict, check) : verdict;
   };
 }
@@ -202,7 +238,11 @@ type SelfSeen = {
    * How many milliseconds the check can have waited for the probe itself, in one stretch and in all
    * its steps, and its timeout.
    */
-  readonly held_up?: { readonly longest: number; readonly inAll: number; readonly limit_ms: number };
+  readonly held_up?: {
+    readonly longest: number;
+    readonly inAll: number;
+    readonly limit_ms: number;
+  };
 };
 
 /**
@@ -211,7 +251,8 @@ type SelfSeen = {
  */
 export function settle(verdict: Verdict, seen: SelfSeen): Verdict {
   if (!needsSelfCheck(verdict)) return verdict;
-  if (isHeldUp(verdict, seen) || (seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
+  if (isHeldUp(verdict, seen) || (seen.overrun_ms ?? 0) > heldUpAfterMs)
+    return unknown(verdict, 'probe_held_up');
   return seen.reached_other ? verdict : unknown(verdict, 'probe_unvouched');
 }
 
@@ -223,7 +264,11 @@ const below: readonly Layer[] = ['dns', 'tcp', 'tls', 'timeout'];
 
 /** Whether the probe must have reached another host before this verdict counts. */
 export function needsSelfCheck(verdict: Verdict): boolean {
-  return verdict.outcome === 'fail' && verdict.cause !== null && below.includes(causeLayer(verdict.cause));
+  return (
+    verdict.outcome === 'fail' &&
+    verdict.cause !== null &&
+    below.includes(causeLayer(verdict.cause))
+  );
 }
 
 /**
@@ -238,7 +283,8 @@ const heldUpShare = 0.2;
  */
 function isHeldUp({ cause }: Verdict, { held_up }: SelfSeen): boolean {
   if (held_up === undefined) return false;
-  const waited = cause !== null && causeLayer(cause) === 'timeout' ? held_up.inAll : held_up.longest;
+  const waited =
+    cause !== null && causeLayer(cause) === 'timeout' ? held_up.inAll : held_up.longest;
   return waited > held_up.limit_ms * heldUpShare;
 }
 
@@ -247,7 +293,10 @@ function unknown(verdict: Verdict, reason: 'probe_held_up' | 'probe_unvouched'):
     ...verdict,
     outcome: 'unknown',
     cause: { class: reason, params: {} },
-    evidence: verdict.cause === null ? verdict.evidence : { ...verdict.evidence, would_be: verdict.cause.class },
+    evidence:
+      verdict.cause === null
+        ? verdict.evidence
+        : { ...verdict.evidence, would_be: verdict.cause.class },
   };
 }
 
@@ -267,5 +316,7 @@ export function reachedTarget(verdict: Verdict): boolean {
 
 /** The probe's own resolver may answer from its cache while nothing outside can be reached. */
 function isOwnResolver({ evidence: { resolver } }: Verdict): boolean {
-  return typeof resolver === 'object' && resolver !== null && 'own' in resolver && resolver.own === true;
+  return (
+    typeof resolver === 'object' && resolver !== null && 'own' in resolver && resolver.own === true
+  );
 }

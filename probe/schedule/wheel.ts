@@ -1,6 +1,12 @@
 import type { Clock } from '../../shared/base/time.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
-import { insideOf, nextTurn, type Placed, shareOf, type Turns } from '../../shared/checks/placement.ts';
+import {
+  insideOf,
+  nextTurn,
+  type Placed,
+  shareOf,
+  type Turns,
+} from '../../shared/checks/placement.ts';
 
 export const slotMs = 50;
 
@@ -61,7 +67,10 @@ export function createSchedule(options: {
   };
 
   const seat = (index: number, assignment: Assignment, from: number): void => {
-    const turns = roster && assignment.kind !== 'heartbeat' ? shareOf(placed(assignment), self, roster) : undefined;
+    const turns =
+      roster && assignment.kind !== 'heartbeat'
+        ? shareOf(placed(assignment), self, roster)
+        : undefined;
     const at = turns && wheel.add(index, turns, from);
     if (!turns) wheel.remove(index);
     if (at === undefined) return;
@@ -71,7 +80,8 @@ export function createSchedule(options: {
 
   const heed = ({ roster: next, from }: Coming): void => {
     roster = next;
-    for (const [index, assignment] of assignments.entries()) if (assignment) seat(index, assignment, from);
+    for (const [index, assignment] of assignments.entries())
+      if (assignment) seat(index, assignment, from);
   };
 
   const advance = (now: number): void => {
@@ -92,7 +102,8 @@ export function createSchedule(options: {
   };
 
   /** Before the start, a new entry may have been missed since the last stop. */
-  const since = (now: number): number => (missed ? Math.max(stoppedAt ?? now, now - maxMissedMs) : now);
+  const since = (now: number): number =>
+    missed ? Math.max(stoppedAt ?? now, now - maxMissedMs) : now;
 
   // An entry added after this cannot be due in an earlier slot.
   wheel.advance(clock.now(), due);
@@ -121,7 +132,8 @@ export function createSchedule(options: {
       const from = Math.ceil((Math.min(next.epoch, now) + heededAfterMs) / slotMs) * slotMs;
       if (missed) heed({ roster: next, from: since(now) });
       else if (roster === undefined) heed({ roster: next, from: now });
-      else if (from > now) coming = [...coming, { roster: next, from: Math.max(from, coming.at(-1)?.from ?? 0) }];
+      else if (from > now)
+        coming = [...coming, { roster: next, from: Math.max(from, coming.at(-1)?.from ?? 0) }];
       else {
         advance(now);
         coming = [];
@@ -185,7 +197,8 @@ export function createWheel(initialCapacity = 1024): Wheel {
   let cursor: number | undefined;
 
   const slotOf = (at: number): number => Math.floor(at / slotMs);
-  const isPresent = (index: number): boolean => index < capacity && (entries.period[index] ?? 0) > 0;
+  const isPresent = (index: number): boolean =>
+    index < capacity && (entries.period[index] ?? 0) > 0;
 
   const link = (index: number, due: number): void => {
     const { next, previous } = entries;
@@ -207,7 +220,10 @@ export function createWheel(initialCapacity = 1024): Wheel {
     else next[before] = after;
   };
 
-  const turnsAt = (index: number): Turns => ({ period_ms: entries.period[index] ?? 0, offset_ms: entries.offset[index] ?? 0 });
+  const turnsAt = (index: number): Turns => ({
+    period_ms: entries.period[index] ?? 0,
+    offset_ms: entries.offset[index] ?? 0,
+  });
 
   const reseat = (now: number): void => {
     heads.fill(none);
@@ -242,7 +258,8 @@ export function createWheel(initialCapacity = 1024): Wheel {
       let before: Turns | undefined;
       if (isPresent(index)) {
         before = turnsAt(index);
-        if (before.period_ms === turns.period_ms && before.offset_ms === turns.offset_ms) return undefined;
+        if (before.period_ms === turns.period_ms && before.offset_ms === turns.offset_ms)
+          return undefined;
         unlink(index);
       } else count += 1;
       entries.period[index] = turns.period_ms;

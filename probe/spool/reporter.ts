@@ -71,7 +71,8 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
     if (isTurn) sentAt = at;
     if (gate.open())
       for (const { route, pump } of senders)
-        if (route.waitingSince !== undefined && (isTurn || at - route.waitingSince >= sendEveryMs)) void pump.run();
+        if (route.waitingSince !== undefined && (isTurn || at - route.waitingSince >= sendEveryMs))
+          void pump.run();
     look(at, at - repliedAt <= hearingMs);
     old.note(at, spool.lastSeq());
   };
@@ -104,7 +105,8 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
       if (generation !== spool.generation) return;
       repliedAt = now();
       commit(committed);
-      for (const sender of senders) if (again.includes(sender.partition)) sender.route = askedToRewind(sender.route);
+      for (const sender of senders)
+        if (again.includes(sender.partition)) sender.route = askedToRewind(sender.route);
       if (again.length > 0) tick();
     },
     onReply: ({ committed }) => {
@@ -112,7 +114,10 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
       commit(committed);
     },
     handedOver: () =>
-      senders.every(({ route, partition }) => (spool.nextAfter(partition, landedUpTo(route)) ?? Number.POSITIVE_INFINITY) > old.seq()),
+      senders.every(
+        ({ route, partition }) =>
+          (spool.nextAfter(partition, landedUpTo(route)) ?? Number.POSITIVE_INFINITY) > old.seq(),
+      ),
     close: async () => {
       ticker.stop();
       const synced = keeper.stop();

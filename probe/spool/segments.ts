@@ -109,7 +109,11 @@ export function createSpoolIndex(): SpoolIndex {
  * failed, or found at start: never written again, so only its last line can be torn) → removed when
  * its count of needed lines is 0, or when the spool needs space.
  */
-export type Location = { readonly segment: number; readonly offset: number; readonly length: number };
+export type Location = {
+  readonly segment: number;
+  readonly offset: number;
+  readonly length: number;
+};
 
 export type Segments = {
   /**
@@ -190,7 +194,9 @@ export async function openSegments(options: {
       // The segment may end in half a line now: nothing may follow it.
       // A torn last line does not count, so it may stay.
       await handle.truncate(segment.size).catch(() => undefined);
-      await seal().catch((fault: unknown) => log.warn({ err: fault }, 'could not close a spool segment'));
+      await seal().catch((fault: unknown) =>
+        log.warn({ err: fault }, 'could not close a spool segment'),
+      );
       throw error;
     }
     isDirty = true;
@@ -248,7 +254,10 @@ export async function openSegments(options: {
  * Reads every whole line of an earlier run's segments, in order; `keep` says whether it is needed.
  * A torn last line does not count.
  */
-async function recover(folder: string, keep: (line: string, place: Location) => boolean): Promise<Map<number, Segment>> {
+async function recover(
+  folder: string,
+  keep: (line: string, place: Location) => boolean,
+): Promise<Map<number, Segment>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const segments = new Map<number, Segment>();
   const numbers = (await readdir(folder))
@@ -277,7 +286,9 @@ function fileOf(folder: string, segment: number): string {
  */
 function written(handle: FileHandle, text: Buffer, from: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    write(handle.fd, text, from, text.length - from, null, (error, bytes) => (error ? reject(error) : resolve(bytes)));
+    write(handle.fd, text, from, text.length - from, null, (error, bytes) =>
+      error ? reject(error) : resolve(bytes),
+    );
   });
 }
 
@@ -349,7 +360,11 @@ type From = {
  * As many results after `seq` as fit into one batch; undefined when there are none, or they are
  * just being dropped.
  */
-export async function takeAfter(index: SpoolIndex, seq: number, from: From): Promise<TakenResults | undefined> {
+export async function takeAfter(
+  index: SpoolIndex,
+  seq: number,
+  from: From,
+): Promise<TakenResults | undefined> {
   const first = index.firstAfter(seq);
   if (first >= index.tail()) return undefined;
   const after = first > index.head() ? index.seqAt(first - 1) : null;
@@ -380,7 +395,11 @@ export async function takeAfter(index: SpoolIndex, seq: number, from: From): Pro
 /**
  * Reads the position of an entry before anything is awaited, because it may be trimmed meanwhile.
  */
-async function textAt(index: SpoolIndex, position: number, { texts, segments }: From): Promise<string> {
+async function textAt(
+  index: SpoolIndex,
+  position: number,
+  { texts, segments }: From,
+): Promise<string> {
   const text = texts.of(index.seqAt(position));
   if (text !== undefined) return text;
   const [offset, length] = [index.offsetAt(position), index.lengthAt(position)];

@@ -143,9 +143,15 @@ export function createSenders(
     gate.refused(error, sender.partition);
   };
 
-  const send = (through: Bus, sender: PartitionSender, { after, last, texts }: TakenResults): void => {
+  const send = (
+    through: Bus,
+    sender: PartitionSender,
+    { after, last, texts }: TakenResults,
+  ): void => {
     const { partition } = sender;
-    const body = Buffer.from(batchText({ probe, generation: spool.generation, partition, after }, texts));
+    const body = Buffer.from(
+      batchText({ probe, generation: spool.generation, partition, after }, texts),
+    );
     const { route, flight } = left(sender.route, last, now());
     sender.route = route;
     departures
@@ -173,21 +179,24 @@ export function createSenders(
     }
   };
 
-  const senders: readonly PartitionSender[] = Array.from({ length: partitionCount }, (_, partition) => {
-    const sender: PartitionSender = {
-      partition,
-      route: newRoute(patienceMs),
-      pump: createPump({
-        once: () => pumpOnce(sender),
-        may: () => mayLeave(sender.route),
-        onFailure: (error) => {
-          sender.route = came(sender.route, now());
-          log.error({ err: error, partition }, 'could not read results from the spool');
-        },
-      }),
-    };
-    return sender;
-  });
+  const senders: readonly PartitionSender[] = Array.from(
+    { length: partitionCount },
+    (_, partition) => {
+      const sender: PartitionSender = {
+        partition,
+        route: newRoute(patienceMs),
+        pump: createPump({
+          once: () => pumpOnce(sender),
+          may: () => mayLeave(sender.route),
+          onFailure: (error) => {
+            sender.route = came(sender.route, now());
+            log.error({ err: error, partition }, 'could not read results from the spool');
+          },
+        }),
+      };
+      return sender;
+    },
+  );
 
   return {
     senders,
@@ -200,7 +209,10 @@ export function createSenders(
         if (!isHeard || !isLost(sender.route, at)) continue;
         const { partition } = sender;
         const { sent } = sender.route;
-        log.warn({ partition, committed: spool.committedOf(partition), sent }, 'sent results were never committed; sending them again');
+        log.warn(
+          { partition, committed: spool.committedOf(partition), sent },
+          'sent results were never committed; sending them again',
+        );
         sender.route = afterLoss(sender.route);
         rewind(sender);
       }
@@ -208,7 +220,8 @@ export function createSenders(
     resend: () => {
       for (const sender of senders) {
         sender.route = reconnected(sender.route, now());
-        if (spool.nextAfter(sender.partition, sender.route.sent) !== undefined) void sender.pump.run();
+        if (spool.nextAfter(sender.partition, sender.route.sent) !== undefined)
+          void sender.pump.run();
       }
     },
     commit: (committed) => {
@@ -216,7 +229,8 @@ export function createSenders(
       spool.commit(committed);
       for (const sender of senders) {
         const mark = spool.committedOf(sender.partition);
-        if (mark !== before[sender.partition]) sender.route = committedUpTo(sender.route, mark, now(), patienceMs);
+        if (mark !== before[sender.partition])
+          sender.route = committedUpTo(sender.route, mark, now(), patienceMs);
       }
     },
     close: async () => {
@@ -242,7 +256,10 @@ type Departures = {
   readonly store: (through: Bus, subject: string, body: Uint8Array) => Promise<unknown>;
 };
 
-type Waiting = { readonly body: Uint8Array; readonly go: (headers: Parameters<Bus['publish']>[2]) => void };
+type Waiting = {
+  readonly body: Uint8Array;
+  readonly go: (headers: Parameters<Bus['publish']>[2]) => void;
+};
 
 function createDepartures(key: Key): Departures {
   let gathered: Waiting[] = [];
@@ -261,7 +278,11 @@ function createDepartures(key: Key): Departures {
     store: (through, subject, body) =>
       new Promise((resolve) => {
         if (gathered.length === 0) setImmediate(leave);
-        gathered.push({ body, go: (headers) => resolve(through.store(subject, body, headers === undefined ? {} : { headers })) });
+        gathered.push({
+          body,
+          go: (headers) =>
+            resolve(through.store(subject, body, headers === undefined ? {} : { headers })),
+        });
       }),
   };
 }
@@ -289,14 +310,25 @@ function without({ flights }: Route, flight: Flight): readonly Flight[] {
 /** Undefined when the flight was already abandoned with its connection. */
 export function failed(route: Route, flight: Flight): Route | undefined {
   return route.flights.includes(flight)
-    ? dueNow({ ...route, flights: without(route, flight), sent: Math.min(route.sent, flight.before) })
+    ? dueNow({
+        ...route,
+        flights: without(route, flight),
+        sent: Math.min(route.sent, flight.before),
+      })
     : undefined;
 }
 
-export function left(route: Route, last: number, at: number): { readonly route: Route; readonly flight: Flight } {
+export function left(
+  route: Route,
+  last: number,
+  at: number,
+): { readonly route: Route; readonly flight: Flight } {
   const flight = { before: route.sent, last };
   const outstandingSince = route.outstandingSince ?? at;
-  return { route: { ...route, flights: [...route.flights, flight], sent: last, outstandingSince }, flight };
+  return {
+    route: { ...route, flights: [...route.flights, flight], sent: last, outstandingSince },
+    flight,
+  };
 }
 
 /** All that waits is being sent, as far as possible. */
@@ -312,8 +344,13 @@ export function mayLeave({ flights }: Route): boolean {
 
 export function newRoute(patienceMs: number): Route {
   return {
-    ...{ sent: 0, flights: [], waitingSince: undefined, rewoundAt: longAgo, rewindAsked: false },
-    ...{ outstandingSince: undefined, patienceMs },
+    sent: 0,
+    flights: [],
+    waitingSince: undefined,
+    rewoundAt: longAgo,
+    rewindAsked: false,
+    outstandingSince: undefined,
+    patienceMs,
   };
 }
 
@@ -334,7 +371,9 @@ export function isRewindDue({ rewindAsked, rewoundAt }: Route, at: number): bool
  * coordinator did not understand it.
  */
 export function isLost({ outstandingSince, flights, patienceMs }: Route, at: number): boolean {
-  return outstandingSince !== undefined && flights.length === 0 && at - outstandingSince >= patienceMs;
+  return (
+    outstandingSince !== undefined && flights.length === 0 && at - outstandingSince >= patienceMs
+  );
 }
 
 const maxTimeoutMs = 600_000;
@@ -360,7 +399,9 @@ export function reconnected(route: Route, at: number): Route {
     ...route,
     flights: [],
     sent: landedUpTo(route),
-    ...(route.outstandingSince === undefined ? {} : { outstandingSince: at, patienceMs: Math.min(route.patienceMs, timeoutAfterReturnMs) }),
+    ...(route.outstandingSince === undefined
+      ? {}
+      : { outstandingSince: at, patienceMs: Math.min(route.patienceMs, timeoutAfterReturnMs) }),
   };
 }
 

@@ -38,7 +38,9 @@ export type Spool = {
    * Numbers the result and takes it. `undefined`: memory and disk are full; the result is lost and
    * counted.
    */
-  readonly append: (result: Omit<Result, 'seq'>) => { readonly seq: number; readonly partition: number } | undefined;
+  readonly append: (
+    result: Omit<Result, 'seq'>,
+  ) => { readonly seq: number; readonly partition: number } | undefined;
   /** Settles when all that was appended before has been written, or cannot be. Never rejects. */
   readonly save: () => Promise<void>;
   /** The saved results of a partition that wait after `seq`; undefined when there are none. */
@@ -52,7 +54,11 @@ export type Spool = {
   readonly nextAfter: (partition: number, seq: number) => number | undefined;
   /** The highest number given at all. */
   readonly lastSeq: () => number;
-  readonly status: () => { readonly waiting: number; readonly dropped: number; readonly bytes: number };
+  readonly status: () => {
+    readonly waiting: number;
+    readonly dropped: number;
+    readonly bytes: number;
+  };
   /** What must happen about once a second: sync, and remember how far is committed. */
   readonly tick: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -66,7 +72,12 @@ export async function openSpool(options: {
   readonly segmentBytes?: number;
   readonly log: Log;
 }): Promise<Spool> {
-  const { folder, mostBytes, log, segmentBytes = Math.min(2 * 1024 * 1024, Math.ceil(mostBytes / 4)) } = options;
+  const {
+    folder,
+    mostBytes,
+    log,
+    segmentBytes = Math.min(2 * 1024 * 1024, Math.ceil(mostBytes / 4)),
+  } = options;
   const marks = await openSpoolMarks(folder);
   const { generation } = marks;
   const committed = createSpoolCommitted(marks);
@@ -94,13 +105,22 @@ export async function openSpool(options: {
     waiting += 1;
     return true;
   };
-  const segments = await openSegments({ folder: join(folder, generation), segmentBytes, log, keep });
+  const segments = await openSegments({
+    folder: join(folder, generation),
+    segmentBytes,
+    log,
+    keep,
+  });
   await marks.promise(lastSeq);
 
   const texts = createSpoolTexts();
 
   /** Removes a partition's fitting entries from the index, from the oldest on. */
-  const shiftWhile = (partition: number, fits: (index: SpoolIndex) => boolean, release: boolean): number => {
+  const shiftWhile = (
+    partition: number,
+    fits: (index: SpoolIndex) => boolean,
+    release: boolean,
+  ): number => {
     const index = indexOf(partition);
     let taken = 0;
     while (index.head() < index.tail() && fits(index)) {
@@ -120,7 +140,8 @@ export async function openSpool(options: {
       if (gone === undefined) return;
       let lost = 0;
       for (let partition = 0; partition < partitionCount; partition += 1) {
-        const inIt = (index: SpoolIndex) => index.segmentAt(index.head()) > 0 && index.segmentAt(index.head()) <= gone;
+        const inIt = (index: SpoolIndex) =>
+          index.segmentAt(index.head()) > 0 && index.segmentAt(index.head()) <= gone;
         lost += shiftWhile(partition, inIt, false);
       }
       dropped += lost;
@@ -154,7 +175,9 @@ export async function openSpool(options: {
       const seq = lastSeq;
       const partition = partitionOf(result.monitor);
       const whole = wholeText(seq, result);
-      const line = isTooLong(whole) ? wholeText(seq, { ...result, evidence: { left_out: 'too large' } }) : whole;
+      const line = isTooLong(whole)
+        ? wholeText(seq, { ...result, evidence: { left_out: 'too large' } })
+        : whole;
       const position = indexOf(partition).push(seq);
       texts.keep(seq, passText(seq, result) ?? line);
       saving.add({ seq, partition, position, line });
@@ -166,14 +189,18 @@ export async function openSpool(options: {
       await saving.settled();
       if (saving.count() > 0 || segments.bytes() > mostBytes) await saving.save();
     },
-    take: (partition, seq) => takeAfter(indexOf(partition), seq, { texts, segments, isFailing: saving.isFailing }),
+    take: (partition, seq) =>
+      takeAfter(indexOf(partition), seq, { texts, segments, isFailing: saving.isFailing }),
     commit: (marksNow) => {
       for (const [name, seq] of Object.entries(marksNow)) {
         const partition = Number(name);
         if (!committed.rise(partition, seq)) continue;
         shiftWhile(partition, (index) => index.seqAt(index.head()) <= seq, true);
         if (seq <= lastSeq) continue;
-        log.warn({ partition, committed: seq, lastSeq }, 'more is committed than this spool has sent: it was restored to an earlier state');
+        log.warn(
+          { partition, committed: seq, lastSeq },
+          'more is committed than this spool has sent: it was restored to an earlier state',
+        );
         lastSeq = seq;
       }
     },
@@ -215,7 +242,11 @@ type SpoolMarks = {
 };
 
 const spoolFile = z.object({ v: z.literal(1), generation: z.uuid(), promised: z.int().min(0) });
-const committedFile = z.object({ v: z.literal(1), generation: z.uuid(), committed: z.record(z.string(), z.int().min(0)) });
+const committedFile = z.object({
+  v: z.literal(1),
+  generation: z.uuid(),
+  committed: z.record(z.string(), z.int().min(0)),
+});
 
 export async function openSpoolMarks(folder: string): Promise<SpoolMarks> {
   const [spoolPath, committedPath] = [join(folder, 'spool.json'), join(folder, 'committed.json')];
@@ -227,7 +258,9 @@ export async function openSpoolMarks(folder: string): Promise<SpoolMarks> {
 
   const promise = (lastSeq: number): Promise<void> => {
     const upTo = lastSeq + seqStride;
-    promising ??= replaceFile(spoolPath, JSON.stringify({ v: 1, generation, promised: upTo }), { durable: true })
+    promising ??= replaceFile(spoolPath, JSON.stringify({ v: 1, generation, promised: upTo }), {
+      durable: true,
+    })
       .then(() => {
         promised = upTo;
       })
@@ -243,7 +276,8 @@ export async function openSpoolMarks(folder: string): Promise<SpoolMarks> {
     // Results of a generation with unknown numbers could not be distinguished from those already
     // sent.
     for (const entry of await readdir(folder, { withFileTypes: true })) {
-      if (entry.isDirectory() && entry.name !== generation) await rm(join(folder, entry.name), { recursive: true });
+      if (entry.isDirectory() && entry.name !== generation)
+        await rm(join(folder, entry.name), { recursive: true });
     }
   }
 
@@ -252,7 +286,10 @@ export async function openSpoolMarks(folder: string): Promise<SpoolMarks> {
     promised: () => promised,
     promise,
     committed: marks?.generation === generation ? marks.committed : {},
-    remember: (committed) => replaceFile(committedPath, JSON.stringify({ v: 1, generation, committed }), { durable: false }),
+    remember: (committed) =>
+      replaceFile(committedPath, JSON.stringify({ v: 1, generation, committed }), {
+        durable: false,
+      }),
   };
 }
 
@@ -286,9 +323,12 @@ type SpoolCommitted = {
 /** A probe killed in between sends again what was committed since; repeats change nothing. */
 const rememberEveryMs = 5_000;
 
-export function createSpoolCommitted(marks: Pick<SpoolMarks, 'committed' | 'remember'>): SpoolCommitted {
+export function createSpoolCommitted(
+  marks: Pick<SpoolMarks, 'committed' | 'remember'>,
+): SpoolCommitted {
   const committed = new Float64Array(partitionCount);
-  for (const [partition, seq] of Object.entries(marks.committed)) committed[Number(partition)] = seq;
+  for (const [partition, seq] of Object.entries(marks.committed))
+    committed[Number(partition)] = seq;
   let hasChanged = false;
   let remembered = performance.now();
 
@@ -296,7 +336,9 @@ export function createSpoolCommitted(marks: Pick<SpoolMarks, 'committed' | 'reme
     if (!hasChanged) return;
     hasChanged = false;
     remembered = performance.now();
-    const entries = [...committed].flatMap((seq, partition) => (seq > 0 ? [[partition, seq] as const] : []));
+    const entries = [...committed].flatMap((seq, partition) =>
+      seq > 0 ? [[partition, seq] as const] : [],
+    );
     await marks.remember(Object.fromEntries(entries));
   };
 
@@ -321,7 +363,9 @@ export function createSpoolCommitted(marks: Pick<SpoolMarks, 'committed' | 'reme
 const savedLine = z.object({ seq: z.int().min(1), monitor: z.uuid() });
 
 /** The place of a saved line; undefined when the line is torn or damaged. */
-export function readSavedLine(line: string): { readonly seq: number; readonly monitor: string } | undefined {
+export function readSavedLine(
+  line: string,
+): { readonly seq: number; readonly monitor: string } | undefined {
   return parseOr(savedLine, line);
 }
 
@@ -344,7 +388,12 @@ export type SpoolSaving = {
   readonly settled: () => Promise<void>;
 };
 
-export type Unsaved = { readonly seq: number; readonly partition: number; readonly position: number; readonly line: string };
+export type Unsaved = {
+  readonly seq: number;
+  readonly partition: number;
+  readonly position: number;
+  readonly line: string;
+};
 
 /** Results in one write. */
 const maxWritten = 500;
@@ -364,7 +413,8 @@ export function createSpoolSaving(parts: {
   let saving: Promise<void> | undefined;
 
   const write = async (): Promise<void> => {
-    if (fault !== undefined) unsaved.splice(0, unsaved.length, ...unsaved.filter(({ seq }) => isWanted(seq)));
+    if (fault !== undefined)
+      unsaved.splice(0, unsaved.length, ...unsaved.filter(({ seq }) => isWanted(seq)));
     while (unsaved.length > 0) {
       const some = unsaved.slice(0, maxWritten);
       const wanted = some.filter(({ seq }) => isWanted(seq));
@@ -390,7 +440,8 @@ export function createSpoolSaving(parts: {
         })
         .catch((error: unknown) => {
           const text = error instanceof Error ? error.message : String(error);
-          if (fault !== text) log.error({ err: error }, 'could not write results to the disk; they wait in memory');
+          if (fault !== text)
+            log.error({ err: error }, 'could not write results to the disk; they wait in memory');
           fault = text;
         })
         .finally(() => {

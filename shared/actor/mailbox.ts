@@ -108,7 +108,11 @@ export type Behaviour<State, Message, Answer = void> = {
   readonly name: string;
   readonly init: () => Promise<State>;
   /** Work of many steps reports after each that it makes progress. */
-  readonly receive: (state: State, message: Message, reportProgress: () => void) => Promise<Received<State, Answer>>;
+  readonly receive: (
+    state: State,
+    message: Message,
+    reportProgress: () => void,
+  ) => Promise<Received<State, Answer>>;
   readonly close?: (state: State) => Promise<void>;
 };
 
@@ -133,7 +137,11 @@ export class MailboxFull extends Error {}
 export class ActorClosed extends Error {}
 export class ActorGivenUp extends Error {}
 
-type Mode<State> = { is: 'cold' } | { is: 'ready'; state: State } | { is: 'closed' } | { is: 'given up' };
+type Mode<State> =
+  | { is: 'cold' }
+  | { is: 'ready'; state: State }
+  | { is: 'closed' }
+  | { is: 'given up' };
 
 /** A message that reports neither its end nor progress for this long is stuck. */
 const defaultTimeoutMs = 30_000;
@@ -154,7 +162,8 @@ export const createActor = <State, Message, Answer = void>(
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
 
-  const givenUp = () => new ActorGivenUp(`${behaviour.name} was given up: a message stood for ${timeoutMs} ms`);
+  const givenUp = () =>
+    new ActorGivenUp(`${behaviour.name} was given up: a message stood for ${timeoutMs} ms`);
 
   const receive = async (state: State, message: Message): Promise<Received<State, Answer>> => {
     const stuck = Promise.withResolvers<never>();
@@ -164,7 +173,10 @@ export const createActor = <State, Message, Answer = void>(
       options.onGivenUp?.();
     }, timeoutMs);
     try {
-      return await Promise.race([behaviour.receive(state, message, () => void timer.refresh()), stuck.promise]);
+      return await Promise.race([
+        behaviour.receive(state, message, () => void timer.refresh()),
+        stuck.promise,
+      ]);
     } finally {
       clearTimeout(timer);
     }
@@ -191,7 +203,8 @@ export const createActor = <State, Message, Answer = void>(
     tell: (message) => {
       if (closing) return Promise.reject(new ActorClosed(`${behaviour.name} is closed`));
       if (mode.is === 'given up') return Promise.reject(givenUp());
-      if (waiting >= options.capacity) return Promise.reject(new MailboxFull(`${behaviour.name} has ${waiting} messages waiting`));
+      if (waiting >= options.capacity)
+        return Promise.reject(new MailboxFull(`${behaviour.name} has ${waiting} messages waiting`));
       waiting += 1;
       const done = last
         .then(() => process(message))

@@ -1,13 +1,33 @@
-import { array, boolean, dateTime, dict, integer, literal, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  dict,
+  integer,
+  literal,
+  maybe,
+  nullable,
+  number,
+  object,
+  optional,
+  string,
+  uuid,
+} from './fields.ts';
 import { exampleIds, maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
 /** Who is notified of outages, how, and when. */
 
 const Hours = object('ChannelHours', {
-  zone: maybe(string({ minLength: 1, maxLength: 64 }), { description: "An IANA time zone; null means the organisation's." }),
+  zone: maybe(string({ minLength: 1, maxLength: 64 }), {
+    description: "An IANA time zone; null means the organisation's.",
+  }),
   spans: array(
     object('ChannelSpan', {
-      days: array(integer({}, { minimum: 1, maximum: 7 }), { minItems: 1, maxItems: 7, description: '1 is Monday.' }),
+      days: array(integer({}, { minimum: 1, maximum: 7 }), {
+        minItems: 1,
+        maxItems: 7,
+        description: '1 is Monday.',
+      }),
       from: string({ pattern: '^(?:[01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Such as 09:00.' }),
       to: string({
         pattern: '^(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
@@ -27,20 +47,47 @@ const channelShape = {
     example: { url: 'https://hooks.example.com/antipode', secret: '***' },
   }),
   enabled: boolean({ example: true }),
-  verified: boolean({ description: 'Whether a mailbox said that it wants this; other kinds always are.', example: true }),
+  verified: boolean({
+    description: 'Whether a mailbox said that it wants this; other kinds always are.',
+    example: true,
+  }),
   unsubscribed: boolean({ description: 'Whether its address wants no more.', example: false }),
-  covers: string({ description: '`all` monitors, or those that were `chosen`.', example: 'chosen' }),
+  covers: string({
+    description: '`all` monitors, or those that were `chosen`.',
+    example: 'chosen',
+  }),
   monitors: array(uuid(), { example: [exampleIds.monitor] }),
   groups: array(uuid(), { example: [] }),
-  delay_s: integer({}, { description: 'It is told so much later, if the incident is then still open and not acknowledged.', example: 300 }),
-  reminder_s: nullable(integer(), { description: 'After so long it is reminded, then at doubling distances; null: never.', example: null }),
+  delay_s: integer(
+    {},
+    {
+      description:
+        'It is told so much later, if the incident is then still open and not acknowledged.',
+      example: 300,
+    },
+  ),
+  reminder_s: nullable(integer(), {
+    description: 'After so long it is reminded, then at doubling distances; null: never.',
+    example: null,
+  }),
   hours: nullable(Hours, { description: 'When it may be told; null: at any hour.', example: null }),
-  owner: nullableString('The member whose own it is; null when it is the organisation’s.', { example: null }),
-  delivering: boolean({ description: 'False once it refused for good, or failed for an hour.', example: true }),
+  owner: nullableString('The member whose own it is; null when it is the organisation’s.', {
+    example: null,
+  }),
+  delivering: boolean({
+    description: 'False once it refused for good, or failed for an hour.',
+    example: true,
+  }),
   failure: nullableString('What was wrong with the last attempt.', { example: null }),
-  last_taken_at: nullable(dateTime({ meaning: 'When it last took a message; null before.', example: '2026-11-18T04:03:37.022Z' })),
+  last_taken_at: nullable(
+    dateTime({
+      meaning: 'When it last took a message; null before.',
+      example: '2026-11-18T04:03:37.022Z',
+    }),
+  ),
   p95_ms: nullable(number(), {
-    description: 'From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer.',
+    description:
+      'From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer.',
     example: 412,
   }),
   created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
@@ -50,9 +97,12 @@ export const ChannelOut = object('ChannelOut', channelShape);
 
 export const ChannelMadeOut = object('ChannelMadeOut', {
   ...channelShape,
-  secret: nullableString('What the messages of a webhook are signed with (`whsec_…`). It is shown once.', {
-    example: 'whsec_cGxlYXNlIG1ha2Ugb25lIG9mIHlvdXIgb3duIGhlcmU=',
-  }),
+  secret: nullableString(
+    'What the messages of a webhook are signed with (`whsec_…`). It is shown once.',
+    {
+      example: 'whsec_cGxlYXNlIG1ha2Ugb25lIG9mIHlvdXIgb3duIGhlcmU=',
+    },
+  ),
 });
 
 const ChannelPage = page('ChannelPage', ChannelOut);
@@ -65,11 +115,18 @@ const ChannelIn = object('ChannelIn', {
   kind: string({ meaning: 'Which kind it is.', example: 'webhook' }),
   name: maybe(string({ minLength: 1, limits: { maxLength: 200 }, example: 'Pager' })),
   config: dict({
-    description: 'What its kind asks for: the object `…ChannelConfig` that begins with the name of the kind.',
+    description:
+      'What its kind asks for: the object `…ChannelConfig` that begins with the name of the kind.',
     example: { url: 'https://hooks.example.com/antipode' },
   }),
   enabled: optional(boolean(), true),
-  covers: optional(literal(['all', 'chosen'], { meaning: 'Whether it is told of all monitors or of chosen ones.', example: 'all' }), 'all'),
+  covers: optional(
+    literal(['all', 'chosen'], {
+      meaning: 'Whether it is told of all monitors or of chosen ones.',
+      example: 'all',
+    }),
+    'all',
+  ),
   monitors: optional(array(uuid(), monitors), []),
   groups: optional(array(uuid(), monitors), []),
   delay_s: optional(
@@ -82,9 +139,14 @@ const ChannelIn = object('ChannelIn', {
     ),
     0,
   ),
-  reminder_s: maybe(integer({}, wait), { meaning: 'Reminded after so many seconds, then at doubling distances; null for never.' }),
+  reminder_s: maybe(integer({}, wait), {
+    meaning: 'Reminded after so many seconds, then at doubling distances; null for never.',
+  }),
   hours: maybe(Hours, { meaning: 'When it may be told; null for always.' }),
-  personal: optional(boolean({ description: 'Your own, and not the organisation’s: any member may have some.' }), false),
+  personal: optional(
+    boolean({ description: 'Your own, and not the organisation’s: any member may have some.' }),
+    false,
+  ),
   try: optional(
     boolean({
       description:
@@ -99,9 +161,15 @@ const ChannelPatch = object(
   'ChannelPatch',
   {
     name: maybe(string({ minLength: 1, limits: { maxLength: 200 } })),
-    config: maybe(dict(), { description: 'The whole of it. `***` keeps a secret, as long as its host stays.' }),
+    config: maybe(dict(), {
+      description: 'The whole of it. `***` keeps a secret, as long as its host stays.',
+    }),
     enabled: maybe(boolean()),
-    covers: maybe(literal(['all', 'chosen'], { meaning: 'Whether it is told of all monitors or of chosen ones.' })),
+    covers: maybe(
+      literal(['all', 'chosen'], {
+        meaning: 'Whether it is told of all monitors or of chosen ones.',
+      }),
+    ),
     monitors: maybe(array(uuid(), maxIds)),
     groups: maybe(array(uuid(), maxIds)),
     delay_s: maybe(integer({}, wait), {
@@ -115,7 +183,14 @@ const ChannelPatch = object(
 );
 
 const channelId = { channel_id: uuid() };
-const faults = ['channel_invalid', 'name_invalid', 'hours_invalid', 'time_zone_invalid', 'monitor_not_found', 'group_not_found'] as const;
+const faults = [
+  'channel_invalid',
+  'name_invalid',
+  'hours_invalid',
+  'time_zone_invalid',
+  'monitor_not_found',
+  'group_not_found',
+] as const;
 
 export const listChannels = operation({
   id: 'listChannels',
@@ -128,7 +203,17 @@ export const listChannels = operation({
   query: pageQuery,
   response: ChannelPage,
   success: 200,
-  columns: ['kind', 'name', 'enabled', 'verified', 'delivering', 'covers', 'failure', 'owner', 'id'],
+  columns: [
+    'kind',
+    'name',
+    'enabled',
+    'verified',
+    'delivering',
+    'covers',
+    'failure',
+    'owner',
+    'id',
+  ],
 });
 
 export const createChannel = operation({
@@ -143,7 +228,14 @@ export const createChannel = operation({
   body: ChannelIn,
   response: ChannelMadeOut,
   success: 201,
-  refusals: ['plan_limit_channels', 'channel_kind_unknown', 'mail_missing', 'channel_test_limit', 'channel_test_failed', ...faults],
+  refusals: [
+    'plan_limit_channels',
+    'channel_kind_unknown',
+    'mail_missing',
+    'channel_test_limit',
+    'channel_test_failed',
+    ...faults,
+  ],
 });
 
 export const getChannel = operation({
@@ -180,7 +272,8 @@ export const deleteChannel = operation({
   tag: 'Channels',
   access: 'write',
   summary: 'Delete a channel',
-  description: 'What waits for it is told to it no more. What it told stays, without the address that it went to.',
+  description:
+    'What waits for it is told to it no more. What it told stays, without the address that it went to.',
   params: channelId,
   success: 204,
   refusals: ['channel_not_found'],

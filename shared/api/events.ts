@@ -2,7 +2,10 @@ import { array, boolean, dateTime, maybe, nullable, object, string, uuid } from 
 import { exampleIds, nullableString, operation, pageQuery } from './operation.ts';
 
 const EventOut = object('EventOut', {
-  id: uuid({ description: 'Of the event: one that is told twice is the same.', example: exampleIds.post }),
+  id: uuid({
+    description: 'Of the event: one that is told twice is the same.',
+    example: exampleIds.post,
+  }),
   at: dateTime({ description: 'When it was written down.', example: '2026-11-18T04:03:36.902Z' }),
   event: string({
     description:
@@ -12,8 +15,15 @@ const EventOut = object('EventOut', {
   monitor: nullable(uuid({ example: exampleIds.monitor })),
   incident: nullable(uuid({ meaning: 'The id of the incident.', example: exampleIds.incident })),
   group: nullable(uuid({ example: null })),
-  window: nullable(uuid({ meaning: 'The id of the maintenance window; null where it is about none.', example: null })),
-  name: nullableString('What the monitor, the group or the window was called then.', { example: 'Shop' }),
+  window: nullable(
+    uuid({
+      meaning: 'The id of the maintenance window; null where it is about none.',
+      example: null,
+    }),
+  ),
+  name: nullableString('What the monitor, the group or the window was called then.', {
+    example: 'Shop',
+  }),
 });
 
 export const listEvents = operation({

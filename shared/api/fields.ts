@@ -12,7 +12,9 @@ export type Fault = {
   readonly ctx?: Readonly<Record<string, unknown>>;
 };
 
-export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: readonly Fault[] };
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /** A fault of a value whose form is right, in pydantic's words. */
 export const valueFault = (loc: FieldPath, sentence: string, input: unknown): Fault => ({
@@ -62,7 +64,13 @@ export type ValueOf<F> = F extends Field<infer T> ? T : never;
 
 export const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
 
-export const bad = (type: string, loc: FieldPath, msg: string, input: unknown, ctx?: Readonly<Record<string, unknown>>): Parsed<never> => ({
+export const bad = (
+  type: string,
+  loc: FieldPath,
+  msg: string,
+  input: unknown,
+  ctx?: Readonly<Record<string, unknown>>,
+): Parsed<never> => ({
   ok: false,
   faults: [ctx === undefined ? { type, loc, msg, input } : { type, loc, msg, input, ctx }],
 });
@@ -71,10 +79,20 @@ export type Shape = { readonly [key: string]: Field<unknown> };
 
 export type Values<S extends Shape> = { readonly [K in keyof S]: ValueOf<S[K]> };
 
-export type ObjectField<S extends Shape> = Field<Values<S>> & { readonly name: string; readonly shape: S };
+export type ObjectField<S extends Shape> = Field<Values<S>> & {
+  readonly name: string;
+  readonly shape: S;
+};
 
-/** The schema of a field, and what the document alone says of it: its own words before the inner ones. */
-export const described = (form: JsonSchema, { example, meaning, limits, ...more }: More, inner: Documented = {}) => ({
+/**
+ * The schema of a field, and what the document alone says of it: its own words before the inner
+ * ones.
+ */
+export const described = (
+  form: JsonSchema,
+  { example, meaning, limits, ...more }: More,
+  inner: Documented = {},
+) => ({
   schema: { ...form, ...more },
   documented: {
     example: example === undefined ? inner.example : example,
@@ -94,7 +112,11 @@ const missing = (place: FieldPath, key: string, enclosing: unknown): Fault => ({
  * Reads each field of a shape from a record and collects every fault in field order; ignores
  * unknown keys.
  */
-export const parseShape = <S extends Shape>(shape: S, record: Readonly<Record<string, unknown>>, place: FieldPath): Parsed<Values<S>> => {
+export const parseShape = <S extends Shape>(
+  shape: S,
+  record: Readonly<Record<string, unknown>>,
+  place: FieldPath,
+): Parsed<Values<S>> => {
   const faults: Fault[] = [];
   const entries: [string, unknown][] = [];
   for (const [key, field] of Object.entries(shape)) {
@@ -121,7 +143,12 @@ const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/$
 export type Clash<S extends Shape> = (values: Values<S>, place: FieldPath) => Fault | undefined;
 
 /** An object with a name in the API document. */
-export const object = <S extends Shape>(name: string, shape: S, more: More = {}, clash?: Clash<S>): ObjectField<S> => {
+export const object = <S extends Shape>(
+  name: string,
+  shape: S,
+  more: More = {},
+  clash?: Clash<S>,
+): ObjectField<S> => {
   const fields = Object.entries(shape);
   const required = fields.filter(([, field]) => field.absent === undefined).map(([key]) => key);
   const properties = Object.fromEntries(fields.map(([key, field]) => [key, field.schema]));
@@ -137,7 +164,12 @@ export const object = <S extends Shape>(name: string, shape: S, more: More = {},
     components: [component],
     parse: (input, place) => {
       if (!isRecord(input))
-        return bad('model_attributes_type', place, 'Input should be a valid dictionary or object to extract fields from', input);
+        return bad(
+          'model_attributes_type',
+          place,
+          'Input should be a valid dictionary or object to extract fields from',
+          input,
+        );
       const parsed = parseShape(shape, input, place);
       const fault = parsed.ok ? clash?.(parsed.value, place) : undefined;
       return fault === undefined ? parsed : { ok: false, faults: [fault] };
@@ -161,7 +193,8 @@ export const array = <T>(item: Field<T>, more: More = {}): Field<readonly T[]> =
   ),
   components: item.components,
   parse: (input, place) => {
-    if (!Array.isArray(input)) return bad('list_type', place, 'Input should be a valid list', input);
+    if (!Array.isArray(input))
+      return bad('list_type', place, 'Input should be a valid list', input);
     const faults: Fault[] = [];
     const values: T[] = [];
     for (const [position, element] of input.entries()) {
@@ -198,7 +231,8 @@ export const defaulted = <T>(inner: Field<T>, value: T): Field<T | null> => ({
 });
 
 /** A nullable field where "not sent" and null mean the same: not mentioned. */
-export const maybe = <T>(inner: Field<T>, more: More = {}): Field<T | null> => optional<T | null>(nullable(inner, more), null);
+export const maybe = <T>(inner: Field<T>, more: More = {}): Field<T | null> =>
+  optional<T | null>(nullable(inner, more), null);
 
 /**
  * A later addition to an answer: not required in the document, so answers of an older service
@@ -211,7 +245,9 @@ export const dateTime = (more: More = {}): Field<string> => ({
   ...described({ type: 'string', format: 'date-time' }, more),
   components: [],
   parse: (input, place) =>
-    typeof input === 'string' ? good(input) : bad('datetime_type', place, 'Input should be a valid datetime', input),
+    typeof input === 'string'
+      ? good(input)
+      : bad('datetime_type', place, 'Input should be a valid datetime', input),
 });
 
 const scalar = <T>(form: JsonSchema, more: More, parse: Field<T>['parse']): Field<T> => ({
@@ -227,10 +263,24 @@ const boundsSchema = ({ ge, le }: Bounds): JsonSchema => ({
   ...(ge === undefined ? {} : { minimum: ge }),
 });
 
-const within = (value: number, { ge, le }: Bounds, input: unknown, place: FieldPath): Parsed<number> => {
-  if (le !== undefined && value > le) return bad('less_than_equal', place, `Input should be less than or equal to ${le}`, input, { le });
+const within = (
+  value: number,
+  { ge, le }: Bounds,
+  input: unknown,
+  place: FieldPath,
+): Parsed<number> => {
+  if (le !== undefined && value > le)
+    return bad('less_than_equal', place, `Input should be less than or equal to ${le}`, input, {
+      le,
+    });
   if (ge !== undefined && value < ge)
-    return bad('greater_than_equal', place, `Input should be greater than or equal to ${ge}`, input, { ge });
+    return bad(
+      'greater_than_equal',
+      place,
+      `Input should be greater than or equal to ${ge}`,
+      input,
+      { ge },
+    );
   return good(value === 0 ? 0 : value);
 };
 
@@ -242,16 +292,33 @@ const integerOf = (input: unknown, place: FieldPath): Parsed<number> => {
   // A bigint is a whole number with more digits than a number keeps, and exceeds every bound.
   if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
   if (typeof input === 'number') {
-    if (!Number.isFinite(input)) return bad('finite_number', place, 'Input should be a finite number', input);
+    if (!Number.isFinite(input))
+      return bad('finite_number', place, 'Input should be a finite number', input);
     if (Number.isInteger(input)) return good(input);
-    return bad('int_from_float', place, 'Input should be a valid integer, got a number with a fractional part', input);
+    return bad(
+      'int_from_float',
+      place,
+      'Input should be a valid integer, got a number with a fractional part',
+      input,
+    );
   }
-  if (typeof input !== 'string') return bad('int_type', place, 'Input should be a valid integer', input);
+  if (typeof input !== 'string')
+    return bad('int_type', place, 'Input should be a valid integer', input);
   const text = input.trim();
   if (!integerText.test(text))
-    return bad('int_parsing', place, 'Input should be a valid integer, unable to parse string as an integer', input);
+    return bad(
+      'int_parsing',
+      place,
+      'Input should be a valid integer, unable to parse string as an integer',
+      input,
+    );
   if (text.length > maxDigits)
-    return bad('int_parsing_size', place, 'Unable to parse input string as an integer, exceeded maximum size', input);
+    return bad(
+      'int_parsing_size',
+      place,
+      'Unable to parse input string as an integer, exceeded maximum size',
+      input,
+    );
   return good(Number(text.replaceAll('_', '')));
 };
 
@@ -267,10 +334,16 @@ export const number = (more: More = {}): Field<number> =>
   scalar({ type: 'number' }, more, (input, place) => {
     if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
     if (typeof input === 'number') return good(input);
-    if (typeof input !== 'string') return bad('float_type', place, 'Input should be a valid number', input);
+    if (typeof input !== 'string')
+      return bad('float_type', place, 'Input should be a valid number', input);
     return numberText.test(input.trim())
       ? good(Number(input))
-      : bad('float_parsing', place, 'Input should be a valid number, unable to parse string as a number', input);
+      : bad(
+          'float_parsing',
+          place,
+          'Input should be a valid number, unable to parse string as a number',
+          input,
+        );
   });
 
 const yes: readonly unknown[] = ['1', 'true', 't', 'yes', 'y', 'on', 1, true];
@@ -282,7 +355,12 @@ export const boolean = (more: More = {}): Field<boolean> =>
     if (yes.includes(folded)) return good(true);
     if (no.includes(folded)) return good(false);
     return typeof input === 'string' || typeof input === 'bigint' || Number.isSafeInteger(input)
-      ? bad('bool_parsing', place, 'Input should be a valid boolean, unable to interpret input', input)
+      ? bad(
+          'bool_parsing',
+          place,
+          'Input should be a valid boolean, unable to interpret input',
+          input,
+        )
       : bad('bool_type', place, 'Input should be a valid boolean', input);
   });
 
@@ -291,10 +369,16 @@ export const string = (more: More = {}): Field<string> => ({
   ...described({ type: 'string' }, more),
   components: [],
   parse: (input, place) => {
-    if (typeof input !== 'string') return bad('string_type', place, 'Input should be a valid string', input);
+    if (typeof input !== 'string')
+      return bad('string_type', place, 'Input should be a valid string', input);
     return input.isWellFormed()
       ? good(input)
-      : bad('string_unicode', place, 'Input should be a valid string, unable to parse raw data as a unicode string', input);
+      : bad(
+          'string_unicode',
+          place,
+          'Input should be a valid string, unable to parse raw data as a unicode string',
+          input,
+        );
   },
 });
 
@@ -306,7 +390,13 @@ export const shortString = (limit: number): Field<string> => {
     parse: (input, place) => {
       const parsed = field.parse(input, place);
       if (!parsed.ok || [...parsed.value].length <= limit) return parsed;
-      return bad('string_too_long', place, `String should have at most ${limit} characters`, input, { max_length: limit });
+      return bad(
+        'string_too_long',
+        place,
+        `String should have at most ${limit} characters`,
+        input,
+        { max_length: limit },
+      );
     },
   };
 };
@@ -315,11 +405,17 @@ export const shortString = (limit: number): Field<string> => {
 export const dict = (more: More = {}): Field<Readonly<Record<string, unknown>>> => ({
   ...described({ type: 'object', additionalProperties: true }, more),
   components: [],
-  parse: (input, place) => (isRecord(input) ? good(input) : bad('dict_type', place, 'Input should be a valid dictionary', input)),
+  parse: (input, place) =>
+    isRecord(input)
+      ? good(input)
+      : bad('dict_type', place, 'Input should be a valid dictionary', input),
 });
 
 /** One of a few strings, exactly. */
-export const literal = <const Values extends readonly [string, ...string[]]>(values: Values, more: More = {}): Field<Values[number]> => {
+export const literal = <const Values extends readonly [string, ...string[]]>(
+  values: Values,
+  more: More = {},
+): Field<Values[number]> => {
   const quoted = values.map((value) => `'${value}'`);
   const last = quoted.at(-1) ?? '';
   const expected = quoted.length === 1 ? last : `${quoted.slice(0, -1).join(', ')} or ${last}`;
@@ -328,7 +424,9 @@ export const literal = <const Values extends readonly [string, ...string[]]>(val
     components: [],
     parse: (input, place) => {
       const found = values.find((value) => value === input);
-      return found === undefined ? bad('literal_error', place, `Input should be ${expected}`, input, { expected }) : good(found);
+      return found === undefined
+        ? bad('literal_error', place, `Input should be ${expected}`, input, { expected })
+        : good(found);
     },
   };
 };
@@ -340,7 +438,8 @@ const simple = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{1
 const sizeOf = (text: string): number => new TextEncoder().encode(text).length;
 
 const unwrapped = (text: string): { readonly inner: string; readonly offset: number } => {
-  if (text.length > 1 && text.startsWith('{') && text.endsWith('}')) return { inner: text.slice(1, -1), offset: 1 };
+  if (text.length > 1 && text.startsWith('{') && text.endsWith('}'))
+    return { inner: text.slice(1, -1), offset: 1 };
   if (text.startsWith(urn)) return { inner: text.slice(urn.length), offset: urn.length };
   return { inner: text, offset: 0 };
 };
@@ -359,13 +458,17 @@ const faultOf = (text: string): string => {
   let at = 0;
   for (const character of inner) {
     if (character === '-') hyphens.push(at);
-    else if (!/^[0-9a-f]$/i.test(character)) return `invalid character: found \`${character}\` at ${at + offset + 1}`;
+    else if (!/^[0-9a-f]$/i.test(character))
+      return `invalid character: found \`${character}\` at ${at + offset + 1}`;
     at += sizeOf(character);
   }
-  if (hyphens.length === 0 && offset === 0) return `invalid length: expected length 32 for simple format, found ${text.length}`;
+  if (hyphens.length === 0 && offset === 0)
+    return `invalid length: expected length 32 for simple format, found ${text.length}`;
   if (hyphens.length !== 4) return `invalid group count: expected 5, found ${hyphens.length + 1}`;
   const ends = [...hyphens, text.length];
-  const group = starts.findIndex((start, index) => index === 4 || ends[index] !== start + (lengths[index] ?? 0));
+  const group = starts.findIndex(
+    (start, index) => index === 4 || ends[index] !== start + (lengths[index] ?? 0),
+  );
   return `invalid group length in group ${group}: expected ${lengths[group]}, found ${(ends[group] ?? 0) - (starts[group] ?? 0)}`;
 };
 
@@ -383,7 +486,8 @@ export const uuid = (more: More = {}): Field<string> => ({
   ...described({ type: 'string', format: 'uuid' }, more),
   components: [],
   parse: (input, place) => {
-    if (typeof input !== 'string') return bad('uuid_type', place, 'UUID input should be a string, bytes or UUID object', input);
+    if (typeof input !== 'string')
+      return bad('uuid_type', place, 'UUID input should be a string, bytes or UUID object', input);
     const text = judged(input);
     const match = hyphenated.exec(text) ?? simple.exec(text);
     if (match) return good(match.slice(1).join('-').toLowerCase());

@@ -5,9 +5,18 @@ export const GroupOut = object('GroupOut', {
   id: uuid({ example: exampleIds.group }),
   name: string({ example: 'Web' }),
   description: nullable(string({ example: 'Everything that customers see' })),
-  monitors: integer({}, { description: 'How many monitors are in the group; each monitor names its group.', example: 4 }),
+  monitors: integer(
+    {},
+    {
+      description: 'How many monitors are in the group; each monitor names its group.',
+      example: 4,
+    },
+  ),
   created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
-  external_id: maybe(string(), { description: 'What a program calls it by; unique among the groups of the organisation.', example: null }),
+  external_id: maybe(string(), {
+    description: 'What a program calls it by; unique among the groups of the organisation.',
+    example: null,
+  }),
   status: grown(
     string({
       description:
@@ -16,7 +25,16 @@ export const GroupOut = object('GroupOut', {
     }),
     'pending',
   ),
-  down: grown(integer({}, { description: 'How many of its monitors are so; the five add up to `monitors`.', example: 0 }), 0),
+  down: grown(
+    integer(
+      {},
+      {
+        description: 'How many of its monitors are so; the five add up to `monitors`.',
+        example: 0,
+      },
+    ),
+    0,
+  ),
   verifying: grown(integer({}, { meaning: 'How many are being verified.', example: 1 }), 0),
   up: grown(integer({}, { meaning: 'How many are up.', example: 3 }), 0),
   pending: grown(integer({}, { meaning: 'How many have no result yet.', example: 0 }), 0),
@@ -27,9 +45,12 @@ const GroupPage = page('GroupPage', GroupOut);
 
 const GroupIn = object('GroupIn', {
   name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Web' }),
-  description: maybe(string({ limits: { maxLength: 2_000 }, example: 'Everything that customers see' })),
+  description: maybe(
+    string({ limits: { maxLength: 2_000 }, example: 'Everything that customers see' }),
+  ),
   external_id: maybe(string(), {
-    description: 'What your program calls it by, up to 200 characters. Where a group has it already, that one is changed.',
+    description:
+      'What your program calls it by, up to 200 characters. Where a group has it already, that one is changed.',
     limits: { maxLength: 200 },
   }),
 });
@@ -43,7 +64,10 @@ const GroupPatch = object(
       limits: { maxLength: 2_000 },
       example: 'Everything that customers see',
     }),
-    external_id: maybe(string(), { description: 'An empty one takes it away.', limits: { maxLength: 200 } }),
+    external_id: maybe(string(), {
+      description: 'An empty one takes it away.',
+      limits: { maxLength: 200 },
+    }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
 );
@@ -76,8 +100,18 @@ export const createGroup = operation({
   body: GroupIn,
   response: GroupOut,
   success: 201,
-  otherSuccess: { status: 200, when: 'A group of that name or `external_id` exists already; this is it.' },
-  refusals: ['name_invalid', 'description_invalid', 'external_id_invalid', 'name_taken', 'external_id_taken', 'plan_limit_groups'],
+  otherSuccess: {
+    status: 200,
+    when: 'A group of that name or `external_id` exists already; this is it.',
+  },
+  refusals: [
+    'name_invalid',
+    'description_invalid',
+    'external_id_invalid',
+    'name_taken',
+    'external_id_taken',
+    'plan_limit_groups',
+  ],
 });
 
 export const getGroup = operation({
@@ -104,7 +138,14 @@ export const updateGroup = operation({
   body: GroupPatch,
   response: GroupOut,
   success: 200,
-  refusals: ['group_not_found', 'name_invalid', 'description_invalid', 'external_id_invalid', 'name_taken', 'external_id_taken'],
+  refusals: [
+    'group_not_found',
+    'name_invalid',
+    'description_invalid',
+    'external_id_invalid',
+    'name_taken',
+    'external_id_taken',
+  ],
 });
 
 export const deleteGroup = operation({

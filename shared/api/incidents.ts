@@ -17,40 +17,68 @@ import {
 import { daysBounds } from './monitors.ts';
 import { exampleIds, nullableString, operation, page, pageQuery } from './operation.ts';
 
-const ProbeRef = object('ProbeRef', { name: string({ example: 'fra-1' }), continent: string({ example: 'Europe' }) });
+const ProbeRef = object('ProbeRef', {
+  name: string({ example: 'fra-1' }),
+  continent: string({ example: 'Europe' }),
+});
 
 export const IncidentOut = object('IncidentOut', {
   id: uuid({ example: exampleIds.incident }),
   monitor: uuid({ example: exampleIds.monitor }),
   monitor_name: string({ meaning: 'What the monitor is called.', example: 'Shop' }),
-  cause: nullableString('One plain sentence of our own; never text that the target sent.', { example: 'Status 503, expected 2xx' }),
-  started_at: dateTime({ meaning: 'When the first failing check began.', example: '2026-11-18T04:03:35.000Z' }),
+  cause: nullableString('One plain sentence of our own; never text that the target sent.', {
+    example: 'Status 503, expected 2xx',
+  }),
+  started_at: dateTime({
+    meaning: 'When the first failing check began.',
+    example: '2026-11-18T04:03:35.000Z',
+  }),
   confirmed_at: nullable(
-    dateTime({ meaning: 'When a probe of another continent had seen it; null before.', example: '2026-11-18T04:03:36.410Z' }),
+    dateTime({
+      meaning: 'When a probe of another continent had seen it; null before.',
+      example: '2026-11-18T04:03:36.410Z',
+    }),
   ),
-  resolved_at: nullable(dateTime({ meaning: 'When it was over; null before.', example: '2026-11-18T04:12:09.000Z' })),
+  resolved_at: nullable(
+    dateTime({ meaning: 'When it was over; null before.', example: '2026-11-18T04:12:09.000Z' }),
+  ),
   open: boolean({ meaning: 'Whether it goes on.', example: false }),
   seen_from: nullable(ProbeRef, { description: 'The probe that first saw the outage.' }),
   confirmed_from: nullable(ProbeRef, {
     description: 'The probe that confirmed it, from another continent.',
     example: { name: 'syd-1', continent: 'Oceania' },
   }),
-  note: nullable(string({ meaning: 'What is to be said of how it ended; null when nothing is.', example: null })),
+  note: nullable(
+    string({ meaning: 'What is to be said of how it ended; null when nothing is.', example: null }),
+  ),
   scope: maybe(string(), {
-    description: 'How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known.',
+    description:
+      'How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known.',
     example: 'everywhere',
   }),
   layer: maybe(string(), {
-    description: 'How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`.',
+    description:
+      'How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`.',
     example: 'http',
   }),
-  acknowledged_at: maybe(dateTime({ meaning: 'When it was acknowledged; null before.', example: '2026-11-18T04:05:12.200Z' })),
+  acknowledged_at: maybe(
+    dateTime({
+      meaning: 'When it was acknowledged; null before.',
+      example: '2026-11-18T04:05:12.200Z',
+    }),
+  ),
   acknowledged_by: maybe(string(), {
     description:
       'Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when nobody has.',
     example: 'Ada',
   }),
-  duration_s: grown(number({ description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.', example: 514 }), 0),
+  duration_s: grown(
+    number({
+      description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.',
+      example: 514,
+    }),
+    0,
+  ),
 });
 
 const IncidentPage = page('IncidentPage', IncidentOut);
@@ -65,7 +93,9 @@ export const listIncidents = operation({
   description: 'Newest first. An open incident is listed whatever `days` says.',
   query: {
     state: optional(
-      literal(['all', 'open', 'resolved'], { meaning: 'Which of them: all, those that go on, or those that are over.' }),
+      literal(['all', 'open', 'resolved'], {
+        meaning: 'Which of them: all, those that go on, or those that are over.',
+      }),
       'all',
     ),
     monitor: maybe(uuid(), { description: 'Only incidents of this monitor.' }),
@@ -75,7 +105,17 @@ export const listIncidents = operation({
   response: IncidentPage,
   success: 200,
   refusals: ['monitor_not_found'],
-  columns: ['state', 'monitor_name', 'cause', 'acknowledged_by', 'started_at', 'resolved_at', 'seen_from', 'confirmed_from', 'id'],
+  columns: [
+    'state',
+    'monitor_name',
+    'cause',
+    'acknowledged_by',
+    'started_at',
+    'resolved_at',
+    'seen_from',
+    'confirmed_from',
+    'id',
+  ],
 });
 
 export const getIncident = operation({
@@ -98,12 +138,19 @@ export const acknowledgeIncident = operation({
   tag: 'Channels',
   access: 'write',
   summary: 'Acknowledge an incident',
-  description: 'Ends reminders and later channels, and is told to whoever was told of the outage. Asking again changes nothing.',
+  description:
+    'Ends reminders and later channels, and is told to whoever was told of the outage. Asking again changes nothing.',
   params: { incident_id: uuid() },
   response: object('AcknowledgementOut', {
     incident: uuid({ meaning: 'The id of the incident.', example: exampleIds.incident }),
-    acknowledged_at: dateTime({ meaning: 'When it was acknowledged; null before.', example: '2026-11-18T04:05:12.200Z' }),
-    acknowledged_by: string({ meaning: 'Who acknowledged it; null when nobody has.', example: 'Ada' }),
+    acknowledged_at: dateTime({
+      meaning: 'When it was acknowledged; null before.',
+      example: '2026-11-18T04:05:12.200Z',
+    }),
+    acknowledged_by: string({
+      meaning: 'Who acknowledged it; null when nobody has.',
+      example: 'Ada',
+    }),
   }),
   success: 200,
   refusals: ['incident_not_found', 'incident_over'],
@@ -118,9 +165,14 @@ const EvidenceOut = object('EvidenceOut', {
   at: dateTime({ meaning: 'When it was.', example: '2026-11-18T04:03:35.000Z' }),
   outcome: string({ meaning: 'How the check ended.', example: 'fail' }),
   took_ms: number({ meaning: 'How long the check took, in milliseconds.', example: 212.4 }),
-  cause: nullable(string({ meaning: 'Why it failed, in one sentence.', example: 'Status 503, expected 2xx' })),
+  cause: nullable(
+    string({ meaning: 'Why it failed, in one sentence.', example: 'Status 503, expected 2xx' }),
+  ),
   cause_class: nullable(
-    string({ meaning: 'The class of the cause, from a closed list; null when the check succeeded.', example: 'http_status' }),
+    string({
+      meaning: 'The class of the cause, from a closed list; null when the check succeeded.',
+      example: 'http_status',
+    }),
   ),
   phases: nullable(
     dict({
@@ -128,7 +180,12 @@ const EvidenceOut = object('EvidenceOut', {
       example: { dns: 3.1, tcp: 11.8, tls: 24.5, first_byte: 172.6, total: 212.4 },
     }),
   ),
-  evidence: nullable(dict({ meaning: 'What the failing check itself saw.', example: { status: 503, address: '203.0.113.7' } })),
+  evidence: nullable(
+    dict({
+      meaning: 'What the failing check itself saw.',
+      example: { status: 503, address: '203.0.113.7' },
+    }),
+  ),
 });
 
 const SampleOut = object('SampleOut', {
@@ -138,7 +195,10 @@ const SampleOut = object('SampleOut', {
   outcome: string({ meaning: 'How the check ended.', example: 'fail' }),
   took_ms: number({ meaning: 'How long the check took, in milliseconds.', example: 212.4 }),
   cause_class: nullable(
-    string({ meaning: 'The class of the cause, from a closed list; null when the check succeeded.', example: 'http_status' }),
+    string({
+      meaning: 'The class of the cause, from a closed list; null when the check succeeded.',
+      example: 'http_status',
+    }),
   ),
 });
 
@@ -147,7 +207,12 @@ const ToldOut = object('ToldOut', {
   channel: string({ meaning: 'The channel that it went to.', example: 'ada@harbour.example.com' }),
   state: string({ description: '`held`, `due`, `sent` or `dropped`.', example: 'sent' }),
   due_at: nullable(dateTime({ meaning: 'When it was due.', example: '2026-11-18T04:03:36.410Z' })),
-  settled_at: nullable(dateTime({ meaning: 'When it was taken, or given up; null before.', example: '2026-11-18T04:03:36.410Z' })),
+  settled_at: nullable(
+    dateTime({
+      meaning: 'When it was taken, or given up; null before.',
+      example: '2026-11-18T04:03:36.410Z',
+    }),
+  ),
 });
 
 export const getIncidentEvidence = operation({
@@ -178,17 +243,32 @@ export const getIncidentEvidence = operation({
       }),
       { meaning: 'What is to be said of it, in words.' },
     ),
-    share: nullable(object('ShareOut', { by: nullable(string({ meaning: 'Who did it.' })), at: dateTime({ meaning: 'When it was.' }) }), {
-      description: 'The link that shows it to others, while there is one.',
-      example: null,
-    }),
+    share: nullable(
+      object('ShareOut', {
+        by: nullable(string({ meaning: 'Who did it.' })),
+        at: dateTime({ meaning: 'When it was.' }),
+      }),
+      {
+        description: 'The link that shows it to others, while there is one.',
+        example: null,
+      },
+    ),
     effect: object('EffectOut', {
       days: number({ meaning: 'So many days back from now.', example: 30 }),
-      down_seconds: number({ description: 'What this incident alone counts as down in so many days.', example: 514 }),
+      down_seconds: number({
+        description: 'What this incident alone counts as down in so many days.',
+        example: 514,
+      }),
       percent: nullable(
-        number({ meaning: 'Percent of the time, rounded down to four decimals; null when nothing is known.', example: 99.967 }),
+        number({
+          meaning:
+            'Percent of the time, rounded down to four decimals; null when nothing is known.',
+          example: 99.967,
+        }),
       ),
-      percent_without: nullable(number({ meaning: 'The same without what is named.', example: 100 })),
+      percent_without: nullable(
+        number({ meaning: 'The same without what is named.', example: 100 }),
+      ),
     }),
   }),
   success: 200,

@@ -1,7 +1,18 @@
-import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from './channels.ts';
+import {
+  createChannel,
+  deleteChannel,
+  getChannel,
+  listChannels,
+  updateChannel,
+} from './channels.ts';
 import { listEvents } from './events.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
-import { acknowledgeIncident, getIncident, getIncidentEvidence, listIncidents } from './incidents.ts';
+import {
+  acknowledgeIncident,
+  getIncident,
+  getIncidentEvidence,
+  listIncidents,
+} from './incidents.ts';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,

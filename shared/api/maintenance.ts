@@ -10,34 +10,65 @@ const written = {
   ].join(''),
 };
 
-const local = { ...written, description: 'As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant.' };
+const local = {
+  ...written,
+  description:
+    'As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant.',
+};
 
-const localTime = { description: 'What the clock of the window shows then, as 2026-11-24T02:00:00.' };
+const localTime = {
+  description: 'What the clock of the window shows then, as 2026-11-24T02:00:00.',
+};
 
 const OccurrenceOut = object('OccurrenceOut', {
-  starts_at: dateTime({ meaning: 'When the first occurrence begins.', example: '2026-11-24T01:00:00.000Z' }),
-  ends_at: dateTime({ meaning: 'When the first occurrence ends.', example: '2026-11-24T02:00:00.000Z' }),
+  starts_at: dateTime({
+    meaning: 'When the first occurrence begins.',
+    example: '2026-11-24T01:00:00.000Z',
+  }),
+  ends_at: dateTime({
+    meaning: 'When the first occurrence ends.',
+    example: '2026-11-24T02:00:00.000Z',
+  }),
   local_start: string({ ...localTime, example: '2026-11-24T02:00:00' }),
   local_end: string({ ...localTime, example: '2026-11-24T03:00:00' }),
-  notes: array(string(), { description: 'What a change of the clock does to it, in words.', example: [] }),
+  notes: array(string(), {
+    description: 'What a change of the clock does to it, in words.',
+    example: [],
+  }),
 });
 
 const ahead = {
   time_zone: string({
-    description: 'The clock by which it repeats: that of the organisation when the window was made.',
+    description:
+      'The clock by which it repeats: that of the organisation when the window was made.',
     example: 'Europe/Berlin',
   }),
-  repeats: nullableString('How it repeats, in words; null when it does not.', { example: 'every week on Tuesday' }),
-  next_occurrences: array(OccurrenceOut, { description: 'Those that are not over, the next ten at most.' }),
+  repeats: nullableString('How it repeats, in words; null when it does not.', {
+    example: 'every week on Tuesday',
+  }),
+  next_occurrences: array(OccurrenceOut, {
+    description: 'Those that are not over, the next ten at most.',
+  }),
 };
 
 export const MaintenanceOut = object('MaintenanceOut', {
   id: uuid({ example: exampleIds.window }),
   name: nullableString('What the window is for.', { example: 'Weekly release' }),
-  starts_at: dateTime({ meaning: 'When the first occurrence begins.', example: '2026-11-24T01:00:00.000Z' }),
-  ends_at: dateTime({ meaning: 'When the first occurrence ends.', example: '2026-11-24T02:00:00.000Z' }),
-  rrule: nullableString('How it repeats, as an RFC 5545 rule; null when it does not.', { example: 'FREQ=WEEKLY;BYDAY=TU' }),
-  monitors: array(uuid(), { description: 'Monitors covered directly.', example: [exampleIds.monitor] }),
+  starts_at: dateTime({
+    meaning: 'When the first occurrence begins.',
+    example: '2026-11-24T01:00:00.000Z',
+  }),
+  ends_at: dateTime({
+    meaning: 'When the first occurrence ends.',
+    example: '2026-11-24T02:00:00.000Z',
+  }),
+  rrule: nullableString('How it repeats, as an RFC 5545 rule; null when it does not.', {
+    example: 'FREQ=WEEKLY;BYDAY=TU',
+  }),
+  monitors: array(uuid(), {
+    description: 'Monitors covered directly.',
+    example: [exampleIds.monitor],
+  }),
   groups: array(uuid(), { description: 'Groups covered.', example: [] }),
   ...ahead,
 });
@@ -59,19 +90,37 @@ const MaintenanceIn = object('MaintenanceIn', {
   groups: optional(array(uuid(), maxIds), []),
 });
 
-const ofWindow = { ...written, description: 'As 2026-11-24T02:00 a local time of the window; with Z or an offset an instant.' };
+const ofWindow = {
+  ...written,
+  description: 'As 2026-11-24T02:00 a local time of the window; with Z or an offset an instant.',
+};
 
 const MaintenancePatch = object(
   'MaintenancePatch',
   {
-    name: maybe(string(), { description: 'An empty one takes the name away.', limits: { maxLength: 200 } }),
+    name: maybe(string(), {
+      description: 'An empty one takes the name away.',
+      limits: { maxLength: 200 },
+    }),
     starts_at: maybe(moment({ ...ofWindow, meaning: 'When the first occurrence begins.' })),
-    ends_at: maybe(moment({ ...ofWindow, meaning: 'When the first occurrence ends.', example: '2026-11-24T04:00:00+01:00' })),
-    rrule: maybe(string(), { description: 'An empty one: it no longer repeats.', limits: { maxLength: 1_000 } }),
+    ends_at: maybe(
+      moment({
+        ...ofWindow,
+        meaning: 'When the first occurrence ends.',
+        example: '2026-11-24T04:00:00+01:00',
+      }),
+    ),
+    rrule: maybe(string(), {
+      description: 'An empty one: it no longer repeats.',
+      limits: { maxLength: 1_000 },
+    }),
     monitors: maybe(array(uuid(), maxIds)),
     groups: maybe(array(uuid(), maxIds)),
   },
-  { description: 'A field that is not sent, or null, stays as it is. What the window covered until now stays covered.' },
+  {
+    description:
+      'A field that is not sent, or null, stays as it is. What the window covered until now stays covered.',
+  },
 );
 
 const planLimits = ['plan_limit_windows', 'plan_limit_occurrences'] as const;
@@ -104,7 +153,16 @@ export const createMaintenanceWindow = operation({
   takesMuch: true,
   response: MaintenanceOut,
   success: 201,
-  refusals: [...(['name_invalid', 'window_invalid', 'rrule_invalid', 'monitor_not_found', 'group_not_found'] as const), ...planLimits],
+  refusals: [
+    ...([
+      'name_invalid',
+      'window_invalid',
+      'rrule_invalid',
+      'monitor_not_found',
+      'group_not_found',
+    ] as const),
+    ...planLimits,
+  ],
 });
 
 export const getMaintenanceWindow = operation({
@@ -127,7 +185,8 @@ export const updateMaintenanceWindow = operation({
   tag: 'Maintenance changes',
   access: 'write',
   summary: 'Change a maintenance window',
-  description: 'From now on; what it covered in the past stays covered, and it keeps the clock that it repeats by.',
+  description:
+    'From now on; what it covered in the past stays covered, and it keeps the clock that it repeats by.',
   params: windowId,
   body: MaintenancePatch,
   takesMuch: true,
@@ -135,7 +194,13 @@ export const updateMaintenanceWindow = operation({
   success: 200,
   refusals: [
     'maintenance_window_not_found',
-    ...(['name_invalid', 'window_invalid', 'rrule_invalid', 'monitor_not_found', 'group_not_found'] as const),
+    ...([
+      'name_invalid',
+      'window_invalid',
+      'rrule_invalid',
+      'monitor_not_found',
+      'group_not_found',
+    ] as const),
     ...planLimits,
   ],
 });
@@ -151,12 +216,22 @@ export const previewMaintenanceWindow = operation({
   query: {
     starts_at: moment({ ...local, meaning: 'When the first occurrence begins.' }),
     ends_at: moment({ ...local, meaning: 'When the first occurrence ends.' }),
-    rrule: maybe(string({ minLength: 1 }), { description: 'An RFC 5545 RRULE value without DTSTART.', limits: { maxLength: 1_000 } }),
-    window: maybe(uuid(), { description: 'The window that would be changed so: the preview is by its clock.' }),
+    rrule: maybe(string({ minLength: 1 }), {
+      description: 'An RFC 5545 RRULE value without DTSTART.',
+      limits: { maxLength: 1_000 },
+    }),
+    window: maybe(uuid(), {
+      description: 'The window that would be changed so: the preview is by its clock.',
+    }),
   },
   response: object('MaintenancePreviewOut', ahead),
   success: 200,
-  refusals: ['maintenance_window_not_found', 'window_invalid', 'rrule_invalid', 'plan_limit_occurrences'],
+  refusals: [
+    'maintenance_window_not_found',
+    'window_invalid',
+    'rrule_invalid',
+    'plan_limit_occurrences',
+  ],
 });
 
 export const deleteMaintenanceWindow = operation({

@@ -24,14 +24,23 @@ export const moment = (more: More = {}): Field<Moment> => ({
     if ('moment' in read) return good(read.moment);
     // Only a text that is no moment is then tried as a date; the fault describes that attempt.
     return typeof input !== 'string' || read.fault === yearZero
-      ? bad('datetime_parsing', place, `Input should be a valid datetime, ${read.fault}`, input, { error: read.fault })
-      : bad('datetime_from_date_parsing', place, `Input should be a valid datetime or date, ${read.fault}`, input, { error: read.fault });
+      ? bad('datetime_parsing', place, `Input should be a valid datetime, ${read.fault}`, input, {
+          error: read.fault,
+        })
+      : bad(
+          'datetime_from_date_parsing',
+          place,
+          `Input should be a valid datetime or date, ${read.fault}`,
+          input,
+          { error: read.fault },
+        );
   },
 });
 
 type Read = { readonly moment: Moment } | { readonly fault: string };
 
-const timeText = /^[Tt _]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:([Zz])|([+\-\u2212])([01]\d|2[0-3]):?([0-5]\d))?$/;
+const timeText =
+  /^[Tt _]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:([Zz])|([+\-\u2212])([01]\d|2[0-3]):?([0-5]\d))?$/;
 const stampText = /^[+-]?(?:\d+|\d+\.\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)$/i;
 const wholeStampText = /^[+-]?\d+$/;
 
@@ -48,7 +57,11 @@ const dateFault = (text: string): string | undefined => {
   if (!digits.test(text.slice(5, 7))) return 'invalid character in month';
   if (text[7] !== '-') return 'invalid date separator, expected `-`';
   if (!digits.test(text.slice(8, 10))) return 'invalid character in day';
-  const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))];
+  const [year, month, day] = [
+    Number(text.slice(0, 4)),
+    Number(text.slice(5, 7)),
+    Number(text.slice(8, 10)),
+  ];
   if (month < 1 || month > 12) return 'month value is outside expected range of 1-12';
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const most = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
@@ -83,9 +96,13 @@ const fromText = (text: string): Read => {
   if (rest === '') return { moment: { is: 'local', local: `${text}T00:00:00.000` } };
   const match = timeText.exec(rest);
   if (!match) return { fault: extra };
-  const [, hour, minute, second = '00', fraction = '', zulu, sign, offsetHours, offsetMinutes] = match;
+  const [, hour, minute, second = '00', fraction = '', zulu, sign, offsetHours, offsetMinutes] =
+    match;
   const local = `${text.slice(0, 10)}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0').slice(0, 3)}`;
   if (zulu === undefined && sign === undefined) return { moment: { is: 'local', local } };
-  const offset = sign === undefined ? 0 : (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
-  return { moment: { is: 'instant', at: Date.parse(`${local}Z`) - (sign === '+' ? offset : -offset) } };
+  const offset =
+    sign === undefined ? 0 : (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
+  return {
+    moment: { is: 'instant', at: Date.parse(`${local}Z`) - (sign === '+' ? offset : -offset) },
+  };
 };

@@ -33,21 +33,39 @@ export { configKeys, defaultWords, unknownConfigKeys } from '../checks/config-ke
 export type { ConfigKey } from '../checks/kind-config.ts';
 export { isKind, type Kind, kinds } from '../checks/kinds.ts';
 
-const config = { description: 'Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are.' };
+const config = {
+  description:
+    'Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are.',
+};
 
 export const MonitorOut = object('MonitorOut', {
   id: uuid({ example: exampleIds.monitor }),
   name: string({ example: 'Shop' }),
   type: string({ description: '`https`, `dns` or `heartbeat`; never changes.', example: 'https' }),
-  target: string({ description: 'The address being watched.', example: 'https://shop.example.com/' }),
+  target: string({
+    description: 'The address being watched.',
+    example: 'https://shop.example.com/',
+  }),
   interval_s: integer({}, { description: 'Seconds between checks.', example: 60 }),
   enabled: boolean({ description: 'False while paused.', example: true }),
   config: dict({ ...config, example: { expected_status: ['2xx'], bearer_token: '***' } }),
-  group: maybe(uuid(), { description: 'The group that the monitor is in.', example: exampleIds.group }),
-  affects_group_status: optional(boolean({ meaning: 'Whether it counts for the status of its group.', example: true }), true),
+  group: maybe(uuid(), {
+    description: 'The group that the monitor is in.',
+    example: exampleIds.group,
+  }),
+  affects_group_status: optional(
+    boolean({ meaning: 'Whether it counts for the status of its group.', example: true }),
+    true,
+  ),
   created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
-  status: grown(string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.', example: 'up' }), 'pending'),
-  since: maybe(dateTime(), { description: 'When that status began.', example: '2026-11-18T04:12:09.000Z' }),
+  status: grown(
+    string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.', example: 'up' }),
+    'pending',
+  ),
+  since: maybe(dateTime(), {
+    description: 'When that status began.',
+    example: '2026-11-18T04:12:09.000Z',
+  }),
   last_checked_at: maybe(dateTime(), {
     description: 'When the newest check began that passed or failed; null before the first.',
     example: '2026-11-20T11:59:42.318Z',
@@ -56,11 +74,16 @@ export const MonitorOut = object('MonitorOut', {
     description: 'What a program calls it by; unique among the monitors of the organisation.',
     example: 'shop/checkout',
   }),
-  tags: grown(array(string(), { meaning: 'Words by which monitors are found.', example: ['eu', 'shop'] }), []),
+  tags: grown(
+    array(string(), { meaning: 'Words by which monitors are found.', example: ['eu', 'shop'] }),
+    [],
+  ),
 });
 
 const tagWords = 'Up to 20 words of up to 50 characters, kept in small letters.';
-const tags = array(string({ minLength: 1, maxLength: 50, pattern: '^[^,\\s]+$' }), { maxItems: 20 });
+const tags = array(string({ minLength: 1, maxLength: 50, pattern: '^[^,\\s]+$' }), {
+  maxItems: 20,
+});
 /**
  * Not an enumeration: clients generated from the document expect a text here, and other types may
  * follow.
@@ -79,7 +102,14 @@ export const MonitorIn = object('MonitorIn', {
     }),
     '',
   ),
-  name: optional(string({ description: 'When empty, the host of the target.', limits: { maxLength: 200 }, example: 'Shop' }), ''),
+  name: optional(
+    string({
+      description: 'When empty, the host of the target.',
+      limits: { maxLength: 200 },
+      example: 'Shop',
+    }),
+    '',
+  ),
   interval_s: maybe(integer(), {
     description: 'Seconds; 60 or the floor of the plan when not given.',
     limits: { minimum: 10, maximum: 31_536_000 },
@@ -88,11 +118,15 @@ export const MonitorIn = object('MonitorIn', {
   config: maybe(dict(), { ...config, example: { expected_status: ['2xx'] } }),
   group: maybe(uuid()),
   affects_group_status: defaulted(
-    boolean({ description: 'Whether it counts for the status of its group; not sent, a known one keeps its own.' }),
+    boolean({
+      description:
+        'Whether it counts for the status of its group; not sent, a known one keeps its own.',
+    }),
     true,
   ),
   external_id: maybe(string(), {
-    description: 'What your program calls it by, up to 200 characters. Where a monitor has it already, that one is changed.',
+    description:
+      'What your program calls it by, up to 200 characters. Where a monitor has it already, that one is changed.',
     limits: { maxLength: 200 },
   }),
   tags: maybe(tags, { description: tagWords }),
@@ -101,24 +135,46 @@ export const MonitorIn = object('MonitorIn', {
 export const MonitorPatch = object(
   'MonitorPatch',
   {
-    name: maybe(string(), { description: 'An empty one is the host of the target again; null leaves it.', limits: { maxLength: 200 } }),
+    name: maybe(string(), {
+      description: 'An empty one is the host of the target again; null leaves it.',
+      limits: { maxLength: 200 },
+    }),
     target: maybe(string({ meaning: 'What is watched.', limits: { maxLength: 2_048 } })),
     interval_s: maybe(
       integer(
         {},
         {
-          meaning: 'Seconds between two checks: 10 to 86,400, heartbeats 30 to 31,536,000, and no shorter than the plan allows.',
+          meaning:
+            'Seconds between two checks: 10 to 86,400, heartbeats 30 to 31,536,000, and no shorter than the plan allows.',
           limits: { minimum: 10, maximum: 31_536_000 },
         },
       ),
     ),
     config: maybe(dict(), config),
-    enabled: maybe(boolean(), { description: 'False pauses the monitor, true resumes it.', example: false }),
-    group: maybe(uuid(), { description: 'The group that it moves to; null leaves it where it is, and `ungroup` takes it out.' }),
-    ungroup: optional(boolean({ description: 'True takes the monitor out of its group; not together with `group`.' }), false),
-    affects_group_status: maybe(boolean({ meaning: 'Whether it counts for the status of its group.' })),
-    external_id: maybe(string(), { description: 'An empty one takes it away.', limits: { maxLength: 200 } }),
-    tags: maybe(tags, { description: `All of them from now on; an empty list takes them away. ${tagWords}` }),
+    enabled: maybe(boolean(), {
+      description: 'False pauses the monitor, true resumes it.',
+      example: false,
+    }),
+    group: maybe(uuid(), {
+      description:
+        'The group that it moves to; null leaves it where it is, and `ungroup` takes it out.',
+    }),
+    ungroup: optional(
+      boolean({
+        description: 'True takes the monitor out of its group; not together with `group`.',
+      }),
+      false,
+    ),
+    affects_group_status: maybe(
+      boolean({ meaning: 'Whether it counts for the status of its group.' }),
+    ),
+    external_id: maybe(string(), {
+      description: 'An empty one takes it away.',
+      limits: { maxLength: 200 },
+    }),
+    tags: maybe(tags, {
+      description: `All of them from now on; an empty list takes them away. ${tagWords}`,
+    }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
   ({ group, ungroup }, place) =>
@@ -133,15 +189,30 @@ export const MonitorPatch = object(
 
 export const UptimeOut = object('UptimeOut', {
   days: integer({}, { meaning: 'So many days back from now.', example: 30 }),
-  percent: nullable(number(), { description: 'Null when nothing in the window counts.', example: 99.967 }),
+  percent: nullable(number(), {
+    description: 'Null when nothing in the window counts.',
+    example: 99.967,
+  }),
   down_seconds: number({ meaning: 'Seconds down.', example: 514.2 }),
   from: grown(
-    dateTime({ description: 'The later of the creation of the monitor and so many days back.', example: '2026-11-02T09:30:00.000Z' }),
+    dateTime({
+      description: 'The later of the creation of the monitor and so many days back.',
+      example: '2026-11-02T09:30:00.000Z',
+    }),
     '',
   ),
-  to: grown(dateTime({ meaning: 'Where the stretch or the window ends.', example: '2026-11-20T12:00:00.000Z' }), ''),
+  to: grown(
+    dateTime({
+      meaning: 'Where the stretch or the window ends.',
+      example: '2026-11-20T12:00:00.000Z',
+    }),
+    '',
+  ),
   up_seconds: grown(
-    number({ description: 'The five states of seconds always add up to the time from `from` to `to`.', example: 1_560_085.8 }),
+    number({
+      description: 'The five states of seconds always add up to the time from `from` to `to`.',
+      example: 1_560_085.8,
+    }),
     0,
   ),
   maintenance_seconds: grown(number({ meaning: 'Seconds under maintenance.', example: 3600 }), 0),
@@ -151,10 +222,18 @@ export const UptimeOut = object('UptimeOut', {
 
 export const StatusOut = object('StatusOut', {
   monitor: uuid({ example: exampleIds.monitor }),
-  status: string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.', example: 'up' }),
-  since: nullable(dateTime({ meaning: 'When this status began.', example: '2026-11-18T04:12:09.000Z' })),
+  status: string({
+    description: '`pending`, `up`, `verifying`, `down` or `paused`.',
+    example: 'up',
+  }),
+  since: nullable(
+    dateTime({ meaning: 'When this status began.', example: '2026-11-18T04:12:09.000Z' }),
+  ),
   last_checked_at: nullable(
-    dateTime({ meaning: 'When the newest check that counts began; null before there is one.', example: '2026-11-20T11:59:42.318Z' }),
+    dateTime({
+      meaning: 'When the newest check that counts began; null before there is one.',
+      example: '2026-11-20T11:59:42.318Z',
+    }),
   ),
   enabled: boolean({ example: true }),
   uptime: UptimeOut,
@@ -188,17 +267,31 @@ export const listMonitors = operation({
     'Oldest first, unless `sort` says otherwise. A walk goes on after the last row of the page before: what is created meanwhile shifts nothing. With `sort=name` or `sort=changed` a monitor that moves in the order during a walk may be missed by it.',
   query: {
     status: maybe(literal(['pending', 'up', 'verifying', 'down', 'paused']), {
-      description: 'Only monitors whose kept status is this: a silence that nobody has noticed yet is not in it.',
+      description:
+        'Only monitors whose kept status is this: a silence that nobody has noticed yet is not in it.',
     }),
-    type: maybe(literal(['https', 'dns', 'heartbeat']), { description: 'Only monitors of this type.' }),
+    type: maybe(literal(['https', 'dns', 'heartbeat']), {
+      description: 'Only monitors of this type.',
+    }),
     group: maybe(uuid(), { description: 'Only monitors of this group.' }),
-    enabled: maybe(boolean(), { description: 'True: only those that are checked; false: only paused ones.' }),
-    tag: maybe(string(), { description: 'Only monitors with this tag.', limits: { maxLength: 50 } }),
-    external_id: maybe(string(), { description: 'Only the monitor of this external id.', limits: { maxLength: 200 } }),
+    enabled: maybe(boolean(), {
+      description: 'True: only those that are checked; false: only paused ones.',
+    }),
+    tag: maybe(string(), {
+      description: 'Only monitors with this tag.',
+      limits: { maxLength: 50 },
+    }),
+    external_id: maybe(string(), {
+      description: 'Only the monitor of this external id.',
+      limits: { maxLength: 200 },
+    }),
     text: maybe(shortString(1_000), {
       description: 'Only monitors with each of these words in their name, target, group or tags.',
     }),
-    sort: optional(literal(['created', 'name', 'changed'], { meaning: 'The order of the list.' }), 'created'),
+    sort: optional(
+      literal(['created', 'name', 'changed'], { meaning: 'The order of the list.' }),
+      'created',
+    ),
     ...pageQuery,
   },
   response: MonitorPage,
@@ -219,7 +312,10 @@ export const createMonitor = operation({
   body: MonitorIn,
   response: MonitorOut,
   success: 201,
-  otherSuccess: { status: 200, when: 'A monitor with this `external_id` existed already; it is as sent now.' },
+  otherSuccess: {
+    status: 200,
+    when: 'A monitor with this `external_id` existed already; it is as sent now.',
+  },
   refusals: ['monitor_type_unknown', 'plan_limit_monitors', 'type_differs', ...monitorRefusals],
 });
 
@@ -243,7 +339,8 @@ export const updateMonitor = operation({
   tag: 'Monitors',
   access: 'write',
   summary: 'Change a monitor',
-  description: 'Only what is sent changes. The type cannot be changed: the history would be of two different things.',
+  description:
+    'Only what is sent changes. The type cannot be changed: the history would be of two different things.',
   params: monitorId,
   body: MonitorPatch,
   response: MonitorOut,
@@ -273,7 +370,12 @@ export const getMonitorStatus = operation({
   summary: 'Get the status and uptime of a monitor',
   description: 'Uptime is computed as the dashboard and the status pages compute it.',
   params: monitorId,
-  query: { days: optional(integer(daysBounds, { description: 'How many days the uptime looks back.' }), 30) },
+  query: {
+    days: optional(
+      integer(daysBounds, { description: 'How many days the uptime looks back.' }),
+      30,
+    ),
+  },
   response: StatusOut,
   success: 200,
   refusals: ['monitor_not_found'],
@@ -291,7 +393,10 @@ const BatchResultOut = object('MonitorBatchResultOut', {
       '`created`, `changed` (its `external_id` was known), `refused`, or `left`: nothing was wrong with it, but all were wanted or none.',
     example: 'changed',
   }),
-  id: nullable(uuid(), { description: 'Of the monitor, where it was created or changed.', example: exampleIds.monitor }),
+  id: nullable(uuid(), {
+    description: 'Of the monitor, where it was created or changed.',
+    example: exampleIds.monitor,
+  }),
   name: nullable(string({ example: 'Shop' })),
   external_id: nullable(string({ example: 'shop/checkout' })),
   error: nullable(
@@ -318,18 +423,33 @@ export const batchMonitors = operation({
       items: array(MonitorIn, {
         minItems: 1,
         maxItems: maxInBatch,
-        example: [{ type: 'https', target: 'https://shop.example.com/', external_id: 'shop/checkout' }],
+        example: [
+          { type: 'https', target: 'https://shop.example.com/', external_id: 'shop/checkout' },
+        ],
       }),
-      mode: optional(literal(['all', 'each'], { meaning: 'Whether all are made or none, or each by itself.', example: 'each' }), 'all'),
+      mode: optional(
+        literal(['all', 'each'], {
+          meaning: 'Whether all are made or none, or each by itself.',
+          example: 'each',
+        }),
+        'all',
+      ),
     },
     {},
     ({ items }, place) =>
       items.length > 0 && items.length <= maxInBatch
         ? undefined
-        : valueFault([...place, 'items'], `send between one and ${maxInBatch} monitors`, items.length),
+        : valueFault(
+            [...place, 'items'],
+            `send between one and ${maxInBatch} monitors`,
+            items.length,
+          ),
   ),
   response: object('MonitorBatchOut', {
-    applied: boolean({ description: 'False when nothing was done because one was refused.', example: true }),
+    applied: boolean({
+      description: 'False when nothing was done because one was refused.',
+      example: true,
+    }),
     created: integer({}, { meaning: 'How many were made.', example: 0 }),
     changed: integer({}, { meaning: 'How many were changed.', example: 1 }),
     refused: integer({}, { meaning: 'How many were refused.', example: 0 }),
@@ -337,22 +457,43 @@ export const batchMonitors = operation({
   }),
   success: 200,
   takesMuch: true,
-  calls: (body) => Math.ceil((isRecord(body) && Array.isArray(body.items) ? body.items.length : 1) / monitorsForACall),
+  calls: (body) =>
+    Math.ceil(
+      (isRecord(body) && Array.isArray(body.items) ? body.items.length : 1) / monitorsForACall,
+    ),
   columns: ['result', 'name', 'external_id', 'error', 'id'],
 });
 
 /** The history of a monitor. */
 
-const ledgerState = string({ description: '`up`, `down`, `maintenance`, `unknown` or `paused`.', example: 'down' });
+const ledgerState = string({
+  description: '`up`, `down`, `maintenance`, `unknown` or `paused`.',
+  example: 'down',
+});
 
 const StretchOut = object('StretchOut', {
-  from: dateTime({ meaning: 'Where the stretch or the window begins.', example: '2026-11-18T04:03:35.000Z' }),
-  to: dateTime({ meaning: 'Where the stretch or the window ends.', example: '2026-11-18T04:12:09.000Z' }),
+  from: dateTime({
+    meaning: 'Where the stretch or the window begins.',
+    example: '2026-11-18T04:03:35.000Z',
+  }),
+  to: dateTime({
+    meaning: 'Where the stretch or the window ends.',
+    example: '2026-11-18T04:12:09.000Z',
+  }),
   state: ledgerState,
-  incident: nullable(uuid(), { description: 'The confirmed incident that made it count as down.', example: exampleIds.incident }),
-  window: nullable(uuid(), { description: 'The maintenance window that covered it.', example: null }),
+  incident: nullable(uuid(), {
+    description: 'The confirmed incident that made it count as down.',
+    example: exampleIds.incident,
+  }),
+  window: nullable(uuid(), {
+    description: 'The maintenance window that covered it.',
+    example: null,
+  }),
   window_name: nullable(
-    string({ meaning: 'What the maintenance window is called; null where it is none, or has no name.', example: null }),
+    string({
+      meaning: 'What the maintenance window is called; null where it is none, or has no name.',
+      example: null,
+    }),
   ),
 });
 
@@ -360,7 +501,10 @@ const LedgerOut = object('LedgerOut', {
   monitor: uuid({ example: exampleIds.monitor }),
   ...UptimeOut.shape,
   stretches: array(StretchOut, { meaning: 'The stretches that the time is made of.' }),
-  left_out: integer({}, { description: 'How many older stretches are not listed; the sums count them.', example: 0 }),
+  left_out: integer(
+    {},
+    { description: 'How many older stretches are not listed; the sums count them.', example: 0 },
+  ),
 });
 
 export const getMonitorLedger = operation({
@@ -373,7 +517,12 @@ export const getMonitorLedger = operation({
   description:
     'Every second of the window in stretches, newest first, each with its state and what made it so. The stretches and the sums come from one reading and always fit.',
   params: { monitor_id: uuid() },
-  query: { days: optional(integer(daysBounds, { description: 'How many days the ledger looks back.' }), 30) },
+  query: {
+    days: optional(
+      integer(daysBounds, { description: 'How many days the ledger looks back.' }),
+      30,
+    ),
+  },
   response: LedgerOut,
   success: 200,
   refusals: ['monitor_not_found'],
@@ -383,15 +532,26 @@ export const getMonitorLedger = operation({
 export const resultWindows = ['24h', '7d', '30d', '1y'] as const;
 
 const PointOut = object('PointOut', {
-  at: dateTime({ description: 'When the stretch of this point begins.', example: '2026-11-20T11:55:00.000Z' }),
+  at: dateTime({
+    description: 'When the stretch of this point begins.',
+    example: '2026-11-20T11:55:00.000Z',
+  }),
   ok: integer({}, { meaning: 'How many succeeded.', example: 5 }),
   failed: integer({}, { meaning: 'How many failed.', example: 0 }),
   unknown: integer({}, { meaning: 'How many of which nothing is known.', example: 0 }),
-  mean_ms: nullable(number(), { description: 'Of the passes; null when there was none.', example: 121.4 }),
+  mean_ms: nullable(number(), {
+    description: 'Of the passes; null when there was none.',
+    example: 121.4,
+  }),
   least_ms: nullable(number({ meaning: 'The quickest, in milliseconds.', example: 98.2 })),
   most_ms: nullable(number({ meaning: 'The slowest, in milliseconds.', example: 164 })),
-  median_ms: nullable(number(), { description: 'Known where raw results are read.', example: 118.9 }),
-  p95_ms: nullable(number({ meaning: 'Of twenty, the slowest but one, in milliseconds.', example: 160.1 })),
+  median_ms: nullable(number(), {
+    description: 'Known where raw results are read.',
+    example: 118.9,
+  }),
+  p95_ms: nullable(
+    number({ meaning: 'Of twenty, the slowest but one, in milliseconds.', example: 160.1 }),
+  ),
 });
 
 export const getMonitorResults = operation({
@@ -404,11 +564,22 @@ export const getMonitorResults = operation({
   description:
     'A point for each step that has results. `24h` is read from raw results and has percentiles; longer windows are read from hours and have mean, least and most.',
   params: { monitor_id: uuid() },
-  query: { window: optional(literal(resultWindows, { description: 'How far the series look back.' }), '24h') },
+  query: {
+    window: optional(
+      literal(resultWindows, { description: 'How far the series look back.' }),
+      '24h',
+    ),
+  },
   response: object('ResultSeriesOut', {
     monitor: uuid({ example: exampleIds.monitor }),
-    from: dateTime({ meaning: 'Where the stretch or the window begins.', example: '2026-11-19T12:00:00.000Z' }),
-    to: dateTime({ meaning: 'Where the stretch or the window ends.', example: '2026-11-20T12:00:00.000Z' }),
+    from: dateTime({
+      meaning: 'Where the stretch or the window begins.',
+      example: '2026-11-19T12:00:00.000Z',
+    }),
+    to: dateTime({
+      meaning: 'Where the stretch or the window ends.',
+      example: '2026-11-20T12:00:00.000Z',
+    }),
     step_s: integer({}, { meaning: 'Seconds between two points.', example: 300 }),
     source: string({ description: '`raw` or `hourly`.', example: 'raw' }),
     series: array(

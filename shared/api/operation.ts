@@ -31,19 +31,23 @@ export const maxIdsIn = {
   largeBody: Math.floor((2 * 1024 * 1024) / shortestId),
 } as const;
 
-const secretKey = /passw|secret|bearer|token|authori[sz]ation|cookie|api[-_]?key|credential|^code$/i;
+const secretKey =
+  /passw|secret|bearer|token|authori[sz]ation|cookie|api[-_]?key|credential|^code$/i;
 
 const hidden = '***';
 
 const namesOf = (value: unknown): ReadonlySet<string> =>
   new Set(
-    (Array.isArray(value) ? value : [value]).filter((name): name is string => typeof name === 'string').map((name) => name.toLowerCase()),
+    (Array.isArray(value) ? value : [value])
+      .filter((name): name is string => typeof name === 'string')
+      .map((name) => name.toLowerCase()),
   );
 
 /** A copy of an input without anything that may be a secret, to echo it in a fault. */
 export const redact = (input: unknown): unknown => {
   // A whole config sent as text contains its keys.
-  if (typeof input === 'string') return secretKey.test(input) && /[:=]/.test(input) ? hidden : input;
+  if (typeof input === 'string')
+    return secretKey.test(input) && /[:=]/.test(input) ? hidden : input;
   if (Array.isArray(input)) return input.map(redact);
   if (!isRecord(input)) return input;
   const secretHeaders = namesOf(input.secret_headers);
@@ -56,15 +60,23 @@ export const redact = (input: unknown): unknown => {
   );
 };
 
-const redactHeaders = (headers: Readonly<Record<string, unknown>>, secret: ReadonlySet<string>): unknown =>
+const redactHeaders = (
+  headers: Readonly<Record<string, unknown>>,
+  secret: ReadonlySet<string>,
+): unknown =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, secret.has(name.toLowerCase()) || secretKey.test(name) ? hidden : redact(value)]),
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      secret.has(name.toLowerCase()) || secretKey.test(name) ? hidden : redact(value),
+    ]),
   );
 
 export const redactFaults = (faults: readonly Fault[]): readonly Fault[] =>
   faults.map((fault) => ({
     ...fault,
-    input: fault.loc.some((part) => typeof part === 'string' && secretKey.test(part)) ? hidden : redact(fault.input),
+    input: fault.loc.some((part) => typeof part === 'string' && secretKey.test(part))
+      ? hidden
+      : redact(fault.input),
   }));
 
 /**
@@ -121,7 +133,11 @@ export type Operation<Id extends string = string, Input = unknown, Output = unkn
 };
 
 /** An operation with a route in the REST API. */
-export type RestOperation<Id extends string = string, Input = unknown, Output = unknown> = Operation<Id, Input, Output> & {
+export type RestOperation<
+  Id extends string = string,
+  Input = unknown,
+  Output = unknown,
+> = Operation<Id, Input, Output> & {
   readonly method: Method;
   readonly path: string;
   readonly tag: string;
@@ -136,7 +152,9 @@ export type RestOperation<Id extends string = string, Input = unknown, Output = 
   readonly columns?: readonly string[];
 };
 
-export type InputOf<Op> = Op extends { readonly parse: (raw: RawInput) => Parsed<infer Input> } ? Input : never;
+export type InputOf<Op> = Op extends { readonly parse: (raw: RawInput) => Parsed<infer Input> }
+  ? Input
+  : never;
 export type OutputOf<Op> = Op extends { readonly response?: Field<infer Output> } ? Output : never;
 
 type Dependencies<Id extends string, P extends Shape, Q extends Shape, B extends Shape, Output> = {
@@ -155,14 +173,29 @@ type Dependencies<Id extends string, P extends Shape, Q extends Shape, B extends
 };
 
 /** A read-only operation is one statement, or two that need no lock, and leaves no trace. */
-export const isReadOnly = ({ does, access, body }: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
+export const isReadOnly = ({
+  does,
+  access,
+  body,
+}: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
   does === undefined ? access === 'read' && body === undefined : does === 'looks';
 
-type RestDependencies = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls' | 'columns'>;
+type RestDependencies = Pick<
+  RestOperation,
+  'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls' | 'columns'
+>;
 
 /** Path before query before body, in FastAPI's order of faults. */
-const parseAll = (params: Shape, query: Shape, body: ObjectField<Shape> | undefined, raw: RawInput): Parsed<Record<string, unknown>> => {
-  const parts = [parseShape(params, raw.path ?? {}, ['path']), parseShape(query, raw.query ?? {}, ['query'])];
+const parseAll = (
+  params: Shape,
+  query: Shape,
+  body: ObjectField<Shape> | undefined,
+  raw: RawInput,
+): Parsed<Record<string, unknown>> => {
+  const parts = [
+    parseShape(params, raw.path ?? {}, ['path']),
+    parseShape(query, raw.query ?? {}, ['query']),
+  ];
   if (body) parts.push(parseBody(body, raw.body));
   const faults: Fault[] = [];
   const value: Record<string, unknown> = {};
@@ -175,19 +208,31 @@ const parseAll = (params: Shape, query: Shape, body: ObjectField<Shape> | undefi
 
 const parseBody = (body: ObjectField<Shape>, input: unknown): Parsed<Values<Shape>> =>
   input === undefined || input === null
-    ? { ok: false, faults: [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }] }
+    ? {
+        ok: false,
+        faults: [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }],
+      }
     : body.parse(input, ['body']);
 
-type Made<For extends Audience, Id extends string, P extends Shape, Q extends Shape, B extends Shape, Output> = Operation<
-  Id,
-  Flat<Values<P> & Values<Q> & Values<B>>,
-  Output
-> & { readonly audience: For };
+type Made<
+  For extends Audience,
+  Id extends string,
+  P extends Shape,
+  Q extends Shape,
+  B extends Shape,
+  Output,
+> = Operation<Id, Flat<Values<P> & Values<Q> & Values<B>>, Output> & { readonly audience: For };
 
 /** An operation without a route: pages and operators need more than the API offers. */
 const operationFor =
   <For extends Audience>(audience: For) =>
-  <const Id extends string, P extends Shape = None, Q extends Shape = None, B extends Shape = None, Output = void>(
+  <
+    const Id extends string,
+    P extends Shape = None,
+    Q extends Shape = None,
+    B extends Shape = None,
+    Output = void,
+  >(
     dependencies: Dependencies<Id, P, Q, B, Output>,
   ): Made<For, Id, P, Q, B, Output> => {
     const { params = {}, query = {}, body, refusals = [], ...rest } = dependencies;
@@ -200,7 +245,8 @@ const operationFor =
       refusals,
       // parseAll reads exactly the shapes P, Q and B; the compiler cannot express their union of
       // keys.
-      parse: (raw) => parseAll(params, query, body, raw) as Parsed<Flat<Values<P> & Values<Q> & Values<B>>>,
+      parse: (raw) =>
+        parseAll(params, query, body, raw) as Parsed<Flat<Values<P> & Values<Q> & Values<B>>>,
     };
   };
 
@@ -211,7 +257,13 @@ export const operatorOperation = operationFor('operator');
 export const installationOperation = operationFor('installation');
 
 /** An operation with a route. */
-export const operation = <const Id extends string, P extends Shape = None, Q extends Shape = None, B extends Shape = None, Output = void>(
+export const operation = <
+  const Id extends string,
+  P extends Shape = None,
+  Q extends Shape = None,
+  B extends Shape = None,
+  Output = void,
+>(
   dependencies: Dependencies<Id, P, Q, B, Output> & RestDependencies,
 ): Made<'organisation', Id, P, Q, B, Output> & RestDependencies => ({
   ...innerOperation(dependencies),
@@ -226,9 +278,13 @@ export const operation = <const Id extends string, P extends Shape = None, Q ext
 });
 
 /** Sorts the flat arguments of a tool, a command or a form into path, query and body. */
-export const rawInput = (of: Pick<Operation, 'params' | 'query' | 'body'>, flat: unknown): RawInput => {
+export const rawInput = (
+  of: Pick<Operation, 'params' | 'query' | 'body'>,
+  flat: unknown,
+): RawInput => {
   const given = isRecord(flat) ? Object.entries(flat) : [];
-  const pick = (shape: Shape) => Object.fromEntries(given.filter(([key]) => Object.hasOwn(shape, key)));
+  const pick = (shape: Shape) =>
+    Object.fromEntries(given.filter(([key]) => Object.hasOwn(shape, key)));
   return {
     path: pick(of.params),
     query: pick(of.query),
@@ -314,7 +370,11 @@ export const validationSchemas = {
 } as const;
 
 /** Refusals of a call with an idempotency key. */
-const namedCallRefusals = ['idempotency_key_in_use', 'idempotency_answer_too_large', 'idempotency_key_reused'] as const;
+const namedCallRefusals = [
+  'idempotency_key_in_use',
+  'idempotency_answer_too_large',
+  'idempotency_key_reused',
+] as const;
 
 /**
  * Every code that an operation may answer with: its own, and those that any call of its kind may
@@ -325,7 +385,9 @@ export const refusalsOf = (
 ): readonly RefusalCode[] => [
   'token_missing',
   'token_invalid',
-  ...(operation.access === 'read' ? [] : (['scope_insufficient', 'role_insufficient', 'organisation_ending'] as const)),
+  ...(operation.access === 'read'
+    ? []
+    : (['scope_insufficient', 'role_insufficient', 'organisation_ending'] as const)),
   ...operation.refusals,
   ...(operation.method === 'POST' ? namedCallRefusals : []),
   ...(operation.body === undefined ? [] : (['body_too_large'] as const)),
@@ -344,15 +406,23 @@ const pageSize = { least: 1, most: 200, default: 50 } as const;
  */
 export const pageQuery = {
   limit: optional(
-    integer({ ge: pageSize.least, le: pageSize.most }, { description: 'How many items the page may hold.' }),
+    integer(
+      { ge: pageSize.least, le: pageSize.most },
+      { description: 'How many items the page may hold.' },
+    ),
     pageSize.default,
   ),
   cursor: maybe(string({ minLength: 1, limits: { maxLength: 1_000 } }), {
-    description: 'The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end.',
+    description:
+      'The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end.',
   }),
 };
 
-export const page = <Name extends string, Item>(name: Name, item: Field<Item>, more: JsonSchema = {}) =>
+export const page = <Name extends string, Item>(
+  name: Name,
+  item: Field<Item>,
+  more: JsonSchema = {},
+) =>
   object(
     name,
     {
@@ -367,9 +437,14 @@ export const page = <Name extends string, Item>(name: Name, item: Field<Item>, m
 
 /** The fault for a cursor that the list did not issue. */
 export const cursorFault = (cursor: string): Fault =>
-  valueFault(['query', 'cursor'], 'not a cursor of this list as it is asked for now; begin again without one', cursor);
+  valueFault(
+    ['query', 'cursor'],
+    'not a cursor of this list as it is asked for now; begin again without one',
+    cursor,
+  );
 
-export const nullableString = (description: string, more: JsonSchema = {}) => nullable(string(), { description, ...more });
+export const nullableString = (description: string, more: JsonSchema = {}) =>
+  nullable(string(), { description, ...more });
 
 /**
  * Version of the API document: the first number is that of `/api/v1`; the rest grows with

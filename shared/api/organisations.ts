@@ -6,16 +6,25 @@ export const OrganisationOut = object('OrganisationOut', {
   name: string({ example: 'Harbour Works' }),
   plan: string({ description: '`free`, `team`, `business` or `self_hosted`.', example: 'team' }),
   time_zone: grown(
-    string({ description: 'The IANA time zone that times without an offset are read in.', example: 'Europe/Vienna' }),
+    string({
+      description: 'The IANA time zone that times without an offset are read in.',
+      example: 'Europe/Vienna',
+    }),
     'UTC',
   ),
 });
 
 export const MeOut = object('MeOut', {
   organisation: OrganisationOut,
-  role: string({ description: '`owner`, `admin`, `member` or `viewer`; all but `viewer` may write.', example: 'admin' }),
+  role: string({
+    description: '`owner`, `admin`, `member` or `viewer`; all but `viewer` may write.',
+    example: 'admin',
+  }),
   scope: string({ description: '`read` or `read_write`.', example: 'read_write' }),
-  token_name: string({ description: 'Of the token, or of the assistant that is connected.', example: 'deploy' }),
+  token_name: string({
+    description: 'Of the token, or of the assistant that is connected.',
+    example: 'deploy',
+  }),
 });
 
 export const whoami = operation({
@@ -25,7 +34,8 @@ export const whoami = operation({
   tag: 'Account',
   access: 'read',
   summary: 'Tell whose token this is',
-  description: 'The organisation, role, scope and name of the token in use. The first call to make.',
+  description:
+    'The organisation, role, scope and name of the token in use. The first call to make.',
   response: MeOut,
   success: 200,
 });

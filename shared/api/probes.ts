@@ -9,11 +9,17 @@ const invitation = {
   name: string({ example: 'Nairobi' }),
   continent: string({ example: 'Africa' }),
   shown: string({ description: 'How the join token begins, to know it by.', example: 'svcj_4fTq' }),
-  state: string({ description: '`open`, `expired`, or `used` once a host has become the probe.', example: 'open' }),
+  state: string({
+    description: '`open`, `expired`, or `used` once a host has become the probe.',
+    example: 'open',
+  }),
   probe: nullable(uuid(), { description: 'The probe that came of it.', example: null }),
   heard_at: nullable(dateTime(), { description: 'When that probe was last heard.', example: null }),
   created_at: dateTime({ example: '2026-11-20T12:00:00.000Z' }),
-  expires_at: dateTime({ meaning: 'When it ends; null for never.', example: '2026-11-20T13:00:00.000Z' }),
+  expires_at: dateTime({
+    meaning: 'When it ends; null for never.',
+    example: '2026-11-20T13:00:00.000Z',
+  }),
 };
 
 export const ProbeInvitationOut = object('ProbeInvitationOut', invitation);
@@ -49,7 +55,8 @@ export const inviteProbe = operation({
   access: 'manage',
   dangerous: true,
   summary: 'Invite a host to be a private probe',
-  description: 'It then checks the monitors of this organisation alone. Open invitations count against the private probes of the plan.',
+  description:
+    'It then checks the monitors of this organisation alone. Open invitations count against the private probes of the plan.',
   body: object('ProbeInvitationIn', invited),
   response: ProbeInvitationMadeOut,
   success: 201,
@@ -78,7 +85,8 @@ export const revokeProbeInvitation = operation({
   tag: 'Probes',
   access: 'manage',
   summary: 'Take an invitation of a private probe back',
-  description: 'Its join token is good for nothing from then on. One that was used is no invitation any more.',
+  description:
+    'Its join token is good for nothing from then on. One that was used is no invitation any more.',
   params: { probe_invitation_id: uuid() },
   success: 204,
   refusals: ['invitation_not_found'],
@@ -89,9 +97,16 @@ const onlyByIt = {
   id: uuid({ example: exampleIds.invitation }),
   name: string({ example: 'Nairobi' }),
   continent: string({ example: 'Africa' }),
-  monitors: array(object('MonitorOfProbeOut', { id: uuid({ example: exampleIds.monitor }), name: string({ example: 'Shop' }) }), {
-    description: 'Monitors that name this probe, which nobody else checks: by name, the first fifty.',
-  }),
+  monitors: array(
+    object('MonitorOfProbeOut', {
+      id: uuid({ example: exampleIds.monitor }),
+      name: string({ example: 'Shop' }),
+    }),
+    {
+      description:
+        'Monitors that name this probe, which nobody else checks: by name, the first fifty.',
+    },
+  ),
   monitor_count: integer({}, { description: 'How many these are.', example: 1 }),
 };
 

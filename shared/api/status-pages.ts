@@ -1,4 +1,16 @@
-import { array, boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from './fields.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  literal,
+  maybe,
+  nullable,
+  object,
+  optional,
+  string,
+  uuid,
+} from './fields.ts';
 import { exampleIds, maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
 const summary = {
@@ -17,8 +29,14 @@ const StatusPagePage = page('StatusPagePage', StatusPageSummaryOut);
 
 export const StatusPageMonitorOut = object('StatusPageMonitorOut', {
   monitor: uuid({ example: exampleIds.monitor }),
-  display_name: string({ description: 'The name chosen for the audience of the page.', example: 'Online shop' }),
-  group: nullable(uuid(), { description: 'The heading that it stands under.', example: exampleIds.group }),
+  display_name: string({
+    description: 'The name chosen for the audience of the page.',
+    example: 'Online shop',
+  }),
+  group: nullable(uuid(), {
+    description: 'The heading that it stands under.',
+    example: exampleIds.group,
+  }),
   position: integer({}, { meaning: 'Its place among the rows, from 0.', example: 0 }),
 });
 
@@ -28,14 +46,27 @@ export const StatusPageGroupOut = object('StatusPageGroupOut', {
   position: integer({}, { meaning: 'Its place among the rows, from 0.', example: 0 }),
 });
 
-const language = { description: 'Of the words that the page itself says: `en`, `de`, `fr` or `es`.' };
-const access = { description: 'Who sees it: everybody (`public`), who has its `password`, or who has its `link`.' };
+const language = {
+  description: 'Of the words that the page itself says: `en`, `de`, `fr` or `es`.',
+};
+const access = {
+  description: 'Who sees it: everybody (`public`), who has its `password`, or who has its `link`.',
+};
 
 export const StatusPageDomainOut = object('StatusPageDomainOut', {
   name: string({ example: 'status.harbour.example.com' }),
-  proved_at: nullable(dateTime(), { description: 'Null until the record was found.', example: '2026-11-03T10:02:11.000Z' }),
-  record_name: string({ description: 'Where a TXT record proves the domain.', example: '_antipode.status.harbour.example.com' }),
-  record_text: string({ description: 'What it has to say.', example: 'antipode-status-page=6f1d0c5e9a7b4f28' }),
+  proved_at: nullable(dateTime(), {
+    description: 'Null until the record was found.',
+    example: '2026-11-03T10:02:11.000Z',
+  }),
+  record_name: string({
+    description: 'Where a TXT record proves the domain.',
+    example: '_antipode.status.harbour.example.com',
+  }),
+  record_text: string({
+    description: 'What it has to say.',
+    example: 'antipode-status-page=6f1d0c5e9a7b4f28',
+  }),
 });
 
 const StatusPageOfferOut = object('StatusPageOfferOut', { monitor: uuid(), group: uuid() });
@@ -49,14 +80,17 @@ export const StatusPageOut = object('StatusPageOut', {
   groups: array(StatusPageGroupOut),
   language: string({ ...language, example: 'en' }),
   accent: nullableString('As `#rrggbb`.', { example: '#0a5bb5' }),
-  logo: nullableString('A mark of its logo, which changes with it; null when it has none.', { example: null }),
+  logo: nullableString('A mark of its logo, which changes with it; null when it has none.', {
+    example: null,
+  }),
   access: string({ ...access, example: 'public' }),
   has_password: boolean({ meaning: 'Whether the page has a password.', example: false }),
   has_link: boolean({ meaning: 'Whether the page has a secret link.', example: false }),
   domain: nullable(StatusPageDomainOut, { meaning: 'The domain under which the page answers.' }),
   subscribers: integer({}, { description: 'How many are mailed what happens.', example: 42 }),
   offered: array(StatusPageOfferOut, {
-    description: 'Monitors that joined a published group and are not on the page: each is published under a name that somebody chooses.',
+    description:
+      'Monitors that joined a published group and are not on the page: each is published under a name that somebody chooses.',
     example: [],
   }),
 });
@@ -90,8 +124,13 @@ export const StatusPagePatch = object(
         limits: { maxLength: 60, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$' },
       }),
     ),
-    description: maybe(string(), { description: 'An empty one takes the old one away.', limits: { maxLength: 2_000 } }),
-    enabled: maybe(boolean(), { description: 'A page that is not enabled answers as if it did not exist.' }),
+    description: maybe(string(), {
+      description: 'An empty one takes the old one away.',
+      limits: { maxLength: 2_000 },
+    }),
+    enabled: maybe(boolean(), {
+      description: 'A page that is not enabled answers as if it did not exist.',
+    }),
     language: maybe(literal(pageLanguages, language), { meaning: 'The language of the page.' }),
     accent: maybe(string({ pattern: '^(?:#?(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}))?$' }), {
       description: 'As `#rrggbb`, dark enough to be read on white; an empty one is the usual one.',
@@ -114,7 +153,8 @@ export const StatusPagePatch = object(
 const StatusPageOrderIn = object('StatusPageOrderIn', {
   rows: array(uuid(), {
     maxItems: maxIdsIn.body,
-    description: 'The monitors and groups of the page from top to bottom, each once. Under a heading stand its own monitors.',
+    description:
+      'The monitors and groups of the page from top to bottom, each once. Under a heading stand its own monitors.',
     example: [exampleIds.group, exampleIds.monitor],
   }),
 });
@@ -126,7 +166,9 @@ const StatusPageMonitorIn = object('StatusPageMonitorIn', {
     limits: { maxLength: 200 },
     example: 'Online shop',
   }),
-  position: maybe(integer({}, { minimum: 0, maximum: 1_000_000 }), { description: 'At the end when not given.' }),
+  position: maybe(integer({}, { minimum: 0, maximum: 1_000_000 }), {
+    description: 'At the end when not given.',
+  }),
 });
 
 const StatusPageGroupIn = object('StatusPageGroupIn', {
@@ -136,7 +178,10 @@ const StatusPageGroupIn = object('StatusPageGroupIn', {
     limits: { maxLength: 200 },
     example: 'Website',
   }),
-  monitors: optional(boolean({ description: 'False publishes the heading alone; its monitors are then offered.' }), true),
+  monitors: optional(
+    boolean({ description: 'False publishes the heading alone; its monitors are then offered.' }),
+    true,
+  ),
 });
 
 const StatusPageRowPatch = object('StatusPageRowPatch', {
@@ -164,7 +209,12 @@ export const listStatusPages = operation({
   columns: ['name', 'enabled', 'slug', 'id'],
 });
 
-const settingFaults = ['name_invalid', 'slug_invalid', 'slug_taken', 'description_invalid'] as const;
+const settingFaults = [
+  'name_invalid',
+  'slug_invalid',
+  'slug_taken',
+  'description_invalid',
+] as const;
 
 export const createStatusPage = operation({
   id: 'createStatusPage',
@@ -204,7 +254,14 @@ export const updateStatusPage = operation({
   body: StatusPagePatch,
   response: StatusPageOut,
   success: 200,
-  refusals: ['status_page_not_found', ...settingFaults, 'accent_invalid', 'password_invalid', 'domain_invalid', 'domain_taken'],
+  refusals: [
+    'status_page_not_found',
+    ...settingFaults,
+    'accent_invalid',
+    'password_invalid',
+    'domain_invalid',
+    'domain_taken',
+  ],
 });
 
 export const deleteStatusPage = operation({
@@ -231,7 +288,13 @@ export const addStatusPageMonitor = operation({
   body: StatusPageMonitorIn,
   response: StatusPageMonitorOut,
   success: 201,
-  refusals: ['status_page_not_found', 'monitor_not_found', 'name_invalid', 'position_invalid', 'already_published'],
+  refusals: [
+    'status_page_not_found',
+    'monitor_not_found',
+    'name_invalid',
+    'position_invalid',
+    'already_published',
+  ],
 });
 
 export const updateStatusPageMonitor = operation({
@@ -269,7 +332,8 @@ export const addStatusPageGroup = operation({
   tag: 'Status pages',
   access: 'write',
   summary: 'Publish a group on a status page',
-  description: 'The group becomes a heading, and its monitors are published under it. A monitor that joins the group later is offered.',
+  description:
+    'The group becomes a heading, and its monitors are published under it. A monitor that joins the group later is offered.',
   params: pageId,
   body: StatusPageGroupIn,
   response: StatusPageGroupOut,
@@ -335,7 +399,8 @@ export const checkStatusPageDomain = operation({
   tag: 'Status page editing',
   access: 'write',
   summary: 'Look whether the domain of a status page is proved',
-  description: 'Asks DNS now for the TXT record that the page names. Once it was found, the page answers under its domain.',
+  description:
+    'Asks DNS now for the TXT record that the page names. Once it was found, the page answers under its domain.',
   params: pageId,
   response: DomainCheckOut,
   success: 200,
@@ -349,12 +414,14 @@ export const renewStatusPageLink = operation({
   tag: 'Status page editing',
   access: 'write',
   summary: 'Make the link of a private status page anew',
-  description: 'The page is then seen by whoever has this link, and by nobody with an older one. It is shown once.',
+  description:
+    'The page is then seen by whoever has this link, and by nobody with an older one. It is shown once.',
   params: pageId,
   response: object('StatusPageLinkOut', {
     link: string({
       meaning: 'The secret link.',
-      example: 'https://antipode.example.com/status/harbour?key=b3VyIG93biBrZXksIHNlbnQgdG8gZnJpZW5k',
+      example:
+        'https://antipode.example.com/status/harbour?key=b3VyIG93biBrZXksIHNlbnQgdG8gZnJpZW5k',
     }),
   }),
   success: 201,
@@ -366,9 +433,17 @@ export const renewStatusPageLink = operation({
 export const StatusPagePostOut = object('StatusPagePostOut', {
   id: uuid({ example: exampleIds.post }),
   incident: uuid({ meaning: 'The id of the incident.', example: exampleIds.incident }),
-  kind: string({ description: '`investigating`, `identified`, `monitoring` or `resolved`.', example: 'identified' }),
-  text: string({ meaning: 'What is written there.', example: 'A disk is full. We are moving the shop to another.' }),
-  written_by: nullableString('Who wrote it; it is not shown on the page.', { example: 'ada@harbour.example.com' }),
+  kind: string({
+    description: '`investigating`, `identified`, `monitoring` or `resolved`.',
+    example: 'identified',
+  }),
+  text: string({
+    meaning: 'What is written there.',
+    example: 'A disk is full. We are moving the shop to another.',
+  }),
+  written_by: nullableString('Who wrote it; it is not shown on the page.', {
+    example: 'ada@harbour.example.com',
+  }),
   written_at: dateTime({ meaning: 'When it was written.', example: '2026-11-18T04:06:40.000Z' }),
 });
 
@@ -384,7 +459,10 @@ const StatusPagePostIn = object('StatusPagePostIn', {
 
 const SubscribersOut = object('StatusPageSubscribersOut', {
   confirmed: integer({}, { description: 'Who are mailed what happens.', example: 42 }),
-  waiting: integer({}, { description: 'Who were asked by mail and have not answered.', example: 3 }),
+  waiting: integer(
+    {},
+    { description: 'Who were asked by mail and have not answered.', example: 3 },
+  ),
 });
 
 export const listStatusPagePosts = operation({
@@ -396,7 +474,10 @@ export const listStatusPagePosts = operation({
   summary: 'List what was posted on a status page',
   description: 'Newest first.',
   params: pageId,
-  query: { ...pageQuery, incident: maybe(uuid(), { description: 'Only what was posted to this incident.' }) },
+  query: {
+    ...pageQuery,
+    incident: maybe(uuid(), { description: 'Only what was posted to this incident.' }),
+  },
   response: StatusPagePostPage,
   success: 200,
   refusals: ['status_page_not_found'],
@@ -409,12 +490,18 @@ export const createStatusPagePost = operation({
   tag: 'Status page posts',
   access: 'write',
   summary: 'Post to an incident on a status page',
-  description: 'The monitor of the incident is published on the page, and the incident is confirmed. Subscribers are mailed.',
+  description:
+    'The monitor of the incident is published on the page, and the incident is confirmed. Subscribers are mailed.',
   params: { ...pageId, incident_id: uuid() },
   body: StatusPagePostIn,
   response: StatusPagePostOut,
   success: 201,
-  refusals: ['status_page_not_found', 'incident_not_found', 'incident_not_published', 'post_invalid'],
+  refusals: [
+    'status_page_not_found',
+    'incident_not_found',
+    'incident_not_published',
+    'post_invalid',
+  ],
 });
 
 export const deleteStatusPagePost = operation({

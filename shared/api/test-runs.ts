@@ -1,4 +1,17 @@
-import { array, boolean, dateTime, dict, integer, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  dict,
+  integer,
+  maybe,
+  nullable,
+  number,
+  object,
+  optional,
+  string,
+  uuid,
+} from './fields.ts';
 import { innerOperation } from './operation.ts';
 
 /** Test runs of a config before it is saved (rule 41). */
@@ -15,10 +28,14 @@ export const testMonitor = innerOperation({
     interval_s: maybe(integer()),
     config: maybe(dict()),
     monitor: maybe(uuid(), {
-      description: 'The monitor that this would be an edit of: masks stand for its secrets, while the address stays on its host.',
+      description:
+        'The monitor that this would be an edit of: masks stand for its secrets, while the address stays on its host.',
     }),
   }),
-  response: object('TrialOut', { trial: uuid(), asked: array(AskedProbe, { description: 'Who looks now.' }) }),
+  response: object('TrialOut', {
+    trial: uuid(),
+    asked: array(AskedProbe, { description: 'Who looks now.' }),
+  }),
   refusals: [
     ...([
       'monitor_type_unknown',
@@ -48,7 +65,9 @@ export const getTestResults = innerOperation({
   access: 'read',
   summary: 'What a trial has shown so far; waits until there is more, or it is over',
   params: { trial_id: uuid() },
-  query: { known: optional(integer({ ge: 0 }, { description: 'How many answers are known already.' }), 0) },
+  query: {
+    known: optional(integer({ ge: 0 }, { description: 'How many answers are known already.' }), 0),
+  },
   response: object('TrialSoFarOut', {
     asked: array(AskedProbe),
     answers: array(TestAnswerOut),

@@ -25,7 +25,13 @@ const revisionOf = (params: unknown): unknown => {
   return isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined;
 };
 
-export const askedBy = ({ method, params }: { readonly method: string; readonly params?: unknown }): CalledMethod => ({
+export const askedBy = ({
+  method,
+  params,
+}: {
+  readonly method: string;
+  readonly params?: unknown;
+}): CalledMethod => ({
   method,
   modern: revisionOf(params) !== undefined,
 });
@@ -34,7 +40,9 @@ export const askedBy = ({ method, params }: { readonly method: string; readonly 
  * The library checks the revision of the first request only; each request must be answered by its
  * own revision.
  */
-export const foreignRevision = (params: unknown): { code: number; message: string; data: unknown } | undefined => {
+export const foreignRevision = (
+  params: unknown,
+): { code: number; message: string; data: unknown } | undefined => {
   const requested = revisionOf(params);
   if (typeof requested !== 'string' || requested === modernRevision) return undefined;
   const message = `Unsupported protocol version: ${requested}; send ${modernRevision}, or begin with initialize for an older one`;
@@ -43,7 +51,8 @@ export const foreignRevision = (params: unknown): { code: number; message: strin
 
 type Issue = { readonly path: readonly unknown[]; readonly message: string };
 
-const isIssue = (value: unknown): value is Issue => isRecord(value) && Array.isArray(value.path) && typeof value.message === 'string';
+const isIssue = (value: unknown): value is Issue =>
+  isRecord(value) && Array.isArray(value.path) && typeof value.message === 'string';
 
 const issuesIn = (text: string): readonly Issue[] | undefined => {
   const begin = text.indexOf('[');
@@ -75,7 +84,10 @@ const examples = new Map([
     'initialize',
     'Send such as {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"my-client","version":"1.0"}} as params.',
   ],
-  ['tools/call', 'Send such as {"name":"get_monitor","arguments":{"id":"0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f"}} as params.'],
+  [
+    'tools/call',
+    'Send such as {"name":"get_monitor","arguments":{"id":"0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f"}} as params.',
+  ],
   ['tools/list', 'Send no params; all tools are listed at once.'],
 ]);
 
@@ -83,12 +95,18 @@ const examples = new Map([
  * The message as sent: faults of parameters are in words, and those of a tool's parameters are a
  * result, which the assistant sees.
  */
-export const explained = (message: JSONRPCMessage, asked: CalledMethod | undefined): JSONRPCMessage => {
+export const explained = (
+  message: JSONRPCMessage,
+  asked: CalledMethod | undefined,
+): JSONRPCMessage => {
   if (!asked || !('error' in message) || message.id === undefined) return message;
   const found = issuesIn(message.error.message);
   if (!found) return message;
   const example = examples.get(asked.method);
-  const text = [`The params of ${asked.method} cannot be read: ${found.map(inWords).join('; ')}.`, ...(example ? [example] : [])].join(' ');
+  const text = [
+    `The params of ${asked.method} cannot be read: ${found.map(inWords).join('; ')}.`,
+    ...(example ? [example] : []),
+  ].join(' ');
   const { jsonrpc, id } = message;
   // Without params there is no tool call that could have failed.
   if (asked.method !== 'tools/call' || found.some(({ path }) => path.length < 2))
@@ -167,7 +185,11 @@ export type Row = {
   readonly operation: Operation;
   readonly title: string;
   readonly about: string;
-  readonly run: (around: Around, input: Values, tool: Pick<Tool, 'operation' | 'arguments'>) => Promise<ToolAnswer>;
+  readonly run: (
+    around: Around,
+    input: Values,
+    tool: Pick<Tool, 'operation' | 'arguments'>,
+  ) => Promise<ToolAnswer>;
   readonly effect?: Effect;
   readonly idempotent?: boolean;
   readonly open?: boolean;
@@ -185,12 +207,20 @@ const argumentsOf = ({ operation, without = [], own = {} }: Row): Tool['argument
   const of = (where: 'query' | 'body', shape: Shape) =>
     Object.entries(shape)
       .filter(([key]) => !ours.includes(key) && !without.includes(key))
-      .map(([key, field]) => [key, { where, key, field, required: field.absent === undefined }] as const);
+      .map(
+        ([key, field]) =>
+          [key, { where, key, field, required: field.absent === undefined }] as const,
+      );
   return Object.fromEntries([
-    ...Object.entries(operation.params).map(([key, field]) => ['id', { where: 'path', key, field, required: true }] as const),
+    ...Object.entries(operation.params).map(
+      ([key, field]) => ['id', { where: 'path', key, field, required: true }] as const,
+    ),
     ...of('query', operation.query),
     ...of('body', operation.body?.shape ?? {}),
-    ...Object.entries(own).map(([key, field]) => [key, { where: 'body', key, field, required: field.absent === undefined }] as const),
+    ...Object.entries(own).map(
+      ([key, field]) =>
+        [key, { where: 'body', key, field, required: field.absent === undefined }] as const,
+    ),
   ]);
 };
 
@@ -220,12 +250,17 @@ export const annotationsOf = ({ title, effect, idempotent, open }: Tool) => ({
  * Maps arguments to the operation's names, or says what is wrong with them. A null counts as not
  * given.
  */
-export const readArguments = (tool: Tool, input: Values): { readonly values: Values } | { readonly refused: string } => {
+export const readArguments = (
+  tool: Tool,
+  input: Values,
+): { readonly values: Values } | { readonly refused: string } => {
   const faults: string[] = [];
   const values: Record<string, unknown> = {};
   for (const name of Object.keys(input)) {
     if (!Object.hasOwn(tool.arguments, name))
-      faults.push(`${name}: there is no such argument; there are: ${Object.keys(tool.arguments).join(', ') || 'none'}`);
+      faults.push(
+        `${name}: there is no such argument; there are: ${Object.keys(tool.arguments).join(', ') || 'none'}`,
+      );
   }
   for (const [name, { key, field, required }] of Object.entries(tool.arguments)) {
     const value = Object.hasOwn(input, name) ? input[name] : undefined;
@@ -268,7 +303,9 @@ export const inputSchema = (tool: Pick<Tool, 'arguments'>): ObjectSchema => {
   const required = entries.filter(([, argument]) => argument.required).map(([name]) => name);
   return {
     type: 'object',
-    properties: Object.fromEntries(entries.map(([name, { field }]) => [name, withoutNull(field.schema)])),
+    properties: Object.fromEntries(
+      entries.map(([name, { field }]) => [name, withoutNull(field.schema)]),
+    ),
     ...(required.length > 0 && { required }),
     additionalProperties: false,
   };
@@ -280,12 +317,17 @@ const localReferences = (value: unknown): unknown => {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      key === '$ref' && typeof inner === 'string' ? inner.replace('#/components/schemas/', '#/$defs/') : localReferences(inner),
+      key === '$ref' && typeof inner === 'string'
+        ? inner.replace('#/components/schemas/', '#/$defs/')
+        : localReferences(inner),
     ]),
   );
 };
 
-const gather = (components: readonly NamedSchema[], into: Map<string, JsonSchema>): Map<string, JsonSchema> => {
+const gather = (
+  components: readonly NamedSchema[],
+  into: Map<string, JsonSchema>,
+): Map<string, JsonSchema> => {
   for (const { name, schema, components: inner } of components) {
     into.set(name, schema);
     gather(inner, into);
@@ -297,7 +339,10 @@ const gather = (components: readonly NamedSchema[], into: Map<string, JsonSchema
  * The self-contained schema of the answer: the document's references become its own definitions.
  * Undefined: the answer is text only.
  */
-export const outputSchema = ({ operation: { response }, more }: Pick<Tool, 'operation' | 'more'>): ObjectSchema | undefined => {
+export const outputSchema = ({
+  operation: { response },
+  more,
+}: Pick<Tool, 'operation' | 'more'>): ObjectSchema | undefined => {
   if (more === undefined) return undefined;
   const [own] = response?.components ?? [];
   const definitions = gather(own?.components ?? [], new Map());

@@ -92,7 +92,8 @@ export const createShared = <Value>(limit: number): ((text: string, value: Value
  * How long to wait before attempt n (0 first): doubles from `first` up to `most`, to spare a broken
  * service.
  */
-export const backoff = (attempt: number, first: number, limit: number): number => Math.min(limit, first * 2 ** Math.min(attempt, 30));
+export const backoff = (attempt: number, first: number, limit: number): number =>
+  Math.min(limit, first * 2 ** Math.min(attempt, 30));
 
 /**
  * Resolves after `ms`, or at once when the signal is aborted. Never rejects: loops end by checking

@@ -1,8 +1,18 @@
 /** The seven continents, spelled as the API returns them. */
-export const continents = ['Africa', 'Antarctica', 'Asia', 'Europe', 'North America', 'Oceania', 'South America'] as const;
+export const continents = [
+  'Africa',
+  'Antarctica',
+  'Asia',
+  'Europe',
+  'North America',
+  'Oceania',
+  'South America',
+] as const;
 export type Continent = (typeof continents)[number];
 
-export const isContinent = (text: unknown): text is Continent => continents.some((continent) => continent === text);
+export const isContinent = (text: unknown): text is Continent =>
+  continents.some((continent) => continent === text);
 
 /** A continent as one token of a bus subject, where spaces are not allowed. */
-export const continentToken = (continent: Continent): string => continent.toLowerCase().replaceAll(' ', '-');
+export const continentToken = (continent: Continent): string =>
+  continent.toLowerCase().replaceAll(' ', '-');

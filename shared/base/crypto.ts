@@ -16,10 +16,16 @@ export const encrypt = (key: Buffer, bytes: Uint8Array, about: string): Buffer =
 
 /** @throws when it was encrypted with another key or for another `about`, or was changed since. */
 export const decrypt = (key: Buffer, encrypted: Uint8Array, about: string): Buffer => {
-  if (encrypted.length < nonceLength + tagLength) throw new Error('an encrypted value is too short to be one');
-  const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(0, nonceLength)).setAAD(Buffer.from(about));
+  if (encrypted.length < nonceLength + tagLength)
+    throw new Error('an encrypted value is too short to be one');
+  const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(0, nonceLength)).setAAD(
+    Buffer.from(about),
+  );
   decipher.setAuthTag(encrypted.subarray(-tagLength));
-  return Buffer.concat([decipher.update(encrypted.subarray(nonceLength, -tagLength)), decipher.final()]);
+  return Buffer.concat([
+    decipher.update(encrypted.subarray(nonceLength, -tagLength)),
+    decipher.final(),
+  ]);
 };
 
 const text = Buffer.alloc(36);

@@ -30,7 +30,8 @@ export const commandNamed = <Command extends Named>(
 ): { readonly command: Command; readonly rest: readonly string[] } | undefined => {
   for (const length of [2, 1]) {
     const name = line.slice(0, length).join(' ');
-    const command = line.length >= length ? commands.find((one) => commandName(one) === name) : undefined;
+    const command =
+      line.length >= length ? commands.find((one) => commandName(one) === name) : undefined;
     if (command) return { command, rest: line.slice(length) };
   }
   return undefined;
@@ -49,12 +50,16 @@ export class ConfigurationFault extends Error {
  * NaN".
  */
 const wordsFor = (issue: z.core.$ZodIssue, value: string | undefined): string => {
-  if (issue.code === 'too_big' && issue.origin !== 'string') return `must be at most ${issue.maximum}`;
-  if (issue.code === 'too_small' && issue.origin !== 'string') return `must be at least ${issue.minimum}`;
+  if (issue.code === 'too_big' && issue.origin !== 'string')
+    return `must be at most ${issue.maximum}`;
+  if (issue.code === 'too_small' && issue.origin !== 'string')
+    return `must be at least ${issue.minimum}`;
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
   if (issue.code !== 'invalid_type') return issue.message;
   if (value === undefined) return 'is not set';
-  return issue.expected === 'number' || issue.expected === 'int' ? 'must be a whole number' : issue.message;
+  return issue.expected === 'number' || issue.expected === 'int'
+    ? 'must be a whole number'
+    : issue.message;
 };
 
 /**
@@ -75,14 +80,17 @@ export const readEnvironment = <Shape extends z.ZodRawShape>(
   for (const name of Object.keys(schema.shape)) {
     const direct = environment[name] || undefined;
     const file = environment[`${name}_FILE`] || undefined;
-    if (direct !== undefined && file !== undefined) faults.push(`${name} and ${name}_FILE are both set; keep one`);
+    if (direct !== undefined && file !== undefined)
+      faults.push(`${name} and ${name}_FILE are both set; keep one`);
     else if (direct !== undefined) values[name] = direct;
     else if (file !== undefined) {
       try {
         values[name] = readFileSync(file, 'utf8').trim();
       } catch (error) {
         unreadable.add(name);
-        faults.push(`${name}_FILE cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+        faults.push(
+          `${name}_FILE cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        );
       }
     }
   }

@@ -23,8 +23,8 @@ export type RefusalKind =
   | 'internal';
 
 /**
- * Every code that a caller may branch on, with its kind of refusal, and for those of the API what it
- * means; the message of an answer says more. Codes are stable: add, never rename.
+ * Every code that a caller may branch on, with its kind of refusal, and for those of the API what
+ * it means; the message of an answer says more. Codes are stable: add, never rename.
  */
 export const refusalCodes = {
   token_missing: ['unauthenticated', 'No bearer token was sent.'],
@@ -39,10 +39,16 @@ export const refusalCodes = {
   plan_limit_interval: ['forbidden', 'The plan does not allow checks this often.'],
   plan_limit_status_pages: ['forbidden', 'The plan allows no more status pages.'],
   plan_limit_members: ['forbidden'],
-  plan_limit_private_probes: ['forbidden', 'The plan allows no more private probes; open invitations count.'],
+  plan_limit_private_probes: [
+    'forbidden',
+    'The plan allows no more private probes; open invitations count.',
+  ],
   plan_limit_channels: ['forbidden', 'The plan allows no more channels.'],
   plan_limit_groups: ['forbidden', 'The plan allows no more groups.'],
-  plan_limit_windows: ['forbidden', 'The plan allows no more maintenance windows that are not over.'],
+  plan_limit_windows: [
+    'forbidden',
+    'The plan allows no more maintenance windows that are not over.',
+  ],
   plan_limit_occurrences: ['forbidden', 'The window would occur too often within 90 days.'],
   organisation_not_found: ['not_found', 'There is no such organisation.'],
   user_not_found: ['not_found', 'There is no such user with that e-mail address.'],
@@ -99,8 +105,14 @@ export const refusalCodes = {
   expiry_invalid: ['invalid'],
   plan_unknown: ['invalid'],
   continent_unknown: ['invalid', 'There is no such continent.'],
-  slug_invalid: ['invalid', 'The last part of the address is not of small letters, digits and dashes.'],
-  accent_invalid: ['invalid', 'The colour is none, or is hard to read on white; the message names one that would do.'],
+  slug_invalid: [
+    'invalid',
+    'The last part of the address is not of small letters, digits and dashes.',
+  ],
+  accent_invalid: [
+    'invalid',
+    'The colour is none, or is hard to read on white; the message names one that would do.',
+  ],
   logo_invalid: ['invalid'],
   domain_invalid: ['invalid', 'The domain is no name of a host, or is that of the service itself.'],
   order_invalid: ['invalid', 'The rows are not those of the page, each once.'],
@@ -119,12 +131,18 @@ export const refusalCodes = {
   name_taken: ['conflict', 'Another one has this name.'],
   join_token_used: ['conflict'],
   external_id_taken: ['conflict', 'Another one has this external id.'],
-  type_differs: ['conflict', 'The monitor of this external id has another type, which never changes.'],
+  type_differs: [
+    'conflict',
+    'The monitor of this external id has another type, which never changes.',
+  ],
   email_taken: ['conflict'],
   slug_taken: ['conflict', 'Another page has this address.'],
   domain_taken: ['conflict', 'Another page proved this domain.'],
   domain_missing: ['conflict', 'The page has no domain to look for.'],
-  incident_not_published: ['conflict', 'The page does not show this incident: its monitor is not on it, or it is not confirmed.'],
+  incident_not_published: [
+    'conflict',
+    'The page does not show this incident: its monitor is not on it, or it is not confirmed.',
+  ],
   last_owner: ['conflict'],
   organisations_enough: ['conflict'],
   email_unproven: ['conflict'],
@@ -140,12 +158,18 @@ export const refusalCodes = {
   passkeys_impossible: ['conflict'],
   mail_missing: ['conflict', 'Mail is not set up on this installation.'],
   secret_key_unknown: ['conflict'],
-  idempotency_key_in_use: ['conflict', 'A call with this `Idempotency-Key` is being worked on; send it again in a moment.'],
+  idempotency_key_in_use: [
+    'conflict',
+    'A call with this `Idempotency-Key` is being worked on; send it again in a moment.',
+  ],
   idempotency_answer_too_large: [
     'conflict',
     'The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.',
   ],
-  idempotency_key_reused: ['mismatch', 'This `Idempotency-Key` was sent with another request; give each request a key of its own.'],
+  idempotency_key_reused: [
+    'mismatch',
+    'This `Idempotency-Key` was sent with another request; give each request a key of its own.',
+  ],
   channel_test_failed: [
     'mismatch',
     'The test message was not taken, and nothing is saved; the message says why, and `try: false` saves it all the same.',
@@ -157,10 +181,16 @@ export const refusalCodes = {
   ],
   rate_limited: ['limited', 'Too many calls; wait as long as `Retry-After` says.'],
   too_many_attempts: ['limited'],
-  body_too_large: ['too_large', 'The body is larger than 64 KiB, or than 2 MiB where many things may be named.'],
+  body_too_large: [
+    'too_large',
+    'The body is larger than 64 KiB, or than 2 MiB where many things may be named.',
+  ],
   headers_too_large: ['too_large', 'The headers are larger than 16 KiB.'],
   method_not_allowed: ['wrong_method', 'This route answers to other methods; `Allow` names them.'],
-  unavailable: ['unavailable', 'The database or the bus does not answer; wait as long as `Retry-After` says.'],
+  unavailable: [
+    'unavailable',
+    'The database or the bus does not answer; wait as long as `Retry-After` says.',
+  ],
   internal: ['internal', 'Something went wrong on our side.'],
 } as const satisfies Record<string, readonly [kind: RefusalKind, meaning?: string]>;
 

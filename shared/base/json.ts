@@ -10,7 +10,10 @@ type Bounds = { readonly keep: number; readonly most: number; readonly patienceM
  * Keeps the first bytes, and reads and drops the rest. It stops at the size limit, at the timeout,
  * or when the sender goes away; the stream stays open for an answer. Modes: `reading` → `done`.
  */
-const readBounded = (body: Readable, { keep, most: limit, patienceMs }: Bounds): Promise<BoundedBody> =>
+const readBounded = (
+  body: Readable,
+  { keep, most: limit, patienceMs }: Bounds,
+): Promise<BoundedBody> =>
   new Promise((resolve) => {
     const parts: Buffer[] = [];
     let held = 0;
@@ -82,12 +85,15 @@ const wholeNumber = /^-?\d+$/;
 export const isLossy = (written: string): boolean => {
   const value = Number(written);
   if (!Number.isFinite(value)) return true;
-  return wholeNumber.test(written) && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(written);
+  return (
+    wholeNumber.test(written) && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(written)
+  );
 };
 
 /** The first number in a JSON text that would change when read. */
 export const lossyNumberIn = (text: string): string | undefined => {
-  for (const [found] of text.matchAll(token)) if (!found.startsWith('"') && isLossy(found)) return found;
+  for (const [found] of text.matchAll(token))
+    if (!found.startsWith('"') && isLossy(found)) return found;
   return undefined;
 };
 
@@ -98,4 +104,5 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 /**
  * The member of this name; undefined where there is none, or for a value that cannot have members.
  */
-export const memberOf = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);
+export const memberOf = (value: unknown, name: string): unknown =>
+  isRecord(value) ? value[name] : undefined;

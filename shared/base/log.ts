@@ -49,7 +49,9 @@ export const createLogOutput = (write: (data: Uint8Array) => number): LogOutput 
           turn();
         }, againMs).unref();
     } else if (missing > 0) {
-      add(`${JSON.stringify({ level: 40, time: Date.now(), msg: `nobody read the log: ${missing} lines are missing` })}\n`);
+      add(
+        `${JSON.stringify({ level: 40, time: Date.now(), msg: `nobody read the log: ${missing} lines are missing` })}\n`,
+      );
       missing = 0;
       turn();
     }
@@ -89,7 +91,15 @@ const pipeOfOutput = (): LogOutput | undefined => {
 
 export type Log = Logger;
 
-const secretKeys = ['authorization', 'cookie', 'password', 'token', 'seed', 'credentials', 'secret'];
+const secretKeys = [
+  'authorization',
+  'cookie',
+  'password',
+  'token',
+  'seed',
+  'credentials',
+  'secret',
+];
 
 /**
  * Text that looks like one of our secrets, wherever it appears: API tokens, addresses with a secret
@@ -102,7 +112,10 @@ const secretText =
  * JSON lines on standard output. Secrets are removed by key and by shape, because an error's text
  * can contain one.
  */
-export const createLog = (options: { name: string; level: string }, destination?: DestinationStream): Log =>
+export const createLog = (
+  options: { name: string; level: string },
+  destination?: DestinationStream,
+): Log =>
   pino(
     {
       name: options.name,

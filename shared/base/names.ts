@@ -2,9 +2,11 @@ import { Refusal } from './errors.ts';
 
 /** Colours as `#rrggbb`, and whether one is readable on another (WCAG 2). */
 
-const channels = (colour: string): readonly number[] => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+const channels = (colour: string): readonly number[] =>
+  [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
 
-const hex = (values: readonly number[]): string => `#${values.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
+const hex = (values: readonly number[]): string =>
+  `#${values.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
 
 const linear = (value: number): number => {
   const part = value / 255;
@@ -32,7 +34,8 @@ export const leastContrast = 4.5;
 export const readableOn = (colour: string, ground: string): string => {
   if (contrastOf(colour, ground) >= leastContrast) return colour;
   const towards = luminance(ground) > 0.18 ? 0 : 255;
-  const mixed = (share: number): string => hex(channels(colour).map((value) => value + (towards - value) * share));
+  const mixed = (share: number): string =>
+    hex(channels(colour).map((value) => value + (towards - value) * share));
   let [least, limit] = [0, 1];
   for (let step = 0; step < 12; step += 1) {
     const middle = (least + limit) / 2;
@@ -69,9 +72,12 @@ export const nameFrom = (text: string, key = 'name'): string => {
   const name = text.trim();
   const refuse = (fault: string) => new Refusal('name_invalid', `${key}: ${fault}`);
   if (name === '') throw refuse(`must not be empty; give 1 to ${longestName} characters.`);
-  if (characters(name) > longestName) throw refuse(`is longer than ${longestName} characters; shorten it.`);
-  if (!name.isWellFormed() || control.test(name)) throw refuse('holds a control character or a broken one; leave it out.');
-  if (!visible.test(name)) throw refuse('holds nothing that can be seen; give it a letter or a digit.');
+  if (characters(name) > longestName)
+    throw refuse(`is longer than ${longestName} characters; shorten it.`);
+  if (!name.isWellFormed() || control.test(name))
+    throw refuse('holds a control character or a broken one; leave it out.');
+  if (!visible.test(name))
+    throw refuse('holds nothing that can be seen; give it a letter or a digit.');
   return name;
 };
 
@@ -79,13 +85,15 @@ export const nameFrom = (text: string, key = 'name'): string => {
  * The form in which names are compared: trimmed, without case, in one form of Unicode. It goes
  * through capitals, where ß is SS and ς is Σ.
  */
-export const folded = (name: string): string => name.trim().toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
+export const folded = (name: string): string =>
+  name.trim().toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 
 /** A description, not trimmed; an empty one is none. @throws Refusal `description_invalid`. */
 export const descriptionFrom = (text: string | null): string | null => {
   if (text === null || text.trim() === '') return null;
   const refuse = (fault: string) => new Refusal('description_invalid', `description: ${fault}`);
-  if (characters(text) > longestDescription) throw refuse(`is longer than ${longestDescription} characters; shorten it.`);
+  if (characters(text) > longestDescription)
+    throw refuse(`is longer than ${longestDescription} characters; shorten it.`);
   if (!storable(text)) throw refuse('holds a NUL or a broken character; leave it out.');
   return text;
 };

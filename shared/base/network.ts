@@ -9,7 +9,9 @@ import { z } from 'zod';
  */
 export const anchorOf = (baseUrl: string): string | undefined => {
   const url = URL.parse(baseUrl);
-  return url === null || url.hostname === '' ? undefined : `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
+  return url === null || url.hostname === ''
+    ? undefined
+    : `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
 };
 
 const shape = 'must be postgres://user:password@host:port/database';
@@ -17,7 +19,9 @@ const shape = 'must be postgres://user:password@host:port/database';
 const isReadable = (text: string): boolean => {
   // The client accepts several hosts, and a socket in place of a host; no URL parser does.
   const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?]*)/.exec(text) ?? [];
-  return authority === '' || authority.endsWith('@') || authority.includes(',') || URL.canParse(text);
+  return (
+    authority === '' || authority.endsWith('@') || authority.includes(',') || URL.canParse(text)
+  );
 };
 
 /** The address of a Postgres, as a variable of the environment. */
@@ -40,7 +44,13 @@ const cidr = (text: string): Cidr => ip.parseCIDR(text);
  * Ranges that the library calls unicast although they are not public: Azure's wire server,
  * discard-only, and those that no registry has assigned.
  */
-const notPublic: readonly Cidr[] = ['168.63.129.16/32', '100::/16', '3ffe::/16', '2001::/23', '192.0.0.0/24'].map(cidr);
+const notPublic: readonly Cidr[] = [
+  '168.63.129.16/32',
+  '100::/16',
+  '3ffe::/16',
+  '2001::/23',
+  '192.0.0.0/24',
+].map(cidr);
 const globalIpv6 = cidr('2000::/3');
 
 /** Where clouds keep the keys of the machine: all of link-local IPv4, and a few elsewhere. */
@@ -90,17 +100,22 @@ export const parseCidr = (text: string): Cidr | undefined => {
 };
 
 /** Whether a range names exactly one address. */
-export const namesOne = ([network, bits]: Cidr): boolean => bits === (network instanceof ip.IPv4 ? 32 : 128);
+export const namesOne = ([network, bits]: Cidr): boolean =>
+  bits === (network instanceof ip.IPv4 ? 32 : 128);
 
-const ipv4At = (address: ip.IPv6, at: number): ip.IPv4 => new ip.IPv4(address.toByteArray().slice(at, at + 4));
+const ipv4At = (address: ip.IPv6, at: number): ip.IPv4 =>
+  new ip.IPv4(address.toByteArray().slice(at, at + 4));
 
 /**
  * The IPv4 addresses embedded in an IPv6 address, which a gateway or the kernel may reach in its
  * place.
  */
 export const carriedIpv4 = (address: Address): readonly ip.IPv4[] => {
-  if (address instanceof ip.IPv4 || ['loopback', 'unspecified'].includes(address.range())) return [];
-  const found = translations.filter(({ within }) => inRange(address, within)).map(({ at }) => ipv4At(address, at));
+  if (address instanceof ip.IPv4 || ['loopback', 'unspecified'].includes(address.range()))
+    return [];
+  const found = translations
+    .filter(({ within }) => inRange(address, within))
+    .map(({ at }) => ipv4At(address, at));
   if (address.range() === 'teredo') {
     const client = new ip.IPv4(
       address
@@ -122,7 +137,8 @@ export const unmapped = (address: Address): Address =>
 export const isMetadata = (address: Address): boolean =>
   [address, ...carriedIpv4(address)].some((one) => metadata.some((range) => inRange(one, range)));
 
-export const isUnspecified = (address: Address): boolean => unmapped(address).range() === 'unspecified';
+export const isUnspecified = (address: Address): boolean =>
+  unmapped(address).range() === 'unspecified';
 export const isLoopback = (address: Address): boolean => unmapped(address).range() === 'loopback';
 
 /** Whether an address is global unicast and embeds no other. */
@@ -142,7 +158,8 @@ export const isPrivateUse = (address: Address): boolean =>
  * others that the ranges name. Metadata addresses open only to a range that names one address.
  */
 export const mayReach = (address: Address, ranges: readonly Cidr[]): boolean => {
-  if (isMetadata(address) || isUnspecified(address)) return ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
+  if (isMetadata(address) || isUnspecified(address))
+    return ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
   if (isPublic(address)) return true;
   const plain = unmapped(address);
   if (!ranges.some((range) => inRange(address, range) || inRange(plain, range))) return false;
@@ -164,7 +181,11 @@ const made = new Map<string | undefined, SecureContext>();
 export const trustHere = (own?: string): SecureContext => {
   const known = made.get(own);
   if (known) return known;
-  const all = new Set([...getCACertificates('default'), ...getCACertificates('system'), ...(own === undefined ? [] : [own])]);
+  const all = new Set([
+    ...getCACertificates('default'),
+    ...getCACertificates('system'),
+    ...(own === undefined ? [] : [own]),
+  ]);
   const context = createSecureContext({ ca: [...all] });
   made.set(own, context);
   return context;
@@ -180,4 +201,5 @@ const unknownCodes = new Set([
 
 /** Whether it failed because this machine does not know who signed the certificate. */
 export const isUnknownAuthority = (error: unknown): boolean =>
-  error instanceof Error && (('code' in error && unknownCodes.has(String(error.code))) || isUnknownAuthority(error.cause));
+  error instanceof Error &&
+  (('code' in error && unknownCodes.has(String(error.code))) || isUnknownAuthority(error.cause));

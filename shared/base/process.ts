@@ -11,7 +11,8 @@ import { codeOf } from './errors.ts';
  * under other flags.
  */
 export const keepHeapSmall = (): void => {
-  for (const flag of ['--semi-space-growth-factor=1', '--heap-growing-percent=100']) setFlagsFromString(flag);
+  for (const flag of ['--semi-space-growth-factor=1', '--heap-growing-percent=100'])
+    setFlagsFromString(flag);
 };
 
 /**
@@ -22,7 +23,10 @@ export const listenObstacle = (error: unknown, port: number, host: string): stri
   const code = codeOf(error);
   if (code === 'EADDRINUSE') return `port ${port} is taken`;
   if (code === 'EACCES') return `port ${port} is not for this user`;
-  const isAboutHost = error instanceof Error && 'syscall' in error && (error.syscall === 'listen' || error.syscall === 'getaddrinfo');
+  const isAboutHost =
+    error instanceof Error &&
+    'syscall' in error &&
+    (error.syscall === 'listen' || error.syscall === 'getaddrinfo');
   if (!isAboutHost) return undefined;
   return `HOST=${host} is no address of this machine (${code}): 127.0.0.1 is for this machine alone, 0.0.0.0 for all networks that it is in`;
 };

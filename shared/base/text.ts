@@ -9,7 +9,8 @@ const formula = /^[=+\-@\t\r\n|%]|^\s+[=+\-@]/;
  * Always in quotes. A cell that a spreadsheet would take for a formula begins with an apostrophe,
  * which marks it as text.
  */
-const cell = (value: string): string => `"${(formula.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
+const cell = (value: string): string =>
+  `"${(formula.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
 
 /** A line of a CSV file (RFC 4180), with its line end. */
 export const csvLine = (values: readonly string[]): string => `${values.map(cell).join(',')}\r\n`;
@@ -34,7 +35,13 @@ const downWhere = (scope: string | null): string => {
 };
 
 /** One sentence that says what is wrong. */
-export const incidentSentence = ({ name, open, confirmed, scope, duration_ms }: IncidentWords): string => {
+export const incidentSentence = ({
+  name,
+  open,
+  confirmed,
+  scope,
+  duration_ms,
+}: IncidentWords): string => {
   if (open) return confirmed ? `${name} is ${downWhere(scope)}.` : `${name} is being verified.`;
   if (confirmed) return `${name} was down for ${durationText(duration_ms)}.`;
   return `${name} failed from one place and was never down.`;
@@ -62,7 +69,9 @@ export const verdictSentence = (scope: string | null, layer: string | null): str
   const how = layer === null ? undefined : layerWords[layer];
   if (where === undefined && how === undefined) return undefined;
   if (how === undefined) return `${where}.`;
-  return where === undefined ? `${how.charAt(0).toUpperCase()}${how.slice(1)}.` : `${where}, ${how}.`;
+  return where === undefined
+    ? `${how.charAt(0).toUpperCase()}${how.slice(1)}.`
+    : `${where}, ${how}.`;
 };
 
 /**
@@ -75,8 +84,13 @@ const distance = (a: string, b: string): number => {
     const current = [i];
     for (let j = 1; j <= b.length; j += 1) {
       const same = a[i - 1] === b[j - 1];
-      let least = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, (before[j - 2] ?? 0) + 1);
+      let least = Math.min(
+        (previous[j] ?? 0) + 1,
+        (current[j - 1] ?? 0) + 1,
+        (previous[j - 1] ?? 0) + (same ? 0 : 1),
+      );
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, (before[j - 2] ?? 0) + 1);
       current.push(least);
     }
     before = previous;
@@ -115,7 +129,8 @@ export type OverallStatus = {
 const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
 /** A count in a sentence: small ones as words. */
-export const countInWords = (count: number): string => words[count] ?? count.toLocaleString('en-GB');
+export const countInWords = (count: number): string =>
+  words[count] ?? count.toLocaleString('en-GB');
 
 /** `a`, `a and b`, `a, b and c`. */
 export const listInWords = (parts: readonly string[]): string =>
@@ -127,19 +142,24 @@ const be = (count: number): string => (count === 1 ? 'is' : 'are');
 
 /** Long names would push the rest out of sight. */
 const maxLetters = 40;
-const short = (name: string): string => (name.length <= maxLetters ? name : `${name.slice(0, maxLetters - 1).trimEnd()}…`);
+const short = (name: string): string =>
+  name.length <= maxLetters ? name : `${name.slice(0, maxLetters - 1).trimEnd()}…`;
 
 const named = (names: readonly string[], count: number): string =>
-  names.length === count ? listInWords(names.map(short)) : `${capital(countInWords(count))} monitors`;
+  names.length === count
+    ? listInWords(names.map(short))
+    : `${capital(countInWords(count))} monitors`;
 
 /** The one sentence that says whether everything is up. */
 export const sentenceOf = ({ counts, down, verifying }: OverallStatus): string => {
   const { all, up, maintenance, pending, paused } = counts;
   if (all === 0) return 'Nothing is watched yet.';
   if (counts.down > 0) return `${named(down, counts.down)} ${be(counts.down)} down.`;
-  if (counts.verifying > 0) return `${named(verifying, counts.verifying)} ${be(counts.verifying)} being verified.`;
+  if (counts.verifying > 0)
+    return `${named(verifying, counts.verifying)} ${be(counts.verifying)} being verified.`;
   if (paused === all) return 'Everything is paused.';
-  if (up === 0) return pending > 0 ? 'Waiting for the first look.' : 'Everything is in maintenance.';
+  if (up === 0)
+    return pending > 0 ? 'Waiting for the first look.' : 'Everything is in maintenance.';
   if (pending > 0) return 'Everything that was looked at is up.';
   return maintenance + paused > 0 ? 'All that is watched is up.' : 'Everything is up.';
 };
@@ -149,7 +169,9 @@ export const restOf = ({ counts }: OverallStatus): string => {
   const { all, up, maintenance, pending, paused } = counts;
   if (all === 0) return '';
   const parts = [
-    counts.down > 0 && counts.verifying > 0 && `${countInWords(counts.verifying)} more ${be(counts.verifying)} being verified`,
+    counts.down > 0 &&
+      counts.verifying > 0 &&
+      `${countInWords(counts.verifying)} more ${be(counts.verifying)} being verified`,
     maintenance > 0 && `${countInWords(maintenance)} ${be(maintenance)} in maintenance`,
     pending > 0 && `${countInWords(pending)} ${pending === 1 ? 'waits' : 'wait'} to be looked at`,
     paused > 0 && paused < all && `${countInWords(paused)} ${be(paused)} paused`,
@@ -179,18 +201,26 @@ const reasonWords: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: "its certificate is not valid yet: is this machine's clock right?",
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself; NODE_EXTRA_CA_CERTS=FILE names one to trust',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody known here; NODE_EXTRA_CA_CERTS=FILE names whom to trust',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is signed by nobody known here; NODE_EXTRA_CA_CERTS=FILE names whom to trust',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is signed by nobody known here; NODE_EXTRA_CA_CERTS=FILE names whom to trust',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it answers without TLS: is the address http:// instead of https://?',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it answers without TLS: is the address http:// instead of https://?',
-  HPE_INVALID_CONSTANT: 'what answers does not speak HTTP: is the address https:// instead of http://?',
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    'its certificate is signed by itself; NODE_EXTRA_CA_CERTS=FILE names one to trust',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'its certificate is signed by nobody known here; NODE_EXTRA_CA_CERTS=FILE names whom to trust',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'its certificate is signed by nobody known here; NODE_EXTRA_CA_CERTS=FILE names whom to trust',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'its certificate is signed by nobody known here; NODE_EXTRA_CA_CERTS=FILE names whom to trust',
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    'it answers without TLS: is the address http:// instead of https://?',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG:
+    'it answers without TLS: is the address http:// instead of https://?',
+  HPE_INVALID_CONSTANT:
+    'what answers does not speak HTTP: is the address https:// instead of http://?',
   UND_ERR_PRX_TLS: 'the proxy refuses the way there',
   ERR_PROXY_TUNNEL: 'the proxy refuses the way there',
 };
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 
 /** Both families failed, each with its own cause: use the first. */
 const innermost = (error: unknown): unknown => {
@@ -204,5 +234,9 @@ export const whyNotReached = (error: unknown): string => {
   const code = codeOf(cause);
   const known = reasonWords[code];
   if (known !== undefined) return known;
-  return text(memberOf(cause, 'message')) ?? text(code) ?? (error instanceof Error ? error.message : String(error));
+  return (
+    text(memberOf(cause, 'message')) ??
+    text(code) ??
+    (error instanceof Error ? error.message : String(error))
+  );
 };

@@ -73,6 +73,9 @@ export const subtract = (a: readonly Interval[], b: readonly Interval[]): Interv
 
 /** The part of each interval that lies inside the window. */
 export const clip = (intervals: readonly Interval[], window: Interval): Interval[] =>
-  intervals.map(({ from, to }) => ({ from: Math.max(from, window.from), to: Math.min(to, window.to) })).filter(({ from, to }) => from < to);
+  intervals
+    .map(({ from, to }) => ({ from: Math.max(from, window.from), to: Math.min(to, window.to) }))
+    .filter(({ from, to }) => from < to);
 
-export const length = (intervals: readonly Interval[]): number => intervals.reduce((sum, { from, to }) => sum + (to - from), 0);
+export const length = (intervals: readonly Interval[]): number =>
+  intervals.reduce((sum, { from, to }) => sum + (to - from), 0);

@@ -30,10 +30,14 @@ const kindOf = (subject: string): string | undefined => {
 /** Whether a message on this subject is an announcement when a coordinator sends it. */
 export const isAnnounced = (subject: string): boolean => kindOf(subject) !== undefined;
 
-const bytesOf = (data: Uint8Array | string): Uint8Array => (typeof data === 'string' ? Buffer.from(data) : data);
+const bytesOf = (data: Uint8Array | string): Uint8Array =>
+  typeof data === 'string' ? Buffer.from(data) : data;
 
 const statementOf = (subject: string, revision: string, data: Uint8Array | string): Uint8Array =>
-  Buffer.concat([Buffer.from(`antipode ${kindOf(subject)} ${subject} ${revision}\n`), bytesOf(data)]);
+  Buffer.concat([
+    Buffer.from(`antipode ${kindOf(subject)} ${subject} ${revision}\n`),
+    bytesOf(data),
+  ]);
 
 export type Announcement = { readonly subject: string; readonly data: Uint8Array | string };
 
@@ -48,7 +52,9 @@ export type Announce = (messages: readonly Announcement[]) => readonly Headers[]
  * first.
  */
 export const announcementKeys = (secretKeys: readonly string[]): readonly Key[] =>
-  secretKeys.map((secret) => keyFromBytes('user', Buffer.from(hkdfSync('sha256', secret, '', 'antipode announcements', 32))));
+  secretKeys.map((secret) =>
+    keyFromBytes('user', Buffer.from(hkdfSync('sha256', secret, '', 'antipode announcements', 32))),
+  );
 
 export const createAnnounce = (keys: readonly Key[], now: () => number): Announce => {
   let last = 0;
@@ -80,11 +86,14 @@ export const judgeAnnouncement = (
   message: Pick<Message, 'data' | 'header'>,
   subject: string,
 ): AnnouncementVerdict => {
-  const unsigned: AnnouncementVerdict = trust.required ? { is: 'refused', why: 'not_signed' } : { is: 'accepted', revision: undefined };
+  const unsigned: AnnouncementVerdict = trust.required
+    ? { is: 'refused', why: 'not_signed' }
+    : { is: 'accepted', revision: undefined };
   if (trust.keys.length === 0 || !hasSignature(message)) return unsigned;
   const revision = message.header(revisionHeader) ?? '';
   const signed = { header: message.header, data: statementOf(subject, revision, message.data) };
-  if (!/^\d{1,15}$/.test(revision) || !isSignedBy(trust.keys, signed)) return { is: 'refused', why: 'wrong_signature' };
+  if (!/^\d{1,15}$/.test(revision) || !isSignedBy(trust.keys, signed))
+    return { is: 'refused', why: 'wrong_signature' };
   return { is: 'accepted', revision: Number(revision) };
 };
 
@@ -101,4 +110,7 @@ export const isOutdated = (revision: number, held: number, now: number): boolean
   revision < held - clockToleranceMs && held <= now + maxAheadMs;
 
 /** `outdated`: older than the one held; `ahead`: too far ahead of the clock. */
-export type RefusedAnnouncement = Extract<AnnouncementVerdict, { is: 'refused' }>['why'] | 'outdated' | 'ahead';
+export type RefusedAnnouncement =
+  | Extract<AnnouncementVerdict, { is: 'refused' }>['why']
+  | 'outdated'
+  | 'ahead';

@@ -3,8 +3,9 @@ import { outcomes, type Phases, type Result } from '../checks/result.ts';
 import { batchMessage, batchVersion, maxResults, resultMessage } from './messages.ts';
 
 /**
- * A batch of results as it is worked on. Nearly all are passes of which nothing but numbers matters: they stand in one array, because an object
- * for each would cost more than all that is done with it. A result is named by its place in the batch.
+ * A batch of results as it is worked on. Nearly all are passes of which nothing but numbers
+ * matters: they stand in one array, because an object for each would cost more than all that is
+ * done with it. A result is named by its place in the batch.
  */
 export type Batch = {
   readonly probe: string;
@@ -20,15 +21,28 @@ export type Batch = {
 };
 
 /** Where each number of a result stands. A phase that there is none of is `noPhase`. */
-export const column = { seq: 0, config_version: 1, at: 2, took_ms: 3, dns: 4, tcp: 5, tls: 6, first_byte: 7, total: 8 } as const;
+export const column = {
+  seq: 0,
+  config_version: 1,
+  at: 2,
+  took_ms: 3,
+  dns: 4,
+  tcp: 5,
+  tls: 6,
+  first_byte: 7,
+  total: 8,
+} as const;
 export const width = 9;
 export const noPhase = -1;
 
-const numberAt = ({ numbers }: Batch, place: number, nth: number): number => numbers[place * width + nth] ?? 0;
+const numberAt = ({ numbers }: Batch, place: number, nth: number): number =>
+  numbers[place * width + nth] ?? 0;
 export const seqAt = (batch: Batch, place: number): number => numberAt(batch, place, column.seq);
-export const versionAt = (batch: Batch, place: number): number => numberAt(batch, place, column.config_version);
+export const versionAt = (batch: Batch, place: number): number =>
+  numberAt(batch, place, column.config_version);
 export const startAt = (batch: Batch, place: number): number => numberAt(batch, place, column.at);
-export const tookAt = (batch: Batch, place: number): number => numberAt(batch, place, column.took_ms);
+export const tookAt = (batch: Batch, place: number): number =>
+  numberAt(batch, place, column.took_ms);
 /** A phase by its column; NaN when there is none of it, or when the result is no plain pass. */
 export const phaseAt = (batch: Batch, place: number, nth: number): number => {
   const value = numberAt(batch, place, nth);
@@ -37,9 +51,23 @@ export const phaseAt = (batch: Batch, place: number, nth: number): number => {
 
 export const lastSeqOf = (batch: Batch): number => seqAt(batch, batch.monitors.length - 1);
 
-/** Whether it is nothing but a pass with its times: nobody asked for it, and it has nothing to show. */
-export const isRoutine = ({ outcome, cause, evidence, look: recheck, other_looks, phases }: Omit<Result, 'seq'>): boolean =>
-  outcome === 'ok' && cause === null && evidence === null && recheck === null && other_looks === undefined && phases !== null;
+/**
+ * Whether it is nothing but a pass with its times: nobody asked for it, and it has nothing to show.
+ */
+export const isRoutine = ({
+  outcome,
+  cause,
+  evidence,
+  look: recheck,
+  other_looks,
+  phases,
+}: Omit<Result, 'seq'>): boolean =>
+  outcome === 'ok' &&
+  cause === null &&
+  evidence === null &&
+  recheck === null &&
+  other_looks === undefined &&
+  phases !== null;
 
 const phaseOf = (value: number): number | null => (value === noPhase ? null : value);
 
@@ -47,10 +75,17 @@ const phaseOf = (value: number): number | null => (value === noPhase ? null : va
 export const resultAt = (batch: Batch, place: number): Result => {
   const whole = batch.whole.get(place);
   if (whole) return whole;
-  const [seq = 0, config_version = 0, at = 0, took_ms = 0, dns = 0, tcp = 0, tls = 0, first_byte = 0, total = 0] = batch.numbers.slice(
-    place * width,
-    (place + 1) * width,
-  );
+  const [
+    seq = 0,
+    config_version = 0,
+    at = 0,
+    took_ms = 0,
+    dns = 0,
+    tcp = 0,
+    tls = 0,
+    first_byte = 0,
+    total = 0,
+  ] = batch.numbers.slice(place * width, (place + 1) * width);
   const phases: Phases = {
     dns: phaseOf(dns),
     tcp: phaseOf(tcp),
@@ -59,7 +94,18 @@ export const resultAt = (batch: Batch, place: number): Result => {
     total: phaseOf(total),
   };
   const monitor = batch.monitors[place] ?? '';
-  return { seq, monitor, config_version, at, took_ms, outcome: 'ok', cause: null, phases, evidence: null, look: null };
+  return {
+    seq,
+    monitor,
+    config_version,
+    at,
+    took_ms,
+    outcome: 'ok',
+    cause: null,
+    phases,
+    evidence: null,
+    look: null,
+  };
 };
 
 /** Puts a result behind those that are there. */
@@ -81,7 +127,10 @@ const add = (result: Result, monitors: string[], numbers: number[]): void => {
 type Head = Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>;
 
 /** A batch of these results, which are in order of seq. */
-export const batchOf = ({ probe, generation, partition, after }: Head, results: readonly Result[]): Batch => {
+export const batchOf = (
+  { probe, generation, partition, after }: Head,
+  results: readonly Result[],
+): Batch => {
   const monitors: string[] = [];
   const numbers: number[] = [];
   const whole = new Map<number, Result>();
@@ -96,8 +145,13 @@ type Passes = Pick<Batch, 'monitors' | 'numbers'>;
 const nothing: ReadonlyMap<number, Result> = new Map();
 
 /** A batch of plain passes and of other results, each in order of seq. */
-export const batchOfBoth = ({ probe, generation, partition, after }: Head, passes: Passes, others: readonly Result[]): Batch => {
-  if (others.length === 0) return { probe, generation, partition, after, ...passes, whole: nothing };
+export const batchOfBoth = (
+  { probe, generation, partition, after }: Head,
+  passes: Passes,
+  others: readonly Result[],
+): Batch => {
+  if (others.length === 0)
+    return { probe, generation, partition, after, ...passes, whole: nothing };
   const monitors: string[] = [];
   const numbers: number[] = [];
   const whole = new Map<number, Result>();
@@ -120,15 +174,17 @@ export const batchOfBoth = ({ probe, generation, partition, after }: Head, passe
 };
 
 /**
- * Reads batches, the one message that comes ten thousand times a second. What plainly has the form that our own reporters write is told by
- * hand, in a tenth of the time; whatever else comes is for the schema to judge. A test holds that the two never disagree.
+ * Reads batches, the one message that comes ten thousand times a second. What plainly has the form
+ * that our own reporters write is told by hand, in a tenth of the time; whatever else comes is for
+ * the schema to judge. A test holds that the two never disagree.
  */
 const id = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const isId = (value: unknown): value is string => typeof value === 'string' && id.test(value);
 const isNumber = (value: unknown, least: number): boolean =>
   typeof value === 'number' && value >= least && value < Number.POSITIVE_INFINITY;
-const isWhole = (value: unknown, least: number): value is number => Number.isSafeInteger(value) && isNumber(value, least);
+const isWhole = (value: unknown, least: number): value is number =>
+  Number.isSafeInteger(value) && isNumber(value, least);
 const isPhase = (value: unknown): boolean => value === null || isNumber(value, 0);
 
 const hasOnly = (value: object, count: number): boolean => {
@@ -147,7 +203,10 @@ const arePhases = (value: unknown): boolean =>
     isPhase(value.first_byte) &&
     isPhase(value.total));
 
-/** A pass that nobody asked for: by far the most. What failed has a cause and evidence, which the schema reads. */
+/**
+ * A pass that nobody asked for: by far the most. What failed has a cause and evidence, which the
+ * schema reads.
+ */
 const isPass = (value: unknown): value is Result =>
   isRecord(value) &&
   hasOnly(value, 10) &&
@@ -162,7 +221,9 @@ const isPass = (value: unknown): value is Result =>
   isNumber(value.took_ms, 0) &&
   arePhases(value.phases);
 
-const isHead = <Value extends Readonly<Record<string, unknown>>>(value: Value): value is Value & Head =>
+const isHead = <Value extends Readonly<Record<string, unknown>>>(
+  value: Value,
+): value is Value & Head =>
   value.v === batchVersion &&
   isId(value.probe) &&
   isId(value.generation) &&
@@ -170,7 +231,10 @@ const isHead = <Value extends Readonly<Record<string, unknown>>>(value: Value): 
   value.partition <= 31 &&
   (value.after === null || isWhole(value.after, 1));
 
-/** Whether the numbers of plain passes, `width` for each, lie between the bounds that the schema of a result sets. */
+/**
+ * Whether the numbers of plain passes, `width` for each, lie between the bounds that the schema of
+ * a result sets.
+ */
 const arePassNumbers = (numbers: readonly unknown[]): boolean => {
   for (let from = 0; from < numbers.length; from += width) {
     const isTold =
@@ -187,8 +251,13 @@ const arePassNumbers = (numbers: readonly unknown[]): boolean => {
 
 type BatchReadingPasses = Pick<Batch, 'monitors' | 'numbers'>;
 
-const fits = ({ monitors, numbers }: { readonly monitors: readonly unknown[]; readonly numbers: readonly unknown[] }): boolean =>
-  numbers.length === monitors.length * width && arePassNumbers(numbers);
+const fits = ({
+  monitors,
+  numbers,
+}: {
+  readonly monitors: readonly unknown[];
+  readonly numbers: readonly unknown[];
+}): boolean => numbers.length === monitors.length * width && arePassNumbers(numbers);
 
 const arePasses = (value: unknown): value is BatchReadingPasses =>
   isRecord(value) &&
@@ -199,7 +268,9 @@ const arePasses = (value: unknown): value is BatchReadingPasses =>
   value.monitors.every(isId) &&
   fits({ monitors: value.monitors, numbers: value.numbers });
 
-/** Results that are more than passes cost their schema, but not that of all the others in the batch. */
+/**
+ * Results that are more than passes cost their schema, but not that of all the others in the batch.
+ */
 const readOthers = (values: readonly unknown[]): readonly Result[] | undefined => {
   const others: Result[] = [];
   for (const value of values) {
@@ -217,36 +288,54 @@ const isCount = (count: number): boolean => count >= 1 && count <= maxResults;
 
 /** The batch, or undefined when it has not the form of one. */
 export const readBatch = (value: unknown): Batch | undefined => {
-  if (isRecord(value) && hasOnly(value, 7) && isHead(value) && arePasses(value.passes) && Array.isArray(value.others)) {
+  if (
+    isRecord(value) &&
+    hasOnly(value, 7) &&
+    isHead(value) &&
+    arePasses(value.passes) &&
+    Array.isArray(value.others)
+  ) {
     const { passes } = value;
     if (!isCount(passes.monitors.length + value.others.length)) return undefined;
     const others = readOthers(value.others);
     return others && batchOfBoth(value, passes, others);
   }
   const { success, data } = batchMessage.safeParse(value);
-  if (!success || !fits(data.passes) || !isCount(data.passes.monitors.length + data.others.length)) return undefined;
+  if (!success || !fits(data.passes) || !isCount(data.passes.monitors.length + data.others.length))
+    return undefined;
   return batchOfBoth(data, data.passes, data.others);
 };
 
 /**
- * Batches as they are written. Each result has a text of its own, so that whoever sends them has only to join these: that of a plain pass is the
- * array of its monitor and its numbers, that of any other the whole result as an object.
+ * Batches as they are written. Each result has a text of its own, so that whoever sends them has
+ * only to join these: that of a plain pass is the array of its monitor and its numbers, that of any
+ * other the whole result as an object.
  */
-export const wholeText = (seq: number, result: Omit<Result, 'seq'>): string => `{"seq":${seq},${JSON.stringify(result).slice(1)}`;
+export const wholeText = (seq: number, result: Omit<Result, 'seq'>): string =>
+  `{"seq":${seq},${JSON.stringify(result).slice(1)}`;
 
 /** The short text of a plain pass; undefined for what is more than that. */
 export const passText = (seq: number, result: Omit<Result, 'seq'>): string | undefined => {
   const { monitor, config_version, at, took_ms, phases } = result;
   if (phases === null || !isRoutine(result)) return undefined;
   const { dns, tcp, tls, first_byte, total } = phases;
-  const told = [dns ?? noPhase, tcp ?? noPhase, tls ?? noPhase, first_byte ?? noPhase, total ?? noPhase];
+  const told = [
+    dns ?? noPhase,
+    tcp ?? noPhase,
+    tls ?? noPhase,
+    first_byte ?? noPhase,
+    total ?? noPhase,
+  ];
   return JSON.stringify([monitor, seq, config_version, at, took_ms, ...told]);
 };
 
 const isShort = (text: string): boolean => text.startsWith('[');
 
 /** The body of a batch of these results, in order of seq. */
-export const batchText = ({ probe, generation, partition, after }: Head, texts: readonly string[]): string => {
+export const batchText = (
+  { probe, generation, partition, after }: Head,
+  texts: readonly string[],
+): string => {
   const head = `{"v":${batchVersion},"probe":"${probe}","generation":"${generation}","partition":${partition},"after":${after}`;
   const short = texts.filter(isShort);
   // A monitor's id has no comma.

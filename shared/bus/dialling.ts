@@ -15,19 +15,28 @@ import { trustHere } from '../base/network.ts';
 import { keyFromSeed, parseCredentials } from './nkeys.ts';
 
 /**
- * How the client comes to a connection. Of itself it tells nobody why a dial failed, and it takes what the server's greeting says of TLS
- * for the truth, which comes in the clear; so every dial goes through a transport of ours.
+ * How the client comes to a connection. Of itself it tells nobody why a dial failed, and it takes
+ * what the server's greeting says of TLS for the truth, which comes in the clear; so every dial
+ * goes through a transport of ours.
  */
 export type BusEntry = {
-  /** One address, or several with commas. With one of them `tls://` the connection has TLS or is none. */
+  /**
+   * One address, or several with commas. With one of them `tls://` the connection has TLS or is
+   * none.
+   */
   readonly url: string;
   /** The text of a credentials file; asked anew for each dial where it may be renewed. */
   readonly credentials: string | (() => string);
   /** TLS before the server has said a word; it must be set so, too. */
   readonly tlsFirst?: boolean | undefined;
-  /** Certificates of the authorities that the bus's may be signed by, as PEM, instead of those that the machine trusts. */
+  /**
+   * Certificates of the authorities that the bus's may be signed by, as PEM, instead of those that
+   * the machine trusts.
+   */
   readonly ca?: string | undefined;
-  /** Authorities besides those that the machine trusts, as PEM; of no matter where `ca` says which. */
+  /**
+   * Authorities besides those that the machine trusts, as PEM; of no matter where `ca` says which.
+   */
   readonly authorities?: string | undefined;
 };
 
@@ -35,15 +44,18 @@ export type FailedDial = (server: string, why: Error) => void;
 
 const dialMs = 3_000;
 
-const hostOf = (server: string): string => new URL(server.includes('://') ? server : `nats://${server}`).hostname.replace(/^\[|\]$/g, '');
+const hostOf = (server: string): string =>
+  new URL(server.includes('://') ? server : `nats://${server}`).hostname.replace(/^\[|\]$/g, '');
 
 /**
- * What TLS must be; undefined where it need not be. The certificate must be good for one of the hosts that the operator named: the client
- * takes further servers, by whatever name, from a greeting that anybody on the way may have written.
+ * What TLS must be; undefined where it need not be. The certificate must be good for one of the
+ * hosts that the operator named: the client takes further servers, by whatever name, from a
+ * greeting that anybody on the way may have written.
  */
 const tlsOf = ({ url, tlsFirst = false, ca, authorities }: BusEntry) => {
   const servers = url.split(',').map((server) => server.trim());
-  if (!tlsFirst && ca === undefined && !servers.some((server) => server.startsWith('tls://'))) return undefined;
+  if (!tlsFirst && ca === undefined && !servers.some((server) => server.startsWith('tls://')))
+    return undefined;
   const hosts = servers.map(hostOf);
   return {
     handshakeFirst: tlsFirst,
@@ -55,7 +67,10 @@ const tlsOf = ({ url, tlsFirst = false, ca, authorities }: BusEntry) => {
   };
 };
 
-/** Whom to tell of failed dials, by the list of servers: the client hands that, of all that it was given, to its transports as it is. */
+/**
+ * Whom to tell of failed dials, by the list of servers: the client hands that, of all that it was
+ * given, to its transports as it is.
+ */
 const watchers = new WeakMap<object, FailedDial>();
 
 class Transport extends NodeTransport {
@@ -63,13 +78,21 @@ class Transport extends NodeTransport {
   #hint = '';
   #tell: FailedDial | undefined;
 
-  override async connect({ hostname, port, tlsName }: { hostname: string; port: number; tlsName: string }, options: NodeConnectionOptions) {
+  override async connect(
+    { hostname, port, tlsName }: { hostname: string; port: number; tlsName: string },
+    options: NodeConnectionOptions,
+  ) {
     this.#server = `${hostname}:${port}`;
     const { servers, tls } = options;
     if (typeof servers === 'object') this.#tell = watchers.get(servers);
     const isFirst = tls?.handshakeFirst === true;
-    if (tls && !isFirst) this.#hint = '; a server that wants TLS first says nothing before it: then set NATS_TLS_FIRST';
-    await super.connect({ hostname, port, tlsName: tlsName || (isIP(hostname) ? '' : hostname) }, options);
+    if (tls && !isFirst)
+      this.#hint =
+        '; a server that wants TLS first says nothing before it: then set NATS_TLS_FIRST';
+    await super.connect(
+      { hostname, port, tlsName: tlsName || (isIP(hostname) ? '' : hostname) },
+      options,
+    );
     if (!tls || this.isEncrypted()) return;
     // Whatever the greeting said; nothing was sent yet.
     this.connected = false;
@@ -77,7 +100,10 @@ class Transport extends NodeTransport {
     throw new Error("server does not support 'tls'");
   }
 
-  /** The client comes here with the reason of each dial that failed: of the connection, the handshake, the login. */
+  /**
+   * The client comes here with the reason of each dial that failed: of the connection, the
+   * handshake, the login.
+   */
   override async close(why?: Error): Promise<void> {
     if (why) this.#tell?.(this.#server, this.#inWords(why));
     await super.close(why);
@@ -86,17 +112,25 @@ class Transport extends NodeTransport {
   #inWords(why: Error): Error {
     // What the client says where the other side closed without an error.
     if (why.message.includes('undefined error'))
-      return new Error(`the server closed the connection without a word${this.#hint}`, { cause: why });
-    if (why instanceof TimeoutError) return new Error(`no answer within ${dialMs / 1_000} s${this.#hint}`, { cause: why });
+      return new Error(`the server closed the connection without a word${this.#hint}`, {
+        cause: why,
+      });
+    if (why instanceof TimeoutError)
+      return new Error(`no answer within ${dialMs / 1_000} s${this.#hint}`, { cause: why });
     if (why.message.includes("does not support 'tls'"))
-      return new Error('the server offers no TLS, and with tls:// nothing goes without it', { cause: why });
+      return new Error('the server offers no TLS, and with tls:// nothing goes without it', {
+        cause: why,
+      });
     return why;
   }
 }
 
 setTransportFactory({ factory: () => new Transport() });
 
-/** Signs by node:crypto; the client's own way is in JavaScript: 45 ms of a core in a fresh process, and V8's optimizing compilers (6 MB). */
+/**
+ * Signs by node:crypto; the client's own way is in JavaScript: 45 ms of a core in a fresh process,
+ * and V8's optimizing compilers (6 MB).
+ */
 const authenticatorOf = (credentials: BusEntry['credentials']): Authenticator => {
   const read = (text: string) => {
     const { jwt, seed } = parseCredentials(text);
@@ -112,7 +146,11 @@ const authenticatorOf = (credentials: BusEntry['credentials']): Authenticator =>
 };
 
 /** Tries each server once. @throws why the last one did not let us in. */
-export const dialOnce = (entrance: BusEntry, more: NodeConnectionOptions, onFailed?: FailedDial): Promise<NatsConnection> => {
+export const dialOnce = (
+  entrance: BusEntry,
+  more: NodeConnectionOptions,
+  onFailed?: FailedDial,
+): Promise<NatsConnection> => {
   const servers = entrance.url.split(',').map((server) => server.trim());
   if (onFailed) watchers.set(servers, onFailed);
   const tls = tlsOf(entrance);
@@ -131,7 +169,10 @@ export const dialOnce = (entrance: BusEntry, more: NodeConnectionOptions, onFail
 const waitMs = 200;
 const jitterMs = 100;
 
-/** Dials until it is let in; from then on the client does so by itself. @throws when the signal ends it. */
+/**
+ * Dials until it is let in; from then on the client does so by itself. @throws when the signal ends
+ * it.
+ */
 export const dialWithRetries = async (
   entrance: BusEntry,
   more: NodeConnectionOptions,
@@ -148,7 +189,8 @@ export const dialWithRetries = async (
         maxReconnectAttempts: -1,
         reconnectTimeWait: waitMs,
         reconnectJitter: jitterMs,
-        // A server that has just restarted may not know the account for a moment; that is no reason to stop for ever.
+        // A server that has just restarted may not know the account for a moment; that is no reason
+        // to stop for ever.
         ignoreAuthErrorAbort: true,
       },
       (server, why) => {
@@ -156,7 +198,8 @@ export const dialWithRetries = async (
         onFailed(server, why);
       },
     ).catch((error: unknown) => {
-      if (!isTold) onFailed(entrance.url, error instanceof Error ? error : new Error(String(error)));
+      if (!isTold)
+        onFailed(entrance.url, error instanceof Error ? error : new Error(String(error)));
     });
     if (made && !signal?.aborted) return made;
     await made?.close();
@@ -165,8 +208,9 @@ export const dialWithRetries = async (
 };
 
 /**
- * Says why the bus cannot be reached, and does not fill the disk with it: the first failed dial, then one at growing distances, with how many
- * there were; a reason that this absence has not had yet at once.
+ * Says why the bus cannot be reached, and does not fill the disk with it: the first failed dial,
+ * then one at growing distances, with how many there were; a reason that this absence has not had
+ * yet at once.
  */
 export type DialLog = { readonly failed: FailedDial; readonly reached: () => void };
 
@@ -175,7 +219,11 @@ const longestDistanceMs = 600_000;
 /** Of an absence; a server that says something else each time is no reason to repeat it all. */
 const maxReasons = 8;
 
-export const createDialLog = (log: Log, name: string, now: () => number = () => performance.now()): DialLog => {
+export const createDialLog = (
+  log: Log,
+  name: string,
+  now: () => number = () => performance.now(),
+): DialLog => {
   let since = 0;
   let failed = 0;
   let lines = 0;
@@ -194,13 +242,22 @@ export const createDialLog = (log: Log, name: string, now: () => number = () => 
       dueAt = at + backoff(lines, firstDistanceMs, longestDistanceMs);
       lines += 1;
       log.error(
-        { err: why, server, connection: name, failed_dials: failed, for_s: Math.round((at - since) / 1_000) },
+        {
+          err: why,
+          server,
+          connection: name,
+          failed_dials: failed,
+          for_s: Math.round((at - since) / 1_000),
+        },
         'the bus cannot be reached',
       );
     },
     reached: () => {
       if (failed > 0)
-        log.info({ connection: name, failed_dials: failed, after_s: Math.round((now() - since) / 1_000) }, 'connected to the bus');
+        log.info(
+          { connection: name, failed_dials: failed, after_s: Math.round((now() - since) / 1_000) },
+          'connected to the bus',
+        );
       failed = 0;
       lines = 0;
       reasons.clear();

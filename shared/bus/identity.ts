@@ -43,8 +43,9 @@ const probeCredentials = z.object({
 
 export type ProbeCredentials = Readonly<z.infer<typeof probeCredentials>>;
 
-export const printProbeCredentials = (credentials: Omit<z.input<typeof probeCredentials>, 'v'>): string =>
-  Buffer.from(JSON.stringify({ v: 1, ...credentials })).toString('base64url');
+export const printProbeCredentials = (
+  credentials: Omit<z.input<typeof probeCredentials>, 'v'>,
+): string => Buffer.from(JSON.stringify({ v: 1, ...credentials })).toString('base64url');
 
 /** @throws when the text is invalid; the message does not repeat it. */
 export const parseProbeCredentials = (text: string): ProbeCredentials => {
@@ -52,11 +53,15 @@ export const parseProbeCredentials = (text: string): ProbeCredentials => {
   try {
     value = JSON.parse(Buffer.from(text.trim(), 'base64url').toString());
   } catch {
-    throw new Error('are not what "probe create" printed: it is one word of base64url, to be copied whole');
+    throw new Error(
+      'are not what "probe create" printed: it is one word of base64url, to be copied whole',
+    );
   }
   const parsed = probeCredentials.safeParse(value);
   if (!parsed.success)
-    throw new Error(`do not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`);
+    throw new Error(
+      `do not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
+    );
   return Object.freeze(parsed.data);
 };
 
@@ -75,7 +80,8 @@ export const enrolmentPath = '/enrol';
  */
 const proven = (token: string): Uint8Array => Buffer.from(`antipode enrol ${token}`);
 
-export const enrolmentProof = (key: Key, token: string): string => Buffer.from(key.sign(proven(token))).toString('base64url');
+export const enrolmentProof = (key: Key, token: string): string =>
+  Buffer.from(key.sign(proven(token))).toString('base64url');
 
 export const isEnrolmentProof = (key: string, proof: string, token: string): boolean =>
   verify(key, Buffer.from(proof, 'base64url'), proven(token));
@@ -108,8 +114,10 @@ export type EnrolmentAnswer = Readonly<z.infer<typeof enrolmentAnswer>>;
 export const credentialsLiveMs = 30 * 86_400_000;
 
 /** Early enough for a probe that is off for a week, late enough to keep requests rare. */
-export const isRenewalDue = ({ issued_at, ends_at }: { readonly issued_at: number; readonly ends_at: number }, now: number): boolean =>
-  3 * (now - issued_at) >= 2 * (ends_at - issued_at);
+export const isRenewalDue = (
+  { issued_at, ends_at }: { readonly issued_at: number; readonly ends_at: number },
+  now: number,
+): boolean => 3 * (now - issued_at) >= 2 * (ends_at - issued_at);
 
 /**
  * Identifies a bus: its operator, the system account, and the one account that coordinators and
@@ -143,13 +151,24 @@ export const createAccountIdentity = (operatorSeed: string, name: string, now: n
   return {
     account: account.id,
     accountSeed: account.seed,
-    accountJwt: mintAccount({ name, account: account.id, operator: keyFromSeed(operatorSeed, 'operator'), jetstream: true }, now),
+    accountJwt: mintAccount(
+      {
+        name,
+        account: account.id,
+        operator: keyFromSeed(operatorSeed, 'operator'),
+        jetstream: true,
+      },
+      now,
+    ),
     coordinatorCredentials: issueCredentials({ name: 'coordinator', account }, now).credentials,
   };
 };
 
 /** The secrets of a bus, which cannot be made again; everything else is derived from them. */
-export type BusKeys = Pick<BusIdentity, 'operatorSeed' | 'accountSeed' | 'systemCredentials' | 'coordinatorCredentials'>;
+export type BusKeys = Pick<
+  BusIdentity,
+  'operatorSeed' | 'accountSeed' | 'systemCredentials' | 'coordinatorCredentials'
+>;
 
 /**
  * The bus of these keys. Its documents carry the time when it was made: a server that still has a
@@ -160,41 +179,67 @@ export const busIdentityOf = (keys: BusKeys): BusIdentity => {
   const operator = keyFromSeed(keys.operatorSeed, 'operator');
   const account = keyFromSeed(keys.accountSeed, 'account').id;
   const coordinator = readJwt(parseCredentials(keys.coordinatorCredentials).jwt);
-  if (coordinator.iss !== account) throw new Error('the credentials of the coordinators are of another account than the seed');
+  if (coordinator.iss !== account)
+    throw new Error('the credentials of the coordinators are of another account than the seed');
   const systemAccount = readJwt(parseCredentials(keys.systemCredentials).jwt).iss;
   const madeAt = coordinator.iat * 1_000;
   return {
     ...keys,
-    ...{ account, systemAccount, operatorJwt: mintOperator({ name: 'antipode', operator, systemAccount }, madeAt) },
-    systemJwt: mintAccount({ name: 'SYS', account: systemAccount, operator, jetstream: false }, madeAt),
+    account,
+    systemAccount,
+    operatorJwt: mintOperator({ name: 'antipode', operator, systemAccount }, madeAt),
+    systemJwt: mintAccount(
+      { name: 'SYS', account: systemAccount, operator, jetstream: false },
+      madeAt,
+    ),
     accountJwt: mintAccount({ name: accountName, account, operator, jetstream: true }, madeAt),
   };
 };
 
 export const createBusIdentity = (now: number): BusIdentity => {
   const operatorSeed = createKey('operator').seed;
-  const { accountSeed, coordinatorCredentials } = createAccountIdentity(operatorSeed, accountName, now);
-  const systemCredentials = issueCredentials({ name: 'coordinator-system', account: createKey('account') }, now).credentials;
+  const { accountSeed, coordinatorCredentials } = createAccountIdentity(
+    operatorSeed,
+    accountName,
+    now,
+  );
+  const systemCredentials = issueCredentials(
+    { name: 'coordinator-system', account: createKey('account') },
+    now,
+  ).credentials;
   return busIdentityOf({ operatorSeed, accountSeed, coordinatorCredentials, systemCredentials });
 };
 
-type ProbeUser = { readonly probe: string; readonly continent: Continent; readonly organisation: string | null };
+type ProbeUser = {
+  readonly probe: string;
+  readonly continent: Continent;
+  readonly organisation: string | null;
+};
 
 /**
  * Where a probe publishes its own messages. Only coordinators answer there, and they check whom
  * they answer.
  */
-const spoken = (probe: string): readonly string[] => [subjects.presence(probe), subjects.receiverKeys(probe)];
+const spoken = (probe: string): readonly string[] => [
+  subjects.presence(probe),
+  subjects.receiverKeys(probe),
+];
 
 /**
  * What a probe publishes that the bus's server answers: results, pings, requests for the next
  * message. The server answers on any subject that a request names, and no permission restricts
  * that, so each of these is a way to publish anywhere.
  */
-export const answeredSubjects = ({ probe, continent, organisation }: ProbeUser): readonly string[] => {
-  const durables = [probeConsumers.roster(probe), probeConsumers.assignments(probe, ''), probeConsumers.private(probe)].map(
-    ({ name }) => name,
-  );
+export const answeredSubjects = ({
+  probe,
+  continent,
+  organisation,
+}: ProbeUser): readonly string[] => {
+  const durables = [
+    probeConsumers.roster(probe),
+    probeConsumers.assignments(probe, ''),
+    probeConsumers.private(probe),
+  ].map(({ name }) => name);
   const pingKeys = probeConsumers.pingKeys(probe, organisation).name;
   return [
     subjects.resultsOfProbe(continent, probe),
@@ -203,7 +248,10 @@ export const answeredSubjects = ({ probe, continent, organisation }: ProbeUser):
     `$JS.API.DIRECT.GET.${streams.lastPings.name}.${subjects.lastPingsOf(organisation)}`,
     `$JS.API.CONSUMER.MSG.NEXT.${streams.pingKeys.name}.${pingKeys}`,
     `$JS.ACK.${streams.pingKeys.name}.${pingKeys}.>`,
-    ...durables.flatMap((name) => [`$JS.API.CONSUMER.MSG.NEXT.ASSIGN.${name}`, `$JS.ACK.ASSIGN.${name}.>`]),
+    ...durables.flatMap((name) => [
+      `$JS.API.CONSUMER.MSG.NEXT.ASSIGN.${name}`,
+      `$JS.ACK.ASSIGN.${name}.>`,
+    ]),
   ];
 };
 
@@ -213,9 +261,19 @@ export const answeredSubjects = ({ probe, continent, organisation }: ProbeUser):
  * publishes what the server would answer to its relay (probes/relay.ts), which checks where the
  * answer goes. `isDirect`: as a probe of the previous version, which has no relay.
  */
-export const probePermissions = (user: ProbeUser, isDirect = user.organisation === null): Permissions => ({
-  publish: { allow: [...spoken(user.probe), ...(isDirect ? answeredSubjects(user) : [`${subjects.relay(user.probe)}.>`])] },
-  subscribe: { allow: [subjects.look(user.probe), subjects.receipt(user.probe), `${inboxOf(user.probe)}.>`] },
+export const probePermissions = (
+  user: ProbeUser,
+  isDirect = user.organisation === null,
+): Permissions => ({
+  publish: {
+    allow: [
+      ...spoken(user.probe),
+      ...(isDirect ? answeredSubjects(user) : [`${subjects.relay(user.probe)}.>`]),
+    ],
+  },
+  subscribe: {
+    allow: [subjects.look(user.probe), subjects.receipt(user.probe), `${inboxOf(user.probe)}.>`],
+  },
 });
 
 /** The subject on which this probe's relay accepts messages for another subject. */
@@ -229,7 +287,8 @@ export const relayedSubject = (probe: string, subject: string): string =>
 const gatewayPrefix = /^_GR_\.[^.]+\.[^.]+\./;
 
 /** Whether an answer on this subject reaches that probe and no one else. */
-export const isAnswerableTo = (probe: string, reply: string): boolean => reply.replace(gatewayPrefix, '').startsWith(`${inboxOf(probe)}.`);
+export const isAnswerableTo = (probe: string, reply: string): boolean =>
+  reply.replace(gatewayPrefix, '').startsWith(`${inboxOf(probe)}.`);
 
 /** Whether a permission covers a subject: `*` matches one token, `>` all that follow. */
 export const covers = (permission: string, subject: string): boolean => {
@@ -277,10 +336,15 @@ const maxSignatures = 2;
 const signed = (keys: readonly Key[], bytes: Uint8Array): string =>
   keys.map((key) => Buffer.from(key.sign(bytes)).toString('base64url')).join(between);
 
-export const signatureOf = (key: Key, body: Uint8Array): Headers => ({ [header]: signed([key], body) });
+export const signatureOf = (key: Key, body: Uint8Array): Headers => ({
+  [header]: signed([key], body),
+});
 
 /** The headers of each of these bodies, in order, signed by each of the keys. */
-export const signaturesOf = (keys: readonly Key[], bodies: readonly Uint8Array[]): readonly Headers[] => {
+export const signaturesOf = (
+  keys: readonly Key[],
+  bodies: readonly Uint8Array[],
+): readonly Headers[] => {
   const [only] = bodies;
   if (only && bodies.length === 1) return [{ [header]: signed(keys, only) }];
   const all: Headers[] = [];
@@ -307,7 +371,9 @@ const signerOf = (keys: readonly string[], text: string, bytes: Uint8Array): str
  * Modes of a list: `unknown` (or not signed: the next message that carries it is verified again) →
  * `found` → `unknown` (many others were found since).
  */
-const orNotFound = createRecentCache<string, { readonly key: string; readonly digests: string }>(1_024);
+const orNotFound = createRecentCache<string, { readonly key: string; readonly digests: string }>(
+  1_024,
+);
 
 const signedList = (keys: readonly string[], text: string, digests: string): boolean => {
   const known = orNotFound.find(text);
@@ -322,7 +388,8 @@ const signedList = (keys: readonly string[], text: string, digests: string): boo
 export type Signed = Pick<Message, 'data' | 'header'>;
 
 /** Whether anyone signed it at all. */
-export const hasSignature = ({ header: headerOf }: Signed): boolean => headerOf(header) !== undefined;
+export const hasSignature = ({ header: headerOf }: Signed): boolean =>
+  headerOf(header) !== undefined;
 
 /** Whether one of these public keys signed the message's body. */
 export const isSignedBy = (keys: readonly string[], message: Signed): boolean => {

@@ -16,13 +16,21 @@ export class BusRefusal extends Error {
 }
 
 const errorShape = z.object({
-  error: z.object({ code: z.number(), err_code: z.number().optional(), description: z.string().default('') }),
+  error: z.object({
+    code: z.number(),
+    err_code: z.number().optional(),
+    description: z.string().default(''),
+  }),
 });
 
 /** Reads an answer of JetStream. @throws BusRefusal when it is a no. */
-export const readAnswer = <Shape extends z.ZodType>(data: Uint8Array, shape: Shape): z.infer<Shape> => {
+export const readAnswer = <Shape extends z.ZodType>(
+  data: Uint8Array,
+  shape: Shape,
+): z.infer<Shape> => {
   const body: unknown = jsonOf(data);
-  // Nearly every answer is a yes, and to find out by the schema that it is no refusal costs more than all else here.
+  // Nearly every answer is a yes, and to find out by the schema that it is no refusal costs more
+  // than all else here.
   const refused = isRecord(body) && 'error' in body ? errorShape.safeParse(body) : undefined;
   if (refused?.success) {
     const { code, err_code, description } = refused.data.error;
@@ -33,7 +41,10 @@ export const readAnswer = <Shape extends z.ZodType>(data: Uint8Array, shape: Sha
 
 /** Which nats-servers may face the world. Pure. */
 
-/** The first of each line without the holes that were told in 2026; a line that is not named is judged by the last one. */
+/**
+ * The first of each line without the holes that were told in 2026; a line that is not named is
+ * judged by the last one.
+ */
 const leastOfLine = { '2.11': 15, '2.12': 6 } as const;
 
 /** As a person reads it. */
@@ -49,11 +60,18 @@ export const isSafeServer = (version: string): boolean => {
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
 
-/** Whether everybody who can reach it is on this machine. @param urls each one address, or several with commas. */
+/**
+ * Whether everybody who can reach it is on this machine. @param urls each one address, or several
+ * with commas.
+ */
 export const isWithinMachine = (urls: readonly string[]): boolean =>
   urls
     .flatMap((url) => url.split(','))
-    .every((url) => loopback.test(new URL(url.trim().replace(/^(?:nats|tls):/, 'http:')).hostname.replace(/^\[|\]$/g, '')));
+    .every((url) =>
+      loopback.test(
+        new URL(url.trim().replace(/^(?:nats|tls):/, 'http:')).hostname.replace(/^\[|\]$/g, ''),
+      ),
+    );
 
 /** What is wrong with the server behind these addresses, in words; undefined where nothing is. */
 export const serverFault = (version: string, urls: readonly string[]): string | undefined =>
@@ -61,8 +79,15 @@ export const serverFault = (version: string, urls: readonly string[]): string | 
     ? undefined
     : `The bus is nats-server ${version}, which has known holes and can be reached from other machines; it must be ${leastServers} or newer.`;
 
-/** JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer server are needed than we use. */
-export type Request = (subject: string, data: string, timeoutMs: number) => Promise<{ readonly data: Uint8Array }>;
+/**
+ * JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer
+ * server are needed than we use.
+ */
+export type Request = (
+  subject: string,
+  data: string,
+  timeoutMs: number,
+) => Promise<{ readonly data: Uint8Array }>;
 
 /** The settings of a stream that we use; durations in milliseconds. */
 export type StreamOptions = {
@@ -113,9 +138,15 @@ export type StreamState = {
 };
 
 export type Management = {
-  /** Makes the stream, or brings it to these settings; what else it has been set to stays. True when it was not there before. */
+  /**
+   * Makes the stream, or brings it to these settings; what else it has been set to stays. True when
+   * it was not there before.
+   */
   readonly ensureStream: (options: StreamOptions) => Promise<boolean>;
-  /** Those that were to have other replicas, or another place, when they were asked for last, and were refused them. */
+  /**
+   * Those that were to have other replicas, or another place, when they were asked for last, and
+   * were refused them.
+   */
   readonly refusedStreams: () => readonly string[];
   /** Whether a server leads it, and it so takes messages and gives them out. */
   readonly isLed: (name: string) => Promise<boolean>;
@@ -123,7 +154,11 @@ export type Management = {
   readonly streamState: (name: string) => Promise<StreamState | undefined>;
   /** Every subject of the stream that fits the filter. */
   readonly subjectsOf: (stream: string, filter: string) => Promise<string[]>;
-  readonly ensureConsumer: (stream: string, options: ConsumerOptions, timeoutMs?: number) => Promise<void>;
+  readonly ensureConsumer: (
+    stream: string,
+    options: ConsumerOptions,
+    timeoutMs?: number,
+  ) => Promise<void>;
   /** Removes it, pending polls of others included, and makes it anew. */
   readonly renewConsumer: (stream: string, options: ConsumerOptions) => Promise<void>;
   readonly deleteConsumer: (stream: string, name: string, timeoutMs?: number) => Promise<void>;
@@ -134,9 +169,15 @@ export type Management = {
   ) => Promise<{ pending: number; unacknowledged: number; acknowledged: number } | undefined>;
   /** The last message of a subject; undefined when there is none. */
   readonly last: (stream: string, subject: string) => Promise<StoredValue | undefined>;
-  /** The first message from this number on whose subject fits the filter; undefined when there is none. */
+  /**
+   * The first message from this number on whose subject fits the filter; undefined when there is
+   * none.
+   */
   readonly next: (stream: string, from: number, filter: string) => Promise<StoredValue | undefined>;
-  /** Removes the message of this number, and never what came after it on its subject. False when it was gone already. */
+  /**
+   * Removes the message of this number, and never what came after it on its subject. False when it
+   * was gone already.
+   */
   readonly remove: (stream: string, seq: number) => Promise<boolean>;
   /** Removes all messages of a subject. */
   readonly purge: (stream: string, subject: string) => Promise<void>;
@@ -185,24 +226,52 @@ const consumerBody = (options: ConsumerOptions) => ({
 });
 
 const done = z.looseObject({});
-const placementShape = z.looseObject({ cluster: z.string().optional(), tags: z.array(z.string()).nullish() });
-const streamConfig = z.looseObject({ num_replicas: z.number().default(1), placement: placementShape.nullish() });
+const placementShape = z.looseObject({
+  cluster: z.string().optional(),
+  tags: z.array(z.string()).nullish(),
+});
+const streamConfig = z.looseObject({
+  num_replicas: z.number().default(1),
+  placement: placementShape.nullish(),
+});
 /** Of a server that stands alone there is no leader to tell of. */
-const streamAsIs = z.object({ config: streamConfig, cluster: z.object({ leader: z.string().optional() }).optional() });
+const streamAsIs = z.object({
+  config: streamConfig,
+  cluster: z.object({ leader: z.string().optional() }).optional(),
+});
 const peer = z.object({ current: z.boolean().default(false), offline: z.boolean().default(false) });
 const streamInfo = z.object({
   config: z.object({ num_replicas: z.number().default(1) }),
-  cluster: z.object({ leader: z.string().optional(), replicas: z.array(peer).nullish() }).optional(),
+  cluster: z
+    .object({ leader: z.string().optional(), replicas: z.array(peer).nullish() })
+    .optional(),
   total: z.number().default(0),
   created: z.string(),
-  state: z.object({ messages: z.number(), bytes: z.number(), subjects: z.record(z.string(), z.number()).nullish() }),
+  state: z.object({
+    messages: z.number(),
+    bytes: z.number(),
+    subjects: z.record(z.string(), z.number()).nullish(),
+  }),
 });
-const consumerInfo = z.object({ num_pending: z.number(), num_ack_pending: z.number(), ack_floor: z.object({ stream_seq: z.number() }) });
+const consumerInfo = z.object({
+  num_pending: z.number(),
+  num_ack_pending: z.number(),
+  ack_floor: z.object({ stream_seq: z.number() }),
+});
 const storedMessage = z.object({
-  message: z.object({ subject: z.string(), seq: z.number(), data: z.string().default(''), hdrs: z.string().default(''), time: z.string() }),
+  message: z.object({
+    subject: z.string(),
+    seq: z.number(),
+    data: z.string().default(''),
+    hdrs: z.string().default(''),
+    time: z.string(),
+  }),
 });
 
-/** A stored message's headers as the server keeps them: a line that names the protocol, then one line each, in base64. */
+/**
+ * A stored message's headers as the server keeps them: a line that names the protocol, then one
+ * line each, in base64.
+ */
 const headersIn = (text: string): ((name: string) => string | undefined) => {
   const found = new Map<string, string>();
   for (const line of Buffer.from(text, 'base64').toString().split('\r\n').slice(1)) {
@@ -212,14 +281,23 @@ const headersIn = (text: string): ((name: string) => string | undefined) => {
   return (name) => found.get(name);
 };
 
-/** Of those that are to keep a stream, how many do not. The leader is not among its replicas; a server that stands alone tells of neither. */
-export const missingOf = ({ config, cluster }: Pick<z.infer<typeof streamInfo>, 'config' | 'cluster'>, replicas = 1): number => {
-  const followers = (cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline).length;
+/**
+ * Of those that are to keep a stream, how many do not. The leader is not among its replicas; a
+ * server that stands alone tells of neither.
+ */
+export const missingOf = (
+  { config, cluster }: Pick<z.infer<typeof streamInfo>, 'config' | 'cluster'>,
+  replicas = 1,
+): number => {
+  const followers = (cluster?.replicas ?? []).filter(
+    ({ current, offline }) => current && !offline,
+  ).length;
   const leaders = cluster === undefined || cluster.leader ? 1 : 0;
   return Math.max(0, Math.max(config.num_replicas, replicas) - leaders - followers);
 };
 
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
 
 const placementBody = ({ cluster, tags }: Placement) => ({
   ...(cluster === undefined ? {} : { cluster }),
@@ -227,8 +305,9 @@ const placementBody = ({ cluster, tags }: Placement) => ({
 });
 
 /**
- * The updates that bring a stream from what it is to what it is to be, one after the other, because a server refuses to move and to grow one at
- * once. What we have no say in stays as an operator set it; replicas never become fewer.
+ * The updates that bring a stream from what it is to what it is to be, one after the other, because
+ * a server refuses to move and to grow one at once. What we have no say in stays as an operator set
+ * it; replicas never become fewer.
  */
 export const updatesOf = (
   current: z.infer<typeof streamConfig>,
@@ -247,7 +326,8 @@ export const updatesOf = (
   if (placement !== undefined) {
     const { cluster, tags } = last.placement ?? {};
     const now: Placement = { cluster, tags: tags ?? [] };
-    if (!isSame(placementBody(now), placementBody(placement))) add({ placement: placementBody(placement) });
+    if (!isSame(placementBody(now), placementBody(placement)))
+      add({ placement: placementBody(placement) });
   }
   if (replicas > last.num_replicas) add({ num_replicas: replicas });
   return updates;
@@ -259,10 +339,25 @@ export type ManagementDependencies = {
   readonly onRefused: (stream: string, why: BusRefusal) => void;
 };
 
-export const createManagement = (request: Request, { keeping = {}, onRefused }: ManagementDependencies): Management => {
-  const call = async <Shape extends z.ZodType>(action: string, body: unknown, shape: Shape, ms = 5_000): Promise<z.infer<Shape>> =>
-    readAnswer((await request(`$JS.API.${action}`, body === undefined ? '' : JSON.stringify(body), ms)).data, shape);
-  const unless = async <Value, Other>(code: number, work: () => Promise<Value>, otherwise: Other): Promise<Value | Other> => {
+export const createManagement = (
+  request: Request,
+  { keeping = {}, onRefused }: ManagementDependencies,
+): Management => {
+  const call = async <Shape extends z.ZodType>(
+    action: string,
+    body: unknown,
+    shape: Shape,
+    ms = 5_000,
+  ): Promise<z.infer<Shape>> =>
+    readAnswer(
+      (await request(`$JS.API.${action}`, body === undefined ? '' : JSON.stringify(body), ms)).data,
+      shape,
+    );
+  const unless = async <Value, Other>(
+    code: number,
+    work: () => Promise<Value>,
+    otherwise: Other,
+  ): Promise<Value | Other> => {
     try {
       return await work();
     } catch (error) {
@@ -272,10 +367,20 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
   };
 
   const stored = async (stream: string, which: object): Promise<StoredValue | undefined> => {
-    const found = await unless(codes.messageNotFound, () => call(`STREAM.MSG.GET.${stream}`, which, storedMessage), undefined);
+    const found = await unless(
+      codes.messageNotFound,
+      () => call(`STREAM.MSG.GET.${stream}`, which, storedMessage),
+      undefined,
+    );
     if (!found) return undefined;
     const { subject, seq, data, hdrs, time } = found.message;
-    return { subject, seq, data: Buffer.from(data, 'base64'), storedAt: Date.parse(time), header: headersIn(hdrs) };
+    return {
+      subject,
+      seq,
+      data: Buffer.from(data, 'base64'),
+      storedAt: Date.parse(time),
+      header: headersIn(hdrs),
+    };
   };
 
   const isLed = async (name: string): Promise<boolean> => {
@@ -283,7 +388,10 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
     return cluster === undefined || Boolean(cluster.leader);
   };
 
-  /** Of a stream that grew or moved the servers choose a leader anew; what is asked meanwhile nobody answers. */
+  /**
+   * Of a stream that grew or moved the servers choose a leader anew; what is asked meanwhile nobody
+   * answers.
+   */
   const untilLed = async (name: string): Promise<void> => {
     for (let tries = 0; tries < 20; tries += 1) {
       if (await isLed(name).catch(() => false)) return; // Not led is all that a failure says here.
@@ -296,16 +404,28 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
     refusedStreams: () => [...refused],
     ensureStream: async (options) => {
       const { name } = options;
-      const found = await unless(codes.streamNotFound, () => call(`STREAM.INFO.${name}`, undefined, streamAsIs), undefined);
+      const found = await unless(
+        codes.streamNotFound,
+        () => call(`STREAM.INFO.${name}`, undefined, streamAsIs),
+        undefined,
+      );
       if (!found) {
         const { replicas = 1, placement } = keeping;
         const where = placement === undefined ? {} : { placement: placementBody(placement) };
         const body = { ...streamBody(options), num_replicas: replicas, ...where };
         // Another coordinator may have been quicker; then it is there as we want it.
-        return (await unless(codes.streamNameInUse, () => call(`STREAM.CREATE.${name}`, body, done), undefined)) !== undefined;
+        return (
+          (await unless(
+            codes.streamNameInUse,
+            () => call(`STREAM.CREATE.${name}`, body, done),
+            undefined,
+          )) !== undefined
+        );
       }
       for (const update of updatesOf(found.config, options, keeping)) {
-        const isOurs = isSame(update.placement, found.config.placement) && update.num_replicas === found.config.num_replicas;
+        const isOurs =
+          isSame(update.placement, found.config.placement) &&
+          update.num_replicas === found.config.num_replicas;
         try {
           await call(`STREAM.UPDATE.${name}`, update, done);
         } catch (error) {
@@ -321,18 +441,35 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
     },
     isLed,
     deleteStream: async (name) => {
-      await unless(codes.streamNotFound, () => call(`STREAM.DELETE.${name}`, undefined, done), undefined);
+      await unless(
+        codes.streamNotFound,
+        () => call(`STREAM.DELETE.${name}`, undefined, done),
+        undefined,
+      );
     },
     streamState: async (name) => {
-      const info = await unless(codes.streamNotFound, () => call(`STREAM.INFO.${name}`, undefined, streamInfo), undefined);
+      const info = await unless(
+        codes.streamNotFound,
+        () => call(`STREAM.INFO.${name}`, undefined, streamInfo),
+        undefined,
+      );
       if (!info) return undefined;
       const { messages, bytes } = info.state;
-      return { messages, bytes, createdAt: Date.parse(info.created), missing: missingOf(info, keeping.replicas) };
+      return {
+        messages,
+        bytes,
+        createdAt: Date.parse(info.created),
+        missing: missingOf(info, keeping.replicas),
+      };
     },
     subjectsOf: async (stream, filter) => {
       const found: string[] = [];
       for (;;) {
-        const info = await call(`STREAM.INFO.${stream}`, { subjects_filter: filter, offset: found.length }, streamInfo);
+        const info = await call(
+          `STREAM.INFO.${stream}`,
+          { subjects_filter: filter, offset: found.length },
+          streamInfo,
+        );
         const page = Object.keys(info.state.subjects ?? {});
         found.push(...page);
         if (page.length === 0 || found.length >= info.total) return found;
@@ -340,18 +477,37 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
     },
     ensureConsumer: async (stream, options, ms) => {
       const config = consumerBody(options);
-      await call(`CONSUMER.DURABLE.CREATE.${stream}.${options.name}`, { stream_name: stream, config }, done, ms);
+      await call(
+        `CONSUMER.DURABLE.CREATE.${stream}.${options.name}`,
+        { stream_name: stream, config },
+        done,
+        ms,
+      );
     },
     renewConsumer: async (stream, options) => {
       await management.deleteConsumer(stream, options.name);
       await management.ensureConsumer(stream, options);
     },
     deleteConsumer: async (stream, name, timeoutMs) => {
-      await unless(codes.consumerNotFound, () => call(`CONSUMER.DELETE.${stream}.${name}`, undefined, done, timeoutMs), undefined);
+      await unless(
+        codes.consumerNotFound,
+        () => call(`CONSUMER.DELETE.${stream}.${name}`, undefined, done, timeoutMs),
+        undefined,
+      );
     },
     consumerState: async (stream, name) => {
-      const info = await unless(codes.consumerNotFound, () => call(`CONSUMER.INFO.${stream}.${name}`, undefined, consumerInfo), undefined);
-      return info && { pending: info.num_pending, unacknowledged: info.num_ack_pending, acknowledged: info.ack_floor.stream_seq };
+      const info = await unless(
+        codes.consumerNotFound,
+        () => call(`CONSUMER.INFO.${stream}.${name}`, undefined, consumerInfo),
+        undefined,
+      );
+      return (
+        info && {
+          pending: info.num_pending,
+          unacknowledged: info.num_ack_pending,
+          acknowledged: info.ack_floor.stream_seq,
+        }
+      );
     },
     last: (stream, subject) => stored(stream, { last_by_subj: subject }),
     next: (stream, from, filter) => stored(stream, { seq: from, next_by_subj: filter }),

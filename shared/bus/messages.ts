@@ -33,13 +33,22 @@ export const jsonIn = (data: Uint8Array): unknown => {
   }
 };
 
-/** The same for what comes from probes and is stored: bytes that are no UTF-8 are refused, not read as something else. @throws then, too. */
+/**
+ * The same for what comes from probes and is stored: bytes that are no UTF-8 are refused, not read
+ * as something else. @throws then, too.
+ */
 export const strictJsonOf = (data: Uint8Array): unknown => JSON.parse(strict.decode(data));
 
-/** Of every message on the bus (`v`). What only adds a key needs no other: unknown keys are dropped. Batches of results have a number of their own. */
+/**
+ * Of every message on the bus (`v`). What only adds a key needs no other: unknown keys are dropped.
+ * Batches of results have a number of their own.
+ */
 export const wireVersion = 1;
 
-/** Every message of the wire as a schema with a version. Unknown keys are dropped, so that a newer sender does no harm. */
+/**
+ * Every message of the wire as a schema with a version. Unknown keys are dropped, so that a newer
+ * sender does no harm.
+ */
 const version = z.literal(wireVersion);
 const id = z.uuid();
 const time = z.int().min(0);
@@ -78,13 +87,27 @@ export const rosterMessage = z.object({
   ),
 });
 
-/** Look now. The whole assignment comes along, so that a probe need not have heard of the monitor's newest version yet. */
-export const recheckMessage = z.object({ v: version, look: id, asked_at: time, assignment: assignmentMessage });
+/**
+ * Look now. The whole assignment comes along, so that a probe need not have heard of the monitor's
+ * newest version yet.
+ */
+export const recheckMessage = z.object({
+  v: version,
+  look: id,
+  asked_at: time,
+  assignment: assignmentMessage,
+});
 
-/** Try this config once, and tell only those who asked (rule 41). Without a look, so that a probe that does not know trials takes it for no look. */
+/**
+ * Try this config once, and tell only those who asked (rule 41). Without a look, so that a probe
+ * that does not know trials takes it for no look.
+ */
 export const testRunMessage = z.object({ v: version, trial: id, assignment: assignmentMessage });
 
-const cause = z.object({ class: z.string().max(64), params: z.record(z.string(), z.union([z.string().max(2048), z.number()])) });
+const cause = z.object({
+  class: z.string().max(64),
+  params: z.record(z.string(), z.union([z.string().max(2048), z.number()])),
+});
 const phase = z.number().min(0).nullable();
 
 export const resultMessage = z.object({
@@ -95,7 +118,9 @@ export const resultMessage = z.object({
   took_ms: z.number().min(0),
   outcome: z.enum(outcomes),
   cause: cause.nullable(),
-  phases: z.object({ dns: phase, tcp: phase, tls: phase, first_byte: phase, total: phase }).nullable(),
+  phases: z
+    .object({ dns: phase, tcp: phase, tls: phase, first_byte: phase, total: phase })
+    .nullable(),
   evidence: z.record(z.string(), json).nullable(),
   look: id.nullable(),
   other_looks: z.array(id).max(64).exactOptional(),
@@ -104,15 +129,19 @@ export const resultMessage = z.object({
 /** In one batch. */
 export const maxResults = 500;
 
-/** The form of batches. It has a number of its own, and is what probes write and coordinators read. */
+/**
+ * The form of batches. It has a number of its own, and is what probes write and coordinators read.
+ */
 export const batchVersion = 2;
 
 /**
- * Results of one partition in order of seq. Of a plain pass (nobody asked for it, and it has nothing to show) only its monitor and its numbers
- * are in it, in the order of bus/batch.ts, which also holds how many these are and between what bounds. Both lists are in order of seq. `after`
- * is the seq of the result of this partition that the probe sent before this batch and that is not known to be committed; null when nothing
- * before it is outstanding. A coordinator that has not committed `after` refuses the batch as a gap, and the probe sends again from what is
- * committed: so a wiped bus loses nothing.
+ * Results of one partition in order of seq. Of a plain pass (nobody asked for it, and it has
+ * nothing to show) only its monitor and its numbers are in it, in the order of bus/batch.ts, which
+ * also holds how many these are and between what bounds. Both lists are in order of seq. `after` is
+ * the seq of the result of this partition that the probe sent before this batch and that is not
+ * known to be committed; null when nothing before it is outstanding. A coordinator that has not
+ * committed `after` refuses the batch as a gap, and the probe sends again from what is committed:
+ * so a wiped bus loses nothing.
  */
 export const batchMessage = z.object({
   v: z.literal(batchVersion),
@@ -147,31 +176,51 @@ export const presenceMessage = z.object({
     /** Of the roster that it goes by; 0 when it has none. */
     roster_epoch: z.int().min(0),
   }),
-  /** By how much it corrects the clock of its host; left out until somebody has told it the time. */
+  /**
+   * By how much it corrects the clock of its host; left out until somebody has told it the time.
+   */
   clock_offset_ms: z.int().exactOptional(),
-  /** Of credentials that end: the key that they are for, and their life; it is renewed when two thirds are over. */
-  credentials: z.object({ key: z.string().max(64), issued_at: time, ends_at: time }).exactOptional(),
+  /**
+   * Of credentials that end: the key that they are for, and their life; it is renewed when two
+   * thirds are over.
+   */
+  credentials: z
+    .object({ key: z.string().max(64), issued_at: time, ends_at: time })
+    .exactOptional(),
   load: z.object({ in_flight: z.int(), late_ms: z.number() }),
   /** How many checks of each kind ended how since this process began; left out by older probes. */
   checks: z
-    .array(z.object({ kind: z.string().max(32), outcome: z.string().max(16), count: z.int().min(0) }))
+    .array(
+      z.object({ kind: z.string().max(32), outcome: z.string().max(16), count: z.int().min(0) }),
+    )
     .max(64)
     .exactOptional(),
   self_test: z.object({ ok: z.boolean(), detail: z.string().max(200) }),
   /** What this version can do that the one before could not. */
   can: z.array(z.string().max(32)).max(16).exactOptional(),
-  /** The credentials that the bus was entered with: for which key, of when, and whether all is published through the relay. */
-  rights: z.object({ key: z.string().max(64), issued_at: time, relayed: z.boolean() }).exactOptional(),
+  /**
+   * The credentials that the bus was entered with: for which key, of when, and whether all is
+   * published through the relay.
+   */
+  rights: z
+    .object({ key: z.string().max(64), issued_at: time, relayed: z.boolean() })
+    .exactOptional(),
   /** How many announcements it has refused since it began, because no coordinator said them. */
   refused: z.int().min(0).exactOptional(),
-  /** How far the probe has handed over everything it saw while the bus or the coordinator was away (rule 4). */
+  /**
+   * How far the probe has handed over everything it saw while the bus or the coordinator was away
+   * (rule 4).
+   */
   handed_over: z.boolean(),
   /** It is about to stop: others take its turns at once (rule 7). */
   leaving: z.boolean().exactOptional(),
 });
 
 /** The public keys of the coordinators, and whether what none of them signed is refused. */
-export const signingShape = z.object({ keys: z.array(z.string().max(64)).max(2), required: z.boolean() });
+export const signingShape = z.object({
+  keys: z.array(z.string().max(64)).max(2),
+  required: z.boolean(),
+});
 
 export const presenceReply = z.object({
   v: version,
@@ -182,7 +231,9 @@ export const presenceReply = z.object({
   anchors: z.array(z.string()),
   roster_epoch: z.int().min(0),
   committed,
-  /** The keys of the network that open `sealed` configs, each sealed to this probe: key id → base64. */
+  /**
+   * The keys of the network that open `sealed` configs, each sealed to this probe: key id → base64.
+   */
   seal_keys: z.record(z.string(), z.string()),
   /** A process that was started later speaks as this probe: this one is to end. */
   displaced: z.boolean().exactOptional(),
@@ -192,11 +243,22 @@ export const presenceReply = z.object({
   jwt: z.string().max(8_192).exactOptional(),
 });
 
-/** The answer to a presence that this coordinator cannot read, because it is of another version of the wire; the words are for whoever reads the probe's log. */
+/**
+ * The answer to a presence that this coordinator cannot read, because it is of another version of
+ * the wire; the words are for whoever reads the probe's log.
+ */
 export const presenceRefusal = z.object({ refused: z.string().max(500) });
 
-/** Sent after each commit, so that probes trim their spools at once; presence replies say the same for those that missed it. */
-export const receiptMessage = z.object({ v: version, generation: id, committed, again: z.array(z.int()).default([]) });
+/**
+ * Sent after each commit, so that probes trim their spools at once; presence replies say the same
+ * for those that missed it.
+ */
+export const receiptMessage = z.object({
+  v: version,
+  generation: id,
+  committed,
+  again: z.array(z.int()).default([]),
+});
 
 export const pingKinds = ['success', 'start', 'fail', 'log'] as const;
 
@@ -217,19 +279,43 @@ export const pingMessage = z.object({
 /** So many pings go with one call to the coordinator's address. */
 export const maxForwardedPings = 500;
 
-/** Pings from the disk of a ping receiver that cannot reach the bus, given to the coordinator's own address. `sent_at`: said again much later, it is not heard. */
+/**
+ * Pings from the disk of a ping receiver that cannot reach the bus, given to the coordinator's own
+ * address. `sent_at`: said again much later, it is not heard.
+ */
 export const forwardedPingsMessage = z
-  .object({ v: version, probe: id, sent_at: time, beats: z.array(pingMessage).min(1).max(maxForwardedPings) })
+  .object({
+    v: version,
+    probe: id,
+    sent_at: time,
+    beats: z.array(pingMessage).min(1).max(maxForwardedPings),
+  })
   .transform(({ beats, ...message }) => ({ ...message, pings: beats }));
 
-/** The ids of those that the ping receiver need not keep any longer: the bus has them, or nobody will ever take them. */
+/**
+ * The ids of those that the ping receiver need not keep any longer: the bus has them, or nobody
+ * will ever take them.
+ */
 export const forwardedPingsReply = z.object({ v: version, done: z.array(id) });
 
-/** A known heartbeat key: which monitor it belongs to, and until when a rotated-out one still counts. */
-export const pingKeyMessage = z.object({ v: version, organisation: id, monitor: id, until: time.nullable() });
+/**
+ * A known heartbeat key: which monitor it belongs to, and until when a rotated-out one still
+ * counts.
+ */
+export const pingKeyMessage = z.object({
+  v: version,
+  organisation: id,
+  monitor: id,
+  until: time.nullable(),
+});
 
 /** How many keys a ping receiver holds, and which: a digest of them. */
-export const receiverKeysMessage = z.object({ v: version, probe: id, count: z.int(), digest: z.string().max(64) });
+export const receiverKeysMessage = z.object({
+  v: version,
+  probe: id,
+  count: z.int(),
+  digest: z.string().max(64),
+});
 
 const mark = z.object({ id, at: time, exit_code: z.int().nullable() });
 const run = z.object({ rid: id.nullable(), at: time });
@@ -247,12 +333,22 @@ export const pingStateMessage = z.object({
   ended: z.array(run).max(64),
 });
 
-/** What a trial came to. It goes the way of presence, which every probe may speak on; it is signed, and nobody stores it. */
+/**
+ * What a trial came to. It goes the way of presence, which every probe may speak on; it is signed,
+ * and nobody stores it.
+ */
 export const testAnswerMessage = z.object({
   v: version,
   probe: id,
   trial: id,
-  result: resultMessage.pick({ at: true, took_ms: true, outcome: true, cause: true, phases: true, evidence: true }),
+  result: resultMessage.pick({
+    at: true,
+    took_ms: true,
+    outcome: true,
+    cause: true,
+    phases: true,
+    evidence: true,
+  }),
 });
 
 export type TestRunMessage = z.infer<typeof testRunMessage>;

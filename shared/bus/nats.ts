@@ -1,17 +1,36 @@
-import { headers as createHeaders, type MsgHdrs, type NatsConnection, nuid, PermissionViolationError } from '@nats-io/transport-node';
+import {
+  headers as createHeaders,
+  type MsgHdrs,
+  type NatsConnection,
+  nuid,
+  PermissionViolationError,
+} from '@nats-io/transport-node';
 import type { Log } from '../base/log.ts';
 import { type Announce, type Announcement, isAnnounced } from './announcement.ts';
-import { type BusEntry, createDialLog, type DialLog, dialOnce, dialWithRetries } from './dialling.ts';
+import {
+  type BusEntry,
+  createDialLog,
+  type DialLog,
+  dialOnce,
+  dialWithRetries,
+} from './dialling.ts';
 import { createManagement, type Management, readAnswer, type StreamKeeping } from './jetstream.ts';
 import type { BusStatus, Headers, Message, Subscription } from './messages.ts';
-import { type Connection, type Delivered, lastAnswerMs, type Pull, type PullOptions, startPull } from './pull.ts';
+import {
+  type Connection,
+  type Delivered,
+  lastAnswerMs,
+  type Pull,
+  type PullOptions,
+  startPull,
+} from './pull.ts';
 import { createStoring, publishAck } from './storing.ts';
 
 /**
  * The one way to the bus. With `bus/dialling.ts` the only file that imports its client.
  *
- * Modes of a connection: `connected` ↔ `disconnected` (the client tries for ever; what is published meanwhile waits in memory, requests
- * fail by their time limit) → `closed`.
+ * Modes of a connection: `connected` ↔ `disconnected` (the client tries for ever; what is published
+ * meanwhile waits in memory, requests fail by their time limit) → `closed`.
  */
 export type Bus = Management & {
   readonly isConnected: () => boolean;
@@ -21,12 +40,27 @@ export type Bus = Management & {
   readonly onStatus: (listener: (status: BusStatus) => void) => Subscription;
   readonly publish: (subject: string, data: Uint8Array | string, headers?: Headers) => void;
   /** `queue`: of all that subscribe with the same name, one gets each message. */
-  readonly subscribe: (subject: string, handler: (message: Message) => void | Promise<void>, queue?: string) => Subscription;
+  readonly subscribe: (
+    subject: string,
+    handler: (message: Message) => void | Promise<void>,
+    queue?: string,
+  ) => Subscription;
   /** Publishes on behalf of someone else, who gets the answer at `reply`. */
-  readonly relay: (subject: string, data: Uint8Array, options: { readonly reply: string | undefined; readonly headers: Headers }) => void;
+  readonly relay: (
+    subject: string,
+    data: Uint8Array,
+    options: { readonly reply: string | undefined; readonly headers: Headers },
+  ) => void;
   /** @throws when nobody answered within the time, or nobody listens. */
-  readonly request: (subject: string, data: Uint8Array | string, options?: { timeoutMs?: number; headers?: Headers }) => Promise<Message>;
-  /** Publishes to a stream and settles when the server has stored it; `id` makes a repeat within two minutes a duplicate. */
+  readonly request: (
+    subject: string,
+    data: Uint8Array | string,
+    options?: { timeoutMs?: number; headers?: Headers },
+  ) => Promise<Message>;
+  /**
+   * Publishes to a stream and settles when the server has stored it; `id` makes a repeat within two
+   * minutes a duplicate.
+   */
   readonly store: (
     subject: string,
     data: Uint8Array | string,
@@ -38,7 +72,10 @@ export type Bus = Management & {
   readonly flush: () => Promise<void>;
   /** Enters anew, as one does with renewed credentials; what waits is sent then. */
   readonly reconnect: () => Promise<void>;
-  /** Before it is closed: from now on no answer is waited for longer than a second, so that whoever ends is not kept by a bus that is silent. */
+  /**
+   * Before it is closed: from now on no answer is waited for longer than a second, so that whoever
+   * ends is not kept by a bus that is silent.
+   */
   readonly hurry: () => void;
   /** Sends what waits, ends the subscriptions and closes. */
   readonly close: () => Promise<void>;
@@ -70,7 +107,10 @@ const headersOf = (of: Headers | undefined): { headers: MsgHdrs } | Record<never
   return { headers: made };
 };
 
-type SubscribeTo = (handler: (message: Message) => void | Promise<void>, queue?: string) => Subscription;
+type SubscribeTo = (
+  handler: (message: Message) => void | Promise<void>,
+  queue?: string,
+) => Subscription;
 
 type RawMessage = {
   subject: string;
@@ -88,8 +128,14 @@ const messageOf = (raw: RawMessage): Message => ({
   respond: (data, headers) => raw.respond(data, headersOf(headers)),
 });
 
-const subscribe = (nc: NatsConnection, log: Log, subject: string, ...[handler, queue]: Parameters<SubscribeTo>): Subscription => {
-  const failed = (error: unknown) => log.error({ err: error, subject }, 'could not process a message');
+const subscribe = (
+  nc: NatsConnection,
+  log: Log,
+  subject: string,
+  ...[handler, queue]: Parameters<SubscribeTo>
+): Subscription => {
+  const failed = (error: unknown) =>
+    log.error({ err: error, subject }, 'could not process a message');
   const subscription = nc.subscribe(subject, {
     ...(queue === undefined ? {} : { queue }),
     callback: (error, raw) => {
@@ -112,16 +158,21 @@ const connectionFor = (
     log,
     onStatus,
     routeOf,
-  }: Pick<Connection, 'log' | 'onStatus'> & { inboxPrefix: string; routeOf: (subject: string) => string },
+  }: Pick<Connection, 'log' | 'onStatus'> & {
+    inboxPrefix: string;
+    routeOf: (subject: string) => string;
+  },
 ): Connection => ({
   log,
   onStatus,
   createInbox: () => `${inboxPrefix}.${nuid.next()}`,
-  publish: (subject, data, reply) => nc.publish(routeOf(subject), data, reply === undefined ? {} : { reply }),
+  publish: (subject, data, reply) =>
+    nc.publish(routeOf(subject), data, reply === undefined ? {} : { reply }),
   listen: (subject, handler) => {
     const subscription = nc.subscribe(subject, {
       callback: (error, raw) => {
-        if (error) return log.error({ err: error, subject }, 'could not receive the answers to a pull');
+        if (error)
+          return log.error({ err: error, subject }, 'could not receive the answers to a pull');
         const status = raw.headers?.code ?? 0;
         handler({
           message: messageOf(raw),
@@ -136,13 +187,17 @@ const connectionFor = (
 });
 
 /**
- * Announcements leave at the end of the turn of the event loop in which they are made, signed together: a thousand rechecks are some sixty signatures to
- * make and to verify. Where nothing is announced, all leaves at once.
+ * Announcements leave at the end of the turn of the event loop in which they are made, signed
+ * together: a thousand rechecks are some sixty signatures to make and to verify. Where nothing is
+ * announced, all leaves at once.
  *
  * Modes: `empty` → `gathered` (until the turn ends) → `empty`.
  */
 const createSigned = (announce: Announce | undefined) => {
-  type Leaving = Announcement & { readonly send: (headers: Headers) => void; readonly fail: (error: unknown) => void };
+  type Leaving = Announcement & {
+    readonly send: (headers: Headers) => void;
+    readonly fail: (error: unknown) => void;
+  };
   let gathered: Leaving[] = [];
   const leave = (): void => {
     const all = gathered;
@@ -158,7 +213,11 @@ const createSigned = (announce: Announce | undefined) => {
   };
   return {
     leave,
-    send: ({ subject, data }: Announcement, send: (headers?: Headers) => void, fail: (error: unknown) => void): void => {
+    send: (
+      { subject, data }: Announcement,
+      send: (headers?: Headers) => void,
+      fail: (error: unknown) => void,
+    ): void => {
       if (!announce || !isAnnounced(subject)) {
         send();
         return;
@@ -173,16 +232,27 @@ const dial = async (options: BusOptions, dials: DialLog): Promise<NatsConnection
   const { name, inboxPrefix, firstConnectionMs } = options;
   const patience = firstConnectionMs === undefined ? [] : [AbortSignal.timeout(firstConnectionMs)];
   const signal = AbortSignal.any([...patience, ...(options.signal ? [options.signal] : [])]);
-  const more = { name, ...(inboxPrefix === undefined ? {} : { inboxPrefix }), pingInterval: 2_000, maxPingOut: 2 };
+  const more = {
+    name,
+    ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
+    pingInterval: 2_000,
+    maxPingOut: 2,
+  };
   try {
     return await dialWithRetries(options, more, dials.failed, signal);
   } catch (error) {
-    if (patience[0]?.aborted) throw new Error(`the bus at ${options.url} did not answer within ${firstConnectionMs} ms`, { cause: error });
+    if (patience[0]?.aborted)
+      throw new Error(`the bus at ${options.url} did not answer within ${firstConnectionMs} ms`, {
+        cause: error,
+      });
     throw error;
   }
 };
 
-/** One try to get in, for whoever checks an address: where `connectBus` goes on trying, this takes a refusal for an answer. @throws why not. */
+/**
+ * One try to get in, for whoever checks an address: where `connectBus` goes on trying, this takes a
+ * refusal for an answer. @throws why not.
+ */
 export const enterOnce = async (entrance: BusEntry): Promise<void> => {
   const nc = await dialOnce(entrance, { reconnect: false });
   await nc.close();
@@ -208,7 +278,11 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     listen: (subject, onAnswer) => {
       nc.subscribe(subject, {
         callback: (error, raw) => {
-          if (error) log.error({ err: error, subject }, 'could not receive the acknowledgements of stored messages');
+          if (error)
+            log.error(
+              { err: error, subject },
+              'could not receive the acknowledgements of stored messages',
+            );
           else onAnswer(raw.subject, raw.data, raw.headers?.code ?? 0);
         },
       });
@@ -222,11 +296,14 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
       else if (event.type === 'error') {
         const { error } = event;
         log.warn({ err: error }, 'the bus reported an error');
-        if (error instanceof PermissionViolationError && error.operation === 'publish') storing.forbid(error.subject, error);
+        if (error instanceof PermissionViolationError && error.operation === 'publish')
+          storing.forbid(error.subject, error);
       }
     }
   };
-  watch().catch((error: unknown) => log.error({ err: error }, 'lost track of the status of the bus'));
+  watch().catch((error: unknown) =>
+    log.error({ err: error }, 'lost track of the status of the bus'),
+  );
   void nc.closed().then((error) => {
     if (error) log.error({ err: error }, 'the connection to the bus is closed');
     storing.giveUp('the connection was closed');
@@ -243,10 +320,18 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
   let mostMs = Number.POSITIVE_INFINITY;
   const giveUps = new Set<(why: Error) => void>();
   /** The answer, unless we end meanwhile. */
-  const ask = async (subject: string, data: Uint8Array | string, timeoutMs: number, headers?: Headers) => {
+  const ask = async (
+    subject: string,
+    data: Uint8Array | string,
+    timeoutMs: number,
+    headers?: Headers,
+  ) => {
     const given = Promise.withResolvers<never>();
     giveUps.add(given.reject);
-    const answer = nc.request(routeOf(subject), data, { timeout: Math.min(timeoutMs, mostMs), ...headersOf(headers) });
+    const answer = nc.request(routeOf(subject), data, {
+      timeout: Math.min(timeoutMs, mostMs),
+      ...headersOf(headers),
+    });
     return await Promise.race([answer, given.promise]).finally(() => giveUps.delete(given.reject));
   };
   const hurry = (): void => {
@@ -259,15 +344,26 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
   };
   const management = createManagement(ask, {
     keeping: options.keeping,
-    onRefused: (stream, why) => log.warn({ err: why, stream }, 'the bus refused the replicas or placement of a stream; it stays as it is'),
+    onRefused: (stream, why) =>
+      log.warn(
+        { err: why, stream },
+        'the bus refused the replicas or placement of a stream; it stays as it is',
+      ),
   });
 
-  /** A server that goes away meanwhile ends the sending and not the connection, which would be made anew. */
+  /**
+   * A server that goes away meanwhile ends the sending and not the connection, which would be made
+   * anew.
+   */
   const close = async (): Promise<void> => {
     if (nc.isClosed()) return;
     signed.leave();
     if (status === 'connected') {
-      await nc.drain().catch((error: unknown) => log.warn({ err: error }, 'lost the bus before everything was sent'));
+      await nc
+        .drain()
+        .catch((error: unknown) =>
+          log.warn({ err: error }, 'lost the bus before everything was sent'),
+        );
     }
     if (!nc.isClosed()) await nc.close();
   };
@@ -280,20 +376,32 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     publish: (subject, data, headers) =>
       signed.send(
         { subject, data },
-        (signature) => nc.publish(routeOf(subject), data, headersOf(signature === undefined ? headers : { ...headers, ...signature })),
+        (signature) =>
+          nc.publish(
+            routeOf(subject),
+            data,
+            headersOf(signature === undefined ? headers : { ...headers, ...signature }),
+          ),
         (error) => log.error({ err: error, subject }, 'could not publish a message'),
       ),
     subscribe: (subject, ...to) => subscribe(nc, log, subject, ...to),
     relay: (subject, data, { reply, headers }) =>
-      nc.publish(subject, data, { ...(reply === undefined ? {} : { reply }), ...headersOf(headers) }),
-    request: async (subject, data, { timeoutMs = 2_000, headers } = {}) => messageOf(await ask(subject, data, timeoutMs, headers)),
+      nc.publish(subject, data, {
+        ...(reply === undefined ? {} : { reply }),
+        ...headersOf(headers),
+      }),
+    request: async (subject, data, { timeoutMs = 2_000, headers } = {}) =>
+      messageOf(await ask(subject, data, timeoutMs, headers)),
     store: (subject, data, { timeoutMs = 5_000, headers, id } = {}) => {
       const own = id === undefined ? headers : { ...headers, 'Nats-Msg-Id': id };
       return storing.store(routeOf(subject), Math.min(timeoutMs, mostMs), (reply, fail) =>
         signed.send(
           { subject, data },
           (signature) =>
-            nc.publish(routeOf(subject), data, { reply, ...headersOf(signature === undefined ? own : { ...own, ...signature }) }),
+            nc.publish(routeOf(subject), data, {
+              reply,
+              ...headersOf(signature === undefined ? own : { ...own, ...signature }),
+            }),
           fail,
         ),
       );

@@ -4,7 +4,14 @@
  *
  * The same keys sign batches of results: a batch proves its sender without trust in its subject.
  */
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign as signBytes, verify as verifyBytes } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign as signBytes,
+  verify as verifyBytes,
+} from 'node:crypto';
 import { z } from 'zod';
 import { createRecentCache } from '../base/async.ts';
 
@@ -19,7 +26,10 @@ export type Key = {
   readonly sign: (bytes: Uint8Array) => Uint8Array;
 };
 
-const prefixes = { operator: 14 << 3, account: 0, user: 20 << 3 } as const satisfies Record<KeyKind, number>;
+const prefixes = { operator: 14 << 3, account: 0, user: 20 << 3 } as const satisfies Record<
+  KeyKind,
+  number
+>;
 const seedPrefix = 18 << 3;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
@@ -63,7 +73,8 @@ const crc16 = (bytes: Uint8Array): number => {
   let crc = 0;
   for (const byte of bytes) {
     crc ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
+    for (let bit = 0; bit < 8; bit++)
+      crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
   }
   return crc;
 };
@@ -78,18 +89,26 @@ const decode = (text: string, headLength: number): { head: Buffer; raw: Buffer }
   const bytes = fromBase32(text);
   if (bytes.length !== headLength + 34) throw new Error('not an nkey: wrong length');
   const body = bytes.subarray(0, -2);
-  if (crc16(body) !== bytes.readUInt16LE(bytes.length - 2)) throw new Error('not an nkey: the checksum does not fit');
+  if (crc16(body) !== bytes.readUInt16LE(bytes.length - 2))
+    throw new Error('not an nkey: the checksum does not fit');
   return { head: body.subarray(0, headLength), raw: body.subarray(headLength) };
 };
 
 const kindOf = (prefix: number): KeyKind => {
-  for (const kind of ['operator', 'account', 'user'] as const) if (prefixes[kind] === prefix) return kind;
+  for (const kind of ['operator', 'account', 'user'] as const)
+    if (prefixes[kind] === prefix) return kind;
   throw new Error('not an nkey of an operator, account or user');
 };
 
 const keyFromRaw = (kind: KeyKind, raw: Buffer): Key => {
-  const secret = createPrivateKey({ key: Buffer.concat([privateHeader, raw]), format: 'der', type: 'pkcs8' });
-  const open = createPublicKey(secret).export({ format: 'der', type: 'spki' }).subarray(publicHeader.length);
+  const secret = createPrivateKey({
+    key: Buffer.concat([privateHeader, raw]),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  const open = createPublicKey(secret)
+    .export({ format: 'der', type: 'spki' })
+    .subarray(publicHeader.length);
   const prefix = prefixes[kind];
   return Object.freeze({
     kind,
@@ -100,7 +119,8 @@ const keyFromRaw = (kind: KeyKind, raw: Buffer): Key => {
 };
 
 /** The key derived from these 32 bytes. */
-export const keyFromBytes = (kind: KeyKind, raw: Uint8Array): Key => keyFromRaw(kind, Buffer.from(raw));
+export const keyFromBytes = (kind: KeyKind, raw: Uint8Array): Key =>
+  keyFromRaw(kind, Buffer.from(raw));
 
 export const createKey = (kind: KeyKind): Key => {
   const made = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' });
@@ -115,7 +135,8 @@ export const keyFromSeed = (seed: string, expected?: KeyKind): Key => {
   const [first = 0, second = 0] = head;
   if ((first & 0xf8) !== seedPrefix) throw new Error('not an nkey seed');
   const kind = kindOf(((first & 7) << 5) | (second >>> 3));
-  if (expected !== undefined && kind !== expected) throw new Error(`the seed is of kind ${kind}, ${expected} is needed`);
+  if (expected !== undefined && kind !== expected)
+    throw new Error(`the seed is of kind ${kind}, ${expected} is needed`);
   return keyFromRaw(kind, raw);
 };
 
@@ -130,7 +151,11 @@ const publicKeyOf = (id: string): ReturnType<typeof createPublicKey> => {
   if (known !== undefined) return known;
   const { head, raw } = decode(id, 1);
   kindOf(head[0] ?? -1);
-  const made = createPublicKey({ key: Buffer.concat([publicHeader, raw]), format: 'der', type: 'spki' });
+  const made = createPublicKey({
+    key: Buffer.concat([publicHeader, raw]),
+    format: 'der',
+    type: 'spki',
+  });
   openKeys.keep(id, made);
   return made;
 };
@@ -156,15 +181,30 @@ type Claims = { readonly [claim: string]: unknown };
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-const mint = (issuer: Key, claims: { name: string; sub: string; exp?: number; nats: Claims }, now: number): string => {
+const mint = (
+  issuer: Key,
+  claims: { name: string; sub: string; exp?: number; nats: Claims },
+  now: number,
+): string => {
   const body = { ...claims, iat: seconds(now), iss: issuer.id };
   const jti = toBase32(createHash('sha512-256').update(JSON.stringify(body)).digest());
   const unsigned = `${part({ typ: 'JWT', alg: 'ed25519-nkey' })}.${part({ ...body, jti })}`;
   return `${unsigned}.${Buffer.from(issuer.sign(Buffer.from(unsigned))).toString('base64url')}`;
 };
 
-export const mintOperator = (of: { name: string; operator: Key; systemAccount: string }, now: number): string =>
-  mint(of.operator, { name: of.name, sub: of.operator.id, nats: { system_account: of.systemAccount, type: 'operator', version: 2 } }, now);
+export const mintOperator = (
+  of: { name: string; operator: Key; systemAccount: string },
+  now: number,
+): string =>
+  mint(
+    of.operator,
+    {
+      name: of.name,
+      sub: of.operator.id,
+      nats: { system_account: of.systemAccount, type: 'operator', version: 2 },
+    },
+    now,
+  );
 
 /**
  * User id → the second up to which its credentials are void; NATS refuses every JWT of that user
@@ -181,11 +221,32 @@ export type AccountOf = {
 };
 
 export const mintAccount = (of: AccountOf, now: number): string => {
-  const storage = of.jetstream ? { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 } : {};
-  const free = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1, ...storage };
-  const nats = { limits: free, default_permissions: { pub: {}, sub: {} }, type: 'account', version: 2 };
+  const storage = of.jetstream
+    ? { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 }
+    : {};
+  const free = {
+    subs: -1,
+    data: -1,
+    payload: -1,
+    imports: -1,
+    exports: -1,
+    wildcards: true,
+    conn: -1,
+    leaf: -1,
+    ...storage,
+  };
+  const nats = {
+    limits: free,
+    default_permissions: { pub: {}, sub: {} },
+    type: 'account',
+    version: 2,
+  };
   const revocations = of.revocations === undefined ? {} : { revocations: of.revocations };
-  return mint(of.operator, { name: of.name, sub: of.account, nats: { ...nats, ...revocations } }, now);
+  return mint(
+    of.operator,
+    { name: of.name, sub: of.account, nats: { ...nats, ...revocations } },
+    now,
+  );
 };
 
 export type Permissions = {
@@ -203,13 +264,34 @@ export type Permissions = {
  */
 export type UserLimits = { readonly subscriptions: number; readonly payloadBytes: number };
 
-export type UserOf = { name: string; user: string; account: Key; permissions?: Permissions; limits?: UserLimits; expiresAt?: number };
+export type UserOf = {
+  name: string;
+  user: string;
+  account: Key;
+  permissions?: Permissions;
+  limits?: UserLimits;
+  expiresAt?: number;
+};
 
 export const mintUser = (of: UserOf, now: number): string => {
-  const limits = { subs: of.limits?.subscriptions ?? -1, data: -1, payload: of.limits?.payloadBytes ?? -1 };
+  const limits = {
+    subs: of.limits?.subscriptions ?? -1,
+    data: -1,
+    payload: of.limits?.payloadBytes ?? -1,
+  };
   const may = of.permissions;
-  const answers = may?.responses === undefined ? {} : { resp: { max: may.responses.max, ttl: may.responses.ttlMs * 1_000_000 } };
-  const nats = { pub: may?.publish ?? {}, sub: may?.subscribe ?? {}, ...answers, ...limits, type: 'user', version: 2 };
+  const answers =
+    may?.responses === undefined
+      ? {}
+      : { resp: { max: may.responses.max, ttl: may.responses.ttlMs * 1_000_000 } };
+  const nats = {
+    pub: may?.publish ?? {},
+    sub: may?.subscribe ?? {},
+    ...answers,
+    ...limits,
+    type: 'user',
+    version: 2,
+  };
   const end = of.expiresAt === undefined ? {} : { exp: seconds(of.expiresAt) };
   return mint(of.account, { name: of.name, sub: of.user, ...end, nats }, now);
 };
@@ -244,9 +326,15 @@ export const readJwt = (jwt: string): NatsClaims => {
  * The same account with these revocations instead of its old ones, signed again; everything else
  * stays.
  */
-export const withRevocations = (accountJwt: string, revocations: Revocations, operator: Key, now: number): string => {
+export const withRevocations = (
+  accountJwt: string,
+  revocations: Revocations,
+  operator: Key,
+  now: number,
+): string => {
   const { name, sub, nats } = readJwt(accountJwt);
-  if (nats.type !== 'account') throw new Error(`the JWT is of kind ${nats.type}, account is needed`);
+  if (nats.type !== 'account')
+    throw new Error(`the JWT is of kind ${nats.type}, account is needed`);
   return mint(operator, { name, sub, nats: { ...nats, revocations } }, now);
 };
 
@@ -254,23 +342,31 @@ export const withRevocations = (accountJwt: string, revocations: Revocations, op
 
 export type Credentials = { readonly jwt: string; readonly seed: string };
 
-const block = (title: string, text: string): string => `-----BEGIN ${title}-----\n${text}\n------END ${title}------\n`;
+const block = (title: string, text: string): string =>
+  `-----BEGIN ${title}-----\n${text}\n------END ${title}------\n`;
 
 /** The text of a credentials file as every NATS client reads it. */
-export const formatCredentials = (of: Credentials): string => `${block('NATS USER JWT', of.jwt)}\n${block('USER NKEY SEED', of.seed)}`;
+export const formatCredentials = (of: Credentials): string =>
+  `${block('NATS USER JWT', of.jwt)}\n${block('USER NKEY SEED', of.seed)}`;
 
 /** @throws when one of the two blocks is missing. */
 export const parseCredentials = (text: string): Credentials => {
   const inside = (title: string): string => {
-    const found = new RegExp(`-----BEGIN ${title}-----\\s*(\\S+)\\s*-----+END ${title}-----`).exec(text)?.[1];
-    if (found === undefined) throw new Error(`not a NATS credentials file: the block ${title} is missing`);
+    const found = new RegExp(`-----BEGIN ${title}-----\\s*(\\S+)\\s*-----+END ${title}-----`).exec(
+      text,
+    )?.[1];
+    if (found === undefined)
+      throw new Error(`not a NATS credentials file: the block ${title} is missing`);
     return found;
   };
   return { jwt: inside('NATS USER JWT'), seed: inside('USER NKEY SEED') };
 };
 
 /** A new user with its key, as a credentials file. */
-export const issueCredentials = (of: Omit<UserOf, 'user'>, now: number): { id: string; seed: string; credentials: string } => {
+export const issueCredentials = (
+  of: Omit<UserOf, 'user'>,
+  now: number,
+): { id: string; seed: string; credentials: string } => {
   const user = createKey('user');
   const jwt = mintUser({ ...of, user: user.id }, now);
   return { id: user.id, seed: user.seed, credentials: formatCredentials({ jwt, seed: user.seed }) };

@@ -6,7 +6,10 @@ import { makeFolder } from '../base/process.ts';
 import { type PingMessage, pingMessage } from './messages.ts';
 
 /** The ids of the delivered pings, and why others failed. */
-export type HandedOver = { readonly handed: ReadonlySet<string>; readonly failures: readonly unknown[] };
+export type HandedOver = {
+  readonly handed: ReadonlySet<string>;
+  readonly failures: readonly unknown[];
+};
 
 type Lined = { readonly monitor: string; readonly ping: { readonly id: string } };
 
@@ -30,7 +33,10 @@ export const handOverInLines = async <Entry extends Lined>(
       }
     }),
   );
-  return { handed, failures: ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : [])) };
+  return {
+    handed,
+    failures: ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : [])),
+  };
 };
 
 /**
@@ -70,7 +76,12 @@ export class SpoolFull extends Error {}
 
 /** On disk, as in addresses, a ping is called beat: files outlive releases. */
 const entryShape = z
-  .object({ organisation: z.uuid(), monitor: z.uuid(), beat: pingMessage, uncorrected: z.literal(true).exactOptional() })
+  .object({
+    organisation: z.uuid(),
+    monitor: z.uuid(),
+    beat: pingMessage,
+    uncorrected: z.literal(true).exactOptional(),
+  })
   .transform(({ beat, ...entry }) => ({ ...entry, ping: beat }));
 /**
  * How many are being delivered at a time. In sequence they would take as many round trips, and the
@@ -89,7 +100,8 @@ const syncFolderOf = async (path: string): Promise<void> => {
   await folder.sync().finally(() => folder.close());
 };
 
-const lineOf = ({ ping, ...entry }: SpooledPing): string => `${JSON.stringify({ ...entry, beat: ping })}\n`;
+const lineOf = ({ ping, ...entry }: SpooledPing): string =>
+  `${JSON.stringify({ ...entry, beat: ping })}\n`;
 
 const readEntries = (text: string, log: Log): SpooledPing[] =>
   text
@@ -137,7 +149,8 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
 
   const append: PingSpool['append'] = async (entry) => {
     const line = lineOf(entry);
-    if (bytes + line.length > maxBytes) throw new SpoolFull('the disk holds as many beats as it may');
+    if (bytes + line.length > maxBytes)
+      throw new SpoolFull('the disk holds as many beats as it may');
     bytes += Buffer.byteLength(line);
     if (!gathered) {
       const lines: string[] = [];

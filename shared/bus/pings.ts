@@ -3,7 +3,15 @@ import { newId } from '../base/crypto.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time.ts';
 import { pingFingerprint } from '../checks/heartbeat/config.ts';
-import { foldPing, keptBodyBytes, mergePings, noPings, type PingCall, type PingState, parsePingCall } from '../checks/heartbeat/state.ts';
+import {
+  foldPing,
+  keptBodyBytes,
+  mergePings,
+  noPings,
+  type PingCall,
+  type PingState,
+  parsePingCall,
+} from '../checks/heartbeat/state.ts';
 import { BusRefusal } from './jetstream.ts';
 import { jsonOf, type PingMessage, pingStateMessage } from './messages.ts';
 import type { Bus } from './nats.ts';
@@ -28,7 +36,11 @@ export type PingRecords = {
    * Applies the changes of one monitor in the order of these calls. @throws when the bus did not
    * confirm it; it may have it all the same.
    */
-  readonly change: (organisation: string, monitor: string, change: (state: PingState | undefined) => PingState) => Promise<void>;
+  readonly change: (
+    organisation: string,
+    monitor: string,
+    change: (state: PingState | undefined) => PingState,
+  ) => Promise<void>;
   /**
    * If in doubt: checks whether the bus was wiped, and writes again what was written from here.
    * @throws when it cannot be asked.
@@ -57,9 +69,14 @@ const parse = (data: Uint8Array): PingState | undefined => {
 
 /** Whether the bus has less than what was written to it. */
 const lags = (there: PingState | undefined, written: PingState): boolean =>
-  there === undefined || (written.good?.at ?? 0) > (there.good?.at ?? 0) || (written.bad?.at ?? 0) > (there.bad?.at ?? 0);
+  there === undefined ||
+  (written.good?.at ?? 0) > (there.good?.at ?? 0) ||
+  (written.bad?.at ?? 0) > (there.bad?.at ?? 0);
 
-export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: number } = {}): PingRecords => {
+export const createPingRecords = (
+  bus: Bus,
+  options: { readonly timeoutMs?: number } = {},
+): PingRecords => {
   const { timeoutMs = 2_000 } = options;
   // The last record written from here. It is mostly still current, which saves a request for each
   // ping; if it is not, the bus refuses the write, and we read.
@@ -71,7 +88,11 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
   });
 
   const ask = async (subject: string): Promise<Held> => {
-    const answer = await bus.request(`$JS.API.DIRECT.GET.${streams.lastPings.name}.${subject}`, '', { timeoutMs });
+    const answer = await bus.request(
+      `$JS.API.DIRECT.GET.${streams.lastPings.name}.${subject}`,
+      '',
+      { timeoutMs },
+    );
     const seq = Number(answer.header('Nats-Sequence') ?? 0);
     return { seq, state: seq === 0 ? undefined : parse(answer.data) };
   };
@@ -83,7 +104,10 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
     if (oldest !== undefined) remembered.delete(oldest);
   };
 
-  const write = async (subject: string, change: (state: PingState | undefined) => PingState): Promise<void> => {
+  const write = async (
+    subject: string,
+    change: (state: PingState | undefined) => PingState,
+  ): Promise<void> => {
     for (let attempt = 0; ; attempt += 1) {
       const held = remembered.get(subject) ?? (await ask(subject));
       const state = change(held.state);
@@ -102,7 +126,10 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
   };
 
   /** Applies the changes of one record one after the other. */
-  const inLine = (subject: string, change: (state: PingState | undefined) => PingState): Promise<void> => {
+  const inLine = (
+    subject: string,
+    change: (state: PingState | undefined) => PingState,
+  ): Promise<void> => {
     const done = (lines.get(subject) ?? Promise.resolve()).then(() => write(subject, change));
     const settled = done
       .catch(() => undefined)
@@ -120,7 +147,10 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
   const isWiped = async (): Promise<boolean> => {
     const sample = [...remembered].slice(-sampleSize);
     const lagging = await Promise.all(
-      sample.map(async ([subject, { state }]) => state !== undefined && lags((await ask(subject)).state, state)),
+      sample.map(
+        async ([subject, { state }]) =>
+          state !== undefined && lags((await ask(subject)).state, state),
+      ),
     );
     return sample.length > 0 && !lagging.includes(false);
   };
@@ -132,13 +162,18 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
       await Promise.all(
         known
           .slice(at, at + atOnce)
-          .map(([subject, { state }]) => state && inLine(subject, (seen) => (seen ? mergePings(state, seen) : state))),
+          .map(
+            ([subject, { state }]) =>
+              state && inLine(subject, (seen) => (seen ? mergePings(state, seen) : state)),
+          ),
       );
   };
 
   return {
-    read: async (organisation, monitor) => (await ask(subjects.lastPings(organisation, monitor))).state,
-    change: (organisation, monitor, change) => inLine(subjects.lastPings(organisation, monitor), change),
+    read: async (organisation, monitor) =>
+      (await ask(subjects.lastPings(organisation, monitor))).state,
+    change: (organisation, monitor, change) =>
+      inLine(subjects.lastPings(organisation, monitor), change),
     recover: async () => {
       if (!isDoubtful) return;
       if (await isWiped()) await tellAgain();
@@ -148,14 +183,26 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
 };
 
 /** The owner of a key, and until when it counts. */
-export type KnownKey = { readonly organisation: string; readonly monitor: string; readonly until: number | null };
+export type KnownKey = {
+  readonly organisation: string;
+  readonly monitor: string;
+  readonly until: number | null;
+};
 
 /** Finds a key without a database: in memory, or with one bounded request. */
 export type FindKey = (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
 
 /** The body is read only for an accepted request: anonymous bodies are not waited for. */
-export type PingRequest = { readonly method: string; readonly address: string; readonly body: () => Promise<Uint8Array> };
-export type PingReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
+export type PingRequest = {
+  readonly method: string;
+  readonly address: string;
+  readonly body: () => Promise<Uint8Array>;
+};
+export type PingReply = {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>>;
+};
 
 /**
  * How pings are accepted, the same at every ping receiver and coordinator: on the bus before the
@@ -186,7 +233,10 @@ export const createPingBus = (bus: Bus, records: PingRecords, place: PingPlace):
     // The summary first: if the ping itself then fails, it is kept, and counting it again changes
     // nothing.
     await records.change(organisation, monitor, (state) => foldPing(state ?? noPings, ping).state);
-    await bus.store(subjects.ping(place, partitionOf(monitor), ping.key), JSON.stringify(ping), { id: ping.id, timeoutMs });
+    await bus.store(subjects.ping(place, partitionOf(monitor), ping.key), JSON.stringify(ping), {
+      id: ping.id,
+      timeoutMs,
+    });
   },
 });
 
@@ -200,7 +250,10 @@ export type PingForwarding = {
    * `signal`: the bus is back, and this is no longer waited for. @throws when nothing could be
    * delivered.
    */
-  readonly handOver: (waiting: readonly SpooledPing[], signal: AbortSignal) => ReturnType<HandOverSome>;
+  readonly handOver: (
+    waiting: readonly SpooledPing[],
+    signal: AbortSignal,
+  ) => ReturnType<HandOverSome>;
   /** Ends deliveries in progress. */
   readonly close: () => void;
 };
@@ -228,14 +281,19 @@ const busDoubtfulMs = 5_000;
 /** No job sends this many pings of one monitor at once. */
 const maxAtOnce = 100;
 
-const reply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): PingReply => ({ status, text, headers });
+const reply = (
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): PingReply => ({ status, text, headers });
 
 const ok = reply(200, 'OK');
 const unknown = reply(404, 'Not found');
 const methods = 'GET, HEAD, POST';
 
 /** The body as text that a database can hold. */
-const textOf = (body: Uint8Array): string => new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
+const textOf = (body: Uint8Array): string =>
+  new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
 
 export const createPingIntake = (dependencies: PingIntakeDependencies): PingIntake => {
   const { pingBus, forwarding, spool, findKey, ear, clock, log } = dependencies;
@@ -264,7 +322,9 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
       return ok;
     } catch (error) {
       log.error({ err: error }, 'a ping could not be stored anywhere');
-      return reply(503, error instanceof SpoolFull ? 'Full' : 'Unavailable', { 'retry-after': '10' });
+      return reply(503, error instanceof SpoolFull ? 'Full' : 'Unavailable', {
+        'retry-after': '10',
+      });
     }
   };
 
@@ -296,7 +356,13 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
     }
   };
 
-  const pingOf = (call: PingCall, key: string, at: number, method: string, body: Uint8Array): PingMessage => ({
+  const pingOf = (
+    call: PingCall,
+    key: string,
+    at: number,
+    method: string,
+    body: Uint8Array,
+  ): PingMessage => ({
     v: 1,
     id: newId(),
     key,
@@ -333,7 +399,10 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
       });
     } catch (error) {
       if (leaving.signal.aborted) return; // The rest goes over the bus, in a moment.
-      log.warn({ err: error, waiting: spool.waiting() }, 'pings wait on the disk: neither the bus nor the coordinator accepts them');
+      log.warn(
+        { err: error, waiting: spool.waiting() },
+        'pings wait on the disk: neither the bus nor the coordinator accepts them',
+      );
     } finally {
       forwardingNow = undefined;
     }
@@ -342,7 +411,8 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
   const catchUpOnce = async (): Promise<void> => {
     const ready = readyBus();
     if (ready) await catchUpByBus(ready);
-    if (forwarding?.isOpen() && spool.waiting() > 0 && !readyBus()) await catchUpByForwarding(forwarding);
+    if (forwarding?.isOpen() && spool.waiting() > 0 && !readyBus())
+      await catchUpByForwarding(forwarding);
     if (spool.waiting() === 0) dates.clear();
   };
   const catchUp = (): Promise<void> => {
@@ -360,7 +430,8 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
     take: async ({ method, address, body }) => {
       // The job reported when its head came, however long its body takes.
       const at = clock.now();
-      if (!['GET', 'HEAD', 'POST'].includes(method)) return reply(405, 'Method not allowed', { allow: methods });
+      if (!['GET', 'HEAD', 'POST'].includes(method))
+        return reply(405, 'Method not allowed', { allow: methods });
       const call = parsePingCall(address);
       if (call === 'no_such_address') return unknown;
       if (call === 'rid_malformed') return reply(400, 'rid must be a UUID');
@@ -372,7 +443,11 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
       if (count >= maxAtOnce) return reply(429, 'Too many beats at once', { 'retry-after': '1' });
       underWay.set(known.monitor, count + 1);
       try {
-        return await put({ organisation: known.organisation, monitor: known.monitor, ping: pingOf(call, key, at, method, bytes) });
+        return await put({
+          organisation: known.organisation,
+          monitor: known.monitor,
+          ping: pingOf(call, key, at, method, bytes),
+        });
       } finally {
         const left = (underWay.get(known.monitor) ?? 1) - 1;
         if (left > 0) underWay.set(known.monitor, left);

@@ -52,7 +52,12 @@ export type PullOptions = {
 
 export type Pull = { readonly stop: () => Promise<void> };
 
-export type PullAnswer = { readonly message: Message; readonly reply: string; readonly status: number; readonly description: string };
+export type PullAnswer = {
+  readonly message: Message;
+  readonly reply: string;
+  readonly status: number;
+  readonly description: string;
+};
 
 export type Connection = {
   readonly log: Log;
@@ -113,8 +118,10 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
     else {
       outstanding = 0;
       // 404 and 408: nothing came in time. 503 and a deleted consumer: there is no one to answer.
-      missing = answer.status === 503 || (answer.status === 409 && /deleted/i.test(answer.description));
-      if (answer.status === 409 && !missing) log.debug({ why: answer.description, consumer: options.consumer }, 'a poll ended early');
+      missing =
+        answer.status === 503 || (answer.status === 409 && /deleted/i.test(answer.description));
+      if (answer.status === 409 && !missing)
+        log.debug({ why: answer.description, consumer: options.consumer }, 'a poll ended early');
     }
     wake?.();
   });
@@ -142,8 +149,16 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
     poll += 1;
     outstanding = options.batch;
     heardAt = performance.now();
-    const body = { batch: options.batch, expires: expiresMs * 1e6, idle_heartbeat: heartbeatMs * 1e6 };
-    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`, JSON.stringify(body), `${inbox}.${poll}`);
+    const body = {
+      batch: options.batch,
+      expires: expiresMs * 1e6,
+      idle_heartbeat: heartbeatMs * 1e6,
+    };
+    connection.publish(
+      `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`,
+      JSON.stringify(body),
+      `${inbox}.${poll}`,
+    );
   };
 
   /** A stop does not wait for a bus that does not answer. */
@@ -177,7 +192,10 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
         try {
           await unlessStopped(options.onMissing?.());
         } catch (error) {
-          log.warn({ err: error, consumer: options.consumer }, 'the consumer is missing and could not be created');
+          log.warn(
+            { err: error, consumer: options.consumer },
+            'the consumer is missing and could not be created',
+          );
         }
         failures += 1;
         await pause(backoff(failures, 50, 2_000), signal);
@@ -194,7 +212,8 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
         if (signal.aborted) return;
         ask();
       }
-      if (waiting.length === 0) await something(Math.max(100, heardAt + silentMs - performance.now()));
+      if (waiting.length === 0)
+        await something(Math.max(100, heardAt + silentMs - performance.now()));
       // Silent for two heartbeats: the poll got lost, or there is no one to answer, which a server
       // cut off from the others does not report.
       if (waiting.length === 0 && performance.now() - heardAt >= silentMs) {

@@ -5,7 +5,10 @@ import { type BusIdentity, busIdentityOf, createBusIdentity } from './identity.t
 import { leastServers } from './jetstream.ts';
 import { keyFromSeed, parseCredentials } from './nkeys.ts';
 
-/** What describes a bus in the environment: of a coordinator, and of whoever brings a bus of their own to the local service. */
+/**
+ * What describes a bus in the environment: of a coordinator, and of whoever brings a bus of their
+ * own to the local service.
+ */
 
 /** A mistyped seed is found here by its checksum, and not by whoever signs first. */
 const seedOf = (kind: 'account' | 'operator', form: RegExp) =>
@@ -38,9 +41,9 @@ export const busEntryFields = {
     .enum(['true', 'false'])
     .default('false')
     .transform((word) => word === 'true'),
-  ca: z
-    .string()
-    .includes('-----BEGIN CERTIFICATE-----', { error: 'must be certificates as PEM; the variable with _FILE takes their file' }),
+  ca: z.string().includes('-----BEGIN CERTIFICATE-----', {
+    error: 'must be certificates as PEM; the variable with _FILE takes their file',
+  }),
 } as const;
 
 /** `cluster=eu,tag=ssd,tag=az:1`: where streams are to lie. */
@@ -51,7 +54,10 @@ const placement = z.string().transform((text, context) => {
     if (name === 'cluster' && found.cluster === undefined) found.cluster = value;
     else if (name === 'tag' && value !== undefined) found.tags.push(value);
     else {
-      context.addIssue({ code: 'custom', message: 'must be cluster=name, tag=name or both, several tags with commas' });
+      context.addIssue({
+        code: 'custom',
+        message: 'must be cluster=name, tag=name or both, several tags with commas',
+      });
       return z.NEVER;
     }
   }
@@ -62,7 +68,9 @@ export const busFields = {
   NATS_URL: busEntryFields.url,
   /** TLS before the server's greeting, which must be set so, too. */
   NATS_TLS_FIRST: busEntryFields.tlsFirst,
-  /** The authorities that may sign the bus's certificate, instead of those that this machine trusts. */
+  /**
+   * The authorities that may sign the bus's certificate, instead of those that this machine trusts.
+   */
   NATS_CA: busEntryFields.ca.optional(),
   /** How many servers keep each stream; more than there are now is brought about, fewer never. */
   NATS_REPLICAS: z.coerce.number().int().min(1).max(5).optional(),
@@ -79,8 +87,9 @@ export const busFields = {
 } as const;
 
 /**
- * A bus of one's own, written down: a configuration of nats-server for each of its machines, and the coordinators' settings. Operator mode, TLS before
- * the first word, and streams on every machine. Pure, except for the keys, which are made once and for all.
+ * A bus of one's own, written down: a configuration of nats-server for each of its machines, and
+ * the coordinators' settings. Operator mode, TLS before the first word, and streams on every
+ * machine. Pure, except for the keys, which are made once and for all.
  */
 
 export type BusPlan = {
@@ -97,7 +106,11 @@ export type BusPlan = {
 };
 
 /** What is made once: the bus's own keys, and those that secrets in the database lie under. */
-export type SetupKeys = { readonly identity: BusIdentity; readonly secretKey: string; readonly secretKeyPrevious?: string | undefined };
+export type SetupKeys = {
+  readonly identity: BusIdentity;
+  readonly secretKey: string;
+  readonly secretKeyPrevious?: string | undefined;
+};
 
 export type SetupFile = { readonly file: string; readonly text: string };
 
@@ -124,7 +137,12 @@ ${others.join('\n')}
 `;
 };
 
-const configurationOf = (plan: BusPlan, identity: BusIdentity, index: number, password: string): string => {
+const configurationOf = (
+  plan: BusPlan,
+  identity: BusIdentity,
+  index: number,
+  password: string,
+): string => {
   const { addresses, listen, data, certificate, key } = plan;
   const count = addresses.length;
   return `# Machine ${index + 1} of ${count} of the bus. Needs nats-server ${leastServers} or newer: Debian 12's refuses TLS first, and older ones have known holes.
@@ -182,34 +200,51 @@ export const newSetupKeys = (now: number): SetupKeys => ({
   secretKey: randomBytes(32).toString('base64url'),
 });
 
-const { NATS_OPERATOR_SEED, NATS_ACCOUNT_SEED, NATS_CREDENTIALS, NATS_SYSTEM_CREDENTIALS } = busFields;
+const { NATS_OPERATOR_SEED, NATS_ACCOUNT_SEED, NATS_CREDENTIALS, NATS_SYSTEM_CREDENTIALS } =
+  busFields;
 const keptKeys = z.object({
-  ...{ NATS_OPERATOR_SEED, NATS_ACCOUNT_SEED, NATS_CREDENTIALS, NATS_SYSTEM_CREDENTIALS },
-  ...{ SECRET_KEY: z.string(), SECRET_KEY_PREVIOUS: z.string().optional() },
+  NATS_OPERATOR_SEED,
+  NATS_ACCOUNT_SEED,
+  NATS_CREDENTIALS,
+  NATS_SYSTEM_CREDENTIALS,
+  SECRET_KEY: z.string(),
+  SECRET_KEY_PREVIOUS: z.string().optional(),
 });
 
-/** Those of a bus that there was, from the coordinators' settings. @throws when one is missing, or they are of different buses. */
+/**
+ * Those of a bus that there was, from the coordinators' settings. @throws when one is missing, or
+ * they are of different buses.
+ */
 export const setupKeysIn = (settings: Readonly<Record<string, string | undefined>>): SetupKeys => {
   const kept = readEnvironment(keptKeys, settings);
   const identity = busIdentityOf({
-    ...{ operatorSeed: kept.NATS_OPERATOR_SEED, accountSeed: kept.NATS_ACCOUNT_SEED },
-    ...{ coordinatorCredentials: kept.NATS_CREDENTIALS, systemCredentials: kept.NATS_SYSTEM_CREDENTIALS },
+    operatorSeed: kept.NATS_OPERATOR_SEED,
+    accountSeed: kept.NATS_ACCOUNT_SEED,
+    coordinatorCredentials: kept.NATS_CREDENTIALS,
+    systemCredentials: kept.NATS_SYSTEM_CREDENTIALS,
   });
   return { identity, secretKey: kept.SECRET_KEY, secretKeyPrevious: kept.SECRET_KEY_PREVIOUS };
 };
 
 /**
- * What the machines of a bus show one another. It follows from the bus's keys: a machine that was lost and written down again finds the others,
- * which still have theirs from before. Letters and digits alone, as it stands in addresses of routes.
+ * What the machines of a bus show one another. It follows from the bus's keys: a machine that was
+ * lost and written down again finds the others, which still have theirs from before. Letters and
+ * digits alone, as it stands in addresses of routes.
  */
 const routesPasswordOf = ({ accountSeed }: BusIdentity): string =>
-  createHmac('sha256', accountSeed).update('antipode: routes between the machines of a bus').digest('hex').slice(0, 48);
+  createHmac('sha256', accountSeed)
+    .update('antipode: routes between the machines of a bus')
+    .digest('hex')
+    .slice(0, 48);
 
 /** The files of a bus. */
 export const setUpBus = (plan: BusPlan, keys: SetupKeys): readonly SetupFile[] => {
   const password = routesPasswordOf(keys.identity);
   return [
-    ...plan.addresses.map((_, index) => ({ file: `nats-${index + 1}.conf`, text: configurationOf(plan, keys.identity, index, password) })),
+    ...plan.addresses.map((_, index) => ({
+      file: `nats-${index + 1}.conf`,
+      text: configurationOf(plan, keys.identity, index, password),
+    })),
     { file: 'coordinator.env', text: settingsOf(plan, keys) },
   ];
 };

@@ -3,17 +3,23 @@ import { z } from 'zod';
 export const publishAck = z.object({ seq: z.number(), duplicate: z.boolean().default(false) });
 
 /**
- * What is on its way into a stream and not acknowledged yet. The client's own requests would do as well, but make for each message a race of
- * promises with a timer of its own, which a coordinator that publishes a hundred thousand assignments pays in CPU and in garbage.
+ * What is on its way into a stream and not acknowledged yet. The client's own requests would do as
+ * well, but make for each message a race of promises with a timer of its own, which a coordinator
+ * that publishes a hundred thousand assignments pays in CPU and in garbage.
  *
- * Modes of a message: under way → stored, or refused (by the stream or our rights, nobody listens, no answer in time, the connection is closed).
+ * Modes of a message: under way → stored, or refused (by the stream or our rights, nobody listens,
+ * no answer in time, the connection is closed).
  */
 export type Storing<Answer> = {
   /**
    * `send` publishes the message, with the subject under which the answer comes; `fail` says that it could not, if that shows only later.
    * @throws what it throws, or why the message was not stored.
    */
-  readonly store: (subject: string, timeoutMs: number, send: (reply: string, fail: (error: unknown) => void) => void) => Promise<Answer>;
+  readonly store: (
+    subject: string,
+    timeoutMs: number,
+    send: (reply: string, fail: (error: unknown) => void) => void,
+  ) => Promise<Answer>;
   /** The server said that we may not publish there. */
   readonly forbid: (subject: string, error: Error) => void;
   /** All that is under way is refused, for the connection is at its end. */
@@ -23,7 +29,10 @@ export type Storing<Answer> = {
 export type StoringDependencies<Answer> = {
   /** The subject below which answers come in. */
   readonly inbox: string;
-  readonly listen: (subject: string, onAnswer: (subject: string, data: Uint8Array, status: number) => void) => void;
+  readonly listen: (
+    subject: string,
+    onAnswer: (subject: string, data: Uint8Array, status: number) => void,
+  ) => void;
   /** @throws when the stream's answer is a no. */
   readonly read: (data: Uint8Array) => Answer;
 };
@@ -40,8 +49,15 @@ const noListeners = 503;
 /** An answer is taken for late up to so much after its time. */
 const lookEveryMs = 100;
 
-export const createStoring = <Answer>({ inbox, listen, read }: StoringDependencies<Answer>): Storing<Answer> => {
-  /** By a place that is used again and again: a map from which as much is removed as is put in grows anew all the time. */
+export const createStoring = <Answer>({
+  inbox,
+  listen,
+  read,
+}: StoringDependencies<Answer>): Storing<Answer> => {
+  /**
+   * By a place that is used again and again: a map from which as much is removed as is put in grows
+   * anew all the time.
+   */
   const places: (UnderWay<Answer> | undefined)[] = [];
   const free: number[] = [];
   let count = 0;
@@ -62,8 +78,12 @@ export const createStoring = <Answer>({ inbox, listen, read }: StoringDependenci
     return one;
   };
 
-  const refuseAll = (isMeant: (one: UnderWay<Answer>) => boolean, errorOf: (one: UnderWay<Answer>) => Error): void => {
-    for (const [place, one] of places.entries()) if (one && isMeant(one)) take(place)?.reject(errorOf(one));
+  const refuseAll = (
+    isMeant: (one: UnderWay<Answer>) => boolean,
+    errorOf: (one: UnderWay<Answer>) => Error,
+  ): void => {
+    for (const [place, one] of places.entries())
+      if (one && isMeant(one)) take(place)?.reject(errorOf(one));
   };
 
   const lookForLate = (): void => {
@@ -81,7 +101,8 @@ export const createStoring = <Answer>({ inbox, listen, read }: StoringDependenci
     if (places[place]?.token !== token) return;
     const one = take(place);
     try {
-      if (status === noListeners && data.length === 0) throw new Error(`no stream takes ${one?.subject}`);
+      if (status === noListeners && data.length === 0)
+        throw new Error(`no stream takes ${one?.subject}`);
       one?.resolve(read(data));
     } catch (error) {
       one?.reject(error);

@@ -7,14 +7,16 @@ import type { ConsumerOptions, StreamOptions } from './jetstream.ts';
  */
 export type PingPlace = Continent | 'coordinator';
 
-const pingPlaceToken = (place: PingPlace): string => (place === 'coordinator' ? place : continentToken(place));
+const pingPlaceToken = (place: PingPlace): string =>
+  place === 'coordinator' ? place : continentToken(place);
 
 /**
  * Every name on the bus, as functions, so each is spelled once. Arguments are ids, partitions and
  * fingerprints: never user text.
  */
 export const subjects = {
-  assignment: (continent: Continent, monitor: string) => `assign.${continentToken(continent)}.${monitor}`,
+  assignment: (continent: Continent, monitor: string) =>
+    `assign.${continentToken(continent)}.${monitor}`,
   privateAssignment: (probe: string, monitor: string) => `assign.private.${probe}.${monitor}`,
   assignmentsOf: (continent: Continent) => `assign.${continentToken(continent)}.*`,
   privateAssignmentsOf: (probe: string) => `assign.private.${probe}.*`,
@@ -26,14 +28,17 @@ export const subjects = {
   roster: 'roster',
   look: (probe: string) => `look.${probe}`,
   receipt: (probe: string) => `receipt.${probe}`,
-  result: (continent: Continent, partition: number, probe: string) => `result.${continentToken(continent)}.${partition}.${probe}`,
+  result: (continent: Continent, partition: number, probe: string) =>
+    `result.${continentToken(continent)}.${partition}.${probe}`,
   resultsOf: (partition: number) => `result.*.${partition}.*`,
-  resultsOfProbe: (continent: Continent, probe: string) => `result.${continentToken(continent)}.*.${probe}`,
+  resultsOfProbe: (continent: Continent, probe: string) =>
+    `result.${continentToken(continent)}.*.${probe}`,
   allResults: 'result.>',
   presence: (probe: string) => `presence.${probe}`,
   allPresence: 'presence.*',
   /** A ping as a probe's ping receiver or a coordinator accepted it. */
-  ping: (place: PingPlace, partition: number, key: string) => `beat.${pingPlaceToken(place)}.${partition}.${key}`,
+  ping: (place: PingPlace, partition: number, key: string) =>
+    `beat.${pingPlaceToken(place)}.${partition}.${key}`,
   pingsTakenIn: (place: PingPlace) => `beat.${pingPlaceToken(place)}.*.*`,
   pingsOfPartition: (partition: number) => `beat.*.${partition}.*`,
   allPings: 'beat.>',
@@ -66,7 +71,8 @@ export const inboxOf = (probe: string): string => `_INBOX_${probe.replaceAll('-'
 export const partitionCount = 32;
 
 /** The partition of a monitor: the last digits of its id are random, so monitors spread evenly. */
-export const partitionOf = (monitor: string): number => Number.parseInt(monitor.slice(-4), 16) % partitionCount;
+export const partitionOf = (monitor: string): number =>
+  Number.parseInt(monitor.slice(-4), 16) % partitionCount;
 
 /** The streams of the bus. */
 export const streams = {
@@ -146,13 +152,30 @@ export const pingsConsumer = (partition: number): ConsumerOptions => ({
  * On one server each: a probe has four, and each replicated one would be a voting group. The
  * coordinator recreates lost ones.
  */
-const lastValues = { deliver: 'last_per_subject', ackWaitMs: 10_000, maxAckPending: 1_000, replicas: 1 } as const;
+const lastValues = {
+  deliver: 'last_per_subject',
+  ackWaitMs: 10_000,
+  maxAckPending: 1_000,
+  replicas: 1,
+} as const;
 
 /** The consumers that a probe pulls from. The coordinator creates them, because a probe may not. */
 export const probeConsumers = {
-  roster: (probe: string): ConsumerOptions => ({ name: `roster-${probe}`, filter: subjects.roster, ...lastValues }),
-  assignments: (probe: string, filter: string): ConsumerOptions => ({ name: `assign-${probe}`, filter, ...lastValues }),
-  private: (probe: string): ConsumerOptions => ({ name: `private-${probe}`, filter: subjects.privateAssignmentsOf(probe), ...lastValues }),
+  roster: (probe: string): ConsumerOptions => ({
+    name: `roster-${probe}`,
+    filter: subjects.roster,
+    ...lastValues,
+  }),
+  assignments: (probe: string, filter: string): ConsumerOptions => ({
+    name: `assign-${probe}`,
+    filter,
+    ...lastValues,
+  }),
+  private: (probe: string): ConsumerOptions => ({
+    name: `private-${probe}`,
+    filter: subjects.privateAssignmentsOf(probe),
+    ...lastValues,
+  }),
   /** In the stream of ping keys: all, or those of a private probe's organisation. */
   pingKeys: (probe: string, organisation: string | null): ConsumerOptions => ({
     name: `beatkeys-${probe}`,

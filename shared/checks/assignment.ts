@@ -72,7 +72,8 @@ export const stir = (value: number): number => {
 /** FNV-1a over the text's characters, mixed. */
 export const hashOf = (text: string, seed = 0x811c9dc5): number => {
   let hash = seed;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  for (let at = 0; at < text.length; at += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return stir(hash);
 };
 
@@ -105,7 +106,8 @@ export const createDigest = (): Digest => {
   const sums = new Uint32Array(seeds.length);
   let count = 0;
   const put = (element: Element, sign: 1 | -1): void => {
-    for (let at = 0; at < sums.length; at += 1) sums[at] = (sums[at] ?? 0) + sign * (element[at] ?? 0);
+    for (let at = 0; at < sums.length; at += 1)
+      sums[at] = (sums[at] ?? 0) + sign * (element[at] ?? 0);
     count += sign;
   };
   return {
@@ -120,7 +122,10 @@ export const createDigest = (): Digest => {
  * All of an assignment that can differ from the wanted one. The version covers kind, target and
  * config, which determine the timeout.
  */
-export type Assigned = Pick<Assignment, 'monitor' | 'config_version' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'> & {
+export type Assigned = Pick<
+  Assignment,
+  'monitor' | 'config_version' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'
+> & {
   /** The id of the key that seals its secrets; null when it has none. */
   readonly key: string | null;
 };
@@ -130,8 +135,18 @@ export const assignedIn = ({ sealed, ...assignment }: Assignment): Assigned => (
   key: sealed === null ? null : keyIdOf(sealed),
 });
 
-export const assignedElement = ({ monitor, config_version, interval_ms, ordinal, continents, probe, key }: Assigned): Element =>
-  elementOf(`${monitor}@${config_version} ${interval_ms} ${ordinal} ${continents?.join() ?? '*'} ${probe ?? '*'} ${key ?? '*'}`);
+export const assignedElement = ({
+  monitor,
+  config_version,
+  interval_ms,
+  ordinal,
+  continents,
+  probe,
+  key,
+}: Assigned): Element =>
+  elementOf(
+    `${monitor}@${config_version} ${interval_ms} ${ordinal} ${continents?.join() ?? '*'} ${probe ?? '*'} ${key ?? '*'}`,
+  );
 
 /**
  * The prefix of an assignment digest: a probe of another version may compute other digests, which

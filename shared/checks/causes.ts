@@ -7,21 +7,36 @@ import type { Cause, CauseRow, Layer } from './result.ts';
 const probeCauses = {
   probe_unvouched: { layer: 'probe', sentence: () => 'The probe could reach nothing else either' },
   probe_internal: { layer: 'probe', sentence: () => 'The probe failed in its own code' },
-  probe_no_family: { layer: 'probe', sentence: ({ family }) => `The probe has no IPv${family} and the target has nothing else` },
-  probe_may_not_reach: { layer: 'probe', sentence: () => 'The host of this probe does not allow that address' },
+  probe_no_family: {
+    layer: 'probe',
+    sentence: ({ family }) => `The probe has no IPv${family} and the target has nothing else`,
+  },
+  probe_may_not_reach: {
+    layer: 'probe',
+    sentence: () => 'The host of this probe does not allow that address',
+  },
   probe_held_up: { layer: 'probe', sentence: () => 'The probe itself was held up' },
-  probe_clock_wrong: { layer: 'probe', sentence: () => "The probe's clock is too far off to judge certificates" },
+  probe_clock_wrong: {
+    layer: 'probe',
+    sentence: () => "The probe's clock is too far off to judge certificates",
+  },
   probe_stale_view: { layer: 'probe', sentence: () => "The probe's view of the bus was too old" },
   probe_quarantined: { layer: 'probe', sentence: () => 'The probe is quarantined' },
 } satisfies Record<string, CauseRow>;
 
-const rows: Readonly<Record<string, CauseRow>> = { ...probeCauses, ...httpsCauses, ...dnsCauses, ...heartbeatCauses };
+const rows: Readonly<Record<string, CauseRow>> = {
+  ...probeCauses,
+  ...httpsCauses,
+  ...dnsCauses,
+  ...heartbeatCauses,
+};
 
 /**
  * The row of a cause; undefined for a class that this version does not know, as a newer probe may
  * send.
  */
-const causeRow = (cause: Cause): CauseRow | undefined => (Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined);
+const causeRow = (cause: Cause): CauseRow | undefined =>
+  Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined;
 
 /** The one sentence of a cause. For a class of a newer version, only its name. */
 export const causeSentence = (cause: Cause): string =>

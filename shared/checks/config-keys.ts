@@ -6,10 +6,18 @@ import type { ConfigKeys } from './kind-config.ts';
 import type { Kind } from './kinds.ts';
 
 /** Every key that a config may have, by the kind of check that uses it. */
-export const configKeys: Readonly<Record<Kind, ConfigKeys>> = { https: httpsKeys, dns: dnsKeys, heartbeat: heartbeatKeys };
+export const configKeys: Readonly<Record<Kind, ConfigKeys>> = {
+  https: httpsKeys,
+  dns: dnsKeys,
+  heartbeat: heartbeatKeys,
+};
 
 /** A key that does nothing, the one that was probably meant, and the sentence that says so. */
-export type UnknownConfigKey = { readonly key: string; readonly meant: string | null; readonly sentence: string };
+export type UnknownConfigKey = {
+  readonly key: string;
+  readonly meant: string | null;
+  readonly sentence: string;
+};
 
 /**
  * The key that a user probably meant: the nearest spelling, or the only one that begins with it.
@@ -23,15 +31,23 @@ const meantBy = (key: string, known: readonly string[]): string | null => {
  * Keys of a config that its kind of check does not use. They are kept and do nothing, so the user
  * gets a warning.
  */
-export const unknownConfigKeys = (kind: Kind, config: { readonly [key: string]: unknown }): readonly UnknownConfigKey[] => {
+export const unknownConfigKeys = (
+  kind: Kind,
+  config: { readonly [key: string]: unknown },
+): readonly UnknownConfigKey[] => {
   const known = Object.keys(configKeys[kind]);
   return Object.keys(config)
     .filter((key) => !known.includes(key))
     .map((key) => {
       const meant = meantBy(key, known);
-      return { key, meant, sentence: `\`${key}\` is not used by ${kind} checks${meant === null ? '' : `; did you mean \`${meant}\`?`}` };
+      return {
+        key,
+        meant,
+        sentence: `\`${key}\` is not used by ${kind} checks${meant === null ? '' : `; did you mean \`${meant}\`?`}`,
+      };
     });
 };
 
 /** The behaviour when the key is omitted, for users. */
-export const defaultWords = ({ initial, otherwise }: ConfigKeys[string]): string => otherwise ?? `\`${JSON.stringify(initial)}\``;
+export const defaultWords = ({ initial, otherwise }: ConfigKeys[string]): string =>
+  otherwise ?? `\`${JSON.stringify(initial)}\``;

@@ -20,14 +20,21 @@ const withValue = (json: Json, path: Path, value: string): Json => {
   const [key, ...rest] = path;
   if (key === undefined) return value;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
-  return Object.fromEntries(Object.entries(json).map(([name, inside]) => [name, name === key ? withValue(inside, rest, value) : inside]));
+  return Object.fromEntries(
+    Object.entries(json).map(([name, inside]) => [
+      name,
+      name === key ? withValue(inside, rest, value) : inside,
+    ]),
+  );
 };
 
 const withValues = (config: Config, values: readonly (readonly [Path, string])[]): Config =>
   Object.fromEntries(
     Object.entries(config).map(([name, json]) => [
       name,
-      values.filter(([path]) => path[0] === name).reduce<Json>((inside, [path, value]) => withValue(inside, path.slice(1), value), json),
+      values
+        .filter(([path]) => path[0] === name)
+        .reduce<Json>((inside, [path, value]) => withValue(inside, path.slice(1), value), json),
     ]),
   );
 

@@ -5,11 +5,22 @@ import { merge, type Secrets, split } from './config-secrets.ts';
 import { dnsConfig, dnsTarget } from './dns/config.ts';
 import { heartbeatConfig, heartbeatTarget } from './heartbeat/config.ts';
 import { httpsConfig, httpsTarget } from './https/config.ts';
-import type { ConfigContext, ConfigFault, ConfigKey, KeySchemas, KindConfig, KindTarget } from './kind-config.ts';
+import type {
+  ConfigContext,
+  ConfigFault,
+  ConfigKey,
+  KeySchemas,
+  KindConfig,
+  KindTarget,
+} from './kind-config.ts';
 import type { Kind } from './kinds.ts';
 import type { Json } from './result.ts';
 
-const byKind: Readonly<Record<Kind, KindConfig>> = { https: httpsConfig, dns: dnsConfig, heartbeat: heartbeatConfig };
+const byKind: Readonly<Record<Kind, KindConfig>> = {
+  https: httpsConfig,
+  dns: dnsConfig,
+  heartbeat: heartbeatConfig,
+};
 
 const maxBytes = 16 * 1024;
 const maxDepth = 8;
@@ -17,17 +28,34 @@ const maxDepth = 8;
 const depthOf = (json: Json, allowed = maxDepth + 1): number => {
   if (typeof json !== 'object' || json === null) return 0;
   if (allowed === 0) return 1;
-  return 1 + Object.values(json).reduce<number>((deepest, inside) => Math.max(deepest, depthOf(inside, allowed - 1)), 0);
+  return (
+    1 +
+    Object.values(json).reduce<number>(
+      (deepest, inside) => Math.max(deepest, depthOf(inside, allowed - 1)),
+      0,
+    )
+  );
 };
 
 /** Every fault of a config, each with the key and the remedy. Unknown keys are no fault. */
-export const configFaults = (kind: Kind, target: string, config: Config, interval_s: number): ConfigFault[] => {
-  if (depthOf(config) > maxDepth) return [{ key: 'config', remedy: `nest at most ${maxDepth} levels deep` }];
-  if (new TextEncoder().encode(JSON.stringify(config)).length > maxBytes) return [{ key: 'config', remedy: 'give at most 16 KiB of JSON' }];
+export const configFaults = (
+  kind: Kind,
+  target: string,
+  config: Config,
+  interval_s: number,
+): ConfigFault[] => {
+  if (depthOf(config) > maxDepth)
+    return [{ key: 'config', remedy: `nest at most ${maxDepth} levels deep` }];
+  if (new TextEncoder().encode(JSON.stringify(config)).length > maxBytes)
+    return [{ key: 'config', remedy: 'give at most 16 KiB of JSON' }];
   const context: ConfigContext = { target, interval_s };
   const faults = byKind[kind].faults(config, context);
   const timeout = config.timeout_ms;
-  if (typeof timeout === 'number' && timeout >= interval_s * 1_000 && !faults.some(({ key }) => key === 'timeout_ms')) {
+  if (
+    typeof timeout === 'number' &&
+    timeout >= interval_s * 1_000 &&
+    !faults.some(({ key }) => key === 'timeout_ms')
+  ) {
     faults.push({ key: 'timeout_ms', remedy: `stay below the interval of ${interval_s} s` });
   }
   return faults;
@@ -42,17 +70,25 @@ export const keySchemas = (kind: Kind): KeySchemas => byKind[kind].schemas;
 export const faultsSentence = (faults: readonly ConfigFault[]): string =>
   faults.map(({ key, remedy }) => `\`${key}\` cannot be used: ${remedy}`).join('; ');
 
-const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] => byKind[kind].secretPaths(config);
+const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] =>
+  byKind[kind].secretPaths(config);
 
 /** Splits a config into what may be shown and stored openly, and its secrets; see `split`. */
-export const splitSecrets = (kind: Kind, config: Config, stored: Secrets = {}): ReturnType<typeof split> =>
-  split(config, secretPaths(kind, config), stored);
+export const splitSecrets = (
+  kind: Kind,
+  config: Config,
+  stored: Secrets = {},
+): ReturnType<typeof split> => split(config, secretPaths(kind, config), stored);
 
 /**
  * A stored config split by the present definition of secrets: a value stored openly before it
  * counted as a secret moves to the secrets.
  */
-export const asSplit = (kind: Kind, open: Config, secrets: Secrets): { readonly open: Config; readonly secrets: Secrets } => {
+export const asSplit = (
+  kind: Kind,
+  open: Config,
+  secrets: Secrets,
+): { readonly open: Config; readonly secrets: Secrets } => {
   const parted = splitSecrets(kind, open, secrets);
   return { open: parted.open, secrets: parted.secrets };
 };
@@ -62,12 +98,15 @@ export const asSplit = (kind: Kind, open: Config, secrets: Secrets): { readonly 
  * named.
  */
 export const namingSecrets = (kind: Kind, open: Config): Config => {
-  const headers = secretPaths(kind, open).flatMap(([key, name]) => (key === 'headers' && name !== undefined ? [name] : []));
+  const headers = secretPaths(kind, open).flatMap(([key, name]) =>
+    key === 'headers' && name !== undefined ? [name] : [],
+  );
   return headers.length === 0 ? open : { ...open, secret_headers: headers };
 };
 
 /** The config as the check uses it, with its secrets in plain form. */
-export const mergeSecrets = (kind: Kind, open: Config, secrets: Secrets): Config => merge(open, secretPaths(kind, open), secrets);
+export const mergeSecrets = (kind: Kind, open: Config, secrets: Secrets): Config =>
+  merge(open, secretPaths(kind, open), secrets);
 
 /**
  * The keys of a config as JSON Schema: the schemas that validate a config, with the descriptions
@@ -84,7 +123,8 @@ const longestText = 16_384;
  * this depth.
  */
 const withoutNullAmongSeveral = (schema: z.core.JSONSchema.BaseSchema): void => {
-  if (schema.anyOf !== undefined && schema.anyOf.length > 2) schema.anyOf = schema.anyOf.filter(({ type }) => type !== 'null');
+  if (schema.anyOf !== undefined && schema.anyOf.length > 2)
+    schema.anyOf = schema.anyOf.filter(({ type }) => type !== 'null');
 };
 
 const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
@@ -95,7 +135,8 @@ const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
   });
   // A schema that validates its values with its own table does not list them here; the description
   // does.
-  if (Object.keys(shape).length === 0 && choices !== undefined) return { type: 'string', enum: choices };
+  if (Object.keys(shape).length === 0 && choices !== undefined)
+    return { type: 'string', enum: choices };
   // One text or a list of them: the document has only the list, because a Java client cannot be
   // generated from both.
   const list = shape.anyOf?.find(({ type }) => type === 'array');
@@ -105,7 +146,9 @@ const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
   // At most as many as there are different values: a Java client cannot be generated from a set of
   // values.
   if (uniqueItems === true && Array.isArray(values)) return { ...rest, maxItems: values.length };
-  return shape.type === 'string' && shape.enum === undefined ? { maxLength: longestText, ...shape } : shape;
+  return shape.type === 'string' && shape.enum === undefined
+    ? { maxLength: longestText, ...shape }
+    : shape;
 };
 
 const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => {
@@ -115,7 +158,9 @@ const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => {
     description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
     // Go and Java clients cannot express a default of several shapes, or of a list; the description
     // says it.
-    ...(row.initial === undefined || shape.anyOf !== undefined || shape.type === 'array' ? {} : { default: row.initial }),
+    ...(row.initial === undefined || shape.anyOf !== undefined || shape.type === 'array'
+      ? {}
+      : { default: row.initial }),
     examples: [shape.type === 'array' && !Array.isArray(row.example) ? [row.example] : row.example],
   };
 };
@@ -126,13 +171,19 @@ export const configSchema = (kind: Kind): JsonSchema => {
     type: 'object',
     description: `The keys of a config of \`${kind}\`. Others are kept and do nothing, and a key that is null counts as not given. At most 16 KiB of JSON, 8 levels deep.`,
     properties: Object.fromEntries(
-      Object.entries(configKeys[kind]).map(([key, row]) => [key, keySchema(schemas[key] ?? z.never(), row)] as const),
+      Object.entries(configKeys[kind]).map(
+        ([key, row]) => [key, keySchema(schemas[key] ?? z.never(), row)] as const,
+      ),
     ),
     additionalProperties: true,
   };
 };
 
-const targetByKind: Readonly<Record<Kind, KindTarget>> = { https: httpsTarget, dns: dnsTarget, heartbeat: heartbeatTarget };
+const targetByKind: Readonly<Record<Kind, KindTarget>> = {
+  https: httpsTarget,
+  dns: dnsTarget,
+  heartbeat: heartbeatTarget,
+};
 
 const maxCharacters = 2_048;
 
@@ -140,7 +191,10 @@ const maxCharacters = 2_048;
  * What is wrong with a target for this kind of check, and the remedy; undefined when nothing is.
  */
 export const targetFault = (kind: Kind, target: string): string | undefined =>
-  target.length > maxCharacters ? `\`target\` must have at most ${maxCharacters} characters` : targetByKind[kind].fault(target);
+  target.length > maxCharacters
+    ? `\`target\` must have at most ${maxCharacters} characters`
+    : targetByKind[kind].fault(target);
 
 /** The default name of a monitor; undefined where a name must be given. */
-export const defaultName = (kind: Kind, target: string): string | undefined => targetByKind[kind].defaultName(target)?.slice(0, 200);
+export const defaultName = (kind: Kind, target: string): string | undefined =>
+  targetByKind[kind].defaultName(target)?.slice(0, 200);

@@ -45,7 +45,8 @@ export const everyKindKeys = {
     example: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
   },
   alert_after_s: {
-    meaning: 'How long an outage must last after it is confirmed before anybody is alerted, in seconds.',
+    meaning:
+      'How long an outage must last after it is confirmed before anybody is alerted, in seconds.',
     allowed: 'a whole number of seconds from 0 to 3,600',
     initial: 0,
     example: 120,
@@ -104,7 +105,9 @@ export const keyFaults = (schemas: KeySchemas, keys: ConfigKeys, config: Config)
     const parsed = schema.safeParse(value);
     if (parsed.success) return [];
     const inside = parsed.error.issues[0]?.path ?? [];
-    const place = inside.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+    const place = inside
+      .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+      .join('');
     return [{ key: `${key}${place}`, remedy: `give ${keys[key]?.allowed ?? 'another value'}` }];
   });
 
@@ -112,7 +115,13 @@ export const keyFaults = (schemas: KeySchemas, keys: ConfigKeys, config: Config)
 export const valueAt = (config: Config, path: readonly string[]): unknown => {
   let value: unknown = config;
   for (const key of path) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, key)) return undefined;
+    if (
+      typeof value !== 'object' ||
+      value === null ||
+      Array.isArray(value) ||
+      !Object.hasOwn(value, key)
+    )
+      return undefined;
     value = Object.entries(value).find(([name]) => name === key)?.[1];
   }
   return value;

@@ -1,7 +1,14 @@
 import { createRecentCache, type RecentCache } from '../base/async.ts';
 import { type Continent, continents } from '../base/continents.ts';
 import { type Cidr, isPublic, mayReach, parseAddress, parseCidr } from '../base/network.ts';
-import { type Assignment, type Config, hashOf, type Roster, type RosterProbe, stir } from './assignment.ts';
+import {
+  type Assignment,
+  type Config,
+  hashOf,
+  type Roster,
+  type RosterProbe,
+  stir,
+} from './assignment.ts';
 import { parseResolver } from './dns/config.ts';
 import { httpsUrl } from './https/config.ts';
 import type { Kind } from './kinds.ts';
@@ -20,7 +27,11 @@ const addressesOf = (host: string): readonly string[] => {
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '')
     .toLowerCase();
-  return name === 'localhost' || name.endsWith('.localhost') ? ['127.0.0.1', '::1'] : parseAddress(name) ? [name] : [];
+  return name === 'localhost' || name.endsWith('.localhost')
+    ? ['127.0.0.1', '::1']
+    : parseAddress(name)
+      ? [name]
+      : [];
 };
 
 export type Inside = {
@@ -43,12 +54,19 @@ export const insideOf = (kind: Kind, target: string, config: Config): Inside | u
 
 /** The host that a probe connects to for a check, and the member that names it. */
 const dialed: Readonly<
-  Record<Kind, { readonly key: Inside['key']; readonly hostIn: (target: string, config: Config) => string | undefined }>
+  Record<
+    Kind,
+    {
+      readonly key: Inside['key'];
+      readonly hostIn: (target: string, config: Config) => string | undefined;
+    }
+  >
 > = {
   https: { key: 'target', hostIn: (target) => httpsUrl(target)?.hostname },
   dns: {
     key: 'config.resolver',
-    hostIn: (_, { resolver }) => (typeof resolver === 'string' ? parseResolver(resolver)?.address : undefined),
+    hostIn: (_, { resolver }) =>
+      typeof resolver === 'string' ? parseResolver(resolver)?.address : undefined,
   },
   heartbeat: { key: 'target', hostIn: () => undefined },
 };
@@ -89,7 +107,10 @@ export const rangesOf = (probe: RosterProbe): readonly Cidr[] => {
  * What placement needs of an assignment. `inside`: the addresses of its target, when none of them
  * is public.
  */
-export type Placed = Pick<Assignment, 'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'> & {
+export type Placed = Pick<
+  Assignment,
+  'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'
+> & {
   readonly inside?: readonly string[] | undefined;
 };
 
@@ -144,7 +165,9 @@ export const reachingInside = (inside: readonly string[], roster: Roster): Reado
   const name = inside.join();
   const existing = reaching.find(name);
   if (existing) return existing;
-  const able = roster.probes.filter((probe) => probe.organisation === null && reachesAny(inside, rangesOf(probe)));
+  const able = roster.probes.filter(
+    (probe) => probe.organisation === null && reachesAny(inside, rangesOf(probe)),
+  );
   const made = new Set(able.map(({ id }) => id));
   reaching.keep(name, made);
   return made;
@@ -162,10 +185,13 @@ export const continentsOf = (assignment: Placed, roster: Roster): readonly Conti
     return home === undefined ? [] : [home];
   }
   const { continents: allowed, inside } = assignment;
-  const wanted = allowed === null ? served : served.filter((continent) => allowed.includes(continent));
+  const wanted =
+    allowed === null ? served : served.filter((continent) => allowed.includes(continent));
   if (inside === undefined) return wanted;
   const reaching = reachingInside(inside, roster);
-  return wanted.filter((continent) => candidates.get(continent)?.some(({ probe }) => reaching.has(probe.id)));
+  return wanted.filter((continent) =>
+    candidates.get(continent)?.some(({ probe }) => reaching.has(probe.id)),
+  );
 };
 
 /**
@@ -173,13 +199,18 @@ export const continentsOf = (assignment: Placed, roster: Roster): readonly Conti
  * hashing), so a probe that comes or goes moves only its own share. Undefined when no probe there
  * can.
  */
-export const probeOf = (assignment: Placed, continent: Continent, roster: Roster): RosterProbe | undefined => {
+export const probeOf = (
+  assignment: Placed,
+  continent: Continent,
+  roster: Roster,
+): RosterProbe | undefined => {
   const { byId, candidates } = arrange(roster);
   if (assignment.probe !== null) {
     const named = byId.get(assignment.probe);
     return named?.continent === continent ? named : undefined;
   }
-  if (assignment.continents !== null && !assignment.continents.includes(continent)) return undefined;
+  if (assignment.continents !== null && !assignment.continents.includes(continent))
+    return undefined;
   const all = candidates.get(continent);
   const reaching = assignment.inside && reachingInside(assignment.inside, roster);
   const here = reaching ? all?.filter(({ probe }) => reaching.has(probe.id)) : all;
@@ -189,7 +220,8 @@ export const probeOf = (assignment: Placed, continent: Continent, roster: Roster
   let highest = -1;
   for (const { probe, hash } of here) {
     const draw = stir(monitor ^ hash);
-    if (draw > highest || (draw === highest && best !== undefined && probe.id < best.id)) [best, highest] = [probe, draw];
+    if (draw > highest || (draw === highest && best !== undefined && probe.id < best.id))
+      [best, highest] = [probe, draw];
   }
   return best;
 };
@@ -204,19 +236,27 @@ const goldenStep = 0x9e3779b9;
  * When in its interval a monitor is checked. It depends on the ordinal alone, so a change of the
  * network moves no check.
  */
-const phaseOf = ({ ordinal, interval_ms }: Placed): number => Math.floor(((Math.imul(ordinal, goldenStep) >>> 0) / 2 ** 32) * interval_ms);
+const phaseOf = ({ ordinal, interval_ms }: Placed): number =>
+  Math.floor(((Math.imul(ordinal, goldenStep) >>> 0) / 2 ** 32) * interval_ms);
 
 /**
  * The turns of a continent: with n continents each checks every n × interval, one interval after
  * the other. The target gets exactly one check per interval. The first continent rotates with the
  * ordinal.
  */
-export const turns = (assignment: Placed, continent: Continent, roster: Roster): Turns | undefined => {
+export const turns = (
+  assignment: Placed,
+  continent: Continent,
+  roster: Roster,
+): Turns | undefined => {
   const all = continentsOf(assignment, roster);
   const place = all.indexOf(continent);
   if (place < 0) return undefined;
   const { interval_ms, ordinal } = assignment;
-  return { period_ms: all.length * interval_ms, offset_ms: phaseOf(assignment) + ((place + ordinal) % all.length) * interval_ms };
+  return {
+    period_ms: all.length * interval_ms,
+    offset_ms: phaseOf(assignment) + ((place + ordinal) % all.length) * interval_ms,
+  };
 };
 
 const wellViews = new WeakMap<Roster, Map<string, Roster>>();
@@ -227,7 +267,9 @@ const asIfWell = (roster: Roster, probe: RosterProbe): Roster => {
   wellViews.set(roster, views);
   const known = views.get(probe.id);
   if (known) return known;
-  const probes = roster.probes.map((other) => (other.id === probe.id ? { ...other, quarantined: false } : other));
+  const probes = roster.probes.map((other) =>
+    other.id === probe.id ? { ...other, quarantined: false } : other,
+  );
   const made = { ...roster, probes };
   views.set(probe.id, made);
   return made;
@@ -242,7 +284,9 @@ export const shareOf = (assignment: Placed, self: string, roster: Roster): Turns
   const probe = arrange(roster).byId.get(self);
   if (!probe) return undefined;
   const seen = probe.quarantined ? asIfWell(roster, probe) : roster;
-  return probeOf(assignment, probe.continent, seen)?.id === self ? turns(assignment, probe.continent, seen) : undefined;
+  return probeOf(assignment, probe.continent, seen)?.id === self
+    ? turns(assignment, probe.continent, seen)
+    : undefined;
 };
 
 /** The first turn at or after this time. */

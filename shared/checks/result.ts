@@ -14,13 +14,17 @@ export type CauseParams = { readonly [name: string]: string | number };
 export type Cause = { readonly class: string; readonly params: CauseParams };
 
 /** One row of the closed list of causes: its layer, and its plain sentence for users. */
-export type CauseRow = { readonly layer: Layer; readonly sentence: (params: CauseParams) => string };
+export type CauseRow = {
+  readonly layer: Layer;
+  readonly sentence: (params: CauseParams) => string;
+};
 
 /** `unknown` is the probe's own fault: it neither opens, confirms nor closes anything (rule 1). */
 export const outcomes = ['ok', 'fail', 'unknown'] as const;
 export type Outcome = (typeof outcomes)[number];
 
-export const isOutcome = (text: unknown): text is Outcome => outcomes.some((outcome) => outcome === text);
+export const isOutcome = (text: unknown): text is Outcome =>
+  outcomes.some((outcome) => outcome === text);
 
 /** Milliseconds of each phase; null where the check did not get that far, or has no such phase. */
 export type Phases = {
@@ -35,7 +39,13 @@ export type Phases = {
  * A JSON value. Evidence has no fixed shape, because each kind has its own; it is shown, never
  * interpreted.
  */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [key: string]: Json };
 
 /**
  * What a check observed (rule 15): written by the check itself, at that moment. Text in it came

@@ -1,4 +1,12 @@
-import { createHash, createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync, type KeyObject } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto';
 import { decrypt, encrypt } from '../base/crypto.ts';
 
 /**
@@ -16,29 +24,54 @@ const keyLength = 32;
 const idLength = 4;
 
 const networkKeyFrom = (bytes: Buffer): NetworkKey => {
-  if (bytes.length !== keyLength) throw new Error(`a network key has ${keyLength} bytes, not ${bytes.length}`);
-  return { id: createHash('sha256').update('antipode key id').update(bytes).digest().subarray(0, idLength).toString('hex'), bytes };
+  if (bytes.length !== keyLength)
+    throw new Error(`a network key has ${keyLength} bytes, not ${bytes.length}`);
+  return {
+    id: createHash('sha256')
+      .update('antipode key id')
+      .update(bytes)
+      .digest()
+      .subarray(0, idLength)
+      .toString('hex'),
+    bytes,
+  };
 };
 
 /**
  * The key of a place (a continent, or one private probe) in an epoch, derived from the
  * coordinator's own secret: nothing has to be stored.
  */
-export const deriveNetworkKey = (secret: Uint8Array | string, place: string, epoch: number): NetworkKey =>
-  networkKeyFrom(Buffer.from(hkdfSync('sha256', secret, '', `antipode network key ${epoch} ${place}`, keyLength)));
+export const deriveNetworkKey = (
+  secret: Uint8Array | string,
+  place: string,
+  epoch: number,
+): NetworkKey =>
+  networkKeyFrom(
+    Buffer.from(
+      hkdfSync('sha256', secret, '', `antipode network key ${epoch} ${place}`, keyLength),
+    ),
+  );
 
 /**
  * Base64 of key id, nonce, ciphertext and tag. `about` (the monitor's id) is authenticated: a box
  * does not open for another monitor.
  */
 export const sealBox = (key: NetworkKey, text: string, about: string): string =>
-  Buffer.concat([Buffer.from(key.id, 'hex'), encrypt(key.bytes, Buffer.from(text), about)]).toString('base64');
+  Buffer.concat([
+    Buffer.from(key.id, 'hex'),
+    encrypt(key.bytes, Buffer.from(text), about),
+  ]).toString('base64');
 
 /** The id of the key that opens a box. */
-export const keyIdOf = (box: string): string => Buffer.from(box.slice(0, 8), 'base64').subarray(0, idLength).toString('hex');
+export const keyIdOf = (box: string): string =>
+  Buffer.from(box.slice(0, 8), 'base64').subarray(0, idLength).toString('hex');
 
 /** @throws when the key is missing, or when box, key and `about` do not belong together. */
-export const openBox = (keys: ReadonlyMap<string, NetworkKey>, box: string, about: string): string => {
+export const openBox = (
+  keys: ReadonlyMap<string, NetworkKey>,
+  box: string,
+  about: string,
+): string => {
   const key = keys.get(keyIdOf(box));
   if (!key) throw new Error(`the key ${keyIdOf(box)} of a sealed text is not known here`);
   return decrypt(key.bytes, Buffer.from(box, 'base64').subarray(idLength), about).toString();
@@ -55,12 +88,18 @@ export type SealPair = {
   readonly secret: string;
 };
 
-const rawPublic = (key: KeyObject): Buffer => key.export({ format: 'der', type: 'spki' }).subarray(publicHeader.length);
+const rawPublic = (key: KeyObject): Buffer =>
+  key.export({ format: 'der', type: 'spki' }).subarray(publicHeader.length);
 
-const readPublic = (raw: Buffer): KeyObject => createPublicKey({ key: Buffer.concat([publicHeader, raw]), format: 'der', type: 'spki' });
+const readPublic = (raw: Buffer): KeyObject =>
+  createPublicKey({ key: Buffer.concat([publicHeader, raw]), format: 'der', type: 'spki' });
 
 const readPrivate = (secret: string): KeyObject =>
-  createPrivateKey({ key: Buffer.concat([privateHeader, Buffer.from(secret, 'base64')]), format: 'der', type: 'pkcs8' });
+  createPrivateKey({
+    key: Buffer.concat([privateHeader, Buffer.from(secret, 'base64')]),
+    format: 'der',
+    type: 'pkcs8',
+  });
 
 export const createSealPair = (): SealPair => {
   const { publicKey, privateKey } = generateKeyPairSync('x25519');
@@ -96,7 +135,11 @@ export const sealKeyTo = (receiver: string, key: NetworkKey): string => {
   const to = Buffer.from(receiver, 'base64');
   const once = generateKeyPairSync('x25519');
   const sender = rawPublic(once.publicKey);
-  const wrapped = encrypt(sharedKey(once.privateKey, readPublic(to), sender, to), key.bytes, key.id);
+  const wrapped = encrypt(
+    sharedKey(once.privateKey, readPublic(to), sender, to),
+    key.bytes,
+    key.id,
+  );
   return Buffer.concat([sender, wrapped]).toString('base64');
 };
 
@@ -104,7 +147,12 @@ export const sealKeyTo = (receiver: string, key: NetworkKey): string => {
 export const openKey = (pair: SealPair, id: string, sealed: string): NetworkKey => {
   const bytes = Buffer.from(sealed, 'base64');
   const sender = bytes.subarray(0, keyLength);
-  const key = sharedKey(readPrivate(pair.secret), readPublic(sender), sender, Buffer.from(pair.open, 'base64'));
+  const key = sharedKey(
+    readPrivate(pair.secret),
+    readPublic(sender),
+    sender,
+    Buffer.from(pair.open, 'base64'),
+  );
   const opened = networkKeyFrom(decrypt(key, bytes.subarray(keyLength), id));
   if (opened.id !== id) throw new Error(`the sealed key ${id} turned out to be ${opened.id}`);
   return opened;

@@ -50,22 +50,30 @@ export const booleansOf = (flags: readonly Flag[]): ReadonlySet<string> =>
   new Set(flags.filter(({ kind }) => kind === 'boolean').flatMap(({ name, key }) => [name, key]));
 
 export function readLine(argv: readonly string[], booleans: ReadonlySet<string>): Line {
-  const isBoolean = (name: string): boolean => booleans.has(name) || booleans.has(name.replace(/^no-/, ''));
+  const isBoolean = (name: string): boolean =>
+    booleans.has(name) || booleans.has(name.replace(/^no-/, ''));
   const names = argv.flatMap((word) => /^--([^=]+)/.exec(word)?.[1] ?? []);
-  const options = Object.fromEntries(names.map((name) => [name, { type: isBoolean(name) ? ('boolean' as const) : ('string' as const) }]));
+  const options = Object.fromEntries(
+    names.map((name) => [
+      name,
+      { type: isBoolean(name) ? ('boolean' as const) : ('string' as const) },
+    ]),
+  );
   const words: string[] = [];
   const typed: { name: string; value: string | undefined; index: number }[] = [];
   // Not strict: faults are reported in our own words.
   for (const token of parseArgs({ args: [...argv], options, strict: false, tokens: true }).tokens) {
     if (token.kind === 'positional') {
       const last = typed.at(-1);
-      const isItsValue = last?.index === token.index - 1 && last.value === undefined && isBoolean(last.name);
+      const isItsValue =
+        last?.index === token.index - 1 && last.value === undefined && isBoolean(last.name);
       if (isItsValue && /^(true|false)$/.test(token.value)) last.value = token.value;
       else words.push(token.value);
     } else if (token.kind === 'option') {
       const { name, value, index, inlineValue } = token;
       const isHelp = argv[index] === '-h';
-      if (!isHelp && !token.rawName.startsWith('--')) throw new UsageFault(`"${argv[index]}" is no flag; flags begin with --.`);
+      if (!isHelp && !token.rawName.startsWith('--'))
+        throw new UsageFault(`"${argv[index]}" is no flag; flags begin with --.`);
       // A value that begins with -- is more likely a forgotten one; with = it can be given all the
       // same.
       const isForgotten = !inlineValue && value?.startsWith('--') && value !== '--';
@@ -76,7 +84,8 @@ export function readLine(argv: readonly string[], booleans: ReadonlySet<string>)
   return { words, typed };
 }
 
-export const isTyped = ({ typed }: Line, name: string): boolean => typed.some((one) => one.name === name);
+export const isTyped = ({ typed }: Line, name: string): boolean =>
+  typed.some((one) => one.name === name);
 
 /** The command that the first words name, and the words that are left for it. */
 export function findCommand<Own extends Named>(
@@ -87,7 +96,8 @@ export function findCommand<Own extends Named>(
   if (named) return named;
   const [noun = '', verb] = words;
   const nouns = [...new Set(commands.map((one) => one.words[0] ?? ''))];
-  const verbsOf = (of: string | undefined) => commands.filter((one) => one.words[0] === of).flatMap((one) => one.words[1] ?? []);
+  const verbsOf = (of: string | undefined) =>
+    commands.filter((one) => one.words[0] === of).flatMap((one) => one.words[1] ?? []);
   const verbs = verbsOf(noun);
   if (verbs.length > 0) {
     if (verb === undefined) throw new UsageFault(`${noun} needs a verb: ${verbs.join(', ')}.`);
@@ -96,13 +106,25 @@ export function findCommand<Own extends Named>(
     throw new UsageFault(`There is no command "${noun} ${verb}". ${hint}`, `${noun} ${verb}`);
   }
   const meantNoun = nearest(noun, nouns);
-  const meant = meantNoun && [meantNoun, ...(verb === undefined ? [] : [nearest(verb, verbsOf(meantNoun)) ?? verb])].join(' ');
-  const hint = meant ? `Did you mean "${meant}"?` : `There are: ${nouns.join(', ')}. --help says more.`;
-  throw new UsageFault(`There is no command "${words.slice(0, 2).join(' ')}". ${hint}`, words.slice(0, 2).join(' '));
+  const meant =
+    meantNoun &&
+    [meantNoun, ...(verb === undefined ? [] : [nearest(verb, verbsOf(meantNoun)) ?? verb])].join(
+      ' ',
+    );
+  const hint = meant
+    ? `Did you mean "${meant}"?`
+    : `There are: ${nouns.join(', ')}. --help says more.`;
+  throw new UsageFault(
+    `There is no command "${words.slice(0, 2).join(' ')}". ${hint}`,
+    words.slice(0, 2).join(' '),
+  );
 }
 
 /** The commands that a line asks for help on: one, those of a noun, or all; undefined for none. */
-export function helpAskedFor<Own extends Named>(commands: readonly Own[], line: Line): readonly Own[] | undefined {
+export function helpAskedFor<Own extends Named>(
+  commands: readonly Own[],
+  line: Line,
+): readonly Own[] | undefined {
   const [first, second, third] = line.words;
   const isWord = first === 'help' || (second === 'help' && third === undefined);
   if (!isWord && !isTyped(line, 'help')) return undefined;
@@ -113,12 +135,21 @@ export function helpAskedFor<Own extends Named>(commands: readonly Own[], line: 
 }
 
 /** A flag with its value; `inner` are the keys below it: `--config.timeout_ms 3000`. */
-export type Given = { readonly flag: Flag; readonly inner: readonly string[]; readonly value: unknown };
+export type Given = {
+  readonly flag: Flag;
+  readonly inner: readonly string[];
+  readonly value: unknown;
+};
 
 /** The values of all flags, by their kind. `readText` reads `@file`. */
-export function valuesOf(command: Command, { typed }: Line, readText: (path: string) => string): readonly Given[] {
+export function valuesOf(
+  command: Command,
+  { typed }: Line,
+  readText: (path: string) => string,
+): readonly Given[] {
   const name = commandName(command);
-  const named = (text: string) => command.flags.find((one) => one.name === text || one.key === text);
+  const named = (text: string) =>
+    command.flags.find((one) => one.name === text || one.key === text);
   const seen = new Set<string>();
   return typed.map(({ name: said, value }) => {
     const [head = '', ...inner] = said.split('.');
@@ -130,7 +161,10 @@ export function valuesOf(command: Command, { typed }: Line, readText: (path: str
         head,
         command.flags.map((one) => one.name),
       );
-      throw new UsageFault(`${name} has no flag --${said}.${meant ? ` Did you mean --${meant}?` : ' --help lists them.'}`, `--${said}`);
+      throw new UsageFault(
+        `${name} has no flag --${said}.${meant ? ` Did you mean --${meant}?` : ' --help lists them.'}`,
+        `--${said}`,
+      );
     }
     if (negated && value !== undefined) throw new UsageFault(`--${said} takes no value.`);
     if (known.kind !== 'boolean' && (value === undefined || (known.required && value === '')))
@@ -141,7 +175,11 @@ export function valuesOf(command: Command, { typed }: Line, readText: (path: str
     seen.add(meant);
     if (inner.includes('__proto__')) throw new UsageFault('A key cannot be called __proto__.');
     const text = value ?? String(!negated);
-    return { flag: known, inner, value: inner.length > 0 ? looseValue(said, text) : typedValue(known, said, text, readText) };
+    return {
+      flag: known,
+      inner,
+      value: inner.length > 0 ? looseValue(said, text) : typedValue(known, said, text, readText),
+    };
   });
 }
 
@@ -150,17 +188,26 @@ export function readText(path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8');
   } catch (error) {
-    throw new UsageFault(`@${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageFault(
+      `@${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
 /** @throws UsageFault when a flag that the command must have is missing from its input. */
 export function checkRequired(command: Command, input: Readonly<Record<string, unknown>>): void {
-  const missing = command.flags.filter(({ required, key }) => required && !Object.hasOwn(input, key));
-  if (missing.length > 0) throw new UsageFault(`${commandName(command)} needs ${missing.map(({ name }) => `--${name}`).join(' and ')}.`);
+  const missing = command.flags.filter(
+    ({ required, key }) => required && !Object.hasOwn(input, key),
+  );
+  if (missing.length > 0)
+    throw new UsageFault(
+      `${commandName(command)} needs ${missing.map(({ name }) => `--${name}`).join(' and ')}.`,
+    );
 }
 
-/** One object of all values. Keys of an object are set in what is given whole, wherever it stands. */
+/**
+ * One object of all values. Keys of an object are set in what is given whole, wherever it stands.
+ */
 export function inputOf(values: readonly Given[]): Record<string, unknown> {
   const input: Record<string, unknown> = {};
   for (const {
@@ -176,7 +223,11 @@ export function inputOf(values: readonly Given[]): Record<string, unknown> {
 }
 
 /** Sets `a.b.c` in an object, and creates the missing objects. */
-export function setDeep(target: Record<string, unknown>, [first = '', ...rest]: readonly string[], value: unknown): void {
+export function setDeep(
+  target: Record<string, unknown>,
+  [first = '', ...rest]: readonly string[],
+  value: unknown,
+): void {
   if (rest.length === 0) {
     target[first] = value;
     return;
@@ -187,7 +238,12 @@ export function setDeep(target: Record<string, unknown>, [first = '', ...rest]: 
   setDeep(next, rest, value);
 }
 
-function typedValue({ kind, choices }: Flag, said: string, text: string, readText: (path: string) => string): unknown {
+function typedValue(
+  { kind, choices }: Flag,
+  said: string,
+  text: string,
+  readText: (path: string) => string,
+): unknown {
   if (kind === 'object' || kind === 'objects') {
     const whole = text.startsWith('@') ? readText(text.slice(1)) : text;
     if (kind === 'objects') return itemsIn(said, whole);
@@ -196,14 +252,17 @@ function typedValue({ kind, choices }: Flag, said: string, text: string, readTex
     return object;
   }
   if (kind === 'number') {
-    if (!/^-?\d+(\.\d+)?$/.test(text)) throw new UsageFault(`--${said} takes a number, not "${text}".`);
+    if (!/^-?\d+(\.\d+)?$/.test(text))
+      throw new UsageFault(`--${said} takes a number, not "${text}".`);
     return Number(text);
   }
   if (kind === 'boolean') {
-    if (text !== 'true' && text !== 'false') throw new UsageFault(`--${said} takes true or false, not "${text}".`);
+    if (text !== 'true' && text !== 'false')
+      throw new UsageFault(`--${said} takes true or false, not "${text}".`);
     return text === 'true';
   }
-  if (choices.length > 0 && !choices.includes(text)) throw new UsageFault(`--${said} takes ${choices.join(', ')}, not "${text}".`);
+  if (choices.length > 0 && !choices.includes(text))
+    throw new UsageFault(`--${said} takes ${choices.join(', ')}, not "${text}".`);
   return text;
 }
 
@@ -228,7 +287,9 @@ function parsed(text: string, place: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new UsageFault(`${place} is not valid JSON (${error instanceof Error ? error.message : String(error)}).`);
+    throw new UsageFault(
+      `${place} is not valid JSON (${error instanceof Error ? error.message : String(error)}).`,
+    );
   }
   refuseLossy(text, place);
   return value;
@@ -238,7 +299,9 @@ function parsed(text: string, place: string): unknown {
 function refuseLossy(text: string, place: string): void {
   const lossy = lossyNumberIn(text);
   if (lossy !== undefined)
-    throw new UsageFault(`${place}: the number ${lossy.slice(0, 40)} is not kept exactly; write it as a text, in double quotes.`);
+    throw new UsageFault(
+      `${place}: the number ${lossy.slice(0, 40)} is not kept exactly; write it as a text, in double quotes.`,
+    );
 }
 
 /**
@@ -247,12 +310,18 @@ function refuseLossy(text: string, place: string): void {
  */
 export function itemsIn(said: string, text: string): readonly unknown[] {
   const trimmed = text.replace(/^\ufeff/, '').trim();
-  if (trimmed === '') throw new UsageFault(`--${said}: there is nothing in it; give a JSON array, or one JSON object a line.`);
+  if (trimmed === '')
+    throw new UsageFault(
+      `--${said}: there is nothing in it; give a JSON array, or one JSON object a line.`,
+    );
   const lines = trimmed.split(/\r?\n/);
   const isWhole = trimmed.startsWith('[') || lines[0] === '{' || lines.length === 1;
   const whole = isWhole ? parsed(trimmed, `--${said}`) : undefined;
   const inside = isRecord(whole) && Array.isArray(whole.items) ? whole.items : whole;
-  const eachLine = () => lines.flatMap((line, index) => (line.trim() === '' ? [] : [parsed(line, `--${said}, line ${index + 1}`)]));
+  const eachLine = () =>
+    lines.flatMap((line, index) =>
+      line.trim() === '' ? [] : [parsed(line, `--${said}, line ${index + 1}`)],
+    );
   const items: readonly unknown[] = Array.isArray(inside) ? inside : isWhole ? [whole] : eachLine();
   const odd = items.findIndex((item) => !isRecord(item));
   if (odd >= 0) throw new UsageFault(`--${said}: item ${odd + 1} is no JSON object.`);

@@ -8,11 +8,21 @@ import type { Call } from './http.ts';
 
 /** Flags of the program itself, the same for every command. */
 export const everywhere = [
-  flag('fields', 'only these fields, as name,config.timeout_ms; on a terminal they are the columns', { placeholder: 'A,B' }),
-  flag('for', 'the end of a window: so long from --starts-at, or from now (s, m, h, d, w)', { placeholder: '10m' }),
+  flag(
+    'fields',
+    'only these fields, as name,config.timeout_ms; on a terminal they are the columns',
+    { placeholder: 'A,B' },
+  ),
+  flag('for', 'the end of a window: so long from --starts-at, or from now (s, m, h, d, w)', {
+    placeholder: '10m',
+  }),
   flag('json', 'one JSON document as the API gives it (the default when piped)', alone),
   flag('all', 'walk all pages of a list into one document', alone),
-  flag('yes', 'delete a monitor, or end a probe, without asking; needed where nobody can be asked', alone),
+  flag(
+    'yes',
+    'delete a monitor, or end a probe, without asking; needed where nobody can be asked',
+    alone,
+  ),
   flag('no-color', 'no colours (NO_COLOR does the same)', { ...alone, key: 'no-colour' }),
   flag('help', 'what a command takes, with an example', alone),
   flag('version', 'the version of this client', alone),
@@ -26,12 +36,17 @@ export type CommandCall = Call & {
   readonly amendments?: readonly Given[];
 };
 
-export function callOf(command: Command, rest: readonly string[], values: readonly Given[]): CommandCall {
+export function callOf(
+  command: Command,
+  rest: readonly string[],
+  values: readonly Given[],
+): CommandCall {
   const { operation, positionals } = command;
   const name = commandName(command);
   const lacking = positionals.slice(rest.length).map(({ shown }) => shown);
   if (lacking.length > 0) throw new UsageFault(`${name} needs ${lacking.join(' and ')}.`);
-  if (rest.length > positionals.length) throw new UsageFault(`${name} does not take "${rest[positionals.length]}".`);
+  if (rest.length > positionals.length)
+    throw new UsageFault(`${name} does not take "${rest[positionals.length]}".`);
   let path = operation.path;
   for (const [index, { name: param, shown }] of positionals.entries()) {
     const id = rest[index] ?? '';
@@ -41,16 +56,22 @@ export function callOf(command: Command, rest: readonly string[], values: readon
   }
   // When an object is given whole, or created, dotted flags set values in it. When an existing one
   // is changed, the rest of it stays.
-  const isWhole = (key: string): boolean => values.some((one) => one.flag.key === key && one.inner.length === 0);
-  const amendments = values.filter((one) => operation.method === 'PATCH' && one.inner.length > 0 && !isWhole(one.flag.key));
+  const isWhole = (key: string): boolean =>
+    values.some((one) => one.flag.key === key && one.inner.length === 0);
+  const amendments = values.filter(
+    (one) => operation.method === 'PATCH' && one.inner.length > 0 && !isWhole(one.flag.key),
+  );
   const input = inputOf(values.filter((one) => !amendments.includes(one)));
   checkRequired(command, input);
-  const among = (fields: object) => Object.entries(input).filter(([key]) => Object.hasOwn(fields, key));
+  const among = (fields: object) =>
+    Object.entries(input).filter(([key]) => Object.hasOwn(fields, key));
   return {
     method: operation.method,
     path,
     query: Object.fromEntries(among(operation.query).map(([key, value]) => [key, String(value)])),
-    ...(Object.keys(operation.body).length > 0 && { body: Object.fromEntries(among(operation.body)) }),
+    ...(Object.keys(operation.body).length > 0 && {
+      body: Object.fromEntries(among(operation.body)),
+    }),
     ...(amendments.length > 0 && { amendments }),
   };
 }
@@ -76,21 +97,36 @@ export function amendedCall({ amendments = [], ...call }: CommandCall, now: unkn
  * The values with times in the service's form; `--for 10m` is the end of what begins at
  * --starts-at, or now.
  */
-export function withTimes(command: Command, values: readonly Given[], now: number): readonly Given[] {
+export function withTimes(
+  command: Command,
+  values: readonly Given[],
+  now: number,
+): readonly Given[] {
   const timed = values.map((one) =>
-    typeof one.value === 'string' && isTime(one.flag.key) ? { ...one, value: momentOf(one.value, now) } : one,
+    typeof one.value === 'string' && isTime(one.flag.key)
+      ? { ...one, value: momentOf(one.value, now) }
+      : one,
   );
   const find = (key: string) => timed.find((one) => one.flag.key === key)?.value;
   const lasting = find('for');
   if (lasting === undefined) return timed;
-  const [begin, end] = ['starts_at', 'ends_at'].map((key) => command.flags.find((one) => one.key === key));
-  if (!begin || !end) throw new UsageFault(`${commandName(command)} has no beginning and end: --for has no meaning there.`);
+  const [begin, end] = ['starts_at', 'ends_at'].map((key) =>
+    command.flags.find((one) => one.key === key),
+  );
+  if (!begin || !end)
+    throw new UsageFault(
+      `${commandName(command)} has no beginning and end: --for has no meaning there.`,
+    );
   const length = lengthOf(String(lasting));
-  if (length === undefined || length === 0) throw new UsageFault(`--for takes a length such as 10m, 2h or 1d, not "${lasting}".`);
-  if (find('ends_at') !== undefined) throw new UsageFault('--for and --ends-at both say when it ends: leave one out.');
+  if (length === undefined || length === 0)
+    throw new UsageFault(`--for takes a length such as 10m, 2h or 1d, not "${lasting}".`);
+  if (find('ends_at') !== undefined)
+    throw new UsageFault('--for and --ends-at both say when it ends: leave one out.');
   const given = find('starts_at');
   if (given === undefined && command.operation.method === 'PATCH')
-    throw new UsageFault('--for counts from --starts-at, which must be given when a window is changed.');
+    throw new UsageFault(
+      '--for counts from --starts-at, which must be given when a window is changed.',
+    );
   const start = given === undefined ? instant(now) : String(given);
   const begins = given === undefined ? [{ flag: begin, inner: [], value: start }] : [];
   return [...timed, ...begins, { flag: end, inner: [], value: later(start, length) }];
@@ -98,7 +134,14 @@ export function withTimes(command: Command, values: readonly Given[], now: numbe
 
 const isTime = (key: string): boolean => /_at$|^(from|to|since|until)$/.test(key);
 
-const sizes: Readonly<Record<string, number>> = { s: 1000, min: 60_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const sizes: Readonly<Record<string, number>> = {
+  s: 1000,
+  min: 60_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
 
 function lengthOf(text: string): number | undefined {
   const [, count = '', unit = ''] = /^(\d{1,6})\s*(s|min|m|h|d|w)$/.exec(text) ?? [];
@@ -122,7 +165,10 @@ function momentOf(text: string, now: number): string {
 function later(start: string, length: number): string {
   const isLocal = !/(Z|[+-]\d\d:?\d\d)$/i.test(start);
   const at = Date.parse(isLocal ? `${start}Z` : start);
-  if (Number.isNaN(at)) throw new UsageFault(`--for needs a start that is a time such as 2027-01-01T02:00, now or +10m, not "${start}".`);
+  if (Number.isNaN(at))
+    throw new UsageFault(
+      `--for needs a start that is a time such as 2027-01-01T02:00, now or +10m, not "${start}".`,
+    );
   return isLocal ? instant(at + length).slice(0, -1) : instant(at + length);
 }
 
@@ -160,8 +206,15 @@ export function togetherOf(answers: readonly unknown[]): unknown {
     const those = memberOf(answer, 'items');
     return Array.isArray(those) ? those : [];
   });
-  const sums = counts.map((key) => [key, answers.reduce<number>((sum, answer) => sum + numberOf(answer, key), 0)] as const);
-  return { applied: answers.every((answer) => memberOf(answer, 'applied') === true), ...Object.fromEntries(sums), items };
+  const sums = counts.map(
+    (key) =>
+      [key, answers.reduce<number>((sum, answer) => sum + numberOf(answer, key), 0)] as const,
+  );
+  return {
+    applied: answers.every((answer) => memberOf(answer, 'applied') === true),
+    ...Object.fromEntries(sums),
+    items,
+  };
 }
 
 /** The summary below the lines of the items. */

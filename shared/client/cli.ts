@@ -2,11 +2,26 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { UsageFault } from '../base/env.ts';
 import { version } from '../base/process.ts';
-import { booleansOf, findCommand, helpAskedFor, isTyped, type Line, readLine, readText } from './arguments.ts';
+import {
+  booleansOf,
+  findCommand,
+  helpAskedFor,
+  isTyped,
+  type Line,
+  readLine,
+  readText,
+} from './arguments.ts';
 import { everywhere } from './calls.ts';
 import { commands, commandsOfDocument, usageOf } from './commands.ts';
 import { commandHelp, completion, configHelp, generalHelp } from './help.ts';
-import { CallRefused, type Exit, exits, ServiceNotReached, type Surroundings, useProxies } from './http.ts';
+import {
+  CallRefused,
+  type Exit,
+  exits,
+  ServiceNotReached,
+  type Surroundings,
+  useProxies,
+} from './http.ts';
 import { NothingCalledSo } from './ids.ts';
 import { login, loginHelp } from './login.ts';
 import { perform } from './perform.ts';
@@ -16,14 +31,19 @@ import { harmless, painter } from './terminal.ts';
 
 const faultText = (error: CallRefused): string => {
   if (error.faults.length === 0) return `${harmless(error.message)} (${harmless(error.code)})`;
-  const lines = error.faults.map(({ loc, msg }) => `  ${harmless(loc.slice(1).join('.') || loc.join('.'))}: ${harmless(msg)}`);
+  const lines = error.faults.map(
+    ({ loc, msg }) => `  ${harmless(loc.slice(1).join('.') || loc.join('.'))}: ${harmless(msg)}`,
+  );
   return `the service does not accept what was sent (${error.code})\n${lines.join('\n')}`;
 };
 
 /** A newer service may know a word that this client does not. */
 const lacks = async (unknown: string, settings: Settings): Promise<string | undefined> => {
   try {
-    const response = await fetch(`${settings.url}/api/v1/openapi.json`, { signal: AbortSignal.timeout(2000), redirect: 'error' });
+    const response = await fetch(`${settings.url}/api/v1/openapi.json`, {
+      signal: AbortSignal.timeout(2000),
+      redirect: 'error',
+    });
     const known = commandsOfDocument(await response.json());
     return known.includes(unknown)
       ? `The service knows "${unknown}", this client (${version}) does not: get the newer one from ${settings.url}/downloads/antipode.mjs`
@@ -56,19 +76,25 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
     world.out(text);
     return exits.done;
   };
-  const isPlain = isTyped(line, 'no-color') || isTyped(line, 'no-colour') || Boolean(world.environment.NO_COLOR);
+  const isPlain =
+    isTyped(line, 'no-color') || isTyped(line, 'no-colour') || Boolean(world.environment.NO_COLOR);
   const paint = painter(!isPlain && world.columns !== undefined);
   if (isTyped(line, 'version')) return says(`antipode ${version}\n`);
-  if (first === 'completion' && !isTyped(line, 'help')) return says(completion(second, words.slice(2)));
+  if (first === 'completion' && !isTyped(line, 'help'))
+    return says(completion(second, words.slice(2)));
   const isHelp = first === 'help' || isTyped(line, 'help');
   const own = isHelp && words.find((word) => word !== 'help');
   if (own === 'login' || own === 'run') return says(own === 'login' ? loginHelp : runHelp);
   if (first === 'login') return login(words.slice(1), world);
   if (first === 'help' && second === 'config') return says(configHelp(third, paint));
   if (words.length === 0 && !isHelp) {
-    const [early] = typed.filter(({ name }) => !everywhere.some((one) => one.name === name && one.kind === 'boolean'));
+    const [early] = typed.filter(
+      ({ name }) => !everywhere.some((one) => one.name === name && one.kind === 'boolean'),
+    );
     if (early)
-      throw new UsageFault(`--${early.name} stands without a command; flags come after it, as in antipode monitors list --limit 5.`);
+      throw new UsageFault(
+        `--${early.name} stands without a command; flags come after it, as in antipode monitors list --limit 5.`,
+      );
     world.err(generalHelp(paint));
     return exits.usage;
   }
@@ -76,7 +102,10 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
   if (helped === commands) return says(generalHelp(paint));
   const [one, ...others] = helped ?? [];
   if (one && others.length === 0) return says(commandHelp(one, paint));
-  if (helped) return says(helped.map((command) => `${usageOf(command)}\n    ${command.operation.summary}\n`).join(''));
+  if (helped)
+    return says(
+      helped.map((command) => `${usageOf(command)}\n    ${command.operation.summary}\n`).join(''),
+    );
   const { command, rest } = findCommand(commands, words);
   return perform(command, rest, line, world, paint);
 };

@@ -47,7 +47,13 @@ export const commandWords = ({ id, path }: Pick<CommandSource, 'id' | 'path'>): 
   const noun = path.split('/')[3] ?? '';
   const [verb = '', ...rest] = kebab(id).split('-');
   if (rest.length === 0) return [verb];
-  const said = new Set([...noun.split('-').flatMap((word) => [word, singular(word)]), 'page', 'pages', 'window', 'windows']);
+  const said = new Set([
+    ...noun.split('-').flatMap((word) => [word, singular(word)]),
+    'page',
+    'pages',
+    'window',
+    'windows',
+  ]);
   const more = rest.filter((word) => !said.has(word));
   if (more.length === 0) return [noun, verb];
   return [noun, verb === 'get' ? more.join('-') : [verb, ...more].join('-')];
@@ -55,11 +61,16 @@ export const commandWords = ({ id, path }: Pick<CommandSource, 'id' | 'path'>): 
 
 const alternatives = (schema: JsonSchema): JsonSchema[] =>
   Array.isArray(schema.anyOf)
-    ? schema.anyOf.filter((one: unknown): one is JsonSchema => typeof one === 'object' && one !== null)
+    ? schema.anyOf.filter(
+        (one: unknown): one is JsonSchema => typeof one === 'object' && one !== null,
+      )
     : [schema];
 
 const kindOf = ({ type, items, $ref }: JsonSchema): FlagKind => {
-  if (type === 'array') return isRecord(items) && (items.$ref !== undefined || items.type === 'object') ? 'objects' : 'list';
+  if (type === 'array')
+    return isRecord(items) && (items.$ref !== undefined || items.type === 'object')
+      ? 'objects'
+      : 'list';
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'boolean') return type;
   return type === 'object' || $ref !== undefined ? 'object' : 'text';
@@ -67,7 +78,8 @@ const kindOf = ({ type, items, $ref }: JsonSchema): FlagKind => {
 
 /** The words of a pattern that only lists words. */
 const wordsOf = ({ pattern }: JsonSchema): string[] => {
-  const [, told = ''] = /^\^\(\?:([\w-]+(?:\|[\w-]+)*)\)\$$/.exec(typeof pattern === 'string' ? pattern : '') ?? [];
+  const [, told = ''] =
+    /^\^\(\?:([\w-]+(?:\|[\w-]+)*)\)\$$/.exec(typeof pattern === 'string' ? pattern : '') ?? [];
   return told === '' ? [] : told.split('|');
 };
 
@@ -78,7 +90,15 @@ const flagOf = ([key, { schema, required }]: [string, FlagSource]): Flag => {
   const offered = choices.length > 0 ? choices : wordsOf(main);
   const words = schema.description ?? main.description;
   const hint = typeof words === 'string' ? words : '';
-  return { name: kebab(kind === 'list' ? singular(key) : key), key, kind, required, choices, offered, hint };
+  return {
+    name: kebab(kind === 'list' ? singular(key) : key),
+    key,
+    kind,
+    required,
+    choices,
+    offered,
+    hint,
+  };
 };
 
 const shown = (param: string): string => (param.includes('_') ? param.toUpperCase() : 'ID');
@@ -98,11 +118,18 @@ export const commandOf = (operation: CommandSource): Command => {
 export const usageOf = (command: Command): string => {
   const required = command.flags.filter((flag) => flag.required).map(withPlaceholder);
   const rest = command.flags.some((flag) => !flag.required) ? ['[FLAGS]'] : [];
-  return ['antipode', ...command.words, ...command.positionals.map(({ shown: name }) => name), ...required, ...rest].join(' ');
+  return [
+    'antipode',
+    ...command.words,
+    ...command.positionals.map(({ shown: name }) => name),
+    ...required,
+    ...rest,
+  ].join(' ');
 };
 
 /** The flag as help texts show it: `--interval-s N`. */
-export const withPlaceholder = (flag: Flag): string => `--${flag.name} ${placeholderOf(flag)}`.trimEnd();
+export const withPlaceholder = (flag: Flag): string =>
+  `--${flag.name} ${placeholderOf(flag)}`.trimEnd();
 
 const placeholderOf = ({ placeholder, choices, kind, key }: Flag): string => {
   if (placeholder !== undefined) return placeholder;
@@ -117,12 +144,27 @@ const placeholderOf = ({ placeholder, choices, kind, key }: Flag): string => {
 };
 
 const sources = (shape: Shape = {}): CommandSource['body'] =>
-  Object.fromEntries(Object.entries(shape).map(([key, field]) => [key, { schema: field.schema, required: field.absent === undefined }]));
+  Object.fromEntries(
+    Object.entries(shape).map(([key, field]) => [
+      key,
+      { schema: field.schema, required: field.absent === undefined },
+    ]),
+  );
 
 /** The flags of these fields. */
-export const flagsOf = (shape: Shape): readonly Flag[] => Object.entries(sources(shape)).map(flagOf);
+export const flagsOf = (shape: Shape): readonly Flag[] =>
+  Object.entries(sources(shape)).map(flagOf);
 
-const nouns = ['me', 'monitors', 'incidents', 'events', 'channels', 'maintenance', 'groups', 'status-pages'];
+const nouns = [
+  'me',
+  'monitors',
+  'incidents',
+  'events',
+  'channels',
+  'maintenance',
+  'groups',
+  'status-pages',
+];
 
 const rank = ({ operation }: Command): number => {
   const place = nouns.indexOf(operation.path.split('/')[3] ?? '');

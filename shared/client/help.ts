@@ -1,4 +1,11 @@
-import { type ConfigKey, configKeys, defaultWords, isKind, kinds, unknownConfigKeys } from '../api/monitors.ts';
+import {
+  type ConfigKey,
+  configKeys,
+  defaultWords,
+  isKind,
+  kinds,
+  unknownConfigKeys,
+} from '../api/monitors.ts';
 import { commandName, UsageFault } from '../base/env.ts';
 import { isRecord } from '../base/json.ts';
 import { nearest } from '../base/text.ts';
@@ -23,7 +30,9 @@ export function completion(of: string | undefined, line: readonly string[]): str
   const shell = shells.find((one) => one === of);
   if (shell) return scripts[shell];
   const meant = nearest(of ?? '', shells);
-  throw new UsageFault(`completion takes ${shells.join(', ')}.${meant ? ` Did you mean ${meant}?` : ''}`);
+  throw new UsageFault(
+    `completion takes ${shells.join(', ')}.${meant ? ` Did you mean ${meant}?` : ''}`,
+  );
 }
 
 const scripts: Readonly<Record<(typeof shells)[number], string>> = {
@@ -64,7 +73,8 @@ function offersFor(line: readonly string[]): readonly Offer[] {
 function offersAfter(before: readonly string[]): readonly Offer[] {
   const [noun, verb] = before;
   const nouns = new Set(commands.map(({ words: [first = ''] }) => first));
-  if (noun === undefined) return plain([...nouns, 'login', 'run', 'completion', 'help', '--help', '--version']);
+  if (noun === undefined)
+    return plain([...nouns, 'login', 'run', 'completion', 'help', '--help', '--version']);
   if (noun === 'completion') return plain(shells);
   if (noun === 'run') return plain(['--beat']);
   if (noun === 'help') return plain(verb === 'config' ? kinds : ['config', ...nouns]);
@@ -76,9 +86,15 @@ function offersAfter(before: readonly string[]): readonly Offer[] {
 
 /** The words of the flag that stands before, or the flags that the command takes. */
 function offersOf(command: Command, previous: string): readonly Offer[] {
-  const flags = [...command.flags, ...(command.flags.some(({ key }) => key === 'config') ? keyFlags() : []), ...everywhere];
+  const flags = [
+    ...command.flags,
+    ...(command.flags.some(({ key }) => key === 'config') ? keyFlags() : []),
+    ...everywhere,
+  ];
   const { offered = [] } = flags.find(({ name }) => `--${name}` === previous) ?? {};
-  return offered.length > 0 ? plain(offered) : flags.map(({ name, hint }) => [`--${name}`, hint.split('. ')[0]?.replaceAll('`', '') ?? '']);
+  return offered.length > 0
+    ? plain(offered)
+    : flags.map(({ name, hint }) => [`--${name}`, hint.split('. ')[0]?.replaceAll('`', '') ?? '']);
 }
 
 /** Flags of the single keys of a config. */
@@ -139,7 +155,8 @@ export const configHelp = (kind: string | undefined, paint: Paint): string => {
 
 /** Warnings about a submitted config, once the service has answered with its monitor. */
 export const configWarnings = (sent: unknown, answer: unknown): readonly string[] => {
-  if (!isRecord(sent) || !isRecord(sent.config) || !isRecord(answer) || !isKind(answer.type)) return [];
+  if (!isRecord(sent) || !isRecord(sent.config) || !isRecord(answer) || !isKind(answer.type))
+    return [];
   return unknownConfigKeys(answer.type, sent.config).map(({ sentence }) => sentence);
 };
 
@@ -154,7 +171,9 @@ export const exampleOf = (command: Command): string => {
     target: 'https://example.org/',
     name: "'Shop'",
     interval_s: '60',
-    config: isOfChannel ? `'{"url": "https://hooks.example.org/antipode"}'` : `'{"expected_status": ["2xx"]}'`,
+    config: isOfChannel
+      ? `'{"url": "https://hooks.example.org/antipode"}'`
+      : `'{"expected_status": ["2xx"]}'`,
     items: '@monitors.jsonl',
     starts_at: '+1h',
     ends_at: '+2h',
@@ -168,15 +187,34 @@ export const exampleOf = (command: Command): string => {
   const isUpdate = command.operation.method === 'PATCH';
   const wanted = isUpdate
     ? ['interval_s', 'enabled', 'name']
-    : ['type', 'target', 'name', 'starts_at', 'ends_at', 'monitor', 'monitors', 'display_name', 'state', 'days'];
+    : [
+        'type',
+        'target',
+        'name',
+        'starts_at',
+        'ends_at',
+        'monitor',
+        'monitors',
+        'display_name',
+        'state',
+        'days',
+      ];
   const chosen = command.flags
     .filter((flag) => flag.required || wanted.includes(flag.key))
-    .filter((flag) => !(isUpdate && flag.key === 'enabled') && !(isOfChannel && flag.key === 'monitors'));
+    .filter(
+      (flag) => !(isUpdate && flag.key === 'enabled') && !(isOfChannel && flag.key === 'monitors'),
+    );
   const text = (flag: Flag): string => {
-    const value = values[flag.key] ?? (/^(monitors?|groups?)$/.test(flag.key) ? exampleId : undefined);
+    const value =
+      values[flag.key] ?? (/^(monitors?|groups?)$/.test(flag.key) ? exampleId : undefined);
     return value === undefined ? withPlaceholder(flag) : `--${flag.name} ${value}`;
   };
-  return ['antipode', ...command.words, ...command.positionals.map(() => exampleId), ...chosen.map(text)].join(' ');
+  return [
+    'antipode',
+    ...command.words,
+    ...command.positionals.map(() => exampleId),
+    ...chosen.map(text),
+  ].join(' ');
 };
 
 export const generalHelp = (paint: Paint): string => {
@@ -212,14 +250,19 @@ Exit codes: 0 done, 1 refused by the API, 2 wrong usage, 3 no or no valid token,
 
 export const commandHelp = (command: Command, paint: Paint): string => {
   const flags = command.flags.filter((flag) => !(command.paged && flag.key === 'cursor'));
-  const described = command.operation.description ? `\n${harmless(command.operation.description.replaceAll('`', ''))}\n` : '';
+  const described = command.operation.description
+    ? `\n${harmless(command.operation.description.replaceAll('`', ''))}\n`
+    : '';
   const listed = flags.length > 0 ? `\n${paint('Flags', 'bold')}\n${flagLines(flags)}` : '';
   const keys =
-    command.operation.path.startsWith('/api/v1/monitors') && flags.some(({ key }) => key === 'config')
+    command.operation.path.startsWith('/api/v1/monitors') &&
+    flags.some(({ key }) => key === 'config')
       ? '  antipode help config TYPE lists every key of --config\n'
       : '';
   const onward = command.flags.some(({ key }) => key === 'cursor') ? 'cursor' : 'after';
-  const paging = command.paged ? `  --all walks all pages; --${onward} goes on where a page ended\n` : '';
+  const paging = command.paged
+    ? `  --all walks all pages; --${onward} goes on where a page ended\n`
+    : '';
   return `${command.operation.summary}
 ${described}
 ${paint('Usage', 'bold')}
@@ -236,10 +279,15 @@ export function flagLines(flags: readonly Flag[]): string {
     const notes = [
       flag.required ? 'required' : '',
       flag.kind === 'list' ? 'may be repeated' : '',
-      flag.kind === 'objects' ? 'a JSON array or one JSON object a line; @- reads what is piped in' : '',
+      flag.kind === 'objects'
+        ? 'a JSON array or one JSON object a line; @- reads what is piped in'
+        : '',
       flag.kind === 'object' ? `single keys as --${flag.name}.KEY VALUE` : '',
     ];
-    return [flag.hint.replaceAll('`', ''), notes.filter(Boolean).join(', ')].filter(Boolean).map(harmless).join(' – ');
+    return [flag.hint.replaceAll('`', ''), notes.filter(Boolean).join(', ')]
+      .filter(Boolean)
+      .map(harmless)
+      .join(' – ');
   };
   return inColumns(flags.map((flag) => [withPlaceholder(flag), hint(flag)]));
 }

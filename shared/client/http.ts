@@ -56,7 +56,8 @@ export type HttpClient = {
 const maxBytes = 64 * 1024 * 1024;
 const longestWaitS = 120;
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
 
 /** The faults of a 422, without anything that a newer service adds to them. */
 const faultsOf = (body: unknown): Fault[] => {
@@ -66,7 +67,10 @@ const faultsOf = (body: unknown): Fault[] => {
     const loc = memberOf(entry, 'loc');
     return {
       loc: Array.isArray(loc)
-        ? loc.filter((part: unknown): part is string | number => typeof part === 'string' || typeof part === 'number')
+        ? loc.filter(
+            (part: unknown): part is string | number =>
+              typeof part === 'string' || typeof part === 'number',
+          )
         : [],
       msg: text(memberOf(entry, 'msg')) ?? 'not accepted',
     };
@@ -77,7 +81,9 @@ const refusalOf = (status: number, body: unknown): CallRefused => {
   const error = memberOf(body, 'error');
   const faults = faultsOf(body);
   if (faults.length > 0) {
-    const sentence = faults.map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`).join('; ');
+    const sentence = faults
+      .map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`)
+      .join('; ');
     return new CallRefused(status, 'validation_failed', sentence, faults);
   }
   return new CallRefused(
@@ -94,7 +100,8 @@ const readBody = async (response: Response): Promise<string> => {
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new ServiceNotReached('The answer is larger than any answer of the service.');
+    if (bytes > maxBytes)
+      throw new ServiceNotReached('The answer is larger than any answer of the service.');
     read += decoder.decode(chunk, { stream: true });
   }
   return read + decoder.decode();
@@ -108,7 +115,9 @@ const throughProxy = (error: unknown, url: string): string => {
   const [address, port] = [memberOf(one, 'address'), memberOf(one, 'port')];
   const { protocol, port: own } = new URL(url);
   const isOwn = String(port) === (own || (protocol === 'https:' ? '443' : '80'));
-  return typeof port !== 'number' || isOwn ? '' : ` through the proxy at ${String(address)}:${port}`;
+  return typeof port !== 'number' || isOwn
+    ? ''
+    : ` through the proxy at ${String(address)}:${port}`;
 };
 
 /**
@@ -117,7 +126,13 @@ const throughProxy = (error: unknown, url: string): string => {
  */
 class AnswerLost extends ServiceNotReached {}
 
-const lost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+const lost: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
 /** Gives the first attempt time to finish, if it arrived. */
 const pauseS = 1;
 
@@ -134,9 +149,14 @@ export const createHttpClient = (options: {
   readonly timeoutMs?: number;
 }): HttpClient => {
   const { settings, userAgent, onWait, timeoutMs = 30_000 } = options;
-  const wait = options.wait ?? ((seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000)));
+  const wait =
+    options.wait ??
+    ((seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000)));
 
-  const send = async ({ method, path, query, body }: Call, key: string | undefined): Promise<{ response: Response; parsed: unknown }> => {
+  const send = async (
+    { method, path, query, body }: Call,
+    key: string | undefined,
+  ): Promise<{ response: Response; parsed: unknown }> => {
     const search = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : '';
     try {
       const response = await fetch(`${settings.url}${path}${search}`, {
@@ -154,7 +174,9 @@ export const createHttpClient = (options: {
         signal: AbortSignal.timeout(timeoutMs),
       });
       if (response.status >= 300 && response.status < 400) {
-        throw new ServiceNotReached(`${settings.url} redirects elsewhere. Set ANTIPODE_URL to the address of the service itself.`);
+        throw new ServiceNotReached(
+          `${settings.url} redirects elsewhere. Set ANTIPODE_URL to the address of the service itself.`,
+        );
       }
       const raw = await readBody(response);
       if (raw === '') return { response, parsed: null };
@@ -171,7 +193,9 @@ export const createHttpClient = (options: {
       const words = late
         ? `${settings.url} did not answer within ${timeoutMs / 1000} s.`
         : `${settings.url} cannot be reached${throughProxy(error, settings.url)} (${whyNotReached(error)}).`;
-      throw late || lost.has(codeOf(memberOf(error, 'cause'))) ? new AnswerLost(words) : new ServiceNotReached(words);
+      throw late || lost.has(codeOf(memberOf(error, 'cause')))
+        ? new AnswerLost(words)
+        : new ServiceNotReached(words);
     }
   };
 
@@ -182,7 +206,10 @@ export const createHttpClient = (options: {
       await wait(pauseS);
       return send(wanted, key);
     });
-    if (response.status === 409 && memberOf(memberOf(parsed, 'error'), 'code') === 'idempotency_key_in_use') {
+    if (
+      response.status === 409 &&
+      memberOf(memberOf(parsed, 'error'), 'code') === 'idempotency_key_in_use'
+    ) {
       await wait(pauseS);
       ({ response, parsed } = await send(wanted, key));
     }
@@ -207,12 +234,22 @@ export const createHttpClient = (options: {
       for (;;) {
         const { status, body } = await call({ ...wanted, query });
         const page = memberOf(body, 'items');
-        if (!Array.isArray(page)) throw new ServiceNotReached('The answer is not a page of a list.');
+        if (!Array.isArray(page))
+          throw new ServiceNotReached('The answer is not a page of a list.');
         items.push(...page);
         onPage?.(items.length);
         const next = nextOf(body);
-        if (!next) return { status, body: { ...Object(body), items, ...(memberOf(body, 'more') === undefined && { next_cursor: null }) } };
-        if (seen.has(next.value)) throw new ServiceNotReached('The list gives the same page again and again.');
+        if (!next)
+          return {
+            status,
+            body: {
+              ...Object(body),
+              items,
+              ...(memberOf(body, 'more') === undefined && { next_cursor: null }),
+            },
+          };
+        if (seen.has(next.value))
+          throw new ServiceNotReached('The list gives the same page again and again.');
         seen.add(next.value);
         query[next.key] = next.value;
       }
@@ -232,7 +269,12 @@ const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
  */
 export const useProxies = (url: string, environment: Environment): string | undefined => {
   const named = variables.find((name) => environment[name]);
-  if (named === undefined || environment.NODE_USE_ENV_PROXY === '1' || loopback.test(new URL(url).hostname)) return undefined;
+  if (
+    named === undefined ||
+    environment.NODE_USE_ENV_PROXY === '1' ||
+    loopback.test(new URL(url).hostname)
+  )
+    return undefined;
   // An older Node has no such function, and one before 20.16 has no way to ask for the module.
   const http = process.getBuiltinModule?.('node:http');
   if (http?.setGlobalProxyFromEnv) {
@@ -247,7 +289,15 @@ export const useProxies = (url: string, environment: Environment): string | unde
 };
 
 /** The exit codes of a command; scripts branch on these. */
-export const exits = { done: 0, refused: 1, usage: 2, token: 3, notReached: 4, later: 5, interrupted: 130 } as const;
+export const exits = {
+  done: 0,
+  refused: 1,
+  usage: 2,
+  token: 3,
+  notReached: 4,
+  later: 5,
+  interrupted: 130,
+} as const;
 export type Exit = (typeof exits)[keyof typeof exits];
 
 /** The surroundings of a command, which a test can replace. */

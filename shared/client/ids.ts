@@ -16,7 +16,14 @@ type Thing = { readonly id: string; readonly names: readonly string[] };
 const thingOf = (item: unknown): Thing[] => {
   const id = memberOf(item, 'id');
   if (typeof id !== 'string') return [];
-  return [{ id, names: nameKeys.map((key) => memberOf(item, key)).filter((name): name is string => typeof name === 'string') }];
+  return [
+    {
+      id,
+      names: nameKeys
+        .map((key) => memberOf(item, key))
+        .filter((name): name is string => typeof name === 'string'),
+    },
+  ];
 };
 
 /** The end of an id as tables show it, with or without the sign for the omitted part. */
@@ -28,7 +35,9 @@ const endOf = (text: string): string | undefined => {
 const matching = (things: readonly Thing[], text: string): readonly Thing[] => {
   const named = things.filter(({ names }) => names.includes(text));
   const end = endOf(text);
-  return named.length > 0 || end === undefined ? named : things.filter(({ id }) => id.endsWith(end));
+  return named.length > 0 || end === undefined
+    ? named
+    : things.filter(({ id }) => id.endsWith(end));
 };
 
 /** Reads a list once for any number of names. */
@@ -36,7 +45,10 @@ type Reader = (path: string, query: Readonly<Record<string, string>>) => Promise
 
 const readerOf = (client: HttpClient): Reader => {
   const begun = new Map<string, Promise<readonly Thing[]>>();
-  const readAll = async (path: string, query: Readonly<Record<string, string>>): Promise<readonly Thing[]> => {
+  const readAll = async (
+    path: string,
+    query: Readonly<Record<string, string>>,
+  ): Promise<readonly Thing[]> => {
     const { body } = await client.callAllPages({ method: 'GET', path, query });
     const items = memberOf(body, 'items');
     return Array.isArray(items) ? items.flatMap(thingOf) : [];
@@ -64,11 +76,18 @@ const idOf = async (text: string, list: Command, path: string, read: Reader): Pr
   const searched = list.flags.some(({ key }) => key === 'text') && endOf(text) === undefined;
   const found = matching(await read(path, { ...furthest(list), ...(searched && { text }) }), text);
   const [only, other] = found;
-  if (!only) throw new NothingCalledSo(`Nothing in ${noun} is called "${text}", and no id there ends with it.`);
+  if (!only)
+    throw new NothingCalledSo(
+      `Nothing in ${noun} is called "${text}", and no id there ends with it.`,
+    );
   if (!other) return only.id;
-  const told = found.slice(0, maxTold).map(({ id, names }) => `  ${id}  ${names[0] ?? ''}`.trimEnd());
+  const told = found
+    .slice(0, maxTold)
+    .map(({ id, names }) => `  ${id}  ${names[0] ?? ''}`.trimEnd());
   const more = found.length > maxTold ? [`  and ${found.length - maxTold} more`] : [];
-  throw new UsageFault([`"${text}" fits ${found.length} in ${noun}. Give the id of one:`, ...told, ...more].join('\n'));
+  throw new UsageFault(
+    [`"${text}" fits ${found.length} in ${noun}. Give the id of one:`, ...told, ...more].join('\n'),
+  );
 };
 
 /** The list from which a parameter or a flag takes its ids, where its path does not say it. */
@@ -94,11 +113,16 @@ export const withIds = async (
 ): Promise<{ readonly rest: readonly string[]; readonly values: readonly Given[] }> => {
   const read = readerOf(client);
   const listAt = (path: string | undefined): Command | undefined =>
-    commands.find(({ operation, paged }) => paged && operation.method === 'GET' && operation.path === path);
+    commands.find(
+      ({ operation, paged }) => paged && operation.method === 'GET' && operation.path === path,
+    );
   const existing = new Map<string, string>();
   const idIn = async (list: Command | undefined, text: string): Promise<string> => {
     if (list === undefined || text === '' || whole.test(text)) return text;
-    const path = list.operation.path.replaceAll(/\{(\w+)\}/g, (param, name: string) => existing.get(name) ?? param);
+    const path = list.operation.path.replaceAll(
+      /\{(\w+)\}/g,
+      (param, name: string) => existing.get(name) ?? param,
+    );
     return idOf(text, list, path, read);
   };
 
@@ -113,7 +137,9 @@ export const withIds = async (
   }
   const resolved = values.map(async (given) => {
     const list = listAt(listPaths[given.flag.key]);
-    return typeof given.value === 'string' ? { ...given, value: await idIn(list, given.value) } : given;
+    return typeof given.value === 'string'
+      ? { ...given, value: await idIn(list, given.value) }
+      : given;
   });
   return { rest: words, values: await Promise.all(resolved) };
 };

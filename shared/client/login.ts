@@ -20,7 +20,8 @@ Example
 
 const knownUrl = (world: Surroundings): string | undefined => {
   try {
-    return readSettings({ ...world.environment, ANTIPODE_TOKEN: 'unknown' }, world.settingsFiles).url;
+    return readSettings({ ...world.environment, ANTIPODE_TOKEN: 'unknown' }, world.settingsFiles)
+      .url;
   } catch {
     // There are no settings yet, or none that work: this command makes them.
     return undefined;
@@ -28,14 +29,22 @@ const knownUrl = (world: Surroundings): string | undefined => {
 };
 
 /** Undefined when the user went away. */
-const address = async (given: string | undefined, world: Surroundings): Promise<string | undefined> => {
+const address = async (
+  given: string | undefined,
+  world: Surroundings,
+): Promise<string | undefined> => {
   if (given !== undefined) return given;
   const known = knownUrl(world);
   if (!world.attended) {
-    if (known === undefined) throw new UsageFault('login needs the address of the service, as in antipode login https://antipode.example');
+    if (known === undefined)
+      throw new UsageFault(
+        'login needs the address of the service, as in antipode login https://antipode.example',
+      );
     return known;
   }
-  const answer = await world.ask(`Address of the service${known === undefined ? '' : ` [${known}]`}: `);
+  const answer = await world.ask(
+    `Address of the service${known === undefined ? '' : ` [${known}]`}: `,
+  );
   return answer === undefined ? undefined : answer.trim() || known || '';
 };
 
@@ -46,7 +55,10 @@ const tokenFor = async (url: string, world: Surroundings): Promise<string | unde
 };
 
 export const login = async (words: readonly string[], world: Surroundings): Promise<Exit> => {
-  if (words.length > 1) throw new UsageFault(`login does not take "${words[1]}": the token is asked for, never given on the command line.`);
+  if (words.length > 1)
+    throw new UsageFault(
+      `login does not take "${words[1]}": the token is asked for, never given on the command line.`,
+    );
   const left = (): Exit => {
     world.err('\nNothing was written.\n');
     return exits.interrupted;
@@ -59,7 +71,10 @@ export const login = async (words: readonly string[], world: Surroundings): Prom
   const settings = { url, token: checkedToken(token) };
   const obstacle = world.reach?.(url);
   if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
-  const { body } = await createHttpClient({ settings, userAgent: `antipode/${version}` }).call({ method: 'GET', path: '/api/v1/me' });
+  const { body } = await createHttpClient({ settings, userAgent: `antipode/${version}` }).call({
+    method: 'GET',
+    path: '/api/v1/me',
+  });
   const file = settingsFile(world.environment);
   writeSettings(file, settings);
   const organisation = memberOf(memberOf(body, 'organisation'), 'name');

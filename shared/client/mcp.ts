@@ -24,7 +24,13 @@ import {
 } from '../assistants/tools.ts';
 import { isRecord } from '../base/json.ts';
 import { version } from '../base/process.ts';
-import { type Call, CallRefused, createHttpClient, type HttpClient, ServiceNotReached } from './http.ts';
+import {
+  type Call,
+  CallRefused,
+  createHttpClient,
+  type HttpClient,
+  ServiceNotReached,
+} from './http.ts';
 import { readSettings, SettingsFault } from './settings.ts';
 
 export type Id = string | number;
@@ -32,42 +38,60 @@ export type Id = string | number;
 /**
  * A value as a message, or why it is none: the library silently drops what it does not recognise.
  */
-export type Read = { readonly message: JSONRPCMessage } | { readonly id: Id | null; readonly fault: string };
+export type Read =
+  | { readonly message: JSONRPCMessage }
+  | { readonly id: Id | null; readonly fault: string };
 
 export const idOf = (message: unknown): Id | undefined => {
   const id = isRecord(message) ? message.id : undefined;
-  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : undefined;
+  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
+    ? id
+    : undefined;
 };
 
 const metaFault = (params: unknown): string | undefined => {
   const meta = isRecord(params) ? params._meta : undefined;
   if (meta === undefined) return undefined;
-  return isRecord(meta) ? 'a member of params._meta, such as progressToken, is not of its type' : 'params._meta must be an object';
+  return isRecord(meta)
+    ? 'a member of params._meta, such as progressToken, is not of its type'
+    : 'params._meta must be an object';
 };
 
 const faultOf = (value: unknown): string => {
-  if (!isRecord(value)) return 'a message is an object, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+  if (!isRecord(value))
+    return 'a message is an object, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}';
   if (value.jsonrpc !== '2.0') return 'not a JSON-RPC 2.0 message; "jsonrpc" must be "2.0"';
-  if (Object.hasOwn(value, 'id') && idOf(value) === undefined) return 'id must be a string or a whole number';
-  if (typeof value.method !== 'string') return 'not a JSON-RPC 2.0 message; "method" must be a string, such as "tools/list"';
-  if (value.params !== undefined && !isRecord(value.params)) return 'params must be an object; leave it out where there are none';
+  if (Object.hasOwn(value, 'id') && idOf(value) === undefined)
+    return 'id must be a string or a whole number';
+  if (typeof value.method !== 'string')
+    return 'not a JSON-RPC 2.0 message; "method" must be a string, such as "tools/list"';
+  if (value.params !== undefined && !isRecord(value.params))
+    return 'params must be an object; leave it out where there are none';
   return metaFault(value.params) ?? 'not a message that the protocol knows';
 };
 
 const withoutNulls = (params: unknown): unknown =>
-  isRecord(params) ? Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null)) : params;
+  isRecord(params)
+    ? Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
+    : params;
 
 /** Ignores anything besides the members of a message, and treats null as not given. */
 const bare = (value: unknown): unknown => {
   if (!isRecord(value) || typeof value.method !== 'string') return value;
   const { jsonrpc, method } = value;
   const params = withoutNulls(value.params ?? undefined);
-  return { jsonrpc, ...(Object.hasOwn(value, 'id') && { id: value.id }), method, ...(params !== undefined && { params }) };
+  return {
+    jsonrpc,
+    ...(Object.hasOwn(value, 'id') && { id: value.id }),
+    method,
+    ...(params !== undefined && { params }),
+  };
 };
 
 export const readMessage = (value: unknown): Read => {
   const message = bare(value);
-  if (isJSONRPCRequest(message) || isJSONRPCNotification(message) || isJSONRPCResponse(message)) return { message };
+  if (isJSONRPCRequest(message) || isJSONRPCNotification(message) || isJSONRPCResponse(message))
+    return { message };
   return { id: idOf(value) ?? null, fault: faultOf(message) };
 };
 
@@ -85,7 +109,11 @@ type Mode = 'reading' | 'draining' | 'closed';
  * Several messages in one line are answered in one line: `reading` (its members are still being
  * read) → `waiting` for answers → written.
  */
-type Batch = { mode: 'reading' | 'waiting'; readonly waiting: Set<Id>; readonly answers: unknown[] };
+type Batch = {
+  mode: 'reading' | 'waiting';
+  readonly waiting: Set<Id>;
+  readonly answers: unknown[];
+};
 
 type InFlight = CalledMethod & { readonly batch: Batch | undefined };
 
@@ -130,7 +158,8 @@ export const createLineTransport = (options: {
   const report = (error: Error): void => transport.onerror?.(error);
 
   const finish = async (batch: Batch): Promise<void> => {
-    if (batch.mode === 'waiting' && batch.waiting.size === 0 && batch.answers.length > 0) await write(batch.answers.splice(0));
+    if (batch.mode === 'waiting' && batch.waiting.size === 0 && batch.answers.length > 0)
+      await write(batch.answers.splice(0));
   };
 
   const answer = async (message: unknown, batch: Batch | undefined): Promise<void> => {
@@ -139,7 +168,11 @@ export const createLineTransport = (options: {
     await finish(batch);
   };
 
-  const answerError = (id: Id | null, error: { code: number; message: string; data?: unknown }, batch?: Batch): void => {
+  const answerError = (
+    id: Id | null,
+    error: { code: number; message: string; data?: unknown },
+    batch?: Batch,
+  ): void => {
     answer({ jsonrpc: '2.0', id, error }, batch).catch(report);
   };
 
@@ -163,7 +196,11 @@ export const createLineTransport = (options: {
     return asked;
   };
 
-  const onRequest = (id: Id, message: Extract<JSONRPCMessage, { method: string }>, batch: Batch | undefined): boolean => {
+  const onRequest = (
+    id: Id,
+    message: Extract<JSONRPCMessage, { method: string }>,
+    batch: Batch | undefined,
+  ): boolean => {
     if (inFlight.has(id)) {
       refuse(id, 'this id is still in use', batch);
       return false;
@@ -173,7 +210,8 @@ export const createLineTransport = (options: {
       answerError(id, foreign, batch);
       return false;
     }
-    if (message.method === 'initialize') takesBatches = withBatches.some((version) => version === message.params?.protocolVersion);
+    if (message.method === 'initialize')
+      takesBatches = withBatches.some((version) => version === message.params?.protocolVersion);
     if (message.method === unanswered) return true;
     inFlight.set(id, { ...askedBy(message), batch });
     batch?.waiting.add(id);
@@ -199,7 +237,9 @@ export const createLineTransport = (options: {
 
   const onBatch = (values: readonly unknown[]): void => {
     if (!takesBatches || values.length === 0) {
-      const fault = takesBatches ? 'the batch is empty' : 'batches are not taken in this revision of the protocol; send one message a line';
+      const fault = takesBatches
+        ? 'the batch is empty'
+        : 'batches are not taken in this revision of the protocol; send one message a line';
       refuse(null, fault);
       return;
     }
@@ -299,18 +339,23 @@ const isRest = (operation: Operation): operation is RestOperation => 'path' in o
 
 /** The call for an operation's input. */
 const callOf = (operation: Operation, input: Readonly<Record<string, unknown>>): Call => {
-  if (!isRest(operation)) throw new Error(`${operation.id} has no route, and cannot be a tool here`);
+  if (!isRest(operation))
+    throw new Error(`${operation.id} has no route, and cannot be a tool here`);
   let { path } = operation;
   const query: Record<string, string> = {};
   for (const [key, value] of Object.entries(input)) {
-    if (Object.hasOwn(operation.params, key)) path = path.replace(`{${key}}`, encodeURIComponent(String(value)));
+    if (Object.hasOwn(operation.params, key))
+      path = path.replace(`{${key}}`, encodeURIComponent(String(value)));
     else query[key] = String(value);
   }
   return { method: operation.method, path, query };
 };
 
 /** The call for a tool's arguments, or what is wrong with them; a null counts as not given. */
-export const toolCall = (tool: Tool, given: Readonly<Record<string, unknown>>): Call | { readonly refused: string } => {
+export const toolCall = (
+  tool: Tool,
+  given: Readonly<Record<string, unknown>>,
+): Call | { readonly refused: string } => {
   const read = readArguments(tool, given);
   return 'refused' in read ? read : callOf(tool.operation, read.values);
 };
@@ -321,18 +366,26 @@ const textOf = (error: unknown): string => {
   throw error;
 };
 
-const callTool = async (client: () => HttpClient, name: string, given: Readonly<Record<string, unknown>>): Promise<ToolResult> => {
+const callTool = async (
+  client: () => HttpClient,
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+): Promise<ToolResult> => {
   const tool = tools.find((one) => one.name === name);
   if (!tool) return failed(unknownTool(name, tools));
   const read = readArguments(tool, given);
   if ('refused' in read) return failed(refusedWords(tool, read.refused));
   const ask: Ask = async (operation, input) => {
     const { body } = await client().call(callOf(operation, input));
-    if (!isRecord(body)) throw new ServiceNotReached('The service answered with something that is not an object.');
+    if (!isRecord(body))
+      throw new ServiceNotReached('The service answered with something that is not an object.');
     return body;
   };
   try {
-    const { texts, structured } = await tool.run({ ask, now: Date.now(), canAsk: false }, read.values);
+    const { texts, structured } = await tool.run(
+      { ask, now: Date.now(), canAsk: false },
+      read.values,
+    );
     return {
       content: texts.map((text) => ({ type: 'text', text })),
       ...(structured !== undefined && { structuredContent: { ...structured } }),
@@ -343,9 +396,14 @@ const callTool = async (client: () => HttpClient, name: string, given: Readonly<
 };
 
 const createServer = (client: () => HttpClient): Server => {
-  const server = new Server({ name: 'antipode', title: 'Antipode', version }, { capabilities: { tools: {} }, instructions });
+  const server = new Server(
+    { name: 'antipode', title: 'Antipode', version },
+    { capabilities: { tools: {} }, instructions },
+  );
   server.setRequestHandler('tools/list', async () => ({ tools: listed }));
-  server.setRequestHandler('tools/call', async ({ params }) => callTool(client, params.name, params.arguments ?? {}));
+  server.setRequestHandler('tools/call', async ({ params }) =>
+    callTool(client, params.name, params.arguments ?? {}),
+  );
   return server;
 };
 
@@ -400,7 +458,8 @@ export const runMcp = async (settingsFiles: readonly string[] = []): Promise<voi
     process.exitCode = answer(word);
     return;
   }
-  if (process.stdin.isTTY) tell('waiting for the messages of an assistant; see antipode-mcp --help.');
+  if (process.stdin.isTTY)
+    tell('waiting for the messages of an assistant; see antipode-mcp --help.');
   let client: HttpClient | undefined;
   await serveMcp({
     input: process.stdin,

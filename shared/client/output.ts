@@ -1,6 +1,16 @@
 import { isRecord } from '../base/json.ts';
 import { nextOf } from './http.ts';
-import { type Colour, cut, duration, harmless, type Paint, padded, relative, widthOf, wrapped } from './terminal.ts';
+import {
+  type Colour,
+  cut,
+  duration,
+  harmless,
+  type Paint,
+  padded,
+  relative,
+  widthOf,
+  wrapped,
+} from './terminal.ts';
 
 /** `--fields name,config.timeout_ms`: each as the path of its keys. */
 export type Fields = readonly (readonly string[])[];
@@ -13,9 +23,16 @@ export const fieldsOf = (text: string): Fields =>
     .map((field) => field.split('.'));
 
 export const valueAt = (item: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined), item);
+  path.reduce<unknown>(
+    (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    item,
+  );
 
-const put = (target: Record<string, unknown>, [first = '', ...rest]: readonly string[], value: unknown): void => {
+const put = (
+  target: Record<string, unknown>,
+  [first = '', ...rest]: readonly string[],
+  value: unknown,
+): void => {
   const inner = target[first];
   if (rest.length === 0) target[first] = value;
   else {
@@ -34,24 +51,36 @@ const pick = (item: unknown, fields: Fields): Record<string, unknown> => {
   return picked;
 };
 
-const itemsOf = (body: unknown): readonly unknown[] => (isRecord(body) && Array.isArray(body.items) ? body.items : [body]);
+const itemsOf = (body: unknown): readonly unknown[] =>
+  isRecord(body) && Array.isArray(body.items) ? body.items : [body];
 
 /**
  * The answer in its own shape with only these fields: of each item of a list, or of a single thing.
  */
 export const withFields = (body: unknown, fields: Fields): unknown => {
   if (!isRecord(body)) return body;
-  return Array.isArray(body.items) ? { ...body, items: body.items.map((item: unknown) => pick(item, fields)) } : pick(body, fields);
+  return Array.isArray(body.items)
+    ? { ...body, items: body.items.map((item: unknown) => pick(item, fields)) }
+    : pick(body, fields);
 };
 
 /**
  * Requested fields that nothing has, and the available names; a deeper field may be absent without
  * a fault.
  */
-export const missingFields = (body: unknown, fields: Fields): { readonly missing: string[]; readonly there: string[] } => {
+export const missingFields = (
+  body: unknown,
+  fields: Fields,
+): { readonly missing: string[]; readonly there: string[] } => {
   const items = itemsOf(body).filter(isRecord);
-  const missing = items.length === 0 ? [] : fields.filter(([first = '']) => items.every((item) => !Object.hasOwn(item, first)));
-  return { missing: missing.map((path) => path.join('.')), there: [...new Set(items.flatMap((item) => Object.keys(item)))] };
+  const missing =
+    items.length === 0
+      ? []
+      : fields.filter(([first = '']) => items.every((item) => !Object.hasOwn(item, first)));
+  return {
+    missing: missing.map((path) => path.join('.')),
+    there: [...new Set(items.flatMap((item) => Object.keys(item)))],
+  };
 };
 
 /**
@@ -88,7 +117,9 @@ const meanings: Readonly<Record<string, Colour>> = {
 export const meaningKeys = new Set(['status', 'state', 'result']);
 
 export const timeOf = (value: unknown): number | undefined =>
-  typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value) ? Date.parse(value) : undefined;
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value)
+    ? Date.parse(value)
+    : undefined;
 
 /** The day of a time, as it is written. */
 export const dayOf = (value: unknown): string => String(value).slice(0, 10);
@@ -113,7 +144,9 @@ export const plainText = (key: string, value: unknown, now: number): string => {
   if (isRecord(value)) {
     const { name, continent, code, message } = value;
     if (typeof code === 'string' && typeof message === 'string') return harmless(message);
-    return typeof name === 'string' && typeof continent === 'string' ? harmless(`${name} (${continent})`) : harmless(JSON.stringify(value));
+    return typeof name === 'string' && typeof continent === 'string'
+      ? harmless(`${name} (${continent})`)
+      : harmless(JSON.stringify(value));
   }
   return harmless(String(value));
 };
@@ -121,7 +154,10 @@ export const plainText = (key: string, value: unknown, now: number): string => {
 /** Adds the word open or resolved to an incident. */
 export const withState = (item: Item): Item =>
   typeof item.open === 'boolean' && Object.hasOwn(item, 'confirmed_at')
-    ? { state: item.open ? (item.confirmed_at === null ? 'verifying' : 'open') : 'resolved', ...item }
+    ? {
+        state: item.open ? (item.confirmed_at === null ? 'verifying' : 'open') : 'resolved',
+        ...item,
+      }
     : item;
 
 export const painted = (key: string, text: string, paint: Paint): string => {
@@ -129,7 +165,8 @@ export const painted = (key: string, text: string, paint: Paint): string => {
   return colour ? paint(text, colour) : text;
 };
 
-export const title = (key: string): string => key.replaceAll('_', ' ').replace(/ (s|at|seconds)$/, '');
+export const title = (key: string): string =>
+  key.replaceAll('_', ' ').replace(/ (s|at|seconds)$/, '');
 
 /** Of the list's columns those that its items have; every member where the list has none. */
 const columnsOf = (item: Item, listed: readonly string[] | undefined): readonly string[] =>
@@ -197,9 +234,12 @@ const shortIds = (ids: readonly string[]): readonly string[] => {
 
 /** The name of a probe without its continent. */
 const placeName = (value: unknown): string | undefined =>
-  isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string' ? harmless(value.name) : undefined;
+  isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string'
+    ? harmless(value.name)
+    : undefined;
 
-const widest = (texts: readonly string[]): number => texts.reduce((limit, text) => Math.max(limit, widthOf(text)), 0);
+const widest = (texts: readonly string[]): number =>
+  texts.reduce((limit, text) => Math.max(limit, widthOf(text)), 0);
 const sum = (widths: readonly number[]): number => widths.reduce((all, width) => all + width, 0);
 
 /** Narrows the widest column that has more than it needs, until the table fits. */
@@ -236,22 +276,38 @@ type Table = { readonly lines: readonly string[]; readonly hidden: readonly stri
  * The rows with these columns, or with as many as fit; `days`: within a card, the days that the
  * card shows.
  */
-const tableOf = (rows: readonly Item[], all: readonly string[], terminal: Terminal, days?: ReadonlySet<string>): Table => {
+const tableOf = (
+  rows: readonly Item[],
+  all: readonly string[],
+  terminal: Terminal,
+  days?: ReadonlySet<string>,
+): Table => {
   const { columns, paint, now, fields } = terminal;
   const clocks = new Set(
-    days ? all.filter((key) => rows.every((row) => isTimeOrNone(row[key])) && rows.some((row) => timeOf(row[key]))) : [],
+    days
+      ? all.filter(
+          (key) =>
+            rows.every((row) => isTimeOrNone(row[key])) && rows.some((row) => timeOf(row[key])),
+        )
+      : [],
   );
-  const withDay = [...clocks].some((key) => rows.some((row) => timeOf(row[key]) !== undefined && !days?.has(dayOf(row[key]))));
+  const withDay = [...clocks].some((key) =>
+    rows.some((row) => timeOf(row[key]) !== undefined && !days?.has(dayOf(row[key]))),
+  );
   const cells = new Map<string, readonly string[]>(
     all.map((key) => [
       key,
       rows.map((row) => {
         const value = valueAt(row, key.split('.'));
-        return clocks.has(key) ? clockText(value, withDay) : plainText(key.split('.').at(-1) ?? key, value, now);
+        return clocks.has(key)
+          ? clockText(value, withDay)
+          : plainText(key.split('.').at(-1) ?? key, value, now);
       }),
     ]),
   );
-  const whole = new Map(all.map((key) => [key, Math.max(widthOf(columnTitle(key)), widest(cells.get(key) ?? []))]));
+  const whole = new Map(
+    all.map((key) => [key, Math.max(widthOf(columnTitle(key)), widest(cells.get(key) ?? []))]),
+  );
   const gaps = (count: number): number => 2 * (count - 1);
   if (sum([...whole.values()]) + gaps(all.length) > columns) {
     for (const [key, texts] of cells) {
@@ -261,12 +317,20 @@ const tableOf = (rows: readonly Item[], all: readonly string[], terminal: Termin
     }
   }
   const least = (kept: readonly string[]): number[] =>
-    kept.map((key) => (clocks.has(key) ? (whole.get(key) ?? 0) : leastWidth(key, whole.get(key) ?? 0)));
-  const tooWide = (kept: readonly string[]): boolean => sum(least(kept)) + gaps(kept.length) > columns;
+    kept.map((key) =>
+      clocks.has(key) ? (whole.get(key) ?? 0) : leastWidth(key, whole.get(key) ?? 0),
+    );
+  const tooWide = (kept: readonly string[]): boolean =>
+    sum(least(kept)) + gaps(kept.length) > columns;
   const without = (kept: readonly string[], left: readonly string[]): readonly string[] =>
-    left.reduce((those, key) => (tooWide(those) ? those.filter((one) => one !== key) : those), kept);
+    left.reduce(
+      (those, key) => (tooWide(those) ? those.filter((one) => one !== key) : those),
+      kept,
+    );
   const empty = all.filter((key) => cells.get(key)?.every((text) => text === '–'));
-  const keys = fields ? all : without(all, days ? [...empty, ...givenUp, ...all.toReversed().slice(0, -1)] : givenUp);
+  const keys = fields
+    ? all
+    : without(all, days ? [...empty, ...givenUp, ...all.toReversed().slice(0, -1)] : givenUp);
   const room = Math.max(40, columns) - gaps(keys.length);
   const wide = keys.map((key) => whole.get(key) ?? 0);
   const widths = narrowed(
@@ -274,9 +338,14 @@ const tableOf = (rows: readonly Item[], all: readonly string[], terminal: Termin
     keys.map((key, index) => (key === 'id' || clocks.has(key) ? (wide[index] ?? 0) : 8)),
     room,
   );
-  const line = (texts: readonly string[], paintCell: (text: string, index: number) => string): string =>
+  const line = (
+    texts: readonly string[],
+    paintCell: (text: string, index: number) => string,
+  ): string =>
     texts
-      .map((text, index) => paintCell(padded(cut(text, widths[index] ?? 0), widths[index] ?? 0), index))
+      .map((text, index) =>
+        paintCell(padded(cut(text, widths[index] ?? 0), widths[index] ?? 0), index),
+      )
       .join('  ')
       .trimEnd();
   const head = line(keys.map(columnTitle), (text) => paint(text, 'bold'));
@@ -289,17 +358,26 @@ const tableOf = (rows: readonly Item[], all: readonly string[], terminal: Termin
   return { lines: [head, ...lines], hidden: all.filter((key) => !keys.includes(key)) };
 };
 
-const noteLines = (text: string, { columns, paint }: Terminal): string[] => wrapped(text, columns).map((line) => paint(line, 'grey'));
+const noteLines = (text: string, { columns, paint }: Terminal): string[] =>
+  wrapped(text, columns).map((line) => paint(line, 'grey'));
 
 export const table = (items: readonly unknown[], terminal: Terminal): string => {
   const rows = items.filter(isRecord).map(withState);
   const [first] = rows;
   if (!first) return 'None.\n';
-  const all = terminal.fields ? terminal.fields.map((path) => path.join('.')) : columnsOf(first, terminal.listed);
+  const all = terminal.fields
+    ? terminal.fields.map((path) => path.join('.'))
+    : columnsOf(first, terminal.listed);
   const { lines, hidden } = tableOf(rows, all, terminal);
   const note =
     hidden.length > 0
-      ? ['', ...noteLines(`No room for ${hidden.map(columnTitle).join(', ')}: a wider terminal or --json shows more.`, terminal)]
+      ? [
+          '',
+          ...noteLines(
+            `No room for ${hidden.map(columnTitle).join(', ')}: a wider terminal or --json shows more.`,
+            terminal,
+          ),
+        ]
       : [];
   return `${[...lines, ...note].join('\n')}\n`;
 };
@@ -307,10 +385,16 @@ export const table = (items: readonly unknown[], terminal: Terminal): string => 
 const isPlace = (value: unknown): boolean => placeName(value) !== undefined;
 
 /** A list within a card: short members become columns, and the others are named. */
-export const innerTable = (items: readonly Item[], terminal: Terminal, days: ReadonlySet<string>): readonly string[] => {
+export const innerTable = (
+  items: readonly Item[],
+  terminal: Terminal,
+  days: ReadonlySet<string>,
+): readonly string[] => {
   const rows = items.map(withState);
   const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const deep = new Set(all.filter((key) => rows.some((row) => isRecord(row[key]) && !isPlace(row[key]))));
+  const deep = new Set(
+    all.filter((key) => rows.some((row) => isRecord(row[key]) && !isPlace(row[key]))),
+  );
   const { lines, hidden } = tableOf(
     rows,
     all.filter((key) => !deep.has(key)),
@@ -318,7 +402,9 @@ export const innerTable = (items: readonly Item[], terminal: Terminal, days: Rea
     days,
   );
   const left = [...hidden, ...deep].map(columnTitle).join(', ');
-  return left === '' ? lines : [...lines, ...noteLines(`Not here: ${left}; --json shows all.`, terminal)];
+  return left === ''
+    ? lines
+    : [...lines, ...noteLines(`Not here: ${left}; --json shows all.`, terminal)];
 };
 
 /**
@@ -326,11 +412,18 @@ export const innerTable = (items: readonly Item[], terminal: Terminal, days: Rea
  */
 const flatItems = (items: readonly unknown[]): readonly Item[] | undefined => {
   const records = items.filter(isRecord);
-  const isFlat = records.every((item) => !Object.values(item).some((value) => Array.isArray(value) && value.some(isRecord)));
+  const isFlat = records.every(
+    (item) => !Object.values(item).some((value) => Array.isArray(value) && value.some(isRecord)),
+  );
   return isFlat && records.length === items.length ? records : undefined;
 };
 
-const cardLines = (item: Item, indent: string, terminal: Terminal, near: readonly string[] = []): string[] => {
+const cardLines = (
+  item: Item,
+  indent: string,
+  terminal: Terminal,
+  near: readonly string[] = [],
+): string[] => {
   const { paint, now, columns } = terminal;
   const shown = withState(item);
   const width = Math.max(...Object.keys(shown).map((key) => widthOf(title(key))));
@@ -344,12 +437,16 @@ const cardLines = (item: Item, indent: string, terminal: Terminal, near: readonl
   return Object.entries(shown).flatMap(([key, value]) => {
     const label = `${indent}${paint(padded(title(key), width), 'grey')}  `;
     if (isRecord(value) && !(typeof value.continent === 'string')) {
-      return Object.keys(value).length === 0 ? [`${label}–`] : [label.trimEnd(), ...cardLines(value, `${indent}  `, terminal, days)];
+      return Object.keys(value).length === 0
+        ? [`${label}–`]
+        : [label.trimEnd(), ...cardLines(value, `${indent}  `, terminal, days)];
     }
     if (Array.isArray(value) && value.some(isRecord)) {
       const flat = flatItems(value);
       const lines = flat
-        ? innerTable(flat, { ...terminal, columns: inner }, new Set(days)).map((line) => `${indent}  ${line}`)
+        ? innerTable(flat, { ...terminal, columns: inner }, new Set(days)).map(
+            (line) => `${indent}  ${line}`,
+          )
         : value.flatMap((one: unknown) =>
             isRecord(one)
               ? [`${indent}  -`, ...cardLines(one, `${indent}    `, terminal, days)]
@@ -358,21 +455,35 @@ const cardLines = (item: Item, indent: string, terminal: Terminal, near: readonl
       return [label.trimEnd(), ...lines];
     }
     const time = timeOf(value);
-    const list = Array.isArray(value) && value.length > 0 ? value.map((one) => plainText('', one, now)).join(', ') : undefined;
-    const text = time === undefined ? (list ?? plainText(key, value, now)) : `${harmless(String(value))} (${relative(time, now)})`;
+    const list =
+      Array.isArray(value) && value.length > 0
+        ? value.map((one) => plainText('', one, now)).join(', ')
+        : undefined;
+    const text =
+      time === undefined
+        ? (list ?? plainText(key, value, now))
+        : `${harmless(String(value))} (${relative(time, now)})`;
     const [first = '', ...more] = wrapped(text, Math.max(20, inner - width));
-    return [`${label}${painted(key, first, paint)}`, ...more.map((line) => `${indent}${' '.repeat(width)}  ${line}`)];
+    return [
+      `${label}${painted(key, first, paint)}`,
+      ...more.map((line) => `${indent}${' '.repeat(width)}  ${line}`),
+    ];
   });
 };
 
-export const card = (item: Item, terminal: Terminal): string => `${cardLines(item, '', terminal).join('\n')}\n`;
+export const card = (item: Item, terminal: Terminal): string =>
+  `${cardLines(item, '', terminal).join('\n')}\n`;
 
 /** An answer of any operation; empty for one without a body. */
 export const render = (body: unknown, terminal: Terminal): string => {
   if (body === null || body === undefined) return '';
   if (!isRecord(body)) return `${JSON.stringify(body, null, 2)}\n`;
-  if (!Array.isArray(body.items)) return card(terminal.fields ? Object(withFields(body, terminal.fields)) : body, terminal);
+  if (!Array.isArray(body.items))
+    return card(terminal.fields ? Object(withFields(body, terminal.fields)) : body, terminal);
   const next = nextOf(body);
-  const more = next === undefined ? '' : `\nThere are more: add --all, or --${next.key} ${harmless(next.value)}\n`;
+  const more =
+    next === undefined
+      ? ''
+      : `\nThere are more: add --all, or --${next.key} ${harmless(next.value)}\n`;
   return `${table(body.items, terminal)}${more}`;
 };

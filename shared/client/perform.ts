@@ -2,11 +2,29 @@ import { commandName, UsageFault } from '../base/env.ts';
 import { isRecord, memberOf } from '../base/json.ts';
 import { version } from '../base/process.ts';
 import { type Given, inputOf, type Line, valuesOf } from './arguments.ts';
-import { amendedCall, type CommandCall, callOf, everywhere, hasRefused, partsOf, summaryOf, togetherOf, withTimes } from './calls.ts';
+import {
+  amendedCall,
+  type CommandCall,
+  callOf,
+  everywhere,
+  hasRefused,
+  partsOf,
+  summaryOf,
+  togetherOf,
+  withTimes,
+} from './calls.ts';
 import type { Command } from './commands.ts';
 import { commands } from './commands.ts';
 import { configWarnings } from './help.ts';
-import { type ApiAnswer, createHttpClient, type Exit, exits, type HttpClient, nextOf, type Surroundings } from './http.ts';
+import {
+  type ApiAnswer,
+  createHttpClient,
+  type Exit,
+  exits,
+  type HttpClient,
+  nextOf,
+  type Surroundings,
+} from './http.ts';
 import { withIds } from './ids.ts';
 import { type Fields, fieldsOf, missingFields, render, withFields } from './output.ts';
 import { readSettings } from './settings.ts';
@@ -25,7 +43,8 @@ const nameOfMonitor = async (client: HttpClient, path: string): Promise<string> 
 };
 
 /** No call reads a probe: its id is what was typed. */
-const idOfProbe = async (_: HttpClient, path: string): Promise<string> => harmless(path.slice(path.lastIndexOf('/') + 1));
+const idOfProbe = async (_: HttpClient, path: string): Promise<string> =>
+  harmless(path.slice(path.lastIndexOf('/') + 1));
 
 /** An irreversible command needs a confirmation. */
 type Deadly = {
@@ -38,13 +57,15 @@ type Deadly = {
 const deadly: Readonly<Record<string, Deadly>> = {
   deleteMonitor: {
     nameOf: nameOfMonitor,
-    question: (name) => `Delete the monitor ${name} with its whole history? This cannot be undone. [y/N] `,
+    question: (name) =>
+      `Delete the monitor ${name} with its whole history? This cannot be undone. [y/N] `,
     left: 'Nothing was deleted',
     because: 'a monitor goes with its whole history',
   },
   endProbe: {
     nameOf: idOfProbe,
-    question: (name) => `End the probe ${name} for good? Its host cannot come back as this probe. [y/N] `,
+    question: (name) =>
+      `End the probe ${name} for good? Its host cannot come back as this probe. [y/N] `,
     left: 'Nothing was ended',
     because: 'the host of a probe cannot come back as it',
   },
@@ -64,11 +85,21 @@ const mayGo = async (
 };
 
 /** What the flags of every command wish for. */
-type Wishes = { readonly json: boolean; readonly all: boolean; readonly yes: boolean; readonly fields: Fields | undefined };
+type Wishes = {
+  readonly json: boolean;
+  readonly all: boolean;
+  readonly yes: boolean;
+  readonly fields: Fields | undefined;
+};
 
 const wishesOf = (values: readonly Given[]): Wishes => {
   const { json, all, yes, fields } = inputOf(values);
-  return { json: json === true, all: all === true, yes: yes === true, fields: typeof fields === 'string' ? fieldsOf(fields) : undefined };
+  return {
+    json: json === true,
+    all: all === true,
+    yes: yes === true,
+    fields: typeof fields === 'string' ? fieldsOf(fields) : undefined,
+  };
 };
 
 const printAnswer = (
@@ -81,19 +112,30 @@ const printAnswer = (
   if (world.columns !== undefined && !json) {
     const text = render(body, { columns: world.columns, paint, now: world.now(), fields, listed });
     world.out(text === '' ? 'Done.\n' : text);
-  } else if (body !== null) world.out(`${JSON.stringify(fields ? withFields(body, fields) : body)}\n`);
+  } else if (body !== null)
+    world.out(`${JSON.stringify(fields ? withFields(body, fields) : body)}\n`);
   if (!fields) return;
   const { missing, there } = missingFields(body, fields);
   if (missing.length > 0)
-    world.err(`antipode: nothing here has ${harmless(missing.join(', '))}; there are ${harmless(there.join(', '))}\n`);
+    world.err(
+      `antipode: nothing here has ${harmless(missing.join(', '))}; there are ${harmless(there.join(', '))}\n`,
+    );
 };
 
 /** A script would take the first page for the whole list without this message. */
-const printMore = (body: unknown, call: CommandCall, { json }: Wishes, world: Surroundings): void => {
+const printMore = (
+  body: unknown,
+  call: CommandCall,
+  { json }: Wishes,
+  world: Surroundings,
+): void => {
   const seen = world.columns !== undefined && !json;
   const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
-  if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items)) return;
-  world.err(`antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`);
+  if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items))
+    return;
+  world.err(
+    `antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`,
+  );
 };
 
 type Sending = {
@@ -113,7 +155,11 @@ const memberCount = (body: unknown): number => {
  * Sends part after part. What was done before a failed call stays done, and is reported before the
  * failure.
  */
-const sendMany = async ({ operation }: Command, call: CommandCall, { client, wishes, world, paint, progress }: Sending): Promise<Exit> => {
+const sendMany = async (
+  { operation }: Command,
+  call: CommandCall,
+  { client, wishes, world, paint, progress }: Sending,
+): Promise<Exit> => {
   const answers: unknown[] = [];
   const tell = (): void => {
     const body = togetherOf(answers);
@@ -134,16 +180,28 @@ const sendMany = async ({ operation }: Command, call: CommandCall, { client, wis
   return hasRefused(togetherOf(answers)) ? exits.refused : exits.done;
 };
 
-export const perform = async (command: Command, given: readonly string[], line: Line, world: Surroundings, paint: Paint): Promise<Exit> => {
-  const typed = valuesOf({ ...command, flags: [...command.flags, ...everywhere] }, line, world.readText);
+export const perform = async (
+  command: Command,
+  given: readonly string[],
+  line: Line,
+  world: Surroundings,
+  paint: Paint,
+): Promise<Exit> => {
+  const typed = valuesOf(
+    { ...command, flags: [...command.flags, ...everywhere] },
+    line,
+    world.readText,
+  );
   const values = withTimes(command, typed, world.now());
   const wishes = wishesOf(values);
   // Reports faults of the line before any request to the service.
   const early = callOf(command, given, values);
   const isOfMany = command.operation.id === 'batchMonitors';
   if (isOfMany) partsOf(early.body);
-  if (wishes.all && !command.paged) throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
-  if (wishes.all && early.query?.cursor !== undefined) throw new UsageFault('--all walks from the first page: leave --cursor out.');
+  if (wishes.all && !command.paged)
+    throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
+  if (wishes.all && early.query?.cursor !== undefined)
+    throw new UsageFault('--all walks from the first page: leave --cursor out.');
   const settings = readSettings(world.environment, world.settingsFiles);
 
   const asks = wishes.yes ? undefined : deadly[command.operation.id];
@@ -156,7 +214,8 @@ export const perform = async (command: Command, given: readonly string[], line: 
   const client = createHttpClient({
     settings,
     userAgent: `antipode/${version}`,
-    onWait: (seconds) => world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
+    onWait: (seconds) =>
+      world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
     ...(world.wait && { wait: world.wait }),
   });
   const whole = await withIds(command, { rest: given, values }, { client, commands });
@@ -166,11 +225,16 @@ export const perform = async (command: Command, given: readonly string[], line: 
     if (refused !== undefined) return refused;
   }
 
-  const progress = world.attended && (wishes.all || isOfMany) ? (count: number) => world.err(`\r${count} so far …`) : undefined;
+  const progress =
+    world.attended && (wishes.all || isOfMany)
+      ? (count: number) => world.err(`\r${count} so far …`)
+      : undefined;
   let answer: ApiAnswer;
   try {
     if (isOfMany) return await sendMany(command, call, { client, wishes, world, paint, progress });
-    const complete = call.amendments ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body) : call;
+    const complete = call.amendments
+      ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body)
+      : call;
     answer = wishes.all ? await client.callAllPages(call, progress) : await client.call(complete);
   } finally {
     if (progress) world.err(clearLine);

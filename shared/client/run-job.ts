@@ -24,17 +24,28 @@ type Job = { readonly address: string; readonly command: readonly [string, ...st
 
 const readJob = (given: readonly string[], environment: Surroundings['environment']): Job => {
   const end = given.indexOf('--');
-  const [own, [program, ...rest]] = end < 0 ? [given, []] : [given.slice(0, end), given.slice(end + 1)];
+  const [own, [program, ...rest]] =
+    end < 0 ? [given, []] : [given.slice(0, end), given.slice(end + 1)];
   const [flag = '', value] = own;
-  const [name, joined] = flag.startsWith('--beat=') ? ['--beat', flag.slice('--beat='.length)] : [flag, undefined];
-  if (own.length > 0 && name !== '--beat') throw new UsageFault(`run takes --beat and, behind --, the command; not "${flag}".`);
+  const [name, joined] = flag.startsWith('--beat=')
+    ? ['--beat', flag.slice('--beat='.length)]
+    : [flag, undefined];
+  if (own.length > 0 && name !== '--beat')
+    throw new UsageFault(`run takes --beat and, behind --, the command; not "${flag}".`);
   if (own.length > (joined === undefined ? 2 : 1))
-    throw new UsageFault(`The command stands behind --, as in antipode run --beat ADDRESS -- ${own.at(-1)}`);
-  if (program === undefined) throw new UsageFault('run needs a command behind --, as in antipode run --beat ADDRESS -- backup --all');
+    throw new UsageFault(
+      `The command stands behind --, as in antipode run --beat ADDRESS -- ${own.at(-1)}`,
+    );
+  if (program === undefined)
+    throw new UsageFault(
+      'run needs a command behind --, as in antipode run --beat ADDRESS -- backup --all',
+    );
   const address = (joined ?? value ?? environment.ANTIPODE_BEAT ?? '').replace(/\/+$/, '');
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
-    throw new UsageFault('run needs the address of the heartbeat, as in --beat https://antipode.example/beat/KEY');
+    throw new UsageFault(
+      'run needs the address of the heartbeat, as in --beat https://antipode.example/beat/KEY',
+    );
   return { address, command: [program, ...rest] };
 };
 
@@ -65,11 +76,17 @@ const passSignals = (child: ChildProcess): (() => void) => {
 };
 
 /** The exit code that a shell would report for the command. */
-const run = ([program, ...given]: Job['command'], onOutput: (chunk: Buffer) => void): Promise<number> =>
+const run = (
+  [program, ...given]: Job['command'],
+  onOutput: (chunk: Buffer) => void,
+): Promise<number> =>
   new Promise((resolve) => {
     const child = spawn(program, given, { stdio: ['inherit', 'pipe', 'pipe'] });
     const end = passSignals(child);
-    for (const [from, to] of [[child.stdout, process.stdout] as const, [child.stderr, process.stderr] as const]) {
+    for (const [from, to] of [
+      [child.stdout, process.stdout] as const,
+      [child.stderr, process.stderr] as const,
+    ]) {
       from.on('data', onOutput);
       from.pipe(to, { end: false });
     }

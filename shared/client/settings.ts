@@ -26,7 +26,8 @@ export class SettingsFault extends Error {
 }
 
 export const settingsFile = (environment: Environment): string =>
-  environment.ANTIPODE_SETTINGS || join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'antipode', 'settings.json');
+  environment.ANTIPODE_SETTINGS ||
+  join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'antipode', 'settings.json');
 
 /**
  * The settings file is `{"url": …, "token": …}`, readable by its owner only: anyone else who can
@@ -36,13 +37,19 @@ const readFile = (path: string, asked: boolean): Partial<Settings> => {
   let text: string;
   try {
     if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
-      throw new SettingsFault('file', `Others may read ${path}, which holds a token. Make it yours alone: chmod 600 ${path}`);
+      throw new SettingsFault(
+        'file',
+        `Others may read ${path}, which holds a token. Make it yours alone: chmod 600 ${path}`,
+      );
     }
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof SettingsFault) throw error;
     if (codeOf(error) === 'ENOENT' && !asked) return {};
-    throw new SettingsFault('file', `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SettingsFault(
+      'file',
+      `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
   try {
     const parsed: unknown = JSON.parse(text);
@@ -66,10 +73,16 @@ const readFile = (path: string, asked: boolean): Partial<Settings> => {
 export const checkedUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new SettingsFault('url', 'The address of the service (ANTIPODE_URL) is not one like https://antipode.example.');
+    throw new SettingsFault(
+      'url',
+      'The address of the service (ANTIPODE_URL) is not one like https://antipode.example.',
+    );
   }
   if (url.username || url.password)
-    throw new SettingsFault('url', 'The address of the service (ANTIPODE_URL) must not hold a user name or password.');
+    throw new SettingsFault(
+      'url',
+      'The address of the service (ANTIPODE_URL) must not hold a user name or password.',
+    );
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
 };
 
@@ -80,25 +93,41 @@ const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
  * one.
  */
 const isSamePlace = (one: string, other: string): boolean => {
-  const [{ protocol, hostname, port }, { protocol: otherProtocol, hostname: otherName, port: otherPort }] = [new URL(one), new URL(other)];
-  const isSameHost = hostname === otherName || (loopback.test(hostname) && loopback.test(otherName));
+  const [
+    { protocol, hostname, port },
+    { protocol: otherProtocol, hostname: otherName, port: otherPort },
+  ] = [new URL(one), new URL(other)];
+  const isSameHost =
+    hostname === otherName || (loopback.test(hostname) && loopback.test(otherName));
   return protocol === otherProtocol && isSameHost && port === otherPort;
 };
 
 export const checkedToken = (text: string): string => {
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new SettingsFault('token', 'The token has characters that no token has. Copy it again.');
+  if (!/^[\x21-\x7e]+$/.test(text))
+    throw new SettingsFault('token', 'The token has characters that no token has. Copy it again.');
   return text;
 };
 
-type Source = { readonly path: string | undefined; readonly url?: string | undefined; readonly token?: string | undefined };
+type Source = {
+  readonly path: string | undefined;
+  readonly url?: string | undefined;
+  readonly token?: string | undefined;
+};
 
 /**
  * The environment first, then the settings file, then the other files, each value separately. A
  * token is sent only to the address of its own file.
  */
-export const readSettings = (environment: Environment, furtherFiles: readonly string[] = []): Settings => {
+export const readSettings = (
+  environment: Environment,
+  furtherFiles: readonly string[] = [],
+): Settings => {
   const own = settingsFile(environment);
-  const fromEnvironment = { path: undefined, url: environment.ANTIPODE_URL || undefined, token: environment.ANTIPODE_TOKEN || undefined };
+  const fromEnvironment = {
+    path: undefined,
+    url: environment.ANTIPODE_URL || undefined,
+    token: environment.ANTIPODE_TOKEN || undefined,
+  };
   const files = [own, ...furtherFiles].map((path, nth) => ({
     path,
     ...readFile(path, nth === 0 && Boolean(environment.ANTIPODE_SETTINGS)),

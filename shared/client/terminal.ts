@@ -27,7 +27,10 @@ const keptOrSteering = new RegExp(`(${kept})|[\\p{Cc}\\p{Cf}\\u2028\\u2029]`, 'g
 export const harmless = (text: string): string =>
   ascii.test(text)
     ? text
-    : text.replaceAll(keptOrSteering, (sign, stays: string | undefined) => stays ?? (/\s/.test(sign) ? ' ' : '\ufffd'));
+    : text.replaceAll(
+        keptOrSteering,
+        (sign, stays: string | undefined) => stays ?? (/\s/.test(sign) ? ' ' : '\ufffd'),
+      );
 
 const segmenter = new Intl.Segmenter();
 
@@ -67,13 +70,15 @@ export const wrapped = (text: string, width: number): string[] => {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const last = lines.at(-1);
-    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${last} ${word}`;
+    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
   }
   return lines;
 };
 
-const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/v;
+const rightToLeft =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/v;
 const leftToRightMark = '\u200e';
 
 /**
@@ -96,7 +101,9 @@ export const duration = (ms: number): string => {
     const whole = Math.floor(ms / size);
     const next = units[index + 1];
     const rest = next ? Math.floor((ms % size) / next[1]) : 0;
-    return next && rest > 0 && whole < 10 ? `${whole} ${unit} ${rest} ${next[0]}` : `${whole} ${unit}`;
+    return next && rest > 0 && whole < 10
+      ? `${whole} ${unit} ${rest} ${next[0]}`
+      : `${whole} ${unit}`;
   }
   return '0 s';
 };

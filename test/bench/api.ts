@@ -23,13 +23,19 @@ const connections = 50;
 const roundMs = 3_000;
 const rounds = 5;
 
-/** `seen` in a second as the clock shows it; `ofCore` in a second of one core that works on nothing else, whoever else uses this machine. */
+/**
+ * `seen` in a second as the clock shows it; `ofCore` in a second of one core that works on nothing
+ * else, whoever else uses this machine.
+ */
 type Rate = { readonly seen: number; readonly ofCore: number };
 
 /** Where there is nobody to measure against. */
 const noOne: Rate = { seen: Number.NaN, ofCore: Number.NaN };
 
-const rateOf = (done: number, tookMs: number, cpuMs: number): Rate => ({ seen: (done * 1_000) / tookMs, ofCore: (done * 1_000) / cpuMs });
+const rateOf = (done: number, tookMs: number, cpuMs: number): Rate => ({
+  seen: (done * 1_000) / tookMs,
+  ofCore: (done * 1_000) / cpuMs,
+});
 
 /** Asks as fast as it is answered, and counts what the server takes for it. */
 const askedRate = async (url: URL, token: string, server: number): Promise<Rate> => {
@@ -45,8 +51,16 @@ const postmasterOf = async (sql: Sql): Promise<number> => {
   return Number(/^PPid:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]);
 };
 
-/** The query of the whole page, as the store asks it when it knows none of the rows, once for each transaction, on as many connections as the API is asked on. */
-const pgbench = async (program: string, databaseUrl: string, organisation: string, sql: Sql): Promise<Rate> => {
+/**
+ * The query of the whole page, as the store asks it when it knows none of the rows, once for each
+ * transaction, on as many connections as the API is asked on.
+ */
+const pgbench = async (
+  program: string,
+  databaseUrl: string,
+  organisation: string,
+  sql: Sql,
+): Promise<Rate> => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-'));
   try {
     const script = join(folder, 'page.sql');
@@ -66,7 +80,20 @@ const pgbench = async (program: string, databaseUrl: string, organisation: strin
         ' ',
       ),
     );
-    const given = ['-n', '-M', 'prepared', '-c', String(connections), '-j', '1', '-T', String(roundMs / 1000), '-f', script, databaseUrl];
+    const given = [
+      '-n',
+      '-M',
+      'prepared',
+      '-c',
+      String(connections),
+      '-j',
+      '1',
+      '-T',
+      String(roundMs / 1000),
+      '-f',
+      script,
+      databaseUrl,
+    ];
     const [command, ...rest] = pinned(cores.load, [program, ...given]);
     const postmaster = await postmasterOf(sql);
     const [began, used] = [performance.now(), cpuOfEnded(postmaster)];
@@ -87,12 +114,15 @@ const pgbench = async (program: string, databaseUrl: string, organisation: strin
 };
 
 /**
- * Whatever is measured has core 1 to itself: the API then, with the database beside the load, or the database itself. Postgres was
- * started unpinned; its parent hands its core on to the backends of the next connections.
+ * Whatever is measured has core 1 to itself: the API then, with the database beside the load, or
+ * the database itself. Postgres was started unpinned; its parent hands its core on to the backends
+ * of the next connections.
  */
 const moveDatabase = async (sql: Sql, core: number): Promise<void> => {
   if (!find('taskset')) return;
-  const backends = await sql<{ pid: number }[]>`select pid from pg_stat_activity where backend_type = 'client backend'`;
+  const backends = await sql<
+    { pid: number }[]
+  >`select pid from pg_stat_activity where backend_type = 'client backend'`;
   const parent = await postmasterOf(sql);
   // A connection may have been closed meanwhile.
   for (const pid of [parent, ...backends.map(({ pid }) => pid)])
@@ -102,7 +132,10 @@ const moveDatabase = async (sql: Sql, core: number): Promise<void> => {
       });
 };
 
-/** CPU for one call in milliseconds, of the server and of the database; a few calls at a time keep both from falling asleep between. */
+/**
+ * CPU for one call in milliseconds, of the server and of the database; a few calls at a time keep
+ * both from falling asleep between.
+ */
 const cpuOfCalls = async (
   url: URL,
   token: string,
@@ -110,17 +143,37 @@ const cpuOfCalls = async (
   sql: Sql,
 ): Promise<{ readonly server: number; readonly database: number }> => {
   const used = async () => {
-    const backends = await sql<{ pid: number }[]>`select pid from pg_stat_activity where application_name = 'bench'`;
-    return { server: cpuOf(server), database: backends.reduce((sum, { pid }) => sum + cpuOf(pid), 0) };
+    const backends = await sql<
+      { pid: number }[]
+    >`select pid from pg_stat_activity where application_name = 'bench'`;
+    return {
+      server: cpuOf(server),
+      database: backends.reduce((sum, { pid }) => sum + cpuOf(pid), 0),
+    };
   };
   const before = await used();
   const calls = (await answersPerSecond(url, token, 8, roundMs)) * (roundMs / 1000);
   const after = await used();
-  return { server: (after.server - before.server) / calls, database: (after.database - before.database) / calls };
+  return {
+    server: (after.server - before.server) / calls,
+    database: (after.database - before.database) / calls,
+  };
 };
 
-const figure = (what: string, ours: string, against: string, ratio: number | null, goal: string, holds: boolean | null): Figure => ({
-  ...{ what, ours, against, ratio, goal, holds },
+const figure = (
+  what: string,
+  ours: string,
+  against: string,
+  ratio: number | null,
+  goal: string,
+  holds: boolean | null,
+): Figure => ({
+  what,
+  ours,
+  against,
+  ratio,
+  goal,
+  holds,
 });
 
 const ofCore = (rate: Rate): number => rate.ofCore;
@@ -133,7 +186,8 @@ const inWords = (what: string, rates: readonly Rate[]): string =>
 
 export const api: Bench = {
   name: 'api',
-  about: 'a page of 50 monitors with their status against pgbench, the status of a monitor against the monitor, and with a year of history',
+  about:
+    'a page of 50 monitors with their status against pgbench, the status of a monitor against the monitor, and with a year of history',
   run: async (say) => {
     const { services, stop: end } = await startServices(async (url) => {
       const sql = connect(url, { name: 'bench-template', connections: 1 });
@@ -141,15 +195,20 @@ export const api: Bench = {
     });
     const database = await createDatabase(services);
     const sql = connect(database.url, { name: 'bench-seed', connections: 2 });
-    const server = start(cores.subject, [process.execPath, new URL('api/server.ts', import.meta.url).pathname], {
-      env: { ...process.env, DATABASE_URL: database.url, SECRET_KEY: testSecretKey },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const server = start(
+      cores.subject,
+      [process.execPath, new URL('api/server.ts', import.meta.url).pathname],
+      {
+        env: { ...process.env, DATABASE_URL: database.url, SECRET_KEY: testSecretKey },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     try {
       const { organisation, owner } = await createTestOrganisation(sql);
       const plain = await seedMonitors(sql, organisation);
       const year = await seedYear(sql, organisation);
-      if (!server.stdout || server.pid === undefined) throw new Error('the server of the bench did not start');
+      if (!server.stdout || server.pid === undefined)
+        throw new Error('the server of the bench did not start');
       const [address] = await once(createInterface(server.stdout), 'line');
       const page = new URL('/api/v1/monitors', String(address));
       const status = new URL(`/api/v1/monitors/${year}/status?days=365`, String(address));
@@ -170,22 +229,30 @@ export const api: Bench = {
         say,
       );
       await moveDatabase(sql, cores.load);
-      const one = (path: string): URL => new URL(`/api/v1/monitors/${plain}${path}`, String(address));
+      const one = (path: string): URL =>
+        new URL(`/api/v1/monitors/${plain}${path}`, String(address));
       const alone = await roundByRound(
-        { status: () => askedRate(one('/status'), owner.read, pid), monitor: () => askedRate(one(''), owner.read, pid) },
+        {
+          status: () => askedRate(one('/status'), owner.read, pid),
+          monitor: () => askedRate(one(''), owner.read, pid),
+        },
         rounds,
         say,
       );
       say('a year of history');
       await answersPerSecond(status, owner.read, 8, roundMs);
       const cpu = await cpuOfCalls(status, owner.read, server.pid, sql);
-      const ratio = program ? ratioByRound(rates.ours.map(ofCore), rates.pgbench.map(ofCore)) : null;
+      const ratio = program
+        ? ratioByRound(rates.ours.map(ofCore), rates.pgbench.map(ofCore))
+        : null;
       const statusRatio = ratioByRound(alone.status.map(ofCore), alone.monitor.map(ofCore));
       return [
         figure(
           'page of 50 monitors with status, token, limits and headers',
           inWords('answers', rates.ours),
-          program ? `pgbench, query of the page: ${inWords('', rates.pgbench)}` : 'pgbench is not on this machine',
+          program
+            ? `pgbench, query of the page: ${inWords('', rates.pgbench)}`
+            : 'pgbench is not on this machine',
           ratio,
           '≥ 0.60',
           ratio === null ? null : ratio >= 0.6,

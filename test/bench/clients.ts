@@ -20,7 +20,11 @@ const hello = `${JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
   method: 'initialize',
-  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
+  params: {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1' },
+  },
 })}\n`;
 
 /** Memory of a process that waits for messages, after its first answer. */
@@ -47,19 +51,27 @@ const cpuFor = async (command: readonly string[], env: NodeJS.ProcessEnv): Promi
 };
 
 /** A list of so many, as JSON in a pipe and as a table on a terminal, which `script` plays. */
-const longLists = async (cli: string, say: (progress: string) => void): Promise<readonly Figure[]> => {
+const longLists = async (
+  cli: string,
+  say: (progress: string) => void,
+): Promise<readonly Figure[]> => {
   const service = await serveMonitors(rows);
   const env = { PATH: process.env.PATH, ANTIPODE_URL: service.url, ANTIPODE_TOKEN: 'svc_bench' };
   const line = [node, cli, 'monitors', 'list', '--all'];
   const script = find('script');
   const ways = {
     JSON: () => cpuFor([...line, '--json'], env),
-    'a table': () => (script === undefined ? Promise.resolve(Number.NaN) : cpuFor([script, '-qec', line.join(' '), '/dev/null'], env)),
+    'a table': () =>
+      script === undefined
+        ? Promise.resolve(Number.NaN)
+        : cpuFor([script, '-qec', line.join(' '), '/dev/null'], env),
   };
   try {
     return Object.entries(await interleaved(ways, 5, say)).map(([way, took]) => ({
       what: `CPU for ${rows.toLocaleString('en')} monitors as ${way}`,
-      ours: Number.isNaN(took) ? 'not measured: there is no script(1) here' : `${took.toFixed(0)} ms`,
+      ours: Number.isNaN(took)
+        ? 'not measured: there is no script(1) here'
+        : `${took.toFixed(0)} ms`,
       against: 'no peer: a plain limit',
       ratio: null,
       goal: `≤ ${maxRowsMs} ms`,
@@ -70,7 +82,10 @@ const longLists = async (cli: string, say: (progress: string) => void): Promise<
   }
 };
 
-/** The two downloads: size, start-up against a Node that does nothing, memory of the assistant server. */
+/**
+ * The two downloads: size, start-up against a Node that does nothing, memory of the assistant
+ * server.
+ */
 export const clients: Bench = {
   name: 'clients',
   about: 'antipode and antipode-mcp on a user’s machine',
@@ -117,8 +132,20 @@ export const clients: Bench = {
         size('size of antipode.mjs', cli, 100),
         size('size of antipode-mcp.mjs', mcp, 600),
         row('start to end of antipode --version', starts.antipode, starts['node -e 0'], 'ms', 2),
-        row('start to end of antipode-mcp without input', starts['antipode-mcp'], starts['node -e 0'], 'ms', 3),
-        row('memory of antipode-mcp after the handshake', memory['antipode-mcp'], memory.node, 'MiB', 2),
+        row(
+          'start to end of antipode-mcp without input',
+          starts['antipode-mcp'],
+          starts['node -e 0'],
+          'ms',
+          3,
+        ),
+        row(
+          'memory of antipode-mcp after the handshake',
+          memory['antipode-mcp'],
+          memory.node,
+          'MiB',
+          2,
+        ),
         ...lists,
       ];
     } finally {

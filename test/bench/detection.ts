@@ -10,8 +10,9 @@ import { broken, fine, type Target } from '../support/targets.ts';
 import { type Bench, type Figure, median } from './figure.ts';
 
 /**
- * From the first failing request to the confirmation in an answer of the API, with a database that is so far away: so many round trips to it one after
- * the other, and half a second for all else. What the network adds is what an operator chooses; what we make of it is ours.
+ * From the first failing request to the confirmation in an answer of the API, with a database that
+ * is so far away: so many round trips to it one after the other, and half a second for all else.
+ * What the network adds is what an operator chooses; what we make of it is ours.
  */
 
 const roundTrips = [0, 30, 250] as const;
@@ -24,14 +25,22 @@ type Asked = { readonly isConfirmed: boolean; readonly open: number };
 
 /** What the API says of incidents now. */
 const ask = async (url: string, token: string): Promise<Asked> => {
-  const answer = await fetch(`${url}/api/v1/incidents?state=open`, { headers: { authorization: `Bearer ${token}` } });
+  const answer = await fetch(`${url}/api/v1/incidents?state=open`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
   const body: unknown = await answer.json();
   const items = isRecord(body) && Array.isArray(body.items) ? body.items : undefined;
   if (!items) throw new Error(`the API answered ${answer.status}: ${JSON.stringify(body)}`);
-  return { isConfirmed: items.some((item) => isRecord(item) && item.confirmed_at !== null), open: items.length };
+  return {
+    isConfirmed: items.some((item) => isRecord(item) && item.confirmed_at !== null),
+    open: items.length,
+  };
 };
 
-/** Breaks the target and says how long after its first failing answer the API tells that it is confirmed. */
+/**
+ * Breaks the target and says how long after its first failing answer the API tells that it is
+ * confirmed.
+ */
 const detect = async (target: Target, url: string, token: string): Promise<number> => {
   const before = target.hits.length;
   target.answer(broken);
@@ -44,7 +53,10 @@ const detect = async (target: Target, url: string, token: string): Promise<numbe
     }, confirmed.reject);
   }, askEveryMs);
   try {
-    return await Promise.race([confirmed.promise, pause(60_000).then(() => Promise.reject(new Error('it was never confirmed')))]);
+    return await Promise.race([
+      confirmed.promise,
+      pause(60_000).then(() => Promise.reject(new Error('it was never confirmed'))),
+    ]);
   } finally {
     clearInterval(timer);
     target.answer(fine);
@@ -65,7 +77,12 @@ const figureOf = (roundTripMs: number, took: readonly number[]): Figure => {
   };
 };
 
-const measure = async (network: Network, relay: TcpProxy, roundTripMs: number, say: (progress: string) => void): Promise<Figure> => {
+const measure = async (
+  network: Network,
+  relay: TcpProxy,
+  roundTripMs: number,
+  say: (progress: string) => void,
+): Promise<Figure> => {
   // To begin takes hundreds of round trips, and is not what is measured.
   relay.delay(0);
   const target = await network.startTarget();
@@ -76,7 +93,10 @@ const measure = async (network: Network, relay: TcpProxy, roundTripMs: number, s
     RATE_LIMIT_PER_MINUTE: '1000000',
   });
   relay.delay(roundTripMs / 2);
-  const monitor = await network.addMonitor({ target: target.url(`/${roundTripMs}`), interval_s: 2 });
+  const monitor = await network.addMonitor({
+    target: target.url(`/${roundTripMs}`),
+    interval_s: 2,
+  });
   const took: number[] = [];
   try {
     await eventually(() => target.hits.length > 4, 60_000);
@@ -97,7 +117,8 @@ const measure = async (network: Network, relay: TcpProxy, roundTripMs: number, s
 
 export const detection: Bench = {
   name: 'detection',
-  about: 'from the first failing request to the confirmation in the API, with a database 0, 30 and 250 ms away (2 min)',
+  about:
+    'from the first failing request to the confirmation in the API, with a database 0, 30 and 250 ms away (2 min)',
   run: async (say) => {
     const { services, stop } = await startServices(async (url) => {
       const sql = connect(url, { name: 'bench-template', connections: 1 });
@@ -106,9 +127,11 @@ export const detection: Bench = {
     const network = await createNetwork({ services });
     const relay = await createTcpProxy(network.database.url);
     try {
-      for (const continent of ['Asia', 'Europe', 'Africa'] as const) await network.startProbe(await network.makeProbe(continent));
+      for (const continent of ['Asia', 'Europe', 'Africa'] as const)
+        await network.startProbe(await network.makeProbe(continent));
       const figures: Figure[] = [];
-      for (const roundTripMs of roundTrips) figures.push(await measure(network, relay, roundTripMs, say));
+      for (const roundTripMs of roundTrips)
+        figures.push(await measure(network, relay, roundTripMs, say));
       return figures;
     } finally {
       await network.close();

@@ -13,12 +13,14 @@ import { type Module, startBlackbox } from './https/blackbox.ts';
 import { cores, find, pinned, start, stop } from './processes.ts';
 
 /**
- * CPU of one DNS check (UDP, an A record, the answer compared) against blackbox exporter's prober, against dnsperf, which compares nothing and so is
- * the limit, and against node:dgram alone, which no check written for node can ping. A knot answers on the core that the load has.
+ * CPU of one DNS check (UDP, an A record, the answer compared) against blackbox exporter's prober,
+ * against dnsperf, which compares nothing and so is the limit, and against node:dgram alone, which
+ * no check written for node can ping. A knot answers on the core that the load has.
  *
- * What a query costs dnsperf depends on its rate: at 15,000 a second, where each answer and each question wakes somebody, it is four times what it is
- * at full speed, where whole batches come for one wake-up. So it is measured twice: at the rate that our check had a moment ago, and at full speed,
- * where it is at its best. The ratios are those of the same round.
+ * What a query costs dnsperf depends on its rate: at 15,000 a second, where each answer and each
+ * question wakes somebody, it is four times what it is at full speed, where whole batches come for
+ * one wake-up. So it is measured twice: at the rate that our check had a moment ago, and at full
+ * speed, where it is at its best. The ratios are those of the same round.
  */
 
 const rounds = 9;
@@ -48,17 +50,29 @@ const module: Module = {
 
 const run = promisify(execFile);
 
-/** CPU of one query of dnsperf over one socket, in milliseconds; so many a second, or as many as it can. What its start costs is not counted. */
-const dnsperf = async (program: Program, folder: string, port: number): Promise<(perSecond?: number) => Promise<number>> => {
+/**
+ * CPU of one query of dnsperf over one socket, in milliseconds; so many a second, or as many as it
+ * can. What its start costs is not counted.
+ */
+const dnsperf = async (
+  program: Program,
+  folder: string,
+  port: number,
+): Promise<(perSecond?: number) => Promise<number>> => {
   const queries = join(folder, 'queries');
   await writeFile(queries, `${name} A\n`);
-  const used = async (more: string): Promise<{ readonly completed: number; readonly cpu_ms: number }> => {
+  const used = async (
+    more: string,
+  ): Promise<{ readonly completed: number; readonly cpu_ms: number }> => {
     // bash counts in milliseconds, where `times` of other shells has ticks of ten.
     const command = `TIMEFORMAT='%3U %3S'; time ${program.file} -s 127.0.0.1 -p ${port} -d ${queries} -c 1 -T 1 -q ${inFlight} ${more}`;
     const [bash, ...given] = pinned(cores.subject, ['bash', '-c', command]);
     const { stdout, stderr } = await run(bash, given, { env: { ...process.env, ...program.env } });
     const [user = 0, system = 0] = (stderr.trim().split('\n').at(-1) ?? '').split(' ').map(Number);
-    return { completed: Number(/Queries completed:\s+(\d+)/.exec(stdout)?.[1]), cpu_ms: (user + system) * 1_000 };
+    return {
+      completed: Number(/Queries completed:\s+(\d+)/.exec(stdout)?.[1]),
+      cpu_ms: (user + system) * 1_000,
+    };
   };
   const starts: number[] = [];
   for (let nth = 0; nth < 5; nth += 1) starts.push((await used('-n 1')).cpu_ms);
@@ -70,10 +84,17 @@ const dnsperf = async (program: Program, folder: string, port: number): Promise<
 };
 
 /** One of the programs in `dns/`, in a process of its own on the core of the subject. */
-const contestant = async (program: string, ends: (() => Promise<unknown>)[]): Promise<(order: object) => Promise<Checked>> => {
-  const child = start(cores.subject, [process.execPath, join(import.meta.dirname, `dns/${program}.ts`)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+const contestant = async (
+  program: string,
+  ends: (() => Promise<unknown>)[],
+): Promise<(order: object) => Promise<Checked>> => {
+  const child = start(
+    cores.subject,
+    [process.execPath, join(import.meta.dirname, `dns/${program}.ts`)],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   ends.push(() => stop(child));
   const { stdin, stdout } = child;
   if (!stdin || !stdout) throw new Error('a part of the bench did not start');
@@ -83,7 +104,8 @@ const contestant = async (program: string, ends: (() => Promise<unknown>)[]): Pr
     const answer = once(answers, 'line', { signal: AbortSignal.timeout(tooLong) });
     stdin.write(`${JSON.stringify(order)}\n`);
     const done = checked.parse(JSON.parse(String((await answer)[0])));
-    if (done.failed > done.checks / 1_000) throw new Error(`${done.failed} of ${done.checks} checks failed`);
+    if (done.failed > done.checks / 1_000)
+      throw new Error(`${done.failed} of ${done.checks} checks failed`);
     return done;
   };
 };
@@ -91,7 +113,13 @@ const contestant = async (program: string, ends: (() => Promise<unknown>)[]): Pr
 type Values = readonly number[];
 
 /** `goal`: what the ratio is meant to be at most; null where it is only shown. */
-const figure = (what: string, ours: Values, theirs: Values, peer: string, goal: number | null): Figure => {
+const figure = (
+  what: string,
+  ours: Values,
+  theirs: Values,
+  peer: string,
+  goal: number | null,
+): Figure => {
   const microseconds = (values: Values): string => `${(median(values) * 1_000).toFixed(1)} µs`;
   const ratio = ratioByRound(ours, theirs);
   const there = !Number.isNaN(ratio);
@@ -112,7 +140,8 @@ export const dns: Bench = {
     const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-dns-'));
     const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
     try {
-      // What loads and answers keeps off the core of the subject; what this process starts inherits that.
+      // What loads and answers keeps off the core of the subject; what this process starts inherits
+      // that.
       const taskset = find('taskset');
       if (taskset) execFileSync(taskset, ['-pc', String(cores.load), String(process.pid)]);
       const knot = await startKnot();
@@ -120,7 +149,13 @@ export const dns: Bench = {
       ends.push(knot.stop);
       const { port } = knot;
 
-      const order = { resolver: `127.0.0.1:${port}`, name, expected: addresses, in_flight: inFlight, ms: roundMs };
+      const order = {
+        resolver: `127.0.0.1:${port}`,
+        name,
+        expected: addresses,
+        in_flight: inFlight,
+        ms: roundMs,
+      };
       const rates: number[] = [];
       const contest = async (program: string): Promise<() => Promise<number>> => {
         const perform = await contestant(program, ends);
@@ -142,7 +177,9 @@ export const dns: Bench = {
           flatOut: ask ? () => ask() : none,
           naked: await contest('naked'),
           turns: await contest('turns'),
-          blackbox: blackbox ? () => blackbox.cpuPerProbe(`127.0.0.1:${port}`, roundMs, { in_flight: inFlight }) : none,
+          blackbox: blackbox
+            ? () => blackbox.cpuPerProbe(`127.0.0.1:${port}`, roundMs, { in_flight: inFlight })
+            : none,
         },
         rounds,
         say,

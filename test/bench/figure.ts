@@ -1,4 +1,7 @@
-/** One figure of the table: what was measured, against what in the same run, and what it is meant to be. */
+/**
+ * One figure of the table: what was measured, against what in the same run, and what it is meant to
+ * be.
+ */
 export type Figure = {
   readonly what: string;
   /** Our own measure, with its unit. */
@@ -17,7 +20,10 @@ export type Bench = {
   readonly name: string;
   readonly about: string;
   /** `say` tells how far it is. Everything that it starts is ended before it settles. */
-  readonly run: (say: (progress: string) => void, wanted?: BenchOptions) => Promise<readonly Figure[]>;
+  readonly run: (
+    say: (progress: string) => void,
+    wanted?: BenchOptions,
+  ) => Promise<readonly Figure[]>;
 };
 
 /** What somebody in a hurry may say; benches without such a window take no notice. */
@@ -26,17 +32,25 @@ export type BenchOptions = { readonly windowMs?: number };
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
-  const [low, high] = [sorted[sorted.length % 2 === 0 ? middle - 1 : middle] ?? Number.NaN, sorted[middle] ?? Number.NaN];
+  const [low, high] = [
+    sorted[sorted.length % 2 === 0 ? middle - 1 : middle] ?? Number.NaN,
+    sorted[middle] ?? Number.NaN,
+  ];
   return (low + high) / 2;
 };
 
-/** Contestants in turn, round by round, so that a drift of the machine meets all alike: what each did in every round. */
+/**
+ * Contestants in turn, round by round, so that a drift of the machine meets all alike: what each
+ * did in every round.
+ */
 export const roundByRound = async <Name extends string, Value = number>(
   contestants: Readonly<Record<Name, () => Promise<Value>>>,
   rounds: number,
   say: (progress: string) => void,
 ): Promise<Readonly<Record<Name, readonly Value[]>>> => {
-  const names = Object.keys(contestants).filter((name): name is Name => Object.hasOwn(contestants, name));
+  const names = Object.keys(contestants).filter((name): name is Name =>
+    Object.hasOwn(contestants, name),
+  );
   const seen = new Map<Name, Value[]>(names.map((name) => [name, []]));
   for (let round = 0; round <= rounds; round += 1) {
     for (const name of names) {
@@ -47,7 +61,10 @@ export const roundByRound = async <Name extends string, Value = number>(
     }
   }
   // Every name has its values, which the compiler cannot follow through fromEntries.
-  return Object.fromEntries(names.map((name) => [name, seen.get(name) ?? []])) as Record<Name, Value[]>;
+  return Object.fromEntries(names.map((name) => [name, seen.get(name) ?? []])) as Record<
+    Name,
+    Value[]
+  >;
 };
 
 /** The median of each. */
@@ -57,10 +74,18 @@ export const interleaved = async <Name extends string>(
   say: (progress: string) => void,
 ): Promise<Readonly<Record<Name, number>>> => {
   const seen = await roundByRound(contestants, rounds, say);
-  const names = Object.keys(contestants).filter((name): name is Name => Object.hasOwn(contestants, name));
-  return Object.fromEntries(names.map((name) => [name, median(seen[name])])) as Record<Name, number>;
+  const names = Object.keys(contestants).filter((name): name is Name =>
+    Object.hasOwn(contestants, name),
+  );
+  return Object.fromEntries(names.map((name) => [name, median(seen[name])])) as Record<
+    Name,
+    number
+  >;
 };
 
-/** The median of what one is of the other in the same round, which a machine that others use disturbs less than either by itself. */
+/**
+ * The median of what one is of the other in the same round, which a machine that others use
+ * disturbs less than either by itself.
+ */
 export const ratioByRound = (ours: readonly number[], theirs: readonly number[]): number =>
   median(ours.map((value, round) => value / (theirs[round] ?? Number.NaN)));

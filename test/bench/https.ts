@@ -14,8 +14,9 @@ import { startWholeProbe } from './https/whole-probe.ts';
 import { cores, find, pinned, start, stop } from './processes.ts';
 
 /**
- * CPU of one https check, fresh connection and verified chain, against prometheus-blackbox-exporter and `openssl s_time` on the same
- * targets. The subject has a core to itself; targets, load and the bus share the other.
+ * CPU of one https check, fresh connection and verified chain, against prometheus-blackbox-exporter
+ * and `openssl s_time` on the same targets. The subject has a core to itself; targets, load and the
+ * bus share the other.
  */
 
 const rounds = 3;
@@ -30,7 +31,10 @@ const portsOf = z.object({ ecdsa: z.int(), rsa: z.int(), hang: z.int() });
 const checked = z.object({ checks: z.number(), failed: z.number(), cpu_ms: z.number() });
 const held = z.object({ before: z.number(), during: z.number(), open: z.number() });
 
-/** CPU of one new TLS handshake with verification, one after the other, in milliseconds; undefined without openssl. */
+/**
+ * CPU of one new TLS handshake with verification, one after the other, in milliseconds; undefined
+ * without openssl.
+ */
 export const openssl = (folder: string): ((port: number) => Promise<number>) | undefined => {
   const program = find('openssl');
   if (!program) return undefined;
@@ -51,7 +55,14 @@ export const openssl = (folder: string): ((port: number) => Promise<number>) | u
 const ms = (value: number): string => `${value.toFixed(3)} ms`;
 
 /** A figure against a peer that may be missing. */
-const against = (what: string, ours: number, peer: number | undefined, name: string, goal: number, aim?: number): Figure => {
+const against = (
+  what: string,
+  ours: number,
+  peer: number | undefined,
+  name: string,
+  goal: number,
+  aim?: number,
+): Figure => {
   const ratio = peer === undefined ? null : ours / peer;
   return {
     what,
@@ -65,26 +76,40 @@ const against = (what: string, ours: number, peer: number | undefined, name: str
 
 export const https: Bench = {
   name: 'https',
-  about: 'CPU of one https check, bare and in the whole probe, against blackbox exporter; memory of checks in flight (5 min)',
+  about:
+    'CPU of one https check, bare and in the whole probe, against blackbox exporter; memory of checks in flight (5 min)',
   run: async (say) => {
     const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-https-'));
     const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
     try {
       const root = mintAuthority('Bench Root');
       for (const key of ['ecdsa', 'rsa'] as const) {
-        const leaf = mint({ names: ['localhost', '127.0.0.1'], issuer: root, key: key === 'rsa' ? 'rsa' : 'ec' });
+        const leaf = mint({
+          names: ['localhost', '127.0.0.1'],
+          issuer: root,
+          key: key === 'rsa' ? 'rsa' : 'ec',
+        });
         await writeFile(join(folder, `${key}.pem`), leaf.chain);
         await writeFile(join(folder, `${key}.key`), leaf.key);
       }
       const authority = join(folder, 'ca.pem');
       await writeFile(authority, root.certificate);
-      await writeFile(join(folder, 'bundle.pem'), [...rootCertificates, root.certificate].join('\n'));
+      await writeFile(
+        join(folder, 'bundle.pem'),
+        [...rootCertificates, root.certificate].join('\n'),
+      );
 
-      // As `npm start` runs them: with their modules compiled once and kept, which saves each process the compiler's memory.
+      // As `npm start` runs them: with their modules compiled once and kept, which saves each
+      // process the compiler's memory.
       process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
       for (const main of ['../../probe/main.ts', 'https/check-alone.ts']) {
-        // The probe ends at once, because nothing says whose it is; the bare check because nobody orders any.
-        const first = start(cores.load, [process.execPath, join(import.meta.dirname, main), authority], { stdio: 'ignore' });
+        // The probe ends at once, because nothing says whose it is; the bare check because nobody
+        // orders any.
+        const first = start(
+          cores.load,
+          [process.execPath, join(import.meta.dirname, main), authority],
+          { stdio: 'ignore' },
+        );
         await once(first, 'exit');
       }
 
@@ -92,15 +117,29 @@ export const https: Bench = {
       const taskset = find('taskset');
       if (taskset) execFileSync(taskset, ['-pc', String(cores.load), String(process.pid)]);
 
-      const target = start(cores.load, [process.execPath, join(import.meta.dirname, 'https/target.ts'), folder], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
+      const target = start(
+        cores.load,
+        [process.execPath, join(import.meta.dirname, 'https/target.ts'), folder],
+        {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        },
+      );
       ends.push(() => stop(target));
-      const bare = start(cores.subject, [process.execPath, '--expose-gc', join(import.meta.dirname, 'https/check-alone.ts'), authority], {
-        stdio: ['pipe', 'pipe', 'inherit'],
-      });
+      const bare = start(
+        cores.subject,
+        [
+          process.execPath,
+          '--expose-gc',
+          join(import.meta.dirname, 'https/check-alone.ts'),
+          authority,
+        ],
+        {
+          stdio: ['pipe', 'pipe', 'inherit'],
+        },
+      );
       ends.push(() => stop(bare));
-      if (!target.stdout || !bare.stdout || !bare.stdin) throw new Error('a part of the bench did not start');
+      if (!target.stdout || !bare.stdout || !bare.stdin)
+        throw new Error('a part of the bench did not start');
       const [line] = await once(createInterface({ input: target.stdout }), 'line');
       const ports = portsOf.parse(JSON.parse(String(line)));
       const url = (name: keyof typeof ports): string => `https://localhost:${ports[name]}/`;
@@ -112,7 +151,9 @@ export const https: Bench = {
         return JSON.parse(String((await answer)[0]));
       };
       const bareCheck = async (target: string): Promise<number> => {
-        const { checks, failed, cpu_ms } = checked.parse(await order({ url: target, in_flight: inFlight, ms: roundMs, once: false }));
+        const { checks, failed, cpu_ms } = checked.parse(
+          await order({ url: target, in_flight: inFlight, ms: roundMs, once: false }),
+        );
         if (failed > checks / 100) throw new Error(`${failed} of ${checks} checks failed`);
         return cpu_ms / checks;
       };
@@ -127,31 +168,76 @@ export const https: Bench = {
       const seen = await interleaved(
         {
           bareEcdsa: () => bareCheck(url('ecdsa')),
-          blackboxEcdsa: blackbox ? () => blackbox.cpuPerProbe(url('ecdsa'), roundMs, { in_flight: inFlight }) : none,
+          blackboxEcdsa: blackbox
+            ? () => blackbox.cpuPerProbe(url('ecdsa'), roundMs, { in_flight: inFlight })
+            : none,
           opensslEcdsa: handshake ? () => handshake(ports.ecdsa) : none,
           bareRsa: () => bareCheck(url('rsa')),
-          blackboxRsa: blackbox ? () => blackbox.cpuPerProbe(url('rsa'), roundMs, { in_flight: inFlight }) : none,
+          blackboxRsa: blackbox
+            ? () => blackbox.cpuPerProbe(url('rsa'), roundMs, { in_flight: inFlight })
+            : none,
           opensslRsa: handshake ? () => handshake(ports.rsa) : none,
           wholeEcdsa: () => whole.cpuPerCheck(url('ecdsa'), wholeMs),
-          besideEcdsa: blackbox ? () => blackbox.cpuPerProbe(url('ecdsa'), wholeMs, { in_flight: inFlight, per_second: perSecond }) : none,
+          besideEcdsa: blackbox
+            ? () =>
+                blackbox.cpuPerProbe(url('ecdsa'), wholeMs, {
+                  in_flight: inFlight,
+                  per_second: perSecond,
+                })
+            : none,
           wholeRsa: () => whole.cpuPerCheck(url('rsa'), wholeMs),
-          besideRsa: blackbox ? () => blackbox.cpuPerProbe(url('rsa'), wholeMs, { in_flight: inFlight, per_second: perSecond }) : none,
+          besideRsa: blackbox
+            ? () =>
+                blackbox.cpuPerProbe(url('rsa'), wholeMs, {
+                  in_flight: inFlight,
+                  per_second: perSecond,
+                })
+            : none,
         },
         rounds,
         say,
       );
       say(`memory of ${heldOpen} checks in flight`);
-      const memory = held.parse(await order({ url: url('hang'), in_flight: heldOpen, ms: 20_000, once: true }));
+      const memory = held.parse(
+        await order({ url: url('hang'), in_flight: heldOpen, ms: 20_000, once: true }),
+      );
       const each = (memory.during - memory.before) / 1_024 / memory.open;
-      const there = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
+      const there = (value: number): number | undefined =>
+        Number.isNaN(value) ? undefined : value;
       const peer = 'blackbox';
       return [
         against('check alone, ECDSA', seen.bareEcdsa, there(seen.blackboxEcdsa), peer, 1, 0.77),
         against('check alone, RSA', seen.bareRsa, there(seen.blackboxRsa), peer, 0.9, 0.7),
-        against('check alone, ECDSA', seen.bareEcdsa, there(seen.opensslEcdsa), 'openssl s_time -new', 1.1),
-        against('check alone, RSA', seen.bareRsa, there(seen.opensslRsa), 'openssl s_time -new', 1.1),
-        against(`whole probe, ${perSecond} checks a second, ECDSA`, seen.wholeEcdsa, there(seen.besideEcdsa), `${peer} as often`, 1, 0.85),
-        against(`whole probe, ${perSecond} checks a second, RSA`, seen.wholeRsa, there(seen.besideRsa), `${peer} as often`, 0.9, 0.78),
+        against(
+          'check alone, ECDSA',
+          seen.bareEcdsa,
+          there(seen.opensslEcdsa),
+          'openssl s_time -new',
+          1.1,
+        ),
+        against(
+          'check alone, RSA',
+          seen.bareRsa,
+          there(seen.opensslRsa),
+          'openssl s_time -new',
+          1.1,
+        ),
+        against(
+          `whole probe, ${perSecond} checks a second, ECDSA`,
+          seen.wholeEcdsa,
+          there(seen.besideEcdsa),
+          `${peer} as often`,
+          1,
+          0.85,
+        ),
+        against(
+          `whole probe, ${perSecond} checks a second, RSA`,
+          seen.wholeRsa,
+          there(seen.besideRsa),
+          `${peer} as often`,
+          0.9,
+          0.78,
+        ),
         {
           what: `${memory.open} checks in flight after the TLS handshake, memory each`,
           ours: `${each.toFixed(1)} KiB (${(memory.during / 1_048_576).toFixed(0)} MiB in all)`,

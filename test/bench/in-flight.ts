@@ -12,7 +12,10 @@ import type { Bench } from './figure.ts';
 import { startLoneProbe } from './https/lone-probe.ts';
 import { cores, memoryOf, start, stop } from './processes.ts';
 
-/** Memory of 5,000 https checks in flight in the whole probe, by its own schedule, against as many connections of node alone; and of a probe at rest against a node that does nothing. */
+/**
+ * Memory of 5,000 https checks in flight in the whole probe, by its own schedule, against as many
+ * connections of node alone; and of a probe at rest against a node that does nothing.
+ */
 
 const wanted = 5_000;
 const interval_ms = 30_000;
@@ -30,9 +33,13 @@ const lineOf = async (child: ReturnType<typeof start>): Promise<unknown> => {
 
 /** A node that does nothing, in MiB. */
 const nothing = async (): Promise<number> => {
-  const child = start(cores.subject, [process.execPath, '-e', 'process.stdin.resume(); console.log(1)'], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = start(
+    cores.subject,
+    [process.execPath, '-e', 'process.stdin.resume(); console.log(1)'],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   await lineOf(child);
   const memory = child.pid === undefined ? Number.NaN : memoryOf(child.pid);
   await stop(child);
@@ -54,7 +61,12 @@ export const inFlight: Bench = {
       await writeFile(authority, root.certificate);
       const target = start(
         cores.load,
-        [process.execPath, join(import.meta.dirname, 'in-flight/slow-target.ts'), folder, String(answersAfterMs)],
+        [
+          process.execPath,
+          join(import.meta.dirname, 'in-flight/slow-target.ts'),
+          folder,
+          String(answersAfterMs),
+        ],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );
       ends.push(() => stop(target));
@@ -64,7 +76,13 @@ export const inFlight: Bench = {
       const bare = await nothing();
       const naked = start(
         cores.subject,
-        [process.execPath, join(import.meta.dirname, 'in-flight/plain-node.ts'), authority, String(port), String(wanted)],
+        [
+          process.execPath,
+          join(import.meta.dirname, 'in-flight/plain-node.ts'),
+          authority,
+          String(port),
+          String(wanted),
+        ],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );
       ends.push(() => stop(naked));
@@ -73,13 +91,20 @@ export const inFlight: Bench = {
 
       // The first start compiles and keeps; a probe that starts again has it.
       const compiled = { NODE_COMPILE_CACHE: join(folder, 'compiled') };
-      const first = start(cores.subject, [process.execPath, join(import.meta.dirname, '../../probe/main.ts')], {
-        env: { ...compiled, PATH: process.env.PATH },
-        stdio: 'ignore',
-      });
+      const first = start(
+        cores.subject,
+        [process.execPath, join(import.meta.dirname, '../../probe/main.ts')],
+        {
+          env: { ...compiled, PATH: process.env.PATH },
+          stdio: 'ignore',
+        },
+      );
       await once(first, 'exit');
       // A lane has a quarter of the room, and all these targets are slow.
-      const probe = await startLoneProbe(folder, authority, { ...compiled, PROBE_CONCURRENCY: '20000' });
+      const probe = await startLoneProbe(folder, authority, {
+        ...compiled,
+        PROBE_CONCURRENCY: '20000',
+      });
       ends.push(probe.close);
       const { coordinator, wire, pid } = probe;
 
@@ -89,7 +114,8 @@ export const inFlight: Bench = {
       const assignments = Array.from({ length: monitors }, (_, ordinal) =>
         assignmentOf(url, { ordinal, interval_ms, timeout_ms: interval_ms - 500 }),
       );
-      for (let from = 0; from < monitors; from += 500) await Promise.all(assignments.slice(from, from + 500).map(coordinator.assign));
+      for (let from = 0; from < monitors; from += 500)
+        await Promise.all(assignments.slice(from, from + 500).map(coordinator.assign));
       await eventually(() => coordinator.presences.at(-1)?.assignments.count === monitors, 60_000);
       const before = memoryOf(pid);
 

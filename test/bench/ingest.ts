@@ -27,21 +27,43 @@ const run = promisify(execFile);
 const monitorCount = 100_000;
 const continents = ['Asia', 'Europe', 'North America'] as const;
 
-const figure = (what: string, ours: string, against: string, ratio: number | null, goal: string, holds: boolean | null): Figure => ({
-  ...{ what, ours, against, ratio, goal, holds },
+const figure = (
+  what: string,
+  ours: string,
+  against: string,
+  ratio: number | null,
+  goal: string,
+  holds: boolean | null,
+): Figure => ({
+  what,
+  ours,
+  against,
+  ratio,
+  goal,
+  holds,
 });
 
-/** Monitors with ids that spread over the partitions, without the lines that would have them published one by one. */
-const seed = async (sql: Sql, organisation: string): Promise<ReadonlyMap<number, readonly string[]>> => {
+/**
+ * Monitors with ids that spread over the partitions, without the lines that would have them
+ * published one by one.
+ */
+const seed = async (
+  sql: Sql,
+  organisation: string,
+): Promise<ReadonlyMap<number, readonly string[]>> => {
   await sql`
     insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
     select id, ${organisation}, ('x' || right(id::text, 4))::bit(16)::int % 32, 'monitor ' || n, 'https', 'https://host-' || n || '.example/', 60
     from (select n, gen_random_uuid() as id from generate_series(1, ${monitorCount}) n) made`;
-  const rows = await sql<{ partition: number; ids: string[] }[]>`select partition, array_agg(id) as ids from monitors group by partition`;
+  const rows = await sql<
+    { partition: number; ids: string[] }[]
+  >`select partition, array_agg(id) as ids from monitors group by partition`;
   return new Map(rows.map(({ partition, ids }) => [partition, ids]));
 };
 
-/** What the database itself can take: the same rows by COPY into a table like ours, rows a second. */
+/**
+ * What the database itself can take: the same rows by COPY into a table like ours, rows a second.
+ */
 const copyRate = async (program: string, sql: Sql, url: string, rows: number): Promise<number> => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-'));
   try {
@@ -55,7 +77,13 @@ const copyRate = async (program: string, sql: Sql, url: string, rows: number): P
     );
     const file = join(folder, 'rows');
     await writeFile(file, `${lines.join('\n')}\n`);
-    const [command, ...given] = pinned(cores.load, [program, '-q', '-c', `\\copy copied from '${file}'`, url]);
+    const [command, ...given] = pinned(cores.load, [
+      program,
+      '-q',
+      '-c',
+      `\\copy copied from '${file}'`,
+      url,
+    ]);
     const began = performance.now();
     await run(command, given);
     return rows / ((performance.now() - began) / 1_000);
@@ -76,7 +104,12 @@ export const ingest: Bench = {
     const account = await createAccount(services);
     const sql = connect(database.url, { name: 'bench-seed', connections: 4 });
     const log = createLog({ name: 'bench', level: 'warn' });
-    const bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'bench', log });
+    const bus = await connectBus({
+      url: account.url,
+      credentials: account.coordinatorCredentials,
+      name: 'bench',
+      log,
+    });
     const environment = { ...environmentOf(database, account), SECRET_KEY: testSecretKey };
     const present: ReturnType<typeof keepPresent>[] = [];
     try {
@@ -90,23 +123,43 @@ export const ingest: Bench = {
       const { organisation } = await createTestOrganisation(sql);
       const monitors = await seed(sql, organisation);
       const identities = createProbeIdentities({
-        ...{ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url },
-        ...{ secretKeys: [testSecretKey], requireSigned: 'auto' },
+        account: keyFromSeed(account.accountSeed),
+        clock: systemClock,
+        natsUrl: account.url,
+        secretKeys: [testSecretKey],
+        requireSigned: 'auto',
       });
       const probes = [];
       for (const continent of continents)
-        probes.push({ continent, ...(await identities.createProbe(sql, { name: continent, continent, organisation: null })) });
+        probes.push({
+          continent,
+          ...(await identities.createProbe(sql, {
+            name: continent,
+            continent,
+            organisation: null,
+          })),
+        });
 
       say('first start: assignments of all monitors go to the bus');
       const first = await startMeasured(environment);
       await first.atWork;
-      await eventually(async () => (await bus.subjectsOf(streams.assignments.name, 'assign.marker.*')).length === 32, 180_000, 500);
+      await eventually(
+        async () =>
+          (await bus.subjectsOf(streams.assignments.name, 'assign.marker.*')).length === 32,
+        180_000,
+        500,
+      );
       await first.stop();
 
       for (const probe of probes) present.push(keepPresent(bus, probe, monitorCount));
       say('everybody sees every monitor once');
       for (const probe of probes) await feedResults(bus, probe, monitors, Date.now());
-      const drained = () => eventually(async () => (await bus.streamState(streams.results.name))?.messages === 0, 300_000, 20);
+      const drained = () =>
+        eventually(
+          async () => (await bus.streamState(streams.results.name))?.messages === 0,
+          300_000,
+          20,
+        );
       const seeing = await startMeasured(environment);
       const coldStart = await seeing.atWork;
       await drained();
@@ -114,7 +167,8 @@ export const ingest: Bench = {
 
       say('more results wait on the bus');
       let fed = 0;
-      for (const probe of probes) fed += (await feedResults(bus, probe, monitors, Date.now())).results;
+      for (const probe of probes)
+        fed += (await feedResults(bus, probe, monitors, Date.now())).results;
       const started = await startMeasured(environment);
       await started.atWork;
       const committed = async (): Promise<number> => {
@@ -130,7 +184,8 @@ export const ingest: Bench = {
       const rate = rows / ((performance.now() - before.at) / 1_000);
       const cpuPerRow = ((cpuOf(started.pid) - before.cpu) * 1_000) / rows;
       const memory = memoryOf(started.pid);
-      // A start reads what came in the last half minute, which at an interval of a minute is half a result for a monitor and not six.
+      // A start reads what came in the last half minute, which at an interval of a minute is half a
+      // result for a monitor and not six.
       await pause(25_000);
       await started.stop();
 
@@ -144,7 +199,9 @@ export const ingest: Bench = {
 
       say('COPY');
       const program = find('psql');
-      const limit = program ? await copyRate(program, sql, database.url, Math.min(rows, 200_000)) : Number.NaN;
+      const limit = program
+        ? await copyRate(program, sql, database.url, Math.min(rows, 200_000))
+        : Number.NaN;
       const ratio = program ? rate / limit : null;
       const perMonitor = ((warmMemory - base) * 1024 * 1024) / monitorCount;
       return [
@@ -156,7 +213,14 @@ export const ingest: Bench = {
           '≥ 0.35',
           ratio === null ? null : ratio >= 0.35,
         ),
-        figure('coordinator CPU for a row', `${cpuPerRow.toFixed(1)} µs`, '–', null, '≤ 4 µs', cpuPerRow <= 4),
+        figure(
+          'coordinator CPU for a row',
+          `${cpuPerRow.toFixed(1)} µs`,
+          '–',
+          null,
+          '≤ 4 µs',
+          cpuPerRow <= 4,
+        ),
         figure(
           'memory for a monitor (three views), after a start',
           `${perMonitor.toFixed(0)} B`,
@@ -165,9 +229,30 @@ export const ingest: Bench = {
           '≤ 1300 B',
           perMonitor <= 1_300,
         ),
-        figure('memory after ingest', `${memory.toFixed(0)} MiB, base ${base.toFixed(0)}`, '–', null, '–', null),
-        figure('start with 100,000 monitors, nothing known', `${coldStart.toFixed(0)} ms`, '–', null, '≤ 10 s', coldStart <= 10_000),
-        figure('start with 100,000 monitors, from checkpoints', `${warmStart.toFixed(0)} ms`, '–', null, '≤ 10 s', warmStart <= 10_000),
+        figure(
+          'memory after ingest',
+          `${memory.toFixed(0)} MiB, base ${base.toFixed(0)}`,
+          '–',
+          null,
+          '–',
+          null,
+        ),
+        figure(
+          'start with 100,000 monitors, nothing known',
+          `${coldStart.toFixed(0)} ms`,
+          '–',
+          null,
+          '≤ 10 s',
+          coldStart <= 10_000,
+        ),
+        figure(
+          'start with 100,000 monitors, from checkpoints',
+          `${warmStart.toFixed(0)} ms`,
+          '–',
+          null,
+          '≤ 10 s',
+          warmStart <= 10_000,
+        ),
       ];
     } finally {
       for (const { stop } of present) stop();

@@ -4,12 +4,20 @@ import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import { deadlineIn } from '../probe/support/checkers.ts';
 
-const probe: ProbeIdentity = { name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' };
+const probe: ProbeIdentity = {
+  name: 'bench',
+  continent: 'Europe',
+  base_url: 'https://antipode.example',
+  version: '0',
+};
 
 /** Performs one check, and tells what it came to. */
 export type Perform = (ended: (outcome: Outcome) => void) => void;
 
-/** One check with a time limit of its own, as the runner gives it; a fault of our own is told of as `unknown`, as the runner does. */
+/**
+ * One check with a time limit of its own, as the runner gives it; a fault of our own is told of as
+ * `unknown`, as the runner does.
+ */
 export const performOnce =
   (check: Check, guard: CheckContext['guard'], assignment: Assignment): Perform =>
   (ended) => {
@@ -18,7 +26,15 @@ export const performOnce =
       deadline.settle();
       ended(outcome);
     };
-    check({ assignment, started_at: systemClock.now(), deadline, evidence_wanted: false, guard, probe, clock: systemClock }).then(
+    check({
+      assignment,
+      started_at: systemClock.now(),
+      deadline,
+      evidence_wanted: false,
+      guard,
+      probe,
+      clock: systemClock,
+    }).then(
       ({ outcome }) => settled(outcome),
       () => settled('unknown'),
     );

@@ -9,16 +9,29 @@ import { type Services, startServices } from '../support/services-run.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 import { type Bench, type Figure, median } from './figure.ts';
 
-/** What a page costs: the time of the server with 10,000 and 100,000 monitors, and what a browser fetches. */
+/**
+ * What a page costs: the time of the server with 10,000 and 100,000 monitors, and what a browser
+ * fetches.
+ */
 
 const sizes = { some: 10_000, many: 100_000 } as const;
-const most = { p99Ms: 15, growth: 2, bytes: 75 * 1024, nextBytes: 8 * 1024, requests: 7, script: 8 * 1024 } as const;
+const most = {
+  p99Ms: 15,
+  growth: 2,
+  bytes: 75 * 1024,
+  nextBytes: 8 * 1024,
+  requests: 7,
+  script: 8 * 1024,
+} as const;
 const rounds = 5;
 const visits = 60;
 /** So many at once: each statement has a deadline. */
 const portion = 5_000;
 
-/** A fleet as one would have it: twenty groups, three continents, a day of rollups for the first page, and some that are down. */
+/**
+ * A fleet as one would have it: twenty groups, three continents, a day of rollups for the first
+ * page, and some that are down.
+ */
 const seedFleet = async (sql: Sql, organisation: string, count: number): Promise<void> => {
   await sql`insert into groups (id, organisation_id, name, name_folded)
     select gen_random_uuid(), ${organisation}, 'Group ' || n, 'group ' || n from generate_series(1, 20) n`;
@@ -41,7 +54,11 @@ const seedFleet = async (sql: Sql, organisation: string, count: number): Promise
 };
 
 /** How long each of some visits took, one after the other. */
-const visit = async (web: TestWeb, house: TestOrganisation, path: string): Promise<readonly number[]> => {
+const visit = async (
+  web: TestWeb,
+  house: TestOrganisation,
+  path: string,
+): Promise<readonly number[]> => {
   const took: number[] = [];
   for (let nth = 0; nth < visits; nth += 1) {
     const began = performance.now();
@@ -53,13 +70,18 @@ const visit = async (web: TestWeb, house: TestOrganisation, path: string): Promi
 };
 
 const quantile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
+  values.toSorted((a, b) => a - b)[
+    Math.min(values.length - 1, Math.floor(values.length * share))
+  ] ?? Number.NaN;
 
 const times = async (services: Services, say: (progress: string) => void): Promise<Figure[]> => {
   const web = await startWeb({ services });
   try {
     say(`${sizes.some + sizes.many} monitors`);
-    const houses = { some: await createTestOrganisation(web.sql), many: await createTestOrganisation(web.sql) };
+    const houses = {
+      some: await createTestOrganisation(web.sql),
+      many: await createTestOrganisation(web.sql),
+    };
     await makeResultDays(web.sql, Date.now() - 86_400_000, Date.now() + 86_400_000);
     await seedFleet(web.sql, houses.some.organisation, sizes.some);
     await seedFleet(web.sql, houses.many.organisation, sizes.many);
@@ -72,23 +94,33 @@ const times = async (services: Services, say: (progress: string) => void): Promi
       const seen: Record<keyof typeof houses, number[]> = { some: [], many: [] };
       for (let round = 0; round <= rounds; round += 1)
         for (const size of ['some', 'many'] as const) {
-          say(`${what}: ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}, ${sizes[size]} monitors`);
+          say(
+            `${what}: ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}, ${sizes[size]} monitors`,
+          );
           const took = await visit(web, houses[size], path);
           if (round > 0) seen[size].push(...took);
         }
-      const [p99, middle, middleOfMany] = [quantile(seen.some, 0.99), median(seen.some), median(seen.many)];
+      const [p99, middle, middleOfMany] = [
+        quantile(seen.some, 0.99),
+        median(seen.some),
+        median(seen.many),
+      ];
       figures.push(
         {
           what: `${what} with ${sizes.some} monitors, p99 (median ${middle.toFixed(1)} ms)`,
           ours: `${p99.toFixed(1)} ms`,
           against: `${most.p99Ms} ms`,
-          ...{ ratio: p99 / most.p99Ms, goal: '≤ 1.00 ×', holds: p99 <= most.p99Ms },
+          ratio: p99 / most.p99Ms,
+          goal: '≤ 1.00 ×',
+          holds: p99 <= most.p99Ms,
         },
         {
           what: `${what} with ${sizes.many} monitors, median`,
           ours: `${middleOfMany.toFixed(1)} ms`,
           against: `${middle.toFixed(1)} ms with ${sizes.some}`,
-          ...{ ratio: middleOfMany / middle, goal: `≤ ${most.growth.toFixed(2)} ×`, holds: middleOfMany <= most.growth * middle },
+          ratio: middleOfMany / middle,
+          goal: `≤ ${most.growth.toFixed(2)} ×`,
+          holds: middleOfMany <= most.growth * middle,
         },
       );
     }
@@ -104,7 +136,8 @@ const sizesOf = async (services: Services, say: (progress: string) => void): Pro
   const browser = await launchBrowser();
   try {
     const demo = await seedDemo(web.sql, web.house.organisation, Date.now());
-    const seen: { name: string; bytes: number; next: number; requests: number; script: number }[] = [];
+    const seen: { name: string; bytes: number; next: number; requests: number; script: number }[] =
+      [];
     for (const look of pageLooks) {
       say(`what a browser fetches of ${look.name}`);
       const cookie = look.as === 'stranger' ? undefined : await web.cookieOf(web.house[look.as]);
@@ -113,21 +146,37 @@ const sizesOf = async (services: Services, say: (progress: string) => void): Pro
         await tab.page.goto(`${web.url}${addressOf(look, demo)}`, { waitUntil: 'load' });
         await tab.page.waitForTimeout(200);
       };
-      const sum = (all: readonly { readonly bytes: number }[]): number => all.reduce((total, { bytes }) => total + bytes, 0);
+      const sum = (all: readonly { readonly bytes: number }[]): number =>
+        all.reduce((total, { bytes }) => total + bytes, 0);
       await open();
       const first = [...tab.fetched];
       await open();
       const next = tab.fetched.slice(first.length);
       const script = sum(first.filter(({ type }) => type === 'Script'));
-      seen.push({ name: look.name, bytes: sum(first), next: sum(next), requests: first.length, script });
+      seen.push({
+        name: look.name,
+        bytes: sum(first),
+        next: sum(next),
+        requests: first.length,
+        script,
+      });
       await tab.close();
     }
-    const worst = (what: string, of: (each: (typeof seen)[number]) => number, limit: number, shown: (value: number) => string): Figure => {
+    const worst = (
+      what: string,
+      of: (each: (typeof seen)[number]) => number,
+      limit: number,
+      shown: (value: number) => string,
+    ): Figure => {
       const [page] = seen.toSorted((a, b) => of(b) - of(a));
       const value = page ? of(page) : Number.NaN;
       return {
-        ...{ what: `${what}, most of ${seen.length} pages (${page?.name ?? ''})`, ours: shown(value), against: shown(limit) },
-        ...{ ratio: value / limit, goal: '≤ 1.00 ×', holds: value <= limit },
+        what: `${what}, most of ${seen.length} pages (${page?.name ?? ''})`,
+        ours: shown(value),
+        against: shown(limit),
+        ratio: value / limit,
+        goal: '≤ 1.00 ×',
+        holds: value <= limit,
       };
     };
     const kilobytes = (value: number): string => `${(value / 1024).toFixed(1)} KB`;
@@ -145,7 +194,8 @@ const sizesOf = async (services: Services, say: (progress: string) => void): Pro
 
 export const pages: Bench = {
   name: 'pages',
-  about: 'the dashboard with 10,000 and 100,000 monitors, and what a browser fetches of each page (2 min)',
+  about:
+    'the dashboard with 10,000 and 100,000 monitors, and what a browser fetches of each page (2 min)',
   run: async (say) => {
     const { services, stop } = await startServices(async (url) => {
       const sql = connect(url, { name: 'bench-template', connections: 1 });

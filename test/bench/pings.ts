@@ -15,20 +15,34 @@ import { startServices } from '../support/services-run.ts';
 import { type Bench, interleaved } from './figure.ts';
 import { cores, find, start, stop } from './processes.ts';
 
-/** How many pings a ping receiver takes a second and core: each on the bus, twice, before it is answered. The bus and the callers have the other core. */
+/**
+ * How many pings a ping receiver takes a second and core: each on the bus, twice, before it is
+ * answered. The bus and the callers have the other core.
+ */
 
 const rounds = 3;
 const roundMs = 2_000;
 const inFlight = 100;
-const heartbeats = Array.from({ length: 1_000 }, () => ({ token: newPingToken(), monitor: newId() }));
+const heartbeats = Array.from({ length: 1_000 }, () => ({
+  token: newPingToken(),
+  monitor: newId(),
+}));
 const leastPerCore = 4_000;
 
-type Running = { readonly address: string; readonly cpu: () => Promise<number>; readonly close: () => Promise<void> };
+type Running = {
+  readonly address: string;
+  readonly cpu: () => Promise<number>;
+  readonly close: () => Promise<void>;
+};
 
 const startProcess = async (order: unknown): Promise<Running> => {
-  const child = start(cores.subject, [process.execPath, join(import.meta.dirname, 'pings/receiver.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = start(
+    cores.subject,
+    [process.execPath, join(import.meta.dirname, 'pings/receiver.ts')],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   if (!child.stdin || !child.stdout) throw new Error('the ear did not start');
   const lines = createInterface({ input: child.stdout });
   const ask = async (text: string): Promise<unknown> => {
@@ -58,7 +72,9 @@ const cpuPerPing = async ({ address, cpu }: Running): Promise<number> => {
   let pings = 0;
   const lane = async (nth: number): Promise<void> => {
     for (let turn = nth; performance.now() < end; turn += inFlight) {
-      const status = await call(`${address}/beat/${heartbeats[turn % heartbeats.length]?.token ?? ''}`);
+      const status = await call(
+        `${address}/beat/${heartbeats[turn % heartbeats.length]?.token ?? ''}`,
+      );
       if (status !== 200) throw new Error(`a beat was answered ${status}`);
       pings += 1;
     }
@@ -79,15 +95,30 @@ export const pings: Bench = {
       const { services, stop: endServices } = await startServices(async () => undefined);
       ends.push(endServices);
       const { url, coordinatorCredentials: credentials } = await createAccount(services);
-      const bus = await connectBus({ url, credentials, name: 'bench', log: createLog({ name: 'bench', level: 'error' }) });
+      const bus = await connectBus({
+        url,
+        credentials,
+        name: 'bench',
+        log: createLog({ name: 'bench', level: 'error' }),
+      });
       ends.push(bus.close);
       for (const stream of [streams.pings, streams.lastPings]) await bus.ensureStream(stream);
-      const ours = await startProcess({ url, credentials, folder, organisation: newId(), heartbeats });
+      const ours = await startProcess({
+        url,
+        credentials,
+        folder,
+        organisation: newId(),
+        heartbeats,
+      });
       ends.push(ours.close);
       const plain = await startProcess(null);
       ends.push(plain.close);
       ends.push(async () => agent.destroy());
-      const seen = await interleaved({ ours: () => cpuPerPing(ours), plain: () => cpuPerPing(plain) }, rounds, say);
+      const seen = await interleaved(
+        { ours: () => cpuPerPing(ours), plain: () => cpuPerPing(plain) },
+        rounds,
+        say,
+      );
       const perCore = 1_000 / seen.ours;
       const stored = (await bus.streamState(streams.pings.name))?.messages ?? 0;
       if (stored === 0) throw new Error('no beat reached the bus');

@@ -17,7 +17,10 @@ export const find = (program: string): string | undefined =>
 
 const taskset = find('taskset');
 
-/** The system under test has core 1 to itself, load and targets have core 0; where nothing can be pinned, both run as they come. */
+/**
+ * The system under test has core 1 to itself, load and targets have core 0; where nothing can be
+ * pinned, both run as they come.
+ */
 export const cores = { subject: 1, load: 0 } as const;
 
 export const pinned = (core: number, command: readonly string[]): [string, ...string[]] => {
@@ -25,7 +28,11 @@ export const pinned = (core: number, command: readonly string[]): [string, ...st
   return taskset ? [taskset, '-c', String(core), program, ...given] : [program, ...given];
 };
 
-export const start = (core: number, command: readonly string[], options: SpawnOptions = {}): ChildProcess => {
+export const start = (
+  core: number,
+  command: readonly string[],
+  options: SpawnOptions = {},
+): ChildProcess => {
   const [program, ...given] = pinned(core, command);
   return spawn(program, given, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
 };

@@ -3,8 +3,8 @@ import { costOfCheck, detection } from './scale/measure.ts';
 import { startRig } from './scale/rig.ts';
 
 /**
- * Cost as work grows: 1,000, 10,000 and 100,000 monitors that make as many checks a second, so that only their number differs.
- * A real coordinator, two real probes, http targets on loopback.
+ * Cost as work grows: 1,000, 10,000 and 100,000 monitors that make as many checks a second, so that
+ * only their number differs. A real coordinator, two real probes, http targets on loopback.
  */
 
 const perSecond = 100;
@@ -44,7 +44,14 @@ const measure = async (
     const memory = rig.memory();
     say(`${count} monitors: detection`);
     const found = await detection(rig, canaries);
-    return { count, check: cost.all, checks: cost.checks, ...memory, found: found.median, worst: found.most };
+    return {
+      count,
+      check: cost.all,
+      checks: cost.checks,
+      ...memory,
+      found: found.median,
+      worst: found.most,
+    };
   } finally {
     await rig.close();
   }
@@ -52,14 +59,23 @@ const measure = async (
 
 export const scale: Bench = {
   name: 'scale',
-  about: '1,000, 10,000 and 100,000 monitors: CPU for each check, memory for each monitor, detection time (5 min)',
+  about:
+    '1,000, 10,000 and 100,000 monitors: CPU for each check, memory for each monitor, detection time (5 min)',
   run: async (say, { windowMs = usualWindowMs } = {}) => {
     const seen = [];
     for (const count of sizes) seen.push(await measure(count, count / perSecond, windowMs, say));
     const [base] = seen;
     if (!base) return [];
-    const each = (mib: number, baseMib: number, count: number): number => ((mib - baseMib) * 1_024 * 1_024) / (count - base.count);
-    const row = (what: string, ours: number, theirs: number, unit: string, limit: number, digits = 2): Figure => ({
+    const each = (mib: number, baseMib: number, count: number): number =>
+      ((mib - baseMib) * 1_024 * 1_024) / (count - base.count);
+    const row = (
+      what: string,
+      ours: number,
+      theirs: number,
+      unit: string,
+      limit: number,
+      digits = 2,
+    ): Figure => ({
       what,
       ours: `${ours.toFixed(digits)} ${unit}`,
       against: `with ${base.count} ${theirs.toFixed(digits)} ${unit}`,
@@ -83,10 +99,18 @@ export const scale: Bench = {
         plain(`${name}: detection, slowest`, `${one.worst.toFixed(0)} ms`, '–', null),
       ];
       if (one === base) return first;
-      const [coordinator, probe] = [each(one.coordinator, base.coordinator, one.count), each(one.probes, base.probes, one.count) / 2];
+      const [coordinator, probe] = [
+        each(one.coordinator, base.coordinator, one.count),
+        each(one.probes, base.probes, one.count) / 2,
+      ];
       return [
         ...first,
-        plain(`${name}: memory of the coordinator for each`, `${coordinator.toFixed(0)} B`, '≤ 1300 B', coordinator <= 1_300),
+        plain(
+          `${name}: memory of the coordinator for each`,
+          `${coordinator.toFixed(0)} B`,
+          '≤ 1300 B',
+          coordinator <= 1_300,
+        ),
         plain(`${name}: memory of a probe for each`, `${probe.toFixed(0)} B`, '–', null),
       ];
     });

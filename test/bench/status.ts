@@ -12,8 +12,9 @@ import { cores, cpuOf, find } from './processes.ts';
 import { changesUnderLoad } from './status-changes.ts';
 
 /**
- * A public page of fifty services as a whole coordinator answers it, while connected to the database and while it is not; and how soon a page shows
- * what goes down and comes back while it is read 5,000 times a second.
+ * A public page of fifty services as a whole coordinator answers it, while connected to the
+ * database and while it is not; and how soon a page shows what goes down and comes back while it is
+ * read 5,000 times a second.
  */
 
 const goal = 5_000;
@@ -47,7 +48,8 @@ const pin = (pid: number): void => {
 
 export const status: Bench = {
   name: 'status',
-  about: 'a public page of fifty services, also while the database is away; how soon it shows a change under 5,000 readers a second',
+  about:
+    'a public page of fifty services, also while the database is away; how soon it shows a change under 5,000 readers a second',
   run: async (say, { windowMs = roundMs } = {}) => {
     const running = await startServices(async (url) => {
       const sql = connect(url, { name: 'bench-template', connections: 1 });
@@ -64,9 +66,18 @@ export const status: Bench = {
       const first = await fetch(page, { headers: { 'accept-encoding': 'br' } });
       const bytes = Number(first.headers.get('content-length'));
       const style = /href="([^"]*\.css)"/.exec(await first.text())?.[1] ?? '/';
-      const styleBytes = Number((await fetch(new URL(style, url), { headers: { 'accept-encoding': 'br' } })).headers.get('content-length'));
-      /** What one core answers in a second: by the time that the coordinator used, so that others on the machine change nothing. */
-      const perSecond = async (what: string): Promise<{ readonly ofCore: number; readonly seen: number }> => {
+      const styleBytes = Number(
+        (await fetch(new URL(style, url), { headers: { 'accept-encoding': 'br' } })).headers.get(
+          'content-length',
+        ),
+      );
+      /**
+       * What one core answers in a second: by the time that the coordinator used, so that others on
+       * the machine change nothing.
+       */
+      const perSecond = async (
+        what: string,
+      ): Promise<{ readonly ofCore: number; readonly seen: number }> => {
         const [ofCore, seen]: [number[], number[]] = [[], []];
         for (let round = 0; round <= rounds; round += 1) {
           say(`${what}: ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}`);
@@ -81,15 +92,20 @@ export const status: Bench = {
       const there = await perSecond('with its database');
       relay.cut();
       say('until it says that its figures are old');
-      await eventually(async () => (await (await fetch(page)).text()).includes('Newer figures cannot be read'));
+      await eventually(async () =>
+        (await (await fetch(page)).text()).includes('Newer figures cannot be read'),
+      );
       const away = await perSecond('without its database');
-      const rate = (what: string, { ofCore: value, seen }: { readonly ofCore: number; readonly seen: number }): Figure => ({
-        ...{
-          what: `${what} (${seen.toFixed(0)}/s here)`,
-          ours: `${value.toFixed(0)} pages/s of a core`,
-          against: `${goal} pages/s on one core`,
-        },
-        ...{ ratio: value / goal, goal: '≥ 1.00 ×', holds: value >= goal },
+      const rate = (
+        what: string,
+        { ofCore: value, seen }: { readonly ofCore: number; readonly seen: number },
+      ): Figure => ({
+        what: `${what} (${seen.toFixed(0)}/s here)`,
+        ours: `${value.toFixed(0)} pages/s of a core`,
+        against: `${goal} pages/s on one core`,
+        ratio: value / goal,
+        goal: '≥ 1.00 ×',
+        holds: value >= goal,
       });
       const weight = bytes + styleBytes;
       const changes = await changesUnderLoad(say, running.services);
@@ -97,12 +113,12 @@ export const status: Bench = {
         rate(`page of ${services} services, while its monitors are decided`, there),
         rate(`page of ${services} services, while the database is away`, away),
         {
-          ...{
-            what: 'bytes of a first visit, with the style',
-            ours: `${(weight / 1024).toFixed(1)} KB`,
-            against: `${maxBytes / 1024} KB`,
-          },
-          ...{ ratio: weight / maxBytes, goal: '≤ 1.00 ×', holds: weight <= maxBytes },
+          what: 'bytes of a first visit, with the style',
+          ours: `${(weight / 1024).toFixed(1)} KB`,
+          against: `${maxBytes / 1024} KB`,
+          ratio: weight / maxBytes,
+          goal: '≤ 1.00 ×',
+          holds: weight <= maxBytes,
         },
         ...changes,
       ];

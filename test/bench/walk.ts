@@ -17,17 +17,22 @@ import { broken } from '../support/targets.ts';
 import type { Bench, Figure } from './figure.ts';
 
 /**
- * How many files somebody goes through who follows a failing check, from the probe that sees it to the message that somebody gets. A file counts as
- * failing when a function of it runs from the first failing check on, and runs neither in a house without monitors nor for checks that pass: what
- * starts, what goes on by itself (presence, leases, tickers, the lines to database and bus) and what every check goes through is known before. The
- * last figure counts the latter too. What is counted is functions that ran, by V8's own count, of all parts in one process.
+ * How many files somebody goes through who follows a failing check, from the probe that sees it to
+ * the message that somebody gets. A file counts as failing when a function of it runs from the
+ * first failing check on, and runs neither in a house without monitors nor for checks that pass:
+ * what starts, what goes on by itself (presence, leases, tickers, the lines to database and bus)
+ * and what every check goes through is known before. The last figure counts the latter too. What is
+ * counted is functions that ran, by V8's own count, of all parts in one process.
  */
 
 const maxFiles = 79;
 const root = resolve(import.meta.dirname, '../..');
 const sides = /^(coordinator|probe|shared)\//;
 
-/** The functions of each file that ran, by their place in it. What a file does when it is loaded is no function. */
+/**
+ * The functions of each file that ran, by their place in it. What a file does when it is loaded is
+ * no function.
+ */
 type Ran = ReadonlyMap<string, ReadonlySet<number>>;
 
 type FunctionCount = { readonly take: () => Promise<Ran>; readonly end: () => void };
@@ -59,9 +64,12 @@ const countFunctions = async (): Promise<FunctionCount> => {
 
 /** The files with a function that ran in one of the first and in none of the others. */
 const filesOf = (some: readonly Ran[], others: readonly Ran[]): readonly string[] => {
-  const isNew = (file: string, one: number): boolean => others.every((other) => !other.get(file)?.has(one));
+  const isNew = (file: string, one: number): boolean =>
+    others.every((other) => !other.get(file)?.has(one));
   const found = some.flatMap((ran) =>
-    [...ran].flatMap(([file, functions]) => ([...functions].some((one) => isNew(file, one)) ? [file] : [])),
+    [...ran].flatMap(([file, functions]) =>
+      [...functions].some((one) => isNew(file, one)) ? [file] : [],
+    ),
   );
   return [...new Set(found)].toSorted();
 };
@@ -71,9 +79,26 @@ const addChannel = async ({ sql, organisation }: Network, url: string): Promise<
   const secret = JSON.stringify({ secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` });
   await sql.begin(async (transaction) => {
     await insertChannel(transaction, {
-      ...{ id, organisation, user: null, kind: 'webhook', name: 'Receiver', config: { url }, host: null, enabled: true },
-      secrets: await createSecretsAtRest(testSecretKey).seal(transaction, secret, channelSecretsOf(id)),
-      ...{ covers: 'all', monitors: [], groups: [], delay_s: 0, reminder_s: null, hours: null, verified_at: new Date() },
+      id,
+      organisation,
+      user: null,
+      kind: 'webhook',
+      name: 'Receiver',
+      config: { url },
+      host: null,
+      enabled: true,
+      secrets: await createSecretsAtRest(testSecretKey).seal(
+        transaction,
+        secret,
+        channelSecretsOf(id),
+      ),
+      covers: 'all',
+      monitors: [],
+      groups: [],
+      delay_s: 0,
+      reminder_s: null,
+      hours: null,
+      verified_at: new Date(),
     });
   });
 };
@@ -87,13 +112,18 @@ const figureOf = (what: string, files: readonly string[]): Figure => ({
   holds: files.length <= maxFiles,
 });
 
-const walk = async (network: Network, say: (progress: string) => void, windowMs: number): Promise<Figure[]> => {
+const walk = async (
+  network: Network,
+  say: (progress: string) => void,
+  windowMs: number,
+): Promise<Figure[]> => {
   const receiver = await openReceiver();
   receiver.answer(says(204));
   const functions = await countFunctions();
   try {
     await network.startCoordinator();
-    for (const continent of ['Asia', 'Europe', 'North America'] as const) await network.addProbe(continent);
+    for (const continent of ['Asia', 'Europe', 'North America'] as const)
+      await network.addProbe(continent);
     await addChannel(network, `${receiver.url}/alerts`);
     const target = await network.startTarget();
     say('without monitors');
@@ -102,7 +132,11 @@ const walk = async (network: Network, say: (progress: string) => void, windowMs:
     await pause(windowMs);
     const idle = await functions.take();
     say('checks that pass');
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 2, name: 'Checkout' });
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 2,
+      name: 'Checkout',
+    });
     await seenFrom(network.sql, monitor, 3);
     await functions.take();
     await pause(windowMs);
@@ -123,7 +157,10 @@ const walk = async (network: Network, say: (progress: string) => void, windowMs:
       {
         what: 'files that it goes through with those of a passing one, until the message is out',
         ours: `${filesOf([confirming, telling], [idle]).length} files`,
-        ...{ against: '–', ratio: null, goal: 'few', holds: null },
+        against: '–',
+        ratio: null,
+        goal: 'few',
+        holds: null,
       },
     ];
   } finally {

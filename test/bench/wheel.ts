@@ -7,20 +7,29 @@ import { startServices } from '../support/services-run.ts';
 import type { Bench, Figure } from './figure.ts';
 import { cores, start, stop } from './processes.ts';
 
-/** The probe's schedule with 100,000 monitors at 60 s, sending what is due to a real nats-server, against a timer for each and against the sending alone. */
+/**
+ * The probe's schedule with 100,000 monitors at 60 s, sending what is due to a real nats-server,
+ * against a timer for each and against the sending alone.
+ */
 
 const monitors = 100_000;
 const usualWindowMs = 60_000;
 
 const lateness = z.object({ p50: z.number(), p99: z.number(), max: z.number() });
 const said = z.object({
-  ...{ fired: z.number(), per_second: z.number(), cpu_percent: z.number(), bytes_each: z.number() },
-  ...{ all: lateness, own: lateness, busiest: z.number() },
+  fired: z.number(),
+  per_second: z.number(),
+  cpu_percent: z.number(),
+  bytes_each: z.number(),
+  all: lateness,
+  own: lateness,
+  busiest: z.number(),
 });
 
 export const wheel: Bench = {
   name: 'wheel',
-  about: '100,000 monitors at 60 s on the probe’s schedule: CPU with publish, lateness, spread, memory (2 min)',
+  about:
+    '100,000 monitors at 60 s on the probe’s schedule: CPU with publish, lateness, spread, memory (2 min)',
   run: async (say, { windowMs = usualWindowMs } = {}) => {
     const { services, stop: end } = await startServices(async () => undefined);
     try {
@@ -30,11 +39,22 @@ export const wheel: Bench = {
         const child = start(
           cores.subject,
           [
-            ...[process.execPath, '--expose-gc', join(import.meta.dirname, 'wheel/scheduler.ts')],
-            ...['--way', way, '--monitors', String(monitors), '--ms', String(windowMs)],
+            process.execPath,
+            '--expose-gc',
+            join(import.meta.dirname, 'wheel/scheduler.ts'),
+            '--way',
+            way,
+            '--monitors',
+            String(monitors),
+            '--ms',
+            String(windowMs),
           ],
           {
-            env: { PATH: process.env.PATH, NATS_URL: account.url, NATS_CREDENTIALS: account.coordinatorCredentials },
+            env: {
+              PATH: process.env.PATH,
+              NATS_URL: account.url,
+              NATS_CREDENTIALS: account.coordinatorCredentials,
+            },
             stdio: ['ignore', 'pipe', 'inherit'],
           },
         );
@@ -50,13 +70,15 @@ export const wheel: Bench = {
       const [ticker, ours] = await Promise.all([measure('ticker'), measure('wheel')]);
       const timers = await measure('timers');
       const ms = (value: number): string => `${value.toFixed(2)} ms`;
-      // What it stood ready for while others had the core is the machine's doing, not the schedule's: the kernel counts it.
+      // What it stood ready for while others had the core is the machine's doing, not the
+      // schedule's: the kernel counts it.
       const late = (name: 'p50' | 'p99' | 'max', limit: number): Figure => ({
         what: `lateness of a turn against the end of its slot, without waiting for the core, ${name}`,
         ours: ms(ours.own[name]),
         against: `bare 50 ms ticker beside it ${ms(ticker.own[name])}, timers ${ms(timers.own[name])}`,
         ratio: ours.own[name] / ticker.own[name],
-        // A machine that stood still (its host's doing, which no kernel counts) kept the ticker too.
+        // A machine that stood still (its host's doing, which no kernel counts) kept the ticker
+        // too.
         goal: `≤ ${limit} ms more`,
         holds: ours.own[name] - Math.max(0, ticker.own[name]) <= limit,
       });

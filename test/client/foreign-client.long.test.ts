@@ -36,11 +36,22 @@ describe('A client generated from the API document', () => {
     await generateClient();
     const folder = await mkdtemp(join(tmpdir(), 'antipode-tsc-'));
     const options = {
-      ...{ strict: true, noEmit: true, module: 'nodenext', target: 'es2023', lib: ['es2024', 'dom'], types: [], skipLibCheck: false },
-      ...{ allowImportingTsExtensions: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
+      strict: true,
+      noEmit: true,
+      module: 'nodenext',
+      target: 'es2023',
+      lib: ['es2024', 'dom'],
+      types: [],
+      skipLibCheck: false,
+      allowImportingTsExtensions: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
     };
     try {
-      await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: [here('foreign-usage.ts')] }));
+      await writeFile(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions: options, files: [here('foreign-usage.ts')] }),
+      );
       await run(process.execPath, [here('node_modules/typescript/bin/tsc'), '-p', folder]);
     } finally {
       await rm(folder, { recursive: true });
@@ -68,7 +79,9 @@ describe('A client generated from the API document', () => {
     const client = clientOf(baseUrl, house.admin.readWrite);
     const names = Array.from({ length: 7 }, (_, place) => `Page ${place}`);
     for (const name of names)
-      await client.POST('/api/v1/monitors', { body: { type: 'heartbeat', name, target: '', affects_group_status: true } });
+      await client.POST('/api/v1/monitors', {
+        body: { type: 'heartbeat', name, target: '', affects_group_status: true },
+      });
     const walked = await allMonitors(client, 3);
     expect(walked.map(({ name }) => name).filter((name) => name.startsWith('Page'))).toEqual(names);
   });

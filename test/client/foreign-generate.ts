@@ -1,6 +1,6 @@
 /**
- * Makes the types of a client from the API document, as any user of openapi-typescript would: generated/api.d.ts, which git ignores. `npm run
- * check` and the tests of the client make it.
+ * Makes the types of a client from the API document, as any user of openapi-typescript would:
+ * generated/api.d.ts, which git ignores. `npm run check` and the tests of the client make it.
  */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

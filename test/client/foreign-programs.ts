@@ -1,4 +1,7 @@
-/** For the test of foreign clients: the same use of a generated client in each language. The clock of the window is local: it names no zone. */
+/**
+ * For the test of foreign clients: the same use of a generated client in each language. The clock
+ * of the window is local: it names no zone.
+ */
 
 export const inGo = `package main
 

@@ -1,4 +1,7 @@
-/** A program as a user of the API would write it: everything it knows of the service is the generated types. */
+/**
+ * A program as a user of the API would write it: everything it knows of the service is the
+ * generated types.
+ */
 import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from './generated/api.d.ts';
 
@@ -8,19 +11,29 @@ export const clientOf = (baseUrl: string, token: string): Client<paths> =>
   createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${token}` } });
 
 /** What was answered, or a failure that says why: both kinds of error body are in the types. */
-const must = <T>(answer: { data?: T; error?: components['schemas']['ErrorOut'] | components['schemas']['HTTPValidationError'] }): T => {
+const must = <T>(answer: {
+  data?: T;
+  error?: components['schemas']['ErrorOut'] | components['schemas']['HTTPValidationError'];
+}): T => {
   if (answer.data !== undefined) return answer.data;
   const error = answer.error;
   if (error && 'error' in error) throw new Error(error.error.code);
-  throw new Error(error?.detail?.map(({ loc, type }) => `${loc.join('.')}: ${type}`).join('; ') ?? 'no answer');
+  throw new Error(
+    error?.detail?.map(({ loc, type }) => `${loc.join('.')}: ${type}`).join('; ') ?? 'no answer',
+  );
 };
 
-export const allMonitors = async (client: Client<paths>, limit: number): Promise<readonly Monitor[]> => {
+export const allMonitors = async (
+  client: Client<paths>,
+  limit: number,
+): Promise<readonly Monitor[]> => {
   const monitors: Monitor[] = [];
   let cursor: string | null = null;
   do {
     const page: components['schemas']['MonitorPage'] = must(
-      await client.GET('/api/v1/monitors', { params: { query: { limit, ...(cursor === null ? {} : { cursor }) } } }),
+      await client.GET('/api/v1/monitors', {
+        params: { query: { limit, ...(cursor === null ? {} : { cursor }) } },
+      }),
     );
     monitors.push(...page.items);
     cursor = page.next_cursor ?? null;
@@ -37,13 +50,32 @@ export const deploy = async (client: Client<paths>) => {
   const again = await client.POST('/api/v1/groups', { body: { name: ' web ' } });
   const shop = must(
     await client.POST('/api/v1/monitors', {
-      body: { ...fresh, type: 'https', target: 'https://shop.example.com/', group: group.id, config: { expected_status: ['2xx'] } },
+      body: {
+        ...fresh,
+        type: 'https',
+        target: 'https://shop.example.com/',
+        group: group.id,
+        config: { expected_status: ['2xx'] },
+      },
     }),
   );
-  const backup = must(await client.POST('/api/v1/monitors', { body: { ...fresh, type: 'heartbeat', name: 'Backup', interval_s: 3600 } }));
+  const backup = must(
+    await client.POST('/api/v1/monitors', {
+      body: { ...fresh, type: 'heartbeat', name: 'Backup', interval_s: 3600 },
+    }),
+  );
   const byId = { params: { path: { monitor_id: shop.id } } };
-  const paused = must(await client.PATCH('/api/v1/monitors/{monitor_id}', { ...byId, body: { enabled: false, ungroup: false } }));
-  const status = must(await client.GET('/api/v1/monitors/{monitor_id}/status', { params: { ...byId.params, query: { days: 7 } } }));
+  const paused = must(
+    await client.PATCH('/api/v1/monitors/{monitor_id}', {
+      ...byId,
+      body: { enabled: false, ungroup: false },
+    }),
+  );
+  const status = must(
+    await client.GET('/api/v1/monitors/{monitor_id}/status', {
+      params: { ...byId.params, query: { days: 7 } },
+    }),
+  );
   const window = must(
     await client.POST('/api/v1/maintenance', {
       body: {
@@ -55,22 +87,39 @@ export const deploy = async (client: Client<paths>) => {
       },
     }),
   );
-  const incidents = must(await client.GET('/api/v1/incidents', { params: { query: { state: 'open' } } }));
-  const windowGone = await client.DELETE('/api/v1/maintenance/{window_id}', { params: { path: { window_id: window.id } } });
-  const gone = await client.DELETE('/api/v1/monitors/{monitor_id}', { params: { path: { monitor_id: backup.id } } });
-  const missing = await client.GET('/api/v1/monitors/{monitor_id}', { params: { path: { monitor_id: backup.id } } });
-  const crooked = await client.GET('/api/v1/monitors/{monitor_id}', { params: { path: { monitor_id: '123' } } });
+  const incidents = must(
+    await client.GET('/api/v1/incidents', { params: { query: { state: 'open' } } }),
+  );
+  const windowGone = await client.DELETE('/api/v1/maintenance/{window_id}', {
+    params: { path: { window_id: window.id } },
+  });
+  const gone = await client.DELETE('/api/v1/monitors/{monitor_id}', {
+    params: { path: { monitor_id: backup.id } },
+  });
+  const missing = await client.GET('/api/v1/monitors/{monitor_id}', {
+    params: { path: { monitor_id: backup.id } },
+  });
+  const crooked = await client.GET('/api/v1/monitors/{monitor_id}', {
+    params: { path: { monitor_id: '123' } },
+  });
   return {
     scope: me.scope,
     sameGroup: again.data?.id === group.id,
-    statuses: [again.response.status, windowGone.response.status, gone.response.status, missing.response.status, crooked.response.status],
+    statuses: [
+      again.response.status,
+      windowGone.response.status,
+      gone.response.status,
+      missing.response.status,
+      crooked.response.status,
+    ],
     paused: paused.enabled,
     status: status.status,
     days: status.uptime.days,
     covered: [...window.monitors, ...window.groups],
     incidents: incidents.items.length,
     missing: missing.error && 'error' in missing.error ? missing.error.error.code : undefined,
-    crooked: crooked.error && 'detail' in crooked.error ? crooked.error.detail?.[0]?.type : undefined,
+    crooked:
+      crooked.error && 'detail' in crooked.error ? crooked.error.detail?.[0]?.type : undefined,
     shop,
     group,
   };

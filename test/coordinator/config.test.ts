@@ -13,11 +13,19 @@ const whole = {
 };
 
 test('a whole environment is a configuration', () => {
-  expect(readConfig(whole)).toMatchObject({ PORT: 8080, KEEP_RAW_DAYS: 7, NATS_URL: 'nats://bus.example:4222' });
+  expect(readConfig(whole)).toMatchObject({
+    PORT: 8080,
+    KEEP_RAW_DAYS: 7,
+    NATS_URL: 'nats://bus.example:4222',
+  });
 });
 
 test('the address is what people type, without the slash that they put at its end', () => {
-  for (const BASE_URL of ['https://antipode.example', 'https://antipode.example/', 'https://antipode.example//'])
+  for (const BASE_URL of [
+    'https://antipode.example',
+    'https://antipode.example/',
+    'https://antipode.example//',
+  ])
     expect(readConfig({ ...whole, BASE_URL }).BASE_URL).toBe('https://antipode.example');
 });
 
@@ -46,7 +54,8 @@ test('all faults are told at once, each by its name and with what is right, and 
     'PROBE_ANCHORS: must be host:port',
   ])
     expect(read).toThrow(fault);
-  for (const secret of ['hidden', faulty.SECRET_KEY, faulty.NATS_ACCOUNT_SEED]) expect(read).not.toThrow(secret);
+  for (const secret of ['hidden', faulty.SECRET_KEY, faulty.NATS_ACCOUNT_SEED])
+    expect(read).not.toThrow(secret);
 });
 
 const faults = (environment: Readonly<Record<string, string>>): string => {
@@ -61,25 +70,43 @@ const faults = (environment: Readonly<Record<string, string>>): string => {
 
 test('open sign-up without mail refuses to start: whoever signs up proves an address by mail', () => {
   expect(faults({ SIGN_UP: 'open' })).toContain('SIGN_UP: open needs mail');
-  expect(faults({ SIGN_UP: 'open', SMTP_URL: 'smtp://mail.example', MAIL_FROM: 'a@shop.example' })).toBe('');
+  expect(
+    faults({ SIGN_UP: 'open', SMTP_URL: 'smtp://mail.example', MAIL_FROM: 'a@shop.example' }),
+  ).toBe('');
 });
 
 test('mail needs a server and a sender', () => {
-  expect(faults({ SMTP_URL: 'smtp://mail.example' })).toContain('SMTP_URL and MAIL_FROM belong together');
-  expect(faults({ SMTP_URL: 'http://mail.example', MAIL_FROM: 'nobody' })).toMatch(/SMTP_URL: must be.*\n.*MAIL_FROM: must be/);
-  expect(faults({ SMTP_URL: 'smtps://u:p@mail.example', MAIL_FROM: 'Antipode <antipode@shop.example>' })).toBe('');
+  expect(faults({ SMTP_URL: 'smtp://mail.example' })).toContain(
+    'SMTP_URL and MAIL_FROM belong together',
+  );
+  expect(faults({ SMTP_URL: 'http://mail.example', MAIL_FROM: 'nobody' })).toMatch(
+    /SMTP_URL: must be.*\n.*MAIL_FROM: must be/,
+  );
+  expect(
+    faults({ SMTP_URL: 'smtps://u:p@mail.example', MAIL_FROM: 'Antipode <antipode@shop.example>' }),
+  ).toBe('');
 });
 
 test('what is signed up for is a plan that there is', () => {
-  expect(faults({ SIGN_UP_PLAN: 'gold' })).toContain('SIGN_UP_PLAN: must be one of free, team, business, self_hosted');
+  expect(faults({ SIGN_UP_PLAN: 'gold' })).toContain(
+    'SIGN_UP_PLAN: must be one of free, team, business, self_hosted',
+  );
 });
 
 test('mail is signed with a domain, a selector and an RSA key, all of them or none', () => {
-  const key = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const whole = { MAIL_DKIM_DOMAIN: 'shop.example', MAIL_DKIM_SELECTOR: 'antipode', MAIL_DKIM_KEY: key };
+  const key = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+  const whole = {
+    MAIL_DKIM_DOMAIN: 'shop.example',
+    MAIL_DKIM_SELECTOR: 'antipode',
+    MAIL_DKIM_KEY: key,
+  };
   expect(faults(whole)).toBe('');
   const { MAIL_DKIM_SELECTOR: _, ...part } = whole;
-  expect(faults(part)).toContain('MAIL_DKIM_DOMAIN, MAIL_DKIM_SELECTOR, MAIL_DKIM_KEY belong together');
+  expect(faults(part)).toContain(
+    'MAIL_DKIM_DOMAIN, MAIL_DKIM_SELECTOR, MAIL_DKIM_KEY belong together',
+  );
   const broken = faults({ ...whole, MAIL_DKIM_KEY: 'hidden words', MAIL_DKIM_DOMAIN: 'shop' });
   expect(broken).toContain('MAIL_DKIM_KEY: must be an RSA private key as PEM');
   expect(broken).toContain('MAIL_DKIM_DOMAIN: must be a domain');
@@ -94,15 +121,20 @@ test('who is asked for the record that proves a domain is a list of addresses', 
 });
 
 test('what messages to channels may reach inside is a list of addresses and ranges, and empty is empty', () => {
-  const allowed = (text: string) => readConfig({ ...whole, ALERT_ALLOW_CIDRS: text }).ALERT_ALLOW_CIDRS;
+  const allowed = (text: string) =>
+    readConfig({ ...whole, ALERT_ALLOW_CIDRS: text }).ALERT_ALLOW_CIDRS;
   expect(readConfig(whole).ALERT_ALLOW_CIDRS).toEqual([]);
   expect(allowed(' , ')).toEqual([]);
   expect(allowed('10.0.0.0/8, fd00::1')).toEqual(['10.0.0.0/8', 'fd00::1']);
-  expect(faults({ ALERT_ALLOW_CIDRS: '10.0.0.0/99' })).toContain('ALERT_ALLOW_CIDRS: must be addresses or CIDR ranges');
+  expect(faults({ ALERT_ALLOW_CIDRS: '10.0.0.0/99' })).toContain(
+    'ALERT_ALLOW_CIDRS: must be addresses or CIDR ranges',
+  );
 });
 
 test('the port of the figures is never the one that the world sees', () => {
-  expect(faults({ PORT: '9464', METRICS_PORT: '9464' })).toContain('METRICS_PORT: is the port that the world sees');
+  expect(faults({ PORT: '9464', METRICS_PORT: '9464' })).toContain(
+    'METRICS_PORT: is the port that the world sees',
+  );
   expect(faults({ METRICS_PORT: '8080' })).toContain('METRICS_PORT');
   expect(faults({ METRICS_PORT: '9464' })).toBe('');
 });
@@ -110,7 +142,10 @@ test('the port of the figures is never the one that the world sees', () => {
 test('pages of other origins may call the API only where they are named', () => {
   const origins = (text: string) => readConfig({ ...whole, CORS_ORIGINS: text }).CORS_ORIGINS;
   expect(readConfig(whole).CORS_ORIGINS).toEqual([]);
-  expect(origins('https://app.example.org, http://localhost:3000')).toEqual(['https://app.example.org', 'http://localhost:3000']);
+  expect(origins('https://app.example.org, http://localhost:3000')).toEqual([
+    'https://app.example.org',
+    'http://localhost:3000',
+  ]);
   expect(origins('*')).toEqual(['*']);
   for (const wrong of ['app.example.org', 'https://app.example.org/', 'https://app.example.org/x'])
     expect(faults({ CORS_ORIGINS: wrong }), wrong).toContain('CORS_ORIGINS: must be origins');
@@ -119,14 +154,33 @@ test('pages of other origins may call the API only where they are named', () => 
 test('proxies are named by address, range or name; a slip of the pen, or everybody, does not start', () => {
   const trusted = (text: string) => readConfig({ ...whole, TRUSTED_PROXIES: text }).TRUSTED_PROXIES;
   expect(readConfig(whole).TRUSTED_PROXIES).toEqual([]);
-  const every = ['loopback', 'linklocal', 'uniquelocal', '192.0.2.7', '10.0.0.0/8', '2001:db8::/32', '::1', '::ffff:10.0.0.0/104'];
+  const every = [
+    'loopback',
+    'linklocal',
+    'uniquelocal',
+    '192.0.2.7',
+    '10.0.0.0/8',
+    '2001:db8::/32',
+    '::1',
+    '::ffff:10.0.0.0/104',
+  ];
   expect(trusted(every.join(' , '))).toEqual(every);
   // What is taken here is taken by the server, too.
   expect(() => fastify({ trustProxy: every })).not.toThrow();
-  for (const wrong of ['localhost', 'proxy.example', '10.0.0.0/33', '10.0.0.0/', 'true', '1', 'loopback 10.0.0.1'])
+  for (const wrong of [
+    'localhost',
+    'proxy.example',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    'true',
+    '1',
+    'loopback 10.0.0.1',
+  ])
     expect(faults({ TRUSTED_PROXIES: wrong }), wrong).toContain(
       'TRUSTED_PROXIES: must be the addresses or CIDR ranges of your proxies, or loopback, linklocal, uniquelocal, several with commas',
     );
   for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0:0/96', 'loopback,0.0.0.0/0'])
-    expect(faults({ TRUSTED_PROXIES: everybody }), everybody).toContain('TRUSTED_PROXIES: must not be everybody (/0)');
+    expect(faults({ TRUSTED_PROXIES: everybody }), everybody).toContain(
+      'TRUSTED_PROXIES: must not be everybody (/0)',
+    );
 });

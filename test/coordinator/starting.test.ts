@@ -16,9 +16,18 @@ import { eventually } from '../support/eventually.ts';
 import { isWell, startCoordinatorProcess } from '../support/network.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../support/people.ts';
 import { startChildProgram } from '../support/processes.ts';
-import { createAccount, createDatabase, environmentOf, freePort, ownDatabase } from '../support/services.ts';
+import {
+  createAccount,
+  createDatabase,
+  environmentOf,
+  freePort,
+  ownDatabase,
+} from '../support/services.ts';
 
-/** A coordinator that is started before its database and its bus are there waits for them, in words, and goes on by itself. */
+/**
+ * A coordinator that is started before its database and its bus are there waits for them, in words,
+ * and goes on by itself.
+ */
 describe('starting', async () => {
   const { database, sql } = await ownDatabase();
   let house: TestOrganisation;
@@ -27,7 +36,11 @@ describe('starting', async () => {
 
   beforeAll(async () => {
     house = await createTestOrganisation(sql);
-    environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0' };
+    environment = {
+      ...environmentOf(database, await createAccount()),
+      SECRET_KEY: testSecretKey,
+      PORT: '0',
+    };
   });
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();
@@ -79,13 +92,23 @@ describe('starting', async () => {
   describe('a coordinator whose database is not there yet', () => {
     const nowhere = async () => `postgres://127.0.0.1:${await freePort()}`;
     test.each([
-      { how: 'closes every connection', place: nowhere, words: 'look whether a Postgres runs there' },
-      { how: 'is starting up', place: startRecovering, words: 'the database system is starting up' },
+      {
+        how: 'closes every connection',
+        place: nowhere,
+        words: 'look whether a Postgres runs there',
+      },
+      {
+        how: 'is starting up',
+        place: startRecovering,
+        words: 'the database system is starting up',
+      },
     ])('and which $how waits for it, says so, and goes on by itself', async ({ place, words }) => {
       let target = await place();
       const relay = await relayTo(() => target);
       const begun = await begin({ DATABASE_URL: relay.through(database.url) });
-      await eventually(() => begun.said().includes('waits for the database') && begun.said().includes(words));
+      await eventually(
+        () => begun.said().includes('waits for the database') && begun.said().includes(words),
+      );
       expect(begun.isUp()).toBe(false);
       target = database.url;
       await begun.up;
@@ -98,8 +121,13 @@ describe('starting', async () => {
       const begun = await begin({ DATABASE_URL: relay.through(database.url) });
       await eventually(() => begun.said().includes('waits for the database'));
       expect(await partsOf(begun.url)).toMatchObject([503, { database: false, partitions: false }]);
-      const called = await fetch(`${begun.url}/api/v1/monitors`, { headers: { authorization: `Bearer ${house.owner.readWrite}` } });
-      expect([called.status, await called.json()]).toMatchObject([503, { error: { code: 'unavailable' } }]);
+      const called = await fetch(`${begun.url}/api/v1/monitors`, {
+        headers: { authorization: `Bearer ${house.owner.readWrite}` },
+      });
+      expect([called.status, await called.json()]).toMatchObject([
+        503,
+        { error: { code: 'unavailable' } },
+      ]);
       relay.heal();
       await begun.up;
       await eventually(() => isWell(begun.url));
@@ -110,7 +138,9 @@ describe('starting', async () => {
       const url = new URL(database.url);
       url.port = String(port);
       const begun = await begin({ DATABASE_URL: url.href });
-      await eventually(() => begun.said().includes(`nothing answers at ${url.host} (ECONNREFUSED)`));
+      await eventually(() =>
+        begun.said().includes(`nothing answers at ${url.host} (ECONNREFUSED)`),
+      );
       expect(begun.said()).not.toContain('could not');
     });
 
@@ -118,8 +148,15 @@ describe('starting', async () => {
       const relay = await relayTo(database.url);
       relay.silence();
       const main = join(import.meta.dirname, '../../coordinator/main.ts');
-      const env = { ...environment, DATABASE_URL: relay.through(database.url), PORT: String(await freePort()), LOG_LEVEL: 'info' };
-      const waiting = await startChildProgram([process.execPath, main], env, (output) => output.includes('waits for the database'));
+      const env = {
+        ...environment,
+        DATABASE_URL: relay.through(database.url),
+        PORT: String(await freePort()),
+        LOG_LEVEL: 'info',
+      };
+      const waiting = await startChildProgram([process.execPath, main], env, (output) =>
+        output.includes('waits for the database'),
+      );
       waiting.signal('SIGTERM');
       expect(await waiting.exited).toBe(0);
     });
@@ -134,8 +171,12 @@ describe('starting', async () => {
       expect(said).toMatchObject({ message: expect.stringContaining('check user and password') });
       url.href = database.url;
       url.pathname = '/no_such_database';
-      const other: unknown = await (await begin({ DATABASE_URL: url.href })).up.catch((error: unknown) => error);
-      expect(other).toMatchObject({ message: expect.stringContaining('has no database no_such_database') });
+      const other: unknown = await (await begin({ DATABASE_URL: url.href })).up.catch(
+        (error: unknown) => error,
+      );
+      expect(other).toMatchObject({
+        message: expect.stringContaining('has no database no_such_database'),
+      });
     });
 
     test('and refuses every second connection comes up, and nobody has to start it again', async () => {
@@ -150,7 +191,10 @@ describe('starting', async () => {
     test('and is a quarter of a second away comes up', async () => {
       const relay = await relayTo(database.url);
       relay.delay(125);
-      const coordinator = await startCoordinatorProcess({ ...environment, DATABASE_URL: relay.through(database.url) });
+      const coordinator = await startCoordinatorProcess({
+        ...environment,
+        DATABASE_URL: relay.through(database.url),
+      });
       await coordinator.close();
     });
   });
@@ -193,7 +237,10 @@ describe('starting', async () => {
 describe('listening', () => {
   test('a coordinator whose address it cannot have says which variable is wrong, and leaves nothing behind', async () => {
     const database = await createDatabase();
-    const environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: 'a key with more than enough characters' };
+    const environment = {
+      ...environmentOf(database, await createAccount()),
+      SECRET_KEY: 'a key with more than enough characters',
+    };
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();
@@ -206,10 +253,15 @@ describe('listening', () => {
       return said;
     };
 
-    const [inUse, elsewhere] = [await fault({ PORT: String(taken) }), await fault({ PORT: '0', HOST: '192.0.2.1' })];
+    const [inUse, elsewhere] = [
+      await fault({ PORT: String(taken) }),
+      await fault({ PORT: '0', HOST: '192.0.2.1' }),
+    ];
     for (const said of [inUse, elsewhere]) expect(said).toBeInstanceOf(ConfigurationFault);
     expect(inUse).toMatchObject({ message: expect.stringContaining(`port ${taken} is taken`) });
-    expect(elsewhere).toMatchObject({ message: expect.stringContaining('HOST=192.0.2.1 is no address of this machine') });
+    expect(elsewhere).toMatchObject({
+      message: expect.stringContaining('HOST=192.0.2.1 is no address of this machine'),
+    });
     other.close();
     await database.drop();
   });
@@ -222,11 +274,23 @@ describe('closing', async () => {
 
   beforeAll(async () => {
     house = await createTestOrganisation(sql);
-    environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0' };
+    environment = {
+      ...environmentOf(database, await createAccount()),
+      SECRET_KEY: testSecretKey,
+      PORT: '0',
+    };
   });
   /** A request whose head has arrived, and whose body has not. */
-  const begun = async (url: string, path: string, headers: Record<string, string>): Promise<ClientRequest> => {
-    const sent = request(`${url}${path}`, { method: 'POST', agent: false, headers: { ...headers, expect: '100-continue' } });
+  const begun = async (
+    url: string,
+    path: string,
+    headers: Record<string, string>,
+  ): Promise<ClientRequest> => {
+    const sent = request(`${url}${path}`, {
+      method: 'POST',
+      agent: false,
+      headers: { ...headers, expect: '100-continue' },
+    });
     sent.on('error', () => undefined); // Whether it was cut off shows in its end.
     sent.flushHeaders();
     await once(sent, 'continue');
@@ -234,13 +298,19 @@ describe('closing', async () => {
   };
 
   const log = createLog({ name: 'test', level: 'silent' });
-  const json = () => ({ authorization: `Bearer ${house.owner.readWrite}`, 'content-type': 'application/json' });
+  const json = () => ({
+    authorization: `Bearer ${house.owner.readWrite}`,
+    'content-type': 'application/json',
+  });
 
   test('a coordinator that ends takes nobody new, and answers who is being answered', async () => {
     const app = createApp(readConfig(environment), { log, lastAnswersMs: 60_000 });
     const { url } = await app.start();
     const body = '{"name":"at the last moment"}';
-    const slow = await begun(url, '/api/v1/groups', { ...json(), 'content-length': String(body.length) });
+    const slow = await begun(url, '/api/v1/groups', {
+      ...json(),
+      'content-length': String(body.length),
+    });
     const closed = app.close();
     await eventually(() =>
       fetch(`${url}/health`).then(
@@ -251,7 +321,10 @@ describe('closing', async () => {
     const answered = once(slow, 'response');
     slow.end(body);
     const [response] = await answered;
-    expect([response.statusCode, JSON.parse(await text(response)).name]).toEqual([201, 'at the last moment']);
+    expect([response.statusCode, JSON.parse(await text(response)).name]).toEqual([
+      201,
+      'at the last moment',
+    ]);
     await closed;
     expect(await sql`select name from groups`).toEqual([{ name: 'at the last moment' }]);
   });
@@ -267,7 +340,10 @@ describe('closing', async () => {
 
   test('before that it says that it is not ready, and goes on answering until others had time to look elsewhere', async () => {
     const elsewhere = Promise.withResolvers<void>();
-    const app = createApp(readConfig(environment), { log, lookedElsewhere: () => elsewhere.promise });
+    const app = createApp(readConfig(environment), {
+      log,
+      lookedElsewhere: () => elsewhere.promise,
+    });
     const { url } = await app.start();
     const ask = async (path: string) => {
       const answer = await fetch(`${url}${path}`);
@@ -280,7 +356,13 @@ describe('closing', async () => {
       body: { why: expect.arrayContaining(['This coordinator was told to end.']) },
     });
     expect((await ask('/livez')).status).toBe(200);
-    expect((await fetch(`${url}/api/v1/monitors`, { headers: { authorization: `Bearer ${house.owner.read}` } })).status).toBe(200);
+    expect(
+      (
+        await fetch(`${url}/api/v1/monitors`, {
+          headers: { authorization: `Bearer ${house.owner.read}` },
+        })
+      ).status,
+    ).toBe(200);
     elsewhere.resolve();
     await closed;
     await expect(fetch(`${url}/readyz`)).rejects.toThrow();
@@ -314,7 +396,10 @@ describe('behind proxies', async () => {
   beforeAll(async () => {
     const environment = {
       ...environmentOf(database, await createAccount()),
-      ...{ SECRET_KEY: testSecretKey, PORT: '0', TRUSTED_PROXIES: proxy, BASE_URL: 'https://antipode.example' },
+      SECRET_KEY: testSecretKey,
+      PORT: '0',
+      TRUSTED_PROXIES: proxy,
+      BASE_URL: 'https://antipode.example',
     };
     app = createApp(readConfig(environment), { log: createLog({ name: 'test', level: 'silent' }) });
     ({ url } = await app.start());
@@ -323,8 +408,17 @@ describe('behind proxies', async () => {
 
   const ask = async (
     localAddress: string,
-    { path, method = 'GET', headers = {}, body = '' }: { path: string; method?: string; headers?: Record<string, string>; body?: string },
-  ): Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; text: string }> => {
+    {
+      path,
+      method = 'GET',
+      headers = {},
+      body = '',
+    }: { path: string; method?: string; headers?: Record<string, string>; body?: string },
+  ): Promise<{
+    status: number | undefined;
+    headers: NodeJS.Dict<string | string[]>;
+    text: string;
+  }> => {
     const asked = request(`${url}${path}`, { localAddress, method, headers, agent: false });
     const answered = once(asked, 'response');
     asked.end(body);
@@ -345,7 +439,9 @@ describe('behind proxies', async () => {
   const tooMany = 429;
 
   test('hosts behind a proxy that is trusted are counted each by itself, whatever they claim', async () => {
-    const [first] = await Promise.all(Array.from({ length: tries }, () => enrol(proxy, '198.51.100.1')));
+    const [first] = await Promise.all(
+      Array.from({ length: tries }, () => enrol(proxy, '198.51.100.1')),
+    );
     expect(first).toBe(invalid);
     expect(await enrol(proxy, '198.51.100.1')).toBe(tooMany);
     expect(await enrol(proxy, '203.0.113.9, 198.51.100.1')).toBe(tooMany);
@@ -354,27 +450,47 @@ describe('behind proxies', async () => {
 
   test('whoever is no proxy of ours is counted as itself, whatever address it makes up', async () => {
     expect(await enrol(unknownSender, '198.51.100.1')).toBe(invalid);
-    await Promise.all(Array.from({ length: tries - 1 }, (_, each) => enrol(unknownSender, `203.0.113.${each}`)));
+    await Promise.all(
+      Array.from({ length: tries - 1 }, (_, each) => enrol(unknownSender, `203.0.113.${each}`)),
+    );
     expect(await enrol(unknownSender, '203.0.113.200')).toBe(tooMany);
   });
 
-  test.each(['/api/v1/openapi.json', '/mcp'])('calls of %s without a token are counted by the same host', async (path) => {
-    const left = async (from: string): Promise<number> =>
-      Number((await ask(proxy, { path, headers: { 'x-forwarded-for': from } })).headers['ratelimit-remaining']);
-    // Again with other addresses where a minute ends in between.
-    let round = 0;
-    await eventually(async () => {
-      round += 1;
-      // A host has a whole /64 of addresses.
-      const [one, same, other] = [`2001:db8:${path.length}:${round}::1`, `2001:db8:${path.length}:${round}::2`, `2001:db8:f${round}::1`];
-      const before = await left(one);
-      return before > 1 && (await left(same)) === before - 1 && (await left(other)) === before;
-    });
-  });
+  test.each(['/api/v1/openapi.json', '/mcp'])(
+    'calls of %s without a token are counted by the same host',
+    async (path) => {
+      const left = async (from: string): Promise<number> =>
+        Number(
+          (await ask(proxy, { path, headers: { 'x-forwarded-for': from } })).headers[
+            'ratelimit-remaining'
+          ],
+        );
+      // Again with other addresses where a minute ends in between.
+      let round = 0;
+      await eventually(async () => {
+        round += 1;
+        // A host has a whole /64 of addresses.
+        const [one, same, other] = [
+          `2001:db8:${path.length}:${round}::1`,
+          `2001:db8:${path.length}:${round}::2`,
+          `2001:db8:f${round}::1`,
+        ];
+        const before = await left(one);
+        return before > 1 && (await left(same)) === before - 1 && (await left(other)) === before;
+      });
+    },
+  );
 
   test('where links lead is never what a proxy says that we are called', async () => {
-    const headers = { 'x-forwarded-host': 'theirs.example', 'x-forwarded-proto': 'http', 'x-forwarded-for': '198.51.100.3' };
-    for (const path of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-authorization-server']) {
+    const headers = {
+      'x-forwarded-host': 'theirs.example',
+      'x-forwarded-proto': 'http',
+      'x-forwarded-for': '198.51.100.3',
+    };
+    for (const path of [
+      '/.well-known/oauth-protected-resource',
+      '/.well-known/oauth-authorization-server',
+    ]) {
       const { text } = await ask(proxy, { path, headers });
       expect(text).toContain('https://antipode.example');
       expect(text).not.toContain('theirs.example');
@@ -387,18 +503,27 @@ describe('database connections', async () => {
 
   test('a coordinator never has more connections to the database than it may, whatever it is asked, and five fit a default Postgres', async () => {
     const house = await createTestOrganisation(sql);
-    const environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0' };
+    const environment = {
+      ...environmentOf(database, await createAccount()),
+      SECRET_KEY: testSecretKey,
+      PORT: '0',
+    };
     const usual = readConfig(environment).DATABASE_CONNECTIONS;
     // Of 100 connections three are the superuser's; some are left for the operator.
     expect(5 * usual).toBeLessThan(97 - 5);
-    const app = createApp(readConfig({ ...environment, DATABASE_CONNECTIONS: '12', RATE_LIMIT_PER_MINUTE: '100000' }), {
-      log: createLog({ name: 'test', level: 'silent' }),
-    });
+    const app = createApp(
+      readConfig({ ...environment, DATABASE_CONNECTIONS: '12', RATE_LIMIT_PER_MINUTE: '100000' }),
+      {
+        log: createLog({ name: 'test', level: 'silent' }),
+      },
+    );
     const { url } = await app.start();
     let limit = 0;
     for (let round = 0; round < 5; round += 1) {
       const headers = { authorization: `Bearer ${house.owner.readWrite}` };
-      const asked = Promise.all(Array.from({ length: 60 }, () => fetch(`${url}/api/v1/monitors`, { headers })));
+      const asked = Promise.all(
+        Array.from({ length: 60 }, () => fetch(`${url}/api/v1/monitors`, { headers })),
+      );
       const [row] = await sql<{ count: number }[]>`
       select count(*) from pg_stat_activity where datname = current_database() and application_name <> 'counting'`;
       limit = Math.max(limit, row?.count ?? 0);

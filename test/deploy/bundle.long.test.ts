@@ -13,7 +13,10 @@ import { testSecretKey } from '../support/people.ts';
 import { runProgram, startChildProgram } from '../support/processes.ts';
 import { createAccount, environmentOf, freePort } from '../support/services.ts';
 
-/** The coordinator as one file, in a folder with nothing else, on a database that nobody has been in. */
+/**
+ * The coordinator as one file, in a folder with nothing else, on a database that nobody has been
+ * in.
+ */
 
 let folder: string;
 let text: string;
@@ -34,7 +37,10 @@ const emptyDatabase = async (): Promise<{ url: string; drop: () => Promise<void>
   const server = inject('services').postgres.url;
   const name = `empty_${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`;
   const admin = async (statement: string) => {
-    const sql = postgres(Object.assign(new URL(server), { pathname: '/postgres' }).href, { max: 1, onnotice: () => undefined });
+    const sql = postgres(Object.assign(new URL(server), { pathname: '/postgres' }).href, {
+      max: 1,
+      onnotice: () => undefined,
+    });
     await sql.unsafe(statement).finally(() => sql.end());
   };
   await admin(`create database ${name}`);
@@ -49,7 +55,9 @@ const sumOf = (bundle: string): string => createHash('sha256').update(bundle).di
 
 test.each(downloadNames)('%s is the same each time it is made', async (name) => {
   // Each with nothing kept from the one before.
-  const [one, other] = await Promise.all(['one', 'other'].map((cache) => bundleDownload(name, join(folder, cache))));
+  const [one, other] = await Promise.all(
+    ['one', 'other'].map((cache) => bundleDownload(name, join(folder, cache))),
+  );
   expect(sumOf(one ?? '')).toBe(sumOf(other ?? ''));
   expect(one).toContain(name);
 });
@@ -57,13 +65,19 @@ test.each(downloadNames)('%s is the same each time it is made', async (name) => 
 describe('the coordinator as one file', () => {
   test('refuses an older Node in words, and imports nothing that it would stumble over before', async () => {
     const older = `--import=data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'24.1.0'}})`;
-    const said = await runProgram([process.execPath, older, join(folder, 'antipode-coordinator.mjs')]);
+    const said = await runProgram([
+      process.execPath,
+      older,
+      join(folder, 'antipode-coordinator.mjs'),
+    ]);
     expect(said).toEqual({
       code: 1,
       out: '',
       err: expect.stringMatching(/^antipode-coordinator needs Node 26; this is Node 24\.1\.0\.\n/),
     });
-    const imported = [...text.matchAll(/^import ?.* ?from ?["'](.+?)["'];?$/gm)].map(([, from]) => from);
+    const imported = [...text.matchAll(/^import ?.* ?from ?["'](.+?)["'];?$/gm)].map(
+      ([, from]) => from,
+    );
     expect(imported).toEqual(['node:module']);
   });
 
@@ -78,20 +92,30 @@ describe('the coordinator as one file', () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const environment = {
       ...environmentOf({ ...database }, await createAccount()),
-      ...{ SECRET_KEY: testSecretKey, PORT: new URL(url).port, LOG_LEVEL: 'info', DATA_DIR: folder },
+      SECRET_KEY: testSecretKey,
+      PORT: new URL(url).port,
+      LOG_LEVEL: 'info',
+      DATA_DIR: folder,
     };
-    const program = await startChildProgram([process.execPath, join(folder, 'antipode-coordinator.mjs')], environment, () => isWell(url));
+    const program = await startChildProgram(
+      [process.execPath, join(folder, 'antipode-coordinator.mjs')],
+      environment,
+      () => isWell(url),
+    );
     ends.push(async () => {
       program.signal('SIGKILL');
       await program.exited;
     });
     const sql = connect(database.url, { name: 'test', connections: 1 });
-    const applied = await sql<{ name: string }[]>`select name from migrations order by name`.finally(() => sql.end());
+    const applied = await sql<
+      { name: string }[]
+    >`select name from migrations order by name`.finally(() => sql.end());
     expect(applied.map(({ name }) => name)).toEqual(migrationNames());
     const page = await (await fetch(`${url}/sign-in`, { headers: { accept: 'text/html' } })).text();
     const assets = [...page.matchAll(/"(\/assets\/[^"#]+)/g)].map(([, path]) => path ?? '');
     expect(assets.length).toBeGreaterThan(2);
-    for (const path of new Set(assets)) expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 200]);
+    for (const path of new Set(assets))
+      expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 200]);
     const sums = (await (await fetch(`${url}/downloads/SHA256SUMS`)).text()).trim().split('\n');
     expect(sums).toHaveLength(3);
     for (const [sum = '', name = ''] of sums.map((line) => line.split('  '))) {
@@ -100,6 +124,8 @@ describe('the coordinator as one file', () => {
     }
     program.signal('SIGTERM');
     expect(await program.exited).toBe(0);
-    expect((await readdir(folder)).filter((name) => name.endsWith('.mjs'))).toEqual(['antipode-coordinator.mjs']);
+    expect((await readdir(folder)).filter((name) => name.endsWith('.mjs'))).toEqual([
+      'antipode-coordinator.mjs',
+    ]);
   });
 });

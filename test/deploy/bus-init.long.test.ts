@@ -15,7 +15,10 @@ import { isWell, startCoordinatorProcess, testLog } from '../support/network.ts'
 import { runProgram, startChildProgram } from '../support/processes.ts';
 import { createDatabase, freePort, hasBinaries } from '../support/services.ts';
 
-/** What `operator bus init` writes down is what real servers and a real coordinator run with, word for word. */
+/**
+ * What `operator bus init` writes down is what real servers and a real coordinator run with, word
+ * for word.
+ */
 
 let folder: string;
 const ends: (() => Promise<unknown>)[] = [];
@@ -58,7 +61,10 @@ test.each([
 test('printed for people, each file stands behind its name, and names the least server that will do', async () => {
   const { out, code } = await run('bus', 'init', '--url', 'tls://bus.example.org');
   expect(code).toBe(0);
-  expect(out.split('\n').filter((line) => line.startsWith('# ====='))).toEqual(['# ======== nats-1.conf', '# ======== coordinator.env']);
+  expect(out.split('\n').filter((line) => line.startsWith('# ====='))).toEqual([
+    '# ======== nats-1.conf',
+    '# ======== coordinator.env',
+  ]);
   expect(out).toContain('2.11.15 or 2.12.6 or newer');
   expect(out).toContain('NATS_URL=tls://bus.example.org:443\n');
   expect(out).not.toContain('cluster {');
@@ -84,34 +90,66 @@ test('files are for their owner alone, and are never written over: the keys of a
 
 test('a bus that was lost is written down again from its keys, on other machines; from keys that do not belong together nothing is', async () => {
   const [at, other] = [join(folder, 'lost'), join(folder, 'other')];
-  for (const each of [at, other]) expect((await run('bus', 'init', '--url', 'tls://bus.example.org', '--folder', each)).code).toBe(0);
+  for (const each of [at, other])
+    expect(
+      (await run('bus', 'init', '--url', 'tls://bus.example.org', '--folder', each)).code,
+    ).toBe(0);
   const kept = await readFile(join(at, 'coordinator.env'), 'utf8');
-  const again = ['bus', 'init', '--nodes', '3', '--url', 'tls://a.example,tls://b.example,tls://c.example', '--json', '--keys'] as const;
-  const { files } = filesShape.parse(JSON.parse((await run(...again, join(at, 'coordinator.env'))).out));
-  const whomItLetsIn = (text: string) => text.split('\n').filter((line) => /^(operator:|system_account:| {2}A)/.test(line));
+  const again = [
+    'bus',
+    'init',
+    '--nodes',
+    '3',
+    '--url',
+    'tls://a.example,tls://b.example,tls://c.example',
+    '--json',
+    '--keys',
+  ] as const;
+  const { files } = filesShape.parse(
+    JSON.parse((await run(...again, join(at, 'coordinator.env'))).out),
+  );
+  const whomItLetsIn = (text: string) =>
+    text.split('\n').filter((line) => /^(operator:|system_account:| {2}A)/.test(line));
   const before = whomItLetsIn(await readFile(join(at, 'nats-1.conf'), 'utf8'));
   expect(before).toHaveLength(4);
   for (const { text } of files.slice(0, 3)) expect(whomItLetsIn(text)).toEqual(before);
   expect(parseEnv(files[3]?.text ?? '')).toEqual({
     ...parseEnv(kept),
-    ...{ NATS_URL: 'tls://a.example:443,tls://b.example:443,tls://c.example:443', NATS_REPLICAS: '3' },
+    NATS_URL: 'tls://a.example:443,tls://b.example:443,tls://c.example:443',
+    NATS_REPLICAS: '3',
   });
 
-  // One machine of three was lost: what is printed for it goes to the other two, which still have what was printed before.
-  const printed = async (keys: string) => filesShape.parse(JSON.parse((await run(...again, join(keys, 'coordinator.env'))).out)).files;
+  // One machine of three was lost: what is printed for it goes to the other two, which still have
+  // what was printed before.
+  const printed = async (keys: string) =>
+    filesShape.parse(JSON.parse((await run(...again, join(keys, 'coordinator.env'))).out)).files;
   expect(await printed(at)).toEqual(files);
   const passwords = (text: string) =>
-    new Set([...text.matchAll(/(?:password: "|route:\/\/antipode:)(\w+)/g)].map(([, password]) => password));
+    new Set(
+      [...text.matchAll(/(?:password: "|route:\/\/antipode:)(\w+)/g)].map(
+        ([, password]) => password,
+      ),
+    );
   const ofThisBus = passwords(files.map(({ text }) => text).join(''));
   const ofAnother = passwords((await printed(other)).map(({ text }) => text).join(''));
-  expect([ofThisBus.size, ofAnother.size, new Set([...ofThisBus, ...ofAnother]).size]).toEqual([1, 1, 2]);
+  expect([ofThisBus.size, ofAnother.size, new Set([...ofThisBus, ...ofAnother]).size]).toEqual([
+    1, 1, 2,
+  ]);
 
   const mixed = join(folder, 'mixed.env');
   const seed = parseEnv(await readFile(join(other, 'coordinator.env'), 'utf8')).NATS_ACCOUNT_SEED;
   await writeFile(mixed, kept.replace(/^NATS_ACCOUNT_SEED=.*$/m, `NATS_ACCOUNT_SEED=${seed}`));
-  expect(await run(...again, mixed)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('of another account') });
+  expect(await run(...again, mixed)).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining('of another account'),
+  });
   await writeFile(mixed, 'SECRET_KEY=\n');
-  expect(await run(...again, mixed)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('NATS_OPERATOR_SEED: is not set') });
+  expect(await run(...again, mixed)).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining('NATS_OPERATOR_SEED: is not set'),
+  });
 });
 
 const replicasShape = z.object({ config: z.object({ num_replicas: z.number() }) });
@@ -122,7 +160,9 @@ const isNewEnough = (): boolean => {
   const [major, minor] = inject('services').nats.version;
   const is = major > 2 || (major === 2 && minor >= 10);
   if (!is)
-    process.stderr.write('SKIPPED: servers with what bus init prints for them take TLS first, which needs nats-server 2.10 or newer\n');
+    process.stderr.write(
+      'SKIPPED: servers with what bus init prints for them take TLS first, which needs nats-server 2.10 or newer\n',
+    );
   return is;
 };
 
@@ -133,21 +173,57 @@ describe.runIf(isNewEnough())('three servers with what was printed for them', ()
     await writeFile(join(folder, 'certificate.pem'), shown.chain);
     await writeFile(join(folder, 'key.pem'), shown.key, { mode: 0o600 });
     const ports = await Promise.all(Array.from({ length: 6 }, () => freePort()));
-    const [urls, routes] = [ports.slice(0, 3).map((port) => `tls://127.0.0.1:${port}`), ports.slice(3).map((port) => `127.0.0.1:${port}`)];
+    const [urls, routes] = [
+      ports.slice(0, 3).map((port) => `tls://127.0.0.1:${port}`),
+      ports.slice(3).map((port) => `127.0.0.1:${port}`),
+    ];
     const said = await run(
-      ...['bus', 'init', '--url', urls.join(), '--nodes', '3', '--routes', routes.join(), '--listen', '127.0.0.1', '--json'],
-      ...['--certificate', join(folder, 'certificate.pem'), '--key', join(folder, 'key.pem'), '--data', join(folder, 'data')],
+      ...[
+        'bus',
+        'init',
+        '--url',
+        urls.join(),
+        '--nodes',
+        '3',
+        '--routes',
+        routes.join(),
+        '--listen',
+        '127.0.0.1',
+        '--json',
+      ],
+      ...[
+        '--certificate',
+        join(folder, 'certificate.pem'),
+        '--key',
+        join(folder, 'key.pem'),
+        '--data',
+        join(folder, 'data'),
+      ],
     );
     const { files } = filesShape.parse(JSON.parse(said.out));
-    expect(files.map(({ file }) => file)).toEqual(['nats-1.conf', 'nats-2.conf', 'nats-3.conf', 'coordinator.env']);
+    expect(files.map(({ file }) => file)).toEqual([
+      'nats-1.conf',
+      'nats-2.conf',
+      'nats-3.conf',
+      'coordinator.env',
+    ]);
     const text = (name: string) => files.find(({ file }) => file === name)?.text ?? '';
-    const binary = await obtainNatsServer(openCache(process.env, folder), process.env.PATH ?? '', () => undefined);
+    const binary = await obtainNatsServer(
+      openCache(process.env, folder),
+      process.env.PATH ?? '',
+      () => undefined,
+    );
     for (const name of ['nats-1', 'nats-2', 'nats-3']) {
       const file = join(folder, `${name}.conf`);
       // On one machine each needs a folder of its own; all else stands as it was printed.
-      await writeFile(file, text(`${name}.conf`).replaceAll(join(folder, 'data'), join(folder, name)));
+      await writeFile(
+        file,
+        text(`${name}.conf`).replaceAll(join(folder, 'data'), join(folder, name)),
+      );
       await chmod(file, 0o600);
-      const server = await startChildProgram([binary.file, '-c', file], {}, (output) => output.includes('Server is ready'));
+      const server = await startChildProgram([binary.file, '-c', file], {}, (output) =>
+        output.includes('Server is ready'),
+      );
       ends.push(async () => {
         server.signal('SIGKILL');
         await server.exited;
@@ -161,14 +237,21 @@ describe.runIf(isNewEnough())('three servers with what was printed for them', ()
         .filter((name) => settings[name] === '')
         .toSorted(),
     ).toEqual(['BASE_URL', 'DATABASE_URL']);
-    const environment: Record<string, string> = { DATABASE_URL: database.url, NATS_CA: authority.certificate };
+    const environment: Record<string, string> = {
+      DATABASE_URL: database.url,
+      NATS_CA: authority.certificate,
+    };
     for (const [name, value] of Object.entries(settings)) if (value) environment[name] = value;
     const coordinator = await startCoordinatorProcess(environment);
     ends.push(coordinator.close);
     await eventually(() => isWell(coordinator.url), 30_000);
     const bus = await connectBus({
-      ...{ url: urls.join(), credentials: environment.NATS_CREDENTIALS ?? '', tlsFirst: true, ca: authority.certificate },
-      ...{ name: 'test', log: testLog() },
+      url: urls.join(),
+      credentials: environment.NATS_CREDENTIALS ?? '',
+      tlsFirst: true,
+      ca: authority.certificate,
+      name: 'test',
+      log: testLog(),
     });
     ends.push(bus.close);
     const replicas = async (name: string): Promise<number> => {

@@ -10,7 +10,10 @@ import { version } from '../../shared/base/process.ts';
 import { composeProgram } from '../support/containers.ts';
 import { runProgram, type Said } from '../support/processes.ts';
 
-/** The compose files as docker compose itself reads them, and what of them can be held against our own sources. `npm run test:images` brings one up. */
+/**
+ * The compose files as docker compose itself reads them, and what of them can be held against our
+ * own sources. `npm run test:images` brings one up.
+ */
 describe('compose', async () => {
   const folder = join(import.meta.dirname, '../../deploy/compose');
   const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
@@ -21,28 +24,42 @@ describe('compose', async () => {
   /** What the images of others take. */
   const foreign = ['POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD'];
 
-  test.each(['compose.yaml', 'probe.yaml'])('%s sets only what its programs read, and names every value that it asks for', (file) => {
-    const text = read(file);
-    const set = [...text.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name = '']) => name);
-    expect(set.length).toBeGreaterThan(0);
-    expect(set.filter((name) => !foreign.includes(name) && !new RegExp(`^  ${name}:`, 'm').test(ours))).toEqual([]);
-    const head = text.slice(0, text.indexOf('\nname:'));
-    const asked = [...new Set([...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name = '']) => name))];
-    expect(asked.filter((name) => !head.includes(`${name}=`))).toEqual([]);
-  });
+  test.each(['compose.yaml', 'probe.yaml'])(
+    '%s sets only what its programs read, and names every value that it asks for',
+    (file) => {
+      const text = read(file);
+      const set = [...text.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name = '']) => name);
+      expect(set.length).toBeGreaterThan(0);
+      expect(
+        set.filter((name) => !foreign.includes(name) && !new RegExp(`^  ${name}:`, 'm').test(ours)),
+      ).toEqual([]);
+      const head = text.slice(0, text.indexOf('\nname:'));
+      const asked = [
+        ...new Set([...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name = '']) => name)),
+      ];
+      expect(asked.filter((name) => !head.includes(`${name}=`))).toEqual([]);
+    },
+  );
 
   test.each([
     ['compose.yaml', 2],
     ['probe.yaml', 1],
-  ] as const)('our containers of %s write nowhere but to their data, and may do nothing that a user may not', (file, count) => {
-    const services = read(file)
-      .split(/^ {2}(?=[a-z]+:$)/m)
-      .filter((text) => text.includes('image: antipode-'));
-    expect(services).toHaveLength(count);
-    for (const service of services)
-      for (const line of ['read_only: true', 'cap_drop: [ALL]', "security_opt: ['no-new-privileges:true']"])
-        expect(service).toContain(line);
-  });
+  ] as const)(
+    'our containers of %s write nowhere but to their data, and may do nothing that a user may not',
+    (file, count) => {
+      const services = read(file)
+        .split(/^ {2}(?=[a-z]+:$)/m)
+        .filter((text) => text.includes('image: antipode-'));
+      expect(services).toHaveLength(count);
+      for (const service of services)
+        for (const line of [
+          'read_only: true',
+          'cap_drop: [ALL]',
+          "security_opt: ['no-new-privileges:true']",
+        ])
+          expect(service).toContain(line);
+    },
+  );
 
   test('a probe is asked for its health as its image can be asked, without a shell', () => {
     const [, asked = ''] = /^ {6}test: \[CMD, (.*)\]$/m.exec(read('probe.yaml')) ?? [];
@@ -81,7 +98,15 @@ describe('compose', async () => {
         z.object({
           environment: z.record(z.string(), z.string()).default({}),
           networks: z.object({ default: z.object({ aliases: z.array(z.string()) }).nullable() }),
-          ports: z.array(z.object({ host_ip: z.string().optional(), published: z.string(), target: z.number() })).default([]),
+          ports: z
+            .array(
+              z.object({
+                host_ip: z.string().optional(),
+                published: z.string(),
+                target: z.number(),
+              }),
+            )
+            .default([]),
         }),
       ),
     });
@@ -89,24 +114,41 @@ describe('compose', async () => {
     beforeAll(async () => {
       copy = await mkdtemp(join(tmpdir(), 'antipode-compose-'));
       await mkdir(join(copy, 'bus'));
-      for (const file of ['compose.yaml', 'probe.yaml']) await copyFile(join(folder, file), join(copy, file));
+      for (const file of ['compose.yaml', 'probe.yaml'])
+        await copyFile(join(folder, file), join(copy, file));
       const lines = Object.entries(settings).map(([name, value]) => `${name}='${value}'\n`);
       await writeFile(join(copy, 'bus/coordinator.env'), lines.join(''));
     });
     afterAll(() => rm(copy, { recursive: true }));
     const config = (env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<Said> =>
-      runProgram([compose ?? '', '--project-directory', copy, ...args, 'config', '--format', 'json'], { env });
+      runProgram(
+        [compose ?? '', '--project-directory', copy, ...args, 'config', '--format', 'json'],
+        { env },
+      );
 
     test('everything on one host: what the file of settings says reaches each program, and only what must is open', async () => {
-      const said = await config({}, '--env-file', join(copy, 'bus/coordinator.env'), '-f', join(copy, 'compose.yaml'));
+      const said = await config(
+        {},
+        '--env-file',
+        join(copy, 'bus/coordinator.env'),
+        '-f',
+        join(copy, 'compose.yaml'),
+      );
       expect(said).toMatchObject({ code: 0, err: '' });
       const { name, services } = shape.parse(JSON.parse(said.out));
       expect(name).toBe('antipode');
-      expect(Object.keys(services).toSorted()).toEqual(['backups', 'bus', 'coordinator', 'database']);
+      expect(Object.keys(services).toSorted()).toEqual([
+        'backups',
+        'bus',
+        'coordinator',
+        'database',
+      ]);
       const { database, bus, coordinator, backups } = services;
       for (const one of [coordinator, backups]) {
         expect(one?.environment).toMatchObject({ BASE_URL: settings.BASE_URL });
-        expect(one?.environment.DATABASE_URL).toBe(`postgres://antipode:${database?.environment.POSTGRES_PASSWORD}@database:5432/antipode`);
+        expect(one?.environment.DATABASE_URL).toBe(
+          `postgres://antipode:${database?.environment.POSTGRES_PASSWORD}@database:5432/antipode`,
+        );
       }
       expect(coordinator?.environment.TRUSTED_PROXIES).toBe('uniquelocal');
       expect(bus?.networks.default?.aliases).toEqual([settings.BUS_HOST]);
@@ -118,9 +160,14 @@ describe('compose', async () => {
 
     test('who has a proxy elsewhere says so in the file of settings', async () => {
       const file = join(copy, 'elsewhere.env');
-      await writeFile(file, `${await readFile(join(copy, 'bus/coordinator.env'), 'utf8')}TRUSTED_PROXIES=192.0.2.7\n`);
+      await writeFile(
+        file,
+        `${await readFile(join(copy, 'bus/coordinator.env'), 'utf8')}TRUSTED_PROXIES=192.0.2.7\n`,
+      );
       const said = await config({}, '--env-file', file, '-f', join(copy, 'compose.yaml'));
-      expect(shape.parse(JSON.parse(said.out)).services.coordinator?.environment.TRUSTED_PROXIES).toBe('192.0.2.7');
+      expect(
+        shape.parse(JSON.parse(said.out)).services.coordinator?.environment.TRUSTED_PROXIES,
+      ).toBe('192.0.2.7');
     });
 
     test('figures, once their lines are uncommented, are there for the other containers alone', async () => {
@@ -128,19 +175,32 @@ describe('compose', async () => {
       await writeFile(file, read('compose.yaml').replaceAll(/^ {6}# (METRICS_)/gm, '      $1'));
       const said = await config({}, '--env-file', join(copy, 'bus/coordinator.env'), '-f', file);
       const { coordinator } = shape.parse(JSON.parse(said.out)).services;
-      expect(coordinator?.environment).toMatchObject({ METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' });
+      expect(coordinator?.environment).toMatchObject({
+        METRICS_PORT: '9464',
+        METRICS_HOST: '0.0.0.0',
+      });
       expect(coordinator?.ports.map(({ target }) => target)).toEqual([8080]);
     });
 
     test('one that lacks a value says where it stands', async () => {
       await writeFile(join(copy, 'none.env'), '');
-      const said = await config({}, '--env-file', join(copy, 'none.env'), '-f', join(copy, 'compose.yaml'));
+      const said = await config(
+        {},
+        '--env-file',
+        join(copy, 'none.env'),
+        '-f',
+        join(copy, 'compose.yaml'),
+      );
       expect(said.code).not.toBe(0);
       expect(said.err).toContain('stands in coordinator.env');
     });
 
     test('a probe alone: what it may reach comes from the shell', async () => {
-      const said = await config({ PROBE_ALLOW_CIDRS: '10.0.0.0/8' }, '-f', join(copy, 'probe.yaml'));
+      const said = await config(
+        { PROBE_ALLOW_CIDRS: '10.0.0.0/8' },
+        '-f',
+        join(copy, 'probe.yaml'),
+      );
       expect(said).toMatchObject({ code: 0, err: '' });
       const { name, services } = shape.parse(JSON.parse(said.out));
       expect([name, services.probe?.environment, services.probe?.ports]).toEqual([
@@ -151,17 +211,26 @@ describe('compose', async () => {
     });
 
     test('a word that it does not know is refused, so a slip of the pen is found here', async () => {
-      await writeFile(join(copy, 'slip.yaml'), read('probe.yaml').replace('read_only:', 'readonly:'));
-      expect((await config({}, '-f', join(copy, 'slip.yaml'))).err).toContain('readonly is not allowed');
+      await writeFile(
+        join(copy, 'slip.yaml'),
+        read('probe.yaml').replace('read_only:', 'readonly:'),
+      );
+      expect((await config({}, '-f', join(copy, 'slip.yaml'))).err).toContain(
+        'readonly is not allowed',
+      );
     });
   });
 });
 
 /**
- * What an image of the probe holds, entered as its user: whether Node finds all that it loads there. No engine of containers is needed, nor tried.
+ * What an image of the probe holds, entered as its user: whether Node finds all that it loads
+ * there. No engine of containers is needed, nor tried.
  */
 describe('image', () => {
-  const mayEnter = process.platform === 'linux' && process.getuid?.() === 0 && spawnSync('chroot', ['--version']).status === 0;
+  const mayEnter =
+    process.platform === 'linux' &&
+    process.getuid?.() === 0 &&
+    spawnSync('chroot', ['--version']).status === 0;
   if (!mayEnter) process.stderr.write('SKIPPED: only root can enter what an image holds\n');
 
   const cache = join(import.meta.dirname, '../../node_modules/.cache/antipode');
@@ -178,10 +247,15 @@ describe('image', () => {
     afterAll(() => rmSync(root, { recursive: true }));
 
     const enter = (...args: readonly string[]) =>
-      spawnSync('chroot', [`--userspec=${imageUser}:${imageUser}`, root, '/node', ...args], { encoding: 'utf8' });
+      spawnSync('chroot', [`--userspec=${imageUser}:${imageUser}`, root, '/node', ...args], {
+        encoding: 'utf8',
+      });
 
     test('is all that the probe needs', () => {
-      expect(enter('/antipode.mjs', '--version')).toMatchObject({ status: 0, stdout: `${version}\n` });
+      expect(enter('/antipode.mjs', '--version')).toMatchObject({
+        status: 0,
+        stdout: `${version}\n`,
+      });
       expect(enter('/antipode.mjs', 'run')).toMatchObject({
         status: expect.any(Number),
         stderr: expect.stringContaining('run join first'),
@@ -191,7 +265,14 @@ describe('image', () => {
     test('lets its user write to /data and nowhere else, and has no shell', () => {
       const tries = `for (const path of ['/data/x', '/x', '/etc/x', '/antipode.mjs', '/node'])
       try { require('node:fs').appendFileSync(path, ''); console.log(path); } catch (error) { console.log(error.code); }`;
-      expect(enter('-e', tries).stdout.split('\n')).toEqual(['/data/x', 'EACCES', 'EACCES', 'EACCES', 'EACCES', '']);
+      expect(enter('-e', tries).stdout.split('\n')).toEqual([
+        '/data/x',
+        'EACCES',
+        'EACCES',
+        'EACCES',
+        'EACCES',
+        '',
+      ]);
       expect(spawnSync('chroot', [root, '/bin/sh', '-c', 'true']).status).not.toBe(0);
     });
 
@@ -199,9 +280,13 @@ describe('image', () => {
       const file = `${root}.tar`;
       try {
         await packRoot(root, file);
-        const listed = execFileSync('tar', ['--numeric-owner', '-tvf', file], { encoding: 'utf8' }).split('\n');
+        const listed = execFileSync('tar', ['--numeric-owner', '-tvf', file], {
+          encoding: 'utf8',
+        }).split('\n');
         expect(listed.find((line) => line.endsWith(' ./'))).toMatch(/^drwxr-xr-x 0\/0 /);
-        expect(listed.find((line) => line.endsWith(' ./data/'))).toMatch(new RegExp(`^drwx------ ${imageUser}/${imageUser} `));
+        expect(listed.find((line) => line.endsWith(' ./data/'))).toMatch(
+          new RegExp(`^drwx------ ${imageUser}/${imageUser} `),
+        );
       } finally {
         rmSync(file, { force: true });
       }
@@ -209,7 +294,10 @@ describe('image', () => {
   });
 });
 
-/** The units for systemd, judged by its own program. That of a probe is written by `join --install`, and judged there. */
+/**
+ * The units for systemd, judged by its own program. That of a probe is written by `join --install`,
+ * and judged there.
+ */
 describe('units', () => {
   const folder = join(import.meta.dirname, '../../deploy/systemd');
   const isThere = spawnSync('systemd-analyze', ['--version']).status === 0;
@@ -217,48 +305,92 @@ describe('units', () => {
 
   const units = ['antipode-coordinator', 'antipode-nats', 'antipode-backup'];
 
-  test.each(units)('%s.service needs no user that somebody would have to make, and what it reads in /etc systemd reads for it', (name) => {
-    const text = readFileSync(join(folder, `${name}.service`), 'utf8');
-    expect([text.match(/^(User|Group)=.*$/m), /^DynamicUser=(.*)$/m.exec(text)?.[1]]).toEqual([null, 'yes']);
-    // /etc/antipode is root's with mode 600: only these two are read before the user is taken on.
-    const readByRoot = /^(EnvironmentFile=|LoadCredential=[\w.]+:)\/etc\/antipode\/[\w.-]+$/;
-    expect(text.split('\n').filter((line) => /^[^#].*\/etc\//.test(line) && !readByRoot.test(line))).toEqual([]);
-    const handedOver = [...text.matchAll(/^LoadCredential=([\w.]+):/gm)].map(([, file]) => `%d/${file}`);
-    for (const [read] of text.matchAll(/%d\/[\w.]+/g)) expect(handedOver).toContain(read);
-  });
-
-  test.skipIf(!isThere).each(units)('%s.service is a unit, and lets nothing out that need not be', (name) => {
-    const scratch = mkdtempSync(join(tmpdir(), 'antipode-units-'));
-    try {
-      const file = join(scratch, `${name}.service`);
-      // What it starts need not be on this machine.
-      writeFileSync(
-        file,
-        readFileSync(join(folder, `${name}.service`), 'utf8').replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`),
+  test.each(units)(
+    '%s.service needs no user that somebody would have to make, and what it reads in /etc systemd reads for it',
+    (name) => {
+      const text = readFileSync(join(folder, `${name}.service`), 'utf8');
+      expect([text.match(/^(User|Group)=.*$/m), /^DynamicUser=(.*)$/m.exec(text)?.[1]]).toEqual([
+        null,
+        'yes',
+      ]);
+      // /etc/antipode is root's with mode 600: only these two are read before the user is taken on.
+      const readByRoot = /^(EnvironmentFile=|LoadCredential=[\w.]+:)\/etc\/antipode\/[\w.-]+$/;
+      expect(
+        text.split('\n').filter((line) => /^[^#].*\/etc\//.test(line) && !readByRoot.test(line)),
+      ).toEqual([]);
+      const handedOver = [...text.matchAll(/^LoadCredential=([\w.]+):/gm)].map(
+        ([, file]) => `%d/${file}`,
       );
-      const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
-      expect(`${verified.stdout}${verified.stderr}`.split('\n').filter((line) => line.includes(name))).toEqual([]);
-      // Tenths: 20 is an exposure of 2.0.
-      const judged = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', file], { encoding: 'utf8' });
-      expect([judged.status, /Overall exposure level[^\n]*/.exec(judged.stdout)?.[0]]).toEqual([0, expect.stringContaining('OK')]);
-    } finally {
-      rmSync(scratch, { recursive: true });
-    }
-  });
+      for (const [read] of text.matchAll(/%d\/[\w.]+/g)) expect(handedOver).toContain(read);
+    },
+  );
 
-  test.skipIf(!isThere)('the timer of backups is one, and begins the unit of its name each night', () => {
-    const file = join(folder, 'antipode-backup.timer');
-    const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
-    expect(`${verified.stdout}${verified.stderr}`.split('\n').filter((line) => line.includes('antipode-backup.timer'))).toEqual([]);
-    const when = /^OnCalendar=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
-    const next = spawnSync('systemd-analyze', ['calendar', '--base-time=2026-11-23 12:00:00 UTC', when], { encoding: 'utf8' });
-    expect(next.stdout).toContain('Tue 2026-11-24 03:17:00 UTC');
-  });
+  test.skipIf(!isThere).each(units)(
+    '%s.service is a unit, and lets nothing out that need not be',
+    (name) => {
+      const scratch = mkdtempSync(join(tmpdir(), 'antipode-units-'));
+      try {
+        const file = join(scratch, `${name}.service`);
+        // What it starts need not be on this machine.
+        writeFileSync(
+          file,
+          readFileSync(join(folder, `${name}.service`), 'utf8').replace(
+            /^ExecStart=\S+/m,
+            `ExecStart=${process.execPath}`,
+          ),
+        );
+        const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], {
+          encoding: 'utf8',
+        });
+        expect(
+          `${verified.stdout}${verified.stderr}`.split('\n').filter((line) => line.includes(name)),
+        ).toEqual([]);
+        // Tenths: 20 is an exposure of 2.0.
+        const judged = spawnSync(
+          'systemd-analyze',
+          ['security', '--offline=true', '--threshold=20', file],
+          { encoding: 'utf8' },
+        );
+        expect([judged.status, /Overall exposure level[^\n]*/.exec(judged.stdout)?.[0]]).toEqual([
+          0,
+          expect.stringContaining('OK'),
+        ]);
+      } finally {
+        rmSync(scratch, { recursive: true });
+      }
+    },
+  );
+
+  test.skipIf(!isThere)(
+    'the timer of backups is one, and begins the unit of its name each night',
+    () => {
+      const file = join(folder, 'antipode-backup.timer');
+      const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], {
+        encoding: 'utf8',
+      });
+      expect(
+        `${verified.stdout}${verified.stderr}`
+          .split('\n')
+          .filter((line) => line.includes('antipode-backup.timer')),
+      ).toEqual([]);
+      const when = /^OnCalendar=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
+      const next = spawnSync(
+        'systemd-analyze',
+        ['calendar', '--base-time=2026-11-23 12:00:00 UTC', when],
+        { encoding: 'utf8' },
+      );
+      expect(next.stdout).toContain('Tue 2026-11-24 03:17:00 UTC');
+    },
+  );
 });
 
-/** A coordinator speaks no TLS: in every delivered form a proxy stands before it, whose word must count, or all callers are one address. */
+/**
+ * A coordinator speaks no TLS: in every delivered form a proxy stands before it, whose word must
+ * count, or all callers are one address.
+ */
 describe('proxies', () => {
-  const read = (file: string): string => readFileSync(join(import.meta.dirname, '../../deploy', file), 'utf8');
+  const read = (file: string): string =>
+    readFileSync(join(import.meta.dirname, '../../deploy', file), 'utf8');
 
   test.each([
     ['systemd/antipode-coordinator.service', /^Environment=TRUSTED_PROXIES=(.+)$/m, 'loopback'],

@@ -12,7 +12,10 @@ import { eventually } from '../support/eventually.ts';
 
 const startFile = join(import.meta.dirname, '../../deploy/local/start.ts');
 
-/** Exactly what is promised: nothing is missing, and nothing is there that a reader would have to ask about. */
+/**
+ * Exactly what is promised: nothing is missing, and nothing is there that a reader would have to
+ * ask about.
+ */
 const localShape = z.strictObject({
   base_url: z.string(),
   sign_in_url: z.string(),
@@ -45,19 +48,31 @@ export type Service = {
 
 export type Person = { readonly uid: number; readonly gid: number };
 
-/** A home that Postgres' user can pass through, with the nats-server of this machine in its cache, so that no test waits for a fetch. */
+/**
+ * A home that Postgres' user can pass through, with the nats-server of this machine in its cache,
+ * so that no test waits for a fetch.
+ */
 export const createHome = async (person?: Person, below = tmpdir()): Promise<string> => {
   const home = await mkdtemp(join(below, 'antipode-home-'));
-  const binary = await obtainNatsServer(openCache(process.env, home), process.env.PATH ?? '', () => undefined);
+  const binary = await obtainNatsServer(
+    openCache(process.env, home),
+    process.env.PATH ?? '',
+    () => undefined,
+  );
   const kept = join(home, 'cache', `nats-server-${binary.version.join('.')}`);
   await mkdir(kept, { recursive: true });
   await cp(binary.file, join(kept, 'nats-server'));
   await chmod(home, 0o711);
-  if (person !== undefined) for (const folder of [home, dirname(kept), kept]) await chown(folder, person.uid, person.gid);
+  if (person !== undefined)
+    for (const folder of [home, dirname(kept), kept]) await chown(folder, person.uid, person.gid);
   return home;
 };
 
-export const startService = (home: string, person?: Person, more: Readonly<Record<string, string>> = {}): Service => {
+export const startService = (
+  home: string,
+  person?: Person,
+  more: Readonly<Record<string, string>> = {},
+): Service => {
   const env = {
     ...more,
     PATH: process.env.PATH,
@@ -66,16 +81,25 @@ export const startService = (home: string, person?: Person, more: Readonly<Recor
     ANTIPODE_CACHE: join(home, 'cache'),
     PORT: '0',
   };
-  const launcher = spawn(process.execPath, [startFile], { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'], ...person });
+  const launcher = spawn(process.execPath, [startFile], {
+    env,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...person,
+  });
   let text = '';
   for (const stream of [launcher.stdout, launcher.stderr])
     stream.on('data', (chunk) => {
       text += String(chunk);
     });
   const exited = once(launcher, 'close').then(() => launcher.exitCode);
-  const local = async (): Promise<Local> => localShape.parse(JSON.parse(await readFile(join(home, 'local.json'), 'utf8')));
+  const local = async (): Promise<Local> =>
+    localShape.parse(JSON.parse(await readFile(join(home, 'local.json'), 'utf8')));
   const ready = (async () => {
-    const first = eventually(async () => (text.includes('Ctrl-C stops it') ? await local() : undefined), 120_000);
+    const first = eventually(
+      async () => (text.includes('Ctrl-C stops it') ? await local() : undefined),
+      120_000,
+    );
     const ended = exited.then((code) => {
       throw new Error(`the launcher ended with ${code}:\n${text}`);
     });
@@ -90,8 +114,14 @@ export const stopService = async ({ launcher, exited }: Service): Promise<number
   return await exited;
 };
 
-export const ask = async (url: string, token?: string): Promise<{ status: number; body: unknown }> => {
-  const answer = await fetch(url, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+export const ask = async (
+  url: string,
+  token?: string,
+): Promise<{ status: number; body: unknown }> => {
+  const answer = await fetch(
+    url,
+    token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } },
+  );
   return { status: answer.status, body: await answer.json() };
 };
 
@@ -101,13 +131,18 @@ export const isWell = async ({ base_url, api_token }: Local): Promise<boolean> =
   return status === 200 && (await ask(`${base_url}/api/v1/me`, api_token)).status === 200;
 };
 
-/** The processes that carry the home in their environment or command line: all that the service consists of. */
+/**
+ * The processes that carry the home in their environment or command line: all that the service
+ * consists of.
+ */
 export const processesOf = async (home: string): Promise<readonly number[]> => {
   const found: number[] = [];
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry) || Number(entry) === process.pid) continue;
-    const read = async (name: string): Promise<string> => await readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => ''); // It ended meanwhile.
-    if ((await read('environ')).includes(home) || (await read('cmdline')).includes(home)) found.push(Number(entry));
+    const read = async (name: string): Promise<string> =>
+      await readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => ''); // It ended meanwhile.
+    if ((await read('environ')).includes(home) || (await read('cmdline')).includes(home))
+      found.push(Number(entry));
   }
   return found;
 };

@@ -10,13 +10,28 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 type Said = { readonly code: number | null; readonly out: string; readonly err: string };
 
-/** A program of the house without any service, and no environment but this. `code` is null when it had to be killed. */
-const runIn = (more: Readonly<Record<string, string>>, program: string, ...given: string[]): Promise<Said> =>
+/**
+ * A program of the house without any service, and no environment but this. `code` is null when it
+ * had to be killed.
+ */
+const runIn = (
+  more: Readonly<Record<string, string>>,
+  program: string,
+  ...given: string[]
+): Promise<Said> =>
   new Promise((resolve) => {
     const env = { PATH: process.env.PATH, HOME: home, ANTIPODE_HOME: join(home, 'none'), ...more };
     const options = { env, timeout: 30_000, killSignal: 'SIGKILL' } as const;
-    execFile(process.execPath, [join(import.meta.dirname, '../..', program), ...given], options, (error, out, err) =>
-      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : null, out, err }),
+    execFile(
+      process.execPath,
+      [join(import.meta.dirname, '../..', program), ...given],
+      options,
+      (error, out, err) =>
+        resolve({
+          code: error === null ? 0 : typeof error.code === 'number' ? error.code : null,
+          out,
+          err,
+        }),
     );
   });
 const run = (program: string, ...given: string[]): Promise<Said> => runIn({}, program, ...given);
@@ -37,11 +52,16 @@ test.each([
   ['coordinator/main.ts', ['oprator', 'probe', 'list'], 2, '', '"oprator" is not understood'],
 ])('%s %j needs no service to be answered', async (program, given, code, out, err) => {
   const said = await run(program, ...given);
-  expect(said).toEqual({ code, out: expect.stringContaining(out), err: expect.stringContaining(err) });
+  expect(said).toEqual({
+    code,
+    out: expect.stringContaining(out),
+    err: expect.stringContaining(err),
+  });
   if (code !== 0) expect(said.out).toBe('');
 });
 
-// Where Linux shows its processes nobody can make a folder, root included, and is told that there is none above it.
+// Where Linux shows its processes nobody can make a folder, root included, and is told that there
+// is none above it.
 test.runIf(existsSync('/proc/self')).each([
   ['ANTIPODE_HOME', '/proc/none'],
   ['ANTIPODE_HOME', '/proc/none/below'],
@@ -49,5 +69,9 @@ test.runIf(existsSync('/proc/self')).each([
   ['ANTIPODE_CACHE', '/proc/none'],
 ])('a start with %s=%s is refused at once, and says what to change', async (variable, folder) => {
   const said = await runIn({ [variable]: folder }, 'deploy/local/start.ts');
-  expect(said).toEqual({ code: 1, out: '', err: `cannot write to ${folder}: choose another folder with ${variable}\n` });
+  expect(said).toEqual({
+    code: 1,
+    out: '',
+    err: `cannot write to ${folder}: choose another folder with ${variable}\n`,
+  });
 });

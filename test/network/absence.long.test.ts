@@ -27,7 +27,11 @@ describe('alerts that come due during an absence', () => {
     const first = await network.startCoordinator();
     await network.addProbe('Europe');
     await network.addProbe('Asia');
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { alert_after_s: 3_600 } });
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 1,
+      config: { alert_after_s: 3_600 },
+    });
     await seenFrom(network.sql, monitor, 2);
     target.answer(broken);
     await incidentThat(network.sql, monitor, isConfirmed);
@@ -49,11 +53,17 @@ describe('alerts that come due during an absence', () => {
 
   test('a "down" that came due meanwhile goes out when the outage lasts', async () => {
     const monitor = await outageWhileAway(broken);
-    await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due', 40_000);
+    await eventually(
+      async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due',
+      40_000,
+    );
   });
 });
 
-/** One notice for an event, also when the database could not be written to in that moment, or a coordinator ended in the midst of it. */
+/**
+ * One notice for an event, also when the database could not be written to in that moment, or a
+ * coordinator ended in the midst of it.
+ */
 describe('notices', () => {
   let network: Network;
 
@@ -69,7 +79,8 @@ describe('notices', () => {
       perform nextval('refusals'); raise exception 'not now' using errcode = '53100'; end $$;
     create trigger refuse before ${what} on notices for each row execute function refuse()`);
   };
-  const refused = async (): Promise<boolean> => (await network.sql`select 1 from refusals where is_called`).length > 0;
+  const refused = async (): Promise<boolean> =>
+    (await network.sql`select 1 from refusals where is_called`).length > 0;
   const allow = () => network.sql.unsafe('drop trigger refuse on notices');
 
   const open = async (kind: string): Promise<number> =>
@@ -115,12 +126,17 @@ describe('notices', () => {
       await network.startCoordinator();
       await network.addProbe('Europe');
       await eventually(async () => (await open('bus_silent')) === 0);
-      expect(await network.sql`select 1 from notices where kind <> 'time_zones_old'`).toHaveLength(1);
+      expect(await network.sql`select 1 from notices where kind <> 'time_zones_old'`).toHaveLength(
+        1,
+      );
     });
   });
 });
 
-/** A coordinator that reaches the database and not the bus decides about nothing: whoever can takes its share. */
+/**
+ * A coordinator that reaches the database and not the bus decides about nothing: whoever can takes
+ * its share.
+ */
 describe('a coordinator that lost the bus', () => {
   let network: Network;
   let target: Target;
@@ -147,14 +163,17 @@ describe('a coordinator that lost the bus', () => {
   };
 
   const owners = async (): Promise<string> => {
-    const rows = await network.sql<{ owner: string }[]>`select owner from leases order by partition`;
+    const rows = await network.sql<
+      { owner: string }[]
+    >`select owner from leases order by partition`;
     return rows.map(({ owner }) => owner).join();
   };
 
   test('leaves its partitions to the one that has it, which confirms an outage of any monitor, and takes its share again', async () => {
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const all: string[] = [];
-    for (let nth = 0; nth < 8; nth += 1) all.push(await network.addMonitor({ target: target.url(`/${nth}`), interval_s: 1 }));
+    for (let nth = 0; nth < 8; nth += 1)
+      all.push(await network.addMonitor({ target: target.url(`/${nth}`), interval_s: 1 }));
     for (const monitor of all) await seenFrom(network.sql, monitor, 2);
     relays[0]?.cut();
     await eventually(async () => (await shares()).join() === '32', 40_000);
@@ -173,7 +192,10 @@ describe('a coordinator that lost the bus', () => {
   });
 });
 
-/** Rule 16 must not take the first other host of a great outage for sick: every failure begins while the others' last checks still passed. */
+/**
+ * Rule 16 must not take the first other host of a great outage for sick: every failure begins while
+ * the others' last checks still passed.
+ */
 describe('a great outage', () => {
   const count = 12;
   let network: Network;
@@ -188,16 +210,24 @@ describe('a great outage', () => {
   afterAll(() => network.close());
 
   test('when everything goes down at once, each outage is confirmed, and no probe is quarantined for having seen them first', async () => {
-    const hosts = Array.from({ length: count }, (_, index) => `http://127.0.1.${index + 1}:${target.port}/`);
-    const monitors = await Promise.all(hosts.map((url) => network.addMonitor({ target: url, interval_s: 2 })));
+    const hosts = Array.from(
+      { length: count },
+      (_, index) => `http://127.0.1.${index + 1}:${target.port}/`,
+    );
+    const monitors = await Promise.all(
+      hosts.map((url) => network.addMonitor({ target: url, interval_s: 2 })),
+    );
     for (const monitor of monitors) await seenFrom(network.sql, monitor, 2);
     target.answer(broken);
-    const open = () => network.sql`select distinct monitor_id from incidents where confirmed_at is not null and resolved_at is null`;
+    const open = () =>
+      network.sql`select distinct monitor_id from incidents where confirmed_at is not null and resolved_at is null`;
     await eventually(async () => (await open()).length === count, 30_000);
     // Once more round for everybody, so that whoever would fall sick has had the time.
     const before = target.hits.length;
     await eventually(() => target.hits.length >= before + 2 * count, 30_000);
-    expect(await network.sql`select kind, message from notices where kind = 'probe_quarantined'`).toEqual([]);
+    expect(
+      await network.sql`select kind, message from notices where kind = 'probe_quarantined'`,
+    ).toEqual([]);
     expect(await network.sql`select name from probes where quarantined_at is not null`).toEqual([]);
     expect(await open()).toHaveLength(count);
   });

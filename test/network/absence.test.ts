@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import {
+  alertsOf,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  resultsOf,
+  seenFrom,
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
@@ -11,14 +19,18 @@ import { broken, fine, type Target } from '../support/targets.ts';
 /** Presence comes every second here: who is late with it on a busy machine is not lost yet. */
 const soonLost = { lostAfterMs: 5_000 };
 
-const begin = async (atEnd: (end: () => Promise<void>) => void): Promise<{ network: Network; target: Target }> => {
+const begin = async (
+  atEnd: (end: () => Promise<void>) => void,
+): Promise<{ network: Network; target: Target }> => {
   const network = await createNetwork();
   atEnd(network.close);
   return { network, target: await network.startTarget() };
 };
 
 describe.concurrent('results', () => {
-  test('that come twice change nothing, and those that come an hour late go to the charts and alert nobody', async ({ onTestFinished }) => {
+  test('that come twice change nothing, and those that come an hour late go to the charts and alert nobody', async ({
+    onTestFinished,
+  }) => {
     const { network, target } = await begin(onTestFinished);
     await network.startCoordinator();
     const europe = await network.addProbe('Europe');
@@ -29,20 +41,28 @@ describe.concurrent('results', () => {
     const probe = await speakAs(other);
     const hourAgo = Date.now() - 3_600_000;
     await network.sql`update monitors set created_at = ${new Date(hourAgo - 60_000)} where id = ${monitor}`;
-    const late = [1, 2, 3].map((seq) => ({ seq, at: hourAgo + seq * 1_000, outcome: seq === 2 ? ('fail' as const) : ('ok' as const) }));
+    const late = [1, 2, 3].map((seq) => ({
+      seq,
+      at: hourAgo + seq * 1_000,
+      outcome: seq === 2 ? ('fail' as const) : ('ok' as const),
+    }));
     await probe.say(monitor, late, null);
     await probe.say(monitor, late, null);
     await probe.say(monitor, [{ seq: 4, at: hourAgo + 4_000, outcome: 'ok' }], 3);
     const isOld = ({ at }: { at: Date }) => Number(at) < hourAgo + 60_000;
     await eventually(async () => (await resultsOf(network.sql, monitor)).filter(isOld).length >= 4);
     expect((await resultsOf(network.sql, monitor)).filter(isOld)).toHaveLength(4);
-    expect((await incidentsOf(network.sql, monitor)).filter(({ resolved_at }) => resolved_at === null)).toEqual([]);
+    expect(
+      (await incidentsOf(network.sql, monitor)).filter(({ resolved_at }) => resolved_at === null),
+    ).toEqual([]);
     expect(await alertsOf(network.sql, monitor)).toEqual([]);
     await probe.close();
     await europe.close();
   });
 
-  test('whose predecessors are missing are not taken, and are taken once they came', async ({ onTestFinished }) => {
+  test('whose predecessors are missing are not taken, and are taken once they came', async ({
+    onTestFinished,
+  }) => {
     const { network, target } = await begin(onTestFinished);
     await network.startCoordinator();
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 60 });
@@ -71,14 +91,24 @@ describe.concurrent('a coordinator that was away', () => {
     await eventually(() => target.hits.length >= from + 6, 40_000);
     await network.startCoordinator();
     const { id } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
-    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 6);
+    await eventually(
+      async () =>
+        (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 6,
+    );
     const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1);
     const second = fails.find(({ continent }) => continent !== fails[0]?.continent);
-    expect(await incidentsOf(network.sql, monitor)).toMatchObject([{ id, started_at: fails[0]?.at, confirmed_at: second?.at }]);
-    await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due', 40_000);
+    expect(await incidentsOf(network.sql, monitor)).toMatchObject([
+      { id, started_at: fails[0]?.at, confirmed_at: second?.at },
+    ]);
+    await eventually(
+      async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due',
+      40_000,
+    );
   });
 
-  test('records the outage that came and went, resolved and without an alert', async ({ onTestFinished }) => {
+  test('records the outage that came and went, resolved and without an alert', async ({
+    onTestFinished,
+  }) => {
     const { network, target } = await begin(onTestFinished);
     const first = await network.startCoordinator();
     await network.addProbe('Europe');
@@ -106,20 +136,29 @@ describe.concurrent('a coordinator that was away', () => {
 });
 
 describe.concurrent('a probe', () => {
-  test('that joins shares the work within a second, and what a lost one checked is checked by the others', async ({ onTestFinished }) => {
+  test('that joins shares the work within a second, and what a lost one checked is checked by the others', async ({
+    onTestFinished,
+  }) => {
     const { network, target } = await begin(onTestFinished);
     await network.startCoordinator({ timing: soonLost });
     const frankfurt = await network.addProbe('Europe', 'Frankfurt');
     const monitors = [];
-    for (let count = 0; count < 12; count += 1) monitors.push(await network.addMonitor({ target: target.url(`/${count}`), interval_s: 2 }));
+    for (let count = 0; count < 12; count += 1)
+      monitors.push(await network.addMonitor({ target: target.url(`/${count}`), interval_s: 2 }));
     const byAgent = (name: string, since: number) =>
-      new Set(target.hits.filter(({ agent, at }) => at >= since && agent.includes(`probe=${name};`)).map(({ url }) => url));
+      new Set(
+        target.hits
+          .filter(({ agent, at }) => at >= since && agent.includes(`probe=${name};`))
+          .map(({ url }) => url),
+      );
     await eventually(() => byAgent('Frankfurt', 0).size === 12);
     await network.addProbe('Europe', 'Paris');
     const joinedAt = Date.now();
     const shared = await eventually(() => {
       const paris = byAgent('Paris', joinedAt);
-      return paris.size > 0 && byAgent('Frankfurt', joinedAt).size + paris.size >= 12 ? paris : undefined;
+      return paris.size > 0 && byAgent('Frankfurt', joinedAt).size + paris.size >= 12
+        ? paris
+        : undefined;
     });
     expect(shared.size).toBeLessThan(12);
     await frankfurt.close();
@@ -137,7 +176,8 @@ describe.concurrent('a probe', () => {
     await network.startCoordinator({ timing: soonLost });
     await network.addProbe('Europe');
     const asia = await network.addProbe('Asia');
-    // What a lonely continent saw ends as no longer observed after two turns: with turns of a second, a short standstill is that long.
+    // What a lonely continent saw ends as no longer observed after two turns: with turns of a
+    // second, a short standstill is that long.
     const interval_s = mayBusStandStill() ? 15 : 3;
     const monitors = [
       await network.addMonitor({ target: target.url('/1'), interval_s }),
@@ -145,14 +185,25 @@ describe.concurrent('a probe', () => {
     ];
     for (const monitor of monitors) await seenFrom(network.sql, monitor, 2);
     await asia.close();
-    await eventually(async () => (await network.sql`select 1 from notices where kind = 'probe_lost'`).length === 1, 40_000);
+    await eventually(
+      async () => (await network.sql`select 1 from notices where kind = 'probe_lost'`).length === 1,
+      40_000,
+    );
     target.answer(broken);
     for (const monitor of monitors) await incidentThat(network.sql, monitor, () => true);
     for (const monitor of monitors)
-      await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 4, 40_000);
+      await eventually(
+        async () =>
+          (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >=
+          4,
+        40_000,
+      );
     for (const monitor of monitors)
-      expect(await incidentsOf(network.sql, monitor)).toMatchObject([{ confirmed_at: null, resolved_at: null }]);
-    const notices = await network.sql`select subject from notices where kind = 'continent_alone' and ended_at is null`;
+      expect(await incidentsOf(network.sql, monitor)).toMatchObject([
+        { confirmed_at: null, resolved_at: null },
+      ]);
+    const notices =
+      await network.sql`select subject from notices where kind = 'continent_alone' and ended_at is null`;
     expect(notices.map(({ subject }) => subject)).toEqual(['Europe']);
   });
 });

@@ -3,11 +3,21 @@ import type { App } from '../../coordinator/app.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentsOf, incidentThat, isConfirmed, isNothingStoredAfter, resultsOf, seenFrom } from '../support/monitors.ts';
+import {
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isNothingStoredAfter,
+  resultsOf,
+  seenFrom,
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
 
-/** After a glitch of the bus the past waits for who is still away (rule 4), and what begins now does not. */
+/**
+ * After a glitch of the bus the past waits for who is still away (rule 4), and what begins now does
+ * not.
+ */
 describe('after a glitch', () => {
   const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
   let network: Network;
@@ -25,10 +35,16 @@ describe('after a glitch', () => {
   beforeEach(async () => {
     network = await createNetwork();
     target = await network.startTarget();
-    relays = await Promise.all(places.map(async (continent) => ({ continent, relay: await createTcpProxy(network.account.url) })));
+    relays = await Promise.all(
+      places.map(async (continent) => ({
+        continent,
+        relay: await createTcpProxy(network.account.url),
+      })),
+    );
     // Nobody is given up for lost in this test: who is away is waited for as long as may be.
     coordinator = await network.startCoordinator({ timing });
-    for (const { continent, relay } of relays) await network.addProbe(continent, continent, { url: relay.url });
+    for (const { continent, relay } of relays)
+      await network.addProbe(continent, continent, { url: relay.url });
   });
   afterEach(async () => {
     for (const { relay } of relays) relay.heal();
@@ -41,7 +57,8 @@ describe('after a glitch', () => {
     await eventually(() => target.hits.length >= from + count, 30_000);
   };
 
-  const name = 'an outage that begins after a glitch is confirmed at once by those who are back, and dated by whoever saw it first';
+  const name =
+    'an outage that begins after a glitch is confirmed at once by those who are back, and dated by whoever saw it first';
   test.each([
     [name, false],
     [`${name}, also when another coordinator goes on with what still waits`, true],
@@ -59,25 +76,38 @@ describe('after a glitch', () => {
       target.answer(broken);
       // What was kept waits for up to thirty seconds for Africa, from the healing on.
       const { id } = await incidentThat(network.sql, monitor, isConfirmed, 20_000);
-      expect((await resultsOf(network.sql, monitor)).some(({ continent, at }) => continent === 'Africa' && Number(at) > brokeAt)).toBe(
-        false,
-      );
+      expect(
+        (await resultsOf(network.sql, monitor)).some(
+          ({ continent, at }) => continent === 'Africa' && Number(at) > brokeAt,
+        ),
+      ).toBe(false);
       if (isReplaced) {
         await coordinator.close();
         await network.startCoordinator({ timing });
       }
       relayOf('Africa').heal();
       await eventually(async () => {
-        const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1);
+        const fails = (await resultsOf(network.sql, monitor)).filter(
+          ({ outcome }) => outcome === 1,
+        );
         return fails.some(({ continent }) => continent === 'Africa');
       }, 30_000);
       const rows = await resultsOf(network.sql, monitor);
-      const fails = rows.filter(({ outcome }) => outcome === 1).toSorted((a, b) => Number(a.at) - Number(b.at));
+      const fails = rows
+        .filter(({ outcome }) => outcome === 1)
+        .toSorted((a, b) => Number(a.at) - Number(b.at));
       const second = fails.find(({ continent }) => continent !== fails[0]?.continent);
       const [incident, ...others] = await incidentsOf(network.sql, monitor);
       expect(others).toEqual([]);
-      expect(incident).toMatchObject({ id, seen_continent: fails[0]?.continent, confirmed_continent: second?.continent });
-      expect([Number(incident?.started_at), Number(incident?.confirmed_at)]).toEqual([Number(fails[0]?.at), Number(second?.at)]);
+      expect(incident).toMatchObject({
+        id,
+        seen_continent: fails[0]?.continent,
+        confirmed_continent: second?.continent,
+      });
+      expect([Number(incident?.started_at), Number(incident?.confirmed_at)]).toEqual([
+        Number(fails[0]?.at),
+        Number(second?.at),
+      ]);
       // Decided once, whether it went ahead or waited.
       const names = rows.map(({ continent, at }) => `${continent} ${Number(at)}`);
       expect(new Set(names).size).toBe(names.length);
@@ -86,7 +116,10 @@ describe('after a glitch', () => {
   );
 });
 
-/** After a glitch of the bus the past waits for who is still away (rule 4): for those alone who could have seen it. */
+/**
+ * After a glitch of the bus the past waits for who is still away (rule 4): for those alone who
+ * could have seen it.
+ */
 describe('after a glitch, limited to some continents', () => {
   const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
   let network: Network;
@@ -96,10 +129,16 @@ describe('after a glitch, limited to some continents', () => {
   beforeEach(async () => {
     network = await createNetwork();
     target = await network.startTarget();
-    relays = await Promise.all(places.map(async (continent) => ({ continent, relay: await createTcpProxy(network.account.url) })));
+    relays = await Promise.all(
+      places.map(async (continent) => ({
+        continent,
+        relay: await createTcpProxy(network.account.url),
+      })),
+    );
     // Nobody is given up for lost in this test: who is away is waited for as long as may be.
     await network.startCoordinator({ timing: { lostAfterMs: 120_000 } });
-    for (const { continent, relay } of relays) await network.addProbe(continent, continent, { url: relay.url });
+    for (const { continent, relay } of relays)
+      await network.addProbe(continent, continent, { url: relay.url });
   });
   afterEach(async () => {
     for (const { relay } of relays) relay.heal();
@@ -108,7 +147,11 @@ describe('after a glitch, limited to some continents', () => {
   });
 
   test('an outage that began during a glitch is confirmed when those are back who check the monitor, whoever else is away', async () => {
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { continents: ['Asia', 'Europe'] } });
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 1,
+      config: { continents: ['Asia', 'Europe'] },
+    });
     const known = await network.startTarget();
     const everywhere = await network.addMonitor({ target: known.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
@@ -131,12 +174,22 @@ describe('after a glitch, limited to some continents', () => {
     const second = fails.find(({ continent }) => continent !== first?.continent);
     const [incident, ...others] = await incidentsOf(network.sql, monitor);
     expect(others).toEqual([]);
-    expect(incident).toMatchObject({ id, seen_continent: first?.continent, confirmed_continent: second?.continent });
-    expect([Number(incident?.started_at), Number(incident?.confirmed_at)]).toEqual([Number(first?.at), Number(second?.at)]);
+    expect(incident).toMatchObject({
+      id,
+      seen_continent: first?.continent,
+      confirmed_continent: second?.continent,
+    });
+    expect([Number(incident?.started_at), Number(incident?.confirmed_at)]).toEqual([
+      Number(first?.at),
+      Number(second?.at),
+    ]);
   });
 });
 
-/** After a glitch of the bus what is seen by one private probe alone waits for nobody (rules 4 and 14): it hands over in order. */
+/**
+ * After a glitch of the bus what is seen by one private probe alone waits for nobody (rules 4 and
+ * 14): it hands over in order.
+ */
 describe('after a glitch, private', () => {
   let network: Network;
   let target: Target;
@@ -168,7 +221,11 @@ describe('after a glitch, private', () => {
   test('an outage that a private probe saw during a glitch is confirmed and dated at once, though a public probe is still away', async () => {
     const made = await network.makeProbe('Asia', 'office', network.organisation);
     await network.startProbe(made);
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 2, config: { probe: made.id } });
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 2,
+      config: { probe: made.id },
+    });
     const known = await network.startTarget();
     const everywhere = await network.addMonitor({ target: known.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 1);
@@ -184,12 +241,17 @@ describe('after a glitch, private', () => {
     const { started_at } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     // What public probes kept waits for the one in Africa meanwhile.
     expect(await isNothingStoredAfter(network.sql, everywhere, cutAt, 2)).toBe(true);
-    const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).map(({ at }) => Number(at));
+    const fails = (await resultsOf(network.sql, monitor))
+      .filter(({ outcome }) => outcome === 1)
+      .map(({ at }) => Number(at));
     expect(Number(started_at)).toBe(Math.min(...fails));
   });
 });
 
-/** Rule 3: what one probe alone kept, and hands over when the outage is long confirmed, dates it anew. */
+/**
+ * Rule 3: what one probe alone kept, and hands over when the outage is long confirmed, dates it
+ * anew.
+ */
 describe('what dates an outage late', () => {
   let network: Network;
   let target: Target;
@@ -218,7 +280,10 @@ describe('what dates an outage late', () => {
     relay.cut();
     target.answer(broken, ['Europe']);
     const since = target.hits.length;
-    await eventually(() => target.hits.slice(since).some(({ continent }) => continent === 'Europe'), 30_000);
+    await eventually(
+      () => target.hits.slice(since).some(({ continent }) => continent === 'Europe'),
+      30_000,
+    );
     target.answer(broken);
     const { seen_continent } = await incidentThat(network.sql, monitor, isConfirmed, 30_000);
     expect(seen_continent).not.toBe('Europe');
@@ -244,7 +309,10 @@ describe('what dates an outage late', () => {
     const [seen, confirmed] = await network.sql<{ at: Date; evidence: unknown }[]>`
     select e.at, e.evidence from incident_evidence e join incidents i on i.id = e.incident_id
     where i.monitor_id = ${monitor} and e.part <> 'matrix' order by e.part = 'confirmed'`;
-    expect([Number(seen?.at), Number(confirmed?.at)]).toEqual([Number(started_at), Number(confirmed_at)]);
+    expect([Number(seen?.at), Number(confirmed?.at)]).toEqual([
+      Number(started_at),
+      Number(confirmed_at),
+    ]);
     expect([seen?.evidence, confirmed?.evidence]).not.toContain(null);
   };
 

@@ -23,10 +23,19 @@ import {
   ping,
   resultsOf,
 } from '../support/monitors.ts';
-import { announceAsCoordinator, createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
+import {
+  announceAsCoordinator,
+  createNetwork,
+  type MadeProbe,
+  type Network,
+  quickResync,
+} from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
-/** An installation where the host of one probe allows private ranges and those of two others do not (rules 1, 5 and 14). */
+/**
+ * An installation where the host of one probe allows private ranges and those of two others do not
+ * (rules 1, 5 and 14).
+ */
 
 const isInside = (text: string): boolean => {
   const address = parseAddress(text);
@@ -37,7 +46,10 @@ const home = await lookup(hostname(), 4)
   .then(({ address }) => (isInside(address) ? address : undefined))
   .catch(() => undefined);
 
-/** A probe that holds something else than the database wants it to: presence tells, and it is mended. */
+/**
+ * A probe that holds something else than the database wants it to: presence tells, and it is
+ * mended.
+ */
 describe('a probe', () => {
   let network: Network;
   let bus: Bus;
@@ -46,23 +58,42 @@ describe('a probe', () => {
     network = await createNetwork();
     await network.startCoordinator({ timing: { digestMs: 500, ...quickResync() } });
     const { url, coordinatorCredentials: credentials } = network.account;
-    bus = await connectBus({ url, credentials, name: 'test', log: network.log, announce: announceAsCoordinator });
+    bus = await connectBus({
+      url,
+      credentials,
+      name: 'test',
+      log: network.log,
+      announce: announceAsCoordinator,
+    });
   });
   afterAll(async () => {
     await bus.close();
     await network.close();
   });
 
-  const last = async (subject: string): Promise<Uint8Array | undefined> => (await bus.last(streams.assignments.name, subject))?.data;
+  const last = async (subject: string): Promise<Uint8Array | undefined> =>
+    (await bus.last(streams.assignments.name, subject))?.data;
 
   /** A monitor of an hour that the probes of its continents hold and have looked at. */
-  const addHourly = async (target: Target, continent: Continent, probe: MadeProbe): Promise<string> => {
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { continents: [continent] } });
+  const addHourly = async (
+    target: Target,
+    continent: Continent,
+    probe: MadeProbe,
+  ): Promise<string> => {
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 1,
+      config: { continents: [continent] },
+    });
     await eventually(() => target.hits.length > 1, 40_000);
     await network.editMonitor(monitor, { interval_s: 3_600 });
     await eventually(async () => {
       const data = await last(subjects.assignment(continent, monitor));
-      return data && assignmentMessage.parse(JSON.parse(new TextDecoder().decode(data))).interval_ms === 3_600_000;
+      return (
+        data &&
+        assignmentMessage.parse(JSON.parse(new TextDecoder().decode(data))).interval_ms ===
+          3_600_000
+      );
     });
     await everythingTaken(probe);
     return monitor;
@@ -95,14 +126,19 @@ describe('a probe', () => {
     const consumer = probeConsumers.assignments(probe.made.id, '').name;
     const taken = Promise.withResolvers<void>();
     const thief = bus.pull({
-      ...{ stream: streams.assignments.name, consumer, batch: 10 },
+      stream: streams.assignments.name,
+      consumer,
+      batch: 10,
       onMessages: async (messages) => {
         for (const message of messages) message.ack();
         if (messages.some(({ subject }) => subject.endsWith(monitor))) taken.resolve();
       },
     });
     await taken.promise;
-    await eventually(async () => (await bus.consumerState(streams.assignments.name, consumer))?.unacknowledged === 0);
+    await eventually(
+      async () =>
+        (await bus.consumerState(streams.assignments.name, consumer))?.unacknowledged === 0,
+    );
     await thief.stop();
     const from = target.hits.length;
     const again = await network.startProbe(probe.made);
@@ -113,7 +149,11 @@ describe('a probe', () => {
   test('that was given a monitor of which the database knows nothing has it taken away', async () => {
     const [target, known] = [await network.startTarget(), await network.startTarget()];
     const probe = await network.addProbe('Africa');
-    const monitor = await network.addMonitor({ target: known.url(), interval_s: 1, config: { continents: ['Africa'] } });
+    const monitor = await network.addMonitor({
+      target: known.url(),
+      interval_s: 1,
+      config: { continents: ['Africa'] },
+    });
     const subject = subjects.assignment('Africa', monitor);
     const assignment = await eventually(async () => {
       const data = await last(subject);
@@ -122,7 +162,9 @@ describe('a probe', () => {
     const stranger = newId();
     const where = subjects.assignment('Africa', stranger);
     await eventually(() => known.hits.length > 0);
-    await eventually(() => bus.store(where, JSON.stringify({ ...assignment, monitor: stranger, target: target.url() })));
+    await eventually(() =>
+      bus.store(where, JSON.stringify({ ...assignment, monitor: stranger, target: target.url() })),
+    );
     await eventually(() => target.hits.length > 1);
     await eventually(async () => (await last(where))?.length === 0, 90_000);
     await everythingTaken(probe.made);
@@ -135,14 +177,19 @@ describe('a probe', () => {
   });
 });
 
-/** A probe that was away for longer than a tombstone lies on the bus: nothing there tells it any more what was deleted meanwhile. */
+/**
+ * A probe that was away for longer than a tombstone lies on the bus: nothing there tells it any
+ * more what was deleted meanwhile.
+ */
 describe('a probe that comes back after tombstones were taken off the bus', () => {
   let network: Network;
   let bus: Bus;
 
   beforeAll(async () => {
     network = await createNetwork();
-    await network.startCoordinator({ timing: { digestMs: 500, housekeepMs: 300, tombstoneMs: 1_500, ...quickResync() } });
+    await network.startCoordinator({
+      timing: { digestMs: 500, housekeepMs: 300, tombstoneMs: 1_500, ...quickResync() },
+    });
     const { url, coordinatorCredentials: credentials } = network.account;
     bus = await connectBus({ url, credentials, name: 'test', log: network.log });
   });
@@ -170,13 +217,19 @@ describe('a probe that comes back after tombstones were taken off the bus', () =
   const countsSaid = (probe: MadeProbe) => {
     const counts: number[] = [];
     const hearing = bus.subscribe(subjects.presence(probe.id), ({ data }) => {
-      counts.push(presenceMessage.parse(JSON.parse(new TextDecoder().decode(data))).assignments.count);
+      counts.push(
+        presenceMessage.parse(JSON.parse(new TextDecoder().decode(data))).assignments.count,
+      );
     });
     return { counts, stop: hearing.stop };
   };
 
   /** Deletes them, and settles when the bus holds no trace of them. */
-  const deleteForGood = async (continent: Continent, monitor: string, heartbeat: Heartbeat): Promise<void> => {
+  const deleteForGood = async (
+    continent: Continent,
+    monitor: string,
+    heartbeat: Heartbeat,
+  ): Promise<void> => {
     await network.sql.begin((tx) => endPingTokens(tx, network.organisation, heartbeat.monitor));
     await network.deleteMonitor(monitor);
     await network.deleteMonitor(heartbeat.monitor);
@@ -185,10 +238,14 @@ describe('a probe that comes back after tombstones were taken off the bus', () =
       [streams.assignments.name, subjects.assignment(continent, heartbeat.monitor)],
       [streams.pingKeys.name, subjects.pingKey(network.organisation, heartbeat.key)],
     ] as const;
-    for (const [stream, subject] of traces) await eventually(async () => (await bus.last(stream, subject)) === undefined, 30_000);
+    for (const [stream, subject] of traces)
+      await eventually(async () => (await bus.last(stream, subject)) === undefined, 30_000);
   };
 
-  const addPair = async (continent: Continent, ear: string): Promise<{ monitor: string; heartbeat: Heartbeat }> => {
+  const addPair = async (
+    continent: Continent,
+    ear: string,
+  ): Promise<{ monitor: string; heartbeat: Heartbeat }> => {
     const target = await network.startTarget();
     const config = { continents: [continent] };
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config });
@@ -209,7 +266,10 @@ describe('a probe that comes back after tombstones were taken off the bus', () =
     await eventually(() => said.counts.at(-1) === 0, 90_000);
     // It had come back with what it held when it went.
     expect(said.counts[0]).toBe(2);
-    await eventually(async () => (await call(receiverOf(again), heartbeat.token)).status === 404, 90_000);
+    await eventually(
+      async () => (await call(receiverOf(again), heartbeat.token)).status === 404,
+      90_000,
+    );
     said.stop();
     await again.close();
   });
@@ -225,7 +285,10 @@ describe('a probe that comes back after tombstones were taken off the bus', () =
     const again = await network.startProbe(probe.made, { ear: true });
     await eventually(() => said.counts.at(-1) === 2, 90_000);
     expect(said.counts[0]).toBe(4);
-    await eventually(async () => (await call(receiverOf(again), gone.heartbeat.token)).status === 404, 90_000);
+    await eventually(
+      async () => (await call(receiverOf(again), gone.heartbeat.token)).status === 404,
+      90_000,
+    );
     expect((await call(receiverOf(again), kept.heartbeat.token)).status).toBe(200);
     said.stop();
     await again.close();
@@ -241,36 +304,52 @@ describe('private addresses', () => {
     network = await createNetwork();
     target = await network.startTarget();
     await network.startCoordinator();
-    await network.addProbe('Asia', 'Asia', { allow: ['127.0.0.0/8', ...(home === undefined ? [] : [home])].join() });
+    await network.addProbe('Asia', 'Asia', {
+      allow: ['127.0.0.0/8', ...(home === undefined ? [] : [home])].join(),
+    });
     for (const continent of strangers) await network.addProbe(continent, continent, { allow: '' });
   });
   afterAll(() => network.close());
 
   test('a private address is checked by the probe that may, as often as was asked for, and its outage confirmed by it alone', async () => {
-    // Ten seconds of failures make it sure, and two turns without one make an end of it: with turns of a second, a short standstill is that long.
+    // Ten seconds of failures make it sure, and two turns without one make an end of it: with turns
+    // of a second, a short standstill is that long.
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 3 });
     await eventually(async () => (await resultsOf(network.sql, monitor)).length >= 5, 60_000);
     target.answer(broken);
-    expect(await incidentThat(network.sql, monitor, isConfirmed, 60_000)).toMatchObject({ confirmed_continent: null });
+    expect(await incidentThat(network.sql, monitor, isConfirmed, 60_000)).toMatchObject({
+      confirmed_continent: null,
+    });
     await downIsSent(network.sql, monitor);
     target.answer(fine);
     await incidentThat(network.sql, monitor, isResolved, 60_000);
     const results = await resultsOf(network.sql, monitor);
     expect(new Set(results.map(({ continent }) => continent))).toEqual(new Set(['Asia']));
-    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'up']);
+    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual([
+      'down',
+      'up',
+    ]);
   });
 
   test('a private probe whose host allows it no longer says nothing about its target: nothing is confirmed by it alone, and the operator is shown', async () => {
     const made = await network.makeProbe('Asia', 'office', network.organisation);
     const before = await network.startProbe(made);
-    const monitor = await network.addMonitor({ target: target.url('/office'), interval_s: 1, config: { probe: made.id } });
-    const seen = async (outcome: number) => (await resultsOf(network.sql, monitor)).filter((each) => each.outcome === outcome).length;
+    const monitor = await network.addMonitor({
+      target: target.url('/office'),
+      interval_s: 1,
+      config: { probe: made.id },
+    });
+    const seen = async (outcome: number) =>
+      (await resultsOf(network.sql, monitor)).filter((each) => each.outcome === outcome).length;
     await eventually(async () => (await seen(0)) >= 2, 60_000);
     await before.close();
     const after = await network.startProbe(made, { allow: '' });
     await eventually(async () => (await seen(2)) >= 3, 60_000);
     await eventually(
-      async () => (await network.sql`select 1 from notices where kind = 'nobody_can_check' and ended_at is null`).length > 0,
+      async () =>
+        (
+          await network.sql`select 1 from notices where kind = 'nobody_can_check' and ended_at is null`
+        ).length > 0,
       60_000,
     );
     expect(await seen(1)).toBe(0);
@@ -282,10 +361,18 @@ describe('private addresses', () => {
     'a name that leads to one is unknown to those who may not: no incident, and none to be confirmed',
     async () => {
       const open = await network.startTarget({ host: '0.0.0.0' });
-      const monitor = await network.addMonitor({ target: `http://${hostname()}:${open.port}/`, interval_s: 1 });
-      const from = async (continent: Continent) => (await resultsOf(network.sql, monitor)).filter((each) => each.continent === continent);
-      for (const continent of strangers) await eventually(async () => (await from(continent)).length >= 3, 60_000);
-      for (const continent of strangers) expect(new Set((await from(continent)).map(({ outcome }) => outcome))).toEqual(new Set([2]));
+      const monitor = await network.addMonitor({
+        target: `http://${hostname()}:${open.port}/`,
+        interval_s: 1,
+      });
+      const from = async (continent: Continent) =>
+        (await resultsOf(network.sql, monitor)).filter((each) => each.continent === continent);
+      for (const continent of strangers)
+        await eventually(async () => (await from(continent)).length >= 3, 60_000);
+      for (const continent of strangers)
+        expect(new Set((await from(continent)).map(({ outcome }) => outcome))).toEqual(
+          new Set([2]),
+        );
       await eventually(async () => (await from('Asia')).some(({ outcome }) => outcome === 0));
       expect(await incidentsOf(network.sql, monitor)).toEqual([]);
       await open.close();

@@ -15,7 +15,10 @@ import {
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
-/** Probes that cannot reach the bus go on checking; what they saw is told in order, with its original times. */
+/**
+ * Probes that cannot reach the bus go on checking; what they saw is told in order, with its
+ * original times.
+ */
 
 type Relays = { readonly Europe: TcpProxy; readonly Asia: TcpProxy };
 
@@ -30,7 +33,9 @@ type Away = {
   readonly hits: (count: number) => Promise<number>;
 };
 
-/** A monitor seen from two continents, and probes whose way to the bus leads through a relay each. */
+/**
+ * A monitor seen from two continents, and probes whose way to the bus leads through a relay each.
+ */
 const begin = async (atEnd: (end: () => Promise<void>) => void): Promise<Away> => {
   const network = await createNetwork();
   const { url } = network.account;
@@ -48,7 +53,10 @@ const begin = async (atEnd: (end: () => Promise<void>) => void): Promise<Away> =
   await network.startCoordinator();
   for (const continent of ['Europe', 'Asia'] as const) {
     const made = await network.makeProbe(continent);
-    const credentials = printProbeCredentials({ ...parseProbeCredentials(made.credentials), nats_url: relays[continent].url });
+    const credentials = printProbeCredentials({
+      ...parseProbeCredentials(made.credentials),
+      nats_url: relays[continent].url,
+    });
     await network.startProbe({ ...made, credentials });
   }
   const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
@@ -77,12 +85,18 @@ const expectDatedByBoth = async (
 ) => {
   expect(confirmed_continent).not.toBe(seen_continent);
   const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1);
-  const firstOf = (continent: string | null) => Math.min(...fails.flatMap((row) => (row.continent === continent ? [Number(row.at)] : [])));
-  expect([Number(started_at), Number(confirmed_at)]).toEqual([firstOf(seen_continent), firstOf(confirmed_continent)]);
+  const firstOf = (continent: string | null) =>
+    Math.min(...fails.flatMap((row) => (row.continent === continent ? [Number(row.at)] : [])));
+  expect([Number(started_at), Number(confirmed_at)]).toEqual([
+    firstOf(seen_continent),
+    firstOf(confirmed_continent),
+  ]);
 };
 
 describe.concurrent('while all probes have lost the bus', () => {
-  test('rule 6: they go on checking, and an outage that began then is dated by the first check that saw it', async ({ onTestFinished }) => {
+  test('rule 6: they go on checking, and an outage that began then is dated by the first check that saw it', async ({
+    onTestFinished,
+  }) => {
     const away = await begin(onTestFinished);
     const { network, target, monitor, cut, heal, hits } = away;
     cut();
@@ -93,7 +107,9 @@ describe.concurrent('while all probes have lost the bus', () => {
     await expectDatedByBoth(away, await incidentThat(network.sql, monitor, isConfirmed, 60_000));
   });
 
-  test('and one hands over seconds after the other, the outage is dated as if they had come together', async ({ onTestFinished }) => {
+  test('and one hands over seconds after the other, the outage is dated as if they had come together', async ({
+    onTestFinished,
+  }) => {
     const away = await begin(onTestFinished);
     const { network, target, monitor, relays, cut, hits } = away;
     cut();
@@ -106,14 +122,17 @@ describe.concurrent('while all probes have lost the bus', () => {
     await expectDatedByBoth(away, await incidentThat(network.sql, monitor, isConfirmed, 60_000));
   });
 
-  test('and one hands over seconds after the other, an outage that came and went is one, of both, and over', async ({ onTestFinished }) => {
+  test('and one hands over seconds after the other, an outage that came and went is one, of both, and over', async ({
+    onTestFinished,
+  }) => {
     const away = await begin(onTestFinished);
     const { network, target, monitor, relays, cut, hits } = away;
     cut();
     target.answer(broken);
     await hits(4);
     target.answer(fine);
-    // So long that a probe alone would be lost: when all are silent it is the bus, and who comes back later has not been lost meanwhile.
+    // So long that a probe alone would be lost: when all are silent it is the bus, and who comes
+    // back later has not been lost meanwhile.
     await hits(16);
     relays.Asia.heal();
     await hits(4);
@@ -135,9 +154,15 @@ describe.concurrent('while all probes have lost the bus', () => {
     const seen = target.hits.length;
     heal();
     await incidentThat(network.sql, monitor, isResolved, 40_000);
-    expect((await alertsOf(network.sql, monitor)).filter(({ state }) => state === 'due' || state === 'sent')).toEqual([]);
+    expect(
+      (await alertsOf(network.sql, monitor)).filter(
+        ({ state }) => state === 'due' || state === 'sent',
+      ),
+    ).toEqual([]);
     await eventually(async () => (await resultsOf(network.sql, monitor)).length >= seen);
-    const checks = (await resultsOf(network.sql, monitor)).map(({ continent, at }) => `${continent} ${Number(at)}`);
+    const checks = (await resultsOf(network.sql, monitor)).map(
+      ({ continent, at }) => `${continent} ${Number(at)}`,
+    );
     expect(new Set(checks).size).toBe(checks.length);
   });
 });

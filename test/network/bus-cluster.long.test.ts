@@ -4,7 +4,13 @@ import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
 import { type OwnBus, startOwnBus } from '../support/buses.ts';
 import { eventually } from '../support/eventually.ts';
-import { type CoordinatorProcess, createNetwork, isWell, type Network, testLog } from '../support/network.ts';
+import {
+  type CoordinatorProcess,
+  createNetwork,
+  isWell,
+  type Network,
+  testLog,
+} from '../support/network.ts';
 import { hasBinaries } from '../support/services.ts';
 
 /** Coordinators on a bus of three servers. */
@@ -18,7 +24,12 @@ beforeAll(async () => {
   if (!hasBinaries()) return;
   own = await startOwnBus({ nodes: 3 });
   network = await createNetwork({ services: { ...inject('services'), nats: own.nats } });
-  bus = await connectBus({ url: own.nats.url, credentials: network.account.coordinatorCredentials, name: 'test', log: testLog() });
+  bus = await connectBus({
+    url: own.nats.url,
+    credentials: network.account.coordinatorCredentials,
+    name: 'test',
+    log: testLog(),
+  });
 });
 afterAll(async () => {
   await bus?.close();

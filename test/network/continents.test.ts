@@ -4,12 +4,24 @@ import { readConfig } from '../../probe/config.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { alertsOf, downIsSent, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import {
+  alertsOf,
+  downIsSent,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  resultsOf,
+  seenFrom,
+} from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network, testLog } from '../support/network.ts';
 import { speakAs } from '../support/probes.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
-/** Continents far away: 75 ms each way, cut off and healed, with clocks that are wrong, and with news from an hour ago. */
+/**
+ * Continents far away: 75 ms each way, cut off and healed, with clocks that are wrong, and with
+ * news from an hour ago.
+ */
 
 type AtEnd = (end: () => Promise<void>) => void;
 
@@ -28,7 +40,11 @@ const cable = async (network: Network, atEnd: AtEnd): Promise<TcpProxy> => {
 };
 
 /** A probe whose machine believes it is another time. */
-const startWrong = async (made: MadeProbe, host: { now: () => number }, atEnd: AtEnd): Promise<ProbeApp> => {
+const startWrong = async (
+  made: MadeProbe,
+  host: { now: () => number },
+  atEnd: AtEnd,
+): Promise<ProbeApp> => {
   const environment = {
     PROBE_CREDENTIALS: made.credentials,
     PROBE_DATA_DIR: made.folder,
@@ -49,7 +65,10 @@ describe.concurrent('a continent 75 ms away', () => {
     onTestFinished,
   }) => {
     const { network, target } = await begin(onTestFinished);
-    const [near, far] = [await cable(network, onTestFinished), await cable(network, onTestFinished)];
+    const [near, far] = [
+      await cable(network, onTestFinished),
+      await cable(network, onTestFinished),
+    ];
     await network.startProbe(await network.makeProbe('Europe'), { url: near.url });
     await network.startProbe(await network.makeProbe('Asia'), { url: far.url });
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
@@ -62,10 +81,13 @@ describe.concurrent('a continent 75 ms away', () => {
     const first = target.hits.find(({ at }) => at >= brokenAt)?.at ?? 0;
     const figures = {
       'first failing check after (ms)': first - brokenAt,
-      'confirmed by a check that began so long after it (ms)': Number(incident.confirmed_at) - Number(incident.started_at),
+      'confirmed by a check that began so long after it (ms)':
+        Number(incident.confirmed_at) - Number(incident.started_at),
       'in the database so long after the target broke (ms)': heardAfter,
     };
-    process.stderr.write(`two continents, each 75 ms from the bus each way: ${JSON.stringify(figures)}\n`);
+    process.stderr.write(
+      `two continents, each 75 ms from the bus each way: ${JSON.stringify(figures)}\n`,
+    );
     await downIsSent(network.sql, monitor);
     target.answer(fine);
     await incidentThat(network.sql, monitor, isResolved);
@@ -74,9 +96,18 @@ describe.concurrent('a continent 75 ms away', () => {
     far.cut();
     const cutAt = Date.now();
     target.answer(broken, ['Europe']);
-    await eventually(() => hitsFrom(target, 'Asia', cutAt).length >= 3 && hitsFrom(target, 'Europe', cutAt).length >= 3, 40_000);
+    await eventually(
+      () =>
+        hitsFrom(target, 'Asia', cutAt).length >= 3 &&
+        hitsFrom(target, 'Europe', cutAt).length >= 3,
+      40_000,
+    );
     // Asia sees that all is well and cannot say so: one continent's word confirms nothing.
-    expect((await incidentsOf(network.sql, monitor)).slice(known).filter(({ confirmed_at }) => confirmed_at !== null)).toEqual([]);
+    expect(
+      (await incidentsOf(network.sql, monitor))
+        .slice(known)
+        .filter(({ confirmed_at }) => confirmed_at !== null),
+    ).toEqual([]);
     target.answer(fine);
     const cutHits = hitsFrom(target, 'Asia', cutAt).length;
     far.heal();
@@ -86,24 +117,40 @@ describe.concurrent('a continent 75 ms away', () => {
       );
       return times.length >= cutHits;
     }, 30_000);
-    const all = (await resultsOf(network.sql, monitor)).map(({ continent, at }) => `${continent} ${Number(at)}`);
+    const all = (await resultsOf(network.sql, monitor)).map(
+      ({ continent, at }) => `${continent} ${Number(at)}`,
+    );
     expect(new Set(all).size).toBe(all.length);
-    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'up']);
+    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual([
+      'down',
+      'up',
+    ]);
   });
 });
 
 describe.concurrent('a probe whose clock is wrong by a minute', () => {
-  test('dates what it sees right all the same, a minute ahead or behind', async ({ onTestFinished }) => {
+  test('dates what it sees right all the same, a minute ahead or behind', async ({
+    onTestFinished,
+  }) => {
     const { network, target } = await begin(onTestFinished);
-    await startWrong(await network.makeProbe('Europe'), { now: () => Date.now() + 60_000 }, onTestFinished);
-    await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() - 60_000 }, onTestFinished);
+    await startWrong(
+      await network.makeProbe('Europe'),
+      { now: () => Date.now() + 60_000 },
+      onTestFinished,
+    );
+    await startWrong(
+      await network.makeProbe('Asia'),
+      { now: () => Date.now() - 60_000 },
+      onTestFinished,
+    );
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
     target.answer(broken);
     const brokenAt = Date.now();
     const { started_at, confirmed_at } = await incidentThat(network.sql, monitor, isConfirmed);
     // By either of the clocks it would be a minute off.
-    for (const at of [started_at, confirmed_at]) expect(Math.abs(Number(at) - brokenAt)).toBeLessThan(30_000);
+    for (const at of [started_at, confirmed_at])
+      expect(Math.abs(Number(at) - brokenAt)).toBeLessThan(30_000);
   });
 
   test('from one moment to the next opens nothing, and is right again after its next word with a coordinator', async ({
@@ -111,7 +158,11 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
   }) => {
     const { network, target } = await begin(onTestFinished);
     let wrongBy = 0;
-    await startWrong(await network.makeProbe('Europe'), { now: () => Date.now() + wrongBy }, onTestFinished);
+    await startWrong(
+      await network.makeProbe('Europe'),
+      { now: () => Date.now() + wrongBy },
+      onTestFinished,
+    );
     await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() }, onTestFinished);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
@@ -122,10 +173,13 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
     };
     jump();
     const isRightAgain = async (): Promise<boolean> => {
-      const times = (await resultsOf(network.sql, monitor)).filter(({ continent }) => continent === 'Europe').map(({ at }) => Number(at));
+      const times = (await resultsOf(network.sql, monitor))
+        .filter(({ continent }) => continent === 'Europe')
+        .map(({ at }) => Number(at));
       wasWrong ||= times.some((at) => at > Date.now() + 20_000);
       const isRight = times.some((at) => at >= jumpedAt && at < Date.now() + 5_000);
-      // The jump itself must have been seen before it can be over; where a word with a coordinator came before the next check, it is made again.
+      // The jump itself must have been seen before it can be over; where a word with a coordinator
+      // came before the next check, it is made again.
       if (isRight && !wasWrong) jump();
       return isRight && wasWrong;
     };
@@ -138,7 +192,9 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
 });
 
 describe.concurrent('a thousand results that come late by an hour', () => {
-  test('are all in the charts, once; an outage among them alerts nobody and leaves nothing open', async ({ onTestFinished }) => {
+  test('are all in the charts, once; an outage among them alerts nobody and leaves nothing open', async ({
+    onTestFinished,
+  }) => {
     const { network, target } = await begin(onTestFinished);
     await network.addProbe('Asia');
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
@@ -151,12 +207,20 @@ describe.concurrent('a thousand results that come late by an hour', () => {
       at: hourAgo + index * 1_000,
       outcome: index >= 300 && index < 400 ? ('fail' as const) : ('ok' as const),
     }));
-    const parts = Array.from({ length: 5 }, (_, index) => late.slice(index * 200, (index + 1) * 200));
-    for (const [index, part] of [...parts.entries(), ...parts.entries()]) await voice.say(monitor, part, index === 0 ? null : index * 200);
-    const old = async () => (await resultsOf(network.sql, monitor)).filter(({ at }) => Number(at) < hourAgo + 1_000_000);
+    const parts = Array.from({ length: 5 }, (_, index) =>
+      late.slice(index * 200, (index + 1) * 200),
+    );
+    for (const [index, part] of [...parts.entries(), ...parts.entries()])
+      await voice.say(monitor, part, index === 0 ? null : index * 200);
+    const old = async () =>
+      (await resultsOf(network.sql, monitor)).filter(({ at }) => Number(at) < hourAgo + 1_000_000);
     await eventually(async () => (await old()).length >= 1_000, 30_000);
     expect(await old()).toHaveLength(1_000);
-    expect((await incidentsOf(network.sql, monitor)).filter((one) => one.resolved_at === null || one.confirmed_at !== null)).toEqual([]);
+    expect(
+      (await incidentsOf(network.sql, monitor)).filter(
+        (one) => one.resolved_at === null || one.confirmed_at !== null,
+      ),
+    ).toEqual([]);
     expect(await alertsOf(network.sql, monitor)).toEqual([]);
     await voice.close();
   });

@@ -1,13 +1,24 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { eventually, watchStandstill } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import {
+  alertsOf,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  resultsOf,
+  seenFrom,
+} from '../support/monitors.ts';
 import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { speakAs } from '../support/probes.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
-/** What several coordinators hold together: the rate limit, looks that are still wanted, and an upgrade one by one. */
+/**
+ * What several coordinators hold together: the rate limit, looks that are still wanted, and an
+ * upgrade one by one.
+ */
 
 let network: Network;
 let target: Target;
@@ -18,7 +29,10 @@ beforeEach(async () => {
 });
 afterEach(() => network.close());
 
-/** Whose lease on the monitor's partition is in force: the name that a coordinator writes into its log is not needed for that. */
+/**
+ * Whose lease on the monitor's partition is in force: the name that a coordinator writes into its
+ * log is not needed for that.
+ */
 const ownerOf = async (monitor: string): Promise<string | undefined> => {
   const [row] = await network.sql<{ owner: string }[]>`
     select owner from leases where partition = ${partitionOf(monitor)} and expires_at > now() and owner is not null`;
@@ -28,9 +42,13 @@ const ownerOf = async (monitor: string): Promise<string | undefined> => {
 describe('several coordinators together', () => {
   test('hold one limit of calls, also when the one that counted them is killed', async () => {
     const limit = { RATE_LIMIT_PER_MINUTE: '30' };
-    const [first, second] = [await network.startCoordinatorProcess(limit), await network.startCoordinatorProcess(limit)];
+    const [first, second] = [
+      await network.startCoordinatorProcess(limit),
+      await network.startCoordinatorProcess(limit),
+    ];
     const headers = { authorization: `Bearer ${network.house.owner.read}` };
-    const call = async ({ url }: CoordinatorProcess): Promise<number> => (await fetch(`${url}/api/v1/monitors`, { headers })).status;
+    const call = async ({ url }: CoordinatorProcess): Promise<number> =>
+      (await fetch(`${url}/api/v1/monitors`, { headers })).status;
     for (let calls = 0; calls < 30; calls += 1) expect(await call(first)).toBe(200);
     expect(await call(first)).toBe(429);
     let passed = 0;
@@ -53,7 +71,8 @@ describe('several coordinators together', () => {
     const [first] = [await network.startCoordinatorProcess()];
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     target.answer(broken, ['Europe']);
-    // Its turns come once an hour: whatever is seen of it after the first failure is seen because somebody asked.
+    // Its turns come once an hour: whatever is seen of it after the first failure is seen because
+    // somebody asked.
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
     await eventually(() => ownerOf(monitor));
     const voice = await speakAs(await network.makeProbe('Europe'));
@@ -61,8 +80,12 @@ describe('several coordinators together', () => {
       await voice.say(monitor, [{ seq: 1, at: Date.now(), outcome: 'fail' }]);
       return (await incidentsOf(network.sql, monitor)).length === 1;
     });
-    await eventually(async () => (await resultsOf(network.sql, monitor)).some(({ continent }) => continent === 'Asia'));
-    expect(await incidentsOf(network.sql, monitor)).toMatchObject([{ confirmed_at: null, resolved_at: null }]);
+    await eventually(async () =>
+      (await resultsOf(network.sql, monitor)).some(({ continent }) => continent === 'Asia'),
+    );
+    expect(await incidentsOf(network.sql, monitor)).toMatchObject([
+      { confirmed_at: null, resolved_at: null },
+    ]);
     first.signal('SIGKILL');
     target.answer(broken);
     await network.startCoordinatorProcess();
@@ -73,7 +96,10 @@ describe('several coordinators together', () => {
   });
 
   test('are upgraded one by one without a gap: outages in the midst of it are confirmed, and no turn is missing', async () => {
-    const [first, second] = [await network.startCoordinatorProcess(), await network.startCoordinatorProcess()];
+    const [first, second] = [
+      await network.startCoordinatorProcess(),
+      await network.startCoordinatorProcess(),
+    ];
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
@@ -84,18 +110,28 @@ describe('several coordinators together', () => {
       const known = (await incidentsOf(network.sql, monitor)).length;
       target.answer(broken);
       expect(await old.stop(), old.output()).toBe(0);
-      await eventually(async () => (await incidentsOf(network.sql, monitor)).slice(known).some(isConfirmed));
+      await eventually(async () =>
+        (await incidentsOf(network.sql, monitor)).slice(known).some(isConfirmed),
+      );
       // What heals before its "down" is released is never told (rule 25).
-      await eventually(async () => (await alertsOf(network.sql, monitor)).every(({ state }) => state === 'due'));
+      await eventually(async () =>
+        (await alertsOf(network.sql, monitor)).every(({ state }) => state === 'due'),
+      );
       target.answer(fine);
       await eventually(async () => (await incidentsOf(network.sql, monitor)).every(isResolved));
       // Partitions on their way from one owner to the next are nobody's for a moment.
       await eventually(async () => (await fetch(`${next.url}/health`)).status === 200);
     }
     const until = Date.now();
-    await eventually(async () => Number((await resultsOf(network.sql, monitor)).at(-1)?.at) > until);
-    const times = (await resultsOf(network.sql, monitor)).map(({ at }) => Number(at)).filter((at) => at >= began - 1_500);
-    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0) - standstill.between(times[index] ?? 0, at));
+    await eventually(
+      async () => Number((await resultsOf(network.sql, monitor)).at(-1)?.at) > until,
+    );
+    const times = (await resultsOf(network.sql, monitor))
+      .map(({ at }) => Number(at))
+      .filter((at) => at >= began - 1_500);
+    const gaps = times
+      .slice(1)
+      .map((at, index) => at - (times[index] ?? 0) - standstill.between(times[index] ?? 0, at));
     standstill.stop();
     expect(Math.max(...gaps)).toBeLessThan(4_000);
     const incidents = await incidentsOf(network.sql, monitor);

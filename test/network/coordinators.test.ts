@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import {
+  alertsOf,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  resultsOf,
+  seenFrom,
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
@@ -24,29 +32,47 @@ const shares = async ({ network }: Place): Promise<number[]> => {
 
 const monitors = async ({ network, target }: Place, count: number): Promise<string[]> => {
   const made = [];
-  for (let index = 0; index < count; index += 1) made.push(await network.addMonitor({ target: target.url(`/${index}`), interval_s: 1 }));
+  for (let index = 0; index < count; index += 1)
+    made.push(await network.addMonitor({ target: target.url(`/${index}`), interval_s: 1 }));
   for (const monitor of made) await seenFrom(network.sql, monitor, 2);
   return made;
 };
 
 /** Every check that a target saw is a result in the database, once. */
-const nothingLostNothingDoubled = async ({ network, target }: Place, all: readonly string[]): Promise<void> => {
+const nothingLostNothingDoubled = async (
+  { network, target }: Place,
+  all: readonly string[],
+): Promise<void> => {
   const seen = target.hits.filter(({ at }) => at < Date.now() - 2_000).length;
-  const stored = async () => (await Promise.all(all.map((monitor) => resultsOf(network.sql, monitor)))).flat();
+  const stored = async () =>
+    (await Promise.all(all.map((monitor) => resultsOf(network.sql, monitor)))).flat();
   await eventually(async () => (await stored()).length >= seen, 40_000);
   const rows = (
-    await Promise.all(all.map(async (monitor) => (await resultsOf(network.sql, monitor)).map((row) => ({ ...row, monitor }))))
+    await Promise.all(
+      all.map(async (monitor) =>
+        (await resultsOf(network.sql, monitor)).map((row) => ({ ...row, monitor })),
+      ),
+    )
   ).flat();
-  expect(new Set(rows.map(({ monitor, continent, at }) => `${monitor} ${continent} ${Number(at)}`)).size).toBe(rows.length);
+  expect(
+    new Set(rows.map(({ monitor, continent, at }) => `${monitor} ${continent} ${Number(at)}`)).size,
+  ).toBe(rows.length);
   // A check that was held up may have said so before it came to the target.
-  expect(rows.filter(({ outcome }) => outcome !== 2).length).toBeLessThanOrEqual(target.hits.length);
+  expect(rows.filter(({ outcome }) => outcome !== 2).length).toBeLessThanOrEqual(
+    target.hits.length,
+  );
 };
 
 describe.concurrent('several coordinators', () => {
-  test('share the partitions evenly, and again when one stops; nothing is lost on the way', async ({ onTestFinished }) => {
+  test('share the partitions evenly, and again when one stops; nothing is lost on the way', async ({
+    onTestFinished,
+  }) => {
     const place = await begin(onTestFinished);
     const { network } = place;
-    const [first, second] = [await network.startCoordinatorProcess(), await network.startCoordinatorProcess()];
+    const [first, second] = [
+      await network.startCoordinatorProcess(),
+      await network.startCoordinatorProcess(),
+    ];
     await eventually(async () => (await shares(place)).join() === '16,16');
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const all = await monitors(place, 8);
@@ -61,10 +87,15 @@ describe.concurrent('several coordinators', () => {
     if (!mayBusStandStill()) expect(third.output()).not.toContain('"level":50');
   });
 
-  test('take over from one that was killed, and an outage in that time is confirmed once', async ({ onTestFinished }) => {
+  test('take over from one that was killed, and an outage in that time is confirmed once', async ({
+    onTestFinished,
+  }) => {
     const place = await begin(onTestFinished);
     const { network, target } = place;
-    const [first] = [await network.startCoordinatorProcess(), await network.startCoordinatorProcess()];
+    const [first] = [
+      await network.startCoordinatorProcess(),
+      await network.startCoordinatorProcess(),
+    ];
     await eventually(async () => (await shares(place)).join() === '16,16');
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const all = await monitors(place, 8);
@@ -72,8 +103,10 @@ describe.concurrent('several coordinators', () => {
     target.answer(broken);
     await eventually(async () => (await shares(place)).join() === '32');
     for (const monitor of all) await incidentThat(network.sql, monitor, isConfirmed, 40_000);
-    for (const monitor of all) await eventually(async () => (await alertsOf(network.sql, monitor)).length === 1, 40_000);
-    for (const monitor of all) expect((await incidentsOf(network.sql, monitor)).filter(isConfirmed)).toHaveLength(1);
+    for (const monitor of all)
+      await eventually(async () => (await alertsOf(network.sql, monitor)).length === 1, 40_000);
+    for (const monitor of all)
+      expect((await incidentsOf(network.sql, monitor)).filter(isConfirmed)).toHaveLength(1);
     await nothingLostNothingDoubled(place, all);
   });
 
@@ -82,7 +115,10 @@ describe.concurrent('several coordinators', () => {
   }) => {
     const place = await begin(onTestFinished);
     const { network, target } = place;
-    const [first] = [await network.startCoordinatorProcess(), await network.startCoordinatorProcess()];
+    const [first] = [
+      await network.startCoordinatorProcess(),
+      await network.startCoordinatorProcess(),
+    ];
     await eventually(async () => (await shares(place)).join() === '16,16');
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const all = await monitors(place, 8);
@@ -95,9 +131,13 @@ describe.concurrent('several coordinators', () => {
     target.answer(fine);
     for (const monitor of all) await incidentThat(network.sql, monitor, isResolved, 30_000);
     for (const monitor of all) {
-      const incidents = (await incidentsOf(network.sql, monitor)).filter(({ confirmed_at }) => confirmed_at !== null);
+      const incidents = (await incidentsOf(network.sql, monitor)).filter(
+        ({ confirmed_at }) => confirmed_at !== null,
+      );
       expect(incidents).toHaveLength(1);
-      expect((await alertsOf(network.sql, monitor)).filter(({ event }) => event === 'down').length).toBeLessThanOrEqual(1);
+      expect(
+        (await alertsOf(network.sql, monitor)).filter(({ event }) => event === 'down').length,
+      ).toBeLessThanOrEqual(1);
     }
     // Nobody was taken for lost because one of us stood still.
     expect(await network.sql`select kind from notices where kind <> 'time_zones_old'`).toEqual([]);

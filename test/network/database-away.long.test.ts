@@ -25,7 +25,10 @@ import { freePort, hasBinaries, mayBusStandStill } from '../support/services.ts'
 import { type MortalServices, startMortalServices } from '../support/services-run.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
-/** Two coordinators behind Caddy, which asks each at /readyz once a second, as deploy/PRODUCTION.md says. */
+/**
+ * Two coordinators behind Caddy, which asks each at /readyz once a second, as deploy/PRODUCTION.md
+ * says.
+ */
 
 const caddy = await debianProgram('caddy', ['caddy']);
 
@@ -37,7 +40,8 @@ describe('while the database refuses writes', () => {
   beforeAll(async () => {
     network = await createNetwork();
     ({ url } = await network.startCoordinator());
-    for (const continent of ['Asia', 'Europe', 'North America'] as const) await network.addProbe(continent);
+    for (const continent of ['Asia', 'Europe', 'North America'] as const)
+      await network.addProbe(continent);
   });
   afterAll(() => network.close());
 
@@ -48,7 +52,10 @@ describe('while the database refuses writes', () => {
     return { target, monitor };
   };
 
-  /** Requests by the second in which they came, of so many turns of the monitor, each of which is one request in its second. */
+  /**
+   * Requests by the second in which they came, of so many turns of the monitor, each of which is
+   * one request in its second.
+   */
   const bySecond = async (target: Target, turns: number): Promise<number[]> => {
     const from = target.hits.length;
     const began = await eventually(() => target.hits[from]?.at, 20_000);
@@ -84,7 +91,8 @@ describe('while the database refuses writes', () => {
     await incidentThat(network.sql, monitor, isConfirmed);
     const takeAgain = await refuseWrites(network.sql);
     const counts = await bySecond(target, 15);
-    // Its turns, a sample every five seconds, and those who are asked once more because nobody knows what they said.
+    // Its turns, a sample every five seconds, and those who are asked once more because nobody
+    // knows what they said.
     expect(sum(counts)).toBeLessThanOrEqual(15 + 4 + 12);
     expect(Math.max(...counts.slice(5))).toBeLessThanOrEqual(4);
     await takeAgain();
@@ -100,7 +108,8 @@ describe('while the database refuses writes', () => {
     expect((await call(url, `${heartbeat.token}/fail`)).status).toBe(200);
     expect((await call(url, heartbeat.token)).status).toBe(200);
     await pingsWritten(network.sql, heartbeat.monitor, 2);
-    // Where the bus stands between the two calls, a probe sees the /fail as the last word, and says so: alone, it confirms nothing.
+    // Where the bus stands between the two calls, a probe sees the /fail as the last word, and says
+    // so: alone, it confirms nothing.
     const known = await incidentsOf(network.sql, heartbeat.monitor);
     expect(mayBusStandStill() ? known.filter(isConfirmed) : known).toEqual([]);
     await takeAgain();
@@ -113,7 +122,10 @@ describe('while the database refuses writes', () => {
   });
 });
 
-/** A database behind a black hole: nothing is answered, nothing is closed, of new connections neither. */
+/**
+ * A database behind a black hole: nothing is answered, nothing is closed, of new connections
+ * neither.
+ */
 describe('while the database says nothing at all', () => {
   let network: Network;
   let relay: TcpProxy;
@@ -142,7 +154,11 @@ describe('while the database says nothing at all', () => {
   });
 
   const create = (name: string): Promise<Response> =>
-    ask('/api/v1/monitors', { method: 'POST', headers: asOwner(), body: JSON.stringify({ ...hole, name }) });
+    ask('/api/v1/monitors', {
+      method: 'POST',
+      headers: asOwner(),
+      body: JSON.stringify({ ...hole, name }),
+    });
 
   const list = (): Promise<Response> => ask('/api/v1/monitors', { headers: asOwner() });
 
@@ -173,7 +189,11 @@ describe('while the database says nothing at all', () => {
     expect((await ask('/sign-in')).status).toBe(200);
     relay.silence();
     const headers = { cookie: `svc_session=${'a'.repeat(43)}`, accept: 'text/html' };
-    const [page, elsewhere, health] = await Promise.all([ask('/', { headers }), ask('/incidents', { headers }), ask('/health')]);
+    const [page, elsewhere, health] = await Promise.all([
+      ask('/', { headers }),
+      ask('/incidents', { headers }),
+      ask('/health'),
+    ]);
     for (const answer of [page, elsewhere]) {
       expect(answer.status).toBe(503);
       expect(answer.headers.get('content-type')).toMatch('text/html');
@@ -221,11 +241,26 @@ describe('two coordinators behind a balancer', () => {
       join(folder, 'Caddyfile'),
       `{\n  admin off\n}\n${address} {\n  reverse_proxy ${upstreams} {\n    lb_policy round_robin\n    ${health}\n  }\n}\n`,
     );
-    const command = [caddy.file, 'run', '--config', join(folder, 'Caddyfile'), '--adapter', 'caddyfile'] as const;
-    balancer = await startChildProgram(command, { ...caddy.env, HOME: folder }, async () => (await fetch(`${address}/livez`)).ok);
+    const command = [
+      caddy.file,
+      'run',
+      '--config',
+      join(folder, 'Caddyfile'),
+      '--adapter',
+      'caddyfile',
+    ] as const;
+    balancer = await startChildProgram(
+      command,
+      { ...caddy.env, HOME: folder },
+      async () => (await fetch(`${address}/livez`)).ok,
+    );
     // Each coordinator has read the page and the key.
     for (const { url } of coordinators) {
-      await eventually(async () => (await (await fetch(`${url}/status/shop`)).text()).includes('Everything is up.'), 60_000);
+      await eventually(
+        async () =>
+          (await (await fetch(`${url}/status/shop`)).text()).includes('Everything is up.'),
+        60_000,
+      );
       await ping(url, heartbeat);
     }
   });
@@ -236,7 +271,9 @@ describe('two coordinators behind a balancer', () => {
     if (folder) await rm(folder, { recursive: true, force: true });
   });
 
-  /** A page and a ping through the balancer, again and again; what was answered otherwise than well. */
+  /**
+   * A page and a ping through the balancer, again and again; what was answered otherwise than well.
+   */
   const askOnAndOn = () => {
     const refused: string[] = [];
     let [asked, isOver] = [0, false];
@@ -255,24 +292,27 @@ describe('two coordinators behind a balancer', () => {
     };
   };
 
-  describe.runIf(isPossible)('a balancer that asks /readyz refuses no ping and no status page', () => {
-    test.each([
-      ['the bus is', () => mortal.nats],
-      ['the database is', () => mortal.postgres],
-    ])(`while %s away for ${awayMs / 1_000} s`, async (_, part) => {
-      const stop = askOnAndOn();
-      await part().kill();
-      await passed(awayMs);
-      await part().start();
-      await eventually(async () => (await fetch(`${address}/health`)).ok, 60_000);
-      const { refused, asked } = await stop();
-      expect(refused).toEqual([]);
-      expect(asked).toBeGreaterThan(100);
-    });
+  describe.runIf(isPossible)(
+    'a balancer that asks /readyz refuses no ping and no status page',
+    () => {
+      test.each([
+        ['the bus is', () => mortal.nats],
+        ['the database is', () => mortal.postgres],
+      ])(`while %s away for ${awayMs / 1_000} s`, async (_, part) => {
+        const stop = askOnAndOn();
+        await part().kill();
+        await passed(awayMs);
+        await part().start();
+        await eventually(async () => (await fetch(`${address}/health`)).ok, 60_000);
+        const { refused, asked } = await stop();
+        expect(refused).toEqual([]);
+        expect(asked).toBeGreaterThan(100);
+      });
 
-    test('and what was pinged meanwhile is written', async () => {
-      // A monitor's last hundred pings are kept.
-      await pingsWritten(network.sql, heartbeat.monitor, 100);
-    });
-  });
+      test('and what was pinged meanwhile is written', async () => {
+        // A monitor's last hundred pings are kept.
+        await pingsWritten(network.sql, heartbeat.monitor, 100);
+      });
+    },
+  );
 });

@@ -11,7 +11,10 @@ import { alertsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../sup
 import { createNetwork, isWell, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
-/** A database that moves to another machine leaves connections behind that nobody answers and nobody closes. */
+/**
+ * A database that moves to another machine leaves connections behind that nobody answers and nobody
+ * closes.
+ */
 describe('connections to the database that nobody answers any more', () => {
   let network: Network;
   let target: Target;
@@ -61,12 +64,20 @@ describe('connections to the database that nobody answers any more', () => {
       await eventually(async () => (await waiting()) > 0);
       const held = await waiting();
       relay.reset();
-      // The partition is begun anew while the commit, which nobody waits for any more, is still under way.
+      // The partition is begun anew while the commit, which nobody waits for any more, is still
+      // under way.
       await eventually(async () => (await waiting()) > held);
     });
-    const [freed] = await sql<{ at: number }[]>`select (extract(epoch from now()) * 1000)::float8 as at`;
-    await eventually(async () => (await resultsOf(sql, monitor)).some(({ at }) => at.getTime() > (freed?.at ?? Number.POSITIVE_INFINITY)));
-    const twice = await sql`select monitor_key, probe_key, at from results group by 1, 2, 3 having count(*) > 1`;
+    const [freed] = await sql<
+      { at: number }[]
+    >`select (extract(epoch from now()) * 1000)::float8 as at`;
+    await eventually(async () =>
+      (await resultsOf(sql, monitor)).some(
+        ({ at }) => at.getTime() > (freed?.at ?? Number.POSITIVE_INFINITY),
+      ),
+    );
+    const twice =
+      await sql`select monitor_key, probe_key, at from results group by 1, 2, 3 having count(*) > 1`;
     expect(twice).toEqual([]);
   });
 });
@@ -95,15 +106,21 @@ describe('a pooler before the database', async () => {
   describe.runIf(program !== undefined)('a coordinator behind pgbouncer', () => {
     test('that pools sessions has its leases and its notifications: a monitor made beside it is up', async () => {
       const target = await network.startTarget();
-      const coordinator = await network.startCoordinatorProcess({ DATABASE_URL: await pooler('session') });
+      const coordinator = await network.startCoordinatorProcess({
+        DATABASE_URL: await pooler('session'),
+      });
       await network.addProbe('Europe');
       const monitor = await network.addMonitor({ target: target.url('/'), interval_s: 1 });
       await eventually(async () => {
         const headers = { authorization: `Bearer ${network.house.owner.readWrite}` };
-        const answer = await fetch(`${coordinator.url}/api/v1/monitors/${monitor}/status`, { headers });
+        const answer = await fetch(`${coordinator.url}/api/v1/monitors/${monitor}/status`, {
+          headers,
+        });
         return (await answer.text()).includes('"up"');
       }, 60_000);
-      const [leases] = await network.sql<{ owned: number }[]>`select count(*) as owned from leases where expires_at > now()`;
+      const [leases] = await network.sql<
+        { owned: number }[]
+      >`select count(*) as owned from leases where expires_at > now()`;
       expect(leases?.owned).toBe(32);
       expect(await isWell(coordinator.url)).toBe(true);
       await coordinator.close();
@@ -111,11 +128,15 @@ describe('a pooler before the database', async () => {
 
     test('that pools transactions ends at the start, and says what to do', async () => {
       const url = await pooler('transaction');
-      const app = createApp(readConfig({ ...network.environment, DATABASE_URL: url }), { log: network.log });
+      const app = createApp(readConfig({ ...network.environment, DATABASE_URL: url }), {
+        log: network.log,
+      });
       const said: unknown = await app.start().catch((error: unknown) => error);
       await app.close();
       expect(said).toBeInstanceOf(ConfigurationFault);
-      expect(said).toMatchObject({ message: expect.stringContaining(`the pooler at ${new URL(url).host}`) });
+      expect(said).toMatchObject({
+        message: expect.stringContaining(`the pooler at ${new URL(url).host}`),
+      });
       expect(said).toMatchObject({ message: expect.stringContaining('set pool_mode = session') });
     });
 
@@ -126,7 +147,8 @@ describe('a pooler before the database', async () => {
         const busy = connect(url, { name: 'busy', connections: 6 });
         let isDone = false;
         const working = Array.from({ length: 6 }, async () => {
-          while (!isDone) await busy.begin(async (transaction) => transaction`select pg_sleep(0.005)`);
+          while (!isDone)
+            await busy.begin(async (transaction) => transaction`select pg_sleep(0.005)`);
         });
         const sql = connect(url, { name: 'asking', connections: 2 });
         for (let time = 0; time < 5; time += 1) await refuseTransactionPooling(sql, url);
@@ -148,7 +170,8 @@ describe('a pooler before the database', async () => {
         }
       });
       const sql = connect(url, { name: 'asking', connections: 2 });
-      for (let time = 0; time < 5; time += 1) await expect(refuseTransactionPooling(sql, url)).rejects.toThrow(/transaction pooling/);
+      for (let time = 0; time < 5; time += 1)
+        await expect(refuseTransactionPooling(sql, url)).rejects.toThrow(/transaction pooling/);
       isDone = true;
       await Promise.all(working);
       await Promise.all([sql.end(), busy.end()]);
@@ -156,7 +179,10 @@ describe('a pooler before the database', async () => {
   });
 });
 
-/** A coordinator on a machine whose clock is wrong: the operator is told, and it dates by the database's. */
+/**
+ * A coordinator on a machine whose clock is wrong: the operator is told, and it dates by the
+ * database's.
+ */
 describe('a clock that differs', () => {
   let network: Network;
 
@@ -181,7 +207,9 @@ describe('a clock that differs', () => {
     await network.addProbe('Europe');
     await network.addMonitor({ target: target.url('/'), interval_s: 1 });
     const off = await eventually(async () => {
-      const [row] = await network.sql<{ off: number }[]>`select extract(epoch from max(at) - now())::float8 as off from results`;
+      const [row] = await network.sql<
+        { off: number }[]
+      >`select extract(epoch from max(at) - now())::float8 as off from results`;
       return row?.off;
     });
     expect(Math.abs(off)).toBeLessThan(60);

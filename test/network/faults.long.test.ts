@@ -10,7 +10,14 @@ import { operate } from '../../coordinator/operator/operate.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { canMakeDisks, createSmallDisk, type SmallDisk } from '../support/hosts.ts';
-import { alertsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import {
+  alertsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  resultsOf,
+  seenFrom,
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { speakAs } from '../support/probes.ts';
 import { hasBinaries } from '../support/services.ts';
@@ -46,7 +53,9 @@ describe('faults', () => {
   const everythingArrives = async (): Promise<void> => {
     const seen = target.hits.filter(({ url }) => url === '/').length;
     await eventually(async () => (await resultsOf(network.sql, monitor)).length >= seen, 40_000);
-    const times = (await resultsOf(network.sql, monitor)).map(({ continent, at }) => `${continent} ${Number(at)}`);
+    const times = (await resultsOf(network.sql, monitor)).map(
+      ({ continent, at }) => `${continent} ${Number(at)}`,
+    );
     expect(new Set(times).size).toBe(times.length);
   };
 
@@ -71,7 +80,10 @@ describe('faults', () => {
       await everythingArrives();
       // A probe that knows nothing learns all of it from the new bus.
       const fresh = await network.addProbe('North America');
-      await eventually(() => target.hits.some(({ continent }) => continent === 'North America'), 30_000);
+      await eventually(
+        () => target.hits.some(({ continent }) => continent === 'North America'),
+        30_000,
+      );
       const added = await network.addMonitor({ target: target.url('/added'), interval_s: 1 });
       await seenFrom(network.sql, added, 3);
       await network.deleteMonitor(added);
@@ -107,9 +119,16 @@ describe('faults', () => {
       await network.sql`alter table results add constraint no_poison check (cause_class is distinct from 'poison')`;
       const other = { took_ms: 5, phases: null };
       await voice.say(monitor, [{ seq: 1, at, outcome: 'ok', ...other }]);
-      await voice.say(monitor, [{ seq: 2, at: at + 1, outcome: 'fail', ...other, cause: { class: 'poison', params: {} } }], 1);
+      await voice.say(
+        monitor,
+        [{ seq: 2, at: at + 1, outcome: 'fail', ...other, cause: { class: 'poison', params: {} } }],
+        1,
+      );
       await voice.say(monitor, [{ seq: 3, at: at + 2, outcome: 'ok', ...other }], 2);
-      await eventually(async () => (await network.sql`select 1 from set_aside`).length === 1, 40_000);
+      await eventually(
+        async () => (await network.sql`select 1 from set_aside`).length === 1,
+        40_000,
+      );
       await eventually(async () => {
         const [row] = await network.sql<{ seq: number }[]>`
         select max(seq) as seq from watermarks where generation = ${voice.generation} and partition = ${partitionOf(monitor)}`;
@@ -118,9 +137,14 @@ describe('faults', () => {
       expect((await resultsOf(network.sql, monitor)).length).toBeGreaterThanOrEqual(before + 2);
       const [aside] = await network.sql`select subject, reason from set_aside`;
       expect(aside?.reason).toContain('no_poison');
-      const asked = async () => network.sql.begin((transaction) => retrySetAside(transaction, null));
+      const asked = async () =>
+        network.sql.begin((transaction) => retrySetAside(transaction, null));
       await asked();
-      await eventually(async () => (await network.sql`select 1 from set_aside where attempts = 1 and retry_asked_at is null`).length === 1);
+      await eventually(
+        async () =>
+          (await network.sql`select 1 from set_aside where attempts = 1 and retry_asked_at is null`)
+            .length === 1,
+      );
       await network.sql`alter table results drop constraint no_poison`;
       const poison = () => network.sql`select 1 from results where cause_class = 'poison'`;
       expect((await poison()).length).toBe(0);
@@ -132,7 +156,10 @@ describe('faults', () => {
   });
 });
 
-/** Disks that are full, at the probe and at the database, and a bus that was wiped when nothing was left to say. */
+/**
+ * Disks that are full, at the probe and at the database, and a bus that was wiped when nothing was
+ * left to say.
+ */
 describe('disks', () => {
   let disk: SmallDisk | undefined;
   let mortal: MortalServices;
@@ -161,7 +188,9 @@ describe('disks', () => {
   const everythingArrives = async (monitor: string, path: string): Promise<void> => {
     const seen = target.hits.filter(({ url }) => url === path).length;
     await eventually(async () => (await resultsOf(network.sql, monitor)).length >= seen, 40_000);
-    const times = (await resultsOf(network.sql, monitor)).map(({ continent, at }) => `${continent} ${Number(at)}`);
+    const times = (await resultsOf(network.sql, monitor)).map(
+      ({ continent, at }) => `${continent} ${Number(at)}`,
+    );
     expect(new Set(times).size).toBe(times.length);
   };
 
@@ -196,16 +225,22 @@ describe('disks', () => {
       const small = createSmallDisk(join(mortal.folder, 'tablespace'), 1_024, noOne);
       disk = small;
       const [name] = [new Date().toISOString().slice(0, 10).replaceAll('-', '')];
-      // The files of a database are not to be moved while it runs, but a table may be put on another disk.
+      // The files of a database are not to be moved while it runs, but a table may be put on
+      // another disk.
       await network.sql.unsafe(`create tablespace small location '${small.folder}'`);
       await network.sql.unsafe(`alter table results_${name} set tablespace small`);
       await small.fill();
-      // What is left of the last page holds some more rows: only then is the disk full to Postgres, too.
+      // What is left of the last page holds some more rows: only then is the disk full to Postgres,
+      // too.
       await network.sql
-        .unsafe(`insert into results select 0, now(), 0, 1, 0, repeat('x', 500), null from generate_series(1, 20)`)
+        .unsafe(
+          `insert into results select 0, now(), 0, 1, 0, repeat('x', 500), null from generate_series(1, 20)`,
+        )
         .catch(() => undefined);
       await expect(
-        network.sql.unsafe(`insert into results select 0, now(), 0, 1, 0, repeat('x', 500), null from generate_series(1, 50)`),
+        network.sql.unsafe(
+          `insert into results select 0, now(), 0, 1, 0, repeat('x', 500), null from generate_series(1, 50)`,
+        ),
       ).rejects.toMatchObject({ code: '53100' });
       target.answer(broken);
       await moreHits('/database', 4);
@@ -233,12 +268,17 @@ describe('disks', () => {
       await moreHits('/last', 2);
       await mortal.nats.start();
       // Two turns of everybody without a single check.
-      await eventually(() => (target.hits.findLast(({ url }) => url === '/last')?.at ?? 0) < Date.now() - 5_000, 60_000);
+      await eventually(
+        () => (target.hits.findLast(({ url }) => url === '/last')?.at ?? 0) < Date.now() - 5_000,
+        60_000,
+      );
     });
   });
 });
 
-/** The recipe of RUNBOOK, "Back to a moment": a base backup, the database's own log, and a moment. */
+/**
+ * The recipe of RUNBOOK, "Back to a moment": a base backup, the database's own log, and a moment.
+ */
 describe('the recipe of RUNBOOK', () => {
   let mortal: MortalServices;
   let network: Network;
@@ -249,7 +289,10 @@ describe('the recipe of RUNBOOK', () => {
     archive = await mkdtemp(join(tmpdir(), 'antipode-archive-'));
     if (process.getuid?.() === 0) await chown(archive, noOne, noOne);
     await chmod(archive, 0o700);
-    mortal = await startMortalServices({ archive_mode: 'on', archive_command: `test ! -f ${archive}/%f && cp %p ${archive}/%f` });
+    mortal = await startMortalServices({
+      archive_mode: 'on',
+      archive_command: `test ! -f ${archive}/%f && cp %p ${archive}/%f`,
+    });
     network = await createNetwork({ services: mortal.services });
   });
   afterAll(async () => {
@@ -265,7 +308,8 @@ describe('the recipe of RUNBOOK', () => {
       await sql`select pg_backup_start('base', true)`;
       execFileSync('cp', ['-a', mortal.data, folder]);
       const [row] = await sql<{ labelfile: string }[]>`select labelfile from pg_backup_stop(false)`;
-      for (const left of ['postmaster.pid', 'postmaster.opts', 'pg_wal']) await rm(join(folder, left), { recursive: true, force: true });
+      for (const left of ['postmaster.pid', 'postmaster.opts', 'pg_wal'])
+        await rm(join(folder, left), { recursive: true, force: true });
       await mkdir(join(folder, 'pg_wal'), { mode: 0o700 });
       await writeFile(join(folder, 'backup_label'), row?.labelfile ?? '');
     } finally {
@@ -313,7 +357,9 @@ describe('the recipe of RUNBOOK', () => {
       await coordinator.close();
       const [wal] = await sql<{ name: string }[]>`select pg_walfile_name(pg_switch_wal()) as name`;
       await eventually(async () => {
-        const [row] = await sql<{ last: string | null }[]>`select last_archived_wal as last from pg_stat_archiver`;
+        const [row] = await sql<
+          { last: string | null }[]
+        >`select last_archived_wal as last from pg_stat_archiver`;
         return (row?.last ?? '') >= (wal?.name ?? 'missing');
       });
       await goBackTo(base, moment?.at ?? '');
@@ -321,21 +367,38 @@ describe('the recipe of RUNBOOK', () => {
       const monitors = await eventually(() => sql<{ id: string }[]>`select id from monitors`);
       expect(monitors.map(({ id }) => id)).toEqual([before]);
       const said: string[] = [];
-      const streams = { out: (text: string) => void said.push(text), err: (text: string) => void said.push(text), watched: false };
+      const streams = {
+        out: (text: string) => void said.push(text),
+        err: (text: string) => void said.push(text),
+        watched: false,
+      };
       // A coordinator of that moment stands there as at work until its sign of life is old.
       const code = await eventually(
-        async () => ((await operate(['backups', 'recovered'], network.environment, streams)) === 0 ? 'done' : undefined),
+        async () =>
+          (await operate(['backups', 'recovered'], network.environment, streams)) === 0
+            ? 'done'
+            : undefined,
         60_000,
       );
-      expect([code, said.at(-1)]).toEqual(['done', expect.stringContaining('Start the coordinators')]);
+      expect([code, said.at(-1)]).toEqual([
+        'done',
+        expect.stringContaining('Start the coordinators'),
+      ]);
 
       await network.startCoordinator();
       early.answer(fine);
       const ended = await incidentThat(sql, before, isResolved, 60_000);
-      expect(ended).toMatchObject({ id: outage.id, started_at: outage.started_at, confirmed_at: outage.confirmed_at });
+      expect(ended).toMatchObject({
+        id: outage.id,
+        started_at: outage.started_at,
+        confirmed_at: outage.confirmed_at,
+      });
       expect(await sql<{ id: string }[]>`select id from incidents`).toEqual([{ id: outage.id }]);
       await eventually(async () => (await alertsOf(sql, before)).length === 2);
-      expect((await alertsOf(sql, before)).map(({ event }) => event).toSorted()).toEqual(['down', 'up']);
+      expect((await alertsOf(sql, before)).map(({ event }) => event).toSorted()).toEqual([
+        'down',
+        'up',
+      ]);
       // Nobody checks what this database does not know.
       await eventually(async () => {
         const count = late.hits.length;

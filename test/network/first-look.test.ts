@@ -25,7 +25,11 @@ describe('a first look', () => {
 
   const makeDaily = async (): Promise<string> => {
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400 });
-    await eventually(async () => (await network.sql`select 1 from outbox where topic = 'monitor' and done_at is null`).length === 0);
+    await eventually(
+      async () =>
+        (await network.sql`select 1 from outbox where topic = 'monitor' and done_at is null`)
+          .length === 0,
+    );
     return monitor;
   };
 
@@ -56,7 +60,11 @@ describe('a first look', () => {
     await network.startCoordinator();
     const { made, close } = await network.addProbe('Europe');
     target.answer({ is: 'hang' });
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400, config: { timeout_ms: 3_000 } });
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 86_400,
+      config: { timeout_ms: 3_000 },
+    });
     await eventually(() => target.hits.length > 0);
     await close();
     target.answer(fine);
@@ -74,7 +82,12 @@ describe('a first look', () => {
       const [row] = await transaction<{ partition: number }[]>`
       update monitors set interval_s = 86_400 where id = ${monitor} returning partition`;
       const payload = { monitor, change: 'edited', what_is_checked_changed: false } as const;
-      await enqueue(transaction, { topic: 'monitor', payload, partition: row?.partition ?? 0, organisation: network.organisation });
+      await enqueue(transaction, {
+        topic: 'monitor',
+        payload,
+        partition: row?.partition ?? 0,
+        organisation: network.organisation,
+      });
     });
     await eventually(() => target.hits.length > hits);
   });
@@ -83,13 +96,18 @@ describe('a first look', () => {
     await network.startCoordinator();
     await network.addProbe('Europe');
     const made = await Promise.all(
-      Array.from({ length: 1_000 }, (_, index) => network.addMonitor({ target: target.url(`/${index}`), interval_s: 86_400 })),
+      Array.from({ length: 1_000 }, (_, index) =>
+        network.addMonitor({ target: target.url(`/${index}`), interval_s: 86_400 }),
+      ),
     );
     await eventually(async () => {
-      const [row] = await network.sql<{ seen: number }[]>`select count(distinct monitor_key)::int as seen from results`;
+      const [row] = await network.sql<
+        { seen: number }[]
+      >`select count(distinct monitor_key)::int as seen from results`;
       return row?.seen === made.length;
     }, 60_000);
-    // Each once, but for the few whose turn of the day falls into these seconds: a look that waits is no second one.
+    // Each once, but for the few whose turn of the day falls into these seconds: a look that waits
+    // is no second one.
     expect(target.hits.length).toBeLessThan(made.length * 1.05);
   });
 });
@@ -111,26 +129,48 @@ describe('what nobody can check', () => {
     >`select kind, message from notices where kind = 'nobody_can_check' and ended_at is null`;
 
   test('monitors whose last probe was revoked are told to the operator in one notice, until somebody can check them again', async () => {
-    const far = await network.addMonitor({ target: 'https://far.example/', name: 'far', config: { continents: ['Oceania'] } });
-    await network.addMonitor({ target: 'https://both.example/', name: 'both', config: { continents: ['Oceania', 'Europe'] } });
+    const far = await network.addMonitor({
+      target: 'https://far.example/',
+      name: 'far',
+      config: { continents: ['Oceania'] },
+    });
+    await network.addMonitor({
+      target: 'https://both.example/',
+      name: 'both',
+      config: { continents: ['Oceania', 'Europe'] },
+    });
     await network.addMonitor({ target: 'https://10.1.2.3/', name: 'inside' });
-    // After them: where nobody is uncheckable it is looked again when the probes change, for by the API no such monitor could be made.
+    // After them: where nobody is uncheckable it is looked again when the probes change, for by the
+    // API no such monitor could be made.
     const { id } = await network.makeProbe('Oceania');
-    const inside = /^Nobody can check this monitor: "inside" \(target: 10\.1\.2\.3 is not a public address/;
+    const inside =
+      /^Nobody can check this monitor: "inside" \(target: 10\.1\.2\.3 is not a public address/;
     await eventually(async () => inside.test((await open())[0]?.message ?? ''));
     await network.revokeProbe(id);
-    await eventually(async () => (await open())[0]?.message.startsWith('Nobody can check these 2 monitors') === true);
-    expect((await open())[0]?.message).toContain('"far" (config.continents: no probe is in Oceania; probes are in Europe)');
+    await eventually(
+      async () =>
+        (await open())[0]?.message.startsWith('Nobody can check these 2 monitors') === true,
+    );
+    expect((await open())[0]?.message).toContain(
+      '"far" (config.continents: no probe is in Oceania; probes are in Europe)',
+    );
     expect((await open())[0]?.message).not.toContain('"both"');
     await network.editMonitor(far, { config: {} });
-    await eventually(async () => (await open())[0]?.message.startsWith('Nobody can check this monitor: "inside"') === true);
-    const [europe] = await network.sql<{ id: string }[]>`select id from probes where continent = 'Europe'`;
+    await eventually(
+      async () =>
+        (await open())[0]?.message.startsWith('Nobody can check this monitor: "inside"') === true,
+    );
+    const [europe] = await network.sql<
+      { id: string }[]
+    >`select id from probes where continent = 'Europe'`;
     await network.sql`update probes set allowed_cidrs = '{10.0.0.0/8}' where id = ${europe?.id ?? ''}`;
     await eventually(async () => (await open()).length === 0);
   });
 });
 
-/** Rule 41, with every part real: a config is tried from all continents, and nothing of it stays. */
+/**
+ * Rule 41, with every part real: a config is tried from all continents, and nothing of it stays.
+ */
 describe('rule 41: a config is tried before it is saved', () => {
   const places: readonly Continent[] = ['Asia', 'Europe', 'North America'];
   let network: Network;
@@ -147,9 +187,15 @@ describe('rule 41: a config is tried before it is saved', () => {
   });
   afterAll(() => network.close());
 
-  const call = async <Op extends Operation>(operation: Op, who: Person, input: object): Promise<OutputOf<Op>> =>
-    // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
-    (await app.gate.execute(operation, who.caller, rawInput(operation, input))).body as OutputOf<Op>;
+  const call = async <Op extends Operation>(
+    operation: Op,
+    who: Person,
+    input: object,
+  ): Promise<OutputOf<Op>> =>
+    // The gate's handlers are typed by their operations; a table of unlike operations cannot say
+    // so.
+    (await app.gate.execute(operation, who.caller, rawInput(operation, input)))
+      .body as OutputOf<Op>;
 
   const refusal = async (operation: Operation, who: Person, input: object): Promise<string> => {
     try {
@@ -171,15 +217,24 @@ describe('rule 41: a config is tried before it is saved', () => {
     }
   };
 
-  const byContinent = (one: { continent: string }, other: { continent: string }) => one.continent.localeCompare(other.continent);
+  const byContinent = (one: { continent: string }, other: { continent: string }) =>
+    one.continent.localeCompare(other.continent);
 
   test('from every continent that could check it, each once, and each tells what it saw', async () => {
     const target = await network.startTarget();
-    const { trial } = await call(testMonitor, house.member, { type: 'https', target: target.url() });
+    const { trial } = await call(testMonitor, house.member, {
+      type: 'https',
+      target: target.url(),
+    });
     const { asked, answers } = await hear(house.member, trial);
     expect(asked.map(({ continent }) => continent).toSorted()).toEqual(places);
     expect(answers.toSorted(byContinent)).toMatchObject(
-      places.map((continent) => ({ continent, outcome: 'ok', cause: null, evidence: { status: 200 } })),
+      places.map((continent) => ({
+        continent,
+        outcome: 'ok',
+        cause: null,
+        evidence: { status: 200 },
+      })),
     );
     expect(target.hits.length).toBe(3);
     target.answer(broken);
@@ -190,7 +245,11 @@ describe('rule 41: a config is tried before it is saved', () => {
     });
     const failing = await hear(house.member, again.trial);
     expect(failing.answers.toSorted(byContinent)).toMatchObject(
-      ['Asia', 'Europe'].map((continent) => ({ continent, outcome: 'fail', cause: expect.stringContaining('503') })),
+      ['Asia', 'Europe'].map((continent) => ({
+        continent,
+        outcome: 'fail',
+        cause: expect.stringContaining('503'),
+      })),
     );
     expect(target.hits.length).toBe(5);
   });
@@ -198,9 +257,14 @@ describe('rule 41: a config is tried before it is saved', () => {
   test('opens nothing and leaves nothing behind', async () => {
     const target = await network.startTarget();
     target.answer(broken);
-    const { trial } = await call(testMonitor, house.member, { type: 'https', target: target.url() });
+    const { trial } = await call(testMonitor, house.member, {
+      type: 'https',
+      target: target.url(),
+    });
     await hear(house.member, trial);
-    const [row] = await network.sql<{ monitors: number; incidents: number; results: number; refused: number }[]>`
+    const [row] = await network.sql<
+      { monitors: number; incidents: number; results: number; refused: number }[]
+    >`
       select (select count(*) from monitors) as monitors, (select count(*) from incidents) as incidents, (select count(*) from results) as results,
         (select count(*) from refused) as refused`;
     expect(row).toEqual({ monitors: 0, incidents: 0, results: 0, refused: 0 });
@@ -219,19 +283,39 @@ describe('rule 41: a config is tried before it is saved', () => {
     const elsewhere = await network.startTarget();
     const headers = { 'X-Api-Key': 'a secret of 24 characters' };
     const config = { headers, secret_headers: ['X-Api-Key'] };
-    const { id } = await call(createMonitor, house.member, { type: 'https', target: target.url(), config, interval_s: 3_600 });
+    const { id } = await call(createMonitor, house.member, {
+      type: 'https',
+      target: target.url(),
+      config,
+      interval_s: 3_600,
+    });
     const masked = { ...config, headers: { 'X-Api-Key': '***' } };
-    const { trial } = await call(testMonitor, house.member, { type: 'https', target: target.url('/other'), config: masked, monitor: id });
+    const { trial } = await call(testMonitor, house.member, {
+      type: 'https',
+      target: target.url('/other'),
+      config: masked,
+      monitor: id,
+    });
     const { answers } = await hear(house.member, trial);
     expect(answers.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ok']);
     expect(keys).toEqual(places.map(() => 'a secret of 24 characters'));
     expect(JSON.stringify(answers)).not.toContain('a secret of');
-    expect(await refusal(testMonitor, house.member, { type: 'https', target: elsewhere.url(), config: masked, monitor: id })).toBe(
-      'config_invalid',
-    );
-    expect(await refusal(testMonitor, unknownSender.member, { type: 'https', target: target.url(), config: masked, monitor: id })).toBe(
-      'monitor_not_found',
-    );
+    expect(
+      await refusal(testMonitor, house.member, {
+        type: 'https',
+        target: elsewhere.url(),
+        config: masked,
+        monitor: id,
+      }),
+    ).toBe('config_invalid');
+    expect(
+      await refusal(testMonitor, unknownSender.member, {
+        type: 'https',
+        target: target.url(),
+        config: masked,
+        monitor: id,
+      }),
+    ).toBe('monitor_not_found');
     expect(elsewhere.hits.length).toBe(0);
   });
 
@@ -243,15 +327,23 @@ describe('rule 41: a config is tried before it is saved', () => {
       expect(await refusal(getTestResults, who, { trial_id: trial })).toBe('trial_not_found');
     await hear(house.admin, trial);
     expect(await refusal(testMonitor, house.viewer, wanted)).toBe('role_insufficient');
-    expect(await refusal(testMonitor, house.member, { type: 'heartbeat', target: '' })).toBe('trial_impossible');
-    expect(await refusal(testMonitor, house.member, { ...wanted, config: { expect: 1, timeout_ms: 'soon' } })).toBe('config_invalid');
+    expect(await refusal(testMonitor, house.member, { type: 'heartbeat', target: '' })).toBe(
+      'trial_impossible',
+    );
+    expect(
+      await refusal(testMonitor, house.member, {
+        ...wanted,
+        config: { expect: 1, timeout_ms: 'soon' },
+      }),
+    ).toBe('config_invalid');
   });
 
   test('at most ten times a minute for an organisation', async () => {
     const target = await network.startTarget();
     const wanted = { type: 'https', target: target.url(), config: { continents: ['Asia'] } };
     const tried: string[] = [];
-    for (let time = 0; time < 11; time += 1) tried.push(await refusal(testMonitor, unknownSender.member, wanted));
+    for (let time = 0; time < 11; time += 1)
+      tried.push(await refusal(testMonitor, unknownSender.member, wanted));
     expect(tried).toEqual([...Array.from({ length: 10 }, () => 'taken'), 'trial_limit']);
   });
 });

@@ -1,20 +1,37 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { newId } from '../../shared/base/crypto.ts';
-import { announcementKeys, createAnnounce, isAnnounced, judgeAnnouncement } from '../../shared/bus/announcement.ts';
+import {
+  announcementKeys,
+  createAnnounce,
+  isAnnounced,
+  judgeAnnouncement,
+} from '../../shared/bus/announcement.ts';
 import { rosterMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { addHeartbeat, type Heartbeat, incidentsOf, ping, resultsOf } from '../support/monitors.ts';
-import { announcementTrustOfTests, createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import {
+  announcementTrustOfTests,
+  createNetwork,
+  type MadeProbe,
+  type Network,
+} from '../support/network.ts';
 import { createTestOrganisation, testSecretKey } from '../support/people.ts';
-import { enterAs, harmfulBodies, rightsOf, subjectsOfOthers, type Targets } from '../support/probes.ts';
+import {
+  enterAs,
+  harmfulBodies,
+  rightsOf,
+  subjectsOfOthers,
+  type Targets,
+} from '../support/probes.ts';
 import type { Target } from '../support/targets.ts';
 
 /**
- * A probe's real credentials against everyone else: each right that they give, with every subject of the house as the place of the answer. The
- * server publishes answers wherever a request asks for them, which no permission restricts.
+ * A probe's real credentials against everyone else: each right that they give, with every subject
+ * of the house as the place of the answer. The server publishes answers wherever a request asks for
+ * them, which no permission restricts.
  */
 
 let network: Network;
@@ -51,7 +68,13 @@ beforeAll(async () => {
   await ping(coordinator, heartbeat);
   await eventually(() => target.hits.length > 2);
   const { url, coordinatorCredentials: credentials } = network.account;
-  targets = { organisation: network.organisation, monitor, heartbeat, probes: [asia, neighbour], bait: bait.url() };
+  targets = {
+    organisation: network.organisation,
+    monitor,
+    heartbeat,
+    probes: [asia, neighbour],
+    bait: bait.url(),
+  };
   listener = await connectBus({ url, credentials, name: 'listener', log: network.log });
 });
 afterAll(async () => {
@@ -62,11 +85,16 @@ afterAll(async () => {
 const victims = (): readonly string[] => subjectsOfOthers(targets);
 const bodies = (): readonly string[] => harmfulBodies(targets);
 
-const healthShape = z.object({ status: z.string(), parts: z.object({ probes: z.array(z.object({ present: z.boolean() })) }) });
+const healthShape = z.object({
+  status: z.string(),
+  parts: z.object({ probes: z.array(z.object({ present: z.boolean() })) }),
+});
 
 const kept = async (): Promise<readonly (string | undefined)[]> => {
   const places: readonly (readonly [string, string])[] = [
-    ...victims().flatMap((subject) => (/^(assign|roster)/.test(subject) ? [[streams.assignments.name, subject] as const] : [])),
+    ...victims().flatMap((subject) =>
+      /^(assign|roster)/.test(subject) ? [[streams.assignments.name, subject] as const] : [],
+    ),
     [streams.lastPings.name, subjects.lastPings(network.organisation, heartbeat.monitor)],
     [streams.pingKeys.name, subjects.pingKey(network.organisation, heartbeat.key)],
   ];
@@ -74,8 +102,11 @@ const kept = async (): Promise<readonly (string | undefined)[]> => {
     places.map(async ([stream, subject]) => {
       const last = await listener.last(stream, subject);
       // What coordinators say anew is no change that somebody else made.
-      if (!last || judgeAnnouncement(announcementTrustOfTests, last, subject).is === 'accepted') return undefined;
-      return subject.startsWith('lastbeats') ? String(Buffer.from(last.data)) : `${subject}: ${Buffer.from(last.data)}`;
+      if (!last || judgeAnnouncement(announcementTrustOfTests, last, subject).is === 'accepted')
+        return undefined;
+      return subject.startsWith('lastbeats')
+        ? String(Buffer.from(last.data))
+        : `${subject}: ${Buffer.from(last.data)}`;
     }),
   );
 };
@@ -93,7 +124,9 @@ const everything = async (rogue: Bus, rights: readonly string[]): Promise<number
 };
 
 const wrongSubjects = async (): Promise<number> => {
-  const [row] = await network.sql<{ count: number }[]>`select count from refused where probe = ${private_.id} and reason = 'wrong_subject'`;
+  const [row] = await network.sql<
+    { count: number }[]
+  >`select count from refused where probe = ${private_.id} and reason = 'wrong_subject'`;
   return row?.count ?? 0;
 };
 
@@ -102,7 +135,8 @@ const allIsWell = async (): Promise<void> => {
   await eventually(() => target.hits.length > from + 4, 40_000);
   expect(bait.hits).toEqual([]);
   expect(await isUp()).toBe(true);
-  const healthNow = async () => healthShape.parse(await (await fetch(`${coordinator}/health`)).json());
+  const healthNow = async () =>
+    healthShape.parse(await (await fetch(`${coordinator}/health`)).json());
   // Where a server of the bus is killed meanwhile it may be degraded for a moment.
   const { parts } = await eventually(async () => {
     const seen = await healthNow();
@@ -158,14 +192,20 @@ describe('with the credentials of a private probe', () => {
     await eventually(
       async () => {
         for (const subject of unread)
-          rogue.relay(`${subjects.relay(private_.id)}.${subject}`, Buffer.from('x'), { reply: undefined, headers: {} });
+          rogue.relay(`${subjects.relay(private_.id)}.${subject}`, Buffer.from('x'), {
+            reply: undefined,
+            headers: {},
+          });
         await rogue.flush();
         return (await wrongSubjects()) >= before + unread.length;
       },
       20_000,
       1_000,
     );
-    const there = [...(await listener.subjectsOf('RESULTS', 'result.>')), ...(await listener.subjectsOf('BEATS', 'beat.>'))];
+    const there = [
+      ...(await listener.subjectsOf('RESULTS', 'result.>')),
+      ...(await listener.subjectsOf('BEATS', 'beat.>')),
+    ];
     expect(there.filter((subject) => unread.includes(subject))).toEqual([]);
     await rogue.close();
   });
@@ -174,34 +214,50 @@ describe('with the credentials of a private probe', () => {
     const rogue = await enterAs(private_);
     const all = subjects.lastPingsOf(unknownSender);
     const write = (body: string) =>
-      rogue.relay(`${subjects.relay(private_.id)}.${subjects.lastPings(unknownSender, newId())}`, Buffer.from(body), {
-        ...{ reply: undefined, headers: {} },
-      });
+      rogue.relay(
+        `${subjects.relay(private_.id)}.${subjects.lastPings(unknownSender, newId())}`,
+        Buffer.from(body),
+        {
+          reply: undefined,
+          headers: {},
+        },
+      );
     const before = await wrongSubjects();
     await eventually(
       async () => {
         for (let nth = 0; nth < 300; nth += 1) write('x'.repeat(nth % 2 === 0 ? 10 : 100_000));
         await rogue.flush();
-        return (await wrongSubjects()) > before + 200 && (await listener.subjectsOf(streams.lastPings.name, all)).length > 0;
+        return (
+          (await wrongSubjects()) > before + 200 &&
+          (await listener.subjectsOf(streams.lastPings.name, all)).length > 0
+        );
       },
       20_000,
       1_000,
     );
     // As many on each coordinator as there are keys, and a hundred.
-    expect((await listener.subjectsOf(streams.lastPings.name, all)).length).toBeLessThanOrEqual(110);
+    expect((await listener.subjectsOf(streams.lastPings.name, all)).length).toBeLessThanOrEqual(
+      110,
+    );
     await rogue.close();
   });
 
   test('it says nothing about the heartbeat keys that another probe holds', async () => {
     const rogue = await enterAs(private_);
     const asked: string[] = [];
-    const hearing = listener.subscribe(`$JS.API.CONSUMER.DELETE.BEATKEYS.>`, ({ subject }) => void asked.push(subject));
+    const hearing = listener.subscribe(
+      `$JS.API.CONSUMER.DELETE.BEATKEYS.>`,
+      ({ subject }) => void asked.push(subject),
+    );
     await listener.flush();
     await eventually(
       () => {
         for (const { id } of [asia, asia, asia, private_, private_]) {
           const body = JSON.stringify({ v: 1, probe: id, count: 99, digest: 'other' });
-          rogue.relay(subjects.receiverKeys(private_.id), Buffer.from(body), { reply: undefined, headers: {} });
+          rogue.relay(subjects.receiverKeys(private_.id), Buffer.from(body), {
+            reply: undefined,
+            headers: {},
+          });
         }
         return asked.some((subject) => subject.endsWith(private_.id));
       },
@@ -215,7 +271,11 @@ describe('with the credentials of a private probe', () => {
 
   test('its own words still go through the relay, and come back to it alone', async () => {
     const own = await network.startTarget();
-    const mine = await network.addMonitor({ target: own.url(), interval_s: 1, config: { probe: neighbour.id } });
+    const mine = await network.addMonitor({
+      target: own.url(),
+      interval_s: 1,
+      config: { probe: neighbour.id },
+    });
     await eventually(async () => (await resultsOf(network.sql, mine)).length > 3, 40_000);
     await network.deleteMonitor(mine);
   });
@@ -224,23 +284,37 @@ describe('with the credentials of a private probe', () => {
 describe('with the stolen credentials of a public probe, which the server answers wherever it asks', () => {
   test('nothing of it is believed: refused and counted, and all goes on', async () => {
     const stolen = await network.makeProbe('Europe', 'stolen');
-    await eventually(async () => (await listener.consumerState(streams.assignments.name, `roster-${stolen.id}`)) !== undefined);
+    await eventually(
+      async () =>
+        (await listener.consumerState(streams.assignments.name, `roster-${stolen.id}`)) !==
+        undefined,
+    );
     const rogue = await enterAs(stolen);
     const record = subjects.lastPings(newId(), newId());
     // Bytes of its own choice, published by the server on every subject of the house.
     for (const body of bodies().filter((text) => text !== '')) {
       await eventually(() => rogue.store(record, body).then(() => true), 60_000);
-      for (const reply of victims()) rogue.relay(`$JS.API.DIRECT.GET.LASTBEATS.${record}`, Buffer.from(''), { reply, headers: {} });
+      for (const reply of victims())
+        rogue.relay(`$JS.API.DIRECT.GET.LASTBEATS.${record}`, Buffer.from(''), {
+          reply,
+          headers: {},
+        });
       await rogue.flush();
     }
     // What coordinators said is said again elsewhere.
     for (const reply of victims())
-      rogue.relay(`$JS.API.CONSUMER.MSG.NEXT.ASSIGN.roster-${stolen.id}`, Buffer.from('{"batch":1}'), { reply, headers: {} });
+      rogue.relay(
+        `$JS.API.CONSUMER.MSG.NEXT.ASSIGN.roster-${stolen.id}`,
+        Buffer.from('{"batch":1}'),
+        { reply, headers: {} },
+      );
     await rogue.flush();
     await allIsWell();
     // Two probes hear the forged assignment, recheck and receipt; the coordinator hears the roster.
     await eventually(async () => {
-      const [row] = await network.sql<{ count: number }[]>`select count from refused where reason = 'forged'`;
+      const [row] = await network.sql<
+        { count: number }[]
+      >`select count from refused where reason = 'forged'`;
       return (row?.count ?? 0) > 0;
     }, 40_000);
     await rogue.close();
@@ -250,9 +324,14 @@ describe('with the stolen credentials of a public probe, which the server answer
 
 describe('what coordinators once said, said again later', () => {
   /** Signed as it was a minute ago. */
-  const announceAMinuteAgo = createAnnounce(announcementKeys([testSecretKey]), () => Date.now() - 60_000);
+  const announceAMinuteAgo = createAnnounce(
+    announcementKeys([testSecretKey]),
+    () => Date.now() - 60_000,
+  );
   const outdated = async (): Promise<number> => {
-    const [row] = await network.sql<{ count: number }[]>`select count from refused where probe = 'coordinator' and reason = 'outdated'`;
+    const [row] = await network.sql<
+      { count: number }[]
+    >`select count from refused where probe = 'coordinator' and reason = 'outdated'`;
     return row?.count ?? 0;
   };
 
@@ -264,7 +343,9 @@ describe('what coordinators once said, said again later', () => {
     const epoch = await epochThere();
     const data = JSON.stringify({ v: 1, epoch: epoch - 60_000, probes: [] });
     const before = await outdated();
-    await listener.store(subjects.roster, data, { headers: announceAMinuteAgo([{ subject: subjects.roster, data }])[0] ?? {} });
+    await listener.store(subjects.roster, data, {
+      headers: announceAMinuteAgo([{ subject: subjects.roster, data }])[0] ?? {},
+    });
     await eventually(async () => (await epochThere()) >= epoch, 20_000);
     await eventually(async () => (await outdated()) > before, 20_000);
     await allIsWell();

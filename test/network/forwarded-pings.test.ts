@@ -22,7 +22,10 @@ import { createTestOrganisation } from '../support/people.ts';
 import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
 
-/** What anybody may say at the address where cut-off ping receivers bring their pings: what is not theirs is refused, counted, and changes nothing. */
+/**
+ * What anybody may say at the address where cut-off ping receivers bring their pings: what is not
+ * theirs is refused, counted, and changes nothing.
+ */
 describe('kept pings', () => {
   let network: Network;
   let relay: TcpProxy;
@@ -47,19 +50,20 @@ describe('kept pings', () => {
   const keyOf = ({ credentials }: MadeProbe): Key =>
     keyFromSeed(parseCredentials(parseProbeCredentials(credentials).nats_credentials).seed, 'user');
 
-  const pingOf = ({ key }: Pick<Heartbeat, 'key'>, more: Partial<PingMessage> = {}): PingMessage => ({
-    ...{
-      v: 1,
-      id: newId(),
-      key,
-      kind: 'success',
-      exit_code: null,
-      at: Date.now() - 5_000,
-      rid: null,
-      method: 'GET',
-      body: '',
-      ear: 'europe',
-    },
+  const pingOf = (
+    { key }: Pick<Heartbeat, 'key'>,
+    more: Partial<PingMessage> = {},
+  ): PingMessage => ({
+    v: 1,
+    id: newId(),
+    key,
+    kind: 'success',
+    exit_code: null,
+    at: Date.now() - 5_000,
+    rid: null,
+    method: 'GET',
+    body: '',
+    ear: 'europe',
     ...more,
   });
 
@@ -68,7 +72,11 @@ describe('kept pings', () => {
 
   type Answer = { readonly status: number; readonly text: string };
 
-  const send = async (probe: string, body: string, headers: Readonly<Record<string, string>>): Promise<Answer> => {
+  const send = async (
+    probe: string,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Answer> => {
     const answer = await fetch(`${url}/beat/kept/${probe}`, { method: 'POST', body, headers });
     return { status: answer.status, text: await answer.text() };
   };
@@ -78,23 +86,33 @@ describe('kept pings', () => {
   });
 
   /** As a ping receiver sends it. */
-  const bring = (made: MadeProbe, pings: readonly unknown[], more: object = {}): Promise<Answer> => {
+  const bring = (
+    made: MadeProbe,
+    pings: readonly unknown[],
+    more: object = {},
+  ): Promise<Answer> => {
     const body = bodyOf(made.id, pings, more);
     return send(made.id, body, signed(keyOf(made), body));
   };
 
   const refused = async (probe: string, reason: string): Promise<number> => {
-    const [row] = await network.sql<{ count: number }[]>`select count from refused where probe = ${probe} and reason = ${reason}`;
+    const [row] = await network.sql<
+      { count: number }[]
+    >`select count from refused where probe = ${probe} and reason = ${reason}`;
     return row?.count ?? 0;
   };
 
   const becomesRefused = async (probe: string, reason: string, times = 1): Promise<void> => {
-    const isRefused = await eventually(async () => (await refused(probe, reason)) >= times, 10_000).catch(() => false);
+    const isRefused = await eventually(
+      async () => (await refused(probe, reason)) >= times,
+      10_000,
+    ).catch(() => false);
     expect(isRefused, `refused as ${reason}`).toBe(true);
   };
 
   /** At the first try; where a bus may stand still, as often as a ping receiver tries. */
-  const isSoon = (ask: () => Promise<boolean>): Promise<boolean> => (mayBusStandStill() ? eventually(ask, 60_000, 500) : ask());
+  const isSoon = (ask: () => Promise<boolean>): Promise<boolean> =>
+    mayBusStandStill() ? eventually(ask, 60_000, 500) : ask();
 
   /** The pings that are done for. */
   const doneOf = async (made: MadeProbe, pings: readonly PingMessage[]): Promise<Set<string>> => {
@@ -125,7 +143,10 @@ describe('kept pings', () => {
 
   test('are on the bus before the answer, taken by whom we know the probe to be, and of whom we know the key to be', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
-    const pings = [pingOf(heartbeat, { ear: 'somebody else', body: 'kept' }), pingOf(heartbeat, { kind: 'start', at: Date.now() })];
+    const pings = [
+      pingOf(heartbeat, { ear: 'somebody else', body: 'kept' }),
+      pingOf(heartbeat, { kind: 'start', at: Date.now() }),
+    ];
     expect(await doneOf(europe, pings)).toEqual(new Set(pings.map(({ id }) => id)));
     const written = await pingsWritten(network.sql, heartbeat.monitor, 2);
     expect(written).toMatchObject([
@@ -138,7 +159,10 @@ describe('kept pings', () => {
   test('that come twice, and over the bus as well, are one row and have one effect', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const at = Date.now();
-    const [bad, good] = [pingOf(heartbeat, { kind: 'fail', at }), pingOf(heartbeat, { at: at + 1 })];
+    const [bad, good] = [
+      pingOf(heartbeat, { kind: 'fail', at }),
+      pingOf(heartbeat, { at: at + 1 }),
+    ];
     expect(await doneOf(europe, [bad])).toEqual(new Set([bad.id]));
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
     expect(await doneOf(europe, [good])).toEqual(new Set([good.id]));
@@ -146,12 +170,19 @@ describe('kept pings', () => {
     for (const pings of [[bad], [bad, good], [good, bad, bad]]) await doneOf(europe, pings);
     const voice = await speakAs(europe);
     for (const ping of [bad, good])
-      await eventually(() => voice.bus.store(subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key), JSON.stringify(ping)));
+      await eventually(() =>
+        voice.bus.store(
+          subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key),
+          JSON.stringify(ping),
+        ),
+      );
     await voice.close();
     // One more that comes behind all these has been worked on: so have they.
     const last = pingOf(heartbeat, { kind: 'log', at: at + 2 });
     await doneOf(europe, [last]);
-    expect((await pingsWritten(network.sql, heartbeat.monitor, 3)).map(({ kind }) => kind)).toEqual(['fail', 'success', 'log']);
+    expect((await pingsWritten(network.sql, heartbeat.monitor, 3)).map(({ kind }) => kind)).toEqual(
+      ['fail', 'success', 'log'],
+    );
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([over]);
   });
 
@@ -169,7 +200,9 @@ describe('kept pings', () => {
     ];
     expect(answers).toEqual(answers.map(() => ({ status: 401, text: 'Refused: not_signed' })));
     await becomesRefused(europe.id, 'not_signed', before + answers.length);
-    expect(await isSoon(async () => (await send(europe.id, body, right)).status === 200)).toBe(true);
+    expect(await isSoon(async () => (await send(europe.id, body, right)).status === 200)).toBe(
+      true,
+    );
     expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toHaveLength(1);
   });
 
@@ -183,13 +216,21 @@ describe('kept pings', () => {
       expect(answer, stranger).toEqual({ status: 401, text: 'Refused: unknown_probe' });
     }
     await becomesRefused('unknown', 'unknown_probe', 4);
-    expect(await bring(gone, [pingOf(heartbeat)])).toEqual({ status: 403, text: 'Refused: revoked_probe' });
+    expect(await bring(gone, [pingOf(heartbeat)])).toEqual({
+      status: 403,
+      text: 'Refused: revoked_probe',
+    });
     await becomesRefused(gone.id, 'revoked_probe');
     const body = bodyOf(europe.id, [pingOf(heartbeat)]);
     expect((await send(other.id, body, signed(keyOf(europe), body))).status).toBe(401);
-    expect(await send(other.id, body, signed(keyOf(other), body))).toEqual({ status: 403, text: 'Refused: wrong_subject' });
+    expect(await send(other.id, body, signed(keyOf(other), body))).toEqual({
+      status: 403,
+      text: 'Refused: wrong_subject',
+    });
     await becomesRefused(other.id, 'wrong_subject');
-    expect(await network.sql`select 1 from beats where monitor_id = ${heartbeat.monitor}`).toEqual([]);
+    expect(await network.sql`select 1 from beats where monitor_id = ${heartbeat.monitor}`).toEqual(
+      [],
+    );
   });
 
   test('that cannot be read, are too many, too large, of another version or of another time are refused whole', async () => {
@@ -210,18 +251,37 @@ describe('kept pings', () => {
         Array.from({ length: 501 }, () => pingOf(heartbeat)),
       ),
       // Signed by the same key for another purpose.
-      await raw(JSON.stringify({ v: 1, probe: europe.id, generation: newId(), partition: 0, after: null, results: [] })),
+      await raw(
+        JSON.stringify({
+          v: 1,
+          probe: europe.id,
+          generation: newId(),
+          partition: 0,
+          after: null,
+          results: [],
+        }),
+      ),
     ];
     expect(malformed).toEqual(malformed.map(() => ({ status: 400, text: 'Refused: malformed' })));
     await becomesRefused(europe.id, 'malformed', malformed.length);
-    expect(await bring(europe, [one], { v: 2 })).toEqual({ status: 400, text: 'Refused: unknown_version' });
+    expect(await bring(europe, [one], { v: 2 })).toEqual({
+      status: 400,
+      text: 'Refused: unknown_version',
+    });
     for (const off of [-180_000, 180_000, 86_400_000])
-      expect(await bring(europe, [one], { sent_at: Date.now() + off })).toEqual({ status: 409, text: 'Refused: wrong_time' });
+      expect(await bring(europe, [one], { sent_at: Date.now() + off })).toEqual({
+        status: 409,
+        text: 'Refused: wrong_time',
+      });
     const large = await bring(europe, [{ ...one, more: 'x'.repeat(600_000) }]);
     expect(large).toEqual({ status: 413, text: 'Refused: oversized' });
-    for (const reason of ['unknown_version', 'wrong_time', 'oversized']) await becomesRefused(europe.id, reason);
-    for (const method of ['GET', 'PUT', 'DELETE']) expect((await fetch(`${url}/beat/kept/${europe.id}`, { method })).status).not.toBe(200);
-    expect(await network.sql`select 1 from beats where monitor_id = ${heartbeat.monitor}`).toEqual([]);
+    for (const reason of ['unknown_version', 'wrong_time', 'oversized'])
+      await becomesRefused(europe.id, reason);
+    for (const method of ['GET', 'PUT', 'DELETE'])
+      expect((await fetch(`${url}/beat/kept/${europe.id}`, { method })).status).not.toBe(200);
+    expect(await network.sql`select 1 from beats where monitor_id = ${heartbeat.monitor}`).toEqual(
+      [],
+    );
   });
 
   test('of a private probe count for its own organisation only, and those of no key for nobody; it need not keep them', async () => {
@@ -235,7 +295,9 @@ describe('kept pings', () => {
     const ours = pingOf(heartbeat);
     expect(await doneOf(own, [made, ours])).toEqual(new Set([made.id, ours.id]));
     for (const { id } of [own, foreign]) await becomesRefused(id, 'not_its_monitor');
-    expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toMatchObject([{ kind: 'success', ear: 'own' }]);
+    expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toMatchObject([
+      { kind: 'success', ear: 'own' },
+    ]);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
   });
 
@@ -243,12 +305,15 @@ describe('kept pings', () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const before = await network.makeProbe('Oceania');
     const after = await network.rotateProbe(before);
-    for (const made of [before, after]) expect(await doneOf(made, [pingOf(heartbeat)])).toHaveProperty('size', 1);
+    for (const made of [before, after])
+      expect(await doneOf(made, [pingOf(heartbeat)])).toHaveProperty('size', 1);
     await network.sql`update probes set keys = (select jsonb_agg(k || '{"until": 1}') from jsonb_array_elements(keys) k where k ->> 'until' is not null)
       || (select jsonb_agg(k) from jsonb_array_elements(keys) k where k ->> 'until' is null) where id = ${before.id}`;
     await eventually(async () => (await bring(before, [pingOf(heartbeat)])).status === 401);
     expect(await doneOf(after, [pingOf(heartbeat)])).toHaveProperty('size', 1);
-    expect((await pingsWritten(network.sql, heartbeat.monitor, 3)).length).toBeGreaterThanOrEqual(3);
+    expect((await pingsWritten(network.sql, heartbeat.monitor, 3)).length).toBeGreaterThanOrEqual(
+      3,
+    );
   });
 
   test('dated by a clock that is a day ahead count as of when they came', async () => {
@@ -259,7 +324,10 @@ describe('kept pings', () => {
   });
 });
 
-/** Pings that could not be worked on and lie aside: the operator has them worked on again, and they come out as if they had only been late. */
+/**
+ * Pings that could not be worked on and lie aside: the operator has them worked on again, and they
+ * come out as if they had only been late.
+ */
 describe('pings that were set aside', () => {
   let network: Network;
   let relay: TcpProxy;
@@ -283,13 +351,28 @@ describe('pings that were set aside', () => {
   /** As the coordinator puts aside what it took from the bus. */
   const putAside = async ({ monitor, key }: Heartbeat, at: number): Promise<void> => {
     const message: PingMessage = {
-      ...{ v: 1, id: newId(), key, kind: 'success', exit_code: null, at, rid: null, method: 'POST', body: 'kept', ear: 'europe' },
+      v: 1,
+      id: newId(),
+      key,
+      kind: 'success',
+      exit_code: null,
+      at,
+      rid: null,
+      method: 'POST',
+      body: 'kept',
+      ear: 'europe',
     };
     const subject = subjects.ping('Europe', partitionOf(monitor), key);
-    await setAside(network.sql, { subject, reason: 'the disk was full', data: Buffer.from(JSON.stringify(message)) });
+    await setAside(network.sql, {
+      subject,
+      reason: 'the disk was full',
+      data: Buffer.from(JSON.stringify(message)),
+    });
   };
-  const retry = (): Promise<number[]> => network.sql.begin((transaction) => retrySetAside(transaction, null));
-  const untilTaken = () => eventually(async () => (await network.sql`select 1 from set_aside`).length === 0);
+  const retry = (): Promise<number[]> =>
+    network.sql.begin((transaction) => retrySetAside(transaction, null));
+  const untilTaken = () =>
+    eventually(async () => (await network.sql`select 1 from set_aside`).length === 0);
 
   test('a ping that is retried is written once, with its original time, and closes what had opened before it', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
@@ -324,7 +407,9 @@ describe('pings that were set aside', () => {
     expect(await retry()).toHaveLength(1);
     // The coordinator looks at what it is asked for at once, and again each second.
     await passed(2_500);
-    expect((await network.sql`select 1 from set_aside where retry_asked_at is not null`).length).toBe(1);
+    expect(
+      (await network.sql`select 1 from set_aside where retry_asked_at is not null`).length,
+    ).toBe(1);
     relay.heal();
     await untilTaken();
     const written = await pingsWritten(network.sql, heartbeat.monitor, 2);
@@ -338,7 +423,9 @@ describe('pings that were set aside', () => {
     await setAside(network.sql, { subject, reason: 'unreadable', data: Buffer.from('{"v":1') });
     await retry();
     await untilTaken();
-    await eventually(async () => (await network.sql`select 1 from refused where reason = 'malformed'`).length > 0);
+    await eventually(
+      async () => (await network.sql`select 1 from refused where reason = 'malformed'`).length > 0,
+    );
     await ping(address, heartbeat);
     expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toHaveLength(1);
   });

@@ -16,7 +16,10 @@ import {
 import { createNetwork, type Network } from '../support/network.ts';
 import { mayBusStandStill } from '../support/services.ts';
 
-/** A ping receiver that is cut off from the bus, but not from the world: people reach it, and it reaches the coordinator's own address. */
+/**
+ * A ping receiver that is cut off from the bus, but not from the world: people reach it, and it
+ * reaches the coordinator's own address.
+ */
 
 type Place = {
   readonly network: Network;
@@ -51,7 +54,10 @@ const pingFor = async (ear: string, { token }: Heartbeat, rounds: number): Promi
   const times: Came[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const from = Date.now();
-    expect(await call(ear, token, { method: 'POST', body: `round ${round}` })).toEqual({ status: 200, text: 'OK' });
+    expect(await call(ear, token, { method: 'POST', body: `round ${round}` })).toEqual({
+      status: 200,
+      text: 'OK',
+    });
     times.push({ from, to: Date.now() });
     await passed(1_000);
   }
@@ -77,7 +83,8 @@ describe.concurrent('a heartbeat whose job pings a ping receiver that is cut off
     onTestFinished,
   }) => {
     const { network, bus, ear } = await begin(onTestFinished);
-    // It goes on for longer than a ping may be late; a bus may stand still for longer than two seconds.
+    // It goes on for longer than a ping may be late; a bus may stand still for longer than two
+    // seconds.
     const [grace_s, rounds] = mayBusStandStill() ? [16, 26] : [2, 14];
     const heartbeat = await addHeartbeat(network, { grace_s }, 4);
     await ping(ear, heartbeat, '', { method: 'POST', body: 'before' });
@@ -87,7 +94,10 @@ describe.concurrent('a heartbeat whose job pings a ping receiver that is cut off
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
     // They are there before the bus is back.
     const written = await pingsWritten(network.sql, heartbeat.monitor, rounds + 1);
-    expect(written.map(({ body }) => body)).toEqual(['before', ...times.map((_, round) => `round ${round}`)]);
+    expect(written.map(({ body }) => body)).toEqual([
+      'before',
+      ...times.map((_, round) => `round ${round}`),
+    ]);
     expect(await failures(network, heartbeat.monitor)).toBe(0);
 
     bus.heal();
@@ -122,22 +132,32 @@ describe.concurrent('a heartbeat whose job pings a ping receiver that is cut off
     web.cut();
     await pingFor(ear, heartbeat, 2);
     bus.heal();
-    expect((await pingsWritten(network.sql, heartbeat.monitor, 7)).map(({ body }) => body).slice(5)).toEqual(['round 0', 'round 1']);
+    expect(
+      (await pingsWritten(network.sql, heartbeat.monitor, 7)).map(({ body }) => body).slice(5),
+    ).toEqual(['round 0', 'round 1']);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
   });
 
-  test('fails at once by what its job says there, and is mended there', async ({ onTestFinished }) => {
+  test('fails at once by what its job says there, and is mended there', async ({
+    onTestFinished,
+  }) => {
     const { network, bus, ear } = await begin(onTestFinished);
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     await ping(ear, heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 1);
     bus.cut();
-    expect((await call(ear, `${heartbeat.token}/7`, { method: 'POST', body: 'no room' })).status).toBe(200);
+    expect(
+      (await call(ear, `${heartbeat.token}/7`, { method: 'POST', body: 'no room' })).status,
+    ).toBe(200);
     const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
     expect((await call(ear, heartbeat.token)).status).toBe(200);
     const [, bad, good] = await pingsWritten(network.sql, heartbeat.monitor, 3);
     expect(bad).toMatchObject({ exit_code: 7, body: 'no room', ear: 'Africa' });
-    const mended = await incidentThat(network.sql, heartbeat.monitor, ({ resolved_at }) => resolved_at !== null);
+    const mended = await incidentThat(
+      network.sql,
+      heartbeat.monitor,
+      ({ resolved_at }) => resolved_at !== null,
+    );
     expect([down.started_at, mended.resolved_at]).toEqual([bad?.at, good?.at]);
   });
 });

@@ -19,7 +19,10 @@ import {
 } from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 
-/** What becomes of heartbeats when parts are away: a network of its own for each test, behind a bus that can be cut. */
+/**
+ * What becomes of heartbeats when parts are away: a network of its own for each test, behind a bus
+ * that can be cut.
+ */
 
 type AtEnd = (end: () => Promise<void>) => void;
 
@@ -46,9 +49,15 @@ const small = async (atEnd: AtEnd): Promise<Small> => {
   atEnd(network.close);
   const continents: readonly Continent[] = ['Africa', 'Asia'];
   const probes = [];
-  const bus = await connectBus({ url: direct, credentials: network.account.coordinatorCredentials, name: 'test', log: network.log });
+  const bus = await connectBus({
+    url: direct,
+    credentials: network.account.coordinatorCredentials,
+    name: 'test',
+    log: network.log,
+  });
   atEnd(bus.close);
-  for (const continent of continents) probes.push(await network.addProbe(continent, continent, { ear: true }));
+  for (const continent of continents)
+    probes.push(await network.addProbe(continent, continent, { ear: true }));
   return { network, proxy, bus, probes };
 };
 
@@ -61,7 +70,9 @@ const failures = async ({ network }: Small, monitor: string): Promise<number> =>
   (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length;
 
 describe.concurrent('a heartbeat', () => {
-  test('that came while the coordinator was down is kept, counts as of then, and raises no alarm', async ({ onTestFinished }) => {
+  test('that came while the coordinator was down is kept, counts as of then, and raises no alarm', async ({
+    onTestFinished,
+  }) => {
     const all = await small(onTestFinished);
     const { network, probes } = all;
     const coordinator = await network.startCoordinator();
@@ -94,7 +105,9 @@ describe.concurrent('a heartbeat', () => {
     expect(past).toMatchObject({ started_at: bad?.at, resolved_at: good?.at });
   });
 
-  test('is on the bus although no coordinator was there when the probe that took it began', async ({ onTestFinished }) => {
+  test('is on the bus although no coordinator was there when the probe that took it began', async ({
+    onTestFinished,
+  }) => {
     const { network, probes, bus } = await small(onTestFinished);
     const coordinator = await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, {}, 3_600);
@@ -107,7 +120,10 @@ describe.concurrent('a heartbeat', () => {
     const again = await network.startProbe(first.made, { ear: true });
     expect((await call(receiverOf(again), heartbeat.token)).status).toBe(200);
     // Nobody tells it the time, and it does not wait for that for long.
-    await eventually(async () => (await bus.streamState(streams.pings.name))?.messages === 1, 30_000);
+    await eventually(
+      async () => (await bus.streamState(streams.pings.name))?.messages === 1,
+      30_000,
+    );
   });
 
   test('that came to its old address in time counts, although no coordinator was there until after the end of that address', async ({
@@ -125,7 +141,10 @@ describe.concurrent('a heartbeat', () => {
     await network.sql`update beat_tokens set until = ${new Date(until)} where fingerprint = decode(${heartbeat.key}, 'hex')`;
     await passed(1_500);
     await network.startCoordinator();
-    expect(await pingsWritten(network.sql, heartbeat.monitor, 2)).toMatchObject([{ kind: 'success' }, { exit_code: 7 }]);
+    expect(await pingsWritten(network.sql, heartbeat.monitor, 2)).toMatchObject([
+      { kind: 'success' },
+      { exit_code: 7 },
+    ]);
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
   });
 
@@ -136,7 +155,8 @@ describe.concurrent('a heartbeat', () => {
     const { network, probes, proxy } = all;
     const { url } = await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, { grace_s: 5 }, 3);
-    for (const address of [url, receiverOf(probes[0]), receiverOf(probes[1])]) await ping(address, heartbeat);
+    for (const address of [url, receiverOf(probes[0]), receiverOf(probes[1])])
+      await ping(address, heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 3);
 
     proxy.cut();
@@ -151,10 +171,14 @@ describe.concurrent('a heartbeat', () => {
     const beating = keepTicking(receiverOf(probes[0]), heartbeat);
     proxy.heal();
     const pings = await pingsWritten(network.sql, heartbeat.monitor, 33);
-    expect(pings.map(({ at }) => Number(at))).toEqual(pings.map(({ at }) => Number(at)).toSorted((a, b) => a - b));
+    expect(pings.map(({ at }) => Number(at))).toEqual(
+      pings.map(({ at }) => Number(at)).toSorted((a, b) => a - b),
+    );
     expect(await failures(all, heartbeat.monitor)).toBe(0);
     expect(
-      (await incidentsOf(network.sql, heartbeat.monitor)).filter(({ started_at, resolved_at }) => Number(resolved_at) < Number(started_at)),
+      (await incidentsOf(network.sql, heartbeat.monitor)).filter(
+        ({ started_at, resolved_at }) => Number(resolved_at) < Number(started_at),
+      ),
     ).toEqual([]);
     const more = await beating.stop();
     // It is judged as ever afterwards: silence is an outage again.
@@ -163,7 +187,9 @@ describe.concurrent('a heartbeat', () => {
     expect(Number(down.started_at)).toBe(Number(last?.at) + 8_000);
   });
 
-  test('that a ping receiver kept on its disk outlives the ping receiver', async ({ onTestFinished }) => {
+  test('that a ping receiver kept on its disk outlives the ping receiver', async ({
+    onTestFinished,
+  }) => {
     const { network, probes, proxy } = await small(onTestFinished);
     await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, {}, 3_600);
@@ -172,7 +198,10 @@ describe.concurrent('a heartbeat', () => {
     await ping(receiverOf(first), heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 1);
     proxy.cut();
-    expect((await call(receiverOf(first), `${heartbeat.token}/5`, { method: 'POST', body: 'kept' })).status).toBe(200);
+    expect(
+      (await call(receiverOf(first), `${heartbeat.token}/5`, { method: 'POST', body: 'kept' }))
+        .status,
+    ).toBe(200);
     await first.close();
     proxy.heal();
     await network.startProbe(first.made, { ear: true });
@@ -181,7 +210,9 @@ describe.concurrent('a heartbeat', () => {
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
   });
 
-  test('is not late because the bus was wiped: keys and last pings come back from the database', async ({ onTestFinished }) => {
+  test('is not late because the bus was wiped: keys and last pings come back from the database', async ({
+    onTestFinished,
+  }) => {
     const all = await small(onTestFinished);
     const { network, probes, bus, proxy } = all;
     const { url } = await network.startCoordinator();
@@ -196,11 +227,21 @@ describe.concurrent('a heartbeat', () => {
     proxy.cut();
     for (const { name } of Object.values(streams)) await bus.deleteStream(name);
     proxy.heal();
-    await eventually(async () => (await bus.streamState(streams.lastPings.name))?.messages === 2, 40_000);
+    await eventually(
+      async () => (await bus.streamState(streams.lastPings.name))?.messages === 2,
+      40_000,
+    );
     // The two streams are filled one after the other, in whichever order.
-    await eventually(async () => (await bus.streamState(streams.pingKeys.name))?.messages === 2, 40_000);
+    await eventually(
+      async () => (await bus.streamState(streams.pingKeys.name))?.messages === 2,
+      40_000,
+    );
     for (let round = 0; round < 8; round += 1) {
-      await eventually(async () => (await call(round % 2 === 0 ? url : receiverOf(probes[1]), heartbeat.token)).status === 200);
+      await eventually(
+        async () =>
+          (await call(round % 2 === 0 ? url : receiverOf(probes[1]), heartbeat.token)).status ===
+          200,
+      );
       await passed(1_500);
     }
     expect(await failures(all, heartbeat.monitor)).toBe(0);
@@ -210,7 +251,9 @@ describe.concurrent('a heartbeat', () => {
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 30_000);
   });
 
-  test('is not late although it came while no coordinator was there and the bus was wiped after it', async ({ onTestFinished }) => {
+  test('is not late although it came while no coordinator was there and the bus was wiped after it', async ({
+    onTestFinished,
+  }) => {
     const all = await small(onTestFinished);
     const { network, probes, bus, proxy } = all;
     const coordinator = await network.startCoordinator();
@@ -226,14 +269,17 @@ describe.concurrent('a heartbeat', () => {
     for (const { name } of Object.values(streams)) await bus.deleteStream(name);
     proxy.heal();
     await network.startCoordinator();
-    // Nothing but the ping receiver knows of the last ping: by the database, it would be late well before.
+    // Nothing but the ping receiver knows of the last ping: by the database, it would be late well
+    // before.
     const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 60_000);
     expect(Number(down.started_at) - 22_000).toBeGreaterThan(called - 1_000);
     expect(Number(down.started_at) - 22_000).toBeLessThan(answered + 1_000);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toHaveLength(1);
   });
 
-  test('is not late because the probe that judges it is cut off from the bus, or loses it for a moment', async ({ onTestFinished }) => {
+  test('is not late because the probe that judges it is cut off from the bus, or loses it for a moment', async ({
+    onTestFinished,
+  }) => {
     const all = await small(onTestFinished);
     const { network } = all;
     const { url } = await network.startCoordinator();
@@ -241,10 +287,12 @@ describe.concurrent('a heartbeat', () => {
     await ping(url, heartbeat);
     const own = await createTcpProxy(network.account.url);
     onTestFinished(own.close);
-    // All other probes stay; this one alone, wherever the heartbeat is judged, loses its bus again and again.
+    // All other probes stay; this one alone, wherever the heartbeat is judged, loses its bus again
+    // and again.
     for (const probe of all.probes) await probe.close();
     const restarted = [];
-    for (const { made } of all.probes) restarted.push(await network.startProbe(made, { ear: true, url: own.url }));
+    for (const { made } of all.probes)
+      restarted.push(await network.startProbe(made, { ear: true, url: own.url }));
     for (let round = 0; round < 10; round += 1) {
       if (round % 3 === 0) own.cut();
       if (round % 3 === 2) own.heal();

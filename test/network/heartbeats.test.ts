@@ -25,7 +25,10 @@ import {
 import { createNetwork, type Network } from '../support/network.ts';
 import { mayBusStandStill } from '../support/services.ts';
 
-/** A coordinator and probes on three continents, two of them with a ping receiver; real in every part. */
+/**
+ * A coordinator and probes on three continents, two of them with a ping receiver; real in every
+ * part.
+ */
 
 let network: Network;
 let coordinator: string;
@@ -64,11 +67,21 @@ const atOnce = async (
   const pingBus = createPingBus(bus, createPingRecords(bus), 'Europe');
   const made = kinds.map(
     (kind): PingMessage => ({
-      ...{ v: 1, id: newId(), key, kind, at, rid: null, method: 'GET', body: '', ear: 'europe' },
+      v: 1,
+      id: newId(),
+      key,
+      kind,
+      at,
+      rid: null,
+      method: 'GET',
+      body: '',
+      ear: 'europe',
       exit_code: kind === 'fail' ? 7 : null,
     }),
   );
-  await Promise.all(made.map((one) => pingBus.handOver({ organisation: network.organisation, monitor, ping: one })));
+  await Promise.all(
+    made.map((one) => pingBus.handOver({ organisation: network.organisation, monitor, ping: one })),
+  );
   return made;
 };
 
@@ -89,7 +102,8 @@ describe.concurrent('a heartbeat', () => {
   });
 
   test('that comes in time, at whatever address, is never an incident', async () => {
-    // While a bus of several servers chooses who leads, the answer to a ping takes up to 5 s, and the job's next one is as late.
+    // While a bus of several servers chooses who leads, the answer to a ping takes up to 5 s, and
+    // the job's next one is as late.
     const [grace_s, rounds] = mayBusStandStill() ? [8, 12] : [3, 6];
     const heartbeat = await addHeartbeat(network, { grace_s });
     const addresses = [receiverOf(europe), coordinator, receiverOf(asia)];
@@ -98,7 +112,9 @@ describe.concurrent('a heartbeat', () => {
       await passed(1_000);
     }
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
-    const receivers = (await pingsWritten(network.sql, heartbeat.monitor, rounds)).map(({ ear }) => ear);
+    const receivers = (await pingsWritten(network.sql, heartbeat.monitor, rounds)).map(
+      ({ ear }) => ear,
+    );
     expect(new Set(receivers)).toEqual(new Set(['europe', longName, 'coordinator']));
   });
 
@@ -106,7 +122,11 @@ describe.concurrent('a heartbeat', () => {
     const heartbeat = await addHeartbeat(network, {}, 1);
     await ping(coordinator, heartbeat, '/log');
     // Judged again and again: 2 stands for unknown.
-    await eventually(async () => (await resultsOf(network.sql, heartbeat.monitor)).filter(({ outcome }) => outcome === 2).length >= 3);
+    await eventually(
+      async () =>
+        (await resultsOf(network.sql, heartbeat.monitor)).filter(({ outcome }) => outcome === 2)
+          .length >= 3,
+    );
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
   });
 
@@ -116,7 +136,11 @@ describe.concurrent('a heartbeat', () => {
     await ping(receiverOf(europe), heartbeat, '/fail', { method: 'POST', body: 'no space left' });
     const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
     const [, failed] = await pingsWritten(network.sql, heartbeat.monitor, 2);
-    expect(down).toMatchObject({ started_at: failed?.at, confirmed_at: failed?.at, confirmed_continent: null });
+    expect(down).toMatchObject({
+      started_at: failed?.at,
+      confirmed_at: failed?.at,
+      confirmed_continent: null,
+    });
     await ping(coordinator, heartbeat, '/start');
     await ping(coordinator, heartbeat, '/log');
     await ping(coordinator, heartbeat);
@@ -135,8 +159,13 @@ describe.concurrent('a heartbeat', () => {
       const evidence = await incidentEvidence(network.sql, down.id);
       return evidence.find(({ continent }) => continent === null);
     });
-    expect(said).toMatchObject({ probe: 'europe', evidence: { taken_by: 'europe', exit_code: 17, body: 'disk full' } });
-    const [row] = await network.sql<{ cause: unknown }[]>`select cause from incidents where monitor_id = ${heartbeat.monitor}`;
+    expect(said).toMatchObject({
+      probe: 'europe',
+      evidence: { taken_by: 'europe', exit_code: 17, body: 'disk full' },
+    });
+    const [row] = await network.sql<
+      { cause: unknown }[]
+    >`select cause from incidents where monitor_id = ${heartbeat.monitor}`;
     expect(row?.cause).toMatchObject({ class: 'heartbeat_exit_code', params: { exit_code: 17 } });
     await ping(coordinator, heartbeat, '/0');
     await incidentThat(network.sql, heartbeat.monitor, isResolved);
@@ -151,7 +180,11 @@ describe.concurrent('a heartbeat', () => {
     await atOnce(mended, ['fail', 'success'], at);
     await atOnce(broken, ['success', 'fail'], at);
     const closed = await incidentThat(network.sql, mended.monitor, isResolved);
-    expect(closed).toMatchObject({ started_at: new Date(at), confirmed_at: new Date(at), resolved_at: new Date(at) });
+    expect(closed).toMatchObject({
+      started_at: new Date(at),
+      confirmed_at: new Date(at),
+      resolved_at: new Date(at),
+    });
     const open = await incidentThat(network.sql, broken.monitor, isConfirmed);
     expect(open).toMatchObject({ started_at: new Date(at), resolved_at: null });
   });
@@ -160,12 +193,15 @@ describe.concurrent('a heartbeat', () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const both = await atOnce(heartbeat, ['fail', 'success'], Date.now());
     await incidentThat(network.sql, heartbeat.monitor, isResolved);
-    // As the bus does with what was not acknowledged, because a coordinator was killed after it had decided.
+    // As the bus does with what was not acknowledged, because a coordinator was killed after it had
+    // decided.
     const subject = subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key);
     for (const one of both) await eventually(() => bus.store(subject, JSON.stringify(one)));
     await atOnce(heartbeat, ['log'], Date.now());
     expect(await pingsWritten(network.sql, heartbeat.monitor, 3)).toHaveLength(3);
-    expect(await incidentsOf(network.sql, heartbeat.monitor)).toMatchObject([{ resolved_at: expect.any(Date) }]);
+    expect(await incidentsOf(network.sql, heartbeat.monitor)).toMatchObject([
+      { resolved_at: expect.any(Date) },
+    ]);
   });
 
   test('that was dated by a clock far ahead counts as of when it came, and hides nothing that comes after it', async () => {
@@ -203,7 +239,11 @@ describe.concurrent('a heartbeat', () => {
     const begun = pings.find(({ rid }) => rid === lost);
     const second = pings.find(({ kind, rid }) => kind === 'start' && rid === done);
     const end = pings.find(({ kind, rid }) => kind === 'success' && rid === done);
-    expect(end).toMatchObject({ kind: 'success', rid: done, run_ms: Math.max(0, Number(end?.at) - Number(second?.at)) });
+    expect(end).toMatchObject({
+      kind: 'success',
+      rid: done,
+      run_ms: Math.max(0, Number(end?.at) - Number(second?.at)),
+    });
     const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 40_000);
     expect(Number(down.started_at)).toBe(Number(begun?.at) + 4_000);
   });
@@ -212,16 +252,30 @@ describe.concurrent('a heartbeat', () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     for (const address of [coordinator, receiverOf(europe)]) {
       expect(await ping(address, heartbeat)).toEqual({ status: 200, text: 'OK' });
-      expect(await ping(address, heartbeat, '', { method: 'HEAD' })).toEqual({ status: 200, text: '' });
+      expect(await ping(address, heartbeat, '', { method: 'HEAD' })).toEqual({
+        status: 200,
+        text: '',
+      });
       const body = `first\0${'x'.repeat(20_000)}`;
-      expect(await ping(address, heartbeat, '', { method: 'POST', body, headers: { 'content-type': 'application/octet-stream' } })).toEqual(
-        { status: 200, text: 'OK' },
-      );
+      expect(
+        await ping(address, heartbeat, '', {
+          method: 'POST',
+          body,
+          headers: { 'content-type': 'application/octet-stream' },
+        }),
+      ).toEqual({ status: 200, text: 'OK' });
       expect((await call(address, heartbeat.token, { method: 'PUT' })).status).toBe(405);
       expect((await call(address, `${heartbeat.token}?rid=seven`)).status).toBe(400);
     }
     const pings = await pingsWritten(network.sql, heartbeat.monitor, 6);
-    expect(pings.map(({ method }) => method).toSorted()).toEqual(['GET', 'GET', 'HEAD', 'HEAD', 'POST', 'POST']);
+    expect(pings.map(({ method }) => method).toSorted()).toEqual([
+      'GET',
+      'GET',
+      'HEAD',
+      'HEAD',
+      'POST',
+      'POST',
+    ]);
     const posted = pings.find(({ method }) => method === 'POST');
     expect(posted?.body).toHaveLength(10_000);
     expect(posted?.body.startsWith('first\ufffdxx')).toBe(true);
@@ -231,13 +285,18 @@ describe.concurrent('a heartbeat', () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     for (const address of [coordinator, receiverOf(europe)]) {
       await ping(address, heartbeat);
-      expect(await call(address, heartbeat.token, { method: 'POST', body: 'x'.repeat(3_000_000) })).toEqual({ status: 200, text: 'OK' });
-      // Beyond what is read the sender is cut off, perhaps before it has the answer: its ping is there.
-      await call(address, heartbeat.token, { method: 'POST', body: 'x'.repeat(30_000_000) }).catch((error: unknown) =>
-        expect(error).toBeInstanceOf(TypeError),
+      expect(
+        await call(address, heartbeat.token, { method: 'POST', body: 'x'.repeat(3_000_000) }),
+      ).toEqual({ status: 200, text: 'OK' });
+      // Beyond what is read the sender is cut off, perhaps before it has the answer: its ping is
+      // there.
+      await call(address, heartbeat.token, { method: 'POST', body: 'x'.repeat(30_000_000) }).catch(
+        (error: unknown) => expect(error).toBeInstanceOf(TypeError),
       );
     }
-    const posted = (await pingsWritten(network.sql, heartbeat.monitor, 6)).filter(({ method }) => method === 'POST');
+    const posted = (await pingsWritten(network.sql, heartbeat.monitor, 6)).filter(
+      ({ method }) => method === 'POST',
+    );
     expect(posted.map(({ body }) => body.length)).toEqual([10_000, 10_000, 10_000, 10_000]);
   });
 
@@ -245,18 +304,29 @@ describe.concurrent('a heartbeat', () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     for (const address of [coordinator, receiverOf(europe)]) {
       await ping(address, heartbeat);
-      const flood = Array.from({ length: 400 }, (_, index) => call(address, `${'unknown-token-'.padEnd(24, '0')}${index}`));
+      const flood = Array.from({ length: 400 }, (_, index) =>
+        call(address, `${'unknown-token-'.padEnd(24, '0')}${index}`),
+      );
       const between = call(address, heartbeat.token);
-      expect(new Set((await Promise.all(flood)).map(({ status }) => status))).toEqual(new Set([404]));
+      expect(new Set((await Promise.all(flood)).map(({ status }) => status))).toEqual(
+        new Set([404]),
+      );
       expect((await between).status).toBe(200);
-      for (const path of ['short', '', `${heartbeat.token}/unknown`, `${heartbeat.token}/start/more`])
+      for (const path of [
+        'short',
+        '',
+        `${heartbeat.token}/unknown`,
+        `${heartbeat.token}/start/more`,
+      ])
         expect((await call(address, path)).status).toBe(404);
     }
   });
 
   test('whose token was rotated is taken at both addresses until the old one ends', async () => {
     const old = await addHeartbeat(network, {}, 3_600);
-    await network.sql.begin((tx) => retirePingTokens(tx, network.organisation, old.monitor, Date.now() + 3_600_000));
+    await network.sql.begin((tx) =>
+      retirePingTokens(tx, network.organisation, old.monitor, Date.now() + 3_600_000),
+    );
     const next = await addToken(network, old.monitor);
     await ping(receiverOf(europe), old);
     await ping(receiverOf(europe), next);
@@ -265,7 +335,12 @@ describe.concurrent('a heartbeat', () => {
       const until = Date.now();
       await tx`update beat_tokens set until = ${new Date(until)} where fingerprint = decode(${old.key}, 'hex')`;
       const payload = { key: old.key, monitor: old.monitor, until };
-      await enqueue(tx, { topic: 'beat_key', payload, partition: null, organisation: network.organisation });
+      await enqueue(tx, {
+        topic: 'beat_key',
+        payload,
+        partition: null,
+        organisation: network.organisation,
+      });
     });
     await eventually(async () => (await call(receiverOf(europe), old.token)).status === 404);
     expect((await call(receiverOf(europe), next.token)).status).toBe(200);
@@ -274,17 +349,23 @@ describe.concurrent('a heartbeat', () => {
   });
 
   test('whose leaked token is ended at once is refused with it everywhere, also while that was to go on for a while', async () => {
-    const [leaked, other] = [await addHeartbeat(network, {}, 3_600), await addHeartbeat(network, {}, 3_600)];
+    const [leaked, other] = [
+      await addHeartbeat(network, {}, 3_600),
+      await addHeartbeat(network, {}, 3_600),
+    ];
     const places = [receiverOf(europe), receiverOf(asia), coordinator];
     const rotate = async (until: number): Promise<Heartbeat> => {
-      await network.sql.begin((tx) => retirePingTokens(tx, network.organisation, leaked.monitor, until));
+      await network.sql.begin((tx) =>
+        retirePingTokens(tx, network.organisation, leaked.monitor, until),
+      );
       return addToken(network, leaked.monitor);
     };
     const second = await rotate(Date.now() + 3_600_000);
     for (const place of places) for (const one of [leaked, second]) await ping(place, one);
     const third = await rotate(Date.now());
     for (const place of places) {
-      for (const { token } of [leaked, second]) await eventually(async () => (await call(place, token)).status === 404);
+      for (const { token } of [leaked, second])
+        await eventually(async () => (await call(place, token)).status === 404);
       await ping(place, third);
       expect((await call(place, other.token)).status).toBe(200);
     }

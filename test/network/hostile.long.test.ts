@@ -8,7 +8,11 @@ test.runIf(canGiveResolver())(
   'cut compression, malformed DNS and bodies of crumbs end no probe, take no memory, and make no outage of anybody else',
   async () => {
     const told: string[] = [];
-    const report = await runHostile({ seconds: 20, services: servicesHere(), say: (line) => void told.push(line) });
+    const report = await runHostile({
+      seconds: 20,
+      services: servicesHere(),
+      say: (line) => void told.push(line),
+    });
     const { exits, confirmed, monitors } = report;
     expect({ exits, confirmed }, told.join('\n')).toEqual({ exits: [], confirmed: 0 });
     expect(report.most_mib).toBeLessThanOrEqual(200);

@@ -1,4 +1,7 @@
-/** `npm run hostile -- --seconds 600`: targets that try to end probes or to spoil others' checks, beside healthy ones. */
+/**
+ * `npm run hostile -- --seconds 600`: targets that try to end probes or to spoil others' checks,
+ * beside healthy ones.
+ */
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
 import { numberOf, readCommandLine } from '../support/command-line.ts';
@@ -10,7 +13,13 @@ Checks hostile targets beside healthy ones for so long (default 600 s): no probe
 
 const { values } = await readCommandLine({ seconds: { type: 'string' } }, () => usage);
 const seconds =
-  numberOf('seconds', values.seconds, usage, (value) => Number.isInteger(value) && value > 0, 'a whole number above 0') ?? 600;
+  numberOf(
+    'seconds',
+    values.seconds,
+    usage,
+    (value) => Number.isInteger(value) && value > 0,
+    'a whole number above 0',
+  ) ?? 600;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -36,6 +45,8 @@ const services = await startServices(async (url) => {
   await migrate(sql);
   await sql.end();
 });
-const report = await runHostile({ seconds, services: services.services, say }).finally(services.stop);
+const report = await runHostile({ seconds, services: services.services, say }).finally(
+  services.stop,
+);
 print(report);
 process.exit(isUnharmed(report) ? 0 : 1);

@@ -17,8 +17,9 @@ import { mayBusStandStill } from '../support/services.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /**
- * Four continents, each with a probe, real in every part. Each test has a target and a monitor of its own; which continent fails alone goes
- * round, because one that is refuted in many places at once would be taken for sick (rule 16).
+ * Four continents, each with a probe, real in every part. Each test has a target and a monitor of
+ * its own; which continent fails alone goes round, because one that is refuted in many places at
+ * once would be taken for sick (rule 16).
  */
 
 const places: readonly Continent[] = ['Asia', 'Europe', 'North America', 'South America'];
@@ -39,10 +40,17 @@ afterAll(async () => {
   standstill.stop();
 });
 
-const watch = async (interval_s = 1, config: { continents?: Continent[] } = {}): Promise<{ target: Target; monitor: string }> => {
+const watch = async (
+  interval_s = 1,
+  config: { continents?: Continent[] } = {},
+): Promise<{ target: Target; monitor: string }> => {
   const target = await network.startTarget();
   const { continents = places } = config;
-  const monitor = await network.addMonitor({ target: target.url(), interval_s, config: { continents } });
+  const monitor = await network.addMonitor({
+    target: target.url(),
+    interval_s,
+    config: { continents },
+  });
   await seenFrom(network.sql, monitor, continents.length);
   return { target, monitor };
 };
@@ -55,8 +63,11 @@ describe.concurrent('an incident', () => {
     expect(incident.confirmed_continent).not.toBe(incident.seen_continent);
     const [first, second] = [Number(incident.started_at), Number(incident.confirmed_at)];
     expect(second).toBeGreaterThanOrEqual(first);
-    // The other continent's turn, and a sample, would come five seconds and more after the first failure. A bus that stands still asks nobody.
-    expect(second - first - standstill.between(first, second)).toBeLessThan(mayBusStandStill() ? 30_000 : 4_000);
+    // The other continent's turn, and a sample, would come five seconds and more after the first
+    // failure. A bus that stands still asks nobody.
+    expect(second - first - standstill.between(first, second)).toBeLessThan(
+      mayBusStandStill() ? 30_000 : 4_000,
+    );
     const alerts = await eventually(async () => {
       const rows = await alertsOf(network.sql, monitor);
       return rows[0]?.state === 'due' ? rows : undefined;
@@ -69,14 +80,22 @@ describe.concurrent('an incident', () => {
     target.answer(broken);
     const { id } = await incidentThat(network.sql, monitor, isConfirmed);
     const rows = await eventually(async () => {
-      const found = await network.sql<{ part: string; continent: string; outcome: number; evidence: { status?: number } | null }[]>`
+      const found = await network.sql<
+        { part: string; continent: string; outcome: number; evidence: { status?: number } | null }[]
+      >`
         select part, continent, outcome, evidence from incident_evidence where incident_id = ${id} order by part, continent`;
       return found.length === 5 || (mayBusStandStill() && found.length >= 2) ? found : undefined;
     });
     // Of those asked, whoever is heard late (the bus stood still) has no place in it.
-    const asked = mayBusStandStill() ? rows.slice(2).map(() => 'matrix') : ['matrix', 'matrix', 'matrix'];
+    const asked = mayBusStandStill()
+      ? rows.slice(2).map(() => 'matrix')
+      : ['matrix', 'matrix', 'matrix'];
     expect(rows.map(({ part }) => part)).toEqual(['confirmed', ...asked, 'seen']);
-    expect(rows.every(({ outcome, evidence }) => outcome === 1 && JSON.stringify(evidence).includes('503'))).toBe(true);
+    expect(
+      rows.every(
+        ({ outcome, evidence }) => outcome === 1 && JSON.stringify(evidence).includes('503'),
+      ),
+    ).toBe(true);
   });
 
   test('seen from one continent only stays unconfirmed, counts as no downtime and alerts nobody', async () => {
@@ -84,9 +103,18 @@ describe.concurrent('an incident', () => {
     target.answer(broken, ['Asia']);
     const incident = await incidentThat(network.sql, monitor, () => true);
     // Two more failures of the same continent: everybody else was asked each time.
-    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 3, 40_000);
+    await eventually(
+      async () =>
+        (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 3,
+      40_000,
+    );
     const [now] = await incidentsOf(network.sql, monitor);
-    expect(now).toMatchObject({ id: incident.id, seen_continent: 'Asia', confirmed_at: null, resolved_at: null });
+    expect(now).toMatchObject({
+      id: incident.id,
+      seen_continent: 'Asia',
+      confirmed_at: null,
+      resolved_at: null,
+    });
     expect(await alertsOf(network.sql, monitor)).toEqual([]);
   });
 
@@ -94,7 +122,11 @@ describe.concurrent('an incident', () => {
     const { target, monitor } = await watch();
     target.answer(broken, ['Europe']);
     await incidentThat(network.sql, monitor, () => true);
-    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 2, 40_000);
+    await eventually(
+      async () =>
+        (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 2,
+      40_000,
+    );
     target.answer(broken, ['Europe', 'North America']);
     const confirmed = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     const [lonely, second] = await incidentsOf(network.sql, monitor);
@@ -102,7 +134,9 @@ describe.concurrent('an incident', () => {
     // Where this process had no turn for long, the one that failed was not observed meanwhile.
     expect(['seen from one continent only', 'no longer observed']).toContain(lonely?.note);
     expect(second?.id).toBe(confirmed.id);
-    expect(new Set([confirmed.seen_continent, confirmed.confirmed_continent])).toEqual(new Set(['Europe', 'North America']));
+    expect(new Set([confirmed.seen_continent, confirmed.confirmed_continent])).toEqual(
+      new Set(['Europe', 'North America']),
+    );
   });
 
   test('of two continents down and two up is one steady outage without flapping', async () => {
@@ -111,7 +145,10 @@ describe.concurrent('an incident', () => {
     const { id } = await incidentThat(network.sql, monitor, isConfirmed);
     // Every continent has its say three times over.
     const before = (await resultsOf(network.sql, monitor)).length;
-    await eventually(async () => (await resultsOf(network.sql, monitor)).length >= before + 12, 40_000);
+    await eventually(
+      async () => (await resultsOf(network.sql, monitor)).length >= before + 12,
+      40_000,
+    );
     const all = await incidentsOf(network.sql, monitor);
     expect(all.filter(({ confirmed_at }) => confirmed_at !== null)).toHaveLength(1);
     expect(all.at(-1)).toMatchObject({ id, resolved_at: null });
@@ -123,19 +160,34 @@ describe.concurrent('an incident', () => {
     await incidentThat(network.sql, monitor, isConfirmed);
     await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due');
     target.answer(fine);
-    const { started_at, resolved_at } = await incidentThat(network.sql, monitor, isResolved, 40_000);
+    const { started_at, resolved_at } = await incidentThat(
+      network.sql,
+      monitor,
+      isResolved,
+      40_000,
+    );
     const results = await resultsOf(network.sql, monitor);
-    const failed = new Set(results.filter(({ outcome }) => outcome === 1).map(({ continent }) => continent));
+    const failed = new Set(
+      results.filter(({ outcome }) => outcome === 1).map(({ continent }) => continent),
+    );
     // Whoever was asked only after it had healed never saw the outage, and cannot see its end.
-    const isEnd = ({ continent, at, outcome }: StoredResult) => outcome === 0 && failed.has(continent) && at > started_at;
+    const isEnd = ({ continent, at, outcome }: StoredResult) =>
+      outcome === 0 && failed.has(continent) && at > started_at;
     expect(results.filter(isEnd).map(({ at }) => Number(at))).toContain(Number(resolved_at));
-    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'up']);
+    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual([
+      'down',
+      'up',
+    ]);
   });
 
   test('is sampled every five seconds while it is open, although the interval is longer', async () => {
     const target = await network.startTarget();
     target.answer(broken);
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 10, config: { continents: places } });
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 10,
+      config: { continents: places },
+    });
     await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     await eventually(() => target.hits.length >= places.length, 30_000);
     const before = target.hits.length;

@@ -12,16 +12,39 @@ import { enqueue } from '../../coordinator/database/outbox.ts';
 import { createProbe } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import { readIfThere } from '../../probe/disk/files.ts';
-import { coordinatorAt, enrol, identityIn, keyOf, openIdentity, parseIdentity } from '../../probe/joining/join.ts';
+import {
+  coordinatorAt,
+  enrol,
+  identityIn,
+  keyOf,
+  openIdentity,
+  parseIdentity,
+} from '../../probe/joining/join.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { printProbeCredentials, probeLimits, probePermissions } from '../../shared/bus/identity.ts';
 import { enterOnce } from '../../shared/bus/nats.ts';
-import { createKey, issueCredentials, keyFromSeed, mintUser, readJwt } from '../../shared/bus/nkeys.ts';
+import {
+  createKey,
+  issueCredentials,
+  keyFromSeed,
+  mintUser,
+  readJwt,
+} from '../../shared/bus/nkeys.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { resultsOf } from '../support/monitors.ts';
-import { type CoordinatorProcess, createNetwork, type Network, testLog } from '../support/network.ts';
-import { type ChildProgram, runProgram, type Said, startChildProgram } from '../support/processes.ts';
+import {
+  type CoordinatorProcess,
+  createNetwork,
+  type Network,
+  testLog,
+} from '../support/network.ts';
+import {
+  type ChildProgram,
+  runProgram,
+  type Said,
+  startChildProgram,
+} from '../support/processes.ts';
 import { freePort } from '../support/services.ts';
 
 /** A stranger's host becomes a probe, by one file and one token. */
@@ -62,7 +85,10 @@ describe('joining', () => {
     invited += 1;
     const response = await fetch(`${coordinator.url}/api/v1/probes/invitations`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${network.house.owner.readWrite}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${network.house.owner.readWrite}`,
+        'content-type': 'application/json',
+      },
       body: JSON.stringify({ name: `Nairobi ${invited}`, continent: 'Africa' }),
     });
     expect(response.status).toBe(201);
@@ -71,18 +97,26 @@ describe('joining', () => {
 
   const environment = { PATH: process.env.PATH ?? '', PROBE_ALLOW_CIDRS: '127.0.0.0/8' };
 
-  const say = (args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Said> =>
-    runProgram([process.execPath, program, ...args, '--data', folder], { env: { ...environment, ...more } });
+  const say = (
+    args: readonly string[],
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Said> =>
+    runProgram([process.execPath, program, ...args, '--data', folder], {
+      env: { ...environment, ...more },
+    });
 
   const start = async (args: readonly string[]): Promise<ChildProgram> => {
-    const started = await startChildProgram([process.execPath, program, ...args, '--data', folder], environment, (output) =>
-      output.includes('"msg":"checking"'),
+    const started = await startChildProgram(
+      [process.execPath, program, ...args, '--data', folder],
+      environment,
+      (output) => output.includes('"msg":"checking"'),
     );
     running.push(started);
     return started;
   };
 
-  const probesNamed = (name: string) => network.sql<{ id: string }[]>`select id from probes where name = ${name}`;
+  const probesNamed = (name: string) =>
+    network.sql<{ id: string }[]>`select id from probes where name = ${name}`;
 
   describe('antipode-probe.mjs join', () => {
     test('makes of a host a probe that checks, in an empty folder; it says so to whoever asks there, and starts again by itself', async () => {
@@ -90,15 +124,26 @@ describe('joining', () => {
       const { token, name } = await invite();
       const first = await start(['join', coordinator.url, token]);
       const said = first.output();
-      expect(said).toContain(`This host is ${name} in Africa, a private probe of your organisation.`);
-      for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk']) expect(said).toMatch(new RegExp(`^ok  ${what} `, 'm'));
+      expect(said).toContain(
+        `This host is ${name} in Africa, a private probe of your organisation.`,
+      );
+      for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk'])
+        expect(said).toMatch(new RegExp(`^ok  ${what} `, 'm'));
       await eventually(async () => (await say(['health', '--strict'])).code === 0);
       const [probe] = await probesNamed(name);
-      // The host says what may be reached from it; with that known, a target of its own network can be named.
+      // The host says what may be reached from it; with that known, a target of its own network can
+      // be named.
       await eventually(
-        async () => (await network.sql`select 1 from probes where id = ${probe?.id ?? ''} and allowed_cidrs <> '{}'`).length === 1,
+        async () =>
+          (
+            await network.sql`select 1 from probes where id = ${probe?.id ?? ''} and allowed_cidrs <> '{}'`
+          ).length === 1,
       );
-      await network.addMonitor({ target: target.url(), interval_s: 10, config: { probe: probe?.id ?? '' } });
+      await network.addMonitor({
+        target: target.url(),
+        interval_s: 10,
+        config: { probe: probe?.id ?? '' },
+      });
       await eventually(() => target.hits.length > 0);
       first.signal('SIGTERM');
       expect(await first.exited).toBe(0);
@@ -112,7 +157,11 @@ describe('joining', () => {
     test('killed after its key was made, and after the token was spent, goes on where it was', async () => {
       const { token, name } = await invite();
       const path = identityIn(folder);
-      const { answer } = await enrol(coordinatorAt(coordinator.url), token, keyOf(await openIdentity(path)));
+      const { answer } = await enrol(
+        coordinatorAt(coordinator.url),
+        token,
+        keyOf(await openIdentity(path)),
+      );
       const started = await start(['join', coordinator.url, token]);
       expect(started.output()).toContain(`This host is ${name}`);
       expect(await probesNamed(name)).toEqual([{ id: answer.probe }]);
@@ -120,7 +169,11 @@ describe('joining', () => {
 
     test('with a token that another host has used, one that is none, or over a wire in the clear: refused in words, and nothing is made', async () => {
       const { token, name } = await invite();
-      await enrol(coordinatorAt(coordinator.url), token, keyOf(await openIdentity(join(place, 'other', 'identity.json'))));
+      await enrol(
+        coordinatorAt(coordinator.url),
+        token,
+        keyOf(await openIdentity(join(place, 'other', 'identity.json'))),
+      );
       const stolen = await say(['join', coordinator.url, token]);
       expect(stolen).toMatchObject({ code: 20, out: '' });
       expect(stolen.err).toContain('another host has used it already');
@@ -158,7 +211,8 @@ describe('joining', () => {
     test('--install writes a unit that systemd takes, and hands it the identity', async () => {
       const { token } = await invite();
       const line = ['join', coordinator.url, token, '--install', '--root', folder];
-      // The disk is the one that the service will write to. Nothing is installed that is not well, and the same line goes on later.
+      // The disk is the one that the service will write to. Nothing is installed that is not well,
+      // and the same line goes on later.
       const full = await say(line, { PROBE_SPOOL_MB: '900000000' });
       expect(full).toMatchObject({ code: 15 });
       expect(full.out).toContain(`MiB free in ${join(folder, 'var/lib')}`);
@@ -169,23 +223,51 @@ describe('joining', () => {
       expect(wrong.err).toContain('PROBE_CONCURRENCY: must be a whole number');
       const written = await say(line, { PROBE_SPOOL_MB: '64' });
       expect(written).toMatchObject({ code: 0, err: '' });
-      expect((await readdir(join(folder, 'etc/antipode-probe'))).toSorted()).toEqual(['environment', 'identity.json']);
+      expect((await readdir(join(folder, 'etc/antipode-probe'))).toSorted()).toEqual([
+        'environment',
+        'identity.json',
+      ]);
       // The service hears nothing of this shell.
       const environmentFile = join(folder, 'etc/antipode-probe/environment');
-      expect(written.out).toContain(`Taken from this shell into ${environmentFile}: PROBE_ALLOW_CIDRS, PROBE_SPOOL_MB`);
-      expect(parseEnv(await readFile(environmentFile, 'utf8'))).toEqual({ PROBE_ALLOW_CIDRS: '127.0.0.0/8', PROBE_SPOOL_MB: '64' });
+      expect(written.out).toContain(
+        `Taken from this shell into ${environmentFile}: PROBE_ALLOW_CIDRS, PROBE_SPOOL_MB`,
+      );
+      expect(parseEnv(await readFile(environmentFile, 'utf8'))).toEqual({
+        PROBE_ALLOW_CIDRS: '127.0.0.0/8',
+        PROBE_SPOOL_MB: '64',
+      });
       // A service that runs already would go on as whom it was begun.
       expect(written.out).toContain('systemctl restart antipode-probe\n');
       // It is found from anywhere, and judged by what the service goes by.
-      const found = await runProgram([process.execPath, program, 'check', '--root', folder], { env: { PATH: environment.PATH } });
+      const found = await runProgram([process.execPath, program, 'check', '--root', folder], {
+        env: { PATH: environment.PATH },
+      });
       expect(found).toMatchObject({ code: 0, err: '' });
       await writeFile(environmentFile, 'PROBE_SPOOL_MB=900000000\n');
-      expect((await runProgram([process.execPath, program, 'check', '--root', folder], { env: { PATH: environment.PATH } })).code).toBe(15);
-      const asked = await runProgram([process.execPath, program, 'health', '--root', folder], { env: { PATH: environment.PATH } });
-      expect(asked).toMatchObject({ code: 1, out: `no probe runs on ${join(folder, 'var/lib/antipode-probe')}\n` });
+      expect(
+        (
+          await runProgram([process.execPath, program, 'check', '--root', folder], {
+            env: { PATH: environment.PATH },
+          })
+        ).code,
+      ).toBe(15);
+      const asked = await runProgram([process.execPath, program, 'health', '--root', folder], {
+        env: { PATH: environment.PATH },
+      });
+      expect(asked).toMatchObject({
+        code: 1,
+        out: `no probe runs on ${join(folder, 'var/lib/antipode-probe')}\n`,
+      });
       const unit = join(folder, 'etc/systemd/system/antipode-probe.service');
-      const judged = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit], { encoding: 'utf8' });
-      if (judged.error) return void process.stderr.write('SKIPPED: the exposure of the unit needs systemd-analyze\n');
+      const judged = spawnSync(
+        'systemd-analyze',
+        ['security', '--offline=true', '--threshold=20', unit],
+        { encoding: 'utf8' },
+      );
+      if (judged.error)
+        return void process.stderr.write(
+          'SKIPPED: the exposure of the unit needs systemd-analyze\n',
+        );
       expect(judged.stdout).toMatch(/Overall exposure level/);
       expect(judged.status).toBe(0);
     });
@@ -221,8 +303,12 @@ describe('joining', () => {
       const install = ['join', address, token, '--install', '--root', folder];
       const unknown = await say(install);
       expect(unknown).toMatchObject({ code: 21, out: '' });
-      expect(unknown.err).toContain('name it to join with --ca FILE, or add it to those that this machine trusts');
-      expect(await say(['join', address, token, '--ca', join(place, 'nothing.pem')])).toMatchObject({ code: 2, out: '' });
+      expect(unknown.err).toContain(
+        'name it to join with --ca FILE, or add it to those that this machine trusts',
+      );
+      expect(await say(['join', address, token, '--ca', join(place, 'nothing.pem')])).toMatchObject(
+        { code: 2, out: '' },
+      );
       const named = await say([...install, '--ca', file]);
       expect(named).toMatchObject({ code: 0, err: '' });
       expect(named.out).toContain(`This host is ${name}`);
@@ -232,9 +318,12 @@ describe('joining', () => {
       expect(await say(install)).toMatchObject({ code: 0, err: '' });
       const { token: other } = await invite();
       const elsewhere = join(folder, 'elsewhere');
-      const trusted = await runProgram([process.execPath, program, 'join', address, other, '--install', '--root', elsewhere], {
-        env: { ...environment, SSL_CERT_FILE: file },
-      });
+      const trusted = await runProgram(
+        [process.execPath, program, 'join', address, other, '--install', '--root', elsewhere],
+        {
+          env: { ...environment, SSL_CERT_FILE: file },
+        },
+      );
       expect(trusted).toMatchObject({ code: 0, err: '' });
     });
   });
@@ -261,22 +350,34 @@ describe('credentials that end soon', () => {
     await network.sql`insert into probes (id, name, continent, keys) values (${probe}, 'Old', 'Africa', ${keys}::text::jsonb)`;
     const permissions = probePermissions({ probe, continent: 'Africa', organisation: null });
     const account = keyFromSeed(network.account.accountSeed, 'account');
-    const user = { name: 'Old', user: key.id, account, permissions, limits: probeLimits, expiresAt: now + 5 * day };
-    const enrolled = {
-      ...{
-        probe,
-        name: 'Old',
-        continent: 'Africa',
-        organisation: null,
-        nats_url: network.account.url,
-        nats_tls_first: false,
-        nats_ca: null,
-      },
-      ...{ jwt: mintUser(user, now - 25 * day), base_url: '', anchors: [] },
+    const user = {
+      name: 'Old',
+      user: key.id,
+      account,
+      permissions,
+      limits: probeLimits,
+      expiresAt: now + 5 * day,
     };
-    const config = readConfig({ PROBE_IDENTITY: JSON.stringify({ v: 1, seed: key.seed, enrolled }), PROBE_DATA_DIR: folder });
+    const enrolled = {
+      probe,
+      name: 'Old',
+      continent: 'Africa',
+      organisation: null,
+      nats_url: network.account.url,
+      nats_tls_first: false,
+      nats_ca: null,
+      jwt: mintUser(user, now - 25 * day),
+      base_url: '',
+      anchors: [],
+    };
+    const config = readConfig({
+      PROBE_IDENTITY: JSON.stringify({ v: 1, seed: key.seed, enrolled }),
+      PROBE_DATA_DIR: folder,
+    });
     const seen = async () => {
-      const [row] = await network.sql<{ last_seen_at: Date | null }[]>`select last_seen_at from probes where id = ${probe}`;
+      const [row] = await network.sql<
+        { last_seen_at: Date | null }[]
+      >`select last_seen_at from probes where id = ${probe}`;
       return row?.last_seen_at?.getTime() ?? 0;
     };
 
@@ -305,8 +406,18 @@ describe('credentials that end soon', () => {
     values (${probe}, 'Office', 'Africa', ${own.organisation}, ${keys}::text::jsonb, now() - interval '1 hour')`;
     await own.sql`update installation set signed_since = null`;
     // What it needs on the bus is made for it.
-    await enqueue(sql, { topic: 'probe', payload: { probe, change: 'created' }, partition: null, organisation: own.organisation });
-    const word = { ...user, name: 'Office', nats_url: own.account.url, nats_credentials: credentials };
+    await enqueue(sql, {
+      topic: 'probe',
+      payload: { probe, change: 'created' },
+      partition: null,
+      organisation: own.organisation,
+    });
+    const word = {
+      ...user,
+      name: 'Office',
+      nats_url: own.account.url,
+      nats_credentials: credentials,
+    };
     const made = {
       id: probe,
       name: 'Office',
@@ -315,7 +426,12 @@ describe('credentials that end soon', () => {
       folder: join(folder, probe),
     } as const;
     const app = await own.startProbe(made);
-    await eventually(async () => (await sql`select 1 from probes where id = ${probe} and relayed_at is not null`).length === 1, 40_000);
+    await eventually(
+      async () =>
+        (await sql`select 1 from probes where id = ${probe} and relayed_at is not null`).length ===
+        1,
+      40_000,
+    );
     const enter = { url: own.account.url, credentials, name: 'old', tlsFirst: false };
     await eventually(
       () =>
@@ -327,7 +443,11 @@ describe('credentials that end soon', () => {
     );
     // What it checks goes through the relay from now on.
     const target = await own.startTarget();
-    const monitor = await own.addMonitor({ target: target.url(), interval_s: 1, config: { probe } });
+    const monitor = await own.addMonitor({
+      target: target.url(),
+      interval_s: 1,
+      config: { probe },
+    });
     await eventually(async () => (await resultsOf(sql, monitor)).length > 3, 40_000);
     await app.close();
     await own.close();

@@ -12,11 +12,20 @@ import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { deriveNetworkKey, keyIdOf } from '../../shared/checks/sealed-secrets.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { announceAsCoordinator, createNetwork, type Network, quickResync, startCoordinatorProcess } from '../support/network.ts';
+import {
+  announceAsCoordinator,
+  createNetwork,
+  type Network,
+  quickResync,
+  startCoordinatorProcess,
+} from '../support/network.ts';
 import { testSecretKey } from '../support/people.ts';
 import { startTarget, type Target } from '../support/targets.ts';
 
-/** The keys that secrets travel under: a probe that is revoked takes the key of its place out of use. */
+/**
+ * The keys that secrets travel under: a probe that is revoked takes the key of its place out of
+ * use.
+ */
 
 const secret = 'swordfish-swordfish-swordfish';
 let network: Network;
@@ -36,7 +45,13 @@ beforeAll(async () => {
     },
   });
   const { url, coordinatorCredentials: credentials } = network.account;
-  bus = await connectBus({ url, credentials, name: 'test', log: network.log, announce: announceAsCoordinator });
+  bus = await connectBus({
+    url,
+    credentials,
+    name: 'test',
+    log: network.log,
+    announce: announceAsCoordinator,
+  });
 });
 afterAll(async () => {
   await bus.close();
@@ -47,17 +62,30 @@ afterAll(async () => {
 const addSecretMonitor = async (url: string): Promise<string> => {
   const answer = await fetch(`${url}/api/v1/monitors`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${network.house.owner.readWrite}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ type: 'https', target: target.url(), interval_s: 3_600, config: { bearer_token: secret } }),
+    headers: {
+      authorization: `Bearer ${network.house.owner.readWrite}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({
+      type: 'https',
+      target: target.url(),
+      interval_s: 3_600,
+      config: { bearer_token: secret },
+    }),
   });
   expect(answer.status).toBe(201);
   return z.object({ id: z.string() }).parse(await answer.json()).id;
 };
 
 /** What the bus has of a monitor for the probes of a continent. */
-const published = async (continent: Continent, monitor: string): Promise<AssignmentMessage | undefined> => {
+const published = async (
+  continent: Continent,
+  monitor: string,
+): Promise<AssignmentMessage | undefined> => {
   const last = await bus.last(streams.assignments.name, subjects.assignment(continent, monitor));
-  return last && last.data.length > 0 ? assignmentMessage.parse(JSON.parse(new TextDecoder().decode(last.data))) : undefined;
+  return last && last.data.length > 0
+    ? assignmentMessage.parse(JSON.parse(new TextDecoder().decode(last.data)))
+    : undefined;
 };
 
 const keyOfBox = async (continent: Continent, monitor: string): Promise<string | undefined> => {
@@ -67,9 +95,17 @@ const keyOfBox = async (continent: Continent, monitor: string): Promise<string |
 
 /** The key that the database says is in use. */
 const keyInUse = async (place: string): Promise<string> =>
-  deriveNetworkKey(testSecretKey, place, sealEpochOf((await readSealing(network.sql)).epochs, place)).id;
+  deriveNetworkKey(
+    testSecretKey,
+    place,
+    sealEpochOf((await readSealing(network.sql)).epochs, place),
+  ).id;
 
-const isAllowedAt = () => eventually(async () => (await network.sql`select 1 from probes where cardinality(allowed_cidrs) > 0`).length > 0);
+const isAllowedAt = () =>
+  eventually(
+    async () =>
+      (await network.sql`select 1 from probes where cardinality(allowed_cidrs) > 0`).length > 0,
+  );
 
 const keysOnDisk = async (folder: string): Promise<string[]> =>
   Object.keys(JSON.parse(await readFile(join(folder, 'network.json'), 'utf8')).seal_keys);
@@ -77,7 +113,10 @@ const keysOnDisk = async (folder: string): Promise<string[]> =>
 describe('the key of a place', () => {
   test('is another one once a probe there is revoked: who stays goes on checking, who is gone opens nothing new', async () => {
     const timing = { digestMs: 500, ...quickResync() };
-    coordinators.push(await network.startCoordinator({ timing }), await network.startCoordinator({ timing }));
+    coordinators.push(
+      await network.startCoordinator({ timing }),
+      await network.startCoordinator({ timing }),
+    );
     const [url = '', other = ''] = coordinators.map((each) => each.url);
     const stays = await network.addProbe('Europe');
     const goes = await network.addProbe('Europe');
@@ -102,13 +141,19 @@ describe('the key of a place', () => {
 
     await eventually(async () => (await keysOnDisk(stays.made.folder)).join() === key);
     const from = target.hits.length;
-    await eventually(() => target.hits.slice(from).filter(({ continent }) => continent === 'Europe').length > 2, 40_000);
+    await eventually(
+      () => target.hits.slice(from).filter(({ continent }) => continent === 'Europe').length > 2,
+      40_000,
+    );
     expect(new Set(seen)).toEqual(new Set([`Bearer ${secret}`]));
     // Whatever is published from now on is under the new key, whoever publishes it.
     const later = await addSecretMonitor(other);
     expect(await eventually(() => keyOfBox('Europe', later))).toBe(key);
-    // A coordinator that was frozen may still publish what it had sealed before: it is noticed and undone.
-    await eventually(() => bus.store(subjects.assignment('Europe', monitor), JSON.stringify(before)));
+    // A coordinator that was frozen may still publish what it had sealed before: it is noticed and
+    // undone.
+    await eventually(() =>
+      bus.store(subjects.assignment('Europe', monitor), JSON.stringify(before)),
+    );
     await eventually(async () => (await keyOfBox('Europe', monitor)) === key, 90_000);
     await stays.close();
   });
@@ -120,16 +165,22 @@ describe('the key of a place', () => {
     const before = await keyInUse('Africa');
     await network.sql`update probes set keys = jsonb_set(keys, '{0,until}', to_jsonb(${Date.now() - 1}::bigint)) where id = ${made.id}`;
     await eventually(async () => (await keyInUse('Africa')) !== before);
-    await eventually(async () => (await keysOnDisk(made.folder)).join() === (await keyInUse('Africa')));
+    await eventually(
+      async () => (await keysOnDisk(made.folder)).join() === (await keyInUse('Africa')),
+    );
     await probe.close();
     await Promise.all(coordinators.map(({ close }) => close()));
   });
 
   test('is in use everywhere in the end, whenever coordinators are killed on the way', async () => {
     let coordinator = await startCoordinatorProcess(network.environment);
-    const monitors = await Promise.all(Array.from({ length: 40 }, () => addSecretMonitor(coordinator.url)));
+    const monitors = await Promise.all(
+      Array.from({ length: 40 }, () => addSecretMonitor(coordinator.url)),
+    );
     const allUnder = async (key: string) =>
-      (await Promise.all(monitors.map((monitor) => keyOfBox('Europe', monitor)))).every((each) => each === key);
+      (await Promise.all(monitors.map((monitor) => keyOfBox('Europe', monitor)))).every(
+        (each) => each === key,
+      );
     const first = await keyInUse('Europe');
     await eventually(() => allUnder(first), 40_000);
     for (const ms of [0, 15, 60]) {
@@ -150,7 +201,11 @@ describe('the key of a place', () => {
 
   test('is derived from the new SECRET_KEY once that has replaced the old one, and checks go on throughout', async () => {
     const next = 'the key that comes after, which has enough characters';
-    const replacing = { ...network.environment, SECRET_KEY: next, SECRET_KEY_PREVIOUS: testSecretKey };
+    const replacing = {
+      ...network.environment,
+      SECRET_KEY: next,
+      SECRET_KEY_PREVIOUS: testSecretKey,
+    };
     const older = await startCoordinatorProcess(network.environment);
     const newer = await startCoordinatorProcess(replacing);
     const probe = await network.addProbe('Oceania');
@@ -160,19 +215,28 @@ describe('the key of a place', () => {
     await eventually(async () => (await keyOfBox('Oceania', monitor)) === before);
     const replace = () => createSecretsAtRest(next, testSecretKey).replaceSecretKey(network.sql);
     // One that would be left behind keeps it from beginning.
-    await expect(replace()).rejects.toThrow(/Coordinators at 127\.0\.0\.1 do not know this SECRET_KEY/);
+    await expect(replace()).rejects.toThrow(
+      /Coordinators at 127\.0\.0\.1 do not know this SECRET_KEY/,
+    );
     expect(await keyOfBox('Oceania', monitor)).toBe(before);
     await older.stop();
 
     // The database may take a moment to notice that it is gone.
     await eventually(replace);
-    const key = deriveNetworkKey(next, 'Oceania', sealEpochOf((await readSealing(network.sql)).epochs, 'Oceania')).id;
+    const key = deriveNetworkKey(
+      next,
+      'Oceania',
+      sealEpochOf((await readSealing(network.sql)).epochs, 'Oceania'),
+    ).id;
     await eventually(async () => (await keyOfBox('Oceania', monitor)) === key);
     await eventually(async () => (await keysOnDisk(probe.made.folder)).join() === key);
     await newer.stop();
     const last = await startCoordinatorProcess({ ...network.environment, SECRET_KEY: next });
     const from = target.hits.length;
-    await eventually(() => target.hits.slice(from).filter(({ continent }) => continent === 'Oceania').length > 2, 40_000);
+    await eventually(
+      () => target.hits.slice(from).filter(({ continent }) => continent === 'Oceania').length > 2,
+      40_000,
+    );
     expect(new Set(seen)).toEqual(new Set([`Bearer ${secret}`]));
     const later = await addSecretMonitor(last.url);
     expect(await eventually(() => keyOfBox('Oceania', later))).toBe(key);

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Continent } from '../../shared/base/continents.ts';
 import { eventually, type Standstill, watchStandstill } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import {
+  alertsOf,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  resultsOf,
+  seenFrom,
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
@@ -44,7 +52,9 @@ const silentFor = async (target: Target, turns: number): Promise<void> => {
   expect(target.hits.length).toBe(before);
 };
 
-const statusOf = async (monitor: string): Promise<{ status: string; uptime: { percent: number; down_seconds: number } }> => {
+const statusOf = async (
+  monitor: string,
+): Promise<{ status: string; uptime: { percent: number; down_seconds: number } }> => {
   const answer = await fetch(`${url}/api/v1/monitors/${monitor}/status?days=1`, {
     headers: { authorization: `Bearer ${network.house.owner.readWrite}` },
   });
@@ -53,11 +63,16 @@ const statusOf = async (monitor: string): Promise<{ status: string; uptime: { pe
 };
 
 /** Asked seldom: a token has so many calls a minute. */
-const untilUp = (monitor: string): Promise<boolean> => eventually(async () => (await statusOf(monitor)).status === 'up', 30_000, 250);
+const untilUp = (monitor: string): Promise<boolean> =>
+  eventually(async () => (await statusOf(monitor)).status === 'up', 30_000, 250);
 
 describe.concurrent('a monitor', () => {
   test('of an hour is looked at as soon as it is made, changed or resumed, once each', async () => {
-    const [known, first, second] = [await network.startTarget(), await network.startTarget(), await network.startTarget()];
+    const [known, first, second] = [
+      await network.startTarget(),
+      await network.startTarget(),
+      await network.startTarget(),
+    ];
     await network.addMonitor({ target: known.url(), interval_s: 1 });
     await eventually(() => new Set(known.hits.map(({ continent }) => continent)).size === 2);
     const monitor = await network.addMonitor({ target: first.url(), interval_s: 3_600 });
@@ -90,11 +105,15 @@ describe.concurrent('a monitor', () => {
     await network.pauseMonitor(monitor, true);
     const closed = await incidentThat(network.sql, monitor, isResolved);
     expect(closed.note).toBe('the monitor was paused');
-    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'closed']);
+    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual([
+      'down',
+      'closed',
+    ]);
     await silentFor(target, 3);
     await network.pauseMonitor(monitor, false);
     await incidentThat(network.sql, monitor, isConfirmed);
-    const ledger = await network.sql`select ended_at from ledger where monitor_id = ${monitor} and kind = 'paused'`;
+    const ledger =
+      await network.sql`select ended_at from ledger where monitor_id = ${monitor} and kind = 'paused'`;
     expect(ledger.map(({ ended_at }) => ended_at !== null)).toEqual([true]);
   });
 
@@ -102,7 +121,11 @@ describe.concurrent('a monitor', () => {
     const { monitor } = await watchBroken();
     const other = await network.startTarget();
     const answers = Promise.withResolvers<void>();
-    other.answer({ is: 'by', answer: (_request, response) => void answers.promise.then(() => response.writeHead(200).end('fine')) });
+    other.answer({
+      is: 'by',
+      answer: (_request, response) =>
+        void answers.promise.then(() => response.writeHead(200).end('fine')),
+    });
     await network.editMonitor(monitor, { target: other.url() });
     const closed = await incidentThat(network.sql, monitor, isResolved);
     expect(closed.note).toBe('what is checked was changed');
@@ -111,11 +134,16 @@ describe.concurrent('a monitor', () => {
     answers.resolve();
     await untilUp(monitor);
     await eventually(() => other.hits.length >= 2);
-    expect((await incidentsOf(network.sql, monitor)).filter(({ resolved_at }) => resolved_at === null)).toEqual([]);
+    expect(
+      (await incidentsOf(network.sql, monitor)).filter(({ resolved_at }) => resolved_at === null),
+    ).toEqual([]);
   });
 
   test.each<readonly [string, (monitor: string, other: Target) => Promise<void>]>([
-    ['whose target is edited', (monitor, other) => network.editMonitor(monitor, { target: other.url() })],
+    [
+      'whose target is edited',
+      (monitor, other) => network.editMonitor(monitor, { target: other.url() }),
+    ],
     [
       'that is paused and resumed',
       async (monitor, other) => {
@@ -124,53 +152,70 @@ describe.concurrent('a monitor', () => {
         await network.pauseMonitor(monitor, false);
       },
     ],
-  ])('%s is pending until somebody has looked again, which is at once, and that time is unknown', async (_, change) => {
-    const first = await network.startTarget();
-    const monitor = await network.addMonitor({ target: first.url(), interval_s: 3_600 });
-    await untilUp(monitor);
-    const other = await network.startTarget();
-    const answers = Promise.withResolvers<void>();
-    other.answer({ is: 'by', answer: (_request, response) => void answers.promise.then(() => response.writeHead(200).end('fine')) });
-    await change(monitor, other);
-    const seen = [await statusOf(monitor)];
-    await eventually(
-      async () => {
-        seen.push(await statusOf(monitor));
-        return other.hits.length > 0;
-      },
-      30_000,
-      250,
-    );
-    seen.push(await statusOf(monitor));
-    expect([...new Set(seen.map(({ status }) => status))]).toEqual(['pending']);
-    answers.resolve();
-    await untilUp(monitor);
-    const gaps = await network.sql<{ lasted: number }[]>`
+  ])(
+    '%s is pending until somebody has looked again, which is at once, and that time is unknown',
+    async (_, change) => {
+      const first = await network.startTarget();
+      const monitor = await network.addMonitor({ target: first.url(), interval_s: 3_600 });
+      await untilUp(monitor);
+      const other = await network.startTarget();
+      const answers = Promise.withResolvers<void>();
+      other.answer({
+        is: 'by',
+        answer: (_request, response) =>
+          void answers.promise.then(() => response.writeHead(200).end('fine')),
+      });
+      await change(monitor, other);
+      const seen = [await statusOf(monitor)];
+      await eventually(
+        async () => {
+          seen.push(await statusOf(monitor));
+          return other.hits.length > 0;
+        },
+        30_000,
+        250,
+      );
+      seen.push(await statusOf(monitor));
+      expect([...new Set(seen.map(({ status }) => status))]).toEqual(['pending']);
+      answers.resolve();
+      await untilUp(monitor);
+      const gaps = await network.sql<{ lasted: number }[]>`
       select extract(epoch from ended_at - began_at)::float8 as lasted from ledger
       where monitor_id = ${monitor} and kind = 'unknown' order by began_at`;
-    // From its making to its first look, and from the change to the look after it.
-    expect(gaps).toHaveLength(2);
-    expect(gaps.every(({ lasted }) => lasted > 0)).toBe(true);
-  });
+      // From its making to its first look, and from the change to the look after it.
+      expect(gaps).toHaveLength(2);
+      expect(gaps.every(({ lasted }) => lasted > 0)).toBe(true);
+    },
+  );
 
   test('that is deleted during an outage is checked no more, and who got "down" gets "closed"', async () => {
     const { target, monitor } = await watchBroken();
     await network.deleteMonitor(monitor);
     await eventually(async () => (await alertsOf(network.sql, monitor)).length === 2);
-    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'closed']);
+    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual([
+      'down',
+      'closed',
+    ]);
     await silentFor(target, 3);
   });
 
   test('that only one continent may check confirms an outage with two more failures in a row, and nobody else confirms it', async () => {
     const target = await network.startTarget();
     const continents: Continent[] = ['Europe'];
-    // Ten seconds of failures make it sure, and two turns without one make an end of it: with turns of a second, a short standstill is that long.
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 3, config: { continents } });
+    // Ten seconds of failures make it sure, and two turns without one make an end of it: with turns
+    // of a second, a short standstill is that long.
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 3,
+      config: { continents },
+    });
     await seenFrom(network.sql, monitor, 1);
     target.answer(broken);
     const confirmed = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     expect(confirmed).toMatchObject({ seen_continent: 'Europe', confirmed_continent: null });
-    expect((await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length).toBeGreaterThanOrEqual(3);
+    expect(
+      (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length,
+    ).toBeGreaterThanOrEqual(3);
     expect(target.hits.every(({ continent }) => continent === 'Europe')).toBe(true);
     target.answer(fine);
     await incidentThat(network.sql, monitor, isResolved, 40_000);
@@ -181,7 +226,10 @@ describe.concurrent('a monitor', () => {
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
     const from = target.hits.length;
-    /** Neighbours that nothing held up: by how much the second came later, and whether it came from elsewhere. */
+    /**
+     * Neighbours that nothing held up: by how much the second came later, and whether it came from
+     * elsewhere.
+     */
     const onTime = () =>
       target.hits.slice(from).flatMap((hit, index, hits) => {
         const next = hits[index + 1];
@@ -198,15 +246,24 @@ describe.concurrent('a monitor', () => {
   test('that fails from one continent all the time has 100 % uptime, one unconfirmed incident and no alert', async () => {
     const target = await network.startTarget();
     target.answer(broken, ['Asia']);
-    // Two turns without a failure make an end of it: with turns of a second, a short standstill is that long.
+    // Two turns without a failure make an end of it: with turns of a second, a short standstill is
+    // that long.
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 3 });
-    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 4, 60_000);
+    await eventually(
+      async () =>
+        (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 4,
+      60_000,
+    );
     const known = await incidentsOf(network.sql, monitor);
-    // Where a bus stood still for a while, one may have ended as no longer observed before the next failure came through.
+    // Where a bus stood still for a while, one may have ended as no longer observed before the next
+    // failure came through.
     const asExpected = { confirmed_at: null, seen_continent: 'Asia' };
     expect(known).toMatchObject(mayBusStandStill() ? known.map(() => asExpected) : [asExpected]);
     expect(known.at(-1)?.resolved_at).toBeNull();
     expect(await alertsOf(network.sql, monitor)).toEqual([]);
-    expect(await statusOf(monitor)).toMatchObject({ status: 'verifying', uptime: { percent: 100, down_seconds: 0 } });
+    expect(await statusOf(monitor)).toMatchObject({
+      status: 'verifying',
+      uptime: { percent: 100, down_seconds: 0 },
+    });
   });
 });

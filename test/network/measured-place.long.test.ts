@@ -8,8 +8,9 @@ import type { ChildProgram } from '../support/processes.ts';
 import { hasBinaries, servicesHere } from '../support/services.ts';
 
 /**
- * Rule 16 with every part real: two hosts at public addresses, on a wire of some microseconds with this machine, where the probes of three continents
- * are. So near to them no host is in Antarctica; one in Asia may be, for Asia touches two and is the third.
+ * Rule 16 with every part real: two hosts at public addresses, on a wire of some microseconds with
+ * this machine, where the probes of three continents are. So near to them no host is in Antarctica;
+ * one in Asia may be, for Asia touches two and is the third.
  */
 describe.runIf(hasBinaries() && canMakeTwoHosts())('a host at a public address', () => {
   const running: ChildProgram[] = [];
@@ -40,7 +41,10 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('a host at a public address',
 
   test('that is too near to two continents for its own is doubted, and the operator is told by how much', async () => {
     const { sql } = network;
-    const [vostok, delhi] = [await network.makeProbe('Antarctica', 'Vostok'), await network.makeProbe('Asia', 'Delhi')];
+    const [vostok, delhi] = [
+      await network.makeProbe('Antarctica', 'Vostok'),
+      await network.makeProbe('Asia', 'Delhi'),
+    ];
     await startOn(0, vostok);
     await startOn(1, delhi);
     for (const continent of ['Europe', 'North America', 'Asia'] as const)
@@ -50,7 +54,8 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('a host at a public address',
         select subject, message from notices where kind = 'continent_doubted'`;
       return found;
     };
-    // Of a place that is not doubted the next look is in an hour: where this machine was too busy for a short way, another coordinator looks.
+    // Of a place that is not doubted the next look is in an hour: where this machine was too busy
+    // for a short way, another coordinator looks.
     for (let time = 0; time < 4 && !(await told()); time += 1) {
       // It looks first when it has heard of all of them.
       const coordinator = await network.startCoordinator({ timing: { lookAgainMs: 4_000 } });
@@ -62,6 +67,8 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('a host at a public address',
     expect(notice?.message).toMatch(
       /^The probe Vostok cannot be in Antarctica: It answers [\w ]+ \([\w ]+\) in \d+ ms and .+: no host in Antarctica can be so near/,
     );
-    expect(await sql`select name from probes where doubted_at is not null`).toEqual([{ name: 'Vostok' }]);
+    expect(await sql`select name from probes where doubted_at is not null`).toEqual([
+      { name: 'Vostok' },
+    ]);
   });
 });

@@ -35,8 +35,18 @@ describe.concurrent('a DNS monitor', () => {
     let say: (asked: Asked) => Buffer | null = honest;
     const resolver = await startResolver((asked) => say(asked));
     resolvers.push(resolver);
-    const config = { resolver: resolver.address, expected_values: ['192.0.2.1'], match: 'exact', timeout_ms: 1_000 };
-    const monitor = await network.addMonitor({ type: 'dns', target: 'shop.test', interval_s: 2, config });
+    const config = {
+      resolver: resolver.address,
+      expected_values: ['192.0.2.1'],
+      match: 'exact',
+      timeout_ms: 1_000,
+    };
+    const monitor = await network.addMonitor({
+      type: 'dns',
+      target: 'shop.test',
+      interval_s: 2,
+      config,
+    });
     await seenFrom(network.sql, monitor, 2);
     return {
       monitor,
@@ -49,7 +59,11 @@ describe.concurrent('a DNS monitor', () => {
 
   test('whose answers change is an incident confirmed from another continent, with answers, flags, TTLs and resolver in its evidence', async () => {
     const { monitor, resolver, answer } = await watch();
-    answer(({ query }) => answerTo(query, { answers: [{ type: 'A', name: 'shop.test', ttl: 60, data: '203.0.113.66' }] }));
+    answer(({ query }) =>
+      answerTo(query, {
+        answers: [{ type: 'A', name: 'shop.test', ttl: 60, data: '203.0.113.66' }],
+      }),
+    );
     const { id } = await incidentThat(network.sql, monitor, isConfirmed);
     const rows = await network.sql<{ part: string; cause: Cause; evidence: unknown }[]>`
       select part, cause, evidence from incident_evidence where incident_id = ${id} and part in ('seen', 'confirmed')`;
@@ -72,7 +86,9 @@ describe.concurrent('a DNS monitor', () => {
     const { monitor, answer } = await watch();
     answer(() => null);
     const { id } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
-    const [row] = await network.sql<{ cause: Cause; layer: string }[]>`select cause, layer from incidents where id = ${id}`;
+    const [row] = await network.sql<
+      { cause: Cause; layer: string }[]
+    >`select cause, layer from incidents where id = ${id}`;
     expect(row?.cause.class).toBe('dns_silent');
     expect(row?.layer).toBe('timeout');
   });
@@ -99,14 +115,24 @@ describe('secrets of a monitor', () => {
     ({ url } = await network.startCoordinator());
     await network.addProbe('Europe');
     // Whether somebody may reach loopback is known once the probe has said so.
-    await eventually(async () => (await network.sql`select 1 from probes where cardinality(allowed_cidrs) > 0`).length > 0);
+    await eventually(
+      async () =>
+        (await network.sql`select 1 from probes where cardinality(allowed_cidrs) > 0`).length > 0,
+    );
   });
   afterAll(() => network.close());
 
-  const call = async (method: string, path: string, body?: object): Promise<{ id: string; config: Record<string, unknown> }> => {
+  const call = async (
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<{ id: string; config: Record<string, unknown> }> => {
     const answer = await fetch(`${url}/api/v1${path}`, {
       method,
-      headers: { authorization: `Bearer ${network.house.owner.readWrite}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${network.house.owner.readWrite}`,
+        'content-type': 'application/json',
+      },
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
@@ -115,7 +141,12 @@ describe('secrets of a monitor', () => {
   };
 
   test('reach the target with the check, come back masked, and lie in clear neither in the database nor on the bus', async () => {
-    const made = await call('POST', '/monitors', { type: 'https', target: target.url(), interval_s: 10, config: { bearer_token: secret } });
+    const made = await call('POST', '/monitors', {
+      type: 'https',
+      target: target.url(),
+      interval_s: 10,
+      config: { bearer_token: secret },
+    });
     expect(made.config.bearer_token).toBe('***');
     await eventually(() => seen.length > 0, 40_000);
     expect(seen).toEqual(seen.map(() => `Bearer ${secret}`));
@@ -126,13 +157,23 @@ describe('secrets of a monitor', () => {
       log: network.log,
     });
     const subject = await eventually(async () =>
-      (await bus.subjectsOf(streams.assignments.name, 'assign.europe.*')).find((each) => each.endsWith(made.id)),
+      (await bus.subjectsOf(streams.assignments.name, 'assign.europe.*')).find((each) =>
+        each.endsWith(made.id),
+      ),
     );
-    const assignment = new TextDecoder().decode((await eventually(() => bus.last(streams.assignments.name, subject))).data);
-    expect(JSON.parse(assignment)).toMatchObject({ monitor: made.id, config: { bearer_token: '***' }, sealed: expect.any(String) });
+    const assignment = new TextDecoder().decode(
+      (await eventually(() => bus.last(streams.assignments.name, subject))).data,
+    );
+    expect(JSON.parse(assignment)).toMatchObject({
+      monitor: made.id,
+      config: { bearer_token: '***' },
+      sealed: expect.any(String),
+    });
     expect(assignment).not.toContain(secret);
     await bus.close();
-    const tables = await network.sql<{ name: string }[]>`select tablename as name from pg_tables where schemaname = 'public'`;
+    const tables = await network.sql<
+      { name: string }[]
+    >`select tablename as name from pg_tables where schemaname = 'public'`;
     for (const { name } of tables) {
       const rows =
         await network.sql`select t::text as row from ${network.sql(name)} t where t::text like ${`%${secret}%`} or t::text like ${`%${Buffer.from(secret).toString('hex')}%`}`;
@@ -141,8 +182,15 @@ describe('secrets of a monitor', () => {
   });
 
   test('stay what they are when a mask is sent back, and change when a new one is', async () => {
-    const made = await call('POST', '/monitors', { type: 'https', target: target.url(), interval_s: 10, config: { bearer_token: secret } });
-    await call('PATCH', `/monitors/${made.id}`, { config: { bearer_token: '***', expected_status: [200] } });
+    const made = await call('POST', '/monitors', {
+      type: 'https',
+      target: target.url(),
+      interval_s: 10,
+      config: { bearer_token: secret },
+    });
+    await call('PATCH', `/monitors/${made.id}`, {
+      config: { bearer_token: '***', expected_status: [200] },
+    });
     seen.length = 0;
     await eventually(() => seen.length > 1);
     expect(new Set(seen)).toEqual(new Set([`Bearer ${secret}`]));
@@ -164,7 +212,10 @@ describe('a public page', () => {
     await relay.close();
   });
 
-  /** Readers who ask again and again, but leave the machine to others in between; what they were answered with, by how often. */
+  /**
+   * Readers who ask again and again, but leave the machine to others in between; what they were
+   * answered with, by how often.
+   */
   const readAll = (url: string, readers: number) => {
     const statuses = new Map<number, number>();
     let isOver = false;
@@ -187,7 +238,11 @@ describe('a public page', () => {
     const target = await network.startTarget();
     const { url } = await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, name: 'inner name' });
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 1,
+      name: 'inner name',
+    });
     const page = newId();
     await network.sql`insert into status_pages (id, organisation_id, name, slug) values (${page}, ${network.organisation}, 'Shop status', 'shop')`;
     await network.sql`insert into status_page_monitors (page_id, monitor_id, display_name, position) values (${page}, ${monitor}, 'Checkout', 0)`;
@@ -198,7 +253,10 @@ describe('a public page', () => {
     target.answer(broken);
     await eventually(async () => (await text()).includes('Checkout is down.'), 60_000);
     relay.cut();
-    await eventually(async () => (await text()).includes('Newer figures cannot be read right now.'), 60_000);
+    await eventually(
+      async () => (await text()).includes('Newer figures cannot be read right now.'),
+      60_000,
+    );
     target.answer(fine);
     relay.heal();
     await eventually(async () => (await text()).includes('Everything is up.'), 60_000);

@@ -14,22 +14,42 @@ import { type OwnBus, startOwnBus } from '../support/buses.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
 import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { canMakeTwoHosts, type Host, makeTwoHosts, openGate, type TwoHosts } from '../support/hosts.ts';
+import {
+  canMakeTwoHosts,
+  type Host,
+  makeTwoHosts,
+  openGate,
+  type TwoHosts,
+} from '../support/hosts.ts';
 import { seenFrom } from '../support/monitors.ts';
-import { type CoordinatorProcess, createNetwork, type Network, testLog } from '../support/network.ts';
-import { type ChildProgram, runProgram, type Said, startChildProgram } from '../support/processes.ts';
+import {
+  type CoordinatorProcess,
+  createNetwork,
+  type Network,
+  testLog,
+} from '../support/network.ts';
+import {
+  type ChildProgram,
+  runProgram,
+  type Said,
+  startChildProgram,
+} from '../support/processes.ts';
 import { freePort, hasBinaries } from '../support/services.ts';
 
 /**
- * Hosts of their own, with nothing of ours but their Node: curl brings the one file over https, under an authority that the hosts were told of. The bus
- * wants TLS before it greets anybody, under another authority that only joining tells of.
+ * Hosts of their own, with nothing of ours but their Node: curl brings the one file over https,
+ * under an authority that the hosts were told of. The bus wants TLS before it greets anybody, under
+ * another authority that only joining tells of.
  */
 describe('joining from another network', () => {
   /** Servers of 2.9 greet everybody in the clear. */
   const hasTlsFirst = (): boolean => {
     const [major = 0, minor = 0] = inject('services').nats.version;
     const has = hasBinaries() && (major > 2 || minor >= 10);
-    if (!has) process.stderr.write('SKIPPED: a bus that takes TLS first needs a nats-server of 2.10 or newer\n');
+    if (!has)
+      process.stderr.write(
+        'SKIPPED: a bus that takes TLS first needs a nats-server of 2.10 or newer\n',
+      );
     return has;
   };
 
@@ -55,17 +75,27 @@ describe('joining from another network', () => {
     let baseUrl: string;
     const folders: string[] = [];
 
-    /** For what the test itself does on the bus, which wants TLS before it greets anybody: it goes without, and is told that there is none. */
+    /**
+     * For what the test itself does on the bus, which wants TLS before it greets anybody: it goes
+     * without, and is told that there is none.
+     */
     const withoutTls = async (port: number): Promise<void> => {
       const server = createPlainServer((from) => {
-        const onward = tlsConnect({ port: Number(new URL(bus.nats.url).port), host: '127.0.0.1', ca: ofTheBus.certificate });
+        const onward = tlsConnect({
+          port: Number(new URL(bus.nats.url).port),
+          host: '127.0.0.1',
+          ca: ofTheBus.certificate,
+        });
         for (const one of [from, onward]) sockets.add(one.on('error', () => undefined));
         from.on('close', () => onward.destroy());
         onward.on('close', () => from.destroy());
         from.pipe(onward);
         // The greeting comes first, and whole.
         onward.once('data', (greeting: Buffer) => {
-          from.write(greeting.toString('latin1').replace('"tls_required":true', '"tls_required":null'), 'latin1');
+          from.write(
+            greeting.toString('latin1').replace('"tls_required":true', '"tls_required":null'),
+            'latin1',
+          );
           onward.pipe(from);
         });
       });
@@ -77,17 +107,27 @@ describe('joining from another network', () => {
     beforeAll(async () => {
       two = await makeTwoHosts();
       const { here } = two;
-      bus = await startOwnBus({ tls: { shows: mint({ names: [here, '127.0.0.1'], issuer: ofTheBus }), way: 'first' } });
+      bus = await startOwnBus({
+        tls: { shows: mint({ names: [here, '127.0.0.1'], issuer: ofTheBus }), way: 'first' },
+      });
       const ownPort = Number(new URL(bus.nats.url).port);
       const plainPort = await freePort();
       await withoutTls(plainPort);
-      network = await createNetwork({ services: { ...inject('services'), nats: { ...bus.nats, url: `nats://127.0.0.1:${plainPort}` } } });
+      network = await createNetwork({
+        services: {
+          ...inject('services'),
+          nats: { ...bus.nats, url: `nats://127.0.0.1:${plainPort}` },
+        },
+      });
       busPort = await two.relay({ host: '127.0.0.1', port: ownPort }, undefined, gates.bus);
       const behind = () => ({ host: '127.0.0.1', port: Number(new URL(coordinator.url).port) });
       baseUrl = `https://${here}:${await two.relay(behind, mint({ names: [here], issuer: authority }), gates.web)}`;
       coordinator = await network.startCoordinatorProcess({
-        ...{ BASE_URL: baseUrl, NATS_PUBLIC_URL: `tls://${here}:${busPort}` },
-        ...{ NATS_URL: bus.nats.url.replace('nats:', 'tls:'), NATS_TLS_FIRST: 'true', NATS_CA: ofTheBus.certificate },
+        BASE_URL: baseUrl,
+        NATS_PUBLIC_URL: `tls://${here}:${busPort}`,
+        NATS_URL: bus.nats.url.replace('nats:', 'tls:'),
+        NATS_TLS_FIRST: 'true',
+        NATS_CA: ofTheBus.certificate,
       });
     });
     afterAll(async () => {
@@ -106,7 +146,10 @@ describe('joining from another network', () => {
     const invite = async (probe: string): Promise<string> => {
       const invited = await fetch(`${coordinator.url}/api/v1/probes/invitations`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${network.house.owner.readWrite}`, 'content-type': 'application/json' },
+        headers: {
+          authorization: `Bearer ${network.house.owner.readWrite}`,
+          'content-type': 'application/json',
+        },
         body: JSON.stringify({ name: probe, continent: 'Africa' }),
       });
       return z.object({ token: z.string() }).parse(await invited.json()).token;
@@ -124,11 +167,29 @@ describe('joining from another network', () => {
       const folder = await mkdtemp(join(tmpdir(), 'aje-'));
       folders.push(folder);
       await writeFile(join(folder, 'authority.pem'), authority.certificate);
-      const inside = ['ip', 'netns', 'exec', netns, 'env', '-i', '-C', folder, `PATH=${process.env.PATH ?? ''}`] as const;
+      const inside = [
+        'ip',
+        'netns',
+        'exec',
+        netns,
+        'env',
+        '-i',
+        '-C',
+        folder,
+        `PATH=${process.env.PATH ?? ''}`,
+      ] as const;
       const settings = [`PROBE_ALLOW_CIDRS=${two.here}/24`];
       return {
         folder,
-        fetched: () => runProgram([...inside, 'curl', '-fsSO', '--cacert', 'authority.pem', `${baseUrl}/downloads/antipode-probe.mjs`]),
+        fetched: () =>
+          runProgram([
+            ...inside,
+            'curl',
+            '-fsSO',
+            '--cacert',
+            'authority.pem',
+            `${baseUrl}/downloads/antipode-probe.mjs`,
+          ]),
         join: (token, ...more) => [
           ...inside,
           ...settings,
@@ -144,8 +205,10 @@ describe('joining from another network', () => {
       };
     };
 
-    const hears = (output: string): boolean => output.includes("a coordinator receives this probe's presence");
-    const probesNamed = (...names: readonly string[]) => network.sql`select name from probes where name = any(${[...names]})`;
+    const hears = (output: string): boolean =>
+      output.includes("a coordinator receives this probe's presence");
+    const probesNamed = (...names: readonly string[]) =>
+      network.sql`select name from probes where name = any(${[...names]})`;
 
     test('from curl to the first check, without a checkout and without a shared disk but for its own folder', async () => {
       const [host] = two.hosts;
@@ -159,11 +222,14 @@ describe('joining from another network', () => {
       const program = await startChildProgram(joining(token), {}, hears);
       running.push(program);
       const said = program.output();
-      for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk']) expect(said).toMatch(new RegExp(`^ok  ${what} `, 'm'));
+      for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk'])
+        expect(said).toMatch(new RegExp(`^ok  ${what} `, 'm'));
       expect(said).toContain(`tls://${two.here}:${busPort} lets this probe in`);
       expect(said).toContain(`IPv4 from ${host.address}`);
       const probe = await eventually(async () => {
-        const [row] = await network.sql<{ id: string }[]>`select id from probes where name = 'Elsewhere' and allowed_cidrs <> '{}'`;
+        const [row] = await network.sql<
+          { id: string }[]
+        >`select id from probes where name = 'Elsewhere' and allowed_cidrs <> '{}'`;
         return row?.id;
       });
       await network.addMonitor({ target: target.url, interval_s: 10, config: { probe } });
@@ -192,10 +258,16 @@ describe('joining from another network', () => {
       const { folder, fetched, join: joining } = await seatOn(host);
       expect((await fetched()).code).toBe(0);
       const identity = async (): Promise<{ readonly seed: string; readonly enrolled: unknown }> =>
-        z.object({ seed: z.string(), enrolled: z.unknown() }).parse(JSON.parse((await readIfThere(join(folder, 'identity.json'))) ?? '{}'));
+        z
+          .object({ seed: z.string(), enrolled: z.unknown() })
+          .parse(JSON.parse((await readIfThere(join(folder, 'identity.json'))) ?? '{}'));
       const killedWhile = async (gate: 'web' | 'bus', way: 'up' | 'down'): Promise<void> => {
         gates[gate][way] = true;
-        const program = await startChildProgram(joining(token, '--data', '.'), {}, () => gates[gate].kept);
+        const program = await startChildProgram(
+          joining(token, '--data', '.'),
+          {},
+          () => gates[gate].kept,
+        );
         program.signal('SIGKILL');
         expect(await program.exited).toBeNull();
         Object.assign(gates[gate], openGate());
@@ -229,7 +301,10 @@ describe('joining from another network', () => {
   });
 });
 
-/** A whole network on a bus with TLS, which takes clients without it, too: whether there is TLS is for us alone to see to. */
+/**
+ * A whole network on a bus with TLS, which takes clients without it, too: whether there is TLS is
+ * for us alone to see to.
+ */
 describe('a bus with TLS', () => {
   const main = join(import.meta.dirname, '../../coordinator/main.ts');
   const authority = mintAuthority('an authority of our own');
@@ -242,19 +317,31 @@ describe('a bus with TLS', () => {
 
   beforeAll(async () => {
     if (!hasBinaries()) return;
-    own = await startOwnBus({ tls: { shows: mint({ names: ['127.0.0.1'], issuer: authority }), way: 'optional' } });
+    own = await startOwnBus({
+      tls: { shows: mint({ names: ['127.0.0.1'], issuer: authority }), way: 'optional' },
+    });
     // Whoever goes through it is told that there is no TLS.
     relay = await createTcpProxy(own.nats.url, {
       overhear: (data) => {
         said += data.toString('latin1');
       },
-      rewrite: (data) => Buffer.from(data.toString('latin1').replace('"tls_available":true', '"tls_available":null'), 'latin1'),
+      rewrite: (data) =>
+        Buffer.from(
+          data.toString('latin1').replace('"tls_available":true', '"tls_available":null'),
+          'latin1',
+        ),
     });
     // What the test itself does on the bus goes without.
     const plain = await createTcpProxy(own.nats.url, {
-      rewrite: (data) => Buffer.from(data.toString('latin1').replace('"tls_available":true', '"tls_available":null'), 'latin1'),
+      rewrite: (data) =>
+        Buffer.from(
+          data.toString('latin1').replace('"tls_available":true', '"tls_available":null'),
+          'latin1',
+        ),
     });
-    network = await createNetwork({ services: { ...inject('services'), nats: { ...own.nats, url: plain.url } } });
+    network = await createNetwork({
+      services: { ...inject('services'), nats: { ...own.nats, url: plain.url } },
+    });
     const close = network.close;
     network = { ...network, close: () => close().finally(plain.close) };
     secured = own.nats.url.replace('nats:', 'tls:');
@@ -265,18 +352,29 @@ describe('a bus with TLS', () => {
     await own?.stop();
   });
 
-  const healthShape = z.object({ parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }) });
+  const healthShape = z.object({
+    parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }),
+  });
 
   const presentAt = async ({ url }: CoordinatorProcess): Promise<string[]> =>
-    healthShape.parse(await (await fetch(`${url}/health`)).json()).parts.probes.flatMap(({ name, present }) => (present ? [name] : []));
+    healthShape
+      .parse(await (await fetch(`${url}/health`)).json())
+      .parts.probes.flatMap(({ name, present }) => (present ? [name] : []));
 
   describe.runIf(hasBinaries())('coordinators and probes on a bus at tls://', () => {
     test('check and report; a probe whose way takes TLS away says nothing to the bus, and nobody counts on it', async () => {
       const coordinator = await network.startCoordinatorProcess({ NATS_URL: secured, NATS_CA: ca });
       const target = await network.startTarget();
-      await network.startProbe(await network.makeProbe('Europe', 'safe'), { url: secured, environment: { PROBE_NATS_CA: ca } });
+      await network.startProbe(await network.makeProbe('Europe', 'safe'), {
+        url: secured,
+        environment: { PROBE_NATS_CA: ca },
+      });
       const cheated = await network.makeProbe('Asia', 'cheated');
-      await network.startProbe(cheated, { url: relay.through('tls://bus'), environment: { PROBE_NATS_CA: ca }, isAlone: true });
+      await network.startProbe(cheated, {
+        url: relay.through('tls://bus'),
+        environment: { PROBE_NATS_CA: ca },
+        isAlone: true,
+      });
       const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
       await seenFrom(network.sql, monitor, 1);
       await eventually(() => relay.calls() > 3);
@@ -288,16 +386,34 @@ describe('a bus with TLS', () => {
       const coordinator = await network.startCoordinatorProcess({ NATS_URL: secured, NATS_CA: ca });
       const { credentials, folder } = await network.makeProbe('Africa', 'joined');
       const probe = await createProbe(
-        { ...readConfig({ PROBE_CREDENTIALS: credentials, PROBE_DATA_DIR: folder, PROBE_NATS_URL: secured }), authorities: ca },
+        {
+          ...readConfig({
+            PROBE_CREDENTIALS: credentials,
+            PROBE_DATA_DIR: folder,
+            PROBE_NATS_URL: secured,
+          }),
+          authorities: ca,
+        },
         { log: testLog(), handOverMs: 0 },
       );
-      await eventually(async () => (await presentAt(coordinator)).includes('joined'), 20_000).finally(probe.close);
+      await eventually(
+        async () => (await presentAt(coordinator)).includes('joined'),
+        20_000,
+      ).finally(probe.close);
     });
 
     test('a coordinator whose way takes TLS away does not come to work, and says nothing to the bus', async () => {
       const dialled = relay.calls();
-      const environment = { ...network.environment, NATS_URL: relay.through('tls://bus'), NATS_CA: ca };
-      const program = await startChildProgram([process.execPath, main], environment, async () => relay.calls() > dialled + 3);
+      const environment = {
+        ...network.environment,
+        NATS_URL: relay.through('tls://bus'),
+        NATS_CA: ca,
+      };
+      const program = await startChildProgram(
+        [process.execPath, main],
+        environment,
+        async () => relay.calls() > dialled + 3,
+      );
       program.signal('SIGKILL');
       await program.exited;
       expect(said).toBe('');

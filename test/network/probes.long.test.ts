@@ -6,7 +6,15 @@ import { createDirectory } from '../../coordinator/probes/directory.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { turns } from '../../shared/checks/placement.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import {
+  alertsOf,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  resultsOf,
+  seenFrom,
+} from '../support/monitors.ts';
 import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 import { canCutNetwork, measuring, startProbeProcess } from '../support/probes.ts';
@@ -14,7 +22,10 @@ import type { ChildProgram } from '../support/processes.ts';
 import { startTargetThread, type TargetThread } from '../support/target-thread.ts';
 import { broken, fine } from '../support/targets.ts';
 
-/** Rules 2, 7 and 16: what is wrong with the watchers is told once, to the operator, and never to those who are watched. */
+/**
+ * Rules 2, 7 and 16: what is wrong with the watchers is told once, to the operator, and never to
+ * those who are watched.
+ */
 describe('a sick probe', () => {
   const places = ['Asia', 'Europe', 'North America'] as const;
   const count = 1_000;
@@ -30,16 +41,24 @@ describe('a sick probe', () => {
       network = await createNetwork();
       target = await startTargetThread('0.0.0.0');
       for (let made = 0; made < count; made += 50) {
-        // Each on a host of its own: a probe is judged by how many of its hosts it alone sees failing.
+        // Each on a host of its own: a probe is judged by how many of its hosts it alone sees
+        // failing.
         const some = Array.from(
           { length: 50 },
-          (_, index) => `http://127.1.${Math.floor((made + index) / 250)}.${1 + ((made + index) % 250)}:${target.port}/`,
+          (_, index) =>
+            `http://127.1.${Math.floor((made + index) / 250)}.${1 + ((made + index) % 250)}:${target.port}/`,
         );
-        monitors.push(...(await Promise.all(some.map((url) => network.addMonitor({ target: url, interval_s: 5 })))));
+        monitors.push(
+          ...(await Promise.all(
+            some.map((url) => network.addMonitor({ target: url, interval_s: 5 })),
+          )),
+        );
       }
       coordinator = await network.startCoordinatorProcess();
-      // Each part by itself, as everywhere but in tests: two hundred checks a second in one process would be late for one another.
-      for (const continent of places) probes.push(await startProbeProcess(await network.makeProbe(continent)));
+      // Each part by itself, as everywhere but in tests: two hundred checks a second in one process
+      // would be late for one another.
+      for (const continent of places)
+        probes.push(await startProbeProcess(await network.makeProbe(continent)));
     });
     afterAll(async () => {
       for (const { signal, exited } of probes) {
@@ -51,14 +70,21 @@ describe('a sick probe', () => {
     });
 
     const seenByAll = async (): Promise<boolean> => {
-      const rows = await network.sql`select distinct monitor_key, probe_key from results where outcome = 0`;
+      const rows =
+        await network.sql`select distinct monitor_key, probe_key from results where outcome = 0`;
       return rows.length >= count * places.length;
     };
     const notices = () =>
-      network.sql<{ kind: string; message: string }[]>`select kind, message from notices where kind <> 'time_zones_old' order by id`;
+      network.sql<
+        { kind: string; message: string }[]
+      >`select kind, message from notices where kind <> 'time_zones_old' order by id`;
 
     test('and a coordinator that was frozen for longer than probes may be silent: no alert, no notice, no incident', async () => {
-      await eventually(async () => (await network.sql`select distinct probe_key from results`).length === places.length, 40_000);
+      await eventually(
+        async () =>
+          (await network.sql`select distinct probe_key from results`).length === places.length,
+        40_000,
+      );
       coordinator.signal('SIGSTOP');
       await passed(17_000);
       coordinator.signal('SIGCONT');
@@ -71,13 +97,25 @@ describe('a sick probe', () => {
     test('and one continent whose probe sees everything failing: one notice, to the operator, and not one alert', async () => {
       await target.answer({ is: 'drop' }, ['Asia']);
       await eventually(async () => (await notices()).length > 0, 30_000);
-      // All that it opened alone closes with that reason, and it opens nothing more while it goes on failing.
-      await eventually(async () => (await network.sql`select 1 from incidents where resolved_at is null`).length === 0, 30_000);
+      // All that it opened alone closes with that reason, and it opens nothing more while it goes
+      // on failing.
+      await eventually(
+        async () =>
+          (await network.sql`select 1 from incidents where resolved_at is null`).length === 0,
+        30_000,
+      );
       const before = target.hits.length;
-      await eventually(() => target.hits.slice(before).filter(({ continent }) => continent === 'Asia').length >= count / 4, 30_000);
+      await eventually(
+        () =>
+          target.hits.slice(before).filter(({ continent }) => continent === 'Asia').length >=
+          count / 4,
+        30_000,
+      );
       expect((await notices()).map(({ kind }) => kind)).toEqual(['probe_quarantined']);
       expect(await network.sql`select 1 from alerts`).toHaveLength(0);
-      expect(await network.sql`select 1 from incidents where confirmed_at is not null or resolved_at is null`).toHaveLength(0);
+      expect(
+        await network.sql`select 1 from incidents where confirmed_at is not null or resolved_at is null`,
+      ).toHaveLength(0);
       const notes = await network.sql<{ note: string }[]>`select distinct note from incidents`;
       expect(notes.map(({ note }) => note)).toEqual([expect.stringContaining('quarantine')]);
     });
@@ -86,12 +124,24 @@ describe('a sick probe', () => {
       const [lonely = '', real = ''] = monitors;
       // A limit of a second: at a shorter one, a full machine alone is late.
       await network.editMonitor(lonely, { interval_s: 2 });
-      await network.editMonitor(real, { target: `http://127.0.0.1:${target.port}/real`, interval_s: 2 });
-      await target.answer({ is: 'hosts', named: { '127.1.0.1': broken }, others: fine }, ['Europe']);
+      await network.editMonitor(real, {
+        target: `http://127.0.0.1:${target.port}/real`,
+        interval_s: 2,
+      });
+      await target.answer({ is: 'hosts', named: { '127.1.0.1': broken }, others: fine }, [
+        'Europe',
+      ]);
       await incidentThat(network.sql, lonely, ({ resolved_at }) => resolved_at === null, 40_000);
       const before = (await resultsOf(network.sql, lonely)).length;
-      await eventually(async () => (await resultsOf(network.sql, lonely)).length >= before + 6, 40_000);
-      expect((await incidentsOf(network.sql, lonely)).filter(({ confirmed_at }) => confirmed_at !== null)).toEqual([]);
+      await eventually(
+        async () => (await resultsOf(network.sql, lonely)).length >= before + 6,
+        40_000,
+      );
+      expect(
+        (await incidentsOf(network.sql, lonely)).filter(
+          ({ confirmed_at }) => confirmed_at !== null,
+        ),
+      ).toEqual([]);
       await target.answer(broken, ['Europe', 'North America']);
       const { confirmed_continent, seen_continent } = await incidentThat(
         network.sql,
@@ -121,7 +171,12 @@ describe('a sick probe', () => {
       const cut = await startProbeProcess(made, { withoutNetwork: true });
       target.answer(broken, ['Europe']);
       await incidentThat(network.sql, monitor, () => true);
-      await eventually(() => target.hits.filter(({ at, continent }) => at > cutAt && continent === 'Europe').length >= 8, 40_000);
+      await eventually(
+        () =>
+          target.hits.filter(({ at, continent }) => at > cutAt && continent === 'Europe').length >=
+          8,
+        40_000,
+      );
       target.answer(fine);
       cut.signal('SIGTERM');
       await cut.exited;
@@ -129,13 +184,23 @@ describe('a sick probe', () => {
 
       const last = await startProbeProcess(made);
       const ofAsia = async () =>
-        (await resultsOf(network.sql, monitor)).filter(({ continent, at }) => continent === 'Asia' && Number(at) > cutAt);
-      await eventually(async () => (await ofAsia()).some(({ at, outcome }) => outcome === 0 && Number(at) > cutUntil), 40_000);
+        (await resultsOf(network.sql, monitor)).filter(
+          ({ continent, at }) => continent === 'Asia' && Number(at) > cutAt,
+        );
+      await eventually(
+        async () =>
+          (await ofAsia()).some(({ at, outcome }) => outcome === 0 && Number(at) > cutUntil),
+        40_000,
+      );
       const within = (await ofAsia()).filter(({ at }) => Number(at) < cutUntil);
       expect(within.length).toBeGreaterThanOrEqual(2);
       expect(new Set(within.map(({ outcome }) => outcome))).toEqual(new Set([2]));
       await incidentThat(network.sql, monitor, isResolved, 40_000);
-      expect((await incidentsOf(network.sql, monitor)).filter(({ confirmed_at }) => confirmed_at !== null)).toEqual([]);
+      expect(
+        (await incidentsOf(network.sql, monitor)).filter(
+          ({ confirmed_at }) => confirmed_at !== null,
+        ),
+      ).toEqual([]);
       expect(await alertsOf(network.sql, monitor)).toEqual([]);
       last.signal('SIGTERM');
       await last.exited;
@@ -157,16 +222,30 @@ describe('a rolling restart', () => {
 
   /** The number of the turn at or before this moment. */
   const turnAt = (monitor: string, ordinal: number, at: number): number => {
-    const probe = { id: monitor, name: '', continent: 'Asia', organisation: null, healthy: true, quarantined: false } as const;
+    const probe = {
+      id: monitor,
+      name: '',
+      continent: 'Asia',
+      organisation: null,
+      healthy: true,
+      quarantined: false,
+    } as const;
     const placed = { monitor, interval_ms: every, ordinal, continents: null, probe: null };
-    return Math.floor((at - (turns(placed, 'Asia', { epoch: 0, probes: [probe] })?.offset_ms ?? 0)) / every);
+    return Math.floor(
+      (at - (turns(placed, 'Asia', { epoch: 0, probes: [probe] })?.offset_ms ?? 0)) / every,
+    );
   };
 
   /** The turns of every monitor between two moments that no probe took. */
   const missing = async (from: number, to: number): Promise<string[]> => {
     const rows = await network.sql<{ monitor_id: string; ordinal: number; at: Date }[]>`
     select m.id as monitor_id, m.key as ordinal, r.at from results r join monitors m on m.key = r.monitor_key`;
-    const taken = new Set(rows.map(({ monitor_id, ordinal, at }) => `${monitor_id} ${turnAt(monitor_id, ordinal, at.getTime())}`));
+    const taken = new Set(
+      rows.map(
+        ({ monitor_id, ordinal, at }) =>
+          `${monitor_id} ${turnAt(monitor_id, ordinal, at.getTime())}`,
+      ),
+    );
     const ordinals = new Map(rows.map(({ monitor_id, ordinal }) => [monitor_id, ordinal]));
     return [...ordinals].flatMap(([monitor, ordinal]) => {
       const [first, last] = [turnAt(monitor, ordinal, from) + 1, turnAt(monitor, ordinal, to)];
@@ -182,8 +261,10 @@ describe('a rolling restart', () => {
     network = await createNetwork();
     await network.startCoordinator();
     const target = await network.startTarget();
-    for (const continent of continents) probes.push(await network.addProbe(continent, continent, { handsOver: true }));
-    for (let count = 0; count < 12; count += 1) monitors.push(await network.addMonitor({ target: target.url(), interval_s }));
+    for (const continent of continents)
+      probes.push(await network.addProbe(continent, continent, { handsOver: true }));
+    for (let count = 0; count < 12; count += 1)
+      monitors.push(await network.addMonitor({ target: target.url(), interval_s }));
     for (const monitor of monitors) await seenFrom(network.sql, monitor, 2);
   });
 
@@ -207,7 +288,9 @@ describe('a rolling restart', () => {
     const to = Date.now() + every;
     await storedUntil(to);
     expect(await missing(from, to)).toEqual([]);
-    const [notices] = await network.sql<{ count: number }[]>`select count(*)::int as count from notices where kind = 'probe_lost'`;
+    const [notices] = await network.sql<
+      { count: number }[]
+    >`select count(*)::int as count from notices where kind = 'probe_lost'`;
     expect(notices?.count).toBe(0);
   });
 
@@ -220,7 +303,10 @@ describe('a rolling restart', () => {
   });
 });
 
-/** Rule 16, with every part real but the ways between the probes, which are all on this host: whose place is doubted confirms nothing. */
+/**
+ * Rule 16, with every part real but the ways between the probes, which are all on this host: whose
+ * place is doubted confirms nothing.
+ */
 describe('a doubted place', () => {
   let network: Network;
   let app: App;
@@ -229,7 +315,8 @@ describe('a doubted place', () => {
   beforeAll(async () => {
     network = await createNetwork();
     app = await network.startCoordinator();
-    for (const continent of ['Europe', 'Africa', 'Oceania'] as const) made.push((await network.addProbe(continent)).made);
+    for (const continent of ['Europe', 'Africa', 'Oceania'] as const)
+      made.push((await network.addProbe(continent)).made);
   });
   afterAll(() => network.close());
 
@@ -241,7 +328,12 @@ describe('a doubted place', () => {
     await seenFrom(sql, monitor, 3);
     // They are all at 127.0.0.1, which is nowhere: the coordinator itself doubts nobody.
     const directory = await createDirectory({ sql, log: network.log });
-    const addresses = new Map(made.map(({ name }, index) => [name, ['198.41.0.4', '199.9.14.201', '192.33.4.12'][index] ?? '']));
+    const addresses = new Map(
+      made.map(({ name }, index) => [
+        name,
+        ['198.41.0.4', '199.9.14.201', '192.33.4.12'][index] ?? '',
+      ]),
+    );
     const near = { addresses, asked: [], isLeader: true, way: () => 30 };
     const { round } = measuring({ sql, directory, clock: { now: () => Date.now() }, made: near });
     await round();
@@ -250,20 +342,34 @@ describe('a doubted place', () => {
     expect(doubted.map(({ id }) => id)).toEqual([suva?.id]);
     // The coordinator has heard of it: what the probe sees counts as unknown from now on.
     await eventually(async () =>
-      (await resultsOf(sql, monitor)).some(({ continent, outcome }) => continent === 'Oceania' && outcome === 2),
+      (await resultsOf(sql, monitor)).some(
+        ({ continent, outcome }) => continent === 'Oceania' && outcome === 2,
+      ),
     );
     target.answer(broken, ['Europe', 'Oceania']);
     const failuresOf = async (continent: string) =>
-      (await resultsOf(sql, monitor)).filter((result) => result.continent === continent && result.outcome === 1).length;
+      (await resultsOf(sql, monitor)).filter(
+        (result) => result.continent === continent && result.outcome === 1,
+      ).length;
     const seen = async () =>
-      Math.min(await failuresOf('Europe'), (await resultsOf(sql, monitor)).filter((one) => one.continent === 'Oceania').length);
+      Math.min(
+        await failuresOf('Europe'),
+        (await resultsOf(sql, monitor)).filter((one) => one.continent === 'Oceania').length,
+      );
     const before = await seen();
     await eventually(async () => (await seen()) >= before + 5, 40_000);
-    expect((await incidentsOf(sql, monitor)).filter(({ confirmed_at }) => confirmed_at !== null)).toEqual([]);
+    expect(
+      (await incidentsOf(sql, monitor)).filter(({ confirmed_at }) => confirmed_at !== null),
+    ).toEqual([]);
 
     const word = rawInput(trustProbe, { probe_id: suva?.id });
     await app.gate.executeForInstallation(trustProbe, word);
-    const { seen_continent, confirmed_continent } = await incidentThat(sql, monitor, isConfirmed, 40_000);
+    const { seen_continent, confirmed_continent } = await incidentThat(
+      sql,
+      monitor,
+      isConfirmed,
+      40_000,
+    );
     expect([seen_continent, confirmed_continent].toSorted()).toEqual(['Europe', 'Oceania']);
   });
 });

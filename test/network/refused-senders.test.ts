@@ -12,7 +12,10 @@ import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import type { Target } from '../support/targets.ts';
 
-/** Who may speak on the bus, and what becomes of what he may not say: refused, counted, harmful to nobody. */
+/**
+ * Who may speak on the bus, and what becomes of what he may not say: refused, counted, harmful to
+ * nobody.
+ */
 
 let network: Network;
 let target: Target;
@@ -29,20 +32,40 @@ beforeAll(async () => {
 afterAll(() => network.close());
 
 const refused = async (probe: string, reason: string): Promise<number> => {
-  const [row] = await network.sql<{ count: number }[]>`select count from refused where probe = ${probe} and reason = ${reason}`;
+  const [row] = await network.sql<
+    { count: number }[]
+  >`select count from refused where probe = ${probe} and reason = ${reason}`;
   return row?.count ?? 0;
 };
 
 const becomesRefused = async (probe: string, reason: string): Promise<void> => {
-  const isRefused = await eventually(async () => (await refused(probe, reason)) > 0, 40_000).catch(() => false);
+  const isRefused = await eventually(async () => (await refused(probe, reason)) > 0, 40_000).catch(
+    () => false,
+  );
   expect(isRefused, `refused as ${reason}`).toBe(true);
 };
 
 const ok = (seq: number) => ({ seq, at: Date.now(), outcome: 'ok' as const });
 const batch = (probe: string, partition: number, more: object = {}) =>
   JSON.stringify({
-    ...{ v: batchVersion, probe, generation: newId(), partition, after: null, passes: { monitors: [], numbers: [] } },
-    others: [{ ...ok(1), monitor, config_version: 1, took_ms: 1, cause: null, phases: null, evidence: null, look: null }],
+    v: batchVersion,
+    probe,
+    generation: newId(),
+    partition,
+    after: null,
+    passes: { monitors: [], numbers: [] },
+    others: [
+      {
+        ...ok(1),
+        monitor,
+        config_version: 1,
+        took_ms: 1,
+        cause: null,
+        phases: null,
+        evidence: null,
+        look: null,
+      },
+    ],
     ...more,
   });
 
@@ -52,7 +75,9 @@ describe('a probe on the bus', () => {
     const voice = await speakAs(later);
     const body = Buffer.from(JSON.stringify({ v: 2, probe: later.id, what: 'nobody knows yet' }));
     const headers = signatureOf(voice.key, body);
-    const answer = await eventually(() => voice.bus.request(subjects.presence(later.id), body, { timeoutMs: 2_000, headers }));
+    const answer = await eventually(() =>
+      voice.bus.request(subjects.presence(later.id), body, { timeoutMs: 2_000, headers }),
+    );
     expect(String(Buffer.from(answer.data))).toMatch(
       /reads version 1 of the wire, and Later speaks another: upgrade coordinators before probes/,
     );
@@ -76,7 +101,8 @@ describe('a probe on the bus', () => {
       `$JS.API.CONSUMER.MSG.NEXT.ASSIGN.assign-${other.id}`,
       `$JS.API.CONSUMER.CREATE.ASSIGN`,
     ];
-    for (const subject of forbidden) await expect(voice.shout(subject, 'x'), subject).rejects.toThrow();
+    for (const subject of forbidden)
+      await expect(voice.shout(subject, 'x'), subject).rejects.toThrow();
     await voice.say(monitor, [ok(1)]);
     await eventually(async () => (await resultsOf(network.sql, monitor)).length === 1);
     await voice.close();
@@ -86,7 +112,14 @@ describe('a probe on the bus', () => {
     const other = await network.makeProbe('Europe');
     const voice = await speakAs(europe);
     const heard: string[] = [];
-    for (const subject of ['>', '_INBOX.>', subjects.look(other.id), subjects.receipt(other.id), subjects.allPresence, subjects.allResults])
+    for (const subject of [
+      '>',
+      '_INBOX.>',
+      subjects.look(other.id),
+      subjects.receipt(other.id),
+      subjects.allPresence,
+      subjects.allResults,
+    ])
       voice.bus.subscribe(subject, (message) => void heard.push(message.subject));
     const own = Promise.withResolvers<void>();
     voice.bus.subscribe(subjects.receipt(europe.id), () => own.resolve());
@@ -119,20 +152,31 @@ describe('a probe on the bus', () => {
     await voice.shout(subject, batch(other.id, (partition + 1) % 32));
     await voice.shout(subject, '{"v":1');
     await voice.shout(subject, batch(other.id, partition, { others: [] }));
-    for (const reason of ['wrong_subject', 'unknown_version', 'wrong_partition', 'malformed']) await becomesRefused(other.id, reason);
+    for (const reason of ['wrong_subject', 'unknown_version', 'wrong_partition', 'malformed'])
+      await becomesRefused(other.id, reason);
     await expect(voice.shout(subject, 'x'.repeat(600_000))).rejects.toThrow();
     await voice.close();
   });
 
   test('that tells of a monitor it could not have held, of the future or of a version to come, is refused', async () => {
     const asia = await network.makeProbe('Asia');
-    const only = await network.addMonitor({ target: target.url(), interval_s: 3_600, config: { continents: ['Europe'] } });
+    const only = await network.addMonitor({
+      target: target.url(),
+      interval_s: 3_600,
+      config: { continents: ['Europe'] },
+    });
     const voice = await speakAs(asia);
     await voice.say(only, [{ seq: 1, at: Date.now(), outcome: 'fail' }]);
     await voice.say(monitor, [{ ...ok(2), at: Date.now() + 600_000 }]);
     await voice.say(monitor, [{ ...ok(3), config_version: 7 }]);
     await voice.say(monitor, [{ ...ok(4), at: Date.now() - 30 * 86_400_000 }]);
-    for (const reason of ['not_its_monitor', 'from_the_future', 'unknown_config_version', 'too_old']) await becomesRefused(asia.id, reason);
+    for (const reason of [
+      'not_its_monitor',
+      'from_the_future',
+      'unknown_config_version',
+      'too_old',
+    ])
+      await becomesRefused(asia.id, reason);
     expect(await incidentsOf(network.sql, only)).toEqual([]);
     await voice.close();
   });
@@ -162,7 +206,8 @@ describe('a probe on the bus', () => {
         ({ close }) => close().then(() => true),
         () => false,
       );
-    // Where servers are killed, a connection may go before it is put off, and a server that was away is told later.
+    // Where servers are killed, a connection may go before it is put off, and a server that was
+    // away is told later.
     if (mayBusStandStill()) await eventually(async () => !(await isLetIn()));
     // It is refused again and again, until it gives up.
     await expect(speakAs(made, 3_000)).rejects.toThrow();
@@ -190,7 +235,8 @@ describe('a probe on the bus', () => {
     const older = await speakAs(made);
     const renewed = await network.rotateProbe(made);
     const newer = await speakAs(renewed);
-    const said = () => network.sql`select 1 from results r join probes p on p.key = r.probe_key where p.id = ${made.id}`;
+    const said = () =>
+      network.sql`select 1 from results r join probes p on p.key = r.probe_key where p.id = ${made.id}`;
     await older.say(monitor, [ok(1)]);
     await newer.say(monitor, [ok(1)]);
     await eventually(async () => (await said()).length === 2);
@@ -212,14 +258,20 @@ describe('a private probe', () => {
     const made = await network.makeProbe('Europe', 'office', network.organisation);
     const probe = await network.startProbe(made);
     const own = await network.startTarget();
-    const mine = await network.addMonitor({ target: own.url(), interval_s: 1, config: { probe: made.id } });
+    const mine = await network.addMonitor({
+      target: own.url(),
+      interval_s: 1,
+      config: { probe: made.id },
+    });
     await eventually(async () => (await resultsOf(network.sql, mine)).length >= 2);
     expect(own.hits.every(({ agent }) => agent.includes('probe=office;'))).toBe(true);
     expect(target.hits.some(({ agent }) => agent.includes('probe=office;'))).toBe(false);
     // All probes read the roster: it says nothing of whose this one is.
     const { url, coordinatorCredentials: credentials } = network.account;
     const bus = await connectBus({ url, credentials, name: 'test', log: network.log });
-    const roster = new TextDecoder().decode((await eventually(() => bus.last(streams.assignments.name, subjects.roster))).data);
+    const roster = new TextDecoder().decode(
+      (await eventually(() => bus.last(streams.assignments.name, subjects.roster))).data,
+    );
     expect(roster).toContain(made.id);
     for (const secret of ['office', network.organisation]) expect(roster).not.toContain(secret);
     await bus.close();

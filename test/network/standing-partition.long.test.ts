@@ -6,7 +6,10 @@ import { incidentThat, isConfirmed, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network, testLog } from '../support/network.ts';
 import { broken } from '../support/targets.ts';
 
-/** A partition that waits for something that does not come, while its coordinator lives, renews its lease and answers. */
+/**
+ * A partition that waits for something that does not come, while its coordinator lives, renews its
+ * lease and answers.
+ */
 
 type AtEnd = (end: () => Promise<void>) => void;
 
@@ -16,7 +19,9 @@ test.concurrent('a partition whose message stands is given up and begun anew, th
   const network = await createNetwork();
   onTestFinished(network.close);
   const { sql } = network;
-  const coordinator = await network.startCoordinator({ timing: { standstillMs: 1_000, movementMs: 100, unmovedMs: 300 } });
+  const coordinator = await network.startCoordinator({
+    timing: { standstillMs: 1_000, movementMs: 100, unmovedMs: 300 },
+  });
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
   const target = await network.startTarget();
   const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
@@ -52,14 +57,19 @@ test.concurrent('a partition whose message stands is given up and begun anew, th
 type Place = {
   readonly network: Network;
   readonly proxy: TcpProxy;
-  /** Connections up to this one are to that server: it takes what is published, and answers nothing about streams. */
+  /**
+   * Connections up to this one are to that server: it takes what is published, and answers nothing
+   * about streams.
+   */
   readonly deafen: (upTo: number) => void;
 };
 
 const begin = async (atEnd: AtEnd): Promise<Place> => {
   let deafUpTo = 0;
   const garble = (data: Buffer, call: number): Buffer =>
-    call > deafUpTo ? data : Buffer.from(data.toString('latin1').replaceAll('$JS.API.', '$JX.API.'), 'latin1');
+    call > deafUpTo
+      ? data
+      : Buffer.from(data.toString('latin1').replaceAll('$JS.API.', '$JX.API.'), 'latin1');
   const made: TcpProxy[] = [];
   const network = await createNetwork({
     busVia: async (url) => {
@@ -70,7 +80,13 @@ const begin = async (atEnd: AtEnd): Promise<Place> => {
   });
   // Somebody hears it, so that nobody is told that nobody listens.
   const { url, coordinatorCredentials: credentials } = network.account;
-  const silent = await connectBus({ url, credentials, name: 'silent', log: testLog(), firstConnectionMs: 10_000 });
+  const silent = await connectBus({
+    url,
+    credentials,
+    name: 'silent',
+    log: testLog(),
+    firstConnectionMs: 10_000,
+  });
   silent.subscribe('$JX.>', () => undefined);
   const [proxy] = made;
   if (!proxy) throw new Error('nobody asked for the way to the bus');
@@ -86,7 +102,8 @@ const begin = async (atEnd: AtEnd): Promise<Place> => {
 };
 
 describe.concurrent('a server of the bus that has lost the others', () => {
-  const isWell = async (url: string): Promise<boolean> => (await fetch(`${url}/health`)).status === 200;
+  const isWell = async (url: string): Promise<boolean> =>
+    (await fetch(`${url}/health`)).status === 200;
 
   test('is left for another', async ({ onTestFinished }) => {
     const { network, proxy, deafen } = await begin(onTestFinished);
@@ -104,15 +121,26 @@ describe.concurrent('a server of the bus that has lost the others', () => {
     await incidentThat(network.sql, monitor, isConfirmed, 30_000);
   });
 
-  // So that nothing but the partitions notices. Below the 5 s after which a question to the bus ends, so that its partitions stand; not much below,
-  // as each one that is given up waits for such an end, and three times must fit into ten times this.
+  // So that nothing but the partitions notices. Below the 5 s after which a question to the bus
+  // ends, so that its partitions stand; not much below, as each one that is given up waits for such
+  // an end, and three times must fit into ten times this.
   const timing = { standstillMs: 3_000, unmovedMs: 600_000 };
 
   /** Monitors that change all the while: each change asks the bus what it holds. */
-  const changeMonitors = async (network: Network, url: string, atEnd: AtEnd): Promise<{ readonly stop: () => void }> => {
+  const changeMonitors = async (
+    network: Network,
+    url: string,
+    atEnd: AtEnd,
+  ): Promise<{ readonly stop: () => void }> => {
     const made: string[] = [];
     for (let count = 0; count < 8; count += 1)
-      made.push(await network.addMonitor({ target: `${url}${count}`, interval_s: 10, config: { continents: ['Asia'] } }));
+      made.push(
+        await network.addMonitor({
+          target: `${url}${count}`,
+          interval_s: 10,
+          config: { continents: ['Asia'] },
+        }),
+      );
     let interval_s = 10;
     const changing = setInterval(() => {
       interval_s = interval_s === 10 ? 20 : 10;
@@ -123,7 +151,9 @@ describe.concurrent('a server of the bus that has lost the others', () => {
     return { stop };
   };
 
-  test('is left by a coordinator whose partitions stood three times, also where no other can hold them', async ({ onTestFinished }) => {
+  test('is left by a coordinator whose partitions stood three times, also where no other can hold them', async ({
+    onTestFinished,
+  }) => {
     const { network, proxy, deafen } = await begin(onTestFinished);
     const coordinator = await network.startCoordinator({ timing });
     const calls = proxy.calls();
@@ -154,7 +184,9 @@ describe.concurrent('a server of the bus that has lost the others', () => {
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const target = await network.startTarget();
     const shares = async (): Promise<number[]> => {
-      const rows = await network.sql<{ held: number }[]>`select count(*)::int as held from leases group by owner order by 1`;
+      const rows = await network.sql<
+        { held: number }[]
+      >`select count(*)::int as held from leases group by owner order by 1`;
       return rows.map(({ held }) => held);
     };
     await eventually(async () => (await shares()).join() === '16,16', 30_000);

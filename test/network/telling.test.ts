@@ -16,7 +16,10 @@ import { testSecretKey } from '../support/people.ts';
 import { type Got, openReceiver, type Receiver, says } from '../support/receivers.ts';
 import { broken, fine } from '../support/targets.ts';
 
-/** From a target that breaks to a message that somebody gets, real in every part: the receiver is a server of somebody's. */
+/**
+ * From a target that breaks to a message that somebody gets, real in every part: the receiver is a
+ * server of somebody's.
+ */
 describe('messages', () => {
   const places: readonly Continent[] = ['Asia', 'Europe', 'North America'];
   let network: Network;
@@ -25,7 +28,9 @@ describe('messages', () => {
     type: z.string(),
     data: z.object({
       sentence: z.string(),
-      incidents: z.array(z.object({ id: z.string(), event: z.string(), monitor: z.object({ id: z.string() }) })),
+      incidents: z.array(
+        z.object({ id: z.string(), event: z.string(), monitor: z.object({ id: z.string() }) }),
+      ),
     }),
   });
   type Got = z.infer<typeof bodyShape> & { readonly id: string; readonly at: number };
@@ -39,7 +44,11 @@ describe('messages', () => {
         text += chunk.toString();
       });
       request.on('end', () => {
-        got.push({ ...bodyShape.parse(JSON.parse(text)), id: String(request.headers['webhook-id']), at: Date.now() });
+        got.push({
+          ...bodyShape.parse(JSON.parse(text)),
+          id: String(request.headers['webhook-id']),
+          at: Date.now(),
+        });
         response.writeHead(204).end();
       });
     });
@@ -55,10 +64,26 @@ describe('messages', () => {
     const secret = JSON.stringify({ secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` });
     await network.sql.begin(async (transaction) => {
       await insertChannel(transaction, {
-        ...{ id, organisation: network.organisation, user: null, kind: 'webhook', name: 'Receiver', config: { url } },
-        secrets: await createSecretsAtRest(testSecretKey).seal(transaction, secret, channelSecretsOf(id)),
+        id,
+        organisation: network.organisation,
+        user: null,
+        kind: 'webhook',
+        name: 'Receiver',
+        config: { url },
+        secrets: await createSecretsAtRest(testSecretKey).seal(
+          transaction,
+          secret,
+          channelSecretsOf(id),
+        ),
         host: null,
-        ...{ enabled: true, covers: 'chosen', monitors, groups: [], delay_s: 0, reminder_s: null, hours: null, verified_at: new Date() },
+        enabled: true,
+        covers: 'chosen',
+        monitors,
+        groups: [],
+        delay_s: 0,
+        reminder_s: null,
+        hours: null,
+        verified_at: new Date(),
       });
     });
   };
@@ -76,13 +101,20 @@ describe('messages', () => {
 
   test('rules 28 and 32: a target that breaks is one message, right after it is confirmed, and one when it is over', async () => {
     const [target, receiver] = [await network.startTarget(), await startReceiver()];
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 2, name: 'Checkout' });
+    const monitor = await network.addMonitor({
+      target: target.url(),
+      interval_s: 2,
+      name: 'Checkout',
+    });
     await addChannel(receiver.url, [monitor]);
     await seenFrom(network.sql, monitor, 3);
     target.answer(broken);
     await incidentThat(network.sql, monitor, isConfirmed);
     const down = await eventually(async () => receiver.got[0]);
-    expect(down).toMatchObject({ type: 'incident.down', data: { sentence: expect.stringMatching(/^Checkout is down/) } });
+    expect(down).toMatchObject({
+      type: 'incident.down',
+      data: { sentence: expect.stringMatching(/^Checkout is down/) },
+    });
     target.answer(fine);
     await incidentThat(network.sql, monitor, isResolved);
     await eventually(async () => receiver.got.length === 2);
@@ -93,26 +125,46 @@ describe('messages', () => {
     const [target, receiver] = [await network.startTarget(), await startReceiver()];
     const monitors: string[] = [];
     for (let index = 0; index < 100; index += 1)
-      monitors.push(await network.addMonitor({ target: `${target.url()}?page=${index}`, interval_s: 3, name: `Page ${index}` }));
+      monitors.push(
+        await network.addMonitor({
+          target: `${target.url()}?page=${index}`,
+          interval_s: 3,
+          name: `Page ${index}`,
+        }),
+      );
     await addChannel(receiver.url, monitors);
     const last = monitors.at(-1) ?? '';
     await seenFrom(network.sql, last, 3);
     target.answer(broken);
-    // Another attempt is the same message. On a machine that is too busy to check, a monitor may have had an outage before, which is told as well.
-    const messages = () => [...new Map(receiver.got.map((message) => [message.id, message])).values()];
+    // Another attempt is the same message. On a machine that is too busy to check, a monitor may
+    // have had an outage before, which is told as well.
+    const messages = () => [
+      ...new Map(receiver.got.map((message) => [message.id, message])).values(),
+    ];
     const downs = () =>
-      messages().flatMap(({ data }) => data.incidents.filter(({ event }) => event === 'incident.down' || event === 'incident.was_down'));
-    await eventually(async () => new Set(downs().map(({ monitor }) => monitor.id)).size === 100, 150_000);
+      messages().flatMap(({ data }) =>
+        data.incidents.filter(
+          ({ event }) => event === 'incident.down' || event === 'incident.was_down',
+        ),
+      );
+    await eventually(
+      async () => new Set(downs().map(({ monitor }) => monitor.id)).size === 100,
+      150_000,
+    );
     const incidents = downs().map(({ id }) => id);
     expect(incidents).toHaveLength(new Set(incidents).size);
-    // Four, and however long this machine took to find them all, no more than one for each 15 s beside them.
+    // Four, and however long this machine took to find them all, no more than one for each 15 s
+    // beside them.
     const [spread] = await network.sql<{ ms: number }[]>`
     select extract(epoch from max(created_at) - min(created_at))::float8 * 1000 as ms from alert_steps where monitor_id = any(${monitors}::uuid[])`;
     expect(messages().length).toBeLessThanOrEqual(4 + Math.floor((spread?.ms ?? 0) / 15_000));
   });
 });
 
-/** A coordinator that is a process of its own is killed in the middle of delivery, and another one goes on. */
+/**
+ * A coordinator that is a process of its own is killed in the middle of delivery, and another one
+ * goes on.
+ */
 describe('a coordinator that is killed while it sends', () => {
   let network: Network;
   let receiver: Receiver;
@@ -129,7 +181,10 @@ describe('a coordinator that is killed while it sends', () => {
   });
 
   const addChannel = async (path: string): Promise<void> => {
-    const config = JSON.stringify({ url: `${receiver.url}${path}`, secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` });
+    const config = JSON.stringify({
+      url: `${receiver.url}${path}`,
+      secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+    });
     await network.sql`insert into channels (id, organisation_id, kind, name, config, verified_at)
     values (${newId()}, ${network.organisation}, 'webhook', ${path}, ${config}::text::jsonb, now())`;
   };
@@ -145,8 +200,14 @@ describe('a coordinator that is killed while it sends', () => {
       values (${network.organisation}, ${monitor}, ${incident}, 'down', 'due', now())`;
     });
   };
-  const states = async () => (await network.sql<{ state: string }[]>`select state from messages order by state`).map(({ state }) => state);
-  const keysAt = (path: string) => receiver.got.filter((got: Got) => got.path === path).map(({ headers }) => headers['webhook-id']);
+  const states = async () =>
+    (await network.sql<{ state: string }[]>`select state from messages order by state`).map(
+      ({ state }) => state,
+    );
+  const keysAt = (path: string) =>
+    receiver.got
+      .filter((got: Got) => got.path === path)
+      .map(({ headers }) => headers['webhook-id']);
 
   test('rules 28 and 31: kill -9 in the middle of delivery loses nothing, and sends once more what nobody answered, with the same key', async () => {
     await addChannel('/quick');
@@ -157,7 +218,10 @@ describe('a coordinator that is killed while it sends', () => {
     });
     const killed = await network.startCoordinatorProcess();
     await down('Shop');
-    await eventually(async () => keysAt('/held').length > 0 && (await states()).join() === 'taken,waiting', 60_000);
+    await eventually(
+      async () => keysAt('/held').length > 0 && (await states()).join() === 'taken,waiting',
+      60_000,
+    );
     killed.signal('SIGKILL');
     await killed.exited;
     const [held, quick] = [keysAt('/held'), keysAt('/quick')];
@@ -188,7 +252,11 @@ describe('a coordinator that is killed while it sends', () => {
     killed.signal('SIGKILL');
     await killed.exited;
     const claimedUntil = async () =>
-      (await network.sql<{ at: Date }[]>`select claimed_until as at from messages where state = 'waiting'`).map(({ at }) => at.getTime());
+      (
+        await network.sql<
+          { at: Date }[]
+        >`select claimed_until as at from messages where state = 'waiting'`
+      ).map(({ at }) => at.getTime());
     const [until = 0] = await claimedUntil();
     receiver.answer(says(204));
     await network.startCoordinatorProcess(here);

@@ -9,7 +9,12 @@ test.runIf(hasBinaries())(
   'whatever fails, what the probes saw is what the database holds, and nothing is told that was not',
   async () => {
     const told: string[] = [];
-    const report = await runTorment({ seed: 5, seconds: 15, restSeconds: 45, say: (line) => void told.push(line) });
+    const report = await runTorment({
+      seed: 5,
+      seconds: 15,
+      restSeconds: 45,
+      say: (line) => void told.push(line),
+    });
     const found = Object.entries(faultsOf(report)).filter(([, list]) => list.length > 0);
     expect(found, told.join('\n')).toEqual([]);
     expect(report.balance.stored).toBeGreaterThan(100);

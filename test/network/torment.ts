@@ -1,4 +1,7 @@
-/** `npm run torment -- --seconds 600 --seed 7 --coordinators 3 --faults all`: everything goes wrong at random, and what is stored is compared with what was. */
+/**
+ * `npm run torment -- --seconds 600 --seed 7 --coordinators 3 --faults all`: everything goes wrong
+ * at random, and what is stored is compared with what was.
+ */
 import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
 import { type FaultKind, faultKinds } from './torment/faults.ts';
 import { holds } from './torment/report.ts';
@@ -23,13 +26,31 @@ const { values } = await readCommandLine(
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const given = (name: 'seconds' | 'seed' | 'coordinators', fallback: number): number =>
-  numberOf(name, values[name], usage, (value) => Number.isInteger(value) && value > 0, 'a whole number above 0') ?? fallback;
+  numberOf(
+    name,
+    values[name],
+    usage,
+    (value) => Number.isInteger(value) && value > 0,
+    'a whole number above 0',
+  ) ?? fallback;
 
 const kindOf = (word: string): FaultKind =>
-  faultKinds.find((kind) => kind === word) ?? endWithUsage(usage, `--faults has "${word}", which is none of ${faultKinds.join(', ')}`);
+  faultKinds.find((kind) => kind === word) ??
+  endWithUsage(usage, `--faults has "${word}", which is none of ${faultKinds.join(', ')}`);
 
 const { faults: words = 'all' } = values;
 const faults = words === 'all' ? faultKinds : words.split(',').map((word) => kindOf(word.trim()));
-const [seed, seconds, coordinators] = [given('seed', Date.now() % 1_000_000), given('seconds', 120), given('coordinators', 2)];
-const report = await runTorment({ seed, seconds, coordinators, faults, channels: values.channels === true, say });
+const [seed, seconds, coordinators] = [
+  given('seed', Date.now() % 1_000_000),
+  given('seconds', 120),
+  given('coordinators', 2),
+];
+const report = await runTorment({
+  seed,
+  seconds,
+  coordinators,
+  faults,
+  channels: values.channels === true,
+  say,
+});
 process.exit(holds(report) ? 0 : 1);

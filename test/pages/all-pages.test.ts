@@ -24,15 +24,25 @@ const nameless: Demo = {
   incident: 'x',
   share: 'x',
   page: { id: 'x', slug: 'x' },
-  channels: { ops: 'x', pager: 'x', message: 'x', links: { acknowledge: 'x', acknowledge_short: 'x', unsubscribe: 'x' }, question: 'x' },
+  channels: {
+    ops: 'x',
+    pager: 'x',
+    message: 'x',
+    links: { acknowledge: 'x', acknowledge_short: 'x', unsubscribe: 'x' },
+    question: 'x',
+  },
   windows: { certificates: 'x', monthly: 'x' },
 };
 
 describeLooks('every main page', mainLooks);
 
 test('every page is looked at', () => {
-  const looked = pageLooks.map(({ path }) => new URL(typeof path === 'string' ? path : path(nameless), 'http://x').pathname);
+  const looked = pageLooks.map(
+    ({ path }) => new URL(typeof path === 'string' ? path : path(nameless), 'http://x').pathname,
+  );
   const shape = (path: string): RegExp => new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`);
-  const unseen = pages.filter(({ method, path }) => method === 'GET' && !looked.some((each) => shape(path).test(each)));
+  const unseen = pages.filter(
+    ({ method, path }) => method === 'GET' && !looked.some((each) => shape(path).test(each)),
+  );
   expect(unseen.map(({ path }) => path)).toEqual(notLookedAt);
 });

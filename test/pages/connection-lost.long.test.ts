@@ -18,10 +18,14 @@ describeInBrowser('the dashboard', (browser) => {
 
   test('says when it has lost the service, while its times tick on, and heals by itself or by a button', async () => {
     const proxy = await createTcpProxy(web.url);
-    const tab = await openTab(browser(), proxy.through(web.url), { cookie: await web.cookieOf(web.house.owner), zone: 'Asia/Tokyo' });
+    const tab = await openTab(browser(), proxy.through(web.url), {
+      cookie: await web.cookieOf(web.house.owner),
+      zone: 'Asia/Tokyo',
+    });
     const { page } = tab;
     const bar = page.getByText(/^Connection lost at \d\d:\d\d:\d\d\. Reconnecting…$/);
-    const dimmed = () => page.evaluate("getComputedStyle(document.querySelector('main')).filter !== 'none'");
+    const dimmed = () =>
+      page.evaluate("getComputedStyle(document.querySelector('main')).filter !== 'none'");
     const soon = { timeout: 12_000, interval: 100 };
     const ages = () => page.locator('#monitor-rows time').allInnerTexts();
     const title = await page.goto(proxy.through(web.url)).then(() => page.title());
@@ -31,7 +35,10 @@ describeInBrowser('the dashboard', (browser) => {
     const [cutAt, before] = [Date.now(), await ages()];
     await expect.poll(() => bar.isVisible(), soon).toBe(true);
     expect(Date.now() - cutAt).toBeGreaterThanOrEqual(4_500);
-    const lost = (Date.parse(`1970-01-01T${/\d\d:\d\d:\d\d/.exec(await bar.innerText())?.[0]}Z`) % 86_400_000) - (cutAt % 86_400_000);
+    const lost =
+      (Date.parse(`1970-01-01T${/\d\d:\d\d:\d\d/.exec(await bar.innerText())?.[0]}Z`) %
+        86_400_000) -
+      (cutAt % 86_400_000);
     expect(Math.abs(lost)).toBeLessThan(3_000);
     expect(await page.title()).toBe(`(offline) ${title}`);
     expect(await dimmed()).toBe(true);
@@ -52,7 +59,9 @@ describeInBrowser('the dashboard', (browser) => {
     await expect.poll(() => bar.isVisible(), soon).toBe(false);
     // The stream is there again, too.
     await web.sql`update monitors set name = 'Wish list' where id = ${demo.idOf('Wishlist')}`;
-    await expect.poll(() => page.locator(`#monitor-${demo.idOf('Wishlist')}`).innerText()).toContain('Wish list');
+    await expect
+      .poll(() => page.locator(`#monitor-${demo.idOf('Wishlist')}`).innerText())
+      .toContain('Wish list');
     await web.sql`update monitors set name = 'Wishlist' where id = ${demo.idOf('Wishlist')}`;
     await tab.close();
     await proxy.close();
@@ -74,7 +83,8 @@ describeInBrowser('the dashboard', (browser) => {
       await route.continue();
     });
     await opening?.goto(proxy.through(web.url));
-    const shown = () => Promise.all(tabs.map(({ page }) => page.getByText(/^Connection lost at /).isVisible()));
+    const shown = () =>
+      Promise.all(tabs.map(({ page }) => page.getByText(/^Connection lost at /).isVisible()));
     await expect.poll(shown, { timeout: 40_000, interval: 500 }).toEqual([true, true]);
     proxy.heal();
     await expect.poll(shown, { timeout: 25_000, interval: 500 }).toEqual([false, false]);

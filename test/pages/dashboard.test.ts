@@ -16,7 +16,11 @@ describeInBrowser('the dashboard', (browser) => {
   });
   afterAll(() => web.close());
 
-  const open = async (path: string, look: Parameters<typeof openTab>[2] = {}, who: Person = web.house.owner): Promise<Tab> => {
+  const open = async (
+    path: string,
+    look: Parameters<typeof openTab>[2] = {},
+    who: Person = web.house.owner,
+  ): Promise<Tab> => {
     const tab = await openTab(browser(), web.url, { ...look, cookie: await web.cookieOf(who) });
     await tab.page.goto(`${web.url}${path}`);
     return tab;
@@ -63,21 +67,28 @@ describeInBrowser('the dashboard', (browser) => {
 
   test('shows a change as soon as it is committed, and keeps what is typed, ticked and in its place', async () => {
     const tab = await open('/');
-    const order = () => tab.page.locator('#monitor-rows [id]').evaluateAll((all) => all.map(({ id }) => id));
+    const order = () =>
+      tab.page.locator('#monitor-rows [id]').evaluateAll((all) => all.map(({ id }) => id));
     const before = await order();
     const field = tab.page.getByPlaceholder('Search by name, address or group');
     await field.pressSequentially('half a wo');
     await tab.page.getByRole('checkbox', { name: 'Choose Cart' }).check();
     await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, scope, layer)
       values (gen_random_uuid(), ${web.house.organisation}, ${demo.idOf('Wishlist')}, now(), now(), 'Frankfurt', 'Europe', 'everywhere', 'tcp')`;
-    await expect.poll(() => tab.page.getByRole('heading', { level: 1 }).innerText()).toBe('Wishlist and Checkout are down.');
-    expect(await tab.page.locator(`#monitor-${demo.idOf('Wishlist')}`).innerText()).toContain('Down');
+    await expect
+      .poll(() => tab.page.getByRole('heading', { level: 1 }).innerText())
+      .toBe('Wishlist and Checkout are down.');
+    expect(await tab.page.locator(`#monitor-${demo.idOf('Wishlist')}`).innerText()).toContain(
+      'Down',
+    );
     expect(await tab.page.title()).toBe('Down: 2 · Antipode');
     expect(await order()).toEqual(before);
     expect(await field.inputValue()).toBe('half a wo');
     expect(await tab.page.getByRole('checkbox', { name: 'Choose Cart' }).isChecked()).toBe(true);
     await web.sql`update incidents set resolved_at = now() where monitor_id = ${demo.idOf('Wishlist')}`;
-    await expect.poll(() => tab.page.getByRole('heading', { level: 1 }).innerText()).toBe('Checkout is down.');
+    await expect
+      .poll(() => tab.page.getByRole('heading', { level: 1 }).innerText())
+      .toBe('Checkout is down.');
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -86,8 +97,12 @@ describeInBrowser('the dashboard', (browser) => {
     const tab = await open('/');
     const { page } = tab;
     await page.keyboard.press('/');
-    await page.getByRole('searchbox', { name: 'Search monitors, incidents and pages' }).pressSequentially('osaka');
-    await expect.poll(() => page.locator('#palette a').allInnerTexts()).toEqual([expect.stringContaining('Store Osaka')]);
+    await page
+      .getByRole('searchbox', { name: 'Search monitors, incidents and pages' })
+      .pressSequentially('osaka');
+    await expect
+      .poll(() => page.locator('#palette a').allInnerTexts())
+      .toEqual([expect.stringContaining('Store Osaka')]);
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');
     await expect.poll(() => page.getByRole('heading', { name: 'Keys' }).isVisible()).toBe(true);
@@ -112,7 +127,9 @@ describeInBrowser('the dashboard', (browser) => {
   test('offers the reader’s own zone, and keeps it', async () => {
     const tab = await open('/', { zone: 'Asia/Tokyo' });
     await tab.page.getByRole('button', { name: 'Asia/Tokyo' }).click();
-    await expect.poll(() => tab.page.getByRole('button', { name: 'Asia/Tokyo' }).getAttribute('aria-pressed')).toBe('true');
+    await expect
+      .poll(() => tab.page.getByRole('button', { name: 'Asia/Tokyo' }).getAttribute('aria-pressed'))
+      .toBe('true');
     await tab.close();
   });
 });

@@ -1,4 +1,7 @@
-/** What holds for every page, in a real browser: `npm test` looks at the main ones, `npm run test:long` at all others. */
+/**
+ * What holds for every page, in a real browser: `npm test` looks at the main ones, `npm run
+ * test:long` at all others.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { barriers, desk, openTab, overflow, phone, type Tab } from '../support/browser.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
@@ -15,15 +18,21 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
     beforeAll(async () => {
       // It stands still, so that two visits see the same.
       const now = Date.now();
-      web = await startWeb({ trials: testRunsOfDemo, host: 'localhost', clock: { now: () => now } });
+      web = await startWeb({
+        trials: testRunsOfDemo,
+        host: 'localhost',
+        clock: { now: () => now },
+      });
       demo = await seedDemo(web.sql, web.house.organisation, now);
       await seedOwnThings(web, now);
-      // The first page that is looked at hears when changes are listened to, and fetches itself once more; what each weighs is told without that.
+      // The first page that is looked at hears when changes are listened to, and fetches itself
+      // once more; what each weighs is told without that.
       await untilChanged(web);
     });
     afterAll(() => web.close());
 
-    // Three tabs see everything: a new one for each visit would take most of the time of all these tests.
+    // Three tabs see everything: a new one for each visit would take most of the time of all these
+    // tests.
     let wide: Tab;
     let bare: Tab;
     let narrow: Tab;
@@ -38,13 +47,23 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
       await tab.page.goto(`${web.url}${addressOf(of, demo)}`);
     };
 
-    /** The one of every page; what a form of passkeys or of this browser needs besides is fetched there alone. */
+    /**
+     * The one of every page; what a form of passkeys or of this browser needs besides is fetched
+     * there alone.
+     */
     const isScript = /\/assets\/script-/;
 
-    const fetchedOf = async ({ page, fetched }: Tab): Promise<{ count: number; bytes: number; script: number }> => {
+    const fetchedOf = async ({
+      page,
+      fetched,
+    }: Tab): Promise<{ count: number; bytes: number; script: number }> => {
       await page.waitForLoadState('networkidle');
       const sum = (of: Tab['fetched']): number => of.reduce((bytes, each) => bytes + each.bytes, 0);
-      return { count: fetched.length, bytes: sum(fetched), script: sum(fetched.filter(({ url }) => isScript.test(url))) };
+      return {
+        count: fetched.length,
+        bytes: sum(fetched),
+        script: sum(fetched.filter(({ url }) => isScript.test(url))),
+      };
     };
 
     /** What axe finds, and how far it reaches beyond the side. */
@@ -59,33 +78,50 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
       return beyond === 0 ? faults : [...faults, { width, beyond }];
     };
 
-    /** A page that says that nothing is there, or not for this reader, or not so, is no fault of the page. */
-    const complaintsOf = ({ complaints }: Tab): readonly string[] => complaints.filter((each) => !/status of 4\d\d/.test(each));
+    /**
+     * A page that says that nothing is there, or not for this reader, or not so, is no fault of the
+     * page.
+     */
+    const complaintsOf = ({ complaints }: Tab): readonly string[] =>
+      complaints.filter((each) => !/status of 4\d\d/.test(each));
 
-    /** What is for one of both only says so: a passkey needs scripts; and with scripts times tick on. */
+    /**
+     * What is for one of both only says so: a passkey needs scripts; and with scripts times tick
+     * on.
+     */
     const textOf = async ({ page }: Tab): Promise<string> => {
       const text = `(() => { document.querySelectorAll('[data-scripts], time[data-ago]').forEach((each) => each.remove()); return document.querySelector('main').innerText; })()`;
       return String(await page.evaluate(text));
     };
 
-    /** Forms in which Enter does something else than the one act that they are for: the button that stands first in them decides. */
+    /**
+     * Forms in which Enter does something else than the one act that they are for: the button that
+     * stands first in them decides.
+     */
     const misledByEnter = ({ page }: Tab) =>
       page.locator('form').evaluateAll((forms) =>
         forms.flatMap((form) => {
-          const buttons = [...form.querySelectorAll('button')].filter(({ type }) => type === 'submit');
+          const buttons = [...form.querySelectorAll('button')].filter(
+            ({ type }) => type === 'submit',
+          );
           const acts = buttons.map(({ name, value }) => `${name}=${value}`);
           const main = buttons.find((each) => each.matches('.button-main'));
           const isMisled =
-            main === undefined ? new Set(acts).size > 1 && !acts[0]?.startsWith('act=save') : acts[0] !== `${main.name}=${main.value}`;
+            main === undefined
+              ? new Set(acts).size > 1 && !acts[0]?.startsWith('act=save')
+              : acts[0] !== `${main.name}=${main.value}`;
           const hasField = form.querySelector('input:not([type="hidden"])') !== null;
-          return hasField && isMisled && buttons[0]?.formMethod !== 'dialog' ? [`${form.action}: ${acts}`] : [];
+          return hasField && isMisled && buttons[0]?.formMethod !== 'dialog'
+            ? [`${form.action}: ${acts}`]
+            : [];
         }),
       );
 
     for (const page of looks) {
       test(`${page.name}: nothing keeps anybody from using it, light or dark, wide or narrow; it costs little, and is the same without scripts`, async () => {
         await arrive(wide, page);
-        // What is fetched late comes while axe looks; but for where somebody does more than to arrive.
+        // What is fetched late comes while axe looks; but for where somebody does more than to
+        // arrive.
         const fetching = fetchedOf(wide);
         if (page.first) await fetching;
         await page.first?.(wide);
@@ -113,7 +149,9 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
         test(`${page.name}: shows them as text, and does not reach beyond the side of a phone`, async () => {
           await arrive(narrow, page);
           await page.first?.(narrow);
-          expect(await narrow.page.locator('[data-harm], main script, main img[src="x"]').count()).toBe(0);
+          expect(
+            await narrow.page.locator('[data-harm], main script, main img[src="x"]').count(),
+          ).toBe(0);
           expect(await narrow.page.evaluate('window.harm === undefined')).toBe(true);
           expect(await overflow(narrow.page)).toBe(0);
           expect(complaintsOf(narrow)).toEqual([]);

@@ -8,7 +8,10 @@ import { describeInBrowser } from '../support/in-browser.ts';
 import { testLog } from '../support/network.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 
-/** Five people run their whole account by its pages alone: from signing up to the end of the organisation, and back. */
+/**
+ * Five people run their whole account by its pages alone: from signing up to the end of the
+ * organisation, and back.
+ */
 
 type Filled = {
   readonly fill?: Readonly<Record<string, string>>;
@@ -21,14 +24,21 @@ describeInBrowser('five people', (browser) => {
   const letters: MailTemplate[] = [];
   const tabs: Tab[] = [];
   beforeAll(async () => {
-    web = await startWeb({ host: 'localhost', door: { signUp: 'open', signUpPlan: 'team', mail: true } });
+    web = await startWeb({
+      host: 'localhost',
+      door: { signUp: 'open', signUpPlan: 'team', mail: true },
+    });
   });
   afterAll(() => web.close());
 
   /** The link of a kind in the newest mail to somebody. */
   const linkTo = async (to: string, kind: 'finish' | 'join'): Promise<string> => {
     await createMailer({
-      ...{ sql: web.sql, clock: systemClock, log: testLog(), accountSecrets: web.accountSecrets, baseUrl: () => web.url },
+      sql: web.sql,
+      clock: systemClock,
+      log: testLog(),
+      accountSecrets: web.accountSecrets,
+      baseUrl: () => web.url,
       sender: { send: async (letter) => void letters.push(letter), close: () => undefined },
     }).tick();
     const text = letters.findLast((letter) => letter.to === to)?.text ?? '';
@@ -37,9 +47,13 @@ describeInBrowser('five people', (browser) => {
     return link;
   };
 
-  const goTo = (page: Page, path: string): Promise<unknown> => page.goto(path.startsWith('http') ? path : `${web.url}${path}`);
+  const goTo = (page: Page, path: string): Promise<unknown> =>
+    page.goto(path.startsWith('http') ? path : `${web.url}${path}`);
 
-  /** Does what leads to another document, and waits for that one: the one before must be whole, or its own end would be taken for it. */
+  /**
+   * Does what leads to another document, and waits for that one: the one before must be whole, or
+   * its own end would be taken for it.
+   */
   const byClick = async (page: Page, what: Locator): Promise<void> => {
     await page.waitForLoadState('domcontentloaded');
     const answered = page.waitForEvent('domcontentloaded');
@@ -47,10 +61,14 @@ describeInBrowser('five people', (browser) => {
     await answered;
   };
 
-  /** Fills in the form that is there, and sends it; waits for the answer, whose document is another. */
+  /**
+   * Fills in the form that is there, and sends it; waits for the answer, whose document is another.
+   */
   const send = async (page: Page, { fill = {}, choose = {}, press }: Filled): Promise<void> => {
-    for (const [name, value] of Object.entries(fill)) await page.locator(`main [name="${name}"]`).fill(value);
-    for (const [name, value] of Object.entries(choose)) await page.locator(`main input[name="${name}"][value="${value}"]`).check();
+    for (const [name, value] of Object.entries(fill))
+      await page.locator(`main [name="${name}"]`).fill(value);
+    for (const [name, value] of Object.entries(choose))
+      await page.locator(`main input[name="${name}"][value="${value}"]`).check();
     await byClick(page, page.locator('main').getByRole('button', { name: press, exact: true }));
   };
   const sendAt = async (page: Page, path: string, form: Filled): Promise<void> => {
@@ -66,7 +84,11 @@ describeInBrowser('five people', (browser) => {
     tabs.push(tab);
     return tab.page;
   };
-  const account = (name: string) => ({ name, email: `${name.toLowerCase()}@shop.example`, password: `the password of ${name}` });
+  const account = (name: string) => ({
+    name,
+    email: `${name.toLowerCase()}@shop.example`,
+    password: `the password of ${name}`,
+  });
 
   /** Follows an invitation to an account of one's own. */
   const join = async (name: string): Promise<Page> => {
@@ -83,18 +105,28 @@ describeInBrowser('five people', (browser) => {
   };
 
   const invite = async (by: Page, name: string, role: string): Promise<void> => {
-    await sendAt(by, '/members/invite', { fill: { email: account(name).email }, choose: { role }, press: 'Invite' });
+    await sendAt(by, '/members/invite', {
+      fill: { email: account(name).email },
+      choose: { role },
+      press: 'Invite',
+    });
     expect(await saidOn(by)).toContain(`An invitation is on its way to ${account(name).email}`);
   };
   /** The button or link of somebody's row among the members. */
   const actUpon = async (by: Page, name: string, what: 'Role' | 'Remove'): Promise<void> => {
     await goTo(by, '/members');
-    await byClick(by, by.locator('tr', { hasText: account(name).email }).getByRole('link', { name: what }));
+    await byClick(
+      by,
+      by.locator('tr', { hasText: account(name).email }).getByRole('link', { name: what }),
+    );
   };
 
   test('run an organisation by its pages, part from it, and end it, and have it back', async () => {
     const owner = await arrive();
-    await sendAt(owner, '/sign-up', { fill: { ...account('Olga'), organisation: 'Corner shop' }, press: 'Sign up' });
+    await sendAt(owner, '/sign-up', {
+      fill: { ...account('Olga'), organisation: 'Corner shop' },
+      press: 'Sign up',
+    });
     await goTo(owner, await linkTo(account('Olga').email, 'finish'));
     await send(owner, { fill: { password: account('Olga').password }, press: 'Create account' });
     await invite(owner, 'Adam', 'admin');
@@ -107,20 +139,37 @@ describeInBrowser('five people', (browser) => {
     expect(await sentence(owner)).toBe('5 people belong to Corner shop.');
 
     // Each makes what they may.
-    await sendAt(member, '/monitors/new?type=heartbeat', { fill: { name: 'Nightly backup' }, press: 'Save and begin' });
+    await sendAt(member, '/monitors/new?type=heartbeat', {
+      fill: { name: 'Nightly backup' },
+      press: 'Save and begin',
+    });
     expect(await sentence(member)).toContain('Nightly backup');
     await sendAt(member, '/groups', { fill: { name: 'Night' }, press: 'Make it' });
     expect(await sentence(member)).toContain('Night');
-    await sendAt(member, `/maintenance/new?when=now&group=${new URL(member.url()).pathname.split('/').at(-1)}`, {
-      fill: { name: 'New disks' },
-      press: 'Begin now',
-    });
+    await sendAt(
+      member,
+      `/maintenance/new?when=now&group=${new URL(member.url()).pathname.split('/').at(-1)}`,
+      {
+        fill: { name: 'New disks' },
+        press: 'Begin now',
+      },
+    );
     expect(await text(member)).toContain('New disks');
-    await sendAt(member, '/tokens/new', { fill: { name: 'Deployments' }, choose: { scope: 'read' }, press: 'Make the token' });
+    await sendAt(member, '/tokens/new', {
+      fill: { name: 'Deployments' },
+      choose: { scope: 'read' },
+      press: 'Make the token',
+    });
     expect(await text(member)).toMatch(/svc_\w{20}/);
-    await sendAt(admin, '/alerts/new?kind=webhook', { fill: { 'config.url': 'https://hooks.shop.example/' }, press: 'Save' });
+    await sendAt(admin, '/alerts/new?kind=webhook', {
+      fill: { 'config.url': 'https://hooks.shop.example/' },
+      press: 'Save',
+    });
     expect(await sentence(admin)).toBe('Webhook is told from now on.');
-    await sendAt(admin, '/status-pages/new', { fill: { name: 'Shop status', slug: 'corner-shop' }, press: 'Make the page' });
+    await sendAt(admin, '/status-pages/new', {
+      fill: { name: 'Shop status', slug: 'corner-shop' },
+      press: 'Make the page',
+    });
     expect(await saidOn(admin)).toContain('Shop status is there');
 
     // The viewer sees all of it, and changes nothing.
@@ -134,7 +183,13 @@ describeInBrowser('five people', (browser) => {
       expect(await text(viewer)).toContain(seen);
       expect(await viewer.locator('main .button-main').count()).toBe(0);
     }
-    for (const path of ['/monitors/new', '/maintenance/new', '/status-pages/new', '/organisation/delete', '/audit']) {
+    for (const path of [
+      '/monitors/new',
+      '/maintenance/new',
+      '/status-pages/new',
+      '/organisation/delete',
+      '/audit',
+    ]) {
       await goTo(viewer, path);
       expect([path, await sentence(viewer)]).toEqual([path, 'You may not do this.']);
     }
@@ -169,17 +224,24 @@ describeInBrowser('five people', (browser) => {
     ] as const) {
       await goTo(page, path);
       expect(await page.locator('#ending').innerText()).toContain('Corner shop will be deleted on');
-      expect(await page.getByRole('button', { name: 'Keep it' }).count()).toBe(page === owner ? 1 : 0);
+      expect(await page.getByRole('button', { name: 'Keep it' }).count()).toBe(
+        page === owner ? 1 : 0,
+      );
     }
     await goTo(admin, '/monitors/new');
     expect(await text(admin)).toContain('nothing in it can be changed');
     await send(owner, { press: 'Keep it' });
-    expect(await saidOn(owner)).toContain('Corner shop stays, and all is as it was. One monitor is checked again.');
+    expect(await saidOn(owner)).toContain(
+      'Corner shop stays, and all is as it was. One monitor is checked again.',
+    );
     await goTo(viewer, '/');
     expect(await viewer.locator('#ending').count()).toBe(0);
-    expect(letters.filter(({ to }) => to === account('Olga').email).map(({ subject }) => subject)).toHaveLength(1);
+    expect(
+      letters.filter(({ to }) => to === account('Olga').email).map(({ subject }) => subject),
+    ).toHaveLength(1);
     // What was refused is told by its status, too; what was left before it was whole may say so.
-    for (const { complaints } of tabs) expect(complaints.filter((each) => /^fault|policy/i.test(each))).toEqual([]);
+    for (const { complaints } of tabs)
+      expect(complaints.filter((each) => /^fault|policy/i.test(each))).toEqual([]);
     for (const tab of tabs) await tab.close();
   });
 });

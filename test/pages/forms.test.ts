@@ -24,7 +24,10 @@ describeInBrowser('forms', (browser) => {
   });
 
   const open = async (path: string, scripts = true): Promise<Tab> => {
-    const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.owner) });
+    const tab = await openTab(browser(), web.url, {
+      scripts,
+      cookie: await web.cookieOf(web.house.owner),
+    });
     tab.page.setDefaultTimeout(10_000);
     await tab.page.goto(`${web.url}${path}`);
     return tab;
@@ -35,7 +38,9 @@ describeInBrowser('forms', (browser) => {
       for (const name of names) await page.getByRole('checkbox', { name, exact: true }).check();
     };
     const ticked = ({ page }: Tab) =>
-      page.locator('.chosen input:checked').evaluateAll((all) => all.map((each) => each.parentElement?.textContent).toSorted());
+      page
+        .locator('.chosen input:checked')
+        .evaluateAll((all) => all.map((each) => each.parentElement?.textContent).toSorted());
     const order = ({ page }: Tab) => page.locator('.chosen label').allInnerTexts();
 
     const sendTest = async ({ page }: Tab): Promise<void> => {
@@ -174,7 +179,9 @@ describeInBrowser('forms', (browser) => {
       await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).check();
       await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).press('Enter');
       await tab.page.getByRole('button', { name: 'Pause' }).waitFor();
-      expect(await web.sql`select paused_at from monitors where id = ${demo.idOf('Vault')}`).toEqual([{ paused_at: null }]);
+      expect(
+        await web.sql`select paused_at from monitors where id = ${demo.idOf('Vault')}`,
+      ).toEqual([{ paused_at: null }]);
       expect(await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).isChecked()).toBe(true);
       await tab.close();
     });
@@ -182,11 +189,14 @@ describeInBrowser('forms', (browser) => {
 
   describe('a form that is sent while the service is away', () => {
     const bar = ({ page }: Tab) => page.getByText('Antipode did not answer. Nothing is lost.');
-    const made = async (name: string): Promise<number> => (await web.sql`select 1 from monitors where name = ${name}`).length;
+    const made = async (name: string): Promise<number> =>
+      (await web.sql`select 1 from monitors where name = ${name}`).length;
 
     test('keeps its entries, says so, and is sent once, by itself or by a press, when it is back', async () => {
       const proxy = await createTcpProxy(web.url);
-      const tab = await openTab(browser(), proxy.through(web.url), { cookie: await web.cookieOf(web.house.owner) });
+      const tab = await openTab(browser(), proxy.through(web.url), {
+        cookie: await web.cookieOf(web.house.owner),
+      });
       const { page } = tab;
       page.setDefaultTimeout(10_000);
       for (const [name, isPressed] of [
@@ -201,7 +211,9 @@ describeInBrowser('forms', (browser) => {
         await bar(tab).waitFor();
         expect(await barriers(page)).toEqual([]);
         // What is shown is not out of date.
-        expect(await page.evaluate("getComputedStyle(document.querySelector('main')).filter")).toBe('none');
+        expect(await page.evaluate("getComputedStyle(document.querySelector('main')).filter")).toBe(
+          'none',
+        );
         expect(await page.getByLabel(/^Name/).inputValue()).toBe(name);
         await page.getByRole('button', { name: 'Save and begin' }).click();
         expect(await made(name)).toBe(0);
@@ -228,9 +240,14 @@ describeInBrowser('forms', (browser) => {
       await page.getByRole('button', { name: 'Save and begin' }).click();
       await expect.poll(() => made('Lost')).toBe(1);
       const sent = new URLSearchParams(bodies[0]);
-      const again = await web.post('/monitors/new', Object.fromEntries([...sent.keys()].map((name) => [name, sent.getAll(name)])), {
-        ...{ as: web.house.owner, headers: { 'sec-fetch-site': 'same-origin' } },
-      });
+      const again = await web.post(
+        '/monitors/new',
+        Object.fromEntries([...sent.keys()].map((name) => [name, sent.getAll(name)])),
+        {
+          as: web.house.owner,
+          headers: { 'sec-fetch-site': 'same-origin' },
+        },
+      );
       expect(again.status).toBe(303);
       const [row] = await web.sql<{ id: string }[]>`select id from monitors where name = 'Lost'`;
       expect(again.headers.get('location')).toBe(`/monitors/${row?.id}`);

@@ -22,24 +22,41 @@ describe('incidents', () => {
 
     for (const scripts of [true, false])
       test(`${scripts ? 'with' : 'without'} scripts: shows the open ones while there are any, and before all others`, async () => {
-        const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.owner) });
+        const tab = await openTab(browser(), web.url, {
+          scripts,
+          cookie: await web.cookieOf(web.house.owner),
+        });
         const { page } = tab;
         const rows = () => page.locator('main tbody tr').allInnerTexts();
         await page.goto(`${web.url}/incidents`);
-        expect(await page.locator('.chips [aria-current="page"]').first().innerText()).toContain('Open');
+        expect(await page.locator('.chips [aria-current="page"]').first().innerText()).toContain(
+          'Open',
+        );
         const open = await rows();
-        expect(open).toEqual([expect.stringContaining('Search API'), expect.stringContaining('Checkout')]);
+        expect(open).toEqual([
+          expect.stringContaining('Search API'),
+          expect.stringContaining('Checkout'),
+        ]);
 
-        await page.getByRole('navigation', { name: 'State' }).getByRole('link', { name: 'All' }).click();
+        await page
+          .getByRole('navigation', { name: 'State' })
+          .getByRole('link', { name: 'All' })
+          .click();
         await expect.poll(async () => (await rows()).length).toBeGreaterThan(20);
         const states = (await rows()).map((each) => each.split('\t')[0]);
         expect(states.slice(0, 2)).toEqual(['Verifying', 'Down']);
-        expect(states.slice(2).filter((each) => each === 'Down' || each === 'Verifying')).toEqual([]);
+        expect(states.slice(2).filter((each) => each === 'Down' || each === 'Verifying')).toEqual(
+          [],
+        );
         // Further pages go on where the first one ended.
-        const seen = new Set(await page.locator('main tbody tr').evaluateAll((all) => all.map(({ id }) => id)));
+        const seen = new Set(
+          await page.locator('main tbody tr').evaluateAll((all) => all.map(({ id }) => id)),
+        );
         await page.getByRole('link', { name: 'Earlier' }).click();
         await page.waitForURL(/cursor=/);
-        const next = await page.locator('main tbody tr').evaluateAll((all) => all.map(({ id }) => id));
+        const next = await page
+          .locator('main tbody tr')
+          .evaluateAll((all) => all.map(({ id }) => id));
         expect(next.length).toBeGreaterThan(0);
         expect(next.filter((id) => seen.has(id))).toEqual([]);
         expect(tab.complaints).toEqual([]);
@@ -47,11 +64,16 @@ describe('incidents', () => {
       });
 
     test('shows all of them when none is open', async () => {
-      const before = await web.sql`update incidents set resolved_at = now() where resolved_at is null returning id`;
+      const before =
+        await web.sql`update incidents set resolved_at = now() where resolved_at is null returning id`;
       expect(before.length).toBeGreaterThan(0);
-      const tab = await openTab(browser(), web.url, { cookie: await web.cookieOf(web.house.owner) });
+      const tab = await openTab(browser(), web.url, {
+        cookie: await web.cookieOf(web.house.owner),
+      });
       await tab.page.goto(`${web.url}/incidents`);
-      expect(await tab.page.locator('.chips [aria-current="page"]').first().innerText()).toBe('All');
+      expect(await tab.page.locator('.chips [aria-current="page"]').first().innerText()).toBe(
+        'All',
+      );
       expect(await tab.page.locator('main tbody tr').count()).toBeGreaterThan(20);
       await tab.close();
     });
@@ -71,7 +93,10 @@ describe('maintenance', () => {
 
     for (const scripts of [true, false])
       test(`${scripts ? 'with scripts: its times follow' : 'without scripts: a button shows'} what is chosen, and then it is planned`, async () => {
-        const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.owner) });
+        const tab = await openTab(browser(), web.url, {
+          scripts,
+          cookie: await web.cookieOf(web.house.owner),
+        });
         const { page } = tab;
         await page.goto(`${web.url}/maintenance/new?monitor=${demo.idOf('Checkout')}`);
         await page.getByLabel('What it is for').fill('Kept while it follows');
@@ -79,11 +104,15 @@ describe('maintenance', () => {
         await page.getByLabel('Ends').fill('2030-03-24T03:30');
         await page.getByLabel('Repeats').selectOption('weekly');
         if (!scripts) await page.getByRole('button', { name: 'Show it' }).click();
-        await expect.poll(() => page.locator('#ahead').innerText()).toContain('Every week on Sunday.');
+        await expect
+          .poll(() => page.locator('#ahead').innerText())
+          .toContain('Every week on Sunday.');
         await expect.poll(() => page.locator('#ahead tbody tr').count()).toBe(10);
         expect(await page.getByLabel('What it is for').inputValue()).toBe('Kept while it follows');
         await page.getByRole('button', { name: 'Plan it' }).click();
-        await expect.poll(() => page.locator('h1').innerText()).toContain('Kept while it follows begins in');
+        await expect
+          .poll(() => page.locator('h1').innerText())
+          .toContain('Kept while it follows begins in');
         expect(tab.complaints).toEqual([]);
         await tab.close();
       });
@@ -122,18 +151,26 @@ describe('delivery', () => {
     ];
 
     test('are said on every page: amber while one channel fails, red while none can deliver, and nothing while all can', async () => {
-      const tab = await openTab(browser(), web.url, { cookie: await web.cookieOf(web.house.viewer) });
+      const tab = await openTab(browser(), web.url, {
+        cookie: await web.cookieOf(web.house.viewer),
+      });
       const bar = tab.page.locator('#delivery');
       for (const path of everywhere()) {
         await tab.page.goto(`${web.url}${path}`);
-        expect([path, await bar.innerText()]).toEqual([path, expect.stringContaining('Pager cannot deliver alerts.')]);
+        expect([path, await bar.innerText()]).toEqual([
+          path,
+          expect.stringContaining('Pager cannot deliver alerts.'),
+        ]);
         expect(await bar.getAttribute('class')).toContain('notice-verifying');
       }
       expect(await barriers(tab.page)).toEqual([]);
       await web.sql`update channels set enabled = false where id = ${demo.channels.ops}`;
       for (const path of everywhere()) {
         await tab.page.goto(`${web.url}${path}`);
-        expect([path, await bar.innerText()]).toEqual([path, expect.stringContaining('No alert can be delivered')]);
+        expect([path, await bar.innerText()]).toEqual([
+          path,
+          expect.stringContaining('No alert can be delivered'),
+        ]);
         expect(await bar.getAttribute('class')).toContain('notice-down');
       }
       expect(await barriers(tab.page)).toEqual([]);
@@ -150,7 +187,11 @@ describe('delivery', () => {
       await web.sql`insert into channels (id, organisation_id, kind, name, config, enabled, verified_at, covers, delay_s)
       values (${newId()}, ${web.house.organisation}, 'email', 'owner@shop.example', ${web.sql.json({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;
       for (const scripts of [true, false]) {
-        const tab = await openTab(browser(), web.url, { scripts, width: phone, cookie: await web.cookieOf(web.house.owner) });
+        const tab = await openTab(browser(), web.url, {
+          scripts,
+          width: phone,
+          cookie: await web.cookieOf(web.house.owner),
+        });
         const wordsAt = async (path: string, part = 'main') => {
           await tab.page.goto(`${web.url}${path}`);
           return tab.page.locator(part).innerText();
@@ -166,7 +207,9 @@ describe('delivery', () => {
     });
 
     test('are not spoken of where mail is set up, nor where there is nothing yet that could fail', async () => {
-      const tab = await openTab(browser(), mailed.url, { cookie: await mailed.cookieOf(mailed.house.owner) });
+      const tab = await openTab(browser(), mailed.url, {
+        cookie: await mailed.cookieOf(mailed.house.owner),
+      });
       const bar = tab.page.locator('#delivery');
       await tab.page.goto(mailed.url);
       expect(await bar.count()).toBe(0);

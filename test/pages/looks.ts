@@ -1,4 +1,7 @@
-/** Every page that is looked at in a browser: by the tests of all pages, and by `npm run screenshots`. Who adds a page adds its row. */
+/**
+ * Every page that is looked at in a browser: by the tests of all pages, and by `npm run
+ * screenshots`. Who adds a page adds its row.
+ */
 
 import type { Tab } from '../support/browser.ts';
 import type { Demo } from '../support/demo.ts';
@@ -49,7 +52,9 @@ const chooseMonitors = async ({ page }: Tab): Promise<void> => {
 
 /** Browsers without a screen let nobody notify them. */
 const mayNotify = async ({ page }: Tab): Promise<void> => {
-  await page.addInitScript(`Object.defineProperty(Notification, 'permission', { get: () => 'default' })`);
+  await page.addInitScript(
+    `Object.defineProperty(Notification, 'permission', { get: () => 'default' })`,
+  );
   await page.reload();
 };
 
@@ -91,65 +96,178 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'about', path: '/about', as: 'stranger' },
   { name: 'incident-shared', path: ({ share }) => `/shared/incidents/${share}`, as: 'stranger' },
   { name: 'monitor', path: ({ idOf }) => `/monitors/${idOf('Checkout')}`, as: 'owner' },
-  { name: 'monitor-of-a-month', path: ({ idOf }) => `/monitors/${idOf('Search API')}?range=30d`, as: 'viewer' },
-  { name: 'monitor-of-a-job', path: ({ idOf }) => `/monitors/${idOf('Nightly backup')}`, as: 'owner' },
+  {
+    name: 'monitor-of-a-month',
+    path: ({ idOf }) => `/monitors/${idOf('Search API')}?range=30d`,
+    as: 'viewer',
+  },
+  {
+    name: 'monitor-of-a-job',
+    path: ({ idOf }) => `/monitors/${idOf('Nightly backup')}`,
+    as: 'owner',
+  },
   { name: 'monitor-new-to-us', path: ({ idOf }) => `/monitors/${idOf('Newcomer')}`, as: 'owner' },
   { name: 'monitor-form', path: '/monitors/new', as: 'owner' },
   { name: 'monitor-form-unfolded', path: '/monitors/new', as: 'owner', first: openFolds },
-  { name: 'monitor-form-tried', path: '/monitors/new?target=https://shop.example/checkout&name=Checkout', as: 'owner', first: tryIt },
-  { name: 'monitor-form-refused', path: '/monitors/new?target=ftp://shop.example', as: 'owner', first: saveIt },
-  { name: 'monitor-form-of-a-name-unfolded', path: '/monitors/new?type=dns', as: 'owner', first: openFolds },
+  {
+    name: 'monitor-form-tried',
+    path: '/monitors/new?target=https://shop.example/checkout&name=Checkout',
+    as: 'owner',
+    first: tryIt,
+  },
+  {
+    name: 'monitor-form-refused',
+    path: '/monitors/new?target=ftp://shop.example',
+    as: 'owner',
+    first: saveIt,
+  },
+  {
+    name: 'monitor-form-of-a-name-unfolded',
+    path: '/monitors/new?type=dns',
+    as: 'owner',
+    first: openFolds,
+  },
   { name: 'monitor-form-of-a-name', path: '/monitors/new?type=dns', as: 'owner' },
   { name: 'monitor-form-of-a-job', path: '/monitors/new?type=heartbeat', as: 'owner' },
   { name: 'monitor-form-of-a-viewer', path: '/monitors/new', as: 'viewer' },
   { name: 'monitor-edit', path: ({ idOf }) => `/monitors/${idOf('Search API')}/edit`, as: 'owner' },
   { name: 'monitor-pause', path: ({ idOf }) => `/monitors/${idOf('Checkout')}/pause`, as: 'owner' },
-  { name: 'monitor-resume', path: ({ idOf }) => `/monitors/${idOf('Staging')}/resume`, as: 'owner' },
-  { name: 'monitor-delete', path: ({ idOf }) => `/monitors/${idOf('Checkout')}/delete`, as: 'owner' },
+  {
+    name: 'monitor-resume',
+    path: ({ idOf }) => `/monitors/${idOf('Staging')}/resume`,
+    as: 'owner',
+  },
+  {
+    name: 'monitor-delete',
+    path: ({ idOf }) => `/monitors/${idOf('Checkout')}/delete`,
+    as: 'owner',
+  },
   { name: 'maintenance', path: '/maintenance', as: 'owner' },
   { name: 'maintenance-over-of-a-viewer', path: '/maintenance?over=true', as: 'viewer' },
   { name: 'maintenance-new', path: '/maintenance/new', as: 'owner' },
-  { name: 'maintenance-new-for-a-monitor', path: ({ idOf }) => `/maintenance/new?when=now&monitor=${idOf('Checkout')}`, as: 'owner' },
-  { name: 'maintenance-window', path: ({ windows }) => `/maintenance/${windows.certificates}`, as: 'owner' },
-  { name: 'maintenance-window-repeating', path: ({ windows }) => `/maintenance/${windows.monthly}`, as: 'viewer' },
-  { name: 'maintenance-edit', path: ({ windows }) => `/maintenance/${windows.monthly}/edit`, as: 'owner' },
-  { name: 'maintenance-delete', path: ({ windows }) => `/maintenance/${windows.certificates}/delete`, as: 'owner' },
+  {
+    name: 'maintenance-new-for-a-monitor',
+    path: ({ idOf }) => `/maintenance/new?when=now&monitor=${idOf('Checkout')}`,
+    as: 'owner',
+  },
+  {
+    name: 'maintenance-window',
+    path: ({ windows }) => `/maintenance/${windows.certificates}`,
+    as: 'owner',
+  },
+  {
+    name: 'maintenance-window-repeating',
+    path: ({ windows }) => `/maintenance/${windows.monthly}`,
+    as: 'viewer',
+  },
+  {
+    name: 'maintenance-edit',
+    path: ({ windows }) => `/maintenance/${windows.monthly}/edit`,
+    as: 'owner',
+  },
+  {
+    name: 'maintenance-delete',
+    path: ({ windows }) => `/maintenance/${windows.certificates}/delete`,
+    as: 'owner',
+  },
   { name: 'groups', path: '/groups', as: 'owner' },
   { name: 'groups-of-a-viewer', path: '/groups', as: 'viewer' },
   { name: 'group', path: ({ groupOf }) => `/groups/${groupOf('Platform')}`, as: 'owner' },
   { name: 'group-of-a-viewer', path: ({ groupOf }) => `/groups/${groupOf('Shop')}`, as: 'viewer' },
   { name: 'group-add', path: ({ groupOf }) => `/groups/${groupOf('Jobs')}/add`, as: 'owner' },
   { name: 'group-edit', path: ({ groupOf }) => `/groups/${groupOf('Jobs')}/edit`, as: 'owner' },
-  { name: 'group-delete', path: ({ groupOf }) => `/groups/${groupOf('Platform')}/delete`, as: 'owner' },
+  {
+    name: 'group-delete',
+    path: ({ groupOf }) => `/groups/${groupOf('Platform')}/delete`,
+    as: 'owner',
+  },
   { name: 'alerts', path: '/alerts', as: 'owner' },
   { name: 'alerts-of-a-viewer', path: '/alerts', as: 'viewer' },
   { name: 'alerts-kinds', path: '/alerts/new', as: 'owner' },
   { name: 'alerts-new', path: '/alerts/new?kind=webhook', as: 'owner' },
-  { name: 'alerts-new-chosen', path: '/alerts/new?kind=telegram', as: 'owner', first: chooseMonitors },
-  { name: 'alerts-new-tried', path: '/alerts/new?kind=webhook', as: 'owner', first: sendTest, isNewEachTime: true },
+  {
+    name: 'alerts-new-chosen',
+    path: '/alerts/new?kind=telegram',
+    as: 'owner',
+    first: chooseMonitors,
+  },
+  {
+    name: 'alerts-new-tried',
+    path: '/alerts/new?kind=webhook',
+    as: 'owner',
+    first: sendTest,
+    isNewEachTime: true,
+  },
   { name: 'alerts-this-browser', path: '/alerts/this-browser', as: 'owner', first: mayNotify },
   { name: 'alerts-channel', path: ({ channels }) => `/alerts/${channels.ops}`, as: 'owner' },
-  { name: 'alerts-channel-failing', path: ({ channels }) => `/alerts/${channels.pager}`, as: 'viewer' },
+  {
+    name: 'alerts-channel-failing',
+    path: ({ channels }) => `/alerts/${channels.pager}`,
+    as: 'viewer',
+  },
   { name: 'alerts-edit', path: ({ channels }) => `/alerts/${channels.pager}/edit`, as: 'owner' },
-  { name: 'alerts-delete', path: ({ channels }) => `/alerts/${channels.pager}/delete`, as: 'owner' },
-  { name: 'alerts-message', path: ({ channels }) => `/alerts/${channels.ops}/messages/${channels.message}`, as: 'viewer' },
-  { name: 'alerts-acknowledge', path: ({ channels }) => `/acknowledge/${channels.links.acknowledge}`, as: 'stranger' },
-  { name: 'alerts-acknowledge-short', path: ({ channels }) => `/a/${channels.links.acknowledge_short}`, as: 'stranger' },
-  { name: 'alerts-unsubscribe', path: ({ channels }) => `/unsubscribe/${channels.links.unsubscribe}`, as: 'stranger' },
-  { name: 'alerts-confirm', path: ({ channels }) => `/confirm-channel/${channels.question}`, as: 'stranger' },
+  {
+    name: 'alerts-delete',
+    path: ({ channels }) => `/alerts/${channels.pager}/delete`,
+    as: 'owner',
+  },
+  {
+    name: 'alerts-message',
+    path: ({ channels }) => `/alerts/${channels.ops}/messages/${channels.message}`,
+    as: 'viewer',
+  },
+  {
+    name: 'alerts-acknowledge',
+    path: ({ channels }) => `/acknowledge/${channels.links.acknowledge}`,
+    as: 'stranger',
+  },
+  {
+    name: 'alerts-acknowledge-short',
+    path: ({ channels }) => `/a/${channels.links.acknowledge_short}`,
+    as: 'stranger',
+  },
+  {
+    name: 'alerts-unsubscribe',
+    path: ({ channels }) => `/unsubscribe/${channels.links.unsubscribe}`,
+    as: 'stranger',
+  },
+  {
+    name: 'alerts-confirm',
+    path: ({ channels }) => `/confirm-channel/${channels.question}`,
+    as: 'stranger',
+  },
   { name: 'alerts-confirm-too-late', path: `/confirm-channel/${'x'.repeat(43)}`, as: 'stranger' },
   { name: 'status-pages', path: '/status-pages', as: 'owner' },
   { name: 'status-page-new', path: '/status-pages/new', as: 'owner' },
   { name: 'status-page', path: ({ page }) => `/status-pages/${page.id}`, as: 'owner' },
   { name: 'status-page-of-a-viewer', path: ({ page }) => `/status-pages/${page.id}`, as: 'viewer' },
-  { name: 'status-page-refused', path: ({ page }) => `/status-pages/${page.id}`, as: 'owner', first: chooseYellow },
-  { name: 'status-page-post', path: ({ page, incident }) => `/status-pages/${page.id}/incidents/${incident}`, as: 'owner' },
-  { name: 'status-page-delete', path: ({ page }) => `/status-pages/${page.id}/delete`, as: 'owner' },
+  {
+    name: 'status-page-refused',
+    path: ({ page }) => `/status-pages/${page.id}`,
+    as: 'owner',
+    first: chooseYellow,
+  },
+  {
+    name: 'status-page-post',
+    path: ({ page, incident }) => `/status-pages/${page.id}/incidents/${incident}`,
+    as: 'owner',
+  },
+  {
+    name: 'status-page-delete',
+    path: ({ page }) => `/status-pages/${page.id}/delete`,
+    as: 'owner',
+  },
   { name: 'probes', path: '/probes', as: 'owner' },
   { name: 'probe-invite', path: '/probes/invite', as: 'owner' },
   { name: 'probe-end', path: `/probes/${ownProbe}/end`, as: 'owner' },
   { name: 'probe-awaited', path: `/probes/invitations/${ownProbeInvitation}`, as: 'owner' },
-  { name: 'probe-invited', path: '/probes/invite', as: 'owner', first: inviteProbe, isNewEachTime: true },
+  {
+    name: 'probe-invited',
+    path: '/probes/invite',
+    as: 'owner',
+    first: inviteProbe,
+    isNewEachTime: true,
+  },
   { name: 'members', path: '/members', as: 'owner' },
   { name: 'members-of-a-viewer', path: '/members', as: 'viewer' },
   { name: 'invite', path: '/members/invite', as: 'owner' },
@@ -170,7 +288,11 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'token-new', path: '/tokens/new', as: 'viewer' },
   { name: 'token-made', path: '/tokens/new', as: 'owner', first: makeToken, isNewEachTime: true },
   { name: 'token-revoke', path: `/tokens/${ownToken}/revoke`, as: 'owner' },
-  { name: 'assistant-disconnect', path: `/tokens/assistants/${ownAssistant}/disconnect`, as: 'owner' },
+  {
+    name: 'assistant-disconnect',
+    path: `/tokens/assistants/${ownAssistant}/disconnect`,
+    as: 'owner',
+  },
   { name: 'connect', path: askedBy('site'), as: 'owner' },
   { name: 'connect-a-program', path: askedBy('machine'), as: 'viewer' },
   { name: 'connect-failed', path: '/connect/failed?why=invalid_client', as: 'stranger' },
@@ -178,11 +300,21 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'profile-name', path: '/profile/name', as: 'owner' },
   { name: 'profile-email', path: '/profile/email', as: 'owner' },
   { name: 'profile-password', path: '/profile/password', as: 'owner' },
-  { name: 'second-step-set-up', path: '/profile/two-step/set-up', as: 'owner', isNewEachTime: true },
+  {
+    name: 'second-step-set-up',
+    path: '/profile/two-step/set-up',
+    as: 'owner',
+    isNewEachTime: true,
+  },
   { name: 'second-step', path: '/profile/two-step', as: 'viewer' },
   { name: 'second-step-codes', path: '/profile/two-step/codes', as: 'viewer' },
   { name: 'second-step-off', path: '/profile/two-step/off', as: 'viewer' },
-  { name: 'second-step-asked', path: '/sign-in/second-step', as: 'stranger', cookie: 'second_step=x' },
+  {
+    name: 'second-step-asked',
+    path: '/sign-in/second-step',
+    as: 'stranger',
+    cookie: 'second_step=x',
+  },
   { name: 'passkeys', path: '/profile/passkeys', as: 'viewer' },
   { name: 'passkeys-none', path: '/profile/passkeys', as: 'owner' },
   { name: 'passkey-new', path: '/profile/passkeys/new', as: 'viewer' },
@@ -199,7 +331,11 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'enter', path: `/enter/${'x'.repeat(43)}`, as: 'stranger' },
   { name: 'link-of-nobody', path: `/join/${'x'.repeat(43)}`, as: 'stranger' },
   { name: 'public-in-german', path: ({ page }) => `/status/${page.slug}?lang=de`, as: 'stranger' },
-  { name: 'public-service', path: ({ page, idOf }) => `/status/${page.slug}/services/${idOf('Checkout')}`, as: 'stranger' },
+  {
+    name: 'public-service',
+    path: ({ page, idOf }) => `/status/${page.slug}/services/${idOf('Checkout')}`,
+    as: 'stranger',
+  },
   { name: 'public-embed', path: ({ page }) => `/embed/${page.slug}`, as: 'stranger' },
   { name: 'public-locked', path: '/status/inner', as: 'stranger' },
   { name: 'search', path: '/search?q=shop', as: 'owner' },
@@ -210,8 +346,18 @@ export const pageLooks: readonly PageLook[] = [
 ];
 
 /** What people see most: `npm test` looks at these, and their pictures are kept. */
-const main = ['front', 'sign-in', 'dashboard', 'monitor', 'monitor-of-a-job', 'monitor-form', 'incident', 'incidents'];
+const main = [
+  'front',
+  'sign-in',
+  'dashboard',
+  'monitor',
+  'monitor-of-a-job',
+  'monitor-form',
+  'incident',
+  'incidents',
+];
 export const mainLooks = pageLooks.filter(({ name }) => main.includes(name));
 
 /** Where it is, once the demo is there. */
-export const addressOf = ({ path }: PageLook, demo: Demo): string => (typeof path === 'string' ? path : path(demo));
+export const addressOf = ({ path }: PageLook, demo: Demo): string =>
+  typeof path === 'string' ? path : path(demo);

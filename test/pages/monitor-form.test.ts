@@ -9,7 +9,10 @@ import { describeInBrowser } from '../support/in-browser.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine } from '../support/targets.ts';
 
-/** A monitor from its first letter to its end, in a real browser, over a network whose probes really look. */
+/**
+ * A monitor from its first letter to its end, in a real browser, over a network whose probes really
+ * look.
+ */
 
 describeInBrowser('a monitor', (browser) => {
   let network: Network;
@@ -17,14 +20,19 @@ describeInBrowser('a monitor', (browser) => {
   beforeAll(async () => {
     network = await createNetwork();
     app = await network.startCoordinator();
-    for (const continent of ['Asia', 'Europe', 'North America'] as const) await network.addProbe(continent);
+    for (const continent of ['Asia', 'Europe', 'North America'] as const)
+      await network.addProbe(continent);
   });
   afterAll(() => network.close());
 
   const comeIn = async (scripts: boolean): Promise<Tab> => {
     const link = createSignInLink;
-    const { body } = await app.gate.executeForInstallation(link, rawInput(link, { email: network.house.member.email }));
-    // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+    const { body } = await app.gate.executeForInstallation(
+      link,
+      rawInput(link, { email: network.house.member.email }),
+    );
+    // The gate's handlers are typed by their operations; a table of unlike operations cannot say
+    // so.
     const { address } = body as OutputOf<typeof link>;
     const tab = await openTab(browser(), app.url, { scripts });
     await tab.page.goto(`${app.url}${new URL(address).pathname}`);
@@ -33,7 +41,8 @@ describeInBrowser('a monitor', (browser) => {
   };
 
   const count = async (): Promise<number> =>
-    (await network.sql<{ count: number }[]>`select count(*) as count from monitors`)[0]?.count ?? -1;
+    (await network.sql<{ count: number }[]>`select count(*) as count from monitors`)[0]?.count ??
+    -1;
   const sees = async (tab: Tab, words: string): Promise<void> =>
     expect.poll(() => tab.page.getByText(words).first().isVisible()).toBe(true);
 
@@ -63,9 +72,14 @@ describeInBrowser('a monitor', (browser) => {
       const held = new Promise<void>((go) => {
         release = go;
       });
-      target.answer({ is: 'by', answer: (_request, response) => void held.then(() => response.writeHead(503).end('broken <b>here</b>')) }, [
-        'Asia',
-      ]);
+      target.answer(
+        {
+          is: 'by',
+          answer: (_request, response) =>
+            void held.then(() => response.writeHead(503).end('broken <b>here</b>')),
+        },
+        ['Asia'],
+      );
       const tab = await comeIn(scripts);
       const { page } = tab;
       await page.goto(`${app.url}/monitors/new`);
@@ -76,8 +90,12 @@ describeInBrowser('a monitor', (browser) => {
       const before = page.url();
       await page.getByRole('button', { name: 'Test from every continent' }).click();
       for (const continent of ['Europe', 'North America'])
-        await expect.poll(() => page.locator('.answer', { hasText: continent }).isVisible()).toBe(true);
-      await expect.poll(() => page.locator('.waiting:visible').allInnerTexts()).toEqual([expect.stringContaining('Asia')]);
+        await expect
+          .poll(() => page.locator('.answer', { hasText: continent }).isVisible())
+          .toBe(true);
+      await expect
+        .poll(() => page.locator('.waiting:visible').allInnerTexts())
+        .toEqual([expect.stringContaining('Asia')]);
       expect(await page.locator('.trial-verdict').count()).toBe(0);
       if (scripts) expect(page.url()).toBe(before);
       // And what somebody does meanwhile is not undone.
@@ -87,16 +105,24 @@ describeInBrowser('a monitor', (browser) => {
       expect(await page.locator('.waiting:visible').count()).toBe(0);
       await page.getByText('What came back, side by side').click();
       await sees(tab, 'broken <b>here</b>');
-      expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe(target.url('/checkout'));
-      expect(await page.getByLabel(/^Name/).inputValue()).toBe(scripts ? 'Checkout of the shop' : 'Checkout');
+      expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe(
+        target.url('/checkout'),
+      );
+      expect(await page.getByLabel(/^Name/).inputValue()).toBe(
+        scripts ? 'Checkout of the shop' : 'Checkout',
+      );
       expect(await count()).toBe(0);
 
       // A fault stands beside its field, in an open fold, and the summary has the focus.
       await page.locator('.fold > summary', { hasText: 'What is sent' }).click();
       await page.getByLabel('Gives up after').fill('soon');
       await page.getByRole('button', { name: 'Test from every continent' }).click();
-      await expect.poll(() => page.locator('#field-config-timeout-ms-fault').isVisible()).toBe(true);
-      await expect.poll(() => page.evaluate('document.activeElement.getAttribute("role")')).toBe('alert');
+      await expect
+        .poll(() => page.locator('#field-config-timeout-ms-fault').isVisible())
+        .toBe(true);
+      await expect
+        .poll(() => page.evaluate('document.activeElement.getAttribute("role")'))
+        .toBe('alert');
       await page.getByLabel('Gives up after').fill('');
 
       target.answer(fine);
@@ -120,7 +146,9 @@ describeInBrowser('a monitor', (browser) => {
       await page.getByRole('button', { name: 'Pause' }).click();
       await sees(tab, 'Checkout is paused.');
       // Also after the page has heard of the pause itself.
-      await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toContain('Checkout has been paused');
+      await expect
+        .poll(() => page.getByRole('heading', { level: 1 }).innerText())
+        .toContain('Checkout has been paused');
       await sees(tab, 'Checkout is paused.');
       await page.goto(`${page.url()}/resume`);
       await page.getByRole('button', { name: 'Resume' }).click();
@@ -134,7 +162,8 @@ describeInBrowser('a monitor', (browser) => {
       await page.getByRole('button', { name: 'Delete it and its history' }).click();
       await sees(tab, 'Checkout is deleted, with its history.');
       expect(await count()).toBe(0);
-      // A refused form is a page with the status of a refusal, of which the browser tells its console.
+      // A refused form is a page with the status of a refusal, of which the browser tells its
+      // console.
       expect(tab.complaints.filter((each) => !each.includes('status of 400'))).toEqual([]);
       await tab.close();
     });
@@ -142,7 +171,11 @@ describeInBrowser('a monitor', (browser) => {
     test(`${how}: of an edit is tried with what is stored, and of a name, which fails everywhere`, async () => {
       const target = await network.startTarget();
       target.answer(broken);
-      const id = await network.addMonitor({ target: target.url(), interval_s: 3_600, name: 'Broken' });
+      const id = await network.addMonitor({
+        target: target.url(),
+        interval_s: 3_600,
+        name: 'Broken',
+      });
       const tab = await comeIn(scripts);
       await tab.page.goto(`${app.url}/monitors/${id}/edit#try`);
       await tab.page.getByRole('button', { name: 'Test from every continent' }).click();
@@ -152,7 +185,9 @@ describeInBrowser('a monitor', (browser) => {
       await tab.page.getByRole('button', { name: 'Save and begin' }).click();
       await sees(tab, 'Backup waits for its first ping.');
       await tab.page.getByRole('button', { name: 'Show it' }).click();
-      await expect.poll(() => tab.page.locator('#address .copyable code').first().innerText()).toMatch(/\/beat\//);
+      await expect
+        .poll(() => tab.page.locator('#address .copyable code').first().innerText())
+        .toMatch(/\/beat\//);
       expect(tab.complaints).toEqual([]);
       await tab.close();
       await network.sql`delete from monitors`;

@@ -9,8 +9,9 @@ import { startWeb, type TestWeb } from '../support/web.ts';
 import { addressOf, mainLooks, type PageLook } from './looks.ts';
 
 /**
- * The main pages look as they did when somebody last looked at them. Browser and font are of a fixed version, clock and names stand still. What
- * differs is written to `.antipode/pictures`; if it is meant so, it is copied into `test/pages/pictures`.
+ * The main pages look as they did when somebody last looked at them. Browser and font are of a
+ * fixed version, clock and names stand still. What differs is written to `.antipode/pictures`; if
+ * it is meant so, it is copied into `test/pages/pictures`.
  */
 
 const most = 0.001;
@@ -49,14 +50,20 @@ describeInBrowser('the main pages', (browser) => {
       ['desk', 'light', desk],
       ['phone', 'dark', phone],
     ] as const)
-      test.skipIf(binary?.isPinned !== true)(`${look.name} looks as it did, ${scheme}, on a ${device}`, async () => {
-        const name = `${look.name}-${device}-${scheme}.png`;
-        const picture = await take(look, scheme, width);
-        const before = await readFile(join(kept, name)).catch(() => undefined);
-        const share = before === undefined ? 1 : await differingShare(browser(), before, picture);
-        if (share > most) await writeFile(join(seen, name), picture);
-        expect(share, `.antipode/pictures/${name} is not test/pages/pictures/${name}`).toBeLessThanOrEqual(most);
-      });
+      test.skipIf(binary?.isPinned !== true)(
+        `${look.name} looks as it did, ${scheme}, on a ${device}`,
+        async () => {
+          const name = `${look.name}-${device}-${scheme}.png`;
+          const picture = await take(look, scheme, width);
+          const before = await readFile(join(kept, name)).catch(() => undefined);
+          const share = before === undefined ? 1 : await differingShare(browser(), before, picture);
+          if (share > most) await writeFile(join(seen, name), picture);
+          expect(
+            share,
+            `.antipode/pictures/${name} is not test/pages/pictures/${name}`,
+          ).toBeLessThanOrEqual(most);
+        },
+      );
 
   test('are eight', () => {
     expect(mainLooks).toHaveLength(8);

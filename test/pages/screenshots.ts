@@ -1,6 +1,7 @@
 /**
  * `npm run screenshots [-- FOLDER [NAME]]`: a picture of every page of pages/looks.ts, or of those whose names begin so, in light and dark, for desk
- * and phone, from the real pages over an organisation as one would meet it. For looking at, one by one.
+ * and phone, from the real pages over an organisation as one would meet it. For looking at, one by
+ * one.
  */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -23,7 +24,12 @@ const { services, stop } = await startServices(async (url) => {
   await sql.end();
 });
 const now = Date.now();
-const web = await startWeb({ trials: testRunsOfDemo, host: 'localhost', services, clock: { now: () => now } });
+const web = await startWeb({
+  trials: testRunsOfDemo,
+  host: 'localhost',
+  services,
+  clock: { now: () => now },
+});
 const browser = await launchBrowser();
 try {
   const demo = await seedDemo(web.sql, web.house.organisation, now);
@@ -34,7 +40,8 @@ try {
         ['desk', desk],
         ['phone', phone],
       ] as const) {
-        const cookie = look.as === 'stranger' ? look.cookie : await web.cookieOf(web.house[look.as]);
+        const cookie =
+          look.as === 'stranger' ? look.cookie : await web.cookieOf(web.house[look.as]);
         const tab = await openTab(browser, web.url, { scheme, width, cookie });
         await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
         await look.first?.(tab);

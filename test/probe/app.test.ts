@@ -33,7 +33,11 @@ const waitFor = { timeout: 40_000, interval: 20 };
 
 const startProbe = async (): Promise<ProbeApp> => {
   const config = readConfig({
-    PROBE_CREDENTIALS: printProbeCredentials({ ...withoutKey(), nats_url: wire.proxy.url, nats_credentials: wire.credentials }),
+    PROBE_CREDENTIALS: printProbeCredentials({
+      ...withoutKey(),
+      nats_url: wire.proxy.url,
+      nats_credentials: wire.credentials,
+    }),
     PROBE_DATA_DIR: folder,
     PROBE_ALLOW_CIDRS: '127.0.0.0/8',
   });
@@ -55,7 +59,11 @@ beforeEach(async () => {
   visits = [];
   answer = { status: 200, delayMs: 0 };
   server = createServer((request, response) => {
-    visits.push({ at: Date.now(), agent: request.headers['user-agent'] ?? '', authorization: request.headers.authorization ?? '' });
+    visits.push({
+      at: Date.now(),
+      agent: request.headers['user-agent'] ?? '',
+      authorization: request.headers.authorization ?? '',
+    });
     setTimeout(() => response.writeHead(answer.status).end('hello'), answer.delayMs);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -80,10 +88,19 @@ describe('a probe', () => {
     await startProbe();
     await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBeGreaterThanOrEqual(3);
     const [first] = coordinator.taker.accepted;
-    expect(first).toMatchObject({ monitor: mine.monitor, outcome: 'ok', look: null, config_version: 1 });
-    expect(visits.at(-1)?.agent).toMatch(/^Antipode\/\S+ \(\+https:\/\/antipode\.example; probe=eu-1; continent=Europe\)$/);
+    expect(first).toMatchObject({
+      monitor: mine.monitor,
+      outcome: 'ok',
+      look: null,
+      config_version: 1,
+    });
+    expect(visits.at(-1)?.agent).toMatch(
+      /^Antipode\/\S+ \(\+https:\/\/antipode\.example; probe=eu-1; continent=Europe\)$/,
+    );
     const its = turns(mine, 'Europe', { epoch: 1, probes: [rosterProbe(wire)] });
-    const taken = coordinator.taker.accepted.map(({ at }) => Math.floor((at - (its?.offset_ms ?? 0)) / (its?.period_ms ?? 0)));
+    const taken = coordinator.taker.accepted.map(({ at }) =>
+      Math.floor((at - (its?.offset_ms ?? 0)) / (its?.period_ms ?? 0)),
+    );
     // A busy machine may leave one out, and takes none twice.
     expect(its?.period_ms).toBe(1_000);
     expect(new Set(taken).size).toBe(taken.length);
@@ -96,17 +113,25 @@ describe('a probe', () => {
     await coordinator.assign(mine);
     await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBeGreaterThan(0);
     await coordinator.assign({ ...mine, config_version: 2, config: { expected_status: [418] } });
-    await expect.poll(() => coordinator.taker.accepted.at(-1), waitFor).toMatchObject({ config_version: 2, outcome: 'fail' });
+    await expect
+      .poll(() => coordinator.taker.accepted.at(-1), waitFor)
+      .toMatchObject({ config_version: 2, outcome: 'fail' });
     await coordinator.unassign(mine.monitor);
     await expect.poll(() => coordinator.presences.at(-1)?.assignments.count, waitFor).toBe(0);
     const seen = visits.length;
     const recheck = coordinator.look(assignmentOf(target, { timeout_ms: 900 }));
-    await expect.poll(() => coordinator.taker.accepted.some((result) => result.look === recheck), waitFor).toBe(true);
+    await expect
+      .poll(() => coordinator.taker.accepted.some((result) => result.look === recheck), waitFor)
+      .toBe(true);
     expect(visits.length).toBe(seen + 1);
   });
 
   test('leaves to another probe what the roster gives to it, and takes it over when that one is lost', async () => {
-    const other = rosterProbe(wire, { id: 'ffffffff-0000-4000-8000-000000000001', name: 'as-1', continent: 'Asia' });
+    const other = rosterProbe(wire, {
+      id: 'ffffffff-0000-4000-8000-000000000001',
+      name: 'as-1',
+      continent: 'Asia',
+    });
     await coordinator.publishRoster(rosterProbe(wire, { healthy: false }), other);
     await coordinator.assign(assignmentOf(target));
     await startProbe();
@@ -121,7 +146,11 @@ describe('a probe', () => {
     await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
     const recheck = coordinator.look(assignmentOf(target, { config: { expected_status: [204] } }));
     await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(1);
-    expect(coordinator.taker.accepted[0]).toMatchObject({ look: recheck, outcome: 'fail', cause: { class: 'unexpected_status' } });
+    expect(coordinator.taker.accepted[0]).toMatchObject({
+      look: recheck,
+      outcome: 'fail',
+      cause: { class: 'unexpected_status' },
+    });
     expect(coordinator.taker.accepted[0]?.evidence).not.toBeNull();
   });
 
@@ -144,7 +173,9 @@ describe('a probe', () => {
     const looks = Array.from({ length: 5 }, () => coordinator.look(mine));
     // One check may answer several looks: its result names them all.
     const isAnswered = (recheck: string) =>
-      coordinator.taker.accepted.some((result) => result.look === recheck || result.other_looks?.includes(recheck));
+      coordinator.taker.accepted.some(
+        (result) => result.look === recheck || result.other_looks?.includes(recheck),
+      );
     await expect.poll(() => looks.every(isAnswered), waitFor).toBe(true);
     expect(limit).toBe(1);
   });
@@ -158,7 +189,9 @@ describe('a probe', () => {
     const before = visits.length;
     await expect.poll(() => visits.length - before, waitFor).toBeGreaterThanOrEqual(3);
     wire.proxy.heal();
-    await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBeGreaterThanOrEqual(before + 3);
+    await expect
+      .poll(() => coordinator.taker.accepted.length, waitFor)
+      .toBeGreaterThanOrEqual(before + 3);
     const seen = visits.slice(0, before + 3).map(({ at }) => at);
     expect(
       misdated(
@@ -191,7 +224,11 @@ describe('a probe', () => {
     await startProbe();
     await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
     const mine = assignmentOf(target, { config: { bearer_token: '***' } });
-    const sealed = sealBox(networkKey, JSON.stringify({ bearer_token: 'open sesame' }), mine.monitor);
+    const sealed = sealBox(
+      networkKey,
+      JSON.stringify({ bearer_token: 'open sesame' }),
+      mine.monitor,
+    );
     await expect
       .poll(async () => {
         coordinator.look({ ...mine, sealed });
@@ -211,9 +248,13 @@ describe('a probe', () => {
     // The proxy is this probe's whole world: no anchor is named and the bus is gone.
     await expect.poll(() => Date.now() - cutAt, waitFor).toBeGreaterThan(2_500);
     wire.proxy.heal();
-    const during = () => coordinator.taker.accepted.filter(({ at }) => at > cutAt && at < cutAt + 2_500);
+    const during = () =>
+      coordinator.taker.accepted.filter(({ at }) => at > cutAt && at < cutAt + 2_500);
     await expect.poll(() => during().length, waitFor).toBeGreaterThan(0);
-    expect(during().map(({ outcome, cause }) => [outcome, cause?.class])).toContainEqual(['unknown', 'probe_unvouched']);
+    expect(during().map(({ outcome, cause }) => [outcome, cause?.class])).toContainEqual([
+      'unknown',
+      'probe_unvouched',
+    ]);
     await expect.poll(() => coordinator.taker.accepted.at(-1)?.outcome, waitFor).toBe('fail');
   });
 
@@ -224,7 +265,9 @@ describe('a probe', () => {
     await coordinator.assign(assignmentOf('http://127.0.0.1:9/'));
     await startProbe();
     const last = () => coordinator.taker.accepted.at(-1);
-    await expect.poll(() => [last()?.outcome, last()?.cause?.class], waitFor).toEqual(['unknown', 'probe_unvouched']);
+    await expect
+      .poll(() => [last()?.outcome, last()?.cause?.class], waitFor)
+      .toEqual(['unknown', 'probe_unvouched']);
     coordinator.anchors = ['antipode.example:443'];
     await expect.poll(() => last()?.outcome, { timeout: 40_000, interval: 50 }).toBe('fail');
   });
@@ -232,11 +275,19 @@ describe('a probe', () => {
   test('signs its presence, and measures how far its clock is off', async () => {
     coordinator.ahead = 60_000;
     await startProbe();
-    await expect.poll(() => coordinator.presences.length, { timeout: 40_000, interval: 50 }).toBeGreaterThanOrEqual(2);
+    await expect
+      .poll(() => coordinator.presences.length, { timeout: 40_000, interval: 50 })
+      .toBeGreaterThanOrEqual(2);
     expect(coordinator.unsigned()).toBe(0);
-    expect(Math.abs((coordinator.presences.at(-1)?.sent_at ?? 0) - Date.now() - 60_000)).toBeLessThan(6_000);
+    expect(
+      Math.abs((coordinator.presences.at(-1)?.sent_at ?? 0) - Date.now() - 60_000),
+    ).toBeLessThan(6_000);
     const recheck = coordinator.look(assignmentOf(target), Date.now() + 60_000);
-    await expect.poll(() => coordinator.taker.accepted.some((result) => result.look === recheck), waitFor).toBe(true);
-    expect(Math.abs((coordinator.taker.accepted[0]?.at ?? 0) - Date.now() - 60_000)).toBeLessThan(5_000);
+    await expect
+      .poll(() => coordinator.taker.accepted.some((result) => result.look === recheck), waitFor)
+      .toBe(true);
+    expect(Math.abs((coordinator.taker.accepted[0]?.at ?? 0) - Date.now() - 60_000)).toBeLessThan(
+      5_000,
+    );
   });
 });

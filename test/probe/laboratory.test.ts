@@ -5,8 +5,9 @@ import { z } from 'zod';
 import { cases } from './support/laboratory-cases.ts';
 
 /**
- * The guard in a world where every address answers: a network namespace in which the whole IPv4 and IPv6 space is this machine, with
- * traps on every port that matters, a resolver that changes its mind, and servers that redirect. The kernel's own count of connections decides.
+ * The guard in a world where every address answers: a network namespace in which the whole IPv4 and
+ * IPv6 space is this machine, with traps on every port that matters, a resolver that changes its
+ * mind, and servers that redirect. The kernel's own count of connections decides.
  */
 
 const ways = [
@@ -39,15 +40,27 @@ test.skipIf(!way)(
   `in ${cases.length} ways to reach what is not public, no connection is opened`,
   async () => {
     const [command, ...words] = way ?? ['false'];
-    const { stdout } = await promisify(execFile)(command, [...words, process.execPath, 'test/probe/support/laboratory-run.ts'], {
-      maxBuffer: 16_777_216,
-    });
+    const { stdout } = await promisify(execFile)(
+      command,
+      [...words, process.execPath, 'test/probe/support/laboratory-run.ts'],
+      {
+        maxBuffer: 16_777_216,
+      },
+    );
     const seen = stdout
       .trim()
       .split('\n')
       .map((text) => line.parse(JSON.parse(text)));
     expect(seen.map(({ name }) => name)).toEqual(cases.map(({ name }) => name));
-    expect(seen).toEqual(cases.map(({ name, opens, cause, trapped = [] }) => ({ name, opened: opens, sent: 0, trapped, cause })));
+    expect(seen).toEqual(
+      cases.map(({ name, opens, cause, trapped = [] }) => ({
+        name,
+        opened: opens,
+        sent: 0,
+        trapped,
+        cause,
+      })),
+    );
   },
   120_000,
 );

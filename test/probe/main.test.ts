@@ -13,7 +13,13 @@ import { eventually } from '../support/eventually.ts';
 import { type ChildProgram, runProgram, startChildProgram } from '../support/processes.ts';
 import { assignmentOf } from './support/checkers.ts';
 import { misdated } from './support/observations.ts';
-import { type BusOfProbe, createBusOfProbe, rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/surroundings.ts';
+import {
+  type BusOfProbe,
+  createBusOfProbe,
+  rosterProbe,
+  type SmallCoordinator,
+  startSmallCoordinator,
+} from './support/surroundings.ts';
 
 /** The probe as the process that an operator runs. */
 describe('the probe process', () => {
@@ -114,12 +120,26 @@ describe('the probe process', () => {
     await start();
     await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
     const refusal = async (probe: string, data = join(folder, 'data')): Promise<string> => {
-      const credentials = { probe, name: 'eu-1', continent: 'Europe', organisation: null, nats_url: 'nats://127.0.0.1:1' } as const;
+      const credentials = {
+        probe,
+        name: 'eu-1',
+        continent: 'Europe',
+        organisation: null,
+        nats_url: 'nats://127.0.0.1:1',
+      } as const;
       const env = {
-        PROBE_CREDENTIALS: printProbeCredentials({ ...credentials, nats_credentials: wire.credentials }),
+        PROBE_CREDENTIALS: printProbeCredentials({
+          ...credentials,
+          nats_credentials: wire.credentials,
+        }),
         PROBE_DATA_DIR: data,
       };
-      const second = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 30_000, killSignal: 'SIGKILL' });
+      const second = spawn(process.execPath, [main], {
+        env,
+        stdio: ['ignore', 'ignore', 'pipe'],
+        timeout: 30_000,
+        killSignal: 'SIGKILL',
+      });
       let said = '';
       second.stderr.on('data', (data: Buffer) => {
         said += data.toString();
@@ -130,21 +150,34 @@ describe('the probe process', () => {
       return said;
     };
     expect(await refusal(wire.probe.id)).toContain('another process of this probe uses');
-    expect(await refusal('0198c0de-0000-7000-8000-000000000001')).toContain('holds the data of another probe');
-    expect(await refusal(wire.probe.id, '/dev/null/data')).toContain('PROBE_DATA_DIR: /dev/null/data cannot be written to (ENOTDIR');
+    expect(await refusal('0198c0de-0000-7000-8000-000000000001')).toContain(
+      'holds the data of another probe',
+    );
+    expect(await refusal(wire.probe.id, '/dev/null/data')).toContain(
+      'PROBE_DATA_DIR: /dev/null/data cannot be written to (ENOTDIR',
+    );
     if (existsSync('/proc/self'))
-      expect(await refusal(wire.probe.id, '/proc/none/data')).toContain('/proc/none/data cannot be written to (ENOENT');
+      expect(await refusal(wire.probe.id, '/proc/none/data')).toContain(
+        '/proc/none/data cannot be written to (ENOENT',
+      );
   });
 
   test('without its credentials says what is missing and ends with 1', async () => {
-    const alone = spawn(process.execPath, [main], { env: { PROBE_ALLOW_CIDRS: 'here' }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const alone = spawn(process.execPath, [main], {
+      env: { PROBE_ALLOW_CIDRS: 'here' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     let said = '';
     alone.stderr.on('data', (data: Buffer) => {
       said += data.toString();
     });
     await once(alone, 'close');
     expect(alone.exitCode).toBe(1);
-    for (const name of ['PROBE_CREDENTIALS: is not set', 'PROBE_DATA_DIR: is not set', 'PROBE_ALLOW_CIDRS: must be addresses']) {
+    for (const name of [
+      'PROBE_CREDENTIALS: is not set',
+      'PROBE_DATA_DIR: is not set',
+      'PROBE_ALLOW_CIDRS: must be addresses',
+    ]) {
       expect(said).toContain(name);
     }
   });
@@ -166,7 +199,11 @@ describe('antipode-probe.mjs', () => {
     `--import=data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${other}'}})`;
 
   test('says what it is, and what it can be asked', async () => {
-    expect(await runProgram([process.execPath, file, '--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+    expect(await runProgram([process.execPath, file, '--version'])).toEqual({
+      code: 0,
+      out: `${version}\n`,
+      err: '',
+    });
     expect((await runProgram([process.execPath, file])).out).toContain('antipode-probe.mjs run');
     const misused = await runProgram([process.execPath, file, 'fly']);
     expect(misused).toMatchObject({ code: 2, out: '' });
@@ -178,13 +215,18 @@ describe('antipode-probe.mjs', () => {
     expect(old).toMatchObject({ code: 1, out: '' });
     expect(old.err).toContain('antipode-probe needs Node 26');
     expect(old.err).toContain('this is Node 22.11.0');
-    expect(await runProgram([process.execPath, asNode('24.0.0'), file, '--version'])).toMatchObject({ code: 0, err: '' });
+    expect(await runProgram([process.execPath, asNode('24.0.0'), file, '--version'])).toMatchObject(
+      { code: 0, err: '' },
+    );
   });
 
   test('run without a word of who it is: refused in words', async () => {
-    const refused = await runProgram([process.execPath, file, 'run', '--data', join(folder, 'nothing')], {
-      env: { PATH: process.env.PATH },
-    });
+    const refused = await runProgram(
+      [process.execPath, file, 'run', '--data', join(folder, 'nothing')],
+      {
+        env: { PATH: process.env.PATH },
+      },
+    );
     expect(refused.code).toBe(2);
     expect(refused.err).toContain('run join first');
     expect(refused.err).toContain('PROBE_CREDENTIALS: is not set');
@@ -195,11 +237,23 @@ describe('antipode-probe.mjs', () => {
     const wire = await createBusOfProbe();
     const coordinator = startSmallCoordinator(wire);
     const { id: probe, name, continent } = wire.probe;
-    const word = { probe, name, continent, organisation: null, nats_url: wire.proxy.url, nats_credentials: wire.credentials };
+    const word = {
+      probe,
+      name,
+      continent,
+      organisation: null,
+      nats_url: wire.proxy.url,
+      nats_credentials: wire.credentials,
+    };
     let program: ChildProgram | undefined;
     try {
-      const environment = { PROBE_CREDENTIALS: printProbeCredentials(word), PROBE_DATA_DIR: join(folder, 'data') };
-      program = await startChildProgram([process.execPath, file, 'run'], environment, (output) => output.includes('"msg":"checking"'));
+      const environment = {
+        PROBE_CREDENTIALS: printProbeCredentials(word),
+        PROBE_DATA_DIR: join(folder, 'data'),
+      };
+      program = await startChildProgram([process.execPath, file, 'run'], environment, (output) =>
+        output.includes('"msg":"checking"'),
+      );
       const first = await eventually(() => coordinator.presences.at(0));
       expect(first).toMatchObject({ probe, version });
       expect(coordinator.unsigned()).toBe(0);

@@ -1,16 +1,28 @@
-/** What happens when: a heap of things to do under a clock that jumps from one to the next. Equal times go in the order of asking. */
+/**
+ * What happens when: a heap of things to do under a clock that jumps from one to the next. Equal
+ * times go in the order of asking.
+ */
 export type Agenda = {
   readonly now: () => number;
-  /** `routine` things (turns, presence, ticks) are made anew after a jump through a calm time; all others are kept and end it. */
+  /**
+   * `routine` things (turns, presence, ticks) are made anew after a jump through a calm time; all
+   * others are kept and end it.
+   */
   readonly at: (time: number, act: () => void, routine?: boolean) => void;
   readonly step: () => boolean;
   readonly nextUnusual: () => number;
   readonly jump: (time: number) => void;
 };
 
-type Entry = { readonly time: number; readonly order: number; readonly act: () => void; readonly routine: boolean };
+type Entry = {
+  readonly time: number;
+  readonly order: number;
+  readonly act: () => void;
+  readonly routine: boolean;
+};
 
-const before = (a: Entry, b: Entry): boolean => a.time < b.time || (a.time === b.time && a.order < b.order);
+const before = (a: Entry, b: Entry): boolean =>
+  a.time < b.time || (a.time === b.time && a.order < b.order);
 
 export const createAgenda = (start: number): Agenda => {
   let now = start;
@@ -61,7 +73,11 @@ export const createAgenda = (start: number): Agenda => {
       first.act();
       return true;
     },
-    nextUnusual: () => heap.reduce((least, { time, routine }) => (routine ? least : Math.min(least, time)), Number.POSITIVE_INFINITY),
+    nextUnusual: () =>
+      heap.reduce(
+        (least, { time, routine }) => (routine ? least : Math.min(least, time)),
+        Number.POSITIVE_INFINITY,
+      ),
     jump: (time) => {
       const kept = heap.filter(({ routine }) => !routine);
       heap = [];

@@ -4,7 +4,10 @@ import type { Made } from './database.ts';
 import { noise } from './story.ts';
 import type { Truth } from './truth.ts';
 
-/** The simulated NATS: a work queue of batches that keeps what has landed until it is acknowledged, and words that may get lost. */
+/**
+ * The simulated NATS: a work queue of batches that keeps what has landed until it is acknowledged,
+ * and words that may get lost.
+ */
 
 export type Entry = { readonly result: Result; readonly made: Made };
 export type Batch = {
@@ -51,7 +54,9 @@ export const createBus = (seed: number, agenda: Agenda, truth: Truth): Bus => {
     if (chance(subject, 2) < rough.drops) return [];
     const late = chance(subject, 3) < rough.delays ? chance(subject, 4) * rough.delay_ms : 0;
     const first = latency(subject) + late;
-    return chance(subject, 5) < rough.repeats ? [first, first + chance(subject, 6) * 3000] : [first];
+    return chance(subject, 5) < rough.repeats
+      ? [first, first + chance(subject, 6) * 3000]
+      : [first];
   };
 
   const bus: Bus = {
@@ -81,7 +86,8 @@ export const createBus = (seed: number, agenda: Agenda, truth: Truth): Bus => {
       queue = queue.filter((waiting) => !done.includes(waiting));
     },
     giveBack: (owner) => {
-      for (const waiting of queue) if (owner === null || waiting.takenBy === owner) waiting.takenBy = null;
+      for (const waiting of queue)
+        if (owner === null || waiting.takenBy === owner) waiting.takenBy = null;
       bus.onLanded();
     },
     wipe: () => {
@@ -89,7 +95,8 @@ export const createBus = (seed: number, agenda: Agenda, truth: Truth): Bus => {
     },
     say: (subject, act) => {
       if (truth.isBusAway(agenda.now())) return;
-      for (const wait of fate(1000 + subject)) agenda.at(agenda.now() + Math.min(wait, 30_000), act);
+      for (const wait of fate(1000 + subject))
+        agenda.at(agenda.now() + Math.min(wait, 30_000), act);
     },
     isEmpty: () => queue.length === 0 && underWay === 0,
     messages: () => count,

@@ -5,7 +5,10 @@ import { makeStory } from './make-story.ts';
 import { type Happening, monitorDays, type Story, smallestThatFails } from './story.ts';
 import { type Lived, live } from './world.ts';
 
-/** Many stories, one after the other, from consecutive seeds, until enough time has been lived or one ends badly. */
+/**
+ * Many stories, one after the other, from consecutive seeds, until enough time has been lived or
+ * one ends badly.
+ */
 export type Sum = {
   stories: number;
   monitorDays: number;
@@ -18,7 +21,11 @@ export type Sum = {
   confirmed: number;
   alerts: number;
   pings: number;
-  failed: { readonly seed: number; readonly violation: string; readonly of: 'network' | 'job' } | null;
+  failed: {
+    readonly seed: number;
+    readonly violation: string;
+    readonly of: 'network' | 'job';
+  } | null;
 };
 
 const add = (sum: Sum, { record, database }: Lived): void => {
@@ -28,7 +35,8 @@ const add = (sum: Sum, { record, database }: Lived): void => {
   sum.fenced += record.fenced;
   sum.incidents += database.incidents.size;
   sum.alerts += record.delivered.length;
-  for (const { incident } of database.incidents.values()) if (incident.confirmed_at !== null) sum.confirmed += 1;
+  for (const { incident } of database.incidents.values())
+    if (incident.confirmed_at !== null) sum.confirmed += 1;
 };
 
 const addStory = (sum: Sum, seed: number, rules: Rules): void => {
@@ -81,20 +89,31 @@ export const campaign = (options: {
   return sum;
 };
 
-/** The shortest story that still ends as badly: what can be left out is left out, what can be shorter is made shorter. */
+/**
+ * The shortest story that still ends as badly: what can be left out is left out, what can be
+ * shorter is made shorter.
+ */
 
-/** What is wrong, without its numbers: a shorter story has other times and names for the same fault. */
-const kindOf = (violation: string): string => violation.replaceAll(/[\d.]+/g, '#').replaceAll(/ in [A-Z][A-Za-z+ ]*:/g, ':');
+/**
+ * What is wrong, without its numbers: a shorter story has other times and names for the same fault.
+ */
+const kindOf = (violation: string): string =>
+  violation.replaceAll(/[\d.]+/g, '#').replaceAll(/ in [A-Z][A-Za-z+ ]*:/g, ':');
 
-export const violationOf = (story: Story, rules: Rules): string | undefined => live(story, rules).record.violations[0];
+export const violationOf = (story: Story, rules: Rules): string | undefined =>
+  live(story, rules).record.violations[0];
 
 const withoutMonitor = (story: Story, gone: number): Story => {
   const renumbered = (happening: Happening): Happening[] => {
     if (!('monitor' in happening) || happening.monitor === null) return [happening];
     if (happening.monitor === gone) return [];
-    return [happening.monitor > gone ? { ...happening, monitor: happening.monitor - 1 } : happening];
+    return [
+      happening.monitor > gone ? { ...happening, monitor: happening.monitor - 1 } : happening,
+    ];
   };
-  const monitors = story.monitors.filter(({ index }) => index !== gone).map((monitor, index) => ({ ...monitor, index }));
+  const monitors = story.monitors
+    .filter(({ index }) => index !== gone)
+    .map((monitor, index) => ({ ...monitor, index }));
   return { ...story, monitors, happenings: story.happenings.flatMap(renumbered) };
 };
 
@@ -104,28 +123,51 @@ const withoutProbe = (story: Story, gone: number): Story => {
     if (happening.probe === gone) return [];
     return [happening.probe > gone ? { ...happening, probe: happening.probe - 1 } : happening];
   };
-  const probes = story.probes.filter(({ index }) => index !== gone).map((probe, index) => ({ ...probe, index }));
+  const probes = story.probes
+    .filter(({ index }) => index !== gone)
+    .map((probe, index) => ({ ...probe, index }));
   return { ...story, probes, happenings: story.happenings.flatMap(renumbered) };
 };
 
 /** Smaller stories, the boldest first. */
 function* smaller(story: Story): Generator<Story> {
   const { happenings, monitors, probes, start, end } = story;
-  for (let size = Math.ceil(happenings.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = 0; from < happenings.length; from += size) yield { ...story, happenings: happenings.toSpliced(from, size) };
+  for (
+    let size = Math.ceil(happenings.length / 2);
+    size >= 1;
+    size = size === 1 ? 0 : Math.ceil(size / 2)
+  ) {
+    for (let from = 0; from < happenings.length; from += size)
+      yield { ...story, happenings: happenings.toSpliced(from, size) };
   }
   if (monitors.length > 1) for (const { index } of monitors) yield withoutMonitor(story, index);
   if (probes.length > 1) for (const { index } of probes) yield withoutProbe(story, index);
   const last = Math.max(start, ...happenings.map(({ until }) => until));
-  for (const after of [5, 30, 120]) if (end > last + after * 60_000) yield { ...story, end: last + after * 60_000 };
-  const first = Math.min(end, ...happenings.map((each) => (each.is === 'window' ? Math.min(each.made, each.at) : each.at)));
+  for (const after of [5, 30, 120])
+    if (end > last + after * 60_000) yield { ...story, end: last + after * 60_000 };
+  const first = Math.min(
+    end,
+    ...happenings.map((each) => (each.is === 'window' ? Math.min(each.made, each.at) : each.at)),
+  );
   if (first - start > 3_600_000) yield { ...story, start: first - 1_200_000 };
   for (const [index, happening] of happenings.entries()) {
     const half = Math.floor((happening.until - happening.at) / 2);
-    if (half >= 1_000) yield { ...story, happenings: happenings.with(index, { ...happening, until: happening.until - half }) };
+    if (half >= 1_000)
+      yield {
+        ...story,
+        happenings: happenings.with(index, { ...happening, until: happening.until - half }),
+      };
   }
 }
 
 /** Tries until nothing smaller fails in the same way, or after so many attempts. */
-export const shrink = (story: Story, rules: Rules, attempts = 400): { readonly story: Story; readonly fault: string } =>
-  smallestThatFails(story, { faultOf: (one) => violationOf(one, rules), kindOf, smaller }, attempts);
+export const shrink = (
+  story: Story,
+  rules: Rules,
+  attempts = 400,
+): { readonly story: Story; readonly fault: string } =>
+  smallestThatFails(
+    story,
+    { faultOf: (one) => violationOf(one, rules), kindOf, smaller },
+    attempts,
+  );

@@ -11,7 +11,10 @@ import type { Probe } from './probe.ts';
 import { createHolding, createProbeTrust, createRound, type Round } from './round.ts';
 import { type MonitorSpec, noise, type Story } from './story.ts';
 
-/** Sends what is due, by the real rules: asked again before each attempt; sent, then noted as sent, so that a death between sends twice. */
+/**
+ * Sends what is due, by the real rules: asked again before each attempt; sent, then noted as sent,
+ * so that a death between sends twice.
+ */
 export type Alerter = { readonly wake: () => void; readonly stop: () => void };
 
 const freshly = 1_000;
@@ -22,7 +25,10 @@ export const createAlerter = (parts: {
   readonly record: Record;
   readonly rules: Rules;
   readonly seed: number;
-  /** Whether the past of this monitor has been decided: before, nobody knows whether an outage lasts. */
+  /**
+   * Whether the past of this monitor has been decided: before, nobody knows whether an outage
+   * lasts.
+   */
   readonly mayRelease: (monitor: number) => boolean;
   /** Runs later, unless its coordinator has died or hangs by then. */
   readonly later: (wait: number, act: () => void) => void;
@@ -46,7 +52,9 @@ export const createAlerter = (parts: {
   const mark = (incident: string, row: Alert, state: Alert['state']) => {
     const known = database.alerts.get(incident);
     if (known)
-      known.rows = known.rows.map((each) => (each.event === row.event && each.channel === row.channel ? { ...each, state } : each));
+      known.rows = known.rows.map((each) =>
+        each.event === row.event && each.channel === row.channel ? { ...each, state } : each,
+      );
   };
 
   const send = (incident: string, row: Alert) => {
@@ -66,7 +74,11 @@ export const createAlerter = (parts: {
       }
       // The receiver knows a key that it had before.
       const { event, channel } = row;
-      if (!record.delivered.some((each) => each.incident === incident && each.event === event && each.channel === channel)) {
+      if (
+        !record.delivered.some(
+          (each) => each.incident === incident && each.event === event && each.channel === channel,
+        )
+      ) {
         record.delivered.push({ incident, event, channel, at: now, confirmed_at });
       }
       later(20, () => {
@@ -95,13 +107,18 @@ export const createAlerter = (parts: {
         }
       } else if (
         known.rows.some(
-          ({ event, channel, state }) => event === 'down' && channel === row.channel && (state === 'sent' || state === 'dropped'),
+          ({ event, channel, state }) =>
+            event === 'down' &&
+            channel === row.channel &&
+            (state === 'sent' || state === 'dropped'),
         )
       ) {
         send(incident, row);
       }
     }
-    const settled = database.alerts.get(incident)?.rows.every(({ state }) => state === 'sent' || state === 'dropped');
+    const settled = database.alerts
+      .get(incident)
+      ?.rows.every(({ state }) => state === 'sent' || state === 'dropped');
     if (settled) database.unsettled.delete(incident);
   };
 
@@ -155,7 +172,10 @@ export type CoordinatorDependencies = {
   readonly assigned: (monitor: number) => void;
 };
 
-export const watchedOf = (story: Story, { id, interval_ms, timeout_ms, continents, alert_after_ms, sampled }: MonitorSpec): Watched => ({
+export const watchedOf = (
+  story: Story,
+  { id, interval_ms, timeout_ms, continents, alert_after_ms, sampled }: MonitorSpec,
+): Watched => ({
   id,
   organisation: 'organisation',
   kind: 'https',
@@ -170,7 +190,10 @@ export const watchedOf = (story: Story, { id, interval_ms, timeout_ms, continent
   paused_at: null,
 });
 
-export const placedOf = (ordinal: number, { id, interval_ms, continents, probe }: Watched): Placed => ({
+export const placedOf = (
+  ordinal: number,
+  { id, interval_ms, continents, probe }: Watched,
+): Placed => ({
   monitor: id,
   interval_ms,
   ordinal,
@@ -186,11 +209,13 @@ const startsAnewAfter = 1_000;
 const standsAtMost = 30_000;
 
 /**
- * A simulated coordinator: one partition, the real core, one round at a time in four steps (taken, decided, committed, told), between
- * any two of which it can die or hang. Modes: holding (what was kept arrives; rule 4) → working; hanging; dead.
+ * A simulated coordinator: one partition, the real core, one round at a time in four steps (taken,
+ * decided, committed, told), between any two of which it can die or hang. Modes: holding (what was
+ * kept arrives; rule 4) → working; hanging; dead.
  */
 export const createCoordinator = (dependencies: CoordinatorDependencies): Coordinator => {
-  const { story, agenda, bus, database, network, probes, record, rules, owner, clock } = dependencies;
+  const { story, agenda, bus, database, network, probes, record, rules, owner, clock } =
+    dependencies;
   const epoch = database.takeOver();
   let life: 'well' | 'hanging' | 'dead' = 'well';
   let deathStep: number | null = null;
@@ -254,7 +279,10 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
     later,
     mayRelease: (monitor) =>
       (isProved || !rules.past_is_not_alerted) &&
-      mayNotify({ isPastDecided: caughtUp || holding.isAhead(monitor), isSaidByTarget: false }, rules),
+      mayNotify(
+        { isPastDecided: caughtUp || holding.isAhead(monitor), isSaidByTarget: false },
+        rules,
+      ),
   });
 
   const tell = (round: Round) => {
@@ -276,7 +304,8 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
 
   const scheduleTick = () => {
     const due = states.reduce(
-      (least, state) => Math.min(least, nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY),
+      (least, state) =>
+        Math.min(least, nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY),
       Number.POSITIVE_INFINITY,
     );
     const time = agenda.now() + Math.max(due - clock(), tickStep);
@@ -304,7 +333,10 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
   };
 
   /** It was made, and nobody was told so. */
-  const writeUnheard = (round: Round, checkpoints: Parameters<Database['commit']>[0]['checkpoints']) => {
+  const writeUnheard = (
+    round: Round,
+    checkpoints: Parameters<Database['commit']>[0]['checkpoints'],
+  ) => {
     if (database.commit({ ...round.unit(epoch), checkpoints })) dependencies.onCommit(round);
   };
 
@@ -313,7 +345,9 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
     // What is checked changed: the views of before must not come back with an older checkpoint.
     const withCheckpoint = agenda.now() >= checkpointAt || round.changesMonitors();
     if (withCheckpoint) checkpointAt = agenda.now() + checkpointEvery;
-    const checkpoints = withCheckpoint ? new Map(round.states.map((state, monitor) => [monitor, checkpointOf(state)])) : null;
+    const checkpoints = withCheckpoint
+      ? new Map(round.states.map((state, monitor) => [monitor, checkpointOf(state)]))
+      : null;
     if (dependencies.isRefused()) {
       // Whoever could not write begins anew from what is written.
       giveUp(startsAnewAfter);
@@ -363,11 +397,15 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
 
   /** Nothing open, and no stretch without a result, noticed or not. */
   const isAtEase = ({ watched, incident, gaps, covered_until }: MonitorState): boolean =>
-    incident === null && gaps.at(-1)?.to !== null && (watched.paused_at !== null || covered_until > clock());
+    incident === null &&
+    gaps.at(-1)?.to !== null &&
+    (watched.paused_at !== null || covered_until > clock());
 
-  const isDue = (state: MonitorState): boolean => (nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY) <= clock();
+  const isDue = (state: MonitorState): boolean =>
+    (nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY) <= clock();
 
-  const isDueAhead = (state: MonitorState): boolean => holding.isAhead(states.indexOf(state)) && isDue(state);
+  const isDueAhead = (state: MonitorState): boolean =>
+    holding.isAhead(states.indexOf(state)) && isDue(state);
 
   /** Whatever there is to do, one round at a time. */
   const wake = () => {
@@ -432,7 +470,8 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
     goOn: () => {
       if (life !== 'hanging') return;
       life = 'well';
-      // It may be another's work by now: nothing is told before the database has taken something of ours.
+      // It may be another's work by now: nothing is told before the database has taken something of
+      // ours.
       isProved = false;
       const acts = delayed;
       delayed = [];
@@ -444,7 +483,12 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
       holding.begin(agenda.now());
     },
     present: holding.present,
-    isQuiet: () => life === 'well' && !busy && !holding.isHolding() && database.unsettled.size === 0 && states.every(isAtEase),
+    isQuiet: () =>
+      life === 'well' &&
+      !busy &&
+      !holding.isHolding() &&
+      database.unsettled.size === 0 &&
+      states.every(isAtEase),
     states: () => states,
     setStates: (next) => {
       states = [...next];

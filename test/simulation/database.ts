@@ -12,7 +12,11 @@ import {
   type SeenResult,
   type Watched,
 } from '../../coordinator/core/types.ts';
-import { type CoveringWindow, coverOf, type Membership } from '../../coordinator/maintenance/window.ts';
+import {
+  type CoveringWindow,
+  coverOf,
+  type Membership,
+} from '../../coordinator/maintenance/window.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
@@ -46,7 +50,10 @@ export type Delivered = {
   readonly event: 'down' | 'up' | 'closed';
   readonly channel: string;
   readonly at: number;
-  /** When the incident was confirmed, as known when it left: what left has left, though the incident is dated anew (rule 3). */
+  /**
+   * When the incident was confirmed, as known when it left: what left has left, though the incident
+   * is dated anew (rule 3).
+   */
   readonly confirmed_at: number | null;
 };
 
@@ -79,7 +86,10 @@ export const createRecord = (monitors: number): Record => ({
   fenced: 0,
 });
 
-/** The simulated Postgres: rows, transactions that are whole or nothing, and a lease whose epoch fences off a stale owner. */
+/**
+ * The simulated Postgres: rows, transactions that are whole or nothing, and a lease whose epoch
+ * fences off a stale owner.
+ */
 
 export type Stored = { readonly seen: SeenResult; readonly made: Made };
 export type OutboxLine = { readonly monitor: number; readonly event: MonitorEvent };
@@ -123,8 +133,14 @@ export type Database = {
   /** The confirmed outage that ended last. */
   readonly lastDown: (monitor: number) => Outage | null;
   /** Stored results that started in this time, of any order. */
-  readonly told: (monitor: number, within: { readonly from: number; readonly to: number }) => readonly SeenResult[];
-  readonly checkpoint: (monitor: number) => { readonly checkpoint: Checkpoint | null; readonly since: readonly SeenResult[] };
+  readonly told: (
+    monitor: number,
+    within: { readonly from: number; readonly to: number },
+  ) => readonly SeenResult[];
+  readonly checkpoint: (monitor: number) => {
+    readonly checkpoint: Checkpoint | null;
+    readonly since: readonly SeenResult[];
+  };
   /** After a jump through a calm time: the checkpoint as passes alone would have left it. */
   readonly keep: (monitor: number, checkpoint: Checkpoint) => void;
 };
@@ -136,7 +152,10 @@ export const createDatabase = (
   channels: readonly (readonly string[])[],
   rules: Rules = allRules,
 ): Database => {
-  const ledgers = watched.map(() => ({ paused: new Map<number, LedgerRow>(), unknown: new Map<number, LedgerRow>() }));
+  const ledgers = watched.map(() => ({
+    paused: new Map<number, LedgerRow>(),
+    unknown: new Map<number, LedgerRow>(),
+  }));
   const checkpoints = watched.map((): Since => ({ checkpoint: null, since: [] }));
   const open = new Map<number, Incident>();
   const ended = new Map<number, Outage>();
@@ -146,8 +165,12 @@ export const createDatabase = (
     const before = database.alerts.get(effect.incident);
     const rows = before?.rows ?? [];
     const changed =
-      effect.event === 'down' ? downs(rows, channels[monitor] ?? [], effect.due_at) : settle(rows, effect.event, effect.at, rules);
-    const kept = rows.filter((row) => !changed.some((other) => other.event === row.event && other.channel === row.channel));
+      effect.event === 'down'
+        ? downs(rows, channels[monitor] ?? [], effect.due_at)
+        : settle(rows, effect.event, effect.at, rules);
+    const kept = rows.filter(
+      (row) => !changed.some((other) => other.event === row.event && other.channel === row.channel),
+    );
     if (before) before.rows = [...kept, ...changed];
     else database.alerts.set(effect.incident, { monitor, rows: changed });
     database.unsettled.add(effect.incident);
@@ -157,7 +180,11 @@ export const createDatabase = (
     if (effect.is === 'incident') {
       database.incidents.set(effect.incident.id, { monitor, incident: effect.incident });
       const { started_at, confirmed_at, resolved_at } = effect.incident;
-      if (confirmed_at !== null && resolved_at !== null && resolved_at >= (ended.get(monitor)?.to ?? 0))
+      if (
+        confirmed_at !== null &&
+        resolved_at !== null &&
+        resolved_at >= (ended.get(monitor)?.to ?? 0)
+      )
         ended.set(monitor, { from: started_at, to: resolved_at });
       if (resolved_at === null) open.set(monitor, effect.incident);
       else if (open.get(monitor)?.id === effect.incident.id) open.delete(monitor);
@@ -188,7 +215,8 @@ export const createDatabase = (
     commit: (unit) => {
       if (unit.epoch !== database.epoch) return false;
       for (const [name, seq] of unit.watermarks) database.watermarks.set(name, seq);
-      for (const [name, seqs] of unit.ahead) database.ahead.set(name, new Set([...(database.ahead.get(name) ?? []), ...seqs]));
+      for (const [name, seqs] of unit.ahead)
+        database.ahead.set(name, new Set([...(database.ahead.get(name) ?? []), ...seqs]));
       for (const { seen, made } of unit.results) {
         made.counted += 1;
         checkpoints[made.monitor]?.since.push(seen);
@@ -196,20 +224,32 @@ export const createDatabase = (
       }
       for (const { monitor, effect } of unit.effects) apply(monitor, effect);
       database.outboxDone = Math.max(database.outboxDone, unit.outboxDone);
-      for (const [monitor, checkpoint] of unit.checkpoints ?? []) database.keep(monitor, checkpoint);
+      for (const [monitor, checkpoint] of unit.checkpoints ?? [])
+        database.keep(monitor, checkpoint);
       return true;
     },
     cover: (monitor) => {
-      const memberships: Membership[] = database.memberships.filter((each) => each.monitor === monitor);
-      const windows = database.windows.map((window) => ({ ...window, direct: window.monitor === monitor }));
+      const memberships: Membership[] = database.memberships.filter(
+        (each) => each.monitor === monitor,
+      );
+      const windows = database.windows.map((window) => ({
+        ...window,
+        direct: window.monitor === monitor,
+      }));
       return coverOf(windows, memberships);
     },
-    ledger: (monitor, kind) => [...(ledgers[monitor]?.[kind].values() ?? [])].toSorted((a, b) => a.began_at - b.began_at),
+    ledger: (monitor, kind) =>
+      [...(ledgers[monitor]?.[kind].values() ?? [])].toSorted((a, b) => a.began_at - b.began_at),
     gaps: (monitor) =>
-      database.ledger(monitor, 'unknown').map(({ began_at, ended_at, interval_ms }) => ({ from: began_at, to: ended_at, interval_ms })),
+      database.ledger(monitor, 'unknown').map(({ began_at, ended_at, interval_ms }) => ({
+        from: began_at,
+        to: ended_at,
+        interval_ms,
+      })),
     openIncident: (monitor) => open.get(monitor) ?? null,
     lastDown: (monitor) => ended.get(monitor) ?? null,
-    told: (monitor, { from, to }) => (stored[monitor] ?? []).slice(-2_000).filter(({ at }) => at >= from && at <= to),
+    told: (monitor, { from, to }) =>
+      (stored[monitor] ?? []).slice(-2_000).filter(({ at }) => at >= from && at <= to),
     checkpoint: (monitor) => checkpoints[monitor] ?? { checkpoint: null, since: [] },
     keep: (monitor, checkpoint) => {
       checkpoints[monitor] = { checkpoint, since: [] };

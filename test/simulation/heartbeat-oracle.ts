@@ -1,26 +1,43 @@
 import type { Incident } from '../../coordinator/core/types.ts';
 import type { HeartbeatStory, Ping } from './heartbeat-story.ts';
 
-/** What rules 19 and 20 say of a job's life, from its pings alone, and what is wrong with what was made of it. */
+/**
+ * What rules 19 and 20 say of a job's life, from its pings alone, and what is wrong with what was
+ * made of it.
+ */
 
-export type Expected = { readonly from: number; readonly to: number | null; readonly by: 'job' | 'silence' };
+export type Expected = {
+  readonly from: number;
+  readonly to: number | null;
+  readonly by: 'job' | 'silence';
+};
 export type Alert = { readonly event: 'down' | 'up' | 'closed'; readonly incident: string };
 export type Outcome = {
-  readonly incidents: readonly { readonly incident: Incident; readonly confirmedWhen: number | null }[];
+  readonly incidents: readonly {
+    readonly incident: Incident;
+    readonly confirmedWhen: number | null;
+  }[];
   readonly alerts: readonly Alert[];
 };
 
-const latest = (pings: readonly Ping[], kind: Ping['kind']): Ping | undefined => pings.findLast((ping) => ping.kind === kind);
+const latest = (pings: readonly Ping[], kind: Ping['kind']): Ping | undefined =>
+  pings.findLast((ping) => ping.kind === kind);
 
 /** Runs under way after these pings: one ends with the first ping of its name that is an end. */
 const underWay = (pings: readonly Ping[]): Ping[] =>
   pings.filter(
     (ping, index) =>
-      ping.kind === 'start' && !pings.slice(index + 1).some(({ kind, rid }) => (kind === 'success' || kind === 'fail') && rid === ping.rid),
+      ping.kind === 'start' &&
+      !pings
+        .slice(index + 1)
+        .some(({ kind, rid }) => (kind === 'success' || kind === 'fail') && rid === ping.rid),
   );
 
 /** Whether the job fails at this moment, and by what. */
-const failing = ({ pings, interval_ms, grace_ms, max_run_ms }: HeartbeatStory, time: number): Expected['by'] | undefined => {
+const failing = (
+  { pings, interval_ms, grace_ms, max_run_ms }: HeartbeatStory,
+  time: number,
+): Expected['by'] | undefined => {
   const past = pings.filter(({ at }) => at <= time);
   const [good, bad] = [latest(past, 'success'), latest(past, 'fail')];
   if (bad && (!good || bad.at > good.at)) return 'job';
@@ -32,16 +49,22 @@ const failing = ({ pings, interval_ms, grace_ms, max_run_ms }: HeartbeatStory, t
   const counting = ends.filter((end) => end > (good?.at ?? 0));
   if (counting.some((end) => end <= time)) {
     const [first = 0] = counting;
-    const isHeldBack = deadline !== undefined && first - (max_run_ms ?? 0) > deadline && deadline > time;
+    const isHeldBack =
+      deadline !== undefined && first - (max_run_ms ?? 0) > deadline && deadline > time;
     return isHeldBack ? undefined : 'silence';
   }
   if (deadline === undefined || deadline > time) return undefined;
   // A run that began in time has its own limit.
   const [first] = counting;
-  return first !== undefined && max_run_ms !== null && first - max_run_ms <= deadline ? undefined : 'silence';
+  return first !== undefined && max_run_ms !== null && first - max_run_ms <= deadline
+    ? undefined
+    : 'silence';
 };
 
-/** Every outage that the rules make of these pings: from its first moment to the next good ping, which alone ends it. */
+/**
+ * Every outage that the rules make of these pings: from its first moment to the next good ping,
+ * which alone ends it.
+ */
 export const expectedOutages = (story: HeartbeatStory): Expected[] => {
   const { pings, interval_ms, grace_ms, max_run_ms, end } = story;
   const turns = pings.flatMap(({ at, kind }) => [
@@ -70,10 +93,16 @@ const feltFor = 60_000;
 const isFelt = ({ aways }: HeartbeatStory, from: number): boolean =>
   aways.some(({ at, until }) => at < from + seenWithin && until + feltFor > from);
 
-/** Whether this incident is what was made of that outage: it begins with it, to the millisecond, whoever told of it first. */
+/**
+ * Whether this incident is what was made of that outage: it begins with it, to the millisecond,
+ * whoever told of it first.
+ */
 const isOf = ({ started_at }: Incident, { from }: Expected): boolean => started_at === from;
 
-export const faultsOfHeartbeat = (story: HeartbeatStory, { incidents, alerts }: Outcome): string[] => {
+export const faultsOfHeartbeat = (
+  story: HeartbeatStory,
+  { incidents, alerts }: Outcome,
+): string[] => {
   const faults: string[] = [];
   const expected = expectedOutages(story);
   for (const { incident } of incidents) {
@@ -84,35 +113,53 @@ export const faultsOfHeartbeat = (story: HeartbeatStory, { incidents, alerts }: 
     const ends = alerts.filter(({ incident: of, event }) => of === id && event !== 'down').length;
     // It was late for us alone, and nothing is left of it but its note.
     const isOver =
-      note === 'the beat had come in time and reached us late' && resolved_at === Math.max(started_at, confirmed_at ?? started_at);
+      note === 'the beat had come in time and reached us late' &&
+      resolved_at === Math.max(started_at, confirmed_at ?? started_at);
     if (isOver) continue;
-    if (!real) faults.push(`${name}: the job did not fail then${note === null ? '' : ` (${note})`}`);
-    // What nobody confirmed is no downtime, and ends for us when those who judge it have heard of a later ping.
+    if (!real)
+      faults.push(`${name}: the job did not fail then${note === null ? '' : ` (${note})`}`);
+    // What nobody confirmed is no downtime, and ends for us when those who judge it have heard of a
+    // later ping.
     else if (resolved_at !== null && resolved_at !== real.to && confirmed_at !== null)
       faults.push(`${name}: it ended with the ping at ${real.to}`);
-    else if (resolved_at === null && real.to !== null) faults.push(`${name}: it never ended, although a good ping came at ${real.to}`);
+    else if (resolved_at === null && real.to !== null)
+      faults.push(`${name}: it never ended, although a good ping came at ${real.to}`);
     if (confirmed_at === null) {
       if (downs > 0) faults.push(`${name}: nobody confirmed it, and it alerted`);
       continue;
     }
-    if (seen && confirmed && seen.continent === confirmed.continent) faults.push(`${name}: confirmed where it was seen`);
-    if (seen && !confirmed && real?.by === 'silence' && !story.pings.some(({ at, kind }) => kind === 'fail' && at === confirmed_at))
+    if (seen && confirmed && seen.continent === confirmed.continent)
+      faults.push(`${name}: confirmed where it was seen`);
+    if (
+      seen &&
+      !confirmed &&
+      real?.by === 'silence' &&
+      !story.pings.some(({ at, kind }) => kind === 'fail' && at === confirmed_at)
+    )
       faults.push(`${name}: confirmed by one continent`);
     // What was over before anybody could be told of it is told to nobody (rule 4).
     const isPast = real !== undefined && isFelt(story, real.from);
-    if (downs !== 1 && !(downs === 0 && isPast && resolved_at !== null)) faults.push(`${name}: ${downs} downs`);
-    if (ends !== (resolved_at === null ? 0 : downs)) faults.push(`${name}: ${ends} ends of ${downs} downs`);
+    if (downs !== 1 && !(downs === 0 && isPast && resolved_at !== null))
+      faults.push(`${name}: ${downs} downs`);
+    if (ends !== (resolved_at === null ? 0 : downs))
+      faults.push(`${name}: ${ends} ends of ${downs} downs`);
   }
   for (const each of expected) {
     const { from, to, by } = each;
     const lasted = Math.min(to ?? story.end, story.end) - from;
-    const disturbed = story.aways.filter((away) => away.at < from + seenWithin && away.until + feltFor > from);
+    const disturbed = story.aways.filter(
+      (away) => away.at < from + seenWithin && away.until + feltFor > from,
+    );
     const back = Math.max(from, ...disturbed.map(({ until }) => until + feltFor));
-    const found = incidents.find(({ incident }) => isOf(incident, each) && incident.confirmed_at !== null);
+    const found = incidents.find(
+      ({ incident }) => isOf(incident, each) && incident.confirmed_at !== null,
+    );
     const isLong = (to ?? story.end) > back + seenWithin && lasted > seenWithin;
     const name = `outage from ${from} to ${to} by ${by}`;
     // What the job said itself was answered: it leaves its incident whatever befell us.
-    const isTold = story.pings.some(({ kind, at }) => kind === 'fail' && at >= from && at < (to ?? Number.POSITIVE_INFINITY));
+    const isTold = story.pings.some(
+      ({ kind, at }) => kind === 'fail' && at >= from && at < (to ?? Number.POSITIVE_INFINITY),
+    );
     if (!found && (isLong || isTold)) faults.push(`${name}: it was never found`);
     else if (found?.confirmedWhen && isLong && found.confirmedWhen > back + seenWithin)
       faults.push(`${name}: it was confirmed ${found.confirmedWhen - from} ms after it began`);

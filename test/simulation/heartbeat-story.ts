@@ -1,7 +1,10 @@
 import type { Run } from '../../shared/checks/heartbeat/state.ts';
 import { createChance } from './story.ts';
 
-/** A job's life and what befalls those who watch it, made from a seed: pings as they were sent, and stretches in which a part was away. */
+/**
+ * A job's life and what befalls those who watch it, made from a seed: pings as they were sent, and
+ * stretches in which a part was away.
+ */
 
 export type Ping = {
   readonly id: string;
@@ -90,7 +93,11 @@ export const makeHeartbeatStory = (seed: number): HeartbeatStory => {
   const aways: Away[] = [];
   for (let at = start + chance.between(1, 20) * interval_ms; at < time; ) {
     const long = chance.pick([2, 12, 40, 300]) * second;
-    aways.push({ is: chance.pick(['bus away', 'coordinator down', 'judge cut off'] as const), at, until: at + long });
+    aways.push({
+      is: chance.pick(['bus away', 'coordinator down', 'judge cut off'] as const),
+      at,
+      until: at + long,
+    });
     at += long + 120 * second + chance.between(0, 15) * interval_ms;
   }
   // From a chance of its own, so that all else stays as it is.
@@ -98,10 +105,21 @@ export const makeHeartbeatStory = (seed: number): HeartbeatStory => {
   for (let at = start + refusing.between(1, 20) * interval_ms; at < time; ) {
     const long = refusing.pick([1, 5, 40]) * second;
     const [from, to] = [at - 60 * second, at + long + 60 * second];
-    if (aways.every(({ at: other, until }) => until < from || other > to)) aways.push({ is: 'database refuses', at, until: at + long });
+    if (aways.every(({ at: other, until }) => until < from || other > to))
+      aways.push({ is: 'database refuses', at, until: at + long });
     at += long + 120 * second + refusing.between(0, 25) * interval_ms;
   }
-  return { seed, start, end: time + 6 * (interval_ms + grace_ms) + 400 * second, interval_ms, grace_ms, max_run_ms, pings, aways };
+  return {
+    seed,
+    start,
+    end: time + 6 * (interval_ms + grace_ms) + 400 * second,
+    interval_ms,
+    grace_ms,
+    max_run_ms,
+    pings,
+    aways,
+  };
 };
 
-export const jobDays = ({ start, end }: HeartbeatStory): number => (end - start) / (86_400 * second);
+export const jobDays = ({ start, end }: HeartbeatStory): number =>
+  (end - start) / (86_400 * second);

@@ -6,15 +6,21 @@ import { isLate, isMadeUpFor, seenOf } from '../../coordinator/heartbeats/relay.
 import { settlingAfter } from '../../probe/schedule/heartbeats.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { foldPing, judgePings, nextRecheckAt, noPings } from '../../shared/checks/heartbeat/state.ts';
+import {
+  foldPing,
+  judgePings,
+  nextRecheckAt,
+  noPings,
+} from '../../shared/checks/heartbeat/state.ts';
 import { createAgenda } from './agenda.ts';
 import { type Alert, faultsOfHeartbeat, type Outcome } from './heartbeat-oracle.ts';
 import type { Away, HeartbeatStory, Ping } from './heartbeat-story.ts';
 import { noise, smallestThatFails } from './story.ts';
 
 /**
- * Lives a job's story with the real judgement and the real core: ping receivers that keep pings while the bus is away, probes that judge the record on
- * the bus and are blind until it has settled, and a coordinator that may be away, hears some things twice, and things of different
+ * Lives a job's story with the real judgement and the real core: ping receivers that keep pings
+ * while the bus is away, probes that judge the record on the bus and are blind until it has
+ * settled, and a coordinator that may be away, hears some things twice, and things of different
  * places in any order.
  */
 
@@ -23,7 +29,10 @@ const lostAfter = 15_000;
 const settleMs = 500;
 const againMs = 5_000;
 const shortestSettling = 5_000;
-/** What was kept is decided together, once all have had time to hand it over; by some at once, so that nothing hangs on this. */
+/**
+ * What was kept is decided together, once all have had time to hand it over; by some at once, so
+ * that nothing hangs on this.
+ */
 const longestHold = 6_000;
 
 /** What waits to be decided: a result, or a ping that the relay brings. */
@@ -33,7 +42,8 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   const { seed, start, end, interval_ms, grace_ms, max_run_ms } = story;
   const agenda = createAgenda(start);
   const terms = { interval_ms, grace_ms, max_run_ms, schedule: null };
-  const isIn = (is: Away['is'], time: number) => story.aways.some((away) => away.is === is && away.at <= time && time < away.until);
+  const isIn = (is: Away['is'], time: number) =>
+    story.aways.some((away) => away.is === is && away.at <= time && time < away.until);
   const heldFor = noise(seed, 3, 1, 43) < 0.5 ? longestHold : 0;
   let rolls = 0;
   const between = (least: number, limit: number) => {
@@ -42,12 +52,28 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   };
 
   const watched = {
-    ...{ id: 'job', organisation: 'one', kind: 'heartbeat' as const, interval_ms, timeout_ms: 10_000, continents: null, probe: null },
-    ...{ config_version: 1, alert_after_ms: 0, sampled: false, created_at: start, paused_at: null },
+    id: 'job',
+    organisation: 'one',
+    kind: 'heartbeat' as const,
+    interval_ms,
+    timeout_ms: 10_000,
+    continents: null,
+    probe: null,
+    config_version: 1,
+    alert_after_ms: 0,
+    sampled: false,
+    created_at: start,
+    paused_at: null,
   };
   const monitor = {
-    ...{ id: 'job', organisation_id: 'one', partition: 0, interval_s: interval_ms / 1_000 },
-    config: { grace_s: grace_ms / 1_000, ...(max_run_ms === null ? {} : { max_run_s: max_run_ms / 1_000 }) },
+    id: 'job',
+    organisation_id: 'one',
+    partition: 0,
+    interval_s: interval_ms / 1_000,
+    config: {
+      grace_s: grace_ms / 1_000,
+      ...(max_run_ms === null ? {} : { max_run_s: max_run_ms / 1_000 }),
+    },
   };
   let state = createState(watched);
   let record = noPings;
@@ -57,11 +83,19 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   const dueAt = new Map<string, number>();
   let ids = 0;
 
-  /** The first probe is the one that is cut off at times: after a while it is lost, and another judges. */
+  /**
+   * The first probe is the one that is cut off at times: after a while it is lost, and another
+   * judges.
+   */
   const roster = (): Roster => {
-    const isLost = isIn('judge cut off', agenda.now()) && isIn('judge cut off', agenda.now() - lostAfter);
+    const isLost =
+      isIn('judge cut off', agenda.now()) && isIn('judge cut off', agenda.now() - lostAfter);
     const probes = continents.map((continent, index) => ({
-      ...{ id: `probe-${index}`, name: `probe-${index}`, continent, organisation: null, quarantined: false },
+      id: `probe-${index}`,
+      name: `probe-${index}`,
+      continent,
+      organisation: null,
+      quarantined: false,
       healthy: index > 0 || !isLost,
     }));
     return { epoch: 1, probes };
@@ -103,7 +137,8 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   const carryOut = (effect: Effect) => {
     if (effect.is === 'incident') {
       const before = incidents.get(effect.incident.id);
-      const confirmedWhen = before?.confirmedWhen ?? (effect.incident.confirmed_at === null ? null : agenda.now());
+      const confirmedWhen =
+        before?.confirmedWhen ?? (effect.incident.confirmed_at === null ? null : agenda.now());
       incidents.set(effect.incident.id, { incident: effect.incident, confirmedWhen });
     }
     if (effect.is === 'alert') raised(effect);
@@ -133,12 +168,21 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   /** What waits for the coordinator, or for the bus on its way there. */
   let kept: Waiting[] = [];
   let heldUntil = Number.NEGATIVE_INFINITY;
-  const isReached = () => !isIn('bus away', agenda.now()) && !isIn('coordinator down', agenda.now());
+  const isReached = () =>
+    !isIn('bus away', agenda.now()) && !isIn('coordinator down', agenda.now());
   const isRefused = () => isIn('database refuses', agenda.now());
-  /** What could not be written down comes again: pings each in its own time, results in their order. */
+  /**
+   * What could not be written down comes again: pings each in its own time, results in their order.
+   */
   const comeAgain = (waiting: Waiting) => {
-    const ends = Math.max(...story.aways.filter(({ is, at }) => is === 'database refuses' && at <= agenda.now()).map(({ until }) => until));
-    agenda.at('kind' in waiting.what ? agenda.now() + between(200, 3_000) : ends + 100, () => arrive(waiting));
+    const ends = Math.max(
+      ...story.aways
+        .filter(({ is, at }) => is === 'database refuses' && at <= agenda.now())
+        .map(({ until }) => until),
+    );
+    agenda.at('kind' in waiting.what ? agenda.now() + between(200, 3_000) : ends + 100, () =>
+      arrive(waiting),
+    );
   };
   const arrive = (waiting: Waiting) => {
     if (!isReached() || agenda.now() < heldUntil) kept.push(waiting);
@@ -159,10 +203,14 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   const give = (ping: Ping) => {
     lastGiven = Math.max(agenda.now() + between(5, 300), lastGiven + 1);
     agenda.at(lastGiven, () => arrive({ at: ping.at, what: ping }));
-    if (noise(seed, 2, rolls, 42) < 0.1) agenda.at(lastGiven + between(50, 4_000), () => arrive({ at: ping.at, what: ping }));
+    if (noise(seed, 2, rolls, 42) < 0.1)
+      agenda.at(lastGiven + between(50, 4_000), () => arrive({ at: ping.at, what: ping }));
   };
 
-  /** Two ping receivers take them: what each keeps while the bus is away goes there in order, with what comes after; but one before the other. */
+  /**
+   * Two ping receivers take them: what each keeps while the bus is away goes there in order, with
+   * what comes after; but one before the other.
+   */
   const onDisk: [Ping[], Ping[]] = [[], []];
   const take = (ping: Ping) => {
     const disk = onDisk[noise(seed, 4, ping.at % 1_000_003, 44) < 0.7 ? 0 : 1];
@@ -175,11 +223,17 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   };
 
   const lastAway = (probe: number): Away | undefined =>
-    story.aways.findLast(({ is, at }) => at <= agenda.now() && (is === 'bus away' || (is === 'judge cut off' && probe === 0)));
+    story.aways.findLast(
+      ({ is, at }) =>
+        at <= agenda.now() && (is === 'bus away' || (is === 'judge cut off' && probe === 0)),
+    );
   /** Blind while the bus is away from it, and until the record has settled after that. */
   const canSee = (probe: number): boolean => {
     const away = lastAway(probe);
-    return away === undefined || agenda.now() >= away.until + settlingAfter(away.until - away.at, shortestSettling);
+    return (
+      away === undefined ||
+      agenda.now() >= away.until + settlingAfter(away.until - away.at, shortestSettling)
+    );
   };
 
   const seqs = continents.map(() => 0);
@@ -194,8 +248,18 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     const seq = seqs[probe] ?? 0;
     const failed = judgement.is === 'failing';
     const result: SeenResult = {
-      ...{ seq, monitor: 'job', config_version: 1, at, took_ms: 1, outcome: failed ? 'fail' : 'ok', phases: null, evidence: null },
-      ...{ cause: failed ? judgement.cause : null, look: recheck, quarantined: false, handed_over: false },
+      seq,
+      monitor: 'job',
+      config_version: 1,
+      at,
+      took_ms: 1,
+      outcome: failed ? 'fail' : 'ok',
+      phases: null,
+      evidence: null,
+      cause: failed ? judgement.cause : null,
+      look: recheck,
+      quarantined: false,
+      handed_over: false,
       from: { probe: `probe-${probe}`, name: `probe-${probe}`, continent },
     };
     // Of one probe in order, however long each is under way.
@@ -233,19 +297,20 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
       if (is === 'judge cut off') return;
       if (is === 'database refuses') return;
       for (const disk of onDisk)
-        agenda.at(until + between(200, 2_500), () => isIn('bus away', agenda.now()) || disk.splice(0).forEach(handOver));
+        agenda.at(
+          until + between(200, 2_500),
+          () => isIn('bus away', agenda.now()) || disk.splice(0).forEach(handOver),
+        );
       heldUntil = agenda.now() + heldFor;
       if (is === 'coordinator down')
         state = restore({
-          ...{
-            watched,
-            checkpoint: checkpointOf(state),
-            results: [],
-            resumed_at: null,
-            incident: state.incident,
-            closed: state.closed,
-            gaps: state.gaps,
-          },
+          watched,
+          checkpoint: checkpointOf(state),
+          results: [],
+          resumed_at: null,
+          incident: state.incident,
+          closed: state.closed,
+          gaps: state.gaps,
         });
       agenda.at(heldUntil, decideKept);
     });
@@ -256,7 +321,8 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
 };
 
 /** The first thing that is wrong with how a job's story was lived. */
-export const heartbeatFault = (story: HeartbeatStory): string | undefined => faultsOfHeartbeat(story, liveHeartbeat(story))[0];
+export const heartbeatFault = (story: HeartbeatStory): string | undefined =>
+  faultsOfHeartbeat(story, liveHeartbeat(story))[0];
 
 /** What is wrong, without its numbers: a shorter story has other times for the same fault. */
 const kindOf = (fault: string): string => fault.replaceAll(/\d+|null/g, '#');
@@ -266,23 +332,43 @@ function* smaller(story: HeartbeatStory): Generator<HeartbeatStory> {
   for (const list of ['aways', 'pings'] as const) {
     const { length } = story[list];
     for (let size = Math.ceil(length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-      for (let from = 0; from < length; from += size) yield { ...story, [list]: story[list].toSpliced(from, size) };
+      for (let from = 0; from < length; from += size)
+        yield { ...story, [list]: story[list].toSpliced(from, size) };
     }
   }
-  const last = Math.max(story.start, ...story.pings.map(({ at }) => at), ...story.aways.map(({ until }) => until));
+  const last = Math.max(
+    story.start,
+    ...story.pings.map(({ at }) => at),
+    ...story.aways.map(({ until }) => until),
+  );
   const soon = last + 3 * (story.interval_ms + story.grace_ms) + 120_000;
   if (story.end > soon) yield { ...story, end: soon };
 }
 
 /** The shortest story that ends as badly, as far as so many attempts find it. */
-export const shrinkHeartbeat = (story: HeartbeatStory, attempts = 2_000): { readonly story: HeartbeatStory; readonly fault: string } =>
+export const shrinkHeartbeat = (
+  story: HeartbeatStory,
+  attempts = 2_000,
+): { readonly story: HeartbeatStory; readonly fault: string } =>
   smallestThatFails(story, { faultOf: heartbeatFault, kindOf, smaller }, attempts);
 
 /** The story as people read it; times are seconds from its start. */
-export const describeHeartbeat = ({ seed, start, end, interval_ms, grace_ms, max_run_ms, pings, aways }: HeartbeatStory): string => {
+export const describeHeartbeat = ({
+  seed,
+  start,
+  end,
+  interval_ms,
+  grace_ms,
+  max_run_ms,
+  pings,
+  aways,
+}: HeartbeatStory): string => {
   const since = (time: number): string => ((time - start) / 1_000).toFixed(3);
   const happenings = [
-    ...pings.map(({ at, kind, rid }) => ({ at, text: `${kind}${rid === null ? '' : ` of ${rid}`}` })),
+    ...pings.map(({ at, kind, rid }) => ({
+      at,
+      text: `${kind}${rid === null ? '' : ` of ${rid}`}`,
+    })),
     ...aways.map(({ at, until, is }) => ({ at, text: `${is} until ${since(until)}` })),
   ];
   return [

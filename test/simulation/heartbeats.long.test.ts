@@ -13,7 +13,9 @@ const deadline = '../../shared/checks/heartbeat/state.ts';
 const state = '../../shared/checks/heartbeat/state.ts';
 
 /** The first of so many jobs with which something is wrong, lived by what is mocked now. */
-const findFault = async (jobs: number): Promise<{ readonly seed: number; readonly fault: string } | undefined> => {
+const findFault = async (
+  jobs: number,
+): Promise<{ readonly seed: number; readonly fault: string } | undefined> => {
   const { heartbeatFault } = await import('./heartbeat-world.ts');
   for (let seed = 1; seed <= jobs; seed += 1) {
     const fault = heartbeatFault(makeHeartbeatStory(seed));
@@ -40,9 +42,11 @@ describe('jobs that ping, simulated', () => {
   });
 
   test('two places keep pings, and a start is handed over after the success that ended its run', () => {
-    expect([392, 643, 754].flatMap((seed) => faultsOfHeartbeat(makeHeartbeatStory(seed), liveHeartbeat(makeHeartbeatStory(seed))))).toEqual(
-      [],
-    );
+    expect(
+      [392, 643, 754].flatMap((seed) =>
+        faultsOfHeartbeat(makeHeartbeatStory(seed), liveHeartbeat(makeHeartbeatStory(seed))),
+      ),
+    ).toEqual([]);
   });
 
   test('the same seed gives the same life', () => {
@@ -51,14 +55,19 @@ describe('jobs that ping, simulated', () => {
     expect(told(3)).not.toBe(told(4));
   });
 
-  test('a story that ends badly is shrunk to a short one that ends the same way', { timeout: 120_000 }, async () => {
+  test('a story that ends badly is shrunk to a short one that ends the same way', {
+    timeout: 120_000,
+  }, async () => {
     vi.doMock(deadline, async (original) => {
       const real = await original<typeof Deadline>();
-      const judgePings: typeof real.judgePings = (pings, terms, now) => real.judgePings(pings, { ...terms, grace_ms: 0 }, now);
+      const judgePings: typeof real.judgePings = (pings, terms, now) =>
+        real.judgePings(pings, { ...terms, grace_ms: 0 }, now);
       return { ...real, judgePings };
     });
     const found = await findFault(50);
-    const { heartbeatFault, shrinkHeartbeat, describeHeartbeat } = await import('./heartbeat-world.ts');
+    const { heartbeatFault, shrinkHeartbeat, describeHeartbeat } = await import(
+      './heartbeat-world.ts'
+    );
     const whole = makeHeartbeatStory(found?.seed ?? 0);
     const { story, fault } = shrinkHeartbeat(whole);
     expect(story.pings.length).toBeLessThanOrEqual(2);
@@ -68,7 +77,10 @@ describe('jobs that ping, simulated', () => {
   });
 });
 
-/** A simulation that never fails proves nothing: each of these is broken in turn, and must be missed. */
+/**
+ * A simulation that never fails proves nothing: each of these is broken in turn, and must be
+ * missed.
+ */
 describe('what is broken is found out:', () => {
   const inCore = (change: (real: typeof Core) => Partial<typeof Core>) =>
     vi.doMock(core, async (original) => {
@@ -90,36 +102,63 @@ describe('what is broken is found out:', () => {
     ['a judgement from before a good beat counts', () => inCore(() => ({ isVoid: () => false }))],
     [
       'a good beat ends nothing',
-      () => inCore(({ onPing }) => ({ onPing: (draft, ping) => (ping.is === 'good' ? undefined : onPing(draft, ping)) })),
+      () =>
+        inCore(({ onPing }) => ({
+          onPing: (draft, ping) => (ping.is === 'good' ? undefined : onPing(draft, ping)),
+        })),
     ],
     [
       '/fail is not heard',
-      () => inCore(({ onPing }) => ({ onPing: (draft, ping) => (ping.is === 'bad' ? undefined : onPing(draft, ping)) })),
+      () =>
+        inCore(({ onPing }) => ({
+          onPing: (draft, ping) => (ping.is === 'bad' ? undefined : onPing(draft, ping)),
+        })),
     ],
     [
       'a failure that comes late counts as if it were of now',
-      () => inCore(({ onPing }) => ({ onPing: (draft, ping) => onPing({ ...draft, state: { ...draft.state, beat_at: null } }, ping) })),
+      () =>
+        inCore(({ onPing }) => ({
+          onPing: (draft, ping) =>
+            onPing({ ...draft, state: { ...draft.state, beat_at: null } }, ping),
+        })),
     ],
     [
       'a view is trusted the moment the bus is back',
-      () => vi.doMock(view, async (original) => ({ ...(await original<typeof View>()), settlingAfter: () => 0 })),
+      () =>
+        vi.doMock(view, async (original) => ({
+          ...(await original<typeof View>()),
+          settlingAfter: () => 0,
+        })),
     ],
     [
       'the grace is forgotten',
-      () => inDeadline(({ judgePings }) => ({ judgePings: (pings, terms, now) => judgePings(pings, { ...terms, grace_ms: 0 }, now) })),
+      () =>
+        inDeadline(({ judgePings }) => ({
+          judgePings: (pings, terms, now) => judgePings(pings, { ...terms, grace_ms: 0 }, now),
+        })),
     ],
     [
       'runs have no limit',
-      () => inDeadline(({ judgePings }) => ({ judgePings: (pings, terms, now) => judgePings(pings, { ...terms, max_run_ms: null }, now) })),
+      () =>
+        inDeadline(({ judgePings }) => ({
+          judgePings: (pings, terms, now) => judgePings(pings, { ...terms, max_run_ms: null }, now),
+        })),
     ],
     [
       'what fails is looked at once a minute',
       () =>
         inDeadline(({ nextRecheckAt }) => ({
-          nextRecheckAt: (judged, ...rest) => (judged.is === 'failing' ? rest[2] + 60_000 : nextRecheckAt(judged, ...rest)),
+          nextRecheckAt: (judged, ...rest) =>
+            judged.is === 'failing' ? rest[2] + 60_000 : nextRecheckAt(judged, ...rest),
         })),
     ],
-    ['runs are not told apart', () => inState(({ foldPing }) => ({ foldPing: (pings, ping) => foldPing(pings, { ...ping, rid: null }) }))],
+    [
+      'runs are not told apart',
+      () =>
+        inState(({ foldPing }) => ({
+          foldPing: (pings, ping) => foldPing(pings, { ...ping, rid: null }),
+        })),
+    ],
     [
       'a run ends with nothing',
       () =>
@@ -128,7 +167,10 @@ describe('what is broken is found out:', () => {
             ...foldPing(pings, ping),
             state: {
               ...foldPing(pings, ping).state,
-              open: [...pings.open, ...(ping.kind === 'start' ? [{ rid: ping.rid, at: ping.at }] : [])],
+              open: [
+                ...pings.open,
+                ...(ping.kind === 'start' ? [{ rid: ping.rid, at: ping.at }] : []),
+              ],
             },
           }),
         })),

@@ -1,6 +1,19 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
-import { makeNamedScene, makeRareScene, makeScene, outagesInPeace, probeThatLies } from './scenes.ts';
-import { type Chance, createChance, type Happening, type MonitorSpec, type ProbeSpec, type Story } from './story.ts';
+import {
+  makeNamedScene,
+  makeRareScene,
+  makeScene,
+  outagesInPeace,
+  probeThatLies,
+} from './scenes.ts';
+import {
+  type Chance,
+  createChance,
+  type Happening,
+  type MonitorSpec,
+  type ProbeSpec,
+  type Story,
+} from './story.ts';
 
 /** One happening after another, as likely as they are telling. */
 type Scene = {
@@ -16,7 +29,11 @@ const second = 1000;
 const minute = 60_000;
 
 /** A span inside the episode; ends may lie at the very beginning of others. */
-const span = (chance: Chance, { from, long }: Scene, limit = long): { at: number; until: number } => {
+const span = (
+  chance: Chance,
+  { from, long }: Scene,
+  limit = long,
+): { at: number; until: number } => {
   const at = from + chance.between(0, Math.floor(long * 0.6));
   return { at, until: at + chance.between(second, Math.max(2 * second, Math.min(limit, long))) };
 };
@@ -28,10 +45,19 @@ const monitorOf = (chance: Chance, { monitors }: Scene): number => chance.pick(m
 const probeOf = (chance: Chance, { probes }: Scene): number => chance.pick(probes).index;
 
 const outage: Maker = (chance, scene) => {
-  const where = chance.happens(0.55) ? [...scene.places] : chance.some(scene.places, 1, scene.places.length);
+  const where = chance.happens(0.55)
+    ? [...scene.places]
+    : chance.some(scene.places, 1, scene.places.length);
   const slow = chance.happens(0.3) ? chance.some(where, 1, where.length) : [];
   const every = chance.happens(0.15) ? chance.between(3, 90) * second : null;
-  return { is: 'outage', ...span(chance, scene), monitor: monitorOf(chance, scene), where, slow, every };
+  return {
+    is: 'outage',
+    ...span(chance, scene),
+    monitor: monitorOf(chance, scene),
+    where,
+    slow,
+    every,
+  };
 };
 
 const window: Maker = (chance, scene) => {
@@ -39,17 +65,31 @@ const window: Maker = (chance, scene) => {
   const made = chance.happens(0.7) ? at - 10 * minute : chance.between(at, until);
   const deleted = chance.happens(0.3) ? chance.between(made, until) : null;
   const group = chance.happens(0.4) ? 'group' : null;
-  return { is: 'window', at, until, monitor: group === null ? monitorOf(chance, scene) : null, group, made, deleted };
+  return {
+    is: 'window',
+    at,
+    until,
+    monitor: group === null ? monitorOf(chance, scene) : null,
+    group,
+    made,
+    deleted,
+  };
 };
 
-/** Only probes of one continent ever lie: against two continents that lie at once there is no defence, and none is promised. */
+/**
+ * Only probes of one continent ever lie: against two continents that lie at once there is no
+ * defence, and none is promised.
+ */
 const sick: Maker = (chance, scene) => {
   const chosen = chance.pick(scene.probes);
   const lies = chance.happens(0.6) && chosen.continent === scene.places[0];
   return { is: 'probe sick', ...span(chance, scene), probe: chosen.index, lies };
 };
 
-const probesCutOff = (chance: Chance, { at, until }: { readonly at: number; readonly until: number }): Happening => ({
+const probesCutOff = (
+  chance: Chance,
+  { at, until }: { readonly at: number; readonly until: number },
+): Happening => ({
   is: 'probes cut off',
   at,
   until,
@@ -61,15 +101,25 @@ export const unheardOutage = (chance: Chance, scene: Scene): readonly Happening[
   const long = chance.pick([20, 60, 300]) * second;
   const cut = probesCutOff(chance, { at: scene.from, until: scene.from + long });
   const from = scene.from + chance.between(0, Math.floor(long / 2));
-  return [cut, outage(chance, { ...scene, from, long: Math.floor(long * chance.pick([0.5, 1, 3])) })];
+  return [
+    cut,
+    outage(chance, { ...scene, from, long: Math.floor(long * chance.pick([0.5, 1, 3])) }),
+  ];
 };
 
-/** All probes were away, or the bus was; one of them still is, and an outage of everywhere begins before it is back. */
+/**
+ * All probes were away, or the bus was; one of them still is, and an outage of everywhere begins
+ * before it is back.
+ */
 export const outageAfterCut = (chance: Chance, scene: Scene): readonly Happening[] => {
   const { from, probes, monitors, places } = scene;
   const cut = { at: from, until: from + chance.pick([8, 15, 60]) * second };
   const isBus = chance.happens(0.5);
-  const late = { at: from, until: cut.until + (chance.happens(0.7) ? chance.between(9, 14) : chance.between(15, 40)) * second };
+  const late = {
+    at: from,
+    until:
+      cut.until + (chance.happens(0.7) ? chance.between(9, 14) : chance.between(15, 40)) * second,
+  };
   const at = cut.until + chance.between((isBus ? 1 : 3) * second, 5 * second);
   const dies = at + chance.between(second, 15 * second);
   return [
@@ -77,17 +127,31 @@ export const outageAfterCut = (chance: Chance, scene: Scene): readonly Happening
     { is: 'probe cut off', ...late, probe: chance.pick(probes).index },
     {
       is: 'outage',
-      ...{ at, until: at + chance.between(60, 300) * second, monitor: chance.pick(monitors).index },
-      ...{ where: [...places], slow: [], every: null },
+      at,
+      until: at + chance.between(60, 300) * second,
+      monitor: chance.pick(monitors).index,
+      where: [...places],
+      slow: [],
+      every: null,
     },
     // What went ahead must not be decided twice by whoever goes on.
-    ...(chance.happens(0.3) ? [{ is: 'coordinator killed', at: dies, until: dies + 2 * second, step: chance.between(0, 3) } as const] : []),
+    ...(chance.happens(0.3)
+      ? [
+          {
+            is: 'coordinator killed',
+            at: dies,
+            until: dies + 2 * second,
+            step: chance.between(0, 3),
+          } as const,
+        ]
+      : []),
   ];
 };
 
 /**
- * All probes were away, or the bus was, while an outage began of a monitor that only some continents check. Those are back before somebody
- * is who never checks it, and must not be waited for.
+ * All probes were away, or the bus was, while an outage began of a monitor that only some
+ * continents check. Those are back before somebody is who never checks it, and must not be waited
+ * for.
  */
 export const outageOfSomeDuringCut = (chance: Chance, scene: Scene): readonly Happening[] => {
   const { from, probes, monitors } = scene;
@@ -96,22 +160,49 @@ export const outageOfSomeDuringCut = (chance: Chance, scene: Scene): readonly Ha
   const cut = { at: from, until: from + chance.pick([30, 60]) * second };
   const never = probes.filter(({ continent }) => !where.includes(continent));
   return [
-    chance.happens(0.5) ? { is: 'bus away', ...cut } : { is: 'probes cut off', ...cut, apart_ms: 0 },
+    chance.happens(0.5)
+      ? { is: 'bus away', ...cut }
+      : { is: 'probes cut off', ...cut, apart_ms: 0 },
     ...never.map(
-      ({ index }) => ({ is: 'probe cut off', at: from, until: cut.until + chance.between(20, 40) * second, probe: index }) as const,
+      ({ index }) =>
+        ({
+          is: 'probe cut off',
+          at: from,
+          until: cut.until + chance.between(20, 40) * second,
+          probe: index,
+        }) as const,
     ),
     {
       is: 'outage',
-      ...{ at: from + chance.between(second, 10 * second), until: cut.until + chance.between(60, 120) * second },
-      ...{ monitor, where: [...where], slow: [], every: null },
+      at: from + chance.between(second, 10 * second),
+      until: cut.until + chance.between(60, 120) * second,
+      monitor,
+      where: [...where],
+      slow: [],
+      every: null,
     },
   ];
 };
 
 const makers: readonly (readonly [weight: number, Maker])[] = [
   [30, outage],
-  [7, (chance, scene) => ({ is: 'probe cut off', ...span(chance, scene, 300 * minute), probe: probeOf(chance, scene) })],
-  [5, (chance, scene) => ({ is: 'probe dead', ...span(chance, scene), probe: probeOf(chance, scene), keepsSpool: chance.happens(0.7) })],
+  [
+    7,
+    (chance, scene) => ({
+      is: 'probe cut off',
+      ...span(chance, scene, 300 * minute),
+      probe: probeOf(chance, scene),
+    }),
+  ],
+  [
+    5,
+    (chance, scene) => ({
+      is: 'probe dead',
+      ...span(chance, scene),
+      probe: probeOf(chance, scene),
+      keepsSpool: chance.happens(0.7),
+    }),
+  ],
   [6, sick],
   [
     2,
@@ -123,7 +214,14 @@ const makers: readonly (readonly [weight: number, Maker])[] = [
     }),
   ],
   [3, (chance, scene) => probesCutOff(chance, span(chance, scene, 5 * minute))],
-  [3, (chance, scene) => ({ is: 'continent cut off', ...span(chance, scene), continent: chance.pick(scene.places) })],
+  [
+    3,
+    (chance, scene) => ({
+      is: 'continent cut off',
+      ...span(chance, scene),
+      continent: chance.pick(scene.places),
+    }),
+  ],
   [
     8,
     (chance, scene) => ({
@@ -146,8 +244,22 @@ const makers: readonly (readonly [weight: number, Maker])[] = [
       delay_ms: chance.pick([2 * second, 30 * second, 60 * minute]),
     }),
   ],
-  [3, (chance, scene) => ({ is: 'edited', ...moment(chance, scene), monitor: monitorOf(chance, scene) })],
-  [3, (chance, scene) => ({ is: 'paused', ...span(chance, scene), monitor: monitorOf(chance, scene) })],
+  [
+    3,
+    (chance, scene) => ({
+      is: 'edited',
+      ...moment(chance, scene),
+      monitor: monitorOf(chance, scene),
+    }),
+  ],
+  [
+    3,
+    (chance, scene) => ({
+      is: 'paused',
+      ...span(chance, scene),
+      monitor: monitorOf(chance, scene),
+    }),
+  ],
   [7, window],
   [
     3,
@@ -190,7 +302,9 @@ const makeMonitor = (chance: Chance, index: number, places: readonly Continent[]
   };
 };
 
-/** Clusters of trouble, hours of calm between them: a fault alone seldom shows what two at once do. */
+/**
+ * Clusters of trouble, hours of calm between them: a fault alone seldom shows what two at once do.
+ */
 export const makeStory = (seed: number): Story => {
   const chance = createChance(seed);
   const wheel = chance.happens(0.04);
@@ -201,7 +315,9 @@ export const makeStory = (seed: number): Story => {
   // From a chance of its own, so that all other stories stay as they are.
   const last = createChance(seed + 1_000_003);
   const endsWithReturn = !wheel && last.happens(0.3);
-  const monitors = Array.from({ length: chance.between(1, 5) }, (_, index) => makeMonitor(chance, index, places));
+  const monitors = Array.from({ length: chance.between(1, 5) }, (_, index) =>
+    makeMonitor(chance, index, places),
+  );
   const start = epoch + chance.between(0, day);
   const happenings: Happening[] = [];
   const episodes = wheel ? 1 : chance.between(2, 8);
@@ -217,9 +333,16 @@ export const makeStory = (seed: number): Story => {
   }
   if (endsWithReturn) {
     // Checked so often that several see it within the seconds that it takes.
-    const often = { ...makeMonitor(last, monitors.length, places), interval_ms: 5_000, timeout_ms: 2_500, continents: null };
+    const often = {
+      ...makeMonitor(last, monitors.length, places),
+      interval_ms: 5_000,
+      timeout_ms: 2_500,
+      continents: null,
+    };
     monitors.push(often);
-    happenings.push(...outageAfterCut(last, { from, long: 10 * minute, probes, monitors: [often], places }));
+    happenings.push(
+      ...outageAfterCut(last, { from, long: 10 * minute, probes, monitors: [often], places }),
+    );
     from += 100 * minute;
   }
   const some = createChance(seed + 2_000_003);
@@ -231,17 +354,32 @@ export const makeStory = (seed: number): Story => {
       continents: places.slice(0, 2),
     };
     monitors.push(limited);
-    happenings.push(...outageOfSomeDuringCut(some, { from, long: 10 * minute, probes, monitors: [limited], places }));
+    happenings.push(
+      ...outageOfSomeDuringCut(some, {
+        from,
+        long: 10 * minute,
+        probes,
+        monitors: [limited],
+        places,
+      }),
+    );
     from += 100 * minute;
   }
   const staged = createChance(seed + 3_000_003);
   const makeOften = (interval_ms: number): MonitorSpec => {
-    const monitor = { ...makeMonitor(staged, monitors.length, places), interval_ms, timeout_ms: interval_ms / 2, continents: null };
+    const monitor = {
+      ...makeMonitor(staged, monitors.length, places),
+      interval_ms,
+      timeout_ms: interval_ms / 2,
+      continents: null,
+    };
     monitors.push(monitor);
     return monitor;
   };
   const often = (often_ms: number): MonitorSpec =>
-    monitors.find(({ interval_ms, continents: some }) => interval_ms === often_ms && some === null) ?? makeOften(often_ms);
+    monitors.find(
+      ({ interval_ms, continents: some }) => interval_ms === often_ms && some === null,
+    ) ?? makeOften(often_ms);
   if (!wheel && staged.happens(0.4)) {
     happenings.push(...makeScene(staged, { from, probes, places, often }));
     from += 100 * minute;
@@ -270,9 +408,27 @@ export const makeStory = (seed: number): Story => {
   }
   const named = createChance(seed + 5_000_003);
   if (!wheel && named.happens(0.25)) {
-    happenings.push(...makeNamedScene(named, { from, probes, places, monitors: monitors.length, make: makeWith(named) }));
+    happenings.push(
+      ...makeNamedScene(named, {
+        from,
+        probes,
+        places,
+        monitors: monitors.length,
+        make: makeWith(named),
+      }),
+    );
     from += 180 * minute;
   }
-  const end = Math.max(from, ...happenings.map(({ until }) => until + 90 * minute)) + (wheel ? 0 : chance.between(0, 3 * day));
-  return { seed, start, end, probes, monitors, happenings: happenings.toSorted((a, b) => a.at - b.at), wheel };
+  const end =
+    Math.max(from, ...happenings.map(({ until }) => until + 90 * minute)) +
+    (wheel ? 0 : chance.between(0, 3 * day));
+  return {
+    seed,
+    start,
+    end,
+    probes,
+    monitors,
+    happenings: happenings.toSorted((a, b) => a.at - b.at),
+    wheel,
+  };
 };

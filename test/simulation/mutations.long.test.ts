@@ -6,17 +6,28 @@ import { campaign } from './campaign.ts';
 import { mutations } from './mutations/list.ts';
 import { mutatedSource } from './mutations/mutant.ts';
 
-/** A simulator that never fails proves nothing: each rule is turned off in turn, and must be missed. */
+/**
+ * A simulator that never fails proves nothing: each rule is turned off in turn, and must be missed.
+ */
 describe('a core without one of its rules is found out', () => {
   test.each(ruleNames)('without %s', { timeout: 180_000 }, (rule) => {
-    const sum = campaign({ seed: 1, rules: without(rule), isEnough: ({ stories }) => stories >= 400 });
+    const sum = campaign({
+      seed: 1,
+      rules: without(rule),
+      isEnough: ({ stories }) => stories >= 400,
+    });
     expect(sum.failed).not.toBeNull();
   });
 });
 
-/** Mistakes that the simulator was not told of. `npm run simulate -- --mutations` searches for all of them. */
+/**
+ * Mistakes that the simulator was not told of. `npm run simulate -- --mutations` searches for all
+ * of them.
+ */
 describe('mutations of the core', () => {
-  test('each is found by the seed that is written down for it, with which the core itself does well', { timeout: 300_000 }, () => {
+  test('each is found by the seed that is written down for it, with which the core itself does well', {
+    timeout: 300_000,
+  }, () => {
     const program = join(import.meta.dirname, 'mutations', 'known.ts');
     const { status, stdout, stderr } = spawnSync(process.execPath, [program], { encoding: 'utf8' });
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
@@ -30,7 +41,9 @@ describe('mutations of the core', () => {
 
   test('a mutation whose text is gone is no mutation, and says so', () => {
     const [one] = mutations;
-    expect(one && (() => mutatedSource({ ...one, text: 'this stands nowhere' }))).toThrow('is 0 times');
+    expect(one && (() => mutatedSource({ ...one, text: 'this stands nowhere' }))).toThrow(
+      'is 0 times',
+    );
     expect(one && (() => mutatedSource({ ...one, text: 'const' }))).toThrow('not once');
   });
 });

@@ -10,7 +10,10 @@ import type { Story } from './story.ts';
 /** Who is well: presence every 5 s while somebody listens, and the roster that follows from it. */
 export type Network = {
   readonly roster: () => Roster;
-  /** One moment of presence: those speak whose turn it is. `listening`: the coordinator that hears it, if one does. */
+  /**
+   * One moment of presence: those speak whose turn it is. `listening`: the coordinator that hears
+   * it, if one does.
+   */
   readonly round: (listening: Listener | null, speaks: (probe: number) => boolean) => void;
   readonly beginListening: () => void;
   readonly publish: () => void;
@@ -21,7 +24,13 @@ export type Network = {
 
 export type Listener = { readonly present: (probe: number, handedOver: boolean) => void };
 
-export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: Database, probes: readonly Probe[]): Network => {
+export const createNetwork = (
+  story: Story,
+  agenda: Agenda,
+  bus: Bus,
+  database: Database,
+  probes: readonly Probe[],
+): Network => {
   const healthy = story.probes.map(() => true);
   const wasConnected = story.probes.map(() => true);
   const heardAt = story.probes.map(() => story.start);
@@ -52,7 +61,8 @@ export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: 
 
   const tell = (probe: Probe) => {
     const mine = roster;
-    if (probe.rosterEpoch() < mine.epoch && probe.isConnected()) bus.say(probe.spec.index, () => probe.isConnected() && probe.hear(mine));
+    if (probe.rosterEpoch() < mine.epoch && probe.isConnected())
+      bus.say(probe.spec.index, () => probe.isConnected() && probe.hear(mine));
   };
 
   const renew = () => {

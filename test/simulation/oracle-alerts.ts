@@ -11,7 +11,12 @@ import type { Truth } from './truth.ts';
 /** What passes between the decision that an alert is due and its arrival. */
 const onItsWay = 2_000;
 
-export const faultsOfAlerts = (story: Story, truth: Truth, record: Record, database: Database): string[] => {
+export const faultsOfAlerts = (
+  story: Story,
+  truth: Truth,
+  record: Record,
+  database: Database,
+): string[] => {
   const faults: string[] = [];
   const settledBy = story.end - 60_000;
   for (const { incident: id, event, channel, at, confirmed_at } of record.delivered) {
@@ -26,25 +31,40 @@ export const faultsOfAlerts = (story: Story, truth: Truth, record: Record, datab
     if (event !== 'down') {
       if (incident.resolved_at === null) faults.push(`${name}: the incident has not ended`);
       const took = record.delivered.some(
-        (each) => each.incident === id && each.event === 'down' && each.channel === channel && each.at <= at,
+        (each) =>
+          each.incident === id &&
+          each.event === 'down' &&
+          each.channel === channel &&
+          each.at <= at,
       );
       if (!took) faults.push(`${name}: this channel never got the "down"`);
       continue;
     }
-    if (confirmed_at === null || incident.confirmed_at === null) faults.push(`${name}: the incident was never confirmed`);
-    else if (at < confirmed_at + after) faults.push(`${name}: sent ${confirmed_at + after - at} ms before it was due`);
-    if (truth.isCovered(monitor, at) && truth.isCovered(monitor, at - onItsWay)) faults.push(`${name}: sent inside cover`);
+    if (confirmed_at === null || incident.confirmed_at === null)
+      faults.push(`${name}: the incident was never confirmed`);
+    else if (at < confirmed_at + after)
+      faults.push(`${name}: sent ${confirmed_at + after - at} ms before it was due`);
+    if (truth.isCovered(monitor, at) && truth.isCovered(monitor, at - onItsWay))
+      faults.push(`${name}: sent inside cover`);
     if (incident.resolved_at === null || incident.resolved_at > settledBy) continue;
-    const ended = record.delivered.some((each) => each.incident === id && each.event !== 'down' && each.channel === channel);
+    const ended = record.delivered.some(
+      (each) => each.incident === id && each.event !== 'down' && each.channel === channel,
+    );
     if (!ended) faults.push(`${name}: nobody told this channel of the end`);
   }
   for (const [id, { rows, monitor }] of database.alerts) {
     const incident = database.incidents.get(id)?.incident;
     for (const channel of story.monitors[monitor]?.channels ?? []) {
-      const got = record.delivered.filter((each) => each.incident === id && each.channel === channel);
-      if (got.filter(({ event }) => event === 'down').length > 1) faults.push(`incident ${id}: two downs to ${channel}`);
-      if (got.filter(({ event }) => event !== 'down').length > 1) faults.push(`incident ${id}: two ends to ${channel}`);
-      const waits = rows.some((row) => row.channel === channel && (row.state === 'held' || row.state === 'due'));
+      const got = record.delivered.filter(
+        (each) => each.incident === id && each.channel === channel,
+      );
+      if (got.filter(({ event }) => event === 'down').length > 1)
+        faults.push(`incident ${id}: two downs to ${channel}`);
+      if (got.filter(({ event }) => event !== 'down').length > 1)
+        faults.push(`incident ${id}: two ends to ${channel}`);
+      const waits = rows.some(
+        (row) => row.channel === channel && (row.state === 'held' || row.state === 'due'),
+      );
       if (waits && incident?.resolved_at != null && incident.resolved_at < settledBy)
         faults.push(`incident ${id}: over, and an alert to ${channel} still waits`);
     }
@@ -54,10 +74,24 @@ export const faultsOfAlerts = (story: Story, truth: Truth, record: Record, datab
 
 /** Results wait so long at most until all have handed over, and a little until they are decided. */
 const handover = 35_000;
-const farFelt: readonly Happening['is'][] = ['rough bus', 'probe sick', 'probe skewed', 'probe cut off', 'probe dead', 'continent cut off'];
+const farFelt: readonly Happening['is'][] = [
+  'rough bus',
+  'probe sick',
+  'probe skewed',
+  'probe cut off',
+  'probe dead',
+  'continent cut off',
+];
 
-/** Rule 4: a "down" must not go out when all that probes have seen for long says that it is over. */
-export const faultsOfPast = ({ probes, monitors, happenings }: Story, truth: Truth, record: Record, database: Database): string[] => {
+/**
+ * Rule 4: a "down" must not go out when all that probes have seen for long says that it is over.
+ */
+export const faultsOfPast = (
+  { probes, monitors, happenings }: Story,
+  truth: Truth,
+  record: Record,
+  database: Database,
+): string[] => {
   const all = [...new Set(probes.map(({ continent }) => continent))];
   return record.delivered.flatMap(({ incident: id, event, at }) => {
     const row = database.incidents.get(id);
@@ -68,19 +102,31 @@ export const faultsOfPast = ({ probes, monitors, happenings }: Story, truth: Tru
       !spec ||
       // Nobody can know what probes see while the bus is away.
       truth.isBusAway(at) ||
-      happenings.some((each) => farFelt.includes(each.is) && each.at < at && each.until + 75 * 60_000 > at)
+      happenings.some(
+        (each) => farFelt.includes(each.is) && each.at < at && each.until + 75 * 60_000 > at,
+      )
     )
       return [];
-    const places = all.filter((place) => spec.continents === null || spec.continents.includes(place));
+    const places = all.filter(
+      (place) => spec.continents === null || spec.continents.includes(place),
+    );
     const made = record.made[row.monitor] ?? [];
     const over = places.every((place) => {
-      const known = made.filter(({ continent, started }) => continent === place && started < at - handover - spec.timeout_ms);
+      const known = made.filter(
+        ({ continent, started }) =>
+          continent === place && started < at - handover - spec.timeout_ms,
+      );
       // One pass of the only continent ends nothing (rule 14), and nobody could ask for the second.
       const last = known.slice(places.length === 1 ? -2 : -1);
-      return last.length > 0 && last.every(({ outcome, started }) => outcome === 'ok' && started > row.incident.started_at);
+      return (
+        last.length > 0 &&
+        last.every(({ outcome, started }) => outcome === 'ok' && started > row.incident.started_at)
+      );
     });
     const isDown = places.some((place) => truth.isDown(row.monitor, place, at));
-    return over && !isDown ? [`incident ${id}: a "down" went out at ${at} for what was long over`] : [];
+    return over && !isDown
+      ? [`incident ${id}: a "down" went out at ${at} for what was long over`]
+      : [];
   });
 };
 
@@ -108,16 +154,22 @@ export const createQuarantineOracle = (database: Database): QuarantineOracle => 
   return {
     onCommit: ({ results }) => {
       for (const { made } of results)
-        if (made.quarantined && made.outcome === 'ok') passes.set(made.probe, (passes.get(made.probe) ?? 0) + 1);
+        if (made.quarantined && made.outcome === 'ok')
+          passes.set(made.probe, (passes.get(made.probe) ?? 0) + 1);
       for (const probe of database.quarantined.keys()) if (!passes.has(probe)) passes.set(probe, 0);
       const back = [...passes].filter(([probe]) => !database.quarantined.has(probe));
       for (const [probe] of back) passes.delete(probe);
-      return back.flatMap(([probe, count]) => (count < cleanRun ? [`probe ${probe} is believed again after ${count} clean checks`] : []));
+      return back.flatMap(([probe, count]) =>
+        count < cleanRun ? [`probe ${probe} is believed again after ${count} clean checks`] : [],
+      );
     },
   };
 };
 
-/** Whoever sees so large a share of its targets fail alone is quarantined, also if nobody else is there to see for its continent. */
+/**
+ * Whoever sees so large a share of its targets fail alone is quarantined, also if nobody else is
+ * there to see for its continent.
+ */
 const fewestTargets = 3;
 const largeShare = 0.5;
 /** What is told later tells of a time that others have left behind. */
@@ -136,7 +188,10 @@ export type Believed = {
   readonly now: number;
 };
 
-/** Whether the newest that this probe saw of it lately was a failure, and all others passed right after it. */
+/**
+ * Whether the newest that this probe saw of it lately was a failure, and all others passed right
+ * after it.
+ */
 const isRefuted = (of: Believed, probe: ProbeSpec, monitor: number): boolean => {
   const about = of.known[monitor];
   const able = of.ableOf(monitor);
@@ -144,9 +199,14 @@ const isRefuted = (of: Believed, probe: ProbeSpec, monitor: number): boolean => 
   const last = newest(about.decided, (made) => made.probe === probe.index);
   if (last?.outcome !== 'fail' || last.decided_at === null) return false;
   const isOld = last.at < of.now - 2 * able.length * (of.story.monitors[monitor]?.interval_ms ?? 0);
-  const isJudged = last.decided_at >= of.since && last.decided_at < of.now - soon && last.decided_at - last.at < live;
+  const isJudged =
+    last.decided_at >= of.since &&
+    last.decided_at < of.now - soon &&
+    last.decided_at - last.at < live;
   const others = able.filter((place) => place !== probe.continent);
-  const passes = newestByContinent(about.decided, others).filter(({ outcome, at }) => outcome === 'ok' && at >= last.at);
+  const passes = newestByContinent(about.decided, others).filter(
+    ({ outcome, at }) => outcome === 'ok' && at >= last.at,
+  );
   return isJudged && !isOld && others.length > 0 && passes.length === others.length;
 };
 
@@ -157,7 +217,11 @@ export const faultsOfBelief = (of: Believed): string[] => {
     if (of.database.quarantined.has(probe.index)) return [];
     const refuted = of.story.monitors.filter(({ index }) => isRefuted(of, probe, index)).length;
     const isLarge = refuted >= fewestTargets && refuted >= targets * largeShare;
-    return isLarge ? [`probe ${probe.index} is believed at ${of.now}, although others refute ${refuted} of ${targets} targets`] : [];
+    return isLarge
+      ? [
+          `probe ${probe.index} is believed at ${of.now}, although others refute ${refuted} of ${targets} targets`,
+        ]
+      : [];
   });
 };
 
@@ -165,7 +229,10 @@ export const faultsOfBelief = (of: Believed): string[] => {
 
 type Cut = { readonly incident: string; readonly monitor: number; readonly at: number };
 
-/** An unconfirmed incident, what is known of its monitor, and when anybody else was last asked. `turn_ms`: how long a turn of its continent takes. */
+/**
+ * An unconfirmed incident, what is known of its monitor, and when anybody else was last asked.
+ * `turn_ms`: how long a turn of its continent takes.
+ */
 export type Verifying = {
   readonly incident: Incident;
   readonly monitor: number;
@@ -184,9 +251,15 @@ export type QuestionsOracle = {
 };
 
 const isAnswered = ({ incident, known }: Verifying): boolean =>
-  newest(known.decided, ({ continent, at }) => continent !== incident.seen?.continent && at >= incident.started_at) !== undefined;
+  newest(
+    known.decided,
+    ({ continent, at }) => continent !== incident.seen?.continent && at >= incident.started_at,
+  ) !== undefined;
 
-/** Whether its continent has seen it so lately that others can tell whether they see the same: the past asks nobody. */
+/**
+ * Whether its continent has seen it so lately that others can tell whether they see the same: the
+ * past asks nobody.
+ */
 const isOfNow = ({ incident, known, turn_ms }: Verifying, now: number): boolean => {
   const last = newest(known.decided, ({ continent }) => continent === incident.seen?.continent);
   return last?.outcome === 'fail' && now - last.at <= turn_ms;
@@ -197,15 +270,22 @@ export const createQuestionsOracle = (): QuestionsOracle => {
   return {
     onStart: (now, open) => {
       const isCutOff = (each: Verifying) =>
-        each.areOthers && each.askedAt >= each.incident.started_at && !isAnswered(each) && isOfNow(each, now);
-      cut = open.filter(isCutOff).map(({ incident, monitor }) => ({ incident: incident.id, monitor, at: now }));
+        each.areOthers &&
+        each.askedAt >= each.incident.started_at &&
+        !isAnswered(each) &&
+        isOfNow(each, now);
+      cut = open
+        .filter(isCutOff)
+        .map(({ incident, monitor }) => ({ incident: incident.id, monitor, at: now }));
     },
     settled: (open) => {
       const left = cut.flatMap(({ incident, monitor, at }) => {
         const found = open.find((each) => each.incident.id === incident);
         const isLeft = found?.areOthers && found.askedAt < at && !isAnswered(found);
         return isLeft
-          ? [`monitor ${monitor}, incident ${incident}: a restart at ${at} cut off its question, which nobody asked again`]
+          ? [
+              `monitor ${monitor}, incident ${incident}: a restart at ${at} cut off its question, which nobody asked again`,
+            ]
           : [];
       });
       cut = [];

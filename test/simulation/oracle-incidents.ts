@@ -4,7 +4,10 @@ import type { Made } from './database.ts';
 import type { Round } from './round.ts';
 import type { Truth } from './truth.ts';
 
-/** What the oracle knows to have been decided about one monitor, kept in its own way: it shares nothing with the core. */
+/**
+ * What the oracle knows to have been decided about one monitor, kept in its own way: it shares
+ * nothing with the core.
+ */
 export type Known = {
   /** The version of what is checked that results are held against. */
   version: number;
@@ -19,15 +22,23 @@ export type Known = {
 const ahead = 5_000;
 
 export const saysSomething = (made: Made): boolean =>
-  made.outcome !== 'unknown' && !made.quarantined && made.decided_at !== null && made.at <= made.decided_at + ahead;
+  made.outcome !== 'unknown' &&
+  !made.quarantined &&
+  made.decided_at !== null &&
+  made.at <= made.decided_at + ahead;
 
 /** Without what was seen at a time that is not yet. */
-export const forgetAhead = (list: readonly Made[], now: number): Made[] => list.filter(({ at }) => at <= now + ahead);
+export const forgetAhead = (list: readonly Made[], now: number): Made[] =>
+  list.filter(({ at }) => at <= now + ahead);
 
 /** The newest by start, of those that satisfy; of two that started together the failure. */
 export const newest = (list: readonly Made[], fits: (made: Made) => boolean): Made | undefined => {
   let best: Made | undefined;
-  for (let index = list.length - 1, looked = 0; index >= 0 && looked < 400; index -= 1, looked += 1) {
+  for (
+    let index = list.length - 1, looked = 0;
+    index >= 0 && looked < 400;
+    index -= 1, looked += 1
+  ) {
     const made = list[index];
     if (!made || !fits(made)) continue;
     if (!best || made.at > best.at || (made.at === best.at && made.outcome === 'fail')) best = made;
@@ -44,7 +55,10 @@ export const recent = (list: readonly Made[], count = 400): readonly Made[] => l
 
 const minute = 60_000;
 
-/** What must be so of every open incident, whatever came when. `over`: when the last incident of this monitor ended, and when that was decided. */
+/**
+ * What must be so of every open incident, whatever came when. `over`: when the last incident of
+ * this monitor ended, and when that was decided.
+ */
 export type Dated = {
   readonly incident: Incident;
   readonly decided: readonly Made[];
@@ -52,13 +66,20 @@ export type Dated = {
   readonly over: { readonly at: number; readonly decided_at: number };
 };
 
-/** What was decided while the incident before it was open belongs to that one, also if it is dated to have ended sooner. */
-const isItsOwn = ({ over }: Dated, { at, decided_at }: Made): boolean => at >= over.at && (decided_at ?? 0) > over.decided_at;
+/**
+ * What was decided while the incident before it was open belongs to that one, also if it is dated
+ * to have ended sooner.
+ */
+const isItsOwn = ({ over }: Dated, { at, decided_at }: Made): boolean =>
+  at >= over.at && (decided_at ?? 0) > over.decided_at;
 
 const passes = (decided: readonly Made[], from: number, to: number): boolean =>
   decided.some(({ outcome, at }) => outcome === 'ok' && at >= from && at <= to);
 
-/** Rule 10: what its continent alone saw before others passed is another matter than what is confirmed later. */
+/**
+ * Rule 10: what its continent alone saw before others passed is another matter than what is
+ * confirmed later.
+ */
 const wasLonely = ({ incident: { started_at, confirmed_at, seen }, decided }: Dated): boolean =>
   confirmed_at !== null &&
   decided.some(
@@ -66,7 +87,10 @@ const wasLonely = ({ incident: { started_at, confirmed_at, seen }, decided }: Da
       first.outcome === 'fail' &&
       first.continent === seen?.continent &&
       first.at < started_at &&
-      decided.some(({ outcome, continent, at }) => outcome === 'ok' && continent !== seen.continent && at > first.at && at < confirmed_at),
+      decided.some(
+        ({ outcome, continent, at }) =>
+          outcome === 'ok' && continent !== seen.continent && at > first.at && at < confirmed_at,
+      ),
   );
 
 /** Rule 3: nobody failed shortly before it began, if nobody passed in between. */
@@ -76,29 +100,52 @@ const faultsOfBeginning = (dated: Dated): string[] => {
   const since = Math.max(started_at - Math.min(minute, 2 * turn_ms), over.at);
   const earlier = decided.find(
     (made) =>
-      made.outcome === 'fail' && made.at > since && made.at < started_at && isItsOwn(dated, made) && !passes(decided, made.at, started_at),
+      made.outcome === 'fail' &&
+      made.at > since &&
+      made.at < started_at &&
+      isItsOwn(dated, made) &&
+      !passes(decided, made.at, started_at),
   );
   if (earlier?.continent === seen?.continent && wasLonely(dated)) return [];
-  return earlier ? [`incident ${id} began at ${started_at}, although ${earlier.continent} failed at ${earlier.at} already`] : [];
+  return earlier
+    ? [
+        `incident ${id} began at ${started_at}, although ${earlier.continent} failed at ${earlier.at} already`,
+      ]
+    : [];
 };
 
 /**
- * Rules 3 and 10: nobody else failed between its beginning and its confirmation, within a minute of a failure of yet another continent. What
- * the incident before it had seen until its end belongs to that one.
+ * Rules 3 and 10: nobody else failed between its beginning and its confirmation, within a minute of
+ * a failure of yet another continent. What the incident before it had seen until its end belongs to
+ * that one.
  */
 const faultsOfConfirmation = (dated: Dated): string[] => {
   const { incident, decided } = dated;
   const { id, started_at, seen, confirmed_at, confirmed } = incident;
-  if (!seen || !confirmed || confirmed_at === null || passes(decided, started_at, confirmed_at)) return [];
+  if (!seen || !confirmed || confirmed_at === null || passes(decided, started_at, confirmed_at))
+    return [];
   const failures = decided.filter(
-    (made) => made.outcome === 'fail' && made.at >= started_at && made.at < confirmed_at && isItsOwn(dated, made),
+    (made) =>
+      made.outcome === 'fail' &&
+      made.at >= started_at &&
+      made.at < confirmed_at &&
+      isItsOwn(dated, made),
   );
   const earlier = failures.find(
     (second) =>
       second.continent !== seen.continent &&
-      failures.some((first) => first.continent !== second.continent && first.at <= second.at && second.at - first.at <= minute),
+      failures.some(
+        (first) =>
+          first.continent !== second.continent &&
+          first.at <= second.at &&
+          second.at - first.at <= minute,
+      ),
   );
-  return earlier ? [`incident ${id} was confirmed at ${confirmed_at}, although ${earlier.continent} failed at ${earlier.at} already`] : [];
+  return earlier
+    ? [
+        `incident ${id} was confirmed at ${confirmed_at}, although ${earlier.continent} failed at ${earlier.at} already`,
+      ]
+    : [];
 };
 
 export const faultsOfDates = (dated: Dated): string[] => {
@@ -106,24 +153,43 @@ export const faultsOfDates = (dated: Dated): string[] => {
   return [...faultsOfBeginning(known), ...faultsOfConfirmation(known)];
 };
 
-/** Rule 10: after a refutation the lonely failure is another matter than the outage that is confirmed. */
-export const lonelyBefore = (incident: Incident, decided: readonly Made[], fresh: readonly Made[]): string[] => {
+/**
+ * Rule 10: after a refutation the lonely failure is another matter than the outage that is
+ * confirmed.
+ */
+export const lonelyBefore = (
+  incident: Incident,
+  decided: readonly Made[],
+  fresh: readonly Made[],
+): string[] => {
   const { started_at, seen, confirmed_at } = incident;
   const isBetween = ({ at }: Made): boolean => at > started_at && at < (confirmed_at ?? 0);
-  const known = recent(decided).filter((made) => !fresh.includes(made) && !made.stale && isBetween(made));
+  const known = recent(decided).filter(
+    (made) => !fresh.includes(made) && !made.stale && isBetween(made),
+  );
   const refuted = known.find((made) => made.outcome === 'ok' && made.continent !== seen?.continent);
-  const failedAgain = known.find((made) => made.outcome === 'fail' && made.continent === seen?.continent);
+  const failedAgain = known.find(
+    (made) => made.outcome === 'fail' && made.continent === seen?.continent,
+  );
   return refuted && failedAgain
-    ? [`it was confirmed from its first failure, although ${refuted.continent} passed at ${refuted.at} while it went on failing`]
+    ? [
+        `it was confirmed from its first failure, although ${refuted.continent} passed at ${refuted.at} while it went on failing`,
+      ]
     : [];
 };
 
-/** What must be so of every incident the moment it is written, by rules 1, 3, 8, 10 to 14 and 16. Says what is not. */
+/**
+ * What must be so of every incident the moment it is written, by rules 1, 3, 8, 10 to 14 and 16.
+ * Says what is not.
+ */
 
 export type Scene = {
   readonly monitor: number;
   readonly known: Known;
-  /** Continents that may check it, by its configuration and the installation; and those that can now. */
+  /**
+   * Continents that may check it, by its configuration and the installation; and those that can
+   * now.
+   */
   readonly places: readonly Continent[];
   readonly able: readonly Continent[];
   readonly interval_ms: number;
@@ -140,17 +206,29 @@ const fails = ({ known }: Scene): Made[] => recent(known.decided, 2000).filter(i
 const opened = (incident: Incident, scene: Scene): string[] => {
   const { seen, started_at } = incident;
   if (!seen) return ['an https incident was seen from nowhere'];
-  const first = fails(scene).find((made) => made.at === started_at && `probe-${made.probe}` === seen.name);
+  const first = fails(scene).find(
+    (made) => made.at === started_at && `probe-${made.probe}` === seen.name,
+  );
   if (!first) return [`nobody saw the failure at ${started_at} with which it opened`];
   const earlier = scene.known.decided.slice(0, scene.known.decided.length - scene.fresh.length);
-  const passedSince = newest(earlier, (made) => made.probe === first.probe && made.outcome === 'ok' && made.at > started_at);
-  return passedSince ? [`it opened with a failure of ${started_at}, older than a pass of the same probe at ${passedSince.at}`] : [];
+  const passedSince = newest(
+    earlier,
+    (made) => made.probe === first.probe && made.outcome === 'ok' && made.at > started_at,
+  );
+  return passedSince
+    ? [
+        `it opened with a failure of ${started_at}, older than a pass of the same probe at ${passedSince.at}`,
+      ]
+    : [];
 };
 
 const confirmedAlone = (incident: Incident, scene: Scene): string[] => {
-  if (scene.places.length > 1) return ['it was confirmed by one continent although others are configured'];
+  if (scene.places.length > 1)
+    return ['it was confirmed by one continent although others are configured'];
   const { started_at, confirmed_at } = incident;
-  const within = scene.known.decided.filter((made) => made.at >= started_at && made.at <= (confirmed_at ?? 0));
+  const within = scene.known.decided.filter(
+    (made) => made.at >= started_at && made.at <= (confirmed_at ?? 0),
+  );
   // Where two of its probes start together and disagree, the failure counts.
   const failedToo = (time: number) => within.some((made) => isFail(made) && made.at === time);
   if (within.some(({ outcome, at }) => outcome === 'ok' && at > started_at && !failedToo(at)))
@@ -174,25 +252,43 @@ const confirmed = (incident: Incident, scene: Scene): string[] => {
   if (by.continent === seen.continent) return ['it was confirmed from the continent that saw it'];
   const all = fails(scene);
   const seconds = all.filter(
-    (made) => `probe-${made.probe}` === by.name && (made.at === confirmed_at || (confirmed_at === started_at && made.at <= started_at)),
+    (made) =>
+      `probe-${made.probe}` === by.name &&
+      (made.at === confirmed_at || (confirmed_at === started_at && made.at <= started_at)),
   );
-  if (seconds.length === 0) return [`nobody saw the failure at ${confirmed_at} with which it was confirmed`];
+  if (seconds.length === 0)
+    return [`nobody saw the failure at ${confirmed_at} with which it was confirmed`];
   const together = all.filter((made) =>
-    seconds.some((second) => made.continent !== second.continent && Math.abs(made.at - second.at) <= minute),
+    seconds.some(
+      (second) => made.continent !== second.continent && Math.abs(made.at - second.at) <= minute,
+    ),
   );
-  if (together.length === 0) return ['no failure of another continent lies within a minute of the one that confirmed'];
-  const isReal = ({ monitor, continent, started }: Made) => scene.truth.isDown(monitor, continent, started);
-  return [...seconds, ...together].some(isReal) ? [] : ['a fault on our side alone was confirmed as an outage'];
+  if (together.length === 0)
+    return ['no failure of another continent lies within a minute of the one that confirmed'];
+  const isReal = ({ monitor, continent, started }: Made) =>
+    scene.truth.isDown(monitor, continent, started);
+  return [...seconds, ...together].some(isReal)
+    ? []
+    : ['a fault on our side alone was confirmed as an outage'];
 };
 
 /** The results of this round one after the other: whether at some point of it this was so. */
 const atSomePoint = (scene: Scene, holds: (known: readonly Made[]) => boolean): boolean => {
-  const before = scene.known.decided.slice(-600 - scene.fresh.length, scene.known.decided.length - scene.fresh.length);
+  const before = scene.known.decided.slice(
+    -600 - scene.fresh.length,
+    scene.known.decided.length - scene.fresh.length,
+  );
   return scene.fresh.some((_, index) => holds([...before, ...scene.fresh.slice(0, index + 1)]));
 };
 
-/** Rule 12: the check with which fewer than two failed, for the last time; undefined where that was no check but time that passed. */
-const fellBelowTwo = (known: readonly Made[], { places, able, interval_ms }: Scene): number | undefined => {
+/**
+ * Rule 12: the check with which fewer than two failed, for the last time; undefined where that was
+ * no check but time that passed.
+ */
+const fellBelowTwo = (
+  known: readonly Made[],
+  { places, able, interval_ms }: Scene,
+): number | undefined => {
   const views = new Map<Continent, Made>();
   let now = 0;
   let wereTwo = false;
@@ -200,14 +296,19 @@ const fellBelowTwo = (known: readonly Made[], { places, able, interval_ms }: Sce
   for (const made of known) {
     now = Math.max(now, made.at);
     const before = views.get(made.continent);
-    if (!before || made.at > before.at || (made.at === before.at && isFail(made))) views.set(made.continent, made);
+    if (!before || made.at > before.at || (made.at === before.at && isFail(made)))
+      views.set(made.continent, made);
     const fresh = [...views.values()].filter(
-      ({ at, continent }) => places.includes(continent) && now - at <= 2 * able.length * interval_ms,
+      ({ at, continent }) =>
+        places.includes(continent) && now - at <= 2 * able.length * interval_ms,
     );
     const areTwo = fresh.filter(isFail).length >= 2;
     if (areTwo) fell = undefined;
     else if (wereTwo)
-      fell = made.outcome === 'ok' && views.get(made.continent) === made && before?.outcome === 'fail' ? made.at : undefined;
+      fell =
+        made.outcome === 'ok' && views.get(made.continent) === made && before?.outcome === 'fail'
+          ? made.at
+          : undefined;
     wereTwo = areTwo;
   }
   return fell;
@@ -217,27 +318,38 @@ const endedByPasses = (incident: Incident, scene: Scene): string[] => {
   if (scene.places.length === 1) {
     const twice = atSomePoint(scene, (known) => {
       const last = known.toSorted((a, b) => a.at - b.at).slice(-2);
-      return last.length === 2 && last.every(({ outcome, at }) => outcome === 'ok' && at > incident.started_at);
+      return (
+        last.length === 2 &&
+        last.every(({ outcome, at }) => outcome === 'ok' && at > incident.started_at)
+      );
     });
     return twice ? [] : ['a lone continent ended an outage without two passes in a row'];
   }
   const enough = atSomePoint(scene, (known) => {
     const now = known.reduce((latest, { at }) => Math.max(latest, at), 0);
-    const isView = ({ at }: Made, places: number) => now - at <= 2 * scene.interval_ms * Math.max(1, places);
+    const isView = ({ at }: Made, places: number) =>
+      now - at <= 2 * scene.interval_ms * Math.max(1, places);
     const views = newestByContinent(known, scene.places);
-    const passing = views.filter((made) => made.outcome === 'ok' && isView(made, scene.places.length)).length;
+    const passing = views.filter(
+      (made) => made.outcome === 'ok' && isView(made, scene.places.length),
+    ).length;
     const failing = views.filter((made) => isFail(made) && isView(made, scene.able.length)).length;
     return failing <= 1 && (passing >= 2 || passing >= scene.able.length);
   });
   if (!enough) return ['an outage ended although two continents failed, or fewer than two passed'];
   // What came late was decided in another order than that in which it was seen.
   const isLate = recent(scene.known.decided, 600).some(
-    ({ at, decided_at, stale }) => at >= incident.started_at && (stale || (decided_at ?? at) - at > late),
+    ({ at, decided_at, stale }) =>
+      at >= incident.started_at && (stale || (decided_at ?? at) - at > late),
   );
   const fell = isLate ? undefined : fellBelowTwo(recent(scene.known.decided, 600), scene);
   const expected = fell === undefined ? undefined : Math.max(fell, incident.confirmed_at ?? fell);
   const isDated = expected === undefined || incident.resolved_at === expected;
-  return isDated ? [] : [`it ended at ${incident.resolved_at}, although fewer than two failed since the check at ${fell}`];
+  return isDated
+    ? []
+    : [
+        `it ended at ${incident.resolved_at}, although fewer than two failed since the check at ${fell}`,
+      ];
 };
 
 const closed = (incident: Incident, scene: Scene): string[] => {
@@ -245,37 +357,63 @@ const closed = (incident: Incident, scene: Scene): string[] => {
   if (note === null && confirmed_at !== null) return endedByPasses(incident, scene);
   const all = recent(scene.known.decided, 2000);
   if (note === null) {
-    const passed = all.some((made) => made.outcome === 'ok' && made.continent === seen?.continent && made.at === resolved_at);
+    const passed = all.some(
+      (made) =>
+        made.outcome === 'ok' && made.continent === seen?.continent && made.at === resolved_at,
+    );
     return passed ? [] : ['a lonely failure ended without a pass of its continent'];
   }
   if (note === 'seen from one continent only') {
-    const refuted = all.some((made) => made.outcome === 'ok' && made.continent !== seen?.continent && made.at > started_at);
+    const refuted = all.some(
+      (made) => made.outcome === 'ok' && made.continent !== seen?.continent && made.at > started_at,
+    );
     return refuted ? [] : ['a failure was called lonely although nobody else passed'];
   }
   if (note === 'no longer observed') {
     const last = newest(scene.known.decided, (made) => made.continent === seen?.continent);
     if (!last) return [];
-    const [over, turn] = [(resolved_at ?? 0) - Math.max(last.at, started_at), scene.places.length * scene.interval_ms];
-    if (over < 2 * scene.interval_ms && last.at >= started_at) return ['it was called unobserved although its continent had reported'];
-    return over > 2 * turn ? [`it was called unobserved ${over} ms after its continent had reported, more than two turns`] : [];
+    const [over, turn] = [
+      (resolved_at ?? 0) - Math.max(last.at, started_at),
+      scene.places.length * scene.interval_ms,
+    ];
+    if (over < 2 * scene.interval_ms && last.at >= started_at)
+      return ['it was called unobserved although its continent had reported'];
+    return over > 2 * turn
+      ? [
+          `it was called unobserved ${over} ms after its continent had reported, more than two turns`,
+        ]
+      : [];
   }
   return [];
 };
 
 /** What is wrong with this incident, given how it stood before. */
-export const faultsOf = (incident: Incident, before: Incident | undefined, scene: Scene): string[] => {
+export const faultsOf = (
+  incident: Incident,
+  before: Incident | undefined,
+  scene: Scene,
+): string[] => {
   const { started_at, confirmed_at, resolved_at } = incident;
   const faults: string[] = [];
-  if (confirmed_at !== null && confirmed_at < started_at) faults.push('it was confirmed before it started');
-  if (resolved_at !== null && resolved_at < (confirmed_at ?? started_at)) faults.push('it was resolved before it was confirmed');
+  if (confirmed_at !== null && confirmed_at < started_at)
+    faults.push('it was confirmed before it started');
+  if (resolved_at !== null && resolved_at < (confirmed_at ?? started_at))
+    faults.push('it was resolved before it was confirmed');
   if (!before) faults.push(...opened(incident, scene));
   if (before?.resolved_at != null) faults.push('it was written again after its end');
-  if (confirmed_at !== null && (before?.confirmed_at ?? null) === null) faults.push(...confirmed(incident, scene));
+  if (confirmed_at !== null && (before?.confirmed_at ?? null) === null)
+    faults.push(...confirmed(incident, scene));
   if (resolved_at !== null) faults.push(...closed(incident, scene));
-  return faults.map((fault) => `monitor ${scene.monitor}, incident ${incident.id} (started ${started_at}): ${fault}`);
+  return faults.map(
+    (fault) =>
+      `monitor ${scene.monitor}, incident ${incident.id} (started ${started_at}): ${fault}`,
+  );
 };
 
-/** What each decision must lead to at once, by rules 4, 10, 11, 12 and 17: not only what stands in the incidents, but what does not. */
+/**
+ * What each decision must lead to at once, by rules 4, 10, 11, 12 and 17: not only what stands in
+ * the incidents, but what does not.
+ */
 
 export type Decided = {
   readonly monitor: number;
@@ -298,12 +436,22 @@ const live = 10_000;
 const askedLately = 1_000;
 
 /** Views that are not older than two turns at this time. */
-const viewsOf = (known: readonly Made[], { places, able, interval_ms }: Decided, now: number): Made[] =>
-  newestByContinent(known, places).filter(({ at }) => now - at <= 2 * Math.max(1, able.length) * interval_ms);
+const viewsOf = (
+  known: readonly Made[],
+  { places, able, interval_ms }: Decided,
+  now: number,
+): Made[] =>
+  newestByContinent(known, places).filter(
+    ({ at }) => now - at <= 2 * Math.max(1, able.length) * interval_ms,
+  );
 
-const clockOf = (known: readonly Made[]): number => known.slice(-200).reduce((latest, { at }) => Math.max(latest, at), 0);
+const clockOf = (known: readonly Made[]): number =>
+  known.slice(-200).reduce((latest, { at }) => Math.max(latest, at), 0);
 
-/** Rules 10 and 12: with what was decided last, two that fail together confirm, and two that pass end it. */
+/**
+ * Rules 10 and 12: with what was decided last, two that fail together confirm, and two that pass
+ * end it.
+ */
 const standsTooLong = (of: Decided): string[] => {
   const { known, fresh, before, after, places, able } = of;
   const last = fresh.at(-1);
@@ -313,18 +461,30 @@ const standsTooLong = (of: Decided): string[] => {
   const failing = views.filter(isFail);
   if (after.confirmed_at === null) {
     const pairs = failing.filter((made) =>
-      failing.some(({ continent, at }) => continent !== made.continent && Math.abs(at - made.at) <= together),
+      failing.some(
+        ({ continent, at }) => continent !== made.continent && Math.abs(at - made.at) <= together,
+      ),
     );
-    return isFail(last) && pairs.length >= 2 ? [`it is not confirmed, although ${pairs.length} continents failed within a minute`] : [];
+    return isFail(last) && pairs.length >= 2
+      ? [`it is not confirmed, although ${pairs.length} continents failed within a minute`]
+      : [];
   }
-  const passing = views.filter(({ outcome, at }) => outcome === 'ok' && at >= after.started_at).length;
+  const passing = views.filter(
+    ({ outcome, at }) => outcome === 'ok' && at >= after.started_at,
+  ).length;
   const isOver = failing.length <= 1 && (passing >= 2 || (passing > 0 && passing >= able.length));
-  return !isFail(last) && isOver ? [`it stays open, although ${failing.length} fail and ${passing} of ${able.length} pass`] : [];
+  return !isFail(last) && isOver
+    ? [`it stays open, although ${failing.length} fail and ${passing} of ${able.length} pass`]
+    : [];
 };
 
 /** Rule 11: each further failure asks all others again. */
-const wasNotAsked = ({ known, fresh, before, after, able, askedAt }: Decided, now: number): string[] => {
-  if (!after || after.confirmed_at !== null || before?.id !== after.id || after.seen === null) return [];
+const wasNotAsked = (
+  { known, fresh, before, after, able, askedAt }: Decided,
+  now: number,
+): string[] => {
+  if (!after || after.confirmed_at !== null || before?.id !== after.id || after.seen === null)
+    return [];
   const failed = fresh.find(
     (made) =>
       isFail(made) &&
@@ -333,24 +493,44 @@ const wasNotAsked = ({ known, fresh, before, after, able, askedAt }: Decided, no
       newest(known.decided, ({ continent }) => continent === made.continent) === made,
   );
   const others = failed && able.some((place) => place !== failed.continent);
-  return others && now - askedAt > askedLately ? [`it failed again at ${failed.at}, and nobody was asked since ${askedAt}`] : [];
+  return others && now - askedAt > askedLately
+    ? [`it failed again at ${failed.at}, and nobody was asked since ${askedAt}`]
+    : [];
 };
 
-/** Rule 4: a "down" goes out for an outage that two continents see, not for one that is over in one of them. */
+/**
+ * Rule 4: a "down" goes out for an outage that two continents see, not for one that is over in one
+ * of them.
+ */
 const wasToldAlone = (of: Decided, round: Round): string[] => {
   const { monitor, known, fresh, places } = of;
-  const isTold = round.effects.some(({ monitor: about, effect }) => about === monitor && effect.is === 'alert' && effect.event === 'down');
+  const isTold = round.effects.some(
+    ({ monitor: about, effect }) =>
+      about === monitor && effect.is === 'alert' && effect.event === 'down',
+  );
   if (!isTold || places.length < 2) return [];
   const before = known.decided.slice(0, known.decided.length - fresh.length);
   const wide = { ...of, able: places };
-  const steps = [before, ...fresh.map((_, index) => [...before.slice(-600), ...fresh.slice(0, index + 1)])];
-  const areTwo = steps.some((one) => viewsOf(one, wide, round.decidedAt).filter(isFail).length >= 2);
+  const steps = [
+    before,
+    ...fresh.map((_, index) => [...before.slice(-600), ...fresh.slice(0, index + 1)]),
+  ];
+  const areTwo = steps.some(
+    (one) => viewsOf(one, wide, round.decidedAt).filter(isFail).length >= 2,
+  );
   return areTwo ? [] : ['a "down" was raised, although fewer than two continents fail'];
 };
 
 export const faultsOfDecision = (of: Decided, round: Round): string[] => {
   const { monitor, known, before, after } = of;
-  const faults = [...standsTooLong(of), ...wasNotAsked(of, round.decidedAt), ...wasToldAlone(of, round)];
+  const faults = [
+    ...standsTooLong(of),
+    ...wasNotAsked(of, round.decidedAt),
+    ...wasToldAlone(of, round),
+  ];
   if (known.isPaused && after && !before) faults.push('it was opened while the monitor is paused');
-  return faults.map((fault) => `monitor ${monitor}, incident ${after?.id ?? before?.id}, at ${round.decidedAt}: ${fault}`);
+  return faults.map(
+    (fault) =>
+      `monitor ${monitor}, incident ${after?.id ?? before?.id}, at ${round.decidedAt}: ${fault}`,
+  );
 };

@@ -26,7 +26,10 @@ import type { Round } from './round.ts';
 import type { Story } from './story.ts';
 import type { Truth } from './truth.ts';
 
-/** The oracle: knows what really was, and by the rules alone what must come of it. It watches every commit, looks around now and then, and sums up at the end. */
+/**
+ * The oracle: knows what really was, and by the rules alone what must come of it. It watches every
+ * commit, looks around now and then, and sums up at the end.
+ */
 export type Oracle = {
   /** A coordinator begins. */
   readonly onStart: () => void;
@@ -48,8 +51,20 @@ type Dependencies = {
 const soon = 10_000;
 const settled = 60_000;
 
-export const createOracle = ({ story, truth, record, database, network, agenda }: Dependencies): Oracle => {
-  const known: Known[] = story.monitors.map(() => ({ version: 1, decided: [], since: story.start, isPaused: false }));
+export const createOracle = ({
+  story,
+  truth,
+  record,
+  database,
+  network,
+  agenda,
+}: Dependencies): Oracle => {
+  const known: Known[] = story.monitors.map(() => ({
+    version: 1,
+    decided: [],
+    since: story.start,
+    isPaused: false,
+  }));
   const askedAt = story.monitors.map(() => Number.NEGATIVE_INFINITY);
   const quarantine = createQuarantineOracle(database);
   const questions = createQuestionsOracle();
@@ -59,7 +74,9 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
   const over = story.monitors.map(() => never);
   const confirmed = new Map<string, number>();
   const all = [...new Set(story.probes.map(({ continent }) => continent))];
-  const places = story.monitors.map(({ continents }) => all.filter((place) => continents === null || continents.includes(place)));
+  const places = story.monitors.map(({ continents }) =>
+    all.filter((place) => continents === null || continents.includes(place)),
+  );
   let drained = 0;
   let wellSince = Number.POSITIVE_INFINITY;
   let startedAt = story.start;
@@ -67,7 +84,9 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
 
   const ableOf = (monitor: number, roster: Roster) =>
     (places[monitor] ?? []).filter((place) =>
-      roster.probes.some(({ continent, healthy, quarantined }) => continent === place && healthy && !quarantined),
+      roster.probes.some(
+        ({ continent, healthy, quarantined }) => continent === place && healthy && !quarantined,
+      ),
     );
 
   const learn = (round: Round): Map<number, (typeof record.made)[number]> => {
@@ -75,8 +94,11 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
     for (const { made } of round.results) {
       made.decided_at = round.decidedAt;
       const about = known[made.monitor];
-      if (!about || !saysSomething(made) || made.version !== about.version || made.at < about.since) continue;
-      made.stale = newest(about.decided, ({ probe, at }) => probe === made.probe && at >= made.at) !== undefined;
+      if (!about || !saysSomething(made) || made.version !== about.version || made.at < about.since)
+        continue;
+      made.stale =
+        newest(about.decided, ({ probe, at }) => probe === made.probe && at >= made.at) !==
+        undefined;
       about.decided.push(made);
       const list = fresh.get(made.monitor) ?? [];
       list.push(made);
@@ -103,18 +125,31 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
     drained = database.outboxDone;
   };
 
-  const openOf = (monitor: number): Incident | undefined => [...(open[monitor] ?? [])].map((id) => incidents.get(id)).at(0);
+  const openOf = (monitor: number): Incident | undefined =>
+    [...(open[monitor] ?? [])].map((id) => incidents.get(id)).at(0);
 
   const verifying = (): Verifying[] =>
     story.monitors.flatMap(({ interval_ms }, monitor) => {
       const [incident, about] = [openOf(monitor), known[monitor]];
-      if (!incident || incident.confirmed_at !== null || incident.seen === null || !about) return [];
+      if (!incident || incident.confirmed_at !== null || incident.seen === null || !about)
+        return [];
       const able = ableOf(monitor, network.roster());
       const areOthers = able.some((place) => place !== incident.seen?.continent);
-      return [{ incident, monitor, known: about, askedAt: askedAt[monitor] ?? 0, turn_ms: able.length * interval_ms, areOthers }];
+      return [
+        {
+          incident,
+          monitor,
+          known: about,
+          askedAt: askedAt[monitor] ?? 0,
+          turn_ms: able.length * interval_ms,
+          areOthers,
+        },
+      ];
     });
 
-  /** Rule 1: what was known from beyond the present time of a clock that was set back is forgotten. */
+  /**
+   * Rule 1: what was known from beyond the present time of a clock that was set back is forgotten.
+   */
   const followClock = ({ decidedAt }: Round) => {
     if (decidedAt < clock) {
       for (const about of known) about.decided = forgetAhead(about.decided, decidedAt);
@@ -147,21 +182,31 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
       };
       const before = incidents.get(incident.id);
       record.violations.push(...faultsOf(incident, before, scene));
-      if (incident.confirmed_at !== null && (before?.confirmed_at ?? null) === null) confirmed.set(incident.id, round.decidedAt);
+      if (incident.confirmed_at !== null && (before?.confirmed_at ?? null) === null)
+        confirmed.set(incident.id, round.decidedAt);
       incidents.set(incident.id, incident);
       if (incident.resolved_at === null) open[monitor]?.add(incident.id);
       else {
         open[monitor]?.delete(incident.id);
-        over[monitor] = { at: Math.max(over[monitor]?.at ?? 0, incident.resolved_at), decided_at: round.decidedAt };
+        over[monitor] = {
+          at: Math.max(over[monitor]?.at ?? 0, incident.resolved_at),
+          decided_at: round.decidedAt,
+        };
       }
-      if ((open[monitor]?.size ?? 0) > 1) record.violations.push(`monitor ${monitor} has two open incidents at ${round.decidedAt}`);
+      if ((open[monitor]?.size ?? 0) > 1)
+        record.violations.push(`monitor ${monitor} has two open incidents at ${round.decidedAt}`);
     }
     for (const monitor of fresh.keys()) {
-      const turn_ms = Math.max(1, ableOf(monitor, round.network).length) * (story.monitors[monitor]?.interval_ms ?? 0);
+      const turn_ms =
+        Math.max(1, ableOf(monitor, round.network).length) *
+        (story.monitors[monitor]?.interval_ms ?? 0);
       for (const id of open[monitor] ?? []) {
         const incident = incidents.get(id);
         const decided = known[monitor]?.decided ?? [];
-        if (incident) record.violations.push(...faultsOfDates({ incident, decided, turn_ms, over: over[monitor] ?? never }));
+        if (incident)
+          record.violations.push(
+            ...faultsOfDates({ incident, decided, turn_ms, over: over[monitor] ?? never }),
+          );
       }
     }
     for (const [monitor, spec] of story.monitors.entries()) {
@@ -169,8 +214,17 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
       const [before, after] = [openBefore[monitor], openOf(monitor)];
       if (!about || (!before && !after)) continue;
       const [here, able] = [places[monitor] ?? [], ableOf(monitor, round.network)];
-      const decided = { monitor, known: about, places: here, able, interval_ms: spec.interval_ms, fresh: fresh.get(monitor) ?? [] };
-      record.violations.push(...faultsOfDecision({ ...decided, before, after, askedAt: askedAt[monitor] ?? 0 }, round));
+      const decided = {
+        monitor,
+        known: about,
+        places: here,
+        able,
+        interval_ms: spec.interval_ms,
+        fresh: fresh.get(monitor) ?? [],
+      };
+      record.violations.push(
+        ...faultsOfDecision({ ...decided, before, after, askedAt: askedAt[monitor] ?? 0 }, round),
+      );
     }
     followOperations();
   };
@@ -182,13 +236,17 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
     const spec = story.monitors[monitor];
     if (!about || !spec) return [];
     const row = database.watched[monitor];
-    if (row?.paused_at != null && now - row.paused_at > soon) return ['it is open although the monitor is paused'];
-    const longAgo = about.decided.filter(({ decided_at }) => decided_at !== null && decided_at < now - soon);
+    if (row?.paused_at != null && now - row.paused_at > soon)
+      return ['it is open although the monitor is paused'];
+    const longAgo = about.decided.filter(
+      ({ decided_at }) => decided_at !== null && decided_at < now - soon,
+    );
     const here = places[monitor] ?? [];
     if (incident.confirmed_at === null) {
       const last = newest(about.decided, ({ continent }) => continent === incident.seen?.continent);
       const early = newest(longAgo, ({ continent }) => continent === incident.seen?.continent);
-      if (early && early === last && early.outcome === 'ok') return ['it is unconfirmed and open although its continent passes'];
+      if (early && early === last && early.outcome === 'ok')
+        return ['it is unconfirmed and open although its continent passes'];
       const turn = here.length * spec.interval_ms;
       const lapsed = Math.max(last?.at ?? 0, incident.started_at) + 2 * turn;
       if (now > Math.max(lapsed, last?.decided_at ?? 0) + settled)
@@ -199,7 +257,11 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
     const allPass =
       views.length === here.length &&
       views.every(
-        ({ outcome, at, decided_at }) => outcome === 'ok' && at > incident.started_at && decided_at !== null && decided_at < now - soon,
+        ({ outcome, at, decided_at }) =>
+          outcome === 'ok' &&
+          at > incident.started_at &&
+          decided_at !== null &&
+          decided_at < now - soon,
       );
     if (here.length > 1 && allPass) return ['it is open although every continent passes'];
     return [];
@@ -221,7 +283,11 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
       record.violations.push(
         ...(now - startedAt < settled ? [] : questions.settled(verifying())),
         ...faultsOfBelief({
-          ...{ story, database, known, since: startedAt, now },
+          story,
+          database,
+          known,
+          since: startedAt,
+          now,
           ableOf: (monitor) => ableOf(monitor, network.roster()),
         }),
       );
@@ -230,7 +296,9 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
           const incident = incidents.get(id);
           if (incident)
             record.violations.push(
-              ...faultsOfStanding(monitor, incident).map((fault) => `monitor ${monitor}, incident ${id}, at ${now}: ${fault}`),
+              ...faultsOfStanding(monitor, incident).map(
+                (fault) => `monitor ${monitor}, incident ${id}, at ${now}: ${fault}`,
+              ),
             );
         }
       }
@@ -238,9 +306,14 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
     atTheEnd: (end) => {
       for (const list of record.made) {
         for (const { monitor, probe, order, started, counted, lost } of list) {
-          if (counted > 1) record.violations.push(`check ${order} of probe ${probe} on monitor ${monitor} was counted ${counted} times`);
+          if (counted > 1)
+            record.violations.push(
+              `check ${order} of probe ${probe} on monitor ${monitor} was counted ${counted} times`,
+            );
           if (counted === 0 && !lost && started < end - settled)
-            record.violations.push(`check ${order} of probe ${probe} on monitor ${monitor} was lost`);
+            record.violations.push(
+              `check ${order} of probe ${probe} on monitor ${monitor} was lost`,
+            );
         }
       }
       record.violations.push(

@@ -10,8 +10,9 @@ import { noise } from './story.ts';
 import type { Truth } from './truth.ts';
 
 /**
- * A simulated probe: real placement and turns (in some stories the real wheel), a spool that survives its death or does not, and a
- * bus that it hands over to. Modes: alive ↔ dead; alive: connected ↔ cut off, asked of the truth at every step.
+ * A simulated probe: real placement and turns (in some stories the real wheel), a spool that
+ * survives its death or does not, and a bus that it hands over to. Modes: alive ↔ dead; alive:
+ * connected ↔ cut off, asked of the truth at every step.
  */
 export type Probe = {
   readonly spec: ProbeSpec;
@@ -21,7 +22,11 @@ export type Probe = {
   /** Whether it holds the monitor in this version; null: whether it does not hold it. */
   readonly holds: (monitor: number, version: number | null) => boolean;
   readonly look: (monitor: number, version: number, recheck: string) => void;
-  readonly receive: (receipt: { readonly generation: number; readonly committed: number; readonly again: boolean }) => void;
+  readonly receive: (receipt: {
+    readonly generation: number;
+    readonly committed: number;
+    readonly again: boolean;
+  }) => void;
   readonly isConnected: () => boolean;
   readonly handedOver: () => boolean;
   readonly die: (keepsSpool: boolean) => void;
@@ -29,19 +34,31 @@ export type Probe = {
   readonly flush: () => void;
   readonly generation: () => number;
   readonly isIdle: () => boolean;
-  /** Takes no turns until it resumes: what is under way comes to rest before a jump through a calm time. */
+  /**
+   * Takes no turns until it resumes: what is under way comes to rest before a jump through a calm
+   * time.
+   */
   readonly hush: () => void;
   /** Turns anew from now. */
   readonly resume: () => void;
   readonly lastTurn: (monitor: number, until: number) => number | undefined;
 };
 
-type Dependencies = { readonly story: Story; readonly agenda: Agenda; readonly truth: Truth; readonly bus: Bus; readonly record: Record };
+type Dependencies = {
+  readonly story: Story;
+  readonly agenda: Agenda;
+  readonly truth: Truth;
+  readonly bus: Bus;
+  readonly record: Record;
+};
 type Job = { readonly placed: Placed; readonly version: number };
 
 const patience = 15_000;
 
-export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record }: Dependencies): Probe => {
+export const createProbe = (
+  spec: ProbeSpec,
+  { story, agenda, truth, bus, record }: Dependencies,
+): Probe => {
   const { index, continent } = spec;
   const jobs: (Job | null)[] = story.monitors.map(() => null);
   const turns: (Turns | undefined)[] = story.monitors.map(() => undefined);
@@ -64,7 +81,8 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
   let order = 0;
   let hushed = false;
 
-  const isConnected = () => alive && !truth.isCut(index, agenda.now()) && !truth.isBusAway(agenda.now());
+  const isConnected = () =>
+    alive && !truth.isCut(index, agenda.now()) && !truth.isBusAway(agenda.now());
 
   const rewind = () => {
     sent = committed;
@@ -114,7 +132,10 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
     record.checks += 1;
     running += 1;
     const outcome = seen(monitor, started);
-    const isSlow = outcome === 'fail' && truth.sickness(index, started) === 'well' && truth.answers(monitor, continent, started) === 'slow';
+    const isSlow =
+      outcome === 'fail' &&
+      truth.sickness(index, started) === 'well' &&
+      truth.answers(monitor, continent, started) === 'slow';
     const took = isSlow
       ? (story.monitors[monitor]?.timeout_ms ?? 0)
       : Math.floor(20 + noise(story.seed, index * 64 + monitor, order, 7) * 180);
@@ -175,7 +196,9 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
         wheel.advance(agenda.now(), (monitor, time) => {
           const mine = turns[monitor];
           if (!mine || nextTurn(mine, time) !== time)
-            record.violations.push(`the wheel of probe ${index} fired monitor ${monitor} at ${time}, which is no turn of it`);
+            record.violations.push(
+              `the wheel of probe ${index} fired monitor ${monitor} at ${time}, which is no turn of it`,
+            );
           due(monitor);
         });
         if (wheel.count() > 0) next();
@@ -212,7 +235,12 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
     rosterEpoch: () => roster.epoch,
     holds: (monitor, version) => (jobs[monitor]?.version ?? null) === version,
     assign: (monitor, placed, version) => {
-      if (!alive || (jobs[monitor]?.version ?? 0) > version || probe.holds(monitor, placed && version)) return;
+      if (
+        !alive ||
+        (jobs[monitor]?.version ?? 0) > version ||
+        probe.holds(monitor, placed && version)
+      )
+        return;
       jobs[monitor] = placed ? { placed, version } : null;
       place(monitor);
     },
@@ -232,7 +260,11 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
       if ((receipt.again && agenda.now() - rewoundAt > 1000) || stuck) rewind();
     },
     isConnected,
-    handedOver: () => spool.every(({ result, made }) => result.seq <= sent || made.started + result.took_ms > agenda.now() - 2000),
+    handedOver: () =>
+      spool.every(
+        ({ result, made }) =>
+          result.seq <= sent || made.started + result.took_ms > agenda.now() - 2000,
+      ),
     die: (keepsSpool) => {
       if (!alive) return;
       alive = false;
@@ -266,7 +298,12 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
       const last = entries.at(-1)?.result.seq;
       if (last === undefined) return;
       const before = sent;
-      const landed = bus.publish({ probe: index, generation, after: sent > committed ? sent : null, entries });
+      const landed = bus.publish({
+        probe: index,
+        generation,
+        after: sent > committed ? sent : null,
+        entries,
+      });
       sent = last;
       outstandingSince ??= agenda.now();
       const born = life;

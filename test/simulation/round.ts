@@ -22,21 +22,31 @@ import type { Database, Stored, Unit } from './database.ts';
 import type { Network } from './network.ts';
 import type { Story } from './story.ts';
 
-/** What a simulated coordinator holds back until all have handed over what they kept (rule 4), and what of it need not wait. */
+/**
+ * What a simulated coordinator holds back until all have handed over what they kept (rule 4), and
+ * what of it need not wait.
+ */
 export type Holding = {
   readonly present: (probe: number, isHandedOver: boolean) => void;
   readonly isHolding: () => boolean;
   readonly begin: (since: number) => void;
-  /** Whether what probes kept is to wait for others that may have kept as much: then it holds from now on. */
+  /**
+   * Whether what probes kept is to wait for others that may have kept as much: then it holds from
+   * now on.
+   */
   readonly waitsForOthers: (taken: readonly Waiting[]) => boolean;
   /** What of these is decided all the same; undefined when nothing is. */
-  readonly ahead: (batches: readonly Batch[], states: readonly MonitorState[]) => readonly Told[] | undefined;
+  readonly ahead: (
+    batches: readonly Batch[],
+    states: readonly MonitorState[],
+  ) => readonly Told[] | undefined;
   readonly isAhead: (monitor: number) => boolean;
 };
 
 export type Told = { readonly batch: Batch; readonly entry: Entry };
 
-export const markOf = ({ probe, generation }: Pick<Batch, 'probe' | 'generation'>): string => `${probe}:${generation}`;
+export const markOf = ({ probe, generation }: Pick<Batch, 'probe' | 'generation'>): string =>
+  `${probe}:${generation}`;
 
 /** What of these is new, as far as none before it is missing. */
 const inHand = (batches: readonly Batch[], database: Database): Told[] => {
@@ -46,7 +56,9 @@ const inHand = (batches: readonly Batch[], database: Database): Told[] => {
     const upTo = reached.get(mark) ?? database.watermarks.get(mark) ?? 0;
     if (batch.after !== null && batch.after > upTo) return [];
     reached.set(mark, Math.max(upTo, batch.entries.at(-1)?.result.seq ?? 0));
-    return batch.entries.filter(({ result }) => result.seq > upTo).map((entry) => ({ batch, entry }));
+    return batch.entries
+      .filter(({ result }) => result.seq > upTo)
+      .map((entry) => ({ batch, entry }));
   });
 };
 
@@ -68,7 +80,10 @@ export const createHolding = (parts: {
     network
       .roster()
       .probes.filter(({ healthy, quarantined }) => healthy && !quarantined)
-      .map(({ id }) => said.get(id) ?? { probe: id, heard_at: Number.NEGATIVE_INFINITY, handed_over: false });
+      .map(
+        ({ id }) =>
+          said.get(id) ?? { probe: id, heard_at: Number.NEGATIVE_INFINITY, handed_over: false },
+      );
 
   const begin = (since: number) => {
     handover = beginBacklog(agenda.now(), since);
@@ -93,11 +108,14 @@ export const createHolding = (parts: {
         const committed = database.watermarks.get(markOf(batch)) ?? 0;
         const fresh = batch.entries.filter(({ result }) => result.seq > committed);
         const oldest = Math.min(landedAt, ...fresh.map(({ result }) => result.at + result.took_ms));
-        return landedAt - oldest > keptAfter ? [{ probe: story.probes[batch.probe]?.id ?? '', oldest }] : [];
+        return landedAt - oldest > keptAfter
+          ? [{ probe: story.probes[batch.probe]?.id ?? '', oldest }]
+          : [];
       });
       if (kept.length === 0) return false;
       const since = Math.min(...kept.map(({ oldest }) => oldest));
-      if (!mustWait(handover, { since, from: kept.map(({ probe }) => probe) }, words(), now, rules)) return false;
+      if (!mustWait(handover, { since, from: kept.map(({ probe }) => probe) }, words(), now, rules))
+        return false;
       begin(since);
       return true;
     },
@@ -105,12 +123,17 @@ export const createHolding = (parts: {
       const all = inHand(batches, database);
       awaited = awaitedBy(handover.since, awaited, words(), agenda.now());
       const those = new Set(awaited.keys());
-      const fresh = all.filter(({ batch, entry }) => !database.ahead.get(markOf(batch))?.has(entry.result.seq));
+      const fresh = all.filter(
+        ({ batch, entry }) => !database.ahead.get(markOf(batch))?.has(entry.result.seq),
+      );
       for (const monitor of new Set(fresh.map(({ entry }) => entry.made.monitor))) {
         const state = states[monitor];
         const about = all
           .filter(({ entry }) => entry.made.monitor === monitor)
-          .map(({ batch, entry: { result } }) => ({ ...result, quarantined: database.quarantined.has(batch.probe) }));
+          .map(({ batch, entry: { result } }) => ({
+            ...result,
+            quarantined: database.quarantined.has(batch.probe),
+          }));
         const isMore = state !== undefined && isAwaited(state.watched, those, network.roster());
         if (state && canDecideEarly(state, about, began, isMore, rules)) wentAhead.add(monitor);
       }
@@ -121,7 +144,10 @@ export const createHolding = (parts: {
   };
 };
 
-/** One round of a simulated coordinator: decided on top of the states, which follow when it is committed. */
+/**
+ * One round of a simulated coordinator: decided on top of the states, which follow when it is
+ * committed.
+ */
 export type Round = {
   readonly decidedAt: number;
   readonly network: Roster;
@@ -134,7 +160,11 @@ export type Round = {
     readonly committed: number;
     readonly again: boolean;
   }[];
-  readonly looks: readonly { readonly monitor: number; readonly look: string; readonly continents: readonly Continent[] }[];
+  readonly looks: readonly {
+    readonly monitor: number;
+    readonly look: string;
+    readonly continents: readonly Continent[];
+  }[];
   readonly reassigned: readonly number[];
   readonly receive: (batches: readonly Batch[]) => void;
   /** Decides these, and leaves those before them to wait. */
@@ -182,7 +212,8 @@ export const createRound = (parts: {
     states[monitor] = decision.state;
     for (const effect of decision.effects) {
       effects.push({ monitor, effect });
-      if (effect.is === 'look') looks.push({ monitor, look: effect.look, continents: effect.continents });
+      if (effect.is === 'look')
+        looks.push({ monitor, look: effect.look, continents: effect.continents });
     }
   };
 
@@ -194,7 +225,17 @@ export const createRound = (parts: {
     const quarantined = database.quarantined.has(probe);
     made.quarantined = quarantined;
     const from = { probe: spec.id, name: `probe-${probe}`, continent: spec.continent };
-    return [{ seen: { ...result, from, quarantined, handed_over: now - (result.at + result.took_ms) > late }, made }];
+    return [
+      {
+        seen: {
+          ...result,
+          from,
+          quarantined,
+          handed_over: now - (result.at + result.took_ms) > late,
+        },
+        made,
+      },
+    ];
   };
 
   const decideAll = (judged: readonly Stored[]) => {
@@ -230,7 +271,8 @@ export const createRound = (parts: {
   };
 
   const goAhead = (told: readonly Told[]) => {
-    for (const { batch, entry } of told) ahead.set(markOf(batch), [...(ahead.get(markOf(batch)) ?? []), entry.result.seq]);
+    for (const { batch, entry } of told)
+      ahead.set(markOf(batch), [...(ahead.get(markOf(batch)) ?? []), entry.result.seq]);
     decideAll(told.flatMap(({ batch, entry }) => storedOf(batch.probe, entry)));
   };
 
@@ -246,7 +288,8 @@ export const createRound = (parts: {
     receive,
     goAhead,
     tick: (isDue) => {
-      for (const [monitor, state] of states.entries()) if (isDue(state)) decideOn(monitor, { is: 'tick' });
+      for (const [monitor, state] of states.entries())
+        if (isDue(state)) decideOn(monitor, { is: 'tick' });
     },
     drain: () => {
       for (const { monitor, event } of database.outbox.slice(database.outboxDone)) {
@@ -260,19 +303,37 @@ export const createRound = (parts: {
       epoch,
       watermarks,
       ahead,
-      results: results.map(({ seen, made }) => ({ seen: { ...seen, outcome: countsAs(seen, now) }, made })),
+      results: results.map(({ seen, made }) => ({
+        seen: { ...seen, outcome: countsAs(seen, now) },
+        made,
+      })),
       effects,
       outboxDone,
     }),
   };
 };
 
-/** What a simulated coordinator believes of each probe: trusted or sick, as the real rule has it (rule 16). */
-export type ProbeTrust = { readonly judge: (round: Round, states: readonly MonitorState[]) => void };
+/**
+ * What a simulated coordinator believes of each probe: trusted or sick, as the real rule has it
+ * (rule 16).
+ */
+export type ProbeTrust = {
+  readonly judge: (round: Round, states: readonly MonitorState[]) => void;
+};
 
-type Dependencies = { readonly story: Story; readonly agenda: Agenda; readonly database: Database; readonly network: Network };
+type Dependencies = {
+  readonly story: Story;
+  readonly agenda: Agenda;
+  readonly database: Database;
+  readonly network: Network;
+};
 
-export const createProbeTrust = ({ story, agenda, database, network }: Dependencies): ProbeTrust => {
+export const createProbeTrust = ({
+  story,
+  agenda,
+  database,
+  network,
+}: Dependencies): ProbeTrust => {
   const trusts = new Map<string, Trust>();
   for (const { id, index } of story.probes) {
     const since = database.quarantined.get(index);
@@ -301,7 +362,11 @@ export const createProbeTrust = ({ story, agenda, database, network }: Dependenc
         for (const { probe, shown } of shownBy(seen, { state, reach, isSick })) {
           const before = trusts.get(probe);
           if (!before) continue;
-          const observed = { targets: story.monitors.length, isOnly: isOnlyOne(probe, network.roster()), isAll: true };
+          const observed = {
+            targets: story.monitors.length,
+            isOnly: isOnlyOne(probe, network.roster()),
+            isAll: true,
+          };
           const after = observe(before, { ...shown, target: String(made.monitor) }, observed);
           trusts.set(probe, after);
           if ((before.sick_since === null) !== (after.sick_since === null)) changed(probe, states);

@@ -8,8 +8,9 @@ import { searchMutations } from './mutations/report.ts';
 import { describeStory } from './story.ts';
 
 /**
- * Lives so many monitor-years (default 10) of stories, or so many stories, from this seed on (default: the time), and says what came of it. A story that ends
- * badly is told by its seed, shrunk to its shortest, and ends the run with 1.
+ * Lives so many monitor-years (default 10) of stories, or so many stories, from this seed on
+ * (default: the time), and says what came of it. A story that ends badly is told by its seed,
+ * shrunk to its shortest, and ends the run with 1.
  */
 const usage = `npm run simulate -- [--years N] [--seed S] [--stories N] [--without RULE | --mutations]
 Lives so many monitor-years (default 10) of stories from this seed on (default: the time), or so many stories; of both, what is reached
@@ -33,14 +34,31 @@ const { values } = await readCommandLine(
 const isRule = (text: string): text is RuleName => ruleNames.some((name) => name === text);
 /** Each story takes the next seed, and all of them 32 bits. */
 const maxSeed = 2 ** 32 - 1;
-const isWhole = (least: number, limit: number) => (value: number) => Number.isInteger(value) && value >= least && value <= limit;
+const isWhole = (least: number, limit: number) => (value: number) =>
+  Number.isInteger(value) && value >= least && value <= limit;
 
-const years = numberOf('years', values.years, usage, (value) => Number.isFinite(value) && value > 0, 'a number above 0');
-const numberOfSeed = numberOf('seed', values.seed, usage, isWhole(0, maxSeed), `a whole number from 0 to ${maxSeed}`);
-const stories = numberOf('stories', values.stories, usage, isWhole(1, maxSeed), 'a whole number, 1 or more') ?? Number.POSITIVE_INFINITY;
-const days = (years ?? (stories === Number.POSITIVE_INFINITY ? 10 : Number.POSITIVE_INFINITY)) * 365;
+const years = numberOf(
+  'years',
+  values.years,
+  usage,
+  (value) => Number.isFinite(value) && value > 0,
+  'a number above 0',
+);
+const numberOfSeed = numberOf(
+  'seed',
+  values.seed,
+  usage,
+  isWhole(0, maxSeed),
+  `a whole number from 0 to ${maxSeed}`,
+);
+const stories =
+  numberOf('stories', values.stories, usage, isWhole(1, maxSeed), 'a whole number, 1 or more') ??
+  Number.POSITIVE_INFINITY;
+const days =
+  (years ?? (stories === Number.POSITIVE_INFINITY ? 10 : Number.POSITIVE_INFINITY)) * 365;
 const missing = values.without;
-if (missing !== undefined && !isRule(missing)) endWithUsage(usage, `--without must be one of the rules, not "${missing}"`);
+if (missing !== undefined && !isRule(missing))
+  endWithUsage(usage, `--without must be one of the rules, not "${missing}"`);
 const rules = missing === undefined ? allRules : without(missing);
 
 if (values.mutations === true) {
@@ -73,12 +91,16 @@ say(line(sum));
 say(
   `${sum.checks} checks, ${sum.messages} messages, ${sum.restarts} coordinators killed or replaced, ${sum.fenced} stale writes fenced off`,
 );
-say(`${sum.incidents} incidents, ${sum.confirmed} of them confirmed, ${sum.alerts} alerts delivered`);
+say(
+  `${sum.incidents} incidents, ${sum.confirmed} of them confirmed, ${sum.alerts} alerts delivered`,
+);
 say(`${sum.pings} pings of jobs`);
 if (sum.failed === null) say('every rule held');
 else {
   say(`\nseed ${sum.failed.seed} ended badly: ${sum.failed.violation}`);
-  say(`replay: npm run simulate -- --seed ${sum.failed.seed} --stories 1${missing === undefined ? '' : ` --without ${missing}`}`);
+  say(
+    `replay: npm run simulate -- --seed ${sum.failed.seed} --stories 1${missing === undefined ? '' : ` --without ${missing}`}`,
+  );
   if (sum.failed.of === 'job') {
     const { story, fault } = shrinkHeartbeat(makeHeartbeatStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${describeHeartbeat(story)}\n${fault}`);

@@ -31,14 +31,19 @@ describe('the simulation', () => {
 
   test('some stories take their turns from the real wheel', { timeout: 60_000 }, () => {
     const stories = Array.from({ length: 200 }, (_, index) => makeStory(index));
-    const story = stories.find(({ wheel, monitors }) => wheel && monitors.some(({ interval_ms }) => interval_ms <= 30_000)) ?? makeStory(0);
+    const story =
+      stories.find(
+        ({ wheel, monitors }) => wheel && monitors.some(({ interval_ms }) => interval_ms <= 30_000),
+      ) ?? makeStory(0);
     expect(story.wheel).toBe(true);
     const { record } = live(story);
     expect(record.violations).toEqual([]);
     expect(record.checks).toBeGreaterThan(20);
   });
 
-  test('a story that ends badly is shrunk to a short one that ends the same way', { timeout: 120_000 }, () => {
+  test('a story that ends badly is shrunk to a short one that ends the same way', {
+    timeout: 120_000,
+  }, () => {
     const rules = without('another_continent_confirms');
     const failed = campaign({ seed: 1, rules, isEnough: ({ stories }) => stories > 50 }).failed;
     const story = makeStory(failed?.seed ?? 0);
@@ -75,11 +80,16 @@ test('a calm time that is jumped over leaves the state that deciding every pass 
     const all = shares
       .flatMap(({ probe, continent, mine }) => {
         const times: number[] = [];
-        for (let at = nextTurn(mine, story.start); at <= until; at = nextTurn(mine, at + 1)) times.push(at);
+        for (let at = nextTurn(mine, story.start); at <= until; at = nextTurn(mine, at + 1))
+          times.push(at);
         return times.map((at) => ({ at, from: { probe: probe.id, name: probe.name, continent } }));
       })
       .toSorted((a, b) => a.at - b.at);
-    const pass = (state: MonitorState, { at, from }: (typeof all)[number], seq: number): MonitorState => {
+    const pass = (
+      state: MonitorState,
+      { at, from }: (typeof all)[number],
+      seq: number,
+    ): MonitorState => {
       const result = {
         seq,
         monitor: spec.id,
@@ -92,17 +102,27 @@ test('a calm time that is jumped over leaves the state that deciding every pass 
         evidence: null,
         look: null,
       } as const;
-      const event = { is: 'result', result: { ...result, from, quarantined: false, handed_over: false } } as const;
+      const event = {
+        is: 'result',
+        result: { ...result, from, quarantined: false, handed_over: false },
+      } as const;
       return decide(state, event, { now: at + 50, network, newId: () => 'none' }).state;
     };
     const start = createState({ ...watched, created_at: story.start });
-    const first = all.slice(0, shares.length).reduce((state, each, index) => pass(state, each, index + 1), start);
-    const lived = all.slice(shares.length).reduce((state, each, index) => pass(state, each, index + 100), first);
+    const first = all
+      .slice(0, shares.length)
+      .reduce((state, each, index) => pass(state, each, index + 1), start);
+    const lived = all
+      .slice(shares.length)
+      .reduce((state, each, index) => pass(state, each, index + 100), first);
     const jumped = afterCalm(monitor, first, network, (id) => {
       const mine = shares.find(({ probe }) => probe.id === id)?.mine;
       return mine && nextTurn(mine, until - mine.period_ms + 1);
     });
-    const sorted = (state: MonitorState) => ({ ...state, views: state.views.toSorted((a, b) => (a.from.probe < b.from.probe ? -1 : 1)) });
+    const sorted = (state: MonitorState) => ({
+      ...state,
+      views: state.views.toSorted((a, b) => (a.from.probe < b.from.probe ? -1 : 1)),
+    });
     expect(sorted(jumped)).toEqual(sorted(lived));
   }
 });

@@ -1,8 +1,15 @@
 import type { Continent } from '../../shared/base/continents.ts';
 
-/** A story: a small world and what befalls it, made from a seed (simulation/make-story.ts), told to the simulator, and cut shorter when it ends badly. */
+/**
+ * A story: a small world and what befalls it, made from a seed (simulation/make-story.ts), told to
+ * the simulator, and cut shorter when it ends badly.
+ */
 
-export type ProbeSpec = { readonly index: number; readonly id: string; readonly continent: Continent };
+export type ProbeSpec = {
+  readonly index: number;
+  readonly id: string;
+  readonly continent: Continent;
+};
 
 export type MonitorSpec = {
   readonly index: number;
@@ -35,7 +42,9 @@ export type Happening = Span &
     | { readonly is: 'continent cut off'; readonly continent: Continent }
     | { readonly is: 'coordinator killed'; readonly step: number }
     | { readonly is: 'coordinator frozen' }
-    /** The coordinator's clock, by which all probes go, is so far ahead, and is set back at the end. */
+    /**
+     * The coordinator's clock, by which all probes go, is so far ahead, and is set back at the end.
+     */
     | { readonly is: 'clock ahead'; readonly by: number }
     /** Nothing can be written for so long. */
     | { readonly is: 'database refuses' }
@@ -43,7 +52,13 @@ export type Happening = Span &
     | { readonly is: 'call hangs' }
     | { readonly is: 'bus away' }
     | { readonly is: 'bus wiped' }
-    | { readonly is: 'rough bus'; readonly drops: number; readonly repeats: number; readonly delays: number; readonly delay_ms: number }
+    | {
+        readonly is: 'rough bus';
+        readonly drops: number;
+        readonly repeats: number;
+        readonly delays: number;
+        readonly delay_ms: number;
+      }
     | { readonly is: 'edited'; readonly monitor: number }
     | { readonly is: 'paused'; readonly monitor: number }
     | {
@@ -63,13 +78,17 @@ export type Story = {
   readonly probes: readonly ProbeSpec[];
   readonly monitors: readonly MonitorSpec[];
   readonly happenings: readonly Happening[];
-  /** Whether probes take their turns from the real wheel, slot by slot, instead of computing the next one. */
+  /**
+   * Whether probes take their turns from the real wheel, slot by slot, instead of computing the
+   * next one.
+   */
   readonly wheel: boolean;
 };
 
 const day = 86_400_000;
 
-export const monitorDays = ({ start, end, monitors }: Story): number => ((end - start) / day) * monitors.length;
+export const monitorDays = ({ start, end, monitors }: Story): number =>
+  ((end - start) / day) * monitors.length;
 
 const timeOf = (story: Story, time: number): string => {
   const seconds = (time - story.start) / 1000;
@@ -78,15 +97,25 @@ const timeOf = (story: Story, time: number): string => {
   return days > 0 ? `${days}d ${clock}` : clock;
 };
 
-const wordsOf = (value: unknown): string => (Array.isArray(value) ? value.join('+') : String(value));
+const wordsOf = (value: unknown): string =>
+  Array.isArray(value) ? value.join('+') : String(value);
 
 /** The story as people read it. */
 export const describeStory = (story: Story): string => {
   const lines = [`seed ${story.seed}, from ${story.start}`];
   for (const { index, continent } of story.probes) lines.push(`probe ${index} in ${continent}`);
-  for (const { index, interval_ms, timeout_ms, continents: allowed, alert_after_ms, sampled } of story.monitors) {
+  for (const {
+    index,
+    interval_ms,
+    timeout_ms,
+    continents: allowed,
+    alert_after_ms,
+    sampled,
+  } of story.monitors) {
     const extra = `${allowed ? `, from ${allowed.join('+')}` : ''}${alert_after_ms > 0 ? `, alert after ${alert_after_ms / 1000} s` : ''}${sampled ? '' : ', not sampled'}`;
-    lines.push(`monitor ${index} every ${interval_ms / 1000} s, time limit ${timeout_ms / 1000} s${extra}`);
+    lines.push(
+      `monitor ${index} every ${interval_ms / 1000} s, time limit ${timeout_ms / 1000} s${extra}`,
+    );
   }
   for (const { is, at, until, ...rest } of story.happenings) {
     const details = Object.entries(rest).map(([name, value]) => `${name} ${wordsOf(value)}`);
@@ -121,7 +150,8 @@ export const createChance = (seed: number): Chance => {
     state = (state + 0x6d2b79f5) | 0;
     return stir(state) / 2 ** 32;
   };
-  const between = (least: number, limit: number) => least + Math.floor(next() * (limit - least + 1));
+  const between = (least: number, limit: number) =>
+    least + Math.floor(next() * (limit - least + 1));
   const pick = <T>(list: readonly T[]): T => {
     const chosen = list[Math.floor(next() * list.length)];
     if (chosen === undefined) throw new Error('nothing to pick from');
@@ -135,21 +165,30 @@ export const createChance = (seed: number): Chance => {
     some: (list, least, limit) => {
       const left = [...list];
       const count = Math.min(list.length, between(least, limit));
-      return Array.from({ length: count }, () => left.splice(Math.floor(next() * left.length), 1)).flat();
+      return Array.from({ length: count }, () =>
+        left.splice(Math.floor(next() * left.length), 1),
+      ).flat();
     },
   };
 };
 
 /**
- * Chance by name instead of by order: what happens to the third check of a probe hangs on nothing else, so that a story from which
- * something was taken out goes on as before.
+ * Chance by name instead of by order: what happens to the third check of a probe hangs on nothing
+ * else, so that a story from which something was taken out goes on as before.
  */
 export const noise = (seed: number, subject: number, count: number, salt: number): number =>
-  stir(Math.imul(stir(Math.imul(stir(seed ^ Math.imul(salt, 0x85ebca6b)) ^ subject, 0xc2b2ae35)) ^ count, 0x27d4eb2f)) / 2 ** 32;
+  stir(
+    Math.imul(
+      stir(Math.imul(stir(seed ^ Math.imul(salt, 0x85ebca6b)) ^ subject, 0xc2b2ae35)) ^ count,
+      0x27d4eb2f,
+    ),
+  ) /
+  2 ** 32;
 
 /**
- * The smallest case that still fails in the same way, as far as so many attempts find it: of the smaller ones of what is smallest yet, the first that
- * fails so takes its place. @throws when the whole one does not fail.
+ * The smallest case that still fails in the same way, as far as so many attempts find it: of the
+ * smaller ones of what is smallest yet, the first that fails so takes its place. @throws when the
+ * whole one does not fail.
  */
 export const smallestThatFails = <Case>(
   whole: Case,

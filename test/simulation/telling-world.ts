@@ -1,4 +1,7 @@
-/** The pure rules of telling in a small world: one channel, some monitors that go down and up, and a receiver that is away at times. */
+/**
+ * The pure rules of telling in a small world: one channel, some monitors that go down and up, and a
+ * receiver that is away at times.
+ */
 
 import type { NotificationRules } from '../../coordinator/notifications/policy.ts';
 import {
@@ -44,7 +47,10 @@ export type Sent = {
   taken: number | null;
   over: boolean;
 };
-export type Heard = { readonly messages: readonly Sent[]; readonly resorts: readonly { readonly incident: string; readonly at: number }[] };
+export type Heard = {
+  readonly messages: readonly Sent[];
+  readonly resorts: readonly { readonly incident: string; readonly at: number }[];
+};
 
 type Step = {
   readonly outage: Outage;
@@ -59,7 +65,8 @@ type Step = {
   flaps: boolean;
 };
 
-const isIn = (spans: readonly Span[], at: number): Span | undefined => spans.find(({ from, to }) => from <= at && at < to);
+const isIn = (spans: readonly Span[], at: number): Span | undefined =>
+  spans.find(({ from, to }) => from <= at && at < to);
 
 /** Every second is looked at; what happens within one happens at its beginning. */
 export const tell = (story: Story, rules: NotificationRules): Heard => {
@@ -73,7 +80,18 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
     groups: new Set<string>(),
   } as const;
   const step = (outage: Outage, event: StepEvent, due: number, more: Partial<Step> = {}): void => {
-    steps.push({ ...{ outage, event, due, look: due, seq: 0, isGathered: false, state: 'held', message: null, flaps: false }, ...more });
+    steps.push({
+      outage,
+      event,
+      due,
+      look: due,
+      seq: 0,
+      isGathered: false,
+      state: 'held',
+      message: null,
+      flaps: false,
+      ...more,
+    });
   };
   const told = (outage: Outage, event: StepEvent): Step | undefined =>
     steps.find((each) => each.outage === outage && each.event === event && each.state === 'told');
@@ -82,9 +100,15 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
   for (let now = 0; now <= story.until; now += 1_000) {
     for (const outage of story.outages) {
       if (outage.down === now && isCovered(coverage, { id: outage.monitor, group: null }, rules)) {
-        const before = story.outages.filter(({ monitor, down }) => monitor === outage.monitor && down <= now);
+        const before = story.outages.filter(
+          ({ monitor, down }) => monitor === outage.monitor && down <= now,
+        );
         const verdict = flappingOf(
-          before.map(({ incident, down, up }) => ({ incident, confirmed_at: down, resolved_at: up <= now ? up : null })),
+          before.map(({ incident, down, up }) => ({
+            incident,
+            confirmed_at: down,
+            resolved_at: up <= now ? up : null,
+          })),
           rules,
         );
         verdicts.set(outage, verdict);
@@ -99,7 +123,11 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
           else if (!held.isGathered) held.look = Math.min(held.look, now);
         }
         if (told(outage, 'down')) step(outage, 'up', now);
-        else if (steps.some((each) => each.outage === outage && each.event === 'flapping' && each.state !== 'gone'))
+        else if (
+          steps.some(
+            (each) => each.outage === outage && each.event === 'flapping' && each.state !== 'gone',
+          )
+        )
           step(outage, 'up', now, { flaps: true });
       }
     }
@@ -113,15 +141,26 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
           incident: {
             confirmed_at: outage.down,
             ended_at: outage.up <= now ? outage.up : null,
-            acknowledged_at: outage.acknowledged !== null && outage.acknowledged <= now ? outage.acknowledged : null,
+            acknowledged_at:
+              outage.acknowledged !== null && outage.acknowledged <= now
+                ? outage.acknowledged
+                : null,
           },
           channel: {
-            ...{ shut: undefined, delay_s: story.delay_s },
-            hours: story.hours && { zone: 'UTC', spans: [{ days: [1, 2, 3, 4, 5, 6, 7], ...story.hours }] },
+            shut: undefined,
+            delay_s: story.delay_s,
+            hours: story.hours && {
+              zone: 'UTC',
+              spans: [{ days: [1, 2, 3, 4, 5, 6, 7], ...story.hours }],
+            },
           },
-          ...{ cover: [], muted_until: isIn(story.mutes, Math.min(now, outage.up))?.to ?? null, waits_for_steadiness: each.flaps },
+          cover: [],
+          muted_until: isIn(story.mutes, Math.min(now, outage.up))?.to ?? null,
+          waits_for_steadiness: each.flaps,
           flapping: each.event === 'up' ? 'plain' : (verdicts.get(outage) ?? 'plain'),
-          down_again: story.outages.some(({ monitor, down }) => monitor === outage.monitor && down > outage.up && down <= now),
+          down_again: story.outages.some(
+            ({ monitor, down }) => monitor === outage.monitor && down > outage.up && down <= now,
+          ),
           gathered: each.event === 'down' && each.isGathered && verdicts.get(outage) === 'plain',
         },
         now,
@@ -132,26 +171,51 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
       if (disposition.is === 'due' && disposition.as !== undefined) each.event = disposition.as;
       return disposition.is === 'due';
     });
-    const gathered = due.length === 0 ? undefined : gather(bucket, { now, more: due.some(({ isGathered }) => !isGathered) }, rules);
+    const gathered =
+      due.length === 0
+        ? undefined
+        : gather(bucket, { now, more: due.some(({ isGathered }) => !isGathered) }, rules);
     bucket = gathered?.bucket ?? bucket;
-    if (gathered?.is === 'waits') for (const each of due) Object.assign(each, { look: gathered.until, isGathered: true });
+    if (gathered?.is === 'waits')
+      for (const each of due) Object.assign(each, { look: gathered.until, isGathered: true });
     if (gathered?.is === 'leaves') {
-      const message: Sent & { next: number } = { left: now, items: [], attempts: [], taken: null, over: false, next: now };
+      const message: Sent & { next: number } = {
+        left: now,
+        items: [],
+        attempts: [],
+        taken: null,
+        over: false,
+        next: now,
+      };
       for (const each of due) {
         const begun = told(each.outage, 'down');
-        if (each.event === 'up' && rules.overtaken_is_merged && begun?.message && begun.message.taken === null) {
+        if (
+          each.event === 'up' &&
+          rules.overtaken_is_merged &&
+          begun?.message &&
+          begun.message.taken === null
+        ) {
           each.event = 'was_down';
           begun.state = 'gone';
           // What else it says is said on.
-          for (const item of begun.message.items) if (item.incident === each.outage.incident) item.isWithdrawn = true;
-          if (begun.message.items.every(({ isWithdrawn }) => isWithdrawn)) begun.message.over = true;
+          for (const item of begun.message.items)
+            if (item.incident === each.outage.incident) item.isWithdrawn = true;
+          if (begun.message.items.every(({ isWithdrawn }) => isWithdrawn))
+            begun.message.over = true;
         }
-        message.items.push({ incident: each.outage.incident, event: each.event, isWithdrawn: false });
+        message.items.push({
+          incident: each.outage.incident,
+          event: each.event,
+          isWithdrawn: false,
+        });
         each.state = 'told';
         each.message = message;
         if (story.reminder_s !== null && (each.event === 'down' || each.event === 'reminder')) {
           const seq = each.seq + 1;
-          step(each.outage, 'reminder', now, { seq, look: now + reminderAfter(story.reminder_s, seq, rules) });
+          step(each.outage, 'reminder', now, {
+            seq,
+            look: now + reminderAfter(story.reminder_s, seq, rules),
+          });
         }
       }
       messages.push(message);
@@ -161,7 +225,11 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
       message.attempts.push(now);
       if (!isIn(story.away, now)) message.taken = now;
       else {
-        const again = tryAgain({ attempts: message.attempts.length, after_s: undefined }, now, rules);
+        const again = tryAgain(
+          { attempts: message.attempts.length, after_s: undefined },
+          now,
+          rules,
+        );
         if (again.is === 'again') message.next = Math.ceil(again.at / 1_000) * 1_000;
         else message.over = true;
       }
@@ -174,7 +242,9 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
         outage.up > now &&
         !resorts.some(({ incident }) => incident === outage.incident)
       )
-        if (isLastResort({ first_told_at: message.left, taken: message.taken !== null }, now, rules))
+        if (
+          isLastResort({ first_told_at: message.left, taken: message.taken !== null }, now, rules)
+        )
           resorts.push({ incident: outage.incident, at: now });
   }
   return { messages, resorts };

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { allNotificationRules, notificationRuleNames, withoutNotificationRule } from '../../coordinator/notifications/policy.ts';
+import {
+  allNotificationRules,
+  notificationRuleNames,
+  withoutNotificationRule,
+} from '../../coordinator/notifications/policy.ts';
 import { faultsOfNotifications } from './telling-oracle.ts';
 import { type Outage, type Span, type Story, tell } from './telling-world.ts';
 
-/** Rules 30 to 38 in a small world with an oracle; each rule that is turned off must be found out. */
+/**
+ * Rules 30 to 38 in a small world with an oracle; each rule that is turned off must be found out.
+ */
 
 const second = 1_000;
 const hours = 8;
@@ -24,11 +30,21 @@ const storyOf = (seed: number): Story => {
   const outages: Outage[] = [];
   for (let monitor = 0; monitor < 6; monitor += 1) {
     const flaps = random(3) === 0;
-    for (let at = 60 + random(flaps ? 600 : 5_000); at < until / second; at += flaps ? 120 + random(900) : 600 + random(9_000)) {
+    for (
+      let at = 60 + random(flaps ? 600 : 5_000);
+      at < until / second;
+      at += flaps ? 120 + random(900) : 600 + random(9_000)
+    ) {
       const down = at * second;
       at += 5 + random(flaps ? 240 : 3_000);
       const acknowledged = random(3) === 0 ? down + random(600) * second : null;
-      outages.push({ incident: `${monitor}-${down}`, monitor: `m${monitor}`, down, up: at * second, acknowledged });
+      outages.push({
+        incident: `${monitor}-${down}`,
+        monitor: `m${monitor}`,
+        down,
+        up: at * second,
+        acknowledged,
+      });
     }
   }
   // Everything within a minute or less, as when a line is cut: each is noticed in its turn.
@@ -39,7 +55,14 @@ const storyOf = (seed: number): Story => {
     const long = 60 + random(300);
     // Some are over before the bucket lets them go.
     const up = down + (index % 5 === 4 ? 2 : long) * second;
-    outages.push({ incident: `b${index}`, monitor: `b${index}`, down, up, acknowledged: null, isOfBurst: true });
+    outages.push({
+      incident: `b${index}`,
+      monitor: `b${index}`,
+      down,
+      up,
+      acknowledged: null,
+      isOfBurst: true,
+    });
   }
   return {
     outages: outages.toSorted((a, b) => a.down - b.down),
@@ -60,10 +83,18 @@ const stories = seeds.map(storyOf);
 describe('rules 30 to 38 in a small world', () => {
   test('rules 30 to 38 hold in every story', () => {
     for (const [index, story] of stories.entries())
-      expect([seeds[index], faultsOfNotifications(story, tell(story, allNotificationRules))]).toEqual([seeds[index], []]);
+      expect([
+        seeds[index],
+        faultsOfNotifications(story, tell(story, allNotificationRules)),
+      ]).toEqual([seeds[index], []]);
   });
 
   test.each(notificationRuleNames)('a way of telling without %s is found out', (rule) => {
-    expect(stories.some((story) => faultsOfNotifications(story, tell(story, withoutNotificationRule(rule))).length > 0)).toBe(true);
+    expect(
+      stories.some(
+        (story) =>
+          faultsOfNotifications(story, tell(story, withoutNotificationRule(rule))).length > 0,
+      ),
+    ).toBe(true);
   });
 });

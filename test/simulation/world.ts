@@ -1,6 +1,11 @@
 import { allowedSilence } from '../../coordinator/core/ledger.ts';
 import { checkpointOf } from '../../coordinator/core/lifecycle.ts';
-import { allRules, type MonitorState, type ProbeView, type Rules } from '../../coordinator/core/types.ts';
+import {
+  allRules,
+  type MonitorState,
+  type ProbeView,
+  type Rules,
+} from '../../coordinator/core/types.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
@@ -14,8 +19,9 @@ import type { Story } from './story.ts';
 import { createTruth, happeningsOf, type Truth } from './truth.ts';
 
 /**
- * A calm time is jumped over: while every check passes and nothing is open, the state after it is the state before it with the last
- * turn of each continent in it. A test holds this against deciding every single result.
+ * A calm time is jumped over: while every check passes and nothing is open, the state after it is
+ * the state before it with the last turn of each continent in it. A test holds this against
+ * deciding every single result.
  */
 export const afterCalm = (
   monitor: number,
@@ -29,10 +35,20 @@ export const afterCalm = (
     const probe = probeOf(placed, continent, network);
     const at = probe && lastTurn(probe.id, monitor);
     if (!probe || at === undefined || at <= state.clock) return [];
-    return [{ from: { probe: probe.id, name: probe.name, continent }, at, ok: true, ok_at: at, failure: null }];
+    return [
+      {
+        from: { probe: probe.id, name: probe.name, continent },
+        at,
+        ok: true,
+        ok_at: at,
+        failure: null,
+      },
+    ];
   });
   if (fresh.length === 0) return state;
-  const others = state.views.filter(({ from }) => !fresh.some((view) => view.from.probe === from.probe));
+  const others = state.views.filter(
+    ({ from }) => !fresh.some((view) => view.from.probe === from.probe),
+  );
   const clock = Math.max(state.clock, ...fresh.map(({ at }) => at));
   return {
     ...state,
@@ -43,11 +59,16 @@ export const afterCalm = (
 };
 
 /** How much of ordinary life is lived before trouble begins again. */
-export const leadIn = (story: Story): number => Math.max(...story.monitors.map(({ interval_ms }) => interval_ms)) + 60_000;
+export const leadIn = (story: Story): number =>
+  Math.max(...story.monitors.map(({ interval_ms }) => interval_ms)) + 60_000;
 
-export const probeById = (probes: readonly Probe[], id: string): Probe | undefined => probes.find(({ spec }) => spec.id === id);
+export const probeById = (probes: readonly Probe[], id: string): Probe | undefined =>
+  probes.find(({ spec }) => spec.id === id);
 
-/** What people do to their monitors and windows: rows and an outbox line in one transaction, then the coordinator is woken. */
+/**
+ * What people do to their monitors and windows: rows and an outbox line in one transaction, then
+ * the coordinator is woken.
+ */
 export const scheduleOperations = (parts: {
   readonly story: Story;
   readonly truth: Truth;
@@ -84,7 +105,14 @@ export const scheduleOperations = (parts: {
     agenda.at(made, () => {
       const index = database.windows.length;
       const groups = group === null ? [] : [group];
-      database.windows.push({ created_at: made, deleted_at: null, occurrences: [{ from: at, to: until }], direct: false, groups, monitor });
+      database.windows.push({
+        created_at: made,
+        deleted_at: null,
+        occurrences: [{ from: at, to: until }],
+        direct: false,
+        groups,
+        monitor,
+      });
       if (deleted === null) return;
       agenda.at(deleted, () => {
         const known = database.windows[index];
@@ -96,7 +124,8 @@ export const scheduleOperations = (parts: {
 
   for (const { monitor, group, at } of happeningsOf(story, 'moved'))
     agenda.at(at, () => {
-      for (const each of database.memberships) if (each.monitor === monitor && each.to === null) each.to = at;
+      for (const each of database.memberships)
+        if (each.monitor === monitor && each.to === null) each.to = at;
       if (group !== null) database.memberships.push({ monitor, group, from: at, to: null });
       wakeAlerter();
     });
@@ -125,7 +154,9 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
     story.monitors.map(({ channels }) => channels),
     rules,
   );
-  const probes = story.probes.map((spec): Probe => createProbe(spec, { story, agenda, truth, bus, record }));
+  const probes = story.probes.map(
+    (spec): Probe => createProbe(spec, { story, agenda, truth, bus, record }),
+  );
   const network = createNetwork(story, agenda, bus, database, probes);
   const oracle = createOracle({ story, truth, record, database, network, agenda });
   const lead = leadIn(story);
@@ -135,7 +166,11 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   const assign = (probe: Probe, monitor: number) => {
     const row = database.watched[monitor];
     if (!row || probe.holds(monitor, row.paused_at === null ? row.config_version : null)) return;
-    probe.assign(monitor, row.paused_at === null ? placedOf(monitor, row) : null, row.config_version);
+    probe.assign(
+      monitor,
+      row.paused_at === null ? placedOf(monitor, row) : null,
+      row.config_version,
+    );
   };
 
   const startCoordinator = () => {
@@ -162,7 +197,8 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
       },
       onCommit: oracle.onCommit,
       assigned: (monitor) => {
-        for (const probe of probes) bus.say(probe.spec.index, () => probe.isConnected() && assign(probe, monitor));
+        for (const probe of probes)
+          bus.say(probe.spec.index, () => probe.isConnected() && assign(probe, monitor));
       },
     });
     current = made;
@@ -176,7 +212,9 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
     network.round(heard, (probe) => probe % presenceTurns === turn);
     // What was published while a probe was away waits for it.
     if (heard && turn === 0)
-      for (const probe of probes) if (probe.isConnected()) for (const monitor of story.monitors.keys()) assign(probe, monitor);
+      for (const probe of probes)
+        if (probe.isConnected())
+          for (const monitor of story.monitors.keys()) assign(probe, monitor);
     agenda.at(agenda.now() + presenceEvery, presence, true);
   };
 
@@ -190,14 +228,19 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   const jumpTo = (time: number) => {
     const before = current?.states() ?? [];
     const after = before.map((state, monitor) =>
-      afterCalm(monitor, state, network.roster(), (probe) => probeById(probes, probe)?.lastTurn(monitor, time - 2_000)),
+      afterCalm(monitor, state, network.roster(), (probe) =>
+        probeById(probes, probe)?.lastTurn(monitor, time - 2_000),
+      ),
     );
     const jumpedFrom = agenda.now();
     agenda.jump(time);
     record.jumps += 1;
     for (const [monitor, state] of after.entries()) {
       if (state.clock === before[monitor]?.clock) continue;
-      record.calm[monitor]?.push({ from: jumpedFrom, to: state.clock + allowedSilence(state.watched) });
+      record.calm[monitor]?.push({
+        from: jumpedFrom,
+        to: state.clock + allowedSilence(state.watched),
+      });
       database.keep(monitor, checkpointOf(state));
     }
     network.resume();
@@ -207,18 +250,29 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   };
 
   const turningPoints = story.happenings
-    .flatMap((each) => [each.at, each.until, ...(each.is === 'window' ? [each.made, each.deleted ?? each.made] : [])])
+    .flatMap((each) => [
+      each.at,
+      each.until,
+      ...(each.is === 'window' ? [each.made, each.deleted ?? each.made] : []),
+    ])
     .toSorted((a, b) => a - b);
   let hushedSince: number | null = null;
   let busyUntil = 0;
 
-  /** Calm ahead: turns are held back until all that is under way has come to rest, then the time is jumped over; or things go on as before. */
+  /**
+   * Calm ahead: turns are held back until all that is under way has come to rest, then the time is
+   * jumped over; or things go on as before.
+   */
   const tryToJump = () => {
     const now = agenda.now();
     const next = Math.min(turningPoints.find((time) => time > now) ?? story.end, story.end);
     const isBefallen = story.happenings.some(({ at, until }) => at <= now && now < until);
     const isTempting =
-      !isBefallen && now >= busyUntil && next - lead - now >= shortestJump && current?.isQuiet() === true && network.isWhole();
+      !isBefallen &&
+      now >= busyUntil &&
+      next - lead - now >= shortestJump &&
+      current?.isQuiet() === true &&
+      network.isWhole();
     if (hushedSince === null) {
       if (!isTempting) return;
       hushedSince = now;
@@ -252,11 +306,14 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
       const stale = current;
       stale?.hang();
       agenda.at(until, () => stale?.goOn());
-      if (until > at + leaseLasts) agenda.at(at + leaseLasts, () => (current === stale ? startCoordinator() : undefined));
+      if (until > at + leaseLasts)
+        agenda.at(at + leaseLasts, () => (current === stale ? startCoordinator() : undefined));
     });
   }
-  for (const { at, until } of happeningsOf(story, 'clock ahead')) for (const time of [at, until]) agenda.at(time, () => current?.wake());
-  for (const { at } of happeningsOf(story, 'call hangs')) agenda.at(at, () => current?.hangNextCall());
+  for (const { at, until } of happeningsOf(story, 'clock ahead'))
+    for (const time of [at, until]) agenda.at(time, () => current?.wake());
+  for (const { at } of happeningsOf(story, 'call hangs'))
+    agenda.at(at, () => current?.hangNextCall());
   for (const { until } of happeningsOf(story, 'bus away'))
     agenda.at(until, () => {
       network.beginListening();
@@ -268,7 +325,14 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
     agenda.at(at, () => probes[probe]?.die(keepsSpool));
     agenda.at(until, () => (truth.isDead(probe, agenda.now()) ? undefined : probes[probe]?.rise()));
   }
-  scheduleOperations({ story, truth, agenda, database, wake: () => current?.wake(), wakeAlerter: () => current?.alerter.wake() });
+  scheduleOperations({
+    story,
+    truth,
+    agenda,
+    database,
+    wake: () => current?.wake(),
+    wakeAlerter: () => current?.alerter.wake(),
+  });
 
   startCoordinator();
   for (const probe of probes) {
@@ -280,7 +344,8 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   let steps = 0;
   while (agenda.now() < story.end && record.violations.length === 0 && agenda.step()) {
     steps += 1;
-    if (steps > maxSteps) record.violations.push(`it does not come to rest: ${steps} steps by ${agenda.now()}`);
+    if (steps > maxSteps)
+      record.violations.push(`it does not come to rest: ${steps} steps by ${agenda.now()}`);
   }
   record.messages = bus.messages();
   if (record.violations.length === 0) oracle.atTheEnd(story.end);

@@ -16,11 +16,19 @@ import { systemClock } from '../../shared/base/time.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
 import type { Heard } from './contract.ts';
-import { createTestOrganisation, type Person, type TestOrganisation, testSecretKey } from './people.ts';
+import {
+  createTestOrganisation,
+  type Person,
+  type TestOrganisation,
+  testSecretKey,
+} from './people.ts';
 import { downloaded } from './processes.ts';
 import { createDatabase } from './services.ts';
 
-/** For test files: the real API (gate, access, store, REST face) on a database of its own, without the engine behind it. */
+/**
+ * For test files: the real API (gate, access, store, REST face) on a database of its own, without
+ * the engine behind it.
+ */
 
 /** Probes are made by the operator, who is not tested here; an organisation ends its own. */
 const noProbes: ProbesPart = {
@@ -57,24 +65,25 @@ export const openApi = async (url: string, { perMinute = 1_000_000 } = {}): Prom
   const limiter = createRateLimiter({ sql, clock, log, perMinute });
   const gate = createOperations({
     handlers,
-    ...{
-      sql,
-      clock,
-      secretKey,
-      partitionOf,
-      probes: noProbes,
-      trials: noTestRuns,
-      channels: testChannels(sql, secretKey),
-      mintToken: tokens.mint,
-    },
+    sql,
+    clock,
+    secretKey,
+    partitionOf,
+    probes: noProbes,
+    trials: noTestRuns,
+    channels: testChannels(sql, secretKey),
+    mintToken: tokens.mint,
     secrets: createSecretsAtRest(secretKey),
     baseUrl: () => 'http://localhost',
   });
   const logged: unknown[] = [];
   const app = Fastify(restServerOptions);
   restRoutes(app, {
-    ...{ execute: gate.execute, executeOnce: gate.executeOnce },
-    ...{ authenticate: tokens.authenticate, limiter, baseUrl: () => 'http://localhost' },
+    execute: gate.execute,
+    executeOnce: gate.executeOnce,
+    authenticate: tokens.authenticate,
+    limiter,
+    baseUrl: () => 'http://localhost',
     log: { error: (entry: unknown) => logged.push(entry) },
   });
   await insertProbes(sql);
@@ -103,7 +112,10 @@ export const call = async (
     ...options,
     headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
   });
-  const heard = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
+  const heard = Object.entries(answer.headers).map(([name, value]): [string, string] => [
+    name,
+    String(value),
+  ]);
   const text = answer.body;
   return {
     status: answer.statusCode,
@@ -113,14 +125,19 @@ export const call = async (
   };
 };
 
-/** For test files: the API at an address of its own, with what its users have: an organisation, and the downloads as files. */
+/**
+ * For test files: the API at an address of its own, with what its users have: an organisation, and
+ * the downloads as files.
+ */
 
 export type Served = {
   readonly api: Api;
   readonly url: string;
   readonly house: TestOrganisation;
   readonly files: Awaited<ReturnType<typeof downloaded>>['files'];
-  /** What surrounds a program of theirs: nothing but the service, and a token that may only read. */
+  /**
+   * What surrounds a program of theirs: nothing but the service, and a token that may only read.
+   */
   readonly environment: Readonly<Record<string, string>>;
   readonly close: () => Promise<void>;
 };
@@ -138,7 +155,11 @@ export const openServed = async (): Promise<Served> => {
     XDG_CONFIG_HOME: '/nonexistent',
   };
   return {
-    ...{ api, url, house, files, environment },
+    api,
+    url,
+    house,
+    files,
+    environment,
     close: async () => {
       remove();
       await api.close();
@@ -168,20 +189,33 @@ export type Things = {
 };
 
 const idOf = (body: unknown): string => {
-  if (typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'string') return body.id;
+  if (typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'string')
+    return body.id;
   throw new Error(`what the test needs could not be made: ${JSON.stringify(body)}`);
 };
 
-export const createThings = async (api: Api, { organisation, readWrite }: Person, options = { published: true }): Promise<Things> => {
+export const createThings = async (
+  api: Api,
+  { organisation, readWrite }: Person,
+  options = { published: true },
+): Promise<Things> => {
   const send = async (url: string, payload: object): Promise<string> =>
     idOf((await call(api, readWrite, { method: 'POST', url, payload })).body);
   const [page, incident] = [newId(), newId()];
   await api.sql`insert into status_pages (id, organisation_id, name, slug) values (${page}, ${organisation}, 'Public', ${`page-${page}`})`;
   const group = await send('/api/v1/groups', { name: 'Web' });
   const otherGroup = await send('/api/v1/groups', { name: `Other ${page}` });
-  const monitor = await send('/api/v1/monitors', { type: 'https', target: 'https://example.org/', group });
+  const monitor = await send('/api/v1/monitors', {
+    type: 'https',
+    target: 'https://example.org/',
+    group,
+  });
   const otherMonitor = await send('/api/v1/monitors', { type: 'heartbeat', name: 'Backup' });
-  const window = await send('/api/v1/maintenance', { starts_at: '2099-01-01', ends_at: '2099-01-02', monitors: [monitor] });
+  const window = await send('/api/v1/maintenance', {
+    starts_at: '2099-01-01',
+    ends_at: '2099-01-02',
+    monitors: [monitor],
+  });
   await api.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent)
     values (${incident}, ${organisation}, ${monitor}, now(), now(), 'probe-Europe', 'Europe')`;
   const channel = await send('/api/v1/channels', {
@@ -193,11 +227,28 @@ export const createThings = async (api: Api, { organisation, readWrite }: Person
   const post = newId();
   await api.sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at)
     values (${post}, ${page}, ${organisation}, ${incident}, 'investigating', 'We look into it.', now())`;
-  if (options.published) await call(api, readWrite, { method: 'POST', url: `/api/v1/status-pages/${page}/groups`, payload: { group } });
+  if (options.published)
+    await call(api, readWrite, {
+      method: 'POST',
+      url: `/api/v1/status-pages/${page}/groups`,
+      payload: { group },
+    });
   const probeInvitation = newId();
   await api.sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${probeInvitation}, ${organisation}, ${probeInvitation}, 'Africa', ${Buffer.from(probeInvitation)}, 'svcj_…', now(), now() + interval '1 hour')`;
   const probe = newId();
   await api.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${organisation}, ${probe}, 'Africa')`;
-  return { monitor, otherMonitor, group, otherGroup, window, page, incident, channel, post, probeInvitation, probe };
+  return {
+    monitor,
+    otherMonitor,
+    group,
+    otherGroup,
+    window,
+    page,
+    incident,
+    channel,
+    post,
+    probeInvitation,
+    probe,
+  };
 };

@@ -5,7 +5,14 @@ import { delimiter, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
-import { type Browser, type BrowserContext, type BrowserContextOptions, type CDPSession, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type CDPSession,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import { z } from 'zod';
 import { homeOf, openCache } from '../../deploy/local/home.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
@@ -27,15 +34,25 @@ const isThere = (file: string): Promise<boolean> =>
     () => false,
   );
 
-/** The version stands in the name of the folder that it is unpacked into: another one is unpacked anew. */
-const packaged = { folder: join(projectFolder, 'node_modules/@sparticuz/chromium/bin'), version: '153.0.0' };
+/**
+ * The version stands in the name of the folder that it is unpacked into: another one is unpacked
+ * anew.
+ */
+const packaged = {
+  folder: join(projectFolder, 'node_modules/@sparticuz/chromium/bin'),
+  version: '153.0.0',
+};
 
 // Theirs names folders of the machines that it was made for, and all text would be invisible.
 const fontsConf = (fonts: string, cache: string): string =>
   `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${fonts}</dir><cachedir>${cache}</cachedir></fontconfig>\n`;
 
 const unpacked = (name: string, file: string): Promise<void> =>
-  pipeline(createReadStream(join(packaged.folder, name)), createBrotliDecompress(), createWriteStream(file));
+  pipeline(
+    createReadStream(join(packaged.folder, name)),
+    createBrotliDecompress(),
+    createWriteStream(file),
+  );
 
 /** Unpacks it once; two runs that do so at once disturb each other in nothing. */
 const unpack = async (folder: string): Promise<void> => {
@@ -50,7 +67,10 @@ const unpack = async (folder: string): Promise<void> => {
     await run('tar', ['-xf', archive, '-C', partial, '--no-same-owner']);
     await rm(archive);
   }
-  await writeFile(join(partial, 'fonts.conf'), fontsConf(join(folder, 'fonts'), join(folder, 'font-cache')));
+  await writeFile(
+    join(partial, 'fonts.conf'),
+    fontsConf(join(folder, 'fonts'), join(folder, 'font-cache')),
+  );
   // Whoever was faster has the same in it.
   await rename(partial, folder).catch(() => rm(partial, { recursive: true, force: true }));
 };
@@ -60,14 +80,33 @@ const fromPackage = async (env: NodeJS.ProcessEnv): Promise<BrowserBinary | unde
   const folder = join(openCache(env, homeOf(env)), `chromium-${packaged.version}`);
   const file = join(folder, 'chromium');
   if (!(await isThere(file))) await unpack(folder);
-  return { file, environment: { LD_LIBRARY_PATH: join(folder, 'lib'), FONTCONFIG_FILE: join(folder, 'fonts.conf') }, isPinned: true };
+  return {
+    file,
+    environment: {
+      LD_LIBRARY_PATH: join(folder, 'lib'),
+      FONTCONFIG_FILE: join(folder, 'fonts.conf'),
+    },
+    isPinned: true,
+  };
 };
 
-const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const macs = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', '/Applications/Chromium.app/Contents/MacOS/Chromium'];
+const names = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+];
+const macs = [
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+];
 
 const onMachine = async (path: string): Promise<BrowserBinary | undefined> => {
-  for (const file of [...path.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name))), ...macs])
+  for (const file of [
+    ...path.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name))),
+    ...macs,
+  ])
     if (await isThere(file)) return { file, environment: {}, isPinned: false };
   return undefined;
 };
@@ -89,8 +128,13 @@ export const binary = await findBrowser(process.env);
 export const launchBrowser = async (): Promise<Browser> => {
   if (!binary) throw new Error('there is no browser on this machine');
   const { file, environment } = binary;
-  // Nothing but what containers need: whatever else is usual for such browsers switches off what is to be tested.
-  return chromium.launch({ executablePath: file, args: ['--no-sandbox'], env: { ...process.env, ...environment } });
+  // Nothing but what containers need: whatever else is usual for such browsers switches off what is
+  // to be tested.
+  return chromium.launch({
+    executablePath: file,
+    args: ['--no-sandbox'],
+    env: { ...process.env, ...environment },
+  });
 };
 
 /** What a visit asks for. */
@@ -110,8 +154,15 @@ export type Tab = {
   /** What a browser complains of: faults of scripts, breaches of the policy, what did not load. */
   readonly complaints: readonly string[];
   /** What was fetched, as it came over the wire. */
-  readonly fetched: readonly { readonly url: string; readonly bytes: number; readonly type: string }[];
-  /** As if somebody else had just opened it: nothing heard, nothing kept. A new tab would be the same, and slower. */
+  readonly fetched: readonly {
+    readonly url: string;
+    readonly bytes: number;
+    readonly type: string;
+  }[];
+  /**
+   * As if somebody else had just opened it: nothing heard, nothing kept. A new tab would be the
+   * same, and slower.
+   */
   readonly startAnew: (cookie: string | undefined) => Promise<void>;
   /** As one turns a phone into a desk, or back. */
   readonly resize: (width: number) => Promise<void>;
@@ -151,13 +202,16 @@ export const openTab = async (browser: Browser, url: string, look: Look = {}): P
   const complaints: string[] = [];
   const fetched: { url: string; bytes: number; type: string }[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(`${message.type()}: ${message.text()}`);
+    if (message.type() === 'error' || message.type() === 'warning')
+      complaints.push(`${message.type()}: ${message.text()}`);
   });
   page.on('pageerror', (error) => complaints.push(`fault: ${error.message}`));
   const session = await context.newCDPSession(page);
   await session.send('Network.enable');
   const urls = new Map<string, { url: string; type: string }>();
-  session.on('Network.responseReceived', ({ requestId, response, type }) => urls.set(requestId, { url: response.url, type }));
+  session.on('Network.responseReceived', ({ requestId, response, type }) =>
+    urls.set(requestId, { url: response.url, type }),
+  );
   session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
     const of = urls.get(requestId);
     if (of && !of.url.startsWith('data:')) fetched.push({ ...of, bytes: encodedDataLength });
@@ -182,21 +236,33 @@ export const openTab = async (browser: Browser, url: string, look: Look = {}): P
 
 const axeSource = readFileSync(join(projectFolder, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
-const orNotFound = z.array(z.object({ id: z.string(), help: z.string(), nodes: z.array(z.string()) }));
+const orNotFound = z.array(
+  z.object({ id: z.string(), help: z.string(), nodes: z.array(z.string()) }),
+);
 
 const runAxe = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
   violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => node.html.slice(0, 160) + ' ' + node.any.map(({ message }) => message).join('; ')) })))`;
 
-type World = { readonly session: CDPSession; readonly document: string; readonly contextId: number };
+type World = {
+  readonly session: CDPSession;
+  readonly document: string;
+  readonly contextId: number;
+};
 const worlds = new WeakMap<Page, World>();
 
-/** Beside the page, whose own policy would let nothing in. To read axe takes longer than to run it: each document reads it once. */
+/**
+ * Beside the page, whose own policy would let nothing in. To read axe takes longer than to run it:
+ * each document reads it once.
+ */
 const worldOf = async (page: Page): Promise<World> => {
   const known = worlds.get(page);
   const session = known?.session ?? (await page.context().newCDPSession(page));
   const { frame } = (await session.send('Page.getFrameTree')).frameTree;
   if (known?.document === frame.loaderId) return known;
-  const made = await session.send('Page.createIsolatedWorld', { frameId: frame.id, worldName: 'axe' });
+  const made = await session.send('Page.createIsolatedWorld', {
+    frameId: frame.id,
+    worldName: 'axe',
+  });
   const world = { session, document: frame.loaderId, contextId: made.executionContextId };
   worlds.set(page, world);
   await session.send('Runtime.evaluate', { expression: axeSource, contextId: world.contextId });
@@ -207,17 +273,29 @@ const worldOf = async (page: Page): Promise<World> => {
 export const barriers = async (page: Page): Promise<z.infer<typeof orNotFound>> => {
   const { session, contextId } = await worldOf(page);
   const { result } = await session.send('Runtime.evaluate', {
-    ...{ expression: runAxe, contextId },
-    ...{ awaitPromise: true, returnByValue: true },
+    expression: runAxe,
+    contextId,
+    awaitPromise: true,
+    returnByValue: true,
   });
   return orNotFound.parse(result.value);
 };
 
-/** How far the page reaches beyond the window to the side, in pixels. Not innerWidth: a phone zooms out until all is in it. */
+/**
+ * How far the page reaches beyond the window to the side, in pixels. Not innerWidth: a phone zooms
+ * out until all is in it.
+ */
 export const overflow = async (page: Page): Promise<number> =>
-  page.evaluate('Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)').then(Number);
+  page
+    .evaluate(
+      'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)',
+    )
+    .then(Number);
 
-/** In a page of nobody: both pictures are drawn, and their pixels counted that differ by more than what nobody sees. */
+/**
+ * In a page of nobody: both pictures are drawn, and their pixels counted that differ by more than
+ * what nobody sees.
+ */
 const countDiffering = `async ([a, b]) => {
   const pixels = async (source) => {
     const picture = await createImageBitmap(await (await fetch('data:image/png;base64,' + source)).blob());
@@ -234,7 +312,11 @@ const countDiffering = `async ([a, b]) => {
 }`;
 
 /** Which share of their pixels differs; 1 where they are not of one size. */
-export const differingShare = async (browser: Browser, before: Buffer, after: Buffer): Promise<number> => {
+export const differingShare = async (
+  browser: Browser,
+  before: Buffer,
+  after: Buffer,
+): Promise<number> => {
   const page = await browser.newPage();
   try {
     const pictures = JSON.stringify([before.toString('base64'), after.toString('base64')]);

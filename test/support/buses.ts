@@ -57,7 +57,9 @@ const takesCalls = async (port: number): Promise<boolean> => {
   }
 };
 
-const refusal = z.object({ error: z.object({ err_code: z.number(), description: z.string().optional() }) });
+const refusal = z.object({
+  error: z.object({ err_code: z.number(), description: z.string().optional() }),
+});
 const streamNotFound = 10059;
 /** No server fits, and nobody leads. */
 const ignored = new Set([10005, 10008]);
@@ -66,12 +68,22 @@ const ignored = new Set([10005, 10008]);
 type Trial = { readonly name: string; readonly replicas: number; readonly placement: object };
 
 /** @returns the last refusal when it could not be laid in that time. */
-const keepsTrial = async ({ url, identity }: Services['nats'], { name, replicas, placement }: Trial): Promise<number | undefined> => {
+const keepsTrial = async (
+  { url, identity }: Services['nats'],
+  { name, replicas, placement }: Trial,
+): Promise<number | undefined> => {
   const log = createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
-  const bus = await connectBus({ url, credentials: identity.coordinatorCredentials, name: 'test', log });
+  const bus = await connectBus({
+    url,
+    credentials: identity.coordinatorCredentials,
+    name: 'test',
+    log,
+  });
   let refused: number | undefined;
   const ask = async (action: string, body: string): Promise<boolean> => {
-    const { data } = await bus.request(`$JS.API.STREAM.${action}.${name}`, body, { timeoutMs: 2_000 });
+    const { data } = await bus.request(`$JS.API.STREAM.${action}.${name}`, body, {
+      timeoutMs: 2_000,
+    });
     refused = refusal.safeParse(JSON.parse(new TextDecoder().decode(data))).data?.error.err_code;
     return refused === undefined;
   };
@@ -90,27 +102,46 @@ const keepsTrial = async ({ url, identity }: Services['nats'], { name, replicas,
 };
 
 /**
- * Servers take clients before they have found one another, and elect a leader before all are there. All have found one another when a stream can be
- * laid on each of these. Where those of nats-server 2.10 begin in the same moment, one of them may never be heard by the others (one start of 25):
+ * Servers take clients before they have found one another, and elect a leader before all are there.
+ * All have found one another when a stream can be laid on each of these. Where those of nats-server
+ * 2.10 begin in the same moment, one of them may never be heard by the others (one start of 25):
  * nobody leads then, or nothing is laid on it. Started anew, it is heard.
  */
-export const untilAllKeep = async (nats: Services['nats'], nodes: readonly BusNode[], placement: object): Promise<void> => {
+export const untilAllKeep = async (
+  nats: Services['nats'],
+  nodes: readonly BusNode[],
+  placement: object,
+): Promise<void> => {
   for (let time = 1; ; time += 1) {
-    // One of its own each time: what was asked for in vain may be done later than its end was asked for.
-    const refused = await keepsTrial(nats, { name: `TRIAL_${randomBytes(4).toString('hex')}`, replicas: nodes.length, placement });
+    // One of its own each time: what was asked for in vain may be done later than its end was asked
+    // for.
+    const refused = await keepsTrial(nats, {
+      name: `TRIAL_${randomBytes(4).toString('hex')}`,
+      replicas: nodes.length,
+      placement,
+    });
     if (refused === undefined) return;
-    if (!ignored.has(refused) || time === 3) throw new Error(`the bus does not come up: ${refused}`);
-    process.stderr.write(`a server of a bus was not heard by the others (${refused}): ${nodes.length} are started anew\n`);
+    if (!ignored.has(refused) || time === 3)
+      throw new Error(`the bus does not come up: ${refused}`);
+    process.stderr.write(
+      `a server of a bus was not heard by the others (${refused}): ${nodes.length} are started anew\n`,
+    );
     await Promise.all(nodes.map(({ kill }) => kill()));
     await Promise.all(nodes.map(({ start }) => start()));
   }
 };
 
 export type OwnBusOptions = {
-  /** The certificate that it shows; without one it has no TLS. `first`: TLS before the greeting; `optional`: whoever will may do without. */
+  /**
+   * The certificate that it shows; without one it has no TLS. `first`: TLS before the greeting;
+   * `optional`: whoever will may do without.
+   */
   readonly tls?: { readonly shows: Minted; readonly way?: 'first' | 'optional' };
   readonly nodes?: number;
-  /** What stands in the configuration of each server instead of one cluster of all of them, by its index and the ports for routes. */
+  /**
+   * What stands in the configuration of each server instead of one cluster of all of them, by its
+   * index and the ports for routes.
+   */
   readonly layout?: (index: number, routes: readonly number[]) => string;
   /** In what order its servers are started, if not all at once. */
   readonly begin?: (bus: Pick<OwnBus, 'nats' | 'nodes'>) => Promise<void>;
@@ -126,7 +157,11 @@ export const startOwnBus = async ({
   identity = createBusIdentity(Date.now()),
 }: OwnBusOptions = {}): Promise<OwnBus> => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-own-bus-'));
-  const binary = await obtainNatsServer(openCache(process.env, folder), process.env.PATH ?? '', () => undefined);
+  const binary = await obtainNatsServer(
+    openCache(process.env, folder),
+    process.env.PATH ?? '',
+    () => undefined,
+  );
   const taken = await freePorts(2 * count);
   const [ports, routes] = [taken.slice(0, count), taken.slice(count)];
   // A server of another run at an address of ours never becomes one of ours.
@@ -141,13 +176,17 @@ export const startOwnBus = async ({
       await writeFile(join(own, 'certificate.pem'), tls.shows.chain);
       await writeFile(join(own, 'key.pem'), tls.shows.key);
       const first = tls.way === 'first' ? ', handshake_first: true' : '';
-      await appendFile(conf, `tls { cert_file: ${join(own, 'certificate.pem')}, key_file: ${join(own, 'key.pem')}${first} }\n`);
+      await appendFile(
+        conf,
+        `tls { cert_file: ${join(own, 'certificate.pem')}, key_file: ${join(own, 'key.pem')}${first} }\n`,
+      );
       if (tls.way === 'optional') await appendFile(conf, 'allow_non_tls: true\n');
     }
     if (layout) await appendFile(conf, layout(index, routes));
     else if (count > 1) {
       const all = routes.map((route) => `nats://127.0.0.1:${route}`).join(', ');
-      // The last server_name in the file is the one that counts. Not advertised: whoever comes through a relay is told no way past it.
+      // The last server_name in the file is the one that counts. Not advertised: whoever comes
+      // through a relay is told no way past it.
       await appendFile(
         conf,
         `server_name: node-${index}\nserver_tags: ["node:${index}", "${everyNode}"]\ncluster { name: ${cluster}, listen: "127.0.0.1:${routes[index]}", routes: [${all}], no_advertise: true }\n`,
@@ -180,12 +219,18 @@ export const startOwnBus = async ({
     await rm(folder, { recursive: true, force: true });
   };
   const scheme = tls && tls.way !== 'optional' ? 'tls' : 'nats';
-  const nats = { url: ports.map((port) => `${scheme}://127.0.0.1:${port}`).join(','), version: binary.version, identity };
+  const nats = {
+    url: ports.map((port) => `${scheme}://127.0.0.1:${port}`).join(','),
+    version: binary.version,
+    identity,
+  };
   const startAll = async (): Promise<void> => {
     await Promise.all(nodes.map(({ start }) => start()));
     if (count > 1 && !layout) await untilAllKeep(nats, nodes, { tags: [everyNode] });
   };
-  await (begin ? begin({ nats, nodes }) : startAll()).catch(async (error: unknown) => Promise.reject(await stop().then(() => error)));
+  await (begin ? begin({ nats, nodes }) : startAll()).catch(async (error: unknown) =>
+    Promise.reject(await stop().then(() => error)),
+  );
   return { nats, nodes, stop };
 };
 
@@ -204,22 +249,29 @@ export type Supercluster = { readonly bus: OwnBus; readonly clusters: readonly C
 export type ClusterPlan = { readonly name: string; readonly nodes: number };
 
 /** Since 2.12 servers elect nobody before all of them are there. */
-const waitsForAll = ([major, minor]: OwnBus['nats']['version']): boolean => major > 2 || minor >= 12;
+const waitsForAll = ([major, minor]: OwnBus['nats']['version']): boolean =>
+  major > 2 || minor >= 12;
 
 /**
- * The first cluster is to be as many servers as elect a leader of all. It elects one before the others begin, where it can: with all at once,
- * in half of the starts one was not heard.
+ * The first cluster is to be as many servers as elect a leader of all. It elects one before the
+ * others begin, where it can: with all at once, in half of the starts one was not heard.
  */
 export const startSupercluster = async (plans: readonly ClusterPlan[]): Promise<Supercluster> => {
-  const places = plans.flatMap(({ name, nodes }) => Array.from({ length: nodes }, (_, at) => ({ name, at })));
+  const places = plans.flatMap(({ name, nodes }) =>
+    Array.from({ length: nodes }, (_, at) => ({ name, at })),
+  );
   const gateways = await freePorts(places.length);
   const layout = (index: number, routes: readonly number[]): string => {
     const { name: own = '', at = 0 } = places[index] ?? {};
-    const beside = routes.filter((_, other) => places[other]?.name === own).map((port) => `nats://127.0.0.1:${port}`);
+    const beside = routes
+      .filter((_, other) => places[other]?.name === own)
+      .map((port) => `nats://127.0.0.1:${port}`);
     const others = plans
       .filter(({ name }) => name !== own)
       .map(({ name }) => {
-        const urls = gateways.filter((_, other) => places[other]?.name === name).map((port) => `"nats://127.0.0.1:${port}"`);
+        const urls = gateways
+          .filter((_, other) => places[other]?.name === name)
+          .map((port) => `"nats://127.0.0.1:${port}"`);
         return `{ name: ${name}, urls: [${urls.join(', ')}] }`;
       });
     return `server_name: ${own}-${at}
@@ -248,7 +300,10 @@ gateway { name: ${own}, listen: "127.0.0.1:${gateways[index]}", gateways: [${oth
 
 /** For tests on buses of several servers: kills one after the other, and brings it back. */
 
-/** Modes: `killing` (a server is away, or all are waited for) → stop() → `stopped`, when all are back. */
+/**
+ * Modes: `killing` (a server is away, or all are waited for) → stop() → `stopped`, when all are
+ * back.
+ */
 export type NodeKiller = {
   /** Settles when the first one was killed. */
   readonly begun: Promise<void>;
@@ -256,18 +311,28 @@ export type NodeKiller = {
   readonly stop: () => Promise<number>;
 };
 
-/** So long a server is away: some of these times others have taken over what it led when it comes back, some not. */
+/**
+ * So long a server is away: some of these times others have taken over what it led when it comes
+ * back, some not.
+ */
 const awayMs = [2_000, 12_000];
 
 /** So long all are there, once everything is whole again. */
 const wholeMs = 3_000;
 
-/** @param areWhole whether what the servers keep lacks none of them: a second one is never taken away. */
-export const startNodeKiller = (nodes: readonly BusNode[], areWhole: () => Promise<boolean>): NodeKiller => {
+/**
+ * @param areWhole whether what the servers keep lacks none of them: a second one is never taken
+ * away.
+ */
+export const startNodeKiller = (
+  nodes: readonly BusNode[],
+  areWhole: () => Promise<boolean>,
+): NodeKiller => {
   const stopping = new AbortController();
   const { signal } = stopping;
   const first = Promise.withResolvers<void>();
-  const wait = (ms: number): Promise<void> => pause(ms, undefined, { signal }).catch(() => undefined); // Cut short: it is to stop.
+  const wait = (ms: number): Promise<void> =>
+    pause(ms, undefined, { signal }).catch(() => undefined); // Cut short: it is to stop.
   let killed = 0;
   const work = async (): Promise<void> => {
     while (!signal.aborted) {
@@ -294,9 +359,15 @@ export const startNodeKiller = (nodes: readonly BusNode[], areWhole: () => Promi
   };
 };
 
-/** The forms of the bus on which the tests of networks run besides that of a single server: `npm run test:cluster`. */
+/**
+ * The forms of the bus on which the tests of networks run besides that of a single server: `npm run
+ * test:cluster`.
+ */
 
-/** `three`: one cluster of three servers, of which one is away every while. `supercluster`: of three clusters. */
+/**
+ * `three`: one cluster of three servers, of which one is away every while. `supercluster`: of three
+ * clusters.
+ */
 export type BusForm = 'three' | 'supercluster';
 
 export type FormedBus = {
@@ -310,7 +381,8 @@ export type FormedBus = {
 
 const startThree = async (): Promise<FormedBus> => {
   const { nats, nodes, stop } = await startOwnBus({ nodes: 3 });
-  const allWhole = async (): Promise<boolean> => (await Promise.all(accountsHere().map(areWhole))).every(Boolean);
+  const allWhole = async (): Promise<boolean> =>
+    (await Promise.all(accountsHere().map(areWhole))).every(Boolean);
   let killer: ReturnType<typeof startNodeKiller> | undefined;
   return {
     nats: { ...nats, settings: { NATS_REPLICAS: '3' } },
@@ -332,7 +404,8 @@ const startThreeClusters = async (): Promise<FormedBus> => {
   const [eu = '', us = '', ap = ''] = clusters.map(({ url }) => url);
   return {
     nats: {
-      ...{ ...bus.nats, url: eu },
+      ...bus.nats,
+      url: eu,
       settings: { NATS_REPLICAS: '3', NATS_PLACEMENT: 'cluster=eu' },
       near: { 'North America': us, 'South America': us, Asia: ap, Oceania: ap },
     },
@@ -342,4 +415,5 @@ const startThreeClusters = async (): Promise<FormedBus> => {
   };
 };
 
-export const startFormedBus = (form: BusForm): Promise<FormedBus> => (form === 'three' ? startThree() : startThreeClusters());
+export const startFormedBus = (form: BusForm): Promise<FormedBus> =>
+  form === 'three' ? startThree() : startThreeClusters();

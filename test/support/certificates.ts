@@ -1,4 +1,10 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import {
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import ip from 'ipaddr.js';
 
@@ -19,11 +25,15 @@ export const tagged = (tag: number, ...parts: readonly Uint8Array[]): Buffer => 
 export const sequence = (...parts: readonly Uint8Array[]): Buffer => tagged(0x30, ...parts);
 export const set = (...parts: readonly Uint8Array[]): Buffer => tagged(0x31, ...parts);
 export const octets = (content: Uint8Array): Buffer => tagged(0x04, content);
-export const bits = (content: Uint8Array, unused = 0): Buffer => tagged(0x03, Buffer.from([unused]), content);
+export const bits = (content: Uint8Array, unused = 0): Buffer =>
+  tagged(0x03, Buffer.from([unused]), content);
 export const text = (content: string): Buffer => tagged(0x0c, Buffer.from(content, 'utf8'));
 export const yes = (): Buffer => tagged(0x01, Buffer.from([0xff]));
 
-/** Of a number that is not negative: as few bytes as will do, or one in 512 random numbers would be no DER. */
+/**
+ * Of a number that is not negative: as few bytes as will do, or one in 512 random numbers would be
+ * no DER.
+ */
 export const integer = (content: Uint8Array): Buffer => {
   const zeros = content.findIndex((byte) => byte !== 0);
   const digits = zeros === -1 ? Buffer.from([0]) : content.subarray(zeros);
@@ -45,7 +55,9 @@ export const oid = (dotted: string): Buffer => {
 /** Years before 2050 as UTCTime, later ones as GeneralizedTime, as RFC 5280 wants it. */
 export const time = (at: Date): Buffer => {
   const digits = at.toISOString().replaceAll(/[-:T]|\.\d+/g, '');
-  return at.getUTCFullYear() < 2050 ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
+  return at.getUTCFullYear() < 2050
+    ? tagged(0x17, Buffer.from(digits.slice(2)))
+    : tagged(0x18, Buffer.from(digits));
 };
 
 /** A certificate with its key, made for a test; `chain` is what a server shows, the leaf first. */
@@ -72,20 +84,26 @@ export type Wanted = {
 const day = 86_400_000;
 const algorithms = { ec: '1.2.840.10045.4.3.2', rsa: '1.2.840.113549.1.1.11' } as const;
 
-const nameOf = (commonName: string): Buffer => sequence(set(sequence(oid('2.5.4.3'), text(commonName))));
+const nameOf = (commonName: string): Buffer =>
+  sequence(set(sequence(oid('2.5.4.3'), text(commonName))));
 const pem = (label: string, der: Uint8Array): string =>
   `-----BEGIN ${label}-----\n${Buffer.from(der).toString('base64').replaceAll(/.{64}/g, '$&\n').trimEnd()}\n-----END ${label}-----\n`;
 
 const alternative = (name: string): Buffer =>
-  isIPv4(name) || isIPv6(name) ? tagged(0x87, Buffer.from(ip.parse(name).toByteArray())) : tagged(0x82, Buffer.from(name, 'ascii'));
+  isIPv4(name) || isIPv6(name)
+    ? tagged(0x87, Buffer.from(ip.parse(name).toByteArray()))
+    : tagged(0x82, Buffer.from(name, 'ascii'));
 
 const extension = (id: string, critical: boolean, content: Uint8Array): Buffer =>
   sequence(oid(id), ...(critical ? [yes()] : []), octets(content));
 
 const keyPair = (kind: 'ec' | 'rsa'): { publicKey: KeyObject; privateKey: KeyObject } =>
-  kind === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 });
+  kind === 'ec'
+    ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    : generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-const kindOf = (key: KeyObject | string): 'ec' | 'rsa' => (createPublicKey(key).asymmetricKeyType === 'rsa' ? 'rsa' : 'ec');
+const kindOf = (key: KeyObject | string): 'ec' | 'rsa' =>
+  createPublicKey(key).asymmetricKeyType === 'rsa' ? 'rsa' : 'ec';
 
 /** Makes an X.509 certificate without any tool, so that tests run on a machine that has none. */
 export const mint = (wanted: Wanted = {}): Minted => {
@@ -95,11 +113,16 @@ export const mint = (wanted: Wanted = {}): Minted => {
   const { publicKey, privateKey } = keyPair(wanted.key ?? 'ec');
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const signer = issuer?.key ?? key;
-  const algorithm = sequence(oid(algorithms[kindOf(signer)]), ...(kindOf(signer) === 'rsa' ? [Buffer.from([5, 0])] : []));
+  const algorithm = sequence(
+    oid(algorithms[kindOf(signer)]),
+    ...(kindOf(signer) === 'rsa' ? [Buffer.from([5, 0])] : []),
+  );
   const extensions = [
     extension('2.5.29.19', true, authority ? sequence(yes()) : sequence()),
     extension('2.5.29.15', true, bits(Buffer.from([authority ? 0x06 : 0x80]), authority ? 1 : 7)),
-    ...(names.length > 0 ? [extension('2.5.29.17', false, sequence(...names.map(alternative)))] : []),
+    ...(names.length > 0
+      ? [extension('2.5.29.17', false, sequence(...names.map(alternative)))]
+      : []),
   ];
   const body = sequence(
     tagged(0xa0, integer(Buffer.from([2]))),
@@ -111,10 +134,19 @@ export const mint = (wanted: Wanted = {}): Minted => {
     publicKey.export({ type: 'spki', format: 'der' }),
     tagged(0xa3, sequence(...extensions)),
   );
-  const certificate = pem('CERTIFICATE', sequence(body, algorithm, bits(sign('sha256', body, signer))));
+  const certificate = pem(
+    'CERTIFICATE',
+    sequence(body, algorithm, bits(sign('sha256', body, signer))),
+  );
   // A root is known to whoever trusts it, so servers show all but the root.
   const above = issuer && !issuer.root ? issuer.chain : '';
-  return { certificate, key, chain: `${certificate}${above}`, name: commonName, root: authority && !issuer };
+  return {
+    certificate,
+    key,
+    chain: `${certificate}${above}`,
+    name: commonName,
+    root: authority && !issuer,
+  };
 };
 
 /** An authority below another: its chain is itself and those between it and the root. */

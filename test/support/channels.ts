@@ -1,17 +1,32 @@
 import fc from 'fast-check';
 import type { Sql } from '../../coordinator/database/connect.ts';
 import type { ChannelsPart } from '../../coordinator/gate/context.ts';
-import { type Notification, type NotifiedEvent, type NotifiedMonitor, notifiedEvents } from '../../coordinator/notifications/message.ts';
+import {
+  type Notification,
+  type NotifiedEvent,
+  type NotifiedMonitor,
+  notifiedEvents,
+} from '../../coordinator/notifications/message.ts';
 import { createNotifications } from '../../coordinator/notifications/setup.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
 
-/** For test files: the kinds of channels and their sender, as the server has them; they reach this machine. */
+/**
+ * For test files: the kinds of channels and their sender, as the server has them; they reach this
+ * machine.
+ */
 
-export const testChannels = (sql: Sql, secretKey: string, clock: Clock = systemClock): ChannelsPart =>
+export const testChannels = (
+  sql: Sql,
+  secretKey: string,
+  clock: Clock = systemClock,
+): ChannelsPart =>
   createNotifications({
-    ...{ sql, clock, log: createLog({ name: 'telling', level: 'silent' }), secrets: createSecretsAtRest(secretKey) },
+    sql,
+    clock,
+    log: createLog({ name: 'telling', level: 'silent' }),
+    secrets: createSecretsAtRest(secretKey),
     config: { SECRET_KEY: secretKey, ALERT_ALLOW_CIDRS: ['127.0.0.0/8', '::1'] },
     baseUrl: () => 'https://antipode.test',
   }).channels;
@@ -75,67 +90,91 @@ export const overOf = (more: Partial<Notification> = {}): Notification =>
 export const configs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   email: { address: 'ops@shop.example' },
   slack: { url: 'https://hooks.slack.com/services/T000/B000/XXXXXXXXXXXXXXXX' },
-  teams: { url: 'https://prod-12.westeurope.logic.azure.com:443/workflows/abc/triggers/manual/paths/invoke?api-version=2016-06-01&sig=s3' },
-  discord: { url: 'https://discord.com/api/webhooks/123456789012345678/abcdefghijklmnopqrstuvwxyz-_ABC' },
+  teams: {
+    url: 'https://prod-12.westeurope.logic.azure.com:443/workflows/abc/triggers/manual/paths/invoke?api-version=2016-06-01&sig=s3',
+  },
+  discord: {
+    url: 'https://discord.com/api/webhooks/123456789012345678/abcdefghijklmnopqrstuvwxyz-_ABC',
+  },
   google_chat: { url: 'https://chat.googleapis.com/v1/spaces/AAAA/messages?key=k3&token=t4' },
   mattermost: { url: 'https://chat.shop.example/hooks/abc123' },
-  telegram: { token: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw', chat: '-1001234567890', thread: '5' },
+  telegram: {
+    token: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw',
+    chat: '-1001234567890',
+    thread: '5',
+  },
   matrix: { url: 'https://matrix.shop.example', token: 'syt_secret', room: '!abc:shop.example' },
-  zulip: { url: 'https://zulip.shop.example', bot: 'bot@zulip.shop.example', key: 'k3y', channel: 'ops' },
+  zulip: {
+    url: 'https://zulip.shop.example',
+    bot: 'bot@zulip.shop.example',
+    key: 'k3y',
+    channel: 'ops',
+  },
   web_push: {
     endpoint: 'https://push.example/send/abc',
-    p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+    p256dh:
+      'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
     auth: 'BTBZMqHH6r4Tts7J_aSIgg',
   },
   ntfy: { url: 'https://ntfy.sh', topic: 'shop-7Qz', token: 'tk_secret' },
   gotify: { url: 'https://gotify.shop.example/', token: 'Asecret' },
   pushover: { token: 'a'.repeat(30), user: 'u'.repeat(30), priority: 'emergency' },
-  twilio_sms: { account: `AC${'0'.repeat(32)}`, token: 't'.repeat(32), from: '+15005550006', to: '+4915112345678' },
+  twilio_sms: {
+    account: `AC${'0'.repeat(32)}`,
+    token: 't'.repeat(32),
+    from: '+15005550006',
+    to: '+4915112345678',
+  },
   pagerduty: { key: 'R'.repeat(32) },
   incident_io: { url: 'https://api.incident.io/v2/alert_events/http/01HXYZ', token: 'sekrit' },
-  webhook: { url: 'https://shop.example/hook', secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` },
+  webhook: {
+    url: 'https://shop.example/hook',
+    secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+  },
   apprise: { url: 'https://apprise.shop.example', key: 'k-9Zq3' },
 };
 
 const nasty = [
-  ...[
-    '@everyone',
-    '@here',
-    '@channel',
-    '@all',
-    '<!channel>',
-    '<!here|here>',
-    '<@U123ABC>',
-    '<@&1234567890>',
-    '<users/all>',
-    '@**all**',
-    '@*ops*',
-  ],
-  ...[
-    '**b** _i_ `c` ~s~ [click](https://evil.example)',
-    '<b>bold</b><script>alert(1)</script>',
-    '&amp;&lt;',
-    '"quoted" \\ \\n',
-    '```',
-    '| a | b |',
-  ],
-  ...[
-    '\u202edrowssap\u202c',
-    'مرحبا بالعالم',
-    'שלום עולם',
-    '👩‍👩‍👧‍👦🇩🇪',
-    'a\r\nSubject: other',
-    '\u0000\u0007\u2028',
-    'half \ud83d of one',
-    '‹›·…€^{}[~]',
-  ],
-  ...['x'.repeat(2_000), '😀'.repeat(1_000), '"'.repeat(2_000), '<'.repeat(2_000), '@'.repeat(2_000), '_'.repeat(2_000), 'ﷺ'.repeat(2_000)],
+  '@everyone',
+  '@here',
+  '@channel',
+  '@all',
+  '<!channel>',
+  '<!here|here>',
+  '<@U123ABC>',
+  '<@&1234567890>',
+  '<users/all>',
+  '@**all**',
+  '@*ops*',
+  '**b** _i_ `c` ~s~ [click](https://evil.example)',
+  '<b>bold</b><script>alert(1)</script>',
+  '&amp;&lt;',
+  '"quoted" \\ \\n',
+  '```',
+  '| a | b |',
+  '\u202edrowssap\u202c',
+  'مرحبا بالعالم',
+  'שלום עולם',
+  '👩‍👩‍👧‍👦🇩🇪',
+  'a\r\nSubject: other',
+  '\u0000\u0007\u2028',
+  'half \ud83d of one',
+  '‹›·…€^{}[~]',
+  'x'.repeat(2_000),
+  '😀'.repeat(1_000),
+  '"'.repeat(2_000),
+  '<'.repeat(2_000),
+  '@'.repeat(2_000),
+  '_'.repeat(2_000),
+  'ﷺ'.repeat(2_000),
 ];
 
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   { arbitrary: fc.constantFrom(...nasty), weight: 4 },
   {
-    arbitrary: fc.tuple(fc.constantFrom(...nasty), fc.string({ unit: 'binary', maxLength: 40 })).map(([a, b]) => `${b}${a}${b}`),
+    arbitrary: fc
+      .tuple(fc.constantFrom(...nasty), fc.string({ unit: 'binary', maxLength: 40 }))
+      .map(([a, b]) => `${b}${a}${b}`),
     weight: 2,
   },
   { arbitrary: fc.string({ unit: 'grapheme', maxLength: 200 }), weight: 2 },
@@ -168,17 +207,28 @@ export const hostileMessages: fc.Arbitrary<Notification> = fc
     more: fc.nat(900),
     organisation: hostileText,
     acknowledge: fc.boolean(),
-    reference: fc.constantFrom(null, '17', '$event:shop.example', 'spaces/A/messages/B', '<script>'),
+    reference: fc.constantFrom(
+      null,
+      '17',
+      '$event:shop.example',
+      'spaces/A/messages/B',
+      '<script>',
+    ),
     over: fc.boolean(),
   })
   .map(({ some, count, others, more, acknowledge, reference, over, ...told }) => {
     const plain = toldOf();
-    const monitors = Array.from({ length: count }, (_, index) => ({ ...(some[index % some.length] ?? monitorOf()), id: `m-${index}` }));
+    const monitors = Array.from({ length: count }, (_, index) => ({
+      ...(some[index % some.length] ?? monitorOf()),
+      id: `m-${index}`,
+    }));
     return toldOf({
       ...told,
       monitors: told.event === 'test' ? [] : monitors,
       others_down: { names: others, count: others.length + more },
-      links: acknowledge ? plain.links : { ...plain.links, acknowledge: null, acknowledge_short: null },
+      links: acknowledge
+        ? plain.links
+        : { ...plain.links, acknowledge: null, acknowledge_short: null },
       thread: { key: 'a-41', reference, over },
     });
   });

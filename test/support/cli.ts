@@ -1,10 +1,18 @@
-/** For test files: the command-line client with a world around it that a test can see into; what it calls is the real service. */
+/**
+ * For test files: the command-line client with a world around it that a test can see into; what it
+ * calls is the real service.
+ */
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { runCli } from '../../shared/client/cli.ts';
 import { exits, type Surroundings } from '../../shared/client/http.ts';
 
-export type Ran = { readonly code: number; readonly out: string; readonly err: string; readonly asked: string[] };
+export type Ran = {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly asked: string[];
+};
 export type World = {
   readonly token?: string | undefined;
   readonly url?: string;
@@ -17,12 +25,23 @@ export type World = {
 
 export const createCommand = (of: { readonly url: string; readonly token: string }) => {
   const run = async (line: readonly string[], world: World = {}): Promise<Ran> => {
-    const { token = of.token, url = of.url, terminal = false, columns = 120, now = () => Date.now() } = world;
+    const {
+      token = of.token,
+      url = of.url,
+      terminal = false,
+      columns = 120,
+      now = () => Date.now(),
+    } = world;
     let [out, err] = ['', ''];
     const asked: string[] = [];
     const around: Surroundings = {
       given: line,
-      environment: { ANTIPODE_URL: url, ANTIPODE_TOKEN: token, XDG_CONFIG_HOME: '/nonexistent', NO_COLOR: '' },
+      environment: {
+        ANTIPODE_URL: url,
+        ANTIPODE_TOKEN: token,
+        XDG_CONFIG_HOME: '/nonexistent',
+        NO_COLOR: '',
+      },
       out: (text) => {
         out += text;
       },

@@ -2,10 +2,17 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const run = (program: string, ...given: string[]): Promise<{ code: number; out: string; err: string }> =>
+const run = (
+  program: string,
+  ...given: string[]
+): Promise<{ code: number; out: string; err: string }> =>
   new Promise((resolve) => {
-    execFile(process.execPath, [join(import.meta.dirname, '..', program), ...given], { timeout: 100_000 }, (error, out, err) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    execFile(
+      process.execPath,
+      [join(import.meta.dirname, '..', program), ...given],
+      { timeout: 100_000 },
+      (error, out, err) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });
 
@@ -15,15 +22,28 @@ const programs = [
   ['network/torment.ts', 'torment'],
 ] as const;
 
-test.each(programs)('%s says what it takes when it is asked, and when a flag or a number is none', async (program, name) => {
-  const number = program === 'simulation/simulate.ts' ? '--years' : '--seconds';
-  const [asked, ...wrong] = await Promise.all([['--help'], ['--nonsense'], [`${number}=often`]].map((given) => run(program, ...given)));
-  expect(asked).toMatchObject({ code: 0, err: '', out: expect.stringContaining(`npm run ${name} -- [`) });
-  for (const said of wrong) {
-    expect(said).toMatchObject({ code: 2, out: '', err: expect.stringContaining(`npm run ${name} -- [`) });
-    expect(said.err).not.toMatch(/\n\s+at /);
-  }
-});
+test.each(programs)(
+  '%s says what it takes when it is asked, and when a flag or a number is none',
+  async (program, name) => {
+    const number = program === 'simulation/simulate.ts' ? '--years' : '--seconds';
+    const [asked, ...wrong] = await Promise.all(
+      [['--help'], ['--nonsense'], [`${number}=often`]].map((given) => run(program, ...given)),
+    );
+    expect(asked).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringContaining(`npm run ${name} -- [`),
+    });
+    for (const said of wrong) {
+      expect(said).toMatchObject({
+        code: 2,
+        out: '',
+        err: expect.stringContaining(`npm run ${name} -- [`),
+      });
+      expect(said.err).not.toMatch(/\n\s+at /);
+    }
+  },
+);
 
 test('a bench or a rule that there is not is told which there are', async () => {
   expect(await run('bench/main.ts', 'nothing')).toMatchObject({
@@ -44,14 +64,24 @@ test('a simulation of nothing, or from a seed after which none comes, is refused
     ['--seed', '1.5'],
     ['--seed', '99999999999999999999'],
   ];
-  for (const said of await Promise.all(wrong.map((given) => run('simulation/simulate.ts', ...given)))) {
+  for (const said of await Promise.all(
+    wrong.map((given) => run('simulation/simulate.ts', ...given)),
+  )) {
     expect(said).toMatchObject({ code: 2, out: '', err: expect.stringContaining('must be') });
   }
 });
 
 test('a simulation ends with what is reached first, years or stories', async () => {
   const few = run('simulation/simulate.ts', '--seed', '3', '--years', '1000', '--stories', '1');
-  const short = run('simulation/simulate.ts', '--seed', '3', '--years', '0.0001', '--stories', '1000');
+  const short = run(
+    'simulation/simulate.ts',
+    '--seed',
+    '3',
+    '--years',
+    '0.0001',
+    '--stories',
+    '1000',
+  );
   for (const said of [await few, await short]) {
     expect(said).toMatchObject({ code: 0, err: '', out: expect.stringContaining(' in 1 stories') });
   }
@@ -62,10 +92,19 @@ test('a simulation that ends badly prints its seed, replays exactly from it, and
   const found = await run('simulation/simulate.ts', '--seed', '1', '--stories', '60', ...without);
   expect(found).toMatchObject({ code: 1, err: '' });
   const [, seed = '', violation = ''] = /^seed (\d+) ended badly: (.+)$/m.exec(found.out) ?? [];
-  expect(found.out).toContain(`replay: npm run simulate -- --seed ${seed} --stories 1 ${without.join(' ')}\n`);
+  expect(found.out).toContain(
+    `replay: npm run simulate -- --seed ${seed} --stories 1 ${without.join(' ')}\n`,
+  );
   const [, shortest = ''] = found.out.split('the shortest story that ends so:\n');
   expect(shortest).toContain('confirmed from the continent that saw it');
-  const replayed = await run('simulation/simulate.ts', '--seed', seed, '--stories', '1', ...without);
+  const replayed = await run(
+    'simulation/simulate.ts',
+    '--seed',
+    seed,
+    '--stories',
+    '1',
+    ...without,
+  );
   expect(replayed.code).toBe(1);
   expect(replayed.out).toContain(`seed ${seed} ended badly: ${violation}\n`);
   expect(replayed.out).toContain(shortest);

@@ -8,15 +8,27 @@ export const endWithUsage: (usage: string, fault?: string) => never = (usage, fa
   process.exit(fault === undefined ? 0 : 2);
 };
 
-const parsed = <const Options extends ParseArgsOptionsConfig>(options: Options, allowPositionals: boolean) =>
-  parseArgs({ allowPositionals, options: { ...options, help: { type: 'boolean', short: 'h', default: false } } });
+const parsed = <const Options extends ParseArgsOptionsConfig>(
+  options: Options,
+  allowPositionals: boolean,
+) =>
+  parseArgs({
+    allowPositionals,
+    options: { ...options, help: { type: 'boolean', short: 'h', default: false } },
+  });
 
-/** The flags of one of the programs for developers; `usage` is asked for only when it is to be shown. */
+/**
+ * The flags of one of the programs for developers; `usage` is asked for only when it is to be
+ * shown.
+ */
 export const readCommandLine = async <const Options extends ParseArgsOptionsConfig>(
   options: Options,
   usage: () => string | Promise<string>,
   { allowPositionals = false }: { readonly allowPositionals?: boolean } = {},
-): Promise<{ readonly values: ReturnType<typeof parsed<Options>>['values']; readonly positionals: readonly string[] }> => {
+): Promise<{
+  readonly values: ReturnType<typeof parsed<Options>>['values'];
+  readonly positionals: readonly string[];
+}> => {
   let line: ReturnType<typeof parsed<Options>>;
   try {
     line = parsed(options, allowPositionals);

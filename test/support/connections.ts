@@ -2,13 +2,15 @@ import { request } from 'node:http';
 import { createServer, connect as dial, type Socket } from 'node:net';
 
 /**
- * For test files: the one TCP relay. It stands between a client and a server and does to the connections what networks do: it holds every
- * byte back for a while, cuts the cable, resets, falls silent, changes what the server says.
+ * For test files: the one TCP relay. It stands between a client and a server and does to the
+ * connections what networks do: it holds every byte back for a while, cuts the cable, resets, falls
+ * silent, changes what the server says.
  *
  * Modes: `open` → `cut` (every connection is closed, new ones are closed at once) → heal → `open`
  *             → `silent` (nothing passes and nothing is closed, of new connections neither; healing closes what was open, for bytes are
  *                missing in it) → heal → `open`
- * Modes of a connection: carrying → (`freeze`) frozen for ever: neither side hears anything again, while new connections carry as before.
+ * Modes of a connection: carrying → (`freeze`) frozen for ever: neither side hears anything again,
+ * while new connections carry as before.
  */
 
 export type TcpProxy = {
@@ -37,13 +39,18 @@ export type TcpProxyOptions = {
   readonly rewrite?: (data: Buffer) => Buffer;
   /** What the client says, as it passes. */
   readonly overhear?: (data: Buffer) => void;
-  /** What the client says, changed on its way to the server; `call`: the how-manieth connection it is, from 1. */
+  /**
+   * What the client says, changed on its way to the server; `call`: the how-manieth connection it
+   * is, from 1.
+   */
   readonly garble?: (data: Buffer, call: number) => Buffer;
 };
 
 type Pair = { readonly from: Socket; readonly to: Socket; isFrozen: boolean };
 
-/** One direction of a connection: bytes keep their order whatever becomes of the delay meanwhile. */
+/**
+ * One direction of a connection: bytes keep their order whatever becomes of the delay meanwhile.
+ */
 const createLane = (delayMs: () => number) => {
   const waiting: { readonly at: number; readonly act: () => void }[] = [];
   const work = (): void => {
@@ -61,8 +68,14 @@ const createLane = (delayMs: () => number) => {
   };
 };
 
-/** `target` may become known, or another, later; of several addresses with commas, each call gets the next. */
-export const createTcpProxy = async (target: string | (() => string), options: TcpProxyOptions = {}): Promise<TcpProxy> => {
+/**
+ * `target` may become known, or another, later; of several addresses with commas, each call gets
+ * the next.
+ */
+export const createTcpProxy = async (
+  target: string | (() => string),
+  options: TcpProxyOptions = {},
+): Promise<TcpProxy> => {
   const targetNow = (): string => (typeof target === 'string' ? target : target());
   const rewrite = options.rewrite ?? ((data: Buffer) => data);
   const garble = options.garble ?? ((data: Buffer) => data);
@@ -78,7 +91,12 @@ export const createTcpProxy = async (target: string | (() => string), options: T
 
   const passes = ({ isFrozen }: Pair): boolean => mode === 'open' && !isFrozen;
 
-  const carry = (pair: Pair, one: Socket, other: Socket, change: (data: Buffer) => Buffer): void => {
+  const carry = (
+    pair: Pair,
+    one: Socket,
+    other: Socket,
+    change: (data: Buffer) => Buffer,
+  ): void => {
     const lane = createLane(() => delayMs);
     one.on('data', (data: Buffer) =>
       lane(() => {
@@ -88,7 +106,8 @@ export const createTcpProxy = async (target: string | (() => string), options: T
         other.once('drain', () => one.resume());
       }),
     );
-    // How it ended does not matter to the other side: it hears of it as of everything, a while later.
+    // How it ended does not matter to the other side: it hears of it as of everything, a while
+    // later.
     one.on('error', () => one.destroy());
     one.once('close', () =>
       lane(() => {
@@ -134,7 +153,9 @@ export const createTcpProxy = async (target: string | (() => string), options: T
     const there = new URL(url.split(',')[0] ?? '');
     there.hostname = '127.0.0.1';
     there.port = String(port);
-    return there.pathname === '/' && !url.endsWith('/') ? there.href.replace(/\/$/, '') : there.href;
+    return there.pathname === '/' && !url.endsWith('/')
+      ? there.href.replace(/\/$/, '')
+      : there.href;
   };
   return {
     port,
@@ -177,17 +198,27 @@ export const createTcpProxy = async (target: string | (() => string), options: T
   };
 };
 
-/** Settles when the connection is closed, in whatever way: to `once(socket, 'close')` one that is reset while somebody writes to it is a failure. */
+/**
+ * Settles when the connection is closed, in whatever way: to `once(socket, 'close')` one that is
+ * reset while somebody writes to it is a failure.
+ */
 export const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => {
     socket.on('error', () => socket.destroy());
     socket.once('close', () => resolve());
   });
 
-/** For test files: a request with exactly these headers, as browsers send them when a person clicks; fetch() writes some of them itself. */
+/**
+ * For test files: a request with exactly these headers, as browsers send them when a person clicks;
+ * fetch() writes some of them itself.
+ */
 
 /** What a browser sends with a click. */
-export const click = { 'sec-fetch-mode': 'navigate', 'sec-fetch-user': '?1', 'sec-fetch-site': 'none' } as const;
+export const click = {
+  'sec-fetch-mode': 'navigate',
+  'sec-fetch-user': '?1',
+  'sec-fetch-site': 'none',
+} as const;
 
 export type Arrived = {
   readonly status: number;
@@ -196,19 +227,32 @@ export type Arrived = {
   readonly text: string;
 };
 
-export const navigate = (url: string, headers: Readonly<Record<string, string>> = click, method = 'GET'): Promise<Arrived> =>
+export const navigate = (
+  url: string,
+  headers: Readonly<Record<string, string>> = click,
+  method = 'GET',
+): Promise<Arrived> =>
   new Promise((resolve, reject) => {
-    const asked = request(url, { method, headers: { accept: 'text/html', ...headers } }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8');
-      answer.on('data', (part: string) => {
-        text += part;
-      });
-      answer.on('error', reject);
-      answer.on('end', () =>
-        resolve({ status: answer.statusCode ?? 0, location: answer.headers.location, cookies: answer.headers['set-cookie'] ?? [], text }),
-      );
-    });
+    const asked = request(
+      url,
+      { method, headers: { accept: 'text/html', ...headers } },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8');
+        answer.on('data', (part: string) => {
+          text += part;
+        });
+        answer.on('error', reject);
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            location: answer.headers.location,
+            cookies: answer.headers['set-cookie'] ?? [],
+            text,
+          }),
+        );
+      },
+    );
     asked.on('error', reject);
     asked.end();
   });

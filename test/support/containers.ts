@@ -1,5 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { access, chmod, copyFile, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeRoot } from '../../deploy/image/make.ts';
 import { openCache, openHome } from '../../deploy/local/home.ts';
@@ -10,15 +21,34 @@ import { eventually } from './eventually.ts';
 import { debianProgram, runProgram, type Said } from './processes.ts';
 
 /**
- * For test files: podman with runc as a user without rights, in mount and process namespaces of its own. Nothing of the machine is changed: Debian's
- * packages lie over /usr for it alone, the user stands in an /etc of its own, and whatever it began ends with it. Only root can make that.
+ * For test files: podman with runc as a user without rights, in mount and process namespaces of its
+ * own. Nothing of the machine is changed: Debian's packages lie over /usr for it alone, the user
+ * stands in an /etc of its own, and whatever it began ends with it. Only root can make that.
  */
 
 const packages = [
-  ...['podman', 'conmon', 'runc', 'uidmap', 'golang-github-containers-common', 'golang-github-containers-image'],
-  ...['libgpgme11', 'libsubid4', 'slirp4netns', 'libslirp0', 'libassuan0', 'libgpg-error0'],
+  'podman',
+  'conmon',
+  'runc',
+  'uidmap',
+  'golang-github-containers-common',
+  'golang-github-containers-image',
+  'libgpgme11',
+  'libsubid4',
+  'slirp4netns',
+  'libslirp0',
+  'libassuan0',
+  'libgpg-error0',
   // Networks of several containers, with names.
-  ...['netavark', 'aardvark-dns', 'iptables', 'libip4tc2', 'libip6tc2', 'libxtables12', 'libnftnl11', 'libmnl0', 'libnfnetlink0'],
+  'netavark',
+  'aardvark-dns',
+  'iptables',
+  'libip4tc2',
+  'libip6tc2',
+  'libxtables12',
+  'libnftnl11',
+  'libmnl0',
+  'libnfnetlink0',
   'libnetfilter-conntrack3',
 ];
 
@@ -67,20 +97,48 @@ exec sleep infinity
 const socket = `unix://${runtime}/podman.sock`;
 
 const asUser = [
-  ...['setpriv', '--reuid', String(engineUser), '--regid', String(engineUser), '--clear-groups'],
-  ...['env', '-i', '-C', `${shared}/home`, `HOME=${shared}/home`, 'USER=engine', `XDG_RUNTIME_DIR=${runtime}`, `TMPDIR=${shared}/tmp`],
-  ...['PATH=/usr/sbin:/usr/bin:/sbin:/bin', `DOCKER_HOST=${socket}`],
+  'setpriv',
+  '--reuid',
+  String(engineUser),
+  '--regid',
+  String(engineUser),
+  '--clear-groups',
+  'env',
+  '-i',
+  '-C',
+  `${shared}/home`,
+  `HOME=${shared}/home`,
+  'USER=engine',
+  `XDG_RUNTIME_DIR=${runtime}`,
+  `TMPDIR=${shared}/tmp`,
+  'PATH=/usr/sbin:/usr/bin:/sbin:/bin',
+  `DOCKER_HOST=${socket}`,
 ];
-const podman = ['podman', '--runtime', 'runc', '--cgroup-manager', 'cgroupfs', '--storage-driver', 'vfs', '--events-backend', 'none'];
+const podman = [
+  'podman',
+  '--runtime',
+  'runc',
+  '--cgroup-manager',
+  'cgroupfs',
+  '--storage-driver',
+  'vfs',
+  '--events-backend',
+  'none',
+];
 
 export type Engine = {
   /** The same folder as the machine sees it. */
   readonly folder: string;
-  /** A line of any program as the engine's user, in a network namespace of its own or the machine's. */
+  /**
+   * A line of any program as the engine's user, in a network namespace of its own or the machine's.
+   */
   readonly enter: (command: readonly string[], netns?: string) => readonly [string, ...string[]];
   /** One of the engine itself. */
   readonly line: (args: readonly string[], netns?: string) => readonly [string, ...string[]];
-  /** One that goes on listening to those who speak docker's language, as programs that are entered find it. */
+  /**
+   * One that goes on listening to those who speak docker's language, as programs that are entered
+   * find it.
+   */
   readonly listening: (netns: string) => readonly [string, ...string[]];
   /** Who is asked for names. */
   readonly nameServer: (address: string) => Promise<void>;
@@ -93,9 +151,13 @@ const skipped = (why: string): undefined => {
   return undefined;
 };
 
-/** Undefined, said loudly with the reason, where this machine has no engine and cannot get one. `folder` is made, below a place where programs may run. */
+/**
+ * Undefined, said loudly with the reason, where this machine has no engine and cannot get one.
+ * `folder` is made, below a place where programs may run.
+ */
 export const startEngine = async (place: string): Promise<Engine | undefined> => {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return skipped('only root on Linux can make the engine a place of its own');
+  if (process.platform !== 'linux' || process.getuid?.() !== 0)
+    return skipped('only root on Linux can make the engine a place of its own');
   const found = await debianProgram('podman', packages);
   if (!found) return undefined; // Said there.
   await mkdir(place, { recursive: true });
@@ -104,12 +166,24 @@ export const startEngine = async (place: string): Promise<Engine | undefined> =>
   const script = join(folder, 'set-up.sh');
   await writeFile(script, setUp);
   const ofPackages = found.file.startsWith('/usr/') ? '' : dirname(dirname(dirname(found.file)));
-  const namespaces = ['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'] as const;
-  const holder: ChildProcess = spawn('setpriv', ['--pdeathsig', 'KILL', ...namespaces, 'bash', script, ofPackages, folder], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const namespaces = [
+    'unshare',
+    '--mount',
+    '--pid',
+    '--fork',
+    '--kill-child',
+    '--mount-proc',
+  ] as const;
+  const holder: ChildProcess = spawn(
+    'setpriv',
+    ['--pdeathsig', 'KILL', ...namespaces, 'bash', script, ofPackages, folder],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   let said = '';
-  for (const stream of [holder.stdout, holder.stderr]) stream?.on('data', (data: Buffer) => (said += data.toString()));
+  for (const stream of [holder.stdout, holder.stderr])
+    stream?.on('data', (data: Buffer) => (said += data.toString()));
   const ended = new Promise<void>((resolve) => holder.once('exit', () => resolve()));
   const close = async (): Promise<void> => {
     holder.kill('SIGKILL');
@@ -117,22 +191,41 @@ export const startEngine = async (place: string): Promise<Engine | undefined> =>
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await Promise.race([eventually(() => said.includes('ready\n')), ended.then(() => Promise.reject(new Error(said)))]);
-    const first = (await readFile(`/proc/${holder.pid}/task/${holder.pid}/children`, 'utf8')).trim();
+    await Promise.race([
+      eventually(() => said.includes('ready\n')),
+      ended.then(() => Promise.reject(new Error(said))),
+    ]);
+    const first = (
+      await readFile(`/proc/${holder.pid}/task/${holder.pid}/children`, 'utf8')
+    ).trim();
     const enter: Engine['enter'] = (command, netns) => [
       ...(['nsenter', `--mount=/proc/${first}/ns/mnt`, `--pid=/proc/${first}/ns/pid`] as const),
       ...(netns === undefined ? [] : [`--net=/run/netns/${netns}`]),
-      ...['--', ...asUser, ...command],
+      '--',
+      ...asUser,
+      ...command,
     ];
     const line: Engine['line'] = (args, netns) => enter([...podman, ...args], netns);
-    const listening: Engine['listening'] = (netns) => line(['system', 'service', '--time', '0', socket], netns);
+    const listening: Engine['listening'] = (netns) =>
+      line(['system', 'service', '--time', '0', socket], netns);
     const nameServer: Engine['nameServer'] = async (address) => {
       const write = `echo 'nameserver ${address}' >/etc/resolv.conf`;
-      const said = await runProgram(['nsenter', `--mount=/proc/${first}/ns/mnt`, '--', 'bash', '-c', write]);
+      const said = await runProgram([
+        'nsenter',
+        `--mount=/proc/${first}/ns/mnt`,
+        '--',
+        'bash',
+        '-c',
+        write,
+      ]);
       if (said.code !== 0) throw new Error(said.err);
     };
     const run: Engine['run'] = (...args) => runProgram(line(args));
-    const info = await run('info', '--format', '{{.Host.Security.Rootless}} {{.Host.OCIRuntime.Name}}');
+    const info = await run(
+      'info',
+      '--format',
+      '{{.Host.Security.Rootless}} {{.Host.OCIRuntime.Name}}',
+    );
     if (info.out.trim() !== 'true runc') throw new Error(`podman says: ${info.err}${info.out}`);
     return { folder, enter, line, listening, nameServer, run, close };
   } catch (error) {
@@ -141,10 +234,15 @@ export const startEngine = async (place: string): Promise<Engine | undefined> =>
   }
 };
 
-/** For test files: docker compose, from the machine, the cache, or Debian's stable suite: the machine's own may have one too old for today's files. */
+/**
+ * For test files: docker compose, from the machine, the cache, or Debian's stable suite: the
+ * machine's own may have one too old for today's files.
+ */
 
 const plugin = 'docker/cli-plugins/docker-compose';
-const places = ['/usr/libexec', '/usr/lib', '/usr/local/libexec', '/usr/local/lib'].map((place) => join(place, plugin));
+const places = ['/usr/libexec', '/usr/lib', '/usr/local/libexec', '/usr/local/lib'].map((place) =>
+  join(place, plugin),
+);
 
 /** Version 2 or newer: what `docker compose` is. */
 const isOne = async (file: string): Promise<boolean> => {
@@ -166,20 +264,32 @@ export const composeProgram = async (): Promise<string | undefined> => {
   const scratch = await mkdtemp(join(cache, 'fetching-'));
   try {
     const fetched = join(scratch, 'docker-compose');
-    await copyFile(join(await unpackDebianPackage(scratch, 'docker-compose', 'stable first'), 'usr/libexec', plugin), fetched);
+    await copyFile(
+      join(
+        await unpackDebianPackage(scratch, 'docker-compose', 'stable first'),
+        'usr/libexec',
+        plugin,
+      ),
+      fetched,
+    );
     await chmod(fetched, 0o755);
     if (!(await isOne(fetched))) throw new Error('what Debian has does not run here');
     await rename(fetched, kept);
     return kept;
   } catch (error) {
-    process.stderr.write(`SKIPPED: no docker compose is on this machine, and none could be obtained: ${String(error)}\n`);
+    process.stderr.write(
+      `SKIPPED: no docker compose is on this machine, and none could be obtained: ${String(error)}\n`,
+    );
     return undefined;
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 };
 
-/** For test files: images that stand for those of a registry that is out of reach, made of the binaries that tests have anyway. */
+/**
+ * For test files: images that stand for those of a registry that is out of reach, made of the
+ * binaries that tests have anyway.
+ */
 
 /** The machine's libraries that a program loads; what lies below `own` it has brought itself. */
 const copyLibraries = async (program: string, root: string, own = '/none'): Promise<void> => {
@@ -193,14 +303,28 @@ const copyLibraries = async (program: string, root: string, own = '/none'): Prom
 
 const pack = async (root: string, folder: string, recipe: string): Promise<void> => {
   await mkdir(folder, { recursive: true });
-  const said = await runProgram(['tar', '--numeric-owner', '--owner=0', '--group=0', '-cf', join(folder, 'root.tar'), '-C', root, '.']);
+  const said = await runProgram([
+    'tar',
+    '--numeric-owner',
+    '--owner=0',
+    '--group=0',
+    '-cf',
+    join(folder, 'root.tar'),
+    '-C',
+    root,
+    '.',
+  ]);
   if (said.code !== 0) throw new Error(said.err);
   await writeFile(join(folder, 'Dockerfile'), `FROM scratch\nADD root.tar /\n${recipe}`);
 };
 
 /** As `nats` of Docker's library: nothing but the server. */
 export const makeNatsImage = async (folder: string): Promise<void> => {
-  const { file } = await obtainNatsServer(openCache(process.env, openHome(process.env)), process.env.PATH ?? '', () => undefined);
+  const { file } = await obtainNatsServer(
+    openCache(process.env, openHome(process.env)),
+    process.env.PATH ?? '',
+    () => undefined,
+  );
   const root = await mkdtemp(join(dirname(folder), 'nats-'));
   try {
     await chmod(root, 0o755);
@@ -213,7 +337,10 @@ export const makeNatsImage = async (folder: string): Promise<void> => {
   }
 };
 
-/** What of `postgres` the compose file takes for granted: its user, password and database by the environment, data below /var/lib/postgresql, pg_isready. */
+/**
+ * What of `postgres` the compose file takes for granted: its user, password and database by the
+ * environment, data below /var/lib/postgresql, pg_isready.
+ */
 const entrance = `
 import { execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -246,12 +373,16 @@ export const makePostgresImage = async (folder: string): Promise<void> => {
     const cache = openCache(process.env, openHome(process.env));
     const native = await preparePostgresBinaries(undefined, [cache]);
     await cp(native, join(root, 'postgres'), { recursive: true, verbatimSymlinks: true });
-    for (const folder of ['bin', 'usr/bin', 'var/lib/postgresql']) await mkdir(join(root, folder), { recursive: true });
+    for (const folder of ['bin', 'usr/bin', 'var/lib/postgresql'])
+      await mkdir(join(root, folder), { recursive: true });
     // initdb asks its neighbours for their version with a shell.
     await cp('/bin/sh', join(root, 'bin/sh'), { dereference: true });
     await copyLibraries(join(native, 'bin/postgres'), root, native);
     await copyLibraries('/bin/sh', root);
-    await writeFile(join(root, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\npostgres:x:999:999::/var/lib/postgresql:/bin/sh\n');
+    await writeFile(
+      join(root, 'etc/passwd'),
+      'root:x:0:0::/:/bin/sh\npostgres:x:999:999::/var/lib/postgresql:/bin/sh\n',
+    );
     await writeFile(join(root, 'entrance.mjs'), entrance);
     await writeFile(join(root, 'usr/bin/pg_isready'), isReady, { mode: 0o755 });
     await pack(

@@ -10,7 +10,10 @@ import { startChild } from '../../deploy/local/processes.ts';
 import { eventually } from './eventually.ts';
 import { debianProgram, type Program } from './processes.ts';
 
-/** For test files: a way to a database that lets some connections through and tells others what a Postgres says that still recovers from a crash. */
+/**
+ * For test files: a way to a database that lets some connections through and tells others what a
+ * Postgres says that still recovers from a crash.
+ */
 
 export type FickleDatabase = {
   readonly url: string;
@@ -26,7 +29,10 @@ const recovering = (): Buffer => {
 };
 
 /** `refuses` is asked about each connection by its number, from 1. */
-export const createFickleDatabase = async (url: string, refuses: (call: number) => boolean): Promise<FickleDatabase> => {
+export const createFickleDatabase = async (
+  url: string,
+  refuses: (call: number) => boolean,
+): Promise<FickleDatabase> => {
   const there = new URL(url);
   const sockets = new Set<Socket>();
   let calls = 0;
@@ -66,17 +72,35 @@ export const createFickleDatabase = async (url: string, refuses: (call: number) 
   };
 };
 
-const ofTheEngine = ['results', 'watermarks', 'incidents', 'incident_evidence', 'ledger', 'checkpoints', 'beats', 'beat_states'] as const;
+const ofTheEngine = [
+  'results',
+  'watermarks',
+  'incidents',
+  'incident_evidence',
+  'ledger',
+  'checkpoints',
+  'beats',
+  'beat_states',
+] as const;
 
 const full = `language plpgsql as $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`;
 
-/** From now on the database refuses what the engine writes, as one whose disk is full does; all can be read. Gives what ends it. */
-export const refuseWrites = async (sql: Sql, only?: string, when?: string): Promise<() => Promise<void>> => {
+/**
+ * From now on the database refuses what the engine writes, as one whose disk is full does; all can
+ * be read. Gives what ends it.
+ */
+export const refuseWrites = async (
+  sql: Sql,
+  only?: string,
+  when?: string,
+): Promise<() => Promise<void>> => {
   const tables = only === undefined ? ofTheEngine : [only];
   await sql.unsafe(`create or replace function refuse() returns trigger ${full}`);
   const which = when === undefined ? 'for each statement' : `for each row when (${when})`;
   for (const table of tables)
-    await sql.unsafe(`create trigger refuse before insert or update on ${table} ${which} execute function refuse()`);
+    await sql.unsafe(
+      `create trigger refuse before insert or update on ${table} ${which} execute function refuse()`,
+    );
   return async () => {
     for (const table of tables) await sql.unsafe(`drop trigger refuse on ${table}`);
   };
@@ -84,14 +108,22 @@ export const refuseWrites = async (sql: Sql, only?: string, when?: string): Prom
 
 /** For test files: Debian's pgbouncer in front of a database. */
 
-/** undefined, said loudly, where it cannot be had: Debian 12 calls its library otherwise than Debian 13. */
+/**
+ * undefined, said loudly, where it cannot be had: Debian 12 calls its library otherwise than Debian
+ * 13.
+ */
 export const findPgbouncer = async (): Promise<Program | undefined> =>
-  (await debianProgram('pgbouncer', ['pgbouncer', 'libc-ares2'])) ?? (await debianProgram('pgbouncer', ['pgbouncer', 'libcares2']));
+  (await debianProgram('pgbouncer', ['pgbouncer', 'libc-ares2'])) ??
+  (await debianProgram('pgbouncer', ['pgbouncer', 'libcares2']));
 
 export type Pgbouncer = { readonly url: string; readonly stop: () => Promise<void> };
 
 /** With nothing set but what must be: as it refuses parameters that it does not know. */
-export const startPgbouncer = async (program: Program, database: string, mode: 'session' | 'transaction'): Promise<Pgbouncer> => {
+export const startPgbouncer = async (
+  program: Program,
+  database: string,
+  mode: 'session' | 'transaction',
+): Promise<Pgbouncer> => {
   const to = new URL(database);
   const folder = await mkdtemp(join(tmpdir(), 'antipode-pgbouncer-'));
   const port = await freePort();

@@ -19,15 +19,29 @@ export type DemoChannels = {
   /** The message that told `ops` of the open incident. */
   readonly message: string;
   /** What ends the links of a message. */
-  readonly links: { readonly acknowledge: string; readonly acknowledge_short: string; readonly unsubscribe: string };
+  readonly links: {
+    readonly acknowledge: string;
+    readonly acknowledge_short: string;
+    readonly unsubscribe: string;
+  };
   /** What a mailbox that has not said yes was asked by. */
   readonly question: string;
 };
 
-export type Told = { readonly incident: string; readonly monitor: string; readonly name: string; readonly confirmed_ago: number };
+export type Told = {
+  readonly incident: string;
+  readonly monitor: string;
+  readonly name: string;
+  readonly confirmed_ago: number;
+};
 
 /** Into the organisation of the demo. `now`: what the pages take for now. */
-export const seedDemoChannels = async (sql: Sql, organisation: string, now: number, told: Told): Promise<DemoChannels> => {
+export const seedDemoChannels = async (
+  sql: Sql,
+  organisation: string,
+  now: number,
+  told: Told,
+): Promise<DemoChannels> => {
   const at = (ago: number): string => new Date(now - ago).toISOString();
   const base = {
     organisation_id: organisation,
@@ -37,22 +51,54 @@ export const seedDemoChannels = async (sql: Sql, organisation: string, now: numb
     delay_s: 0,
     enabled: true,
   };
-  const none = { refused_at: null, failure: null, last_taken_at: null, hours: null, reminder_s: null };
+  const none = {
+    refused_at: null,
+    failure: null,
+    last_taken_at: null,
+    hours: null,
+    reminder_s: null,
+  };
   const channel = (kind: string, name: string, config: object, more: object = {}) => ({
-    ...{ id: newId(), kind, name, config: sql.json({ ...config }), ...base, ...none },
+    id: newId(),
+    kind,
+    name,
+    config: sql.json({ ...config }),
+    ...base,
+    ...none,
     ...more,
   });
-  const hours = sql.json({ zone: 'UTC', spans: [{ days: [1, 2, 3, 4, 5], from: '18:00', to: '24:00' }] });
-  const ops = channel('ntfy', '#ops', { url: 'https://ntfy.shop.example', topic: 'ops' }, { last_taken_at: at(told.confirmed_ago - 700) });
-  const pager = channel(...(['ntfy', 'Pager', { url: 'https://pager.invalid', topic: 'night' }] as const), {
-    refused_at: at(2 * day),
-    failure: 'it does not know this address any more (410)',
-    delay_s: 300,
-    reminder_s: 900,
+  const hours = sql.json({
+    zone: 'UTC',
+    spans: [{ days: [1, 2, 3, 4, 5], from: '18:00', to: '24:00' }],
   });
-  const ana = channel('email', 'ana@shop.example', { address: 'ana@shop.example' }, { verified_at: null });
+  const ops = channel(
+    'ntfy',
+    '#ops',
+    { url: 'https://ntfy.shop.example', topic: 'ops' },
+    { last_taken_at: at(told.confirmed_ago - 700) },
+  );
+  const pager = channel(
+    ...(['ntfy', 'Pager', { url: 'https://pager.invalid', topic: 'night' }] as const),
+    {
+      refused_at: at(2 * day),
+      failure: 'it does not know this address any more (410)',
+      delay_s: 300,
+      reminder_s: 900,
+    },
+  );
+  const ana = channel(
+    'email',
+    'ana@shop.example',
+    { address: 'ana@shop.example' },
+    { verified_at: null },
+  );
 
-  const night = channel('email', 'Night shift', { address: 'night@shop.example' }, { enabled: false, covers: 'chosen', hours });
+  const night = channel(
+    'email',
+    'Night shift',
+    { address: 'night@shop.example' },
+    { enabled: false, covers: 'chosen', hours },
+  );
   await sql`insert into channels ${sql([ops, pager, ana, night])}`;
   await sql`insert into channel_monitors (channel_id, monitor_id) values (${night.id}, ${told.monitor})`;
 
@@ -60,7 +106,10 @@ export const seedDemoChannels = async (sql: Sql, organisation: string, now: numb
   const due = told.confirmed_ago - 402;
   const [created, taken] = [at(due - 3), at(due - 191)];
   const sentence = `${told.name} is down: status 503, expected 2xx.`;
-  const content = sql.json({ sentence, monitors: [{ id: told.monitor, incident: told.incident, name: told.name, event: 'down' }] });
+  const content = sql.json({
+    sentence,
+    monitors: [{ id: told.monitor, incident: told.incident, name: told.name, event: 'down' }],
+  });
   const mailed = newId();
   for (const [id, to, back] of [
     [mailed, night.id, 3 * day],
@@ -69,8 +118,24 @@ export const seedDemoChannels = async (sql: Sql, organisation: string, now: numb
     await sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
       values (${id}, ${organisation}, ${to}, 'down', ${id}, ${content}, 'taken', ${at(due + back)}, ${created}, 2, ${taken}, ${taken})`;
   const attempts = [
-    { attempt: 1, at: at(due - 4), took_ms: 36, status: 503, class: 'answer', verdict: 'retry', words: 'it answers with an error' },
-    { attempt: 2, at: at(due - 60), took_ms: 131, status: 200, class: 'answer', verdict: 'taken', words: null },
+    {
+      attempt: 1,
+      at: at(due - 4),
+      took_ms: 36,
+      status: 503,
+      class: 'answer',
+      verdict: 'retry',
+      words: 'it answers with an error',
+    },
+    {
+      attempt: 2,
+      at: at(due - 60),
+      took_ms: 131,
+      status: 200,
+      class: 'answer',
+      verdict: 'taken',
+      words: null,
+    },
   ].map((each) => ({ message_id: message, ...each }));
   await sql`insert into message_attempts ${sql(attempts)}`;
   const step = {
@@ -82,20 +147,46 @@ export const seedDemoChannels = async (sql: Sql, organisation: string, now: numb
     look_at: at(due),
   };
   await sql`insert into alert_steps ${sql([
-    { ...step, channel_id: ops.id, state: 'told', message_id: message, settled_at: taken, holds: sql.json([]), created_at: created },
     {
-      ...{ ...step, channel_id: pager.id, state: 'held', message_id: null, settled_at: null, created_at: created },
+      ...step,
+      channel_id: ops.id,
+      state: 'told',
+      message_id: message,
+      settled_at: taken,
+      holds: sql.json([]),
+      created_at: created,
+    },
+    {
+      ...step,
+      channel_id: pager.id,
+      state: 'held',
+      message_id: null,
+      settled_at: null,
+      created_at: created,
       holds: sql.json([['delay', now - due + 4, now - due + 5 * minute]]),
     },
   ])}`;
   await sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at, settled_at, planned_at)
     values (${organisation}, ${told.monitor}, ${told.incident}, 'down', 'sent', ${at(due)}, ${created}, ${created})`;
   const links = createAlertLinks(sql, { secretKey: testSecretKey });
-  const [acknowledge, unsubscribe] = [await links.sign('acknowledge', message), await links.sign('unsubscribe', mailed)];
-  const [{ key } = { key: 0 }] = await sql<{ key: number }[]>`select key from messages where id = ${message}`;
+  const [acknowledge, unsubscribe] = [
+    await links.sign('acknowledge', message),
+    await links.sign('unsubscribe', mailed),
+  ];
+  const [{ key } = { key: 0 }] = await sql<
+    { key: number }[]
+  >`select key from messages where id = ${message}`;
   const acknowledge_short = await links.signShort({ id: message, key });
-  const { text: question, fingerprint } = await createAccountSecrets(sql, { secretKey: testSecretKey }).mint('channel');
+  const { text: question, fingerprint } = await createAccountSecrets(sql, {
+    secretKey: testSecretKey,
+  }).mint('channel');
   await wantVerification(sql, ana.id, new Date(now + day));
   await linkChannel(sql, ana.id, fingerprint);
-  return { ops: ops.id, pager: pager.id, message, links: { acknowledge, acknowledge_short, unsubscribe }, question };
+  return {
+    ops: ops.id,
+    pager: pager.id,
+    message,
+    links: { acknowledge, acknowledge_short, unsubscribe },
+    question,
+  };
 };

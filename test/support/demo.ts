@@ -33,11 +33,23 @@ export const seedDemoPage = async (
   sql: Sql,
   organisation: string,
   now: number,
-  of: { readonly idOf: (monitor: string) => string; readonly groupOf: (name: string) => string; readonly incident: string },
+  of: {
+    readonly idOf: (monitor: string) => string;
+    readonly groupOf: (name: string) => string;
+    readonly incident: string;
+  },
 ): Promise<DemoPage> => {
   const [id, inner] = [newId(), newId()];
   const pages = [
-    { id, organisation_id: organisation, name: 'Shop status', slug: 'shop', accent: '#0a7d55', access: 'public', password_hash: null },
+    {
+      id,
+      organisation_id: organisation,
+      name: 'Shop status',
+      slug: 'shop',
+      accent: '#0a7d55',
+      access: 'public',
+      password_hash: null,
+    },
     {
       id: inner,
       organisation_id: organisation,
@@ -49,10 +61,18 @@ export const seedDemoPage = async (
     },
   ];
   await sql`insert into status_pages ${sql(pages)}`;
-  const groups = ['Shop', 'Platform'].map((name, position) => ({ page_id: id, group_id: of.groupOf(name), display_name: name, position }));
+  const groups = ['Shop', 'Platform'].map((name, position) => ({
+    page_id: id,
+    group_id: of.groupOf(name),
+    display_name: name,
+    position,
+  }));
   await sql`insert into status_page_groups ${sql(groups)}`;
   const rows = shown.map(([monitor, display_name, group], position) => ({
-    ...{ page_id: id, monitor_id: of.idOf(monitor), display_name, position },
+    page_id: id,
+    monitor_id: of.idOf(monitor),
+    display_name,
+    position,
     group_id: group === null ? null : of.groupOf(group),
   }));
   await sql`insert into status_page_monitors ${sql(rows)}`;
@@ -74,7 +94,12 @@ type Of = { readonly monitor: (name: string) => string; readonly group: (name: s
 
 const local = (text: string): Moment => ({ is: 'local', local: `${text}:00.000` });
 
-export const seedDemoWindows = async (sql: Sql, organisation: string, now: number, { monitor, group }: Of): Promise<DemoWindows> => {
+export const seedDemoWindows = async (
+  sql: Sql,
+  organisation: string,
+  now: number,
+  { monitor, group }: Of,
+): Promise<DemoWindows> => {
   const at = (ago: number): Moment => ({ is: 'instant', at: now - ago });
   const make = async (
     name: string | null,
@@ -84,7 +109,11 @@ export const seedDemoWindows = async (sql: Sql, organisation: string, now: numbe
   ): Promise<string> => {
     const id = newId();
     const draft = draftWindow({ name, ...times }, zone);
-    await insertWindow(sql, { id, organisation, draft, monitors: covers.monitors ?? [], groups: covers.groups ?? [] }, now - 10 * day);
+    await insertWindow(
+      sql,
+      { id, organisation, draft, monitors: covers.monitors ?? [], groups: covers.groups ?? [] },
+      now - 10 * day,
+    );
     return id;
   };
   const once = { rrule: null };
@@ -96,10 +125,16 @@ export const seedDemoWindows = async (sql: Sql, organisation: string, now: numbe
   // The last Sunday of a month, at night: what summer time does to it is seen within the year.
   const today = new Date(now);
   const monthEnd = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0));
-  const sunday = new Date(monthEnd.getTime() - monthEnd.getUTCDay() * day).toISOString().slice(0, 10);
+  const sunday = new Date(monthEnd.getTime() - monthEnd.getUTCDay() * day)
+    .toISOString()
+    .slice(0, 10);
   const monthly = await make(
     'Database upgrades',
-    { starts_at: local(`${sunday}T02:30`), ends_at: local(`${sunday}T04:00`), rrule: 'FREQ=MONTHLY;BYDAY=-1SU' },
+    {
+      starts_at: local(`${sunday}T02:30`),
+      ends_at: local(`${sunday}T04:00`),
+      rrule: 'FREQ=MONTHLY;BYDAY=-1SU',
+    },
     { groups: [group('Platform')], monitors: [monitor('Nightly backup'), monitor('Stock')] },
     'Europe/Berlin',
   );
@@ -116,7 +151,10 @@ export const seedDemoWindows = async (sql: Sql, organisation: string, now: numbe
   return { certificates, monthly };
 };
 
-/** An organisation as one would meet it: a shop with forty-eight monitors, a day of results, and some trouble. For pictures and for tests of pages. */
+/**
+ * An organisation as one would meet it: a shop with forty-eight monitors, a day of results, and
+ * some trouble. For pictures and for tests of pages.
+ */
 
 type Kind = 'https' | 'dns' | 'heartbeat';
 
@@ -131,12 +169,33 @@ type Made = {
   readonly age?: number;
 };
 
-const site = (name: string, path: string, group: string | null, ms: number, more: Partial<Made> = {}): Made => ({
-  ...{ name, type: 'https', target: `https://${path}`, group, ms },
+const site = (
+  name: string,
+  path: string,
+  group: string | null,
+  ms: number,
+  more: Partial<Made> = {},
+): Made => ({
+  name,
+  type: 'https',
+  target: `https://${path}`,
+  group,
+  ms,
   ...more,
 });
 
-const regions = ['Berlin', 'Paris', 'Madrid', 'Oslo', 'Tokyo', 'Osaka', 'Seoul', 'Denver', 'Austin', 'Boston'];
+const regions = [
+  'Berlin',
+  'Paris',
+  'Madrid',
+  'Oslo',
+  'Tokyo',
+  'Osaka',
+  'Seoul',
+  'Denver',
+  'Austin',
+  'Boston',
+];
 
 const monitors: readonly Made[] = [
   site('Checkout', 'shop.example/checkout', 'Shop', 143),
@@ -151,7 +210,18 @@ const monitors: readonly Made[] = [
   site('Old shop', 'old.shop.example/', null, 500, { paused: 90 * day, age: 400 * day }),
   site('Webhooks', 'hooks.shop.example/', 'Platform', 120),
   site('Newcomer', 'new.shop.example/', null, 70, { age: 20 * minute }),
-  ...['Cart', 'Payments', 'Catalogue', 'Images', 'Reviews', 'Wishlist', 'Stock', 'Prices', 'Newsletter', 'Returns'].map((name, index) =>
+  ...[
+    'Cart',
+    'Payments',
+    'Catalogue',
+    'Images',
+    'Reviews',
+    'Wishlist',
+    'Stock',
+    'Prices',
+    'Newsletter',
+    'Returns',
+  ].map((name, index) =>
     site(name, `${name.toLowerCase()}.shop.example/health`, 'Shop', 40 + index * 23),
   ),
   ...[
@@ -169,14 +239,19 @@ const monitors: readonly Made[] = [
     'Tracing',
     'Flags',
     'Vault',
-  ].map((name, index) => site(name, `${name.toLowerCase()}.platform.example/`, 'Platform', 30 + index * 17)),
-  ...regions.map((city, index) => site(`Store ${city}`, `${city.toLowerCase()}.stores.example/`, 'Stores', 90 + index * 31)),
+  ].map((name, index) =>
+    site(name, `${name.toLowerCase()}.platform.example/`, 'Platform', 30 + index * 17),
+  ),
+  ...regions.map((city, index) =>
+    site(`Store ${city}`, `${city.toLowerCase()}.stores.example/`, 'Stores', 90 + index * 31),
+  ),
 ];
 
 export const demoCount = monitors.length;
 
 /** Not by chance: the same every time. */
-const wave = (seed: number, at: number): number => Math.sin(seed * 12.9898 + at * 0.7) * 0.12 + Math.sin(seed * 3.1 + at * 0.19) * 0.1;
+const wave = (seed: number, at: number): number =>
+  Math.sin(seed * 12.9898 + at * 0.7) * 0.12 + Math.sin(seed * 3.1 + at * 0.19) * 0.1;
 
 export type Demo = {
   readonly idOf: (name: string) => string;
@@ -209,18 +284,31 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     clock_offset_ms: 7,
   }));
   await sql`insert into probes ${sql(probes)}`;
-  const keys = await sql<{ key: number; continent: string }[]>`select key, continent from probes order by key`;
+  const keys = await sql<
+    { key: number; continent: string }[]
+  >`select key, continent from probes order by key`;
 
-  const groups = [...new Set(monitors.flatMap(({ group }) => (group === null ? [] : [group])))].map((name) => ({
-    ...{ id: newId(), organisation_id: organisation, name, name_folded: name.toLowerCase(), created_at: at(60 * day) },
-  }));
+  const groups = [...new Set(monitors.flatMap(({ group }) => (group === null ? [] : [group])))].map(
+    (name) => ({
+      id: newId(),
+      organisation_id: organisation,
+      name,
+      name_folded: name.toLowerCase(),
+      created_at: at(60 * day),
+    }),
+  );
   await sql`insert into groups ${sql(groups)}`;
   const groupOf = (name: string): string => groups.find((each) => each.name === name)?.id ?? '';
 
   const rows = monitors.map(({ name, type, target, group, paused, age = 64 * day }) => {
     const id = newId();
     return {
-      ...{ id, organisation_id: organisation, partition: partitionOf(id), name, type, target },
+      id,
+      organisation_id: organisation,
+      partition: partitionOf(id),
+      name,
+      type,
+      target,
       interval_s: type === 'heartbeat' ? 86_400 : 60,
       enabled: paused === undefined,
       group_id: groups.find((each) => each.name === group)?.id ?? null,
@@ -236,22 +324,44 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     return id;
   };
   const members = rows.flatMap(({ id, group_id, created_at }) =>
-    group_id === null ? [] : [{ organisation_id: organisation, monitor_id: id, group_id, began_at: created_at }],
+    group_id === null
+      ? []
+      : [{ organisation_id: organisation, monitor_id: id, group_id, began_at: created_at }],
   );
   await sql`insert into group_memberships ${sql(members)}`;
 
   // Nobody had looked at the first moment of each.
   const firsts = rows.map(({ id, created_at }) => ({
-    ...{ monitor_id: id, kind: 'unknown', began_at: created_at, interval_s: 60 },
+    monitor_id: id,
+    kind: 'unknown',
+    began_at: created_at,
+    interval_s: 60,
     ended_at: new Date(Date.parse(created_at) + 3 * second).toISOString(),
   }));
   const gaps = [
-    { monitor_id: idOf('CDN'), kind: 'unknown', began_at: at(9 * hour), ended_at: at(8 * hour), interval_s: 60 },
-    { monitor_id: idOf('Store Tokyo'), kind: 'paused', began_at: at(14 * hour), ended_at: at(11 * hour), interval_s: 60 },
+    {
+      monitor_id: idOf('CDN'),
+      kind: 'unknown',
+      began_at: at(9 * hour),
+      ended_at: at(8 * hour),
+      interval_s: 60,
+    },
+    {
+      monitor_id: idOf('Store Tokyo'),
+      kind: 'paused',
+      began_at: at(14 * hour),
+      ended_at: at(11 * hour),
+      interval_s: 60,
+    },
   ];
   await sql`insert into ledger ${sql([...firsts, ...gaps])}`;
 
-  const keyOf = new Map((await sql<{ id: string; key: number }[]>`select id, key from monitors`).map(({ id, key }) => [id, key]));
+  const keyOf = new Map(
+    (await sql<{ id: string; key: number }[]>`select id, key from monitors`).map(({ id, key }) => [
+      id,
+      key,
+    ]),
+  );
   const rollups: object[] = [];
   const results: object[] = [];
   for (const [index, { name, type, ms, paused, age = 64 * day }] of monitors.entries()) {
@@ -291,28 +401,42 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
         }
     }
   }
-  for (let from = 0; from < rollups.length; from += 2_000) await sql`insert into rollups ${sql(rollups.slice(from, from + 2_000))}`;
-  for (let from = 0; from < results.length; from += 2_000) await sql`insert into results ${sql(results.slice(from, from + 2_000))}`;
+  for (let from = 0; from < rollups.length; from += 2_000)
+    await sql`insert into rollups ${sql(rollups.slice(from, from + 2_000))}`;
+  for (let from = 0; from < results.length; from += 2_000)
+    await sql`insert into results ${sql(results.slice(from, from + 2_000))}`;
 
   const pings = ['Nightly backup', 'Invoices'].map((name, index) => ({
-    ...{ id: newId(), monitor_id: idOf(name), kind: 'success', exit_code: 0, at: at((5 + index) * hour), run_ms: 412_000 },
-    ...{ method: 'POST', body: 'done', ear: 'Frankfurt' },
+    id: newId(),
+    monitor_id: idOf(name),
+    kind: 'success',
+    exit_code: 0,
+    at: at((5 + index) * hour),
+    run_ms: 412_000,
+    method: 'POST',
+    body: 'done',
+    ear: 'Frankfurt',
   }));
   await sql`insert into beats ${sql(pings)}`;
 
-  const cause = JSON.stringify({ class: 'unexpected_status', params: { status: 503, expected: '2xx' } });
+  const cause = JSON.stringify({
+    class: 'unexpected_status',
+    params: { status: 503, expected: '2xx' },
+  });
   const incident = newId();
   const outage = (name: string, from: number, to: number | null, id = newId()) => ({
-    ...{ id, organisation_id: organisation, monitor_id: idOf(name), started_at: at(from) },
-    ...{ confirmed_at: at(from - 263), resolved_at: to === null ? null : at(to) },
-    ...{
-      seen_probe: 'Frankfurt',
-      seen_continent: 'Europe',
-      confirmed_probe: 'Virginia',
-      confirmed_continent: 'North America',
-      scope: 'everywhere',
-      layer: 'assertion',
-    },
+    id,
+    organisation_id: organisation,
+    monitor_id: idOf(name),
+    started_at: at(from),
+    confirmed_at: at(from - 263),
+    resolved_at: to === null ? null : at(to),
+    seen_probe: 'Frankfurt',
+    seen_continent: 'Europe',
+    confirmed_probe: 'Virginia',
+    confirmed_continent: 'North America',
+    scope: 'everywhere',
+    layer: 'assertion',
   });
   const past = [
     outage('Checkout', 19 * day, 19 * day - 75 * minute),
@@ -329,26 +453,58 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   await sql`update incidents set cause = ${cause}::text::jsonb`;
 
   const [fails, passes] = [1, 0];
-  const saw = (part: string, continent: string, probe: string, outcome: number, took_ms: number, evidence: object) => ({
-    ...{ incident_id: incident, part, continent, probe, at: at(6 * minute + 11 * second), outcome, took_ms },
-    ...{ cause: outcome === fails ? sql.json({ class: 'unexpected_status', params: { status: 503, expected: '2xx' } }) : null },
-    ...{ phases: sql.json({ dns: 3, tcp: 11, tls: 24, first_byte: 12, total: took_ms }), evidence: sql.json({ ...evidence }) },
+  const saw = (
+    part: string,
+    continent: string,
+    probe: string,
+    outcome: number,
+    took_ms: number,
+    evidence: object,
+  ) => ({
+    incident_id: incident,
+    part,
+    continent,
+    probe,
+    at: at(6 * minute + 11 * second),
+    outcome,
+    took_ms,
+    cause:
+      outcome === fails
+        ? sql.json({ class: 'unexpected_status', params: { status: 503, expected: '2xx' } })
+        : null,
+    phases: sql.json({ dns: 3, tcp: 11, tls: 24, first_byte: 12, total: took_ms }),
+    evidence: sql.json({ ...evidence }),
   });
   const evidence = [
-    saw('seen', 'Europe', 'Frankfurt', fails, 52, { status: 503, address: '203.0.113.10', body: '<h1>upstream connect error</h1>' }),
-    saw('confirmed', 'North America', 'Virginia', fails, 143, { status: 503, address: '203.0.113.10' }),
+    saw('seen', 'Europe', 'Frankfurt', fails, 52, {
+      status: 503,
+      address: '203.0.113.10',
+      body: '<h1>upstream connect error</h1>',
+    }),
+    saw('confirmed', 'North America', 'Virginia', fails, 143, {
+      status: 503,
+      address: '203.0.113.10',
+    }),
     saw('matrix', 'Asia', 'Singapore', passes, 231, { status: 200, address: '203.0.113.77' }),
   ];
   await sql`insert into incident_evidence ${sql(evidence)}`;
   const share = newShareText();
-  await writeShare(sql, { ...{ incident, organisation, user: null, at: new Date(now) }, fingerprint: shareFingerprint(share) });
+  await writeShare(sql, {
+    incident,
+    organisation,
+    user: null,
+    at: new Date(now),
+    fingerprint: shareFingerprint(share),
+  });
 
   const windows = await seedDemoWindows(sql, organisation, now, {
     monitor: idOf,
     group: groupOf,
   });
   const channels = await seedDemoChannels(sql, organisation, now, {
-    ...{ incident, monitor: idOf('Checkout'), name: 'Checkout' },
+    incident,
+    monitor: idOf('Checkout'),
+    name: 'Checkout',
     confirmed_ago: 6 * minute + 12 * second - 263,
   });
   const page = await seedDemoPage(sql, organisation, now, { idOf, groupOf, incident });

@@ -7,7 +7,10 @@ export const waitLonger = (times: number): void => {
   patience = times;
 };
 
-/** Settles with the first truthy answer; asks again until the time is over. @throws with the last answer or failure. */
+/**
+ * Settles with the first truthy answer; asks again until the time is over. @throws with the last
+ * answer or failure.
+ */
 export const eventually = async <Value>(
   ask: () => Value | Promise<Value>,
   withinMs = 30_000,
@@ -23,7 +26,8 @@ export const eventually = async <Value>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() >= end) throw new Error(`did not come to be within ${withinMs * patience} ms`, { cause: last });
+    if (performance.now() >= end)
+      throw new Error(`did not come to be within ${withinMs * patience} ms`, { cause: last });
     await pause(everyMs);
   }
 };
@@ -31,7 +35,10 @@ export const eventually = async <Value>(
 /** For what must not happen, or must have stood for a time: settles when so much time is over. */
 export const passed = (ms: number): Promise<void> => pause(ms);
 
-/** For test files: when this process had no turn. It is target, probe and coordinator at once, so that nothing can be on time then. */
+/**
+ * For test files: when this process had no turn. It is target, probe and coordinator at once, so
+ * that nothing can be on time then.
+ */
 
 export type Standstill = {
   /** How long it stood still between these moments (of Date.now()). */
@@ -55,7 +62,10 @@ export const watchStandstill = (): Standstill => {
     between: (from, until) => {
       // One that goes on until now has not been noticed by the timer yet.
       look();
-      return stretches.reduce((sum, each) => sum + Math.max(0, Math.min(until, each.until) - Math.max(from, each.from)), 0);
+      return stretches.reduce(
+        (sum, each) => sum + Math.max(0, Math.min(until, each.until) - Math.max(from, each.from)),
+        0,
+      );
     },
     stop: () => clearInterval(timer),
   };
@@ -65,7 +75,12 @@ export const watchStandstill = (): Standstill => {
 export const withoutTemporal = <Answer>(run: () => Answer): Answer => {
   const { Temporal: kept } = globalThis;
   Reflect.deleteProperty(globalThis, 'Temporal');
-  const back = (): void => void Object.defineProperty(globalThis, 'Temporal', { value: kept, writable: true, configurable: true });
+  const back = (): void =>
+    void Object.defineProperty(globalThis, 'Temporal', {
+      value: kept,
+      writable: true,
+      configurable: true,
+    });
   let answer: Answer;
   try {
     answer = run();

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll } from 'vitest';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
-import type { AnonymousCaller, Caller, Person as CallingPerson } from '../../coordinator/gate/caller.ts';
+import type {
+  AnonymousCaller,
+  Caller,
+  Person as CallingPerson,
+} from '../../coordinator/gate/caller.ts';
 import { noTestRuns, type SignUpPolicy } from '../../coordinator/gate/context.ts';
 import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
 import { handlers } from '../../coordinator/operations.ts';
@@ -11,7 +15,12 @@ import { createSessions, type Sessions, type SignedIn } from '../../coordinator/
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
-import { InvalidInput, type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
+import {
+  InvalidInput,
+  type Operation,
+  type OutputOf,
+  rawInput,
+} from '../../shared/api/operation.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
@@ -21,7 +30,10 @@ import { testChannels } from './channels.ts';
 import { type Person, type TestOrganisation, testSecretKey } from './people.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 
-/** For test files: the gate with everything behind it, on a database of its own, with a clock that is moved by hand. */
+/**
+ * For test files: the gate with everything behind it, on a database of its own, with a clock that
+ * is moved by hand.
+ */
 
 export type GateBench = {
   readonly sql: Sql;
@@ -31,10 +43,21 @@ export type GateBench = {
   /** The clock of the gate; it stands still unless it is moved. */
   now: number;
   /** Calls an operation with flat arguments. */
-  readonly call: <Op extends Operation>(operation: Op, who: Person | Caller, input?: object) => Promise<OutputOf<Op>>;
+  readonly call: <Op extends Operation>(
+    operation: Op,
+    who: Person | Caller,
+    input?: object,
+  ) => Promise<OutputOf<Op>>;
   /** As call(), with the status of an answer that has one of its own. */
-  readonly answer: (operation: Operation, who: Person | Caller, input?: object) => Promise<{ status?: number; body?: unknown }>;
-  /** The code of the refusal, `faults` for an input that is not of the form, `taken` when it succeeded. */
+  readonly answer: (
+    operation: Operation,
+    who: Person | Caller,
+    input?: object,
+  ) => Promise<{ status?: number; body?: unknown }>;
+  /**
+   * The code of the refusal, `faults` for an input that is not of the form, `taken` when it
+   * succeeded.
+   */
   readonly refusal: (operation: Operation, who: Person | Caller, input?: object) => Promise<string>;
   /** A public probe, or a private one of a house; `allow`: what its host lets it reach. */
   readonly addProbe: (
@@ -65,17 +88,27 @@ const createGateBench = async (
   });
   const gate = createOperations({
     handlers,
-    ...{ sql, clock, secrets, probes, partitionOf, secretKey: testSecretKey, trials: noTestRuns },
+    sql,
+    clock,
+    secrets,
+    probes,
+    partitionOf,
+    secretKey: testSecretKey,
+    trials: noTestRuns,
     channels: testChannels(sql, testSecretKey, clock),
     mintToken: tokens.mint,
     ...(door === undefined ? {} : { door }),
     textRecords,
     baseUrl: () => 'https://antipode.test',
   });
-  const answer: GateBench['answer'] = (operation, who, input = {}) => gate.execute(operation, callerOf(who), rawInput(operation, input));
+  const answer: GateBench['answer'] = (operation, who, input = {}) =>
+    gate.execute(operation, callerOf(who), rawInput(operation, input));
   const number = { next: 0 };
   return {
-    ...{ sql, gate, secrets, database },
+    sql,
+    gate,
+    secrets,
+    database,
     get now() {
       return state.now;
     },
@@ -84,7 +117,8 @@ const createGateBench = async (
     },
     answer,
     call: async <Op extends Operation>(operation: Op, who: Person | Caller, input?: object) =>
-      // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+      // The gate's handlers are typed by their operations; a table of unlike operations cannot say
+      // so.
       (await answer(operation, who, input)).body as OutputOf<Op>,
     refusal: async (operation, who, input) => {
       try {
@@ -157,7 +191,10 @@ export const intake: AnonymousCaller = {
   device: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
 };
 
-/** The code of the refusal, `faults` for an input that is not of the form, `taken` when it succeeded. */
+/**
+ * The code of the refusal, `faults` for an input that is not of the form, `taken` when it
+ * succeeded.
+ */
 export const codeOfRefusal = async (work: Promise<unknown>): Promise<string> => {
   try {
     await work;
@@ -171,8 +208,16 @@ export const codeOfRefusal = async (work: Promise<unknown>): Promise<string> => 
 
 export type SignUpBench = {
   readonly sessions: Sessions;
-  readonly visit: <Op extends Operation>(operation: Op, input: object, from?: AnonymousCaller) => Promise<OutputOf<Op>>;
-  readonly act: <Op extends Operation>(operation: Op, person: CallingPerson, input?: object) => Promise<OutputOf<Op>>;
+  readonly visit: <Op extends Operation>(
+    operation: Op,
+    input: object,
+    from?: AnonymousCaller,
+  ) => Promise<OutputOf<Op>>;
+  readonly act: <Op extends Operation>(
+    operation: Op,
+    person: CallingPerson,
+    input?: object,
+  ) => Promise<OutputOf<Op>>;
   /** The session's text of somebody who came by a link. */
   readonly comeIn: (email: string, from?: AnonymousCaller) => Promise<string>;
   readonly who: (cookie: string, from?: AnonymousCaller) => Promise<SignedIn | undefined>;
@@ -185,22 +230,31 @@ export const signUpPolicyOf = (bench: GateBench): SignUpBench => {
   let made: Sessions | undefined;
   const sessions = (): Sessions => {
     made ??= createSessions({
-      ...{ sql: bench.sql, clock, log: createLog({ name: 't', level: 'silent' }) },
+      sql: bench.sql,
+      clock,
+      log: createLog({ name: 't', level: 'silent' }),
       accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }),
     });
     return made;
   };
   // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
-  const visit: SignUpBench['visit'] = async <Op extends Operation>(operation: Op, input: object, from = intake) =>
-    (await bench.gate.executeForVisitor(operation, from, rawInput(operation, input))).body as OutputOf<Op>;
-  const who: SignUpBench['who'] = (cookie, from = intake) => sessions().authenticate({ ...from, cookie });
+  const visit: SignUpBench['visit'] = async <Op extends Operation>(
+    operation: Op,
+    input: object,
+    from = intake,
+  ) =>
+    (await bench.gate.executeForVisitor(operation, from, rawInput(operation, input)))
+      .body as OutputOf<Op>;
+  const who: SignUpBench['who'] = (cookie, from = intake) =>
+    sessions().authenticate({ ...from, cookie });
   return {
     get sessions() {
       return sessions();
     },
     visit,
     act: async <Op extends Operation>(operation: Op, person: CallingPerson, input: object = {}) =>
-      (await bench.gate.executeForPerson(operation, person, rawInput(operation, input))).body as OutputOf<Op>,
+      (await bench.gate.executeForPerson(operation, person, rawInput(operation, input)))
+        .body as OutputOf<Op>,
     comeIn: async (email, from = intake) => {
       const link = createSignInLink;
       const { body } = await bench.gate.executeForInstallation(link, rawInput(link, { email }));

@@ -1,4 +1,7 @@
-/** Requests that nobody should send, made from the API document: each field is left out, plausible, or anything at all. */
+/**
+ * Requests that nobody should send, made from the API document: each field is left out, plausible,
+ * or anything at all.
+ */
 import fc from 'fast-check';
 import { apiDocument, type OperationEntry } from '../../coordinator/api/openapi.ts';
 import { isRecord } from '../../shared/base/json.ts';
@@ -62,7 +65,11 @@ const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   oddNumber,
   oddText,
   fc.array(fc.oneof(oddText, oddNumber, fc.constant(null)), { maxLength: 5 }),
-  fc.dictionary(fc.oneof(oddText, fc.constantFrom('__proto__', 'constructor', 'toString')), oddText, { maxKeys: 4 }),
+  fc.dictionary(
+    fc.oneof(oddText, fc.constantFrom('__proto__', 'constructor', 'toString')),
+    oddText,
+    { maxKeys: 4 },
+  ),
   fc.integer({ min: 1, max: 600 }).map(nested),
 );
 
@@ -99,7 +106,13 @@ const plausible: Readonly<Record<string, readonly unknown[]>> = {
     '0001-01-01T00:00:00',
     '9999-12-31T23:00:00Z',
   ],
-  ends_at: ['2027-01-05T03:00:00', '2027-01-05 03:00', '2027-01-05T03:00:00Z', 1_800_003_600, '9999-12-31T23:59:59-23:59'],
+  ends_at: [
+    '2027-01-05T03:00:00',
+    '2027-01-05 03:00',
+    '2027-01-05T03:00:00Z',
+    1_800_003_600,
+    '9999-12-31T23:59:59-23:59',
+  ],
   slug: ['status', 'shop-status', 'Shop', 'a b', '', 'x'.repeat(61)],
   language: ['en', 'de', null, 'it'],
   accent: ['#0a5bb5', '', null, '#ffcc00', 'red'],
@@ -198,7 +211,9 @@ const objectOf = (schema: Record<string, unknown>, ids: Ids): fc.Arbitrary<unkno
       )
       .map((value) => [key, value] as const),
   );
-  return fc.tuple(...fields).map((pairs) => Object.fromEntries(pairs.filter(([, value]) => value !== undefined)));
+  return fc
+    .tuple(...fields)
+    .map((pairs) => Object.fromEntries(pairs.filter(([, value]) => value !== undefined)));
 };
 
 const jsonMedia = fc.constant({ 'content-type': 'application/json' });
@@ -210,7 +225,9 @@ const oddMedia = fc.constantFrom<Record<string, string>[]>(
 );
 
 const bodyOf = (entry: OperationEntry, ids: Ids) => {
-  const content = isRecord(entry.requestBody?.content) ? entry.requestBody.content['application/json'] : undefined;
+  const content = isRecord(entry.requestBody?.content)
+    ? entry.requestBody.content['application/json']
+    : undefined;
   const schema = schemaOf(isRecord(content) ? content.schema : undefined);
   const text = objectOf(schema, ids).map((value) => JSON.stringify(value));
   const described = fc.tuple(
@@ -234,20 +251,30 @@ const bodyOf = (entry: OperationEntry, ids: Ids) => {
   return fc.oneof({ weight: 8, arbitrary: described }, { weight: 2, arbitrary: odd });
 };
 
-/** Percent-encoding for any text, also for halves of surrogate pairs, which encodeURIComponent does not take. */
+/**
+ * Percent-encoding for any text, also for halves of surrogate pairs, which encodeURIComponent does
+ * not take.
+ */
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 const segment = (ids: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 12, arbitrary: ids.map(encode) },
     { weight: 2, arbitrary: oddText.filter((text) => text !== '').map(encode) },
-    { weight: 1, arbitrary: fc.constantFrom('%zz', '%', '%ff%fe', '%00', '%E0%A4%A', 'a%2Fb', '{id}', '~') },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('%zz', '%', '%ff%fe', '%00', '%E0%A4%A', 'a%2Fb', '{id}', '~'),
+    },
   );
 
 /** Any request to an operation of the document. */
 export const hostileRequest = (ids: Ids): fc.Arbitrary<HostileRequest> => {
   const all = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, entry]) => ({ path, method: method.toUpperCase(), entry })),
+    Object.entries(methods).map(([method, entry]) => ({
+      path,
+      method: method.toUpperCase(),
+      entry,
+    })),
   );
   return fc.constantFrom(...all).chain(({ path, method, entry }) => {
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([whole]) => whole);
@@ -255,7 +282,12 @@ export const hostileRequest = (ids: Ids): fc.Arbitrary<HostileRequest> => {
     const pairs = query.map(({ name, schema }) =>
       fc.oneof(
         { weight: 9, arbitrary: fc.constant('') },
-        { weight: 4, arbitrary: fieldValue(name, schema, ids).map((value) => `${name}=${encode(String(value))}`) },
+        {
+          weight: 4,
+          arbitrary: fieldValue(name, schema, ids).map(
+            (value) => `${name}=${encode(String(value))}`,
+          ),
+        },
         { weight: 1, arbitrary: oddText.map((text) => `${name}=${encode(text)}`) },
         { weight: 1, arbitrary: fc.constantFrom(`${name}`, `${name}=%`, `${name}=%ff`) },
       ),
@@ -265,8 +297,14 @@ export const hostileRequest = (ids: Ids): fc.Arbitrary<HostileRequest> => {
       .tuple(
         fc.tuple(...names.map((name) => segment(ids(name.slice(1, -1))))),
         fc.tuple(...pairs),
-        entry.requestBody === undefined ? fc.constant([undefined, {}] as const) : bodyOf(entry, ids),
-        fc.constantFrom<Record<string, string>[]>({}, { cookie: 'svc_session=x; svc_session' }, { cookie: ';;=\u00e9' }),
+        entry.requestBody === undefined
+          ? fc.constant([undefined, {}] as const)
+          : bodyOf(entry, ids),
+        fc.constantFrom<Record<string, string>[]>(
+          {},
+          { cookie: 'svc_session=x; svc_session' },
+          { cookie: ';;=\u00e9' },
+        ),
       )
       .map(([segments, questions, [payload, media], cookies]) => ({
         method: verb,

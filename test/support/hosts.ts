@@ -11,13 +11,19 @@ import type { Minted } from './certificates.ts';
 import { startNameServer } from './name-servers.ts';
 import { freePort } from './services.ts';
 
-/** For test files: two hosts of their own (network namespaces) on one wire with this machine, which relays what a proxy and an operator's network would. */
+/**
+ * For test files: two hosts of their own (network namespaces) on one wire with this machine, which
+ * relays what a proxy and an operator's network would.
+ */
 
 export type Host = { readonly netns: string; readonly address: string };
 
 type Place = { readonly host: string; readonly port: number };
 
-/** What a relay keeps to itself of either direction, from when it is told so; `kept`: whether something was. */
+/**
+ * What a relay keeps to itself of either direction, from when it is told so; `kept`: whether
+ * something was.
+ */
 export type Gate = { up: boolean; down: boolean; kept: boolean };
 export const openGate = (): Gate => ({ up: false, down: false, kept: false });
 
@@ -36,7 +42,10 @@ const ip = (...args: readonly string[]): boolean => spawnSync('ip', args).status
 
 const name = `aw${process.pid}`;
 /** `public`: those of a block that counts as public, and that its owner announces to nobody. */
-const nets = { private: `10.214.${process.pid % 250}`, public: `25.214.${process.pid % 250}` } as const;
+const nets = {
+  private: `10.214.${process.pid % 250}`,
+  public: `25.214.${process.pid % 250}`,
+} as const;
 type Net = keyof typeof nets;
 
 const hostsIn = (net: Net): readonly [Host, Host] => [
@@ -69,19 +78,30 @@ const make = (net: Net): boolean =>
 export const canMakeTwoHosts = (): boolean => {
   const can = process.platform === 'linux' && make('private');
   remove();
-  if (!can) process.stderr.write('SKIPPED: two hosts of their own need ip netns and a bridge (root, on Linux)\n');
+  if (!can)
+    process.stderr.write(
+      'SKIPPED: two hosts of their own need ip netns and a bridge (root, on Linux)\n',
+    );
   return can;
 };
 
 /** `names`: which of the two stands behind a name. */
-export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}, net: Net = 'private'): Promise<TwoHosts> => {
+export const makeTwoHosts = async (
+  names: Readonly<Record<string, 0 | 1>> = {},
+  net: Net = 'private',
+): Promise<TwoHosts> => {
   if (!make(net)) throw new Error('the two hosts could not be made');
   const here = `${nets[net]}.1`;
   const hosts = hostsIn(net);
   const servers: { readonly close: () => unknown }[] = [];
   const sockets = new Set<Socket>();
 
-  servers.push(await startNameServer(here, Object.fromEntries(Object.entries(names).map(([name, host]) => [name, hosts[host].address]))));
+  servers.push(
+    await startNameServer(
+      here,
+      Object.fromEntries(Object.entries(names).map(([name, host]) => [name, hosts[host].address])),
+    ),
+  );
   for (const { netns } of hosts) {
     await mkdir(`/etc/netns/${netns}`, { recursive: true });
     await writeFile(`/etc/netns/${netns}/resolv.conf`, `nameserver ${here}\n`);
@@ -128,7 +148,9 @@ export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}, 
         from.pipe(through(gate, 'up')).pipe(onward).pipe(through(gate, 'down')).pipe(from);
       };
       return listen(
-        certificate === undefined ? createServer(carry) : createTlsServer({ cert: certificate.chain, key: certificate.key }, carry),
+        certificate === undefined
+          ? createServer(carry)
+          : createTlsServer({ cert: certificate.chain, key: certificate.key }, carry),
       );
     },
     target: async () => {
@@ -146,7 +168,8 @@ export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}, 
       for (const socket of sockets) socket.destroy();
       for (const server of servers) server.close();
       remove();
-      for (const { netns } of hosts) await rm(`/etc/netns/${netns}`, { recursive: true, force: true });
+      for (const { netns } of hosts)
+        await rm(`/etc/netns/${netns}`, { recursive: true, force: true });
     },
   };
 };
@@ -163,21 +186,31 @@ export type SmallDisk = {
 
 const mount = (folder: string, kib: number, owner: number): boolean => {
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=700,uid=${owner}`, 'tmpfs', folder], { stdio: 'ignore' });
+    execFileSync(
+      'mount',
+      ['-t', 'tmpfs', '-o', `size=${kib}k,mode=700,uid=${owner}`, 'tmpfs', folder],
+      { stdio: 'ignore' },
+    );
     return true;
   } catch {
     return false; // No right to mount, or nothing to mount with: whoever asked says loudly that it is not tested.
   }
 };
 
-/** Whether this machine lets us make one. Says loudly when not, because then something is not tested. */
+/**
+ * Whether this machine lets us make one. Says loudly when not, because then something is not
+ * tested.
+ */
 export const canMakeDisks = (): boolean => {
   const folder = join('/tmp', `antipode-disk-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   const can = mount(folder, 64, 0);
   if (can) execFileSync('umount', [folder]);
   rmSync(folder, { recursive: true, force: true });
-  if (!can) process.stderr.write('SKIPPED: full disks need the right to mount a small one (root, on Linux)\n');
+  if (!can)
+    process.stderr.write(
+      'SKIPPED: full disks need the right to mount a small one (root, on Linux)\n',
+    );
   return can;
 };
 

@@ -6,7 +6,9 @@ import { binary, launchBrowser } from './browser.ts';
 /** Tests in a browser; where there is none they are skipped, and it is said. */
 export const describeInBrowser = (name: string, tests: (browser: () => Browser) => void): void => {
   if (!binary) {
-    process.stderr.write(`SKIPPED: "${name}": there is no browser here. Set CHROMIUM_PATH, or install chromium.\n`);
+    process.stderr.write(
+      `SKIPPED: "${name}": there is no browser here. Set CHROMIUM_PATH, or install chromium.\n`,
+    );
     describe.skip(name, () => tests(() => never()));
     return;
   }

@@ -1,14 +1,22 @@
 import { expect } from 'vitest';
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { insertPingTokens } from '../../coordinator/monitors/queries.ts';
-import { type Config, createDigest, type Digest, type Element } from '../../shared/checks/assignment.ts';
+import {
+  type Config,
+  createDigest,
+  type Digest,
+  type Element,
+} from '../../shared/checks/assignment.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { eventually, passed } from './eventually.ts';
 import { type CoordinatorProcess, isWell, type Network } from './network.ts';
 import { areWhole } from './services.ts';
 import { broken, fine, type Target } from './targets.ts';
 
-/** For test files: what the database holds of a monitor's incidents, alerts and results, as tests ask for it. */
+/**
+ * For test files: what the database holds of a monitor's incidents, alerts and results, as tests
+ * ask for it.
+ */
 
 export type SeenIncident = {
   readonly id: string;
@@ -34,35 +42,61 @@ export const incidentThat = (
   monitor: string,
   fits: (incident: SeenIncident) => boolean,
   withinMs = 30_000,
-): Promise<SeenIncident> => eventually(async () => (await incidentsOf(sql, monitor)).find(fits), withinMs);
+): Promise<SeenIncident> =>
+  eventually(async () => (await incidentsOf(sql, monitor)).find(fits), withinMs);
 
-export const isConfirmed = ({ confirmed_at, resolved_at }: SeenIncident): boolean => confirmed_at !== null && resolved_at === null;
+export const isConfirmed = ({ confirmed_at, resolved_at }: SeenIncident): boolean =>
+  confirmed_at !== null && resolved_at === null;
 export const isResolved = ({ resolved_at }: SeenIncident): boolean => resolved_at !== null;
 
 export const alertsOf = (sql: Sql, monitor: string): Promise<{ event: string; state: string }[]> =>
-  sql<{ event: string; state: string }[]>`select event, state from alerts where monitor_id = ${monitor} order by id`;
+  sql<
+    { event: string; state: string }[]
+  >`select event, state from alerts where monitor_id = ${monitor} order by id`;
 
-/** Settles when the "down" of the monitor's incident has gone out: what ends before that is told to nobody, neither its beginning nor its end (rule 25). */
+/**
+ * Settles when the "down" of the monitor's incident has gone out: what ends before that is told to
+ * nobody, neither its beginning nor its end (rule 25).
+ */
 export const downIsSent = async (sql: Sql, monitor: string): Promise<void> => {
-  await eventually(async () => (await alertsOf(sql, monitor)).some(({ event, state }) => event === 'down' && state === 'due'));
+  await eventually(async () =>
+    (await alertsOf(sql, monitor)).some(({ event, state }) => event === 'down' && state === 'due'),
+  );
 };
 
-export type StoredResult = { readonly continent: string; readonly at: Date; readonly outcome: number };
+export type StoredResult = {
+  readonly continent: string;
+  readonly at: Date;
+  readonly outcome: number;
+};
 
 export const resultsOf = (sql: Sql, monitor: string): Promise<StoredResult[]> =>
   sql<StoredResult[]>`
     select p.continent, r.at, r.outcome from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
     where m.id = ${monitor} order by r.at`;
 
-/** Whether nothing is stored of what was seen of the monitor within so many seconds after this moment: those results wait for somebody. */
-export const isNothingStoredAfter = async (sql: Sql, monitor: string, from: number, seconds: number): Promise<boolean> =>
-  (await resultsOf(sql, monitor)).every(({ at }) => Number(at) < from + 300 || Number(at) > from + seconds * 1_000);
+/**
+ * Whether nothing is stored of what was seen of the monitor within so many seconds after this
+ * moment: those results wait for somebody.
+ */
+export const isNothingStoredAfter = async (
+  sql: Sql,
+  monitor: string,
+  from: number,
+  seconds: number,
+): Promise<boolean> =>
+  (await resultsOf(sql, monitor)).every(
+    ({ at }) => Number(at) < from + 300 || Number(at) > from + seconds * 1_000,
+  );
 
 /** Settles when each of so many continents has seen the monitor well. */
 export const seenFrom = async (sql: Sql, monitor: string, continents: number): Promise<void> => {
   await eventually(async () => {
     const results = await resultsOf(sql, monitor);
-    return new Set(results.filter(({ outcome }) => outcome === 0).map(({ continent }) => continent)).size >= continents;
+    return (
+      new Set(results.filter(({ outcome }) => outcome === 0).map(({ continent }) => continent))
+        .size >= continents
+    );
   }, 45_000);
 };
 
@@ -74,36 +108,63 @@ export const addToken = async (network: Network, monitor: string): Promise<Heart
   const token = newPingToken();
   const key = pingFingerprint(token);
   const { organisation } = network;
-  await network.sql.begin((tx) => insertPingTokens(tx, organisation, [{ fingerprint: key, monitor, box: Buffer.from(token) }]));
+  await network.sql.begin((tx) =>
+    insertPingTokens(tx, organisation, [{ fingerprint: key, monitor, box: Buffer.from(token) }]),
+  );
   return { monitor, token, key };
 };
 
-export const addHeartbeat = async (network: Network, config: Config = {}, interval_s = 2): Promise<Heartbeat> => {
-  const monitor = await network.addMonitor({ type: 'heartbeat', target: '', interval_s, config: { grace_s: 0, ...config } });
+export const addHeartbeat = async (
+  network: Network,
+  config: Config = {},
+  interval_s = 2,
+): Promise<Heartbeat> => {
+  const monitor = await network.addMonitor({
+    type: 'heartbeat',
+    target: '',
+    interval_s,
+    config: { grace_s: 0, ...config },
+  });
   return addToken(network, monitor);
 };
 
 export type Answer = { readonly status: number; readonly text: string };
 
-export const call = async (address: string, path: string, init: RequestInit = {}): Promise<Answer> => {
+export const call = async (
+  address: string,
+  path: string,
+  init: RequestInit = {},
+): Promise<Answer> => {
   const answer = await fetch(`${address}/beat/${path}`, init);
   return { status: answer.status, text: await answer.text() };
 };
 
 /** Calls until the address knows the token: it was made a moment ago. */
-export const ping = async (address: string, { token }: Pick<Heartbeat, 'token'>, more = '', init: RequestInit = {}): Promise<Answer> =>
+export const ping = async (
+  address: string,
+  { token }: Pick<Heartbeat, 'token'>,
+  more = '',
+  init: RequestInit = {},
+): Promise<Answer> =>
   eventually(async () => {
     const answer = await call(address, `${token}${more}`, init);
     return answer.status === 200 ? answer : undefined;
   });
 
-/** Pings on while something takes its time, however long that is; stop() settles with how many were taken. */
-export const keepTicking = (address: string, { token }: Pick<Heartbeat, 'token'>): { readonly stop: () => Promise<number> } => {
+/**
+ * Pings on while something takes its time, however long that is; stop() settles with how many were
+ * taken.
+ */
+export const keepTicking = (
+  address: string,
+  { token }: Pick<Heartbeat, 'token'>,
+): { readonly stop: () => Promise<number> } => {
   let isStopped = false;
   const run = async (): Promise<number> => {
     let taken = 0;
     for (; !isStopped; await passed(500)) {
-      // A job goes on when nobody takes its ping: whoever takes it ends and begins anew in these tests.
+      // A job goes on when nobody takes its ping: whoever takes it ends and begins anew in these
+      // tests.
       const answer = await call(address, token).catch(() => undefined);
       if (answer?.status === 200) taken += 1;
     }
@@ -130,7 +191,9 @@ export type StoredPing = {
 };
 
 const pingsOf = (sql: Sql, monitor: string): Promise<StoredPing[]> =>
-  sql<StoredPing[]>`select kind, at, exit_code, rid, run_ms, body, ear, method from beats where monitor_id = ${monitor} order by at, id`;
+  sql<
+    StoredPing[]
+  >`select kind, at, exit_code, rid, run_ms, body, ear, method from beats where monitor_id = ${monitor} order by at, id`;
 
 /** Settles when so many pings of the monitor are written down. */
 export const pingsWritten = (sql: Sql, monitor: string, count: number): Promise<StoredPing[]> =>
@@ -139,7 +202,10 @@ export const pingsWritten = (sql: Sql, monitor: string, count: number): Promise<
     return pings.length >= count ? pings : undefined;
   });
 
-/** For the tests of clusters: an outage that is made while something is away, and whether in the end anything was lost, doubled or false. */
+/**
+ * For the tests of clusters: an outage that is made while something is away, and whether in the end
+ * anything was lost, doubled or false.
+ */
 
 export type Watched = {
   readonly target: Target;
@@ -151,7 +217,8 @@ export type Watched = {
   readonly delays: { readonly what: string; readonly ms: number }[];
 };
 
-const isEverConfirmed = ({ confirmed_at }: { readonly confirmed_at: Date | null }): boolean => confirmed_at !== null;
+const isEverConfirmed = ({ confirmed_at }: { readonly confirmed_at: Date | null }): boolean =>
+  confirmed_at !== null;
 
 export const startWatched = async (network: Network, continents: number): Promise<Watched> => {
   const [target, well] = [await network.startTarget(), await network.startTarget()];
@@ -165,31 +232,54 @@ export const startWatched = async (network: Network, continents: number): Promis
 export const areAllWell = async (coordinators: readonly CoordinatorProcess[]): Promise<boolean> =>
   (await Promise.all(coordinators.map(({ url }) => isWell(url)))).every(Boolean);
 
-/** Settles when no stream lacks any of its three servers: a second one may be taken away only then. */
-export const untilWhole = async ({ account }: Network): Promise<void> => void (await eventually(() => areWhole(account), 120_000, 250));
+/**
+ * Settles when no stream lacks any of its three servers: a second one may be taken away only then.
+ */
+export const untilWhole = async ({ account }: Network): Promise<void> =>
+  void (await eventually(() => areWhole(account), 120_000, 250));
 
 /** What the service promises while one part is away. */
 const maxMs = 30_000;
 
-/** `fault` happens in the moment in which the target breaks; the outage is confirmed within 30 s and over when the target is well again. */
-export const outageDuring = async (network: Network, watched: Watched, what: string, fault: () => Promise<unknown>): Promise<void> => {
+/**
+ * `fault` happens in the moment in which the target breaks; the outage is confirmed within 30 s and
+ * over when the target is well again.
+ */
+export const outageDuring = async (
+  network: Network,
+  watched: Watched,
+  what: string,
+  fault: () => Promise<unknown>,
+): Promise<void> => {
   const { target, monitor, delays } = watched;
-  const confirmed = async () => (await incidentsOf(network.sql, monitor)).filter(isEverConfirmed).length;
+  const confirmed = async () =>
+    (await incidentsOf(network.sql, monitor)).filter(isEverConfirmed).length;
   const before = await confirmed();
   const begin = performance.now();
   target.answer(broken);
-  const [, isSeen] = await Promise.all([fault(), eventually(async () => (await confirmed()) > before, maxMs)]);
+  const [, isSeen] = await Promise.all([
+    fault(),
+    eventually(async () => (await confirmed()) > before, maxMs),
+  ]);
   delays.push({ what, ms: Math.round(performance.now() - begin) });
   expect(isSeen).toBe(true);
   target.answer(fine);
   await eventually(async () => (await incidentsOf(network.sql, monitor)).every(isResolved), 60_000);
 };
 
-/** One confirmed outage for each that was made, told once; none of what was well; every check that came to a target is stored, once. */
-export const nothingLostDoubledOrFalse = async (network: Network, { target, monitor, well, steady, delays }: Watched): Promise<void> => {
+/**
+ * One confirmed outage for each that was made, told once; none of what was well; every check that
+ * came to a target is stored, once.
+ */
+export const nothingLostDoubledOrFalse = async (
+  network: Network,
+  { target, monitor, well, steady, delays }: Watched,
+): Promise<void> => {
   const { sql } = network;
   expect((await incidentsOf(sql, monitor)).filter(isEverConfirmed)).toHaveLength(delays.length);
-  expect((await alertsOf(sql, monitor)).filter(({ event }) => event === 'down').length).toBeLessThanOrEqual(delays.length);
+  expect(
+    (await alertsOf(sql, monitor)).filter(({ event }) => event === 'down').length,
+  ).toBeLessThanOrEqual(delays.length);
   expect(await incidentsOf(sql, steady)).toEqual([]);
   expect(await alertsOf(sql, steady)).toEqual([]);
   for (const [id, { hits }] of [
@@ -199,7 +289,9 @@ export const nothingLostDoubledOrFalse = async (network: Network, { target, moni
     const seen = hits.filter(({ at }) => at < Date.now() - 2_000).length;
     await eventually(async () => (await resultsOf(sql, id)).length >= seen, 60_000);
     const rows = await resultsOf(sql, id);
-    expect(new Set(rows.map(({ continent, at }) => `${continent} ${Number(at)}`)).size).toBe(rows.length);
+    expect(new Set(rows.map(({ continent, at }) => `${continent} ${Number(at)}`)).size).toBe(
+      rows.length,
+    );
     // A check that was held up may have said so before it came to the target.
     expect(rows.filter(({ outcome }) => outcome !== 2).length).toBeLessThanOrEqual(hits.length);
   }
@@ -209,14 +301,22 @@ export const nothingLostDoubledOrFalse = async (network: Network, { target, moni
   >`select began_at, ended_at from ledger where monitor_id = ${steady} and kind = 'unknown'
     and began_at > (select created_at + interval '30 seconds' from monitors where id = ${steady})`;
   await eventually(async () => (await gaps()).every(({ ended_at }) => ended_at !== null), 60_000);
-  // With the checks that came meanwhile: a gap in which there were some is false, one without is a standstill of whoever checks.
+  // With the checks that came meanwhile: a gap in which there were some is false, one without is a
+  // standstill of whoever checks.
   const told = (await gaps()).map(({ began_at, ended_at }) => ({
-    ...{ began_at, ended_at },
-    hits: well.hits.filter(({ at }) => at > Number(began_at) && at < Number(ended_at)).map(({ at }) => at - Number(began_at)),
+    began_at,
+    ended_at,
+    hits: well.hits
+      .filter(({ at }) => at > Number(began_at) && at < Number(ended_at))
+      .map(({ at }) => at - Number(began_at)),
   }));
   expect(told).toEqual([]);
-  const lines = delays.map(({ what, ms }) => `  ${what}: confirmed after ${(ms / 1_000).toFixed(1)} s\n`).join('');
-  process.stdout.write(`${target.hits.length + well.hits.length} checks, all stored once\n${lines}`);
+  const lines = delays
+    .map(({ what, ms }) => `  ${what}: confirmed after ${(ms / 1_000).toFixed(1)} s\n`)
+    .join('');
+  process.stdout.write(
+    `${target.hits.length + well.hits.length} checks, all stored once\n${lines}`,
+  );
 };
 
 /** The digest of a set as it is now, made in one go. */

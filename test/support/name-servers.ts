@@ -10,9 +10,17 @@ import { startChild } from '../../deploy/local/processes.ts';
 import { eventually } from './eventually.ts';
 import { debianProgram } from './processes.ts';
 
-/** A resolver of the tests' own on loopback, by UDP and TCP, that says exactly what a test wants, however wrong. */
+/**
+ * A resolver of the tests' own on loopback, by UDP and TCP, that says exactly what a test wants,
+ * however wrong.
+ */
 
-export type Asked = { readonly query: Buffer; readonly over: 'udp' | 'tcp'; readonly count: number; readonly name: string };
+export type Asked = {
+  readonly query: Buffer;
+  readonly over: 'udp' | 'tcp';
+  readonly count: number;
+  readonly name: string;
+};
 type Said = Buffer | readonly Buffer[] | null;
 
 export type Resolver = {
@@ -27,8 +35,14 @@ export type Resolver = {
   readonly close: () => Promise<void>;
 };
 
-/** Both by one port: what is free for one of them may be taken for the other, and then another is tried. */
-const listenOn = async (udp: () => Socket, tcp: Server | undefined): Promise<{ readonly socket: Socket; readonly port: number }> => {
+/**
+ * Both by one port: what is free for one of them may be taken for the other, and then another is
+ * tried.
+ */
+const listenOn = async (
+  udp: () => Socket,
+  tcp: Server | undefined,
+): Promise<{ readonly socket: Socket; readonly port: number }> => {
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
     const socket = udp();
@@ -46,13 +60,21 @@ const listenOn = async (udp: () => Socket, tcp: Server | undefined): Promise<{ r
 };
 
 /** `tcp: false`: nobody listens there. */
-export const startResolver = async (say: (asked: Asked) => Said, options: { readonly tcp?: boolean } = {}): Promise<Resolver> => {
+export const startResolver = async (
+  say: (asked: Asked) => Said,
+  options: { readonly tcp?: boolean } = {},
+): Promise<Resolver> => {
   const sources: number[] = [];
   const ids: number[] = [];
   let count = 0;
   const answer = (query: Buffer, over: 'udp' | 'tcp'): readonly Buffer[] => {
     count += 1;
-    const said = say({ query, over, count, name: dnsPacket.decode(query).questions?.[0]?.name ?? '' });
+    const said = say({
+      query,
+      over,
+      count,
+      name: dnsPacket.decode(query).questions?.[0]?.name ?? '',
+    });
     return said === null ? [] : Buffer.isBuffer(said) ? [said] : said;
   };
   const open = (): Socket => {
@@ -90,12 +112,24 @@ export const startResolver = async (say: (asked: Asked) => Said, options: { read
   };
 };
 
-/** An honest answer to a question, with what a test changes in it. Written by another codec than the one under test. */
-export const answerTo = (query: Buffer, more: Partial<dnsPacket.Packet> & { rcode?: number } = {}): Buffer => {
+/**
+ * An honest answer to a question, with what a test changes in it. Written by another codec than the
+ * one under test.
+ */
+export const answerTo = (
+  query: Buffer,
+  more: Partial<dnsPacket.Packet> & { rcode?: number } = {},
+): Buffer => {
   const { id, questions = [] } = dnsPacket.decode(query);
   const { rcode = 0, flags = 0, ...rest } = more;
   const base = dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE;
-  return dnsPacket.encode({ type: 'response', id: id ?? 0, flags: base | flags | rcode, questions, ...rest });
+  return dnsPacket.encode({
+    type: 'response',
+    id: id ?? 0,
+    flags: base | flags | rcode,
+    questions,
+    ...rest,
+  });
 };
 
 /** A message with the question of the query and raw bytes behind it, counted as so many answers. */
@@ -106,11 +140,24 @@ export const rawAnswerTo = (query: Buffer, answers: number, tail: Buffer): Buffe
   return message;
 };
 
-/** A real name server of Debian's on loopback, with a zone that has every type of record that a check can ask for. */
+/**
+ * A real name server of Debian's on loopback, with a zone that has every type of record that a
+ * check can ask for.
+ */
 
-const packages = ['knot', 'libknot13', 'libzscanner4', 'libdnssec9', 'liburcu8', 'liblmdb0', 'libxdp1', 'libbpf1'];
+const packages = [
+  'knot',
+  'libknot13',
+  'libzscanner4',
+  'libdnssec9',
+  'liburcu8',
+  'liblmdb0',
+  'libxdp1',
+  'libbpf1',
+];
 
-const long = (size: number): string => Array.from({ length: Math.ceil(size / 200) }, () => `"${'x'.repeat(200)}"`).join(' ');
+const long = (size: number): string =>
+  Array.from({ length: Math.ceil(size / 200) }, () => `"${'x'.repeat(200)}"`).join(' ');
 
 const zone = `
 $ORIGIN knot.test.
@@ -151,10 +198,18 @@ const answers = (port: number): Promise<boolean> =>
     };
     const timer = setTimeout(() => end(false), 200);
     socket.on('message', () => end(true)).on('error', () => end(false));
-    socket.send(dnsPacket.encode({ type: 'query', id: 1, questions: [{ type: 'SOA', name: 'knot.test' }] }), port, '127.0.0.1');
+    socket.send(
+      dnsPacket.encode({ type: 'query', id: 1, questions: [{ type: 'SOA', name: 'knot.test' }] }),
+      port,
+      '127.0.0.1',
+    );
   });
 
-export type Knot = { readonly port: number; readonly pid: number; readonly stop: () => Promise<void> };
+export type Knot = {
+  readonly port: number;
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
+};
 
 /** undefined, said loudly, where no knotd can be had. */
 export const startKnot = async (): Promise<Knot | undefined> => {
@@ -204,18 +259,29 @@ export const startKnot = async (): Promise<Knot | undefined> => {
 
 /** For test files: who answers for names on the wire of hosts of their own. */
 
-/** At port 53 of the address: these names, and of all others that there is none, which is an answer. */
-export const startNameServer = async (address: string, names: Readonly<Record<string, string>> = {}): Promise<Socket> => {
+/**
+ * At port 53 of the address: these names, and of all others that there is none, which is an answer.
+ */
+export const startNameServer = async (
+  address: string,
+  names: Readonly<Record<string, string>> = {},
+): Promise<Socket> => {
   const socket = createSocket('udp4', (query, from) => {
     const { id, questions = [] } = dnsPacket.decode(query);
     const [question] = questions;
     const found = question && names[question.name.toLowerCase()];
     const flags = dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE;
     const answers =
-      question?.type === 'A' && found !== undefined ? [{ type: 'A' as const, name: question.name, ttl: 60, data: found }] : [];
+      question?.type === 'A' && found !== undefined
+        ? [{ type: 'A' as const, name: question.name, ttl: 60, data: found }]
+        : [];
     // A name that there is has no other addresses.
     const rcode = found === undefined ? 3 : 0;
-    socket.send(dnsPacket.encode({ type: 'response', id: id ?? 0, flags: flags | rcode, questions, answers }), from.port, from.address);
+    socket.send(
+      dnsPacket.encode({ type: 'response', id: id ?? 0, flags: flags | rcode, questions, answers }),
+      from.port,
+      from.address,
+    );
   });
   socket.bind(53, address);
   await once(socket, 'listening');

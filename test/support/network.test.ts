@@ -13,8 +13,11 @@ test('a probe that was added is one that every coordinator counts on, and needs 
   // Nobody was heard yet of whom this one could be the last, which would tell it at once.
   await network.makeProbe('Oceania');
   const coordinators = [];
-  for (const _ of [1, 2]) coordinators.push(await network.startCoordinator({ timing: { networkTickMs: 1_500 } }));
+  for (const _ of [1, 2])
+    coordinators.push(await network.startCoordinator({ timing: { networkTickMs: 1_500 } }));
   await network.addProbe('Asia', 'after them');
   for (const { url } of coordinators)
-    expect(await (await fetch(`${url}/health`)).text()).toContain('{"name":"after them","continent":"Asia","present":true}');
+    expect(await (await fetch(`${url}/health`)).text()).toContain(
+      '{"name":"after them","continent":"Asia","present":true}',
+    );
 });

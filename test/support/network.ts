@@ -52,18 +52,25 @@ const main = join(import.meta.dirname, '../../coordinator/main.ts');
 
 const wellShape = z.object({ parts: z.record(z.string(), z.unknown()) });
 
-/** Whether all is well with the coordinator itself, of whatever version, also while no probe is there. */
+/**
+ * Whether all is well with the coordinator itself, of whatever version, also while no probe is
+ * there.
+ */
 export const isWell = async (url: string): Promise<boolean> => {
   const { parts } = wellShape.parse(await (await fetch(`${url}/health`)).json());
   return Object.values(parts).every((part) => part !== false);
 };
 
 /** Settles when it answers that all is well with itself. */
-export const startCoordinatorProcess = async (environment: Readonly<Record<string, string>>): Promise<CoordinatorProcess> => {
+export const startCoordinatorProcess = async (
+  environment: Readonly<Record<string, string>>,
+): Promise<CoordinatorProcess> => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const program = await startChildProgram([process.execPath, main], { ...environment, PORT: String(port), LOG_LEVEL: 'info' }, () =>
-    isWell(url),
+  const program = await startChildProgram(
+    [process.execPath, main],
+    { ...environment, PORT: String(port), LOG_LEVEL: 'info' },
+    () => isWell(url),
   );
   const { signal, exited } = program;
   return {
@@ -80,7 +87,10 @@ export const startCoordinatorProcess = async (environment: Readonly<Record<strin
   };
 };
 
-/** For test files: a whole network, real in every part. Coordinators and probes run inside the test's process, on a database and a bus account of their own. */
+/**
+ * For test files: a whole network, real in every part. Coordinators and probes run inside the
+ * test's process, on a database and a bus account of their own.
+ */
 
 export type MadeProbe = {
   readonly id: string;
@@ -98,12 +108,16 @@ export type Wanted = {
   readonly name?: string;
 };
 
-export type MonitorChanges = { readonly target?: string; readonly interval_s?: number; readonly config?: Config };
+export type MonitorChanges = {
+  readonly target?: string;
+  readonly interval_s?: number;
+  readonly config?: Config;
+};
 
 /**
  * `url`: where the bus is for this probe, if not where everybody has it. `allow`: what its host allows, if not loopback. `environment`: what
- * it has besides. `isAlone`: it is not waited for until it has reached the bus. `handsOver`: it waits at its end until others take its turns, as in
- * production.
+ * it has besides. `isAlone`: it is not waited for until it has reached the bus. `handsOver`: it
+ * waits at its end until others take its turns, as in production.
  */
 export type ProbeMore = {
   readonly ear?: boolean;
@@ -125,16 +139,29 @@ export type Network = {
   readonly environment: Readonly<Record<string, string>>;
   readonly startCoordinator: (overrides?: Overrides) => Promise<App & { readonly url: string }>;
   /** One that can be killed and frozen. `more`: what its environment has besides. */
-  readonly startCoordinatorProcess: (more?: Readonly<Record<string, string>>) => Promise<CoordinatorProcess>;
+  readonly startCoordinatorProcess: (
+    more?: Readonly<Record<string, string>>,
+  ) => Promise<CoordinatorProcess>;
   readonly startTarget: (options?: TargetOptions) => Promise<Target>;
   /** Registered, but not running yet. */
-  readonly makeProbe: (continent: Continent, name?: string, organisation?: string | null) => Promise<MadeProbe>;
+  readonly makeProbe: (
+    continent: Continent,
+    name?: string,
+    organisation?: string | null,
+  ) => Promise<MadeProbe>;
   readonly revokeProbe: (id: string) => Promise<void>;
   /** The same probe with new credentials. */
   readonly rotateProbe: (made: MadeProbe) => Promise<MadeProbe>;
   readonly startProbe: (made: MadeProbe, more?: ProbeMore) => Promise<ProbeApp>;
-  /** Both; settles when every coordinator that runs counts on it, so that what is made next is for it, too. */
-  readonly addProbe: (continent: Continent, name?: string, more?: ProbeMore) => Promise<ProbeApp & { readonly made: MadeProbe }>;
+  /**
+   * Both; settles when every coordinator that runs counts on it, so that what is made next is for
+   * it, too.
+   */
+  readonly addProbe: (
+    continent: Continent,
+    name?: string,
+    more?: ProbeMore,
+  ) => Promise<ProbeApp & { readonly made: MadeProbe }>;
   readonly addMonitor: (wanted: Wanted) => Promise<string>;
   readonly editMonitor: (id: string, changes: MonitorChanges) => Promise<void>;
   readonly pauseMonitor: (id: string, paused: boolean) => Promise<void>;
@@ -144,10 +171,16 @@ export type Network = {
 };
 
 /** What everyone in the networks of tests verifies announcements with. */
-export const announcementTrustOfTests = { keys: announcementKeys([testSecretKey]).map(({ id }) => id), required: true };
+export const announcementTrustOfTests = {
+  keys: announcementKeys([testSecretKey]).map(({ id }) => id),
+  required: true,
+};
 
 /** Signs as the coordinators of tests do: for what a test says in their name. */
-export const announceAsCoordinator = createAnnounce(announcementKeys([testSecretKey]), systemClock.now);
+export const announceAsCoordinator = createAnnounce(
+  announcementKeys([testSecretKey]),
+  systemClock.now,
+);
 
 /** Short patience, so that tests do not wait for what takes its time in production. */
 const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, alertTickMs: 100 };
@@ -161,7 +194,9 @@ export const quickResync = (): Partial<Timing> => {
   return major > 2 || minor >= 10 ? { resyncMs: 1_000 } : {};
 };
 
-const healthShape = z.object({ parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }) });
+const healthShape = z.object({
+  parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }),
+});
 
 /** Whether the coordinator at this address has the probe in its roster, and well. */
 const countsOn = async (url: string, name: string): Promise<boolean> => {
@@ -169,10 +204,14 @@ const countsOn = async (url: string, name: string): Promise<boolean> => {
   return parts.probes.some((probe) => probe.name === name && probe.present);
 };
 
-export const testLog = (): Log => createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
+export const testLog = (): Log =>
+  createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
 
 type NetworkOptions = {
-  /** Gives another address for the bus, such as a relay that can be cut; everybody but the tests themselves uses it. */
+  /**
+   * Gives another address for the bus, such as a relay that can be cut; everybody but the tests
+   * themselves uses it.
+   */
   readonly busVia?: (url: string) => Promise<string>;
   /** Servers other than those of the run. */
   readonly services?: Services;
@@ -180,7 +219,11 @@ type NetworkOptions = {
   readonly baseUrl?: string;
 };
 
-export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl }: NetworkOptions = {}): Promise<Network> => {
+export const createNetwork = async ({
+  busVia,
+  services = servicesHere(),
+  baseUrl,
+}: NetworkOptions = {}): Promise<Network> => {
   const database = await createDatabase(services);
   const own = await createAccount(services);
   const account = busVia ? { ...own, url: await busVia(own.url) } : own;
@@ -190,8 +233,11 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
   const house = await createTestOrganisation(sql);
   const { organisation } = house;
   const identities = createProbeIdentities({
-    ...{ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url },
-    ...{ secretKeys: [testSecretKey], requireSigned: 'auto' },
+    account: keyFromSeed(account.accountSeed),
+    clock: systemClock,
+    natsUrl: account.url,
+    secretKeys: [testSecretKey],
+    requireSigned: 'auto',
   });
   const environment = {
     ...environmentOf(database, account),
@@ -205,7 +251,9 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
   };
   const near = (continent: Continent, credentials: string): string => {
     const nats_url = busVia ? undefined : services.nats.near?.[continent];
-    return nats_url === undefined ? credentials : printProbeCredentials({ ...parseProbeCredentials(credentials), nats_url });
+    return nats_url === undefined
+      ? credentials
+      : printProbeCredentials({ ...parseProbeCredentials(credentials), nats_url });
   };
   const targets: Target[] = [];
   const running = new Set<{ readonly close: () => Promise<void> }>();
@@ -219,14 +267,28 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
     return kept;
   };
 
-  const makeProbe: Network['makeProbe'] = async (continent, name = `${continent} ${newId().slice(-4)}`, of = null) => {
+  const makeProbe: Network['makeProbe'] = async (
+    continent,
+    name = `${continent} ${newId().slice(-4)}`,
+    of = null,
+  ) => {
     const made = await sql.begin(async (transaction) => {
-      const probe = await identities.createProbe(transaction, { name, continent, organisation: of });
+      const probe = await identities.createProbe(transaction, {
+        name,
+        continent,
+        organisation: of,
+      });
       // What its host allows is known from its first presence on, which some of these never send.
       await transaction`update probes set allowed_cidrs = ${loopback} where id = ${probe.id}`;
       return probe;
     });
-    return { ...made, credentials: near(continent, made.credentials), name, continent, folder: join(folder, made.id) };
+    return {
+      ...made,
+      credentials: near(continent, made.credentials),
+      name,
+      continent,
+      folder: join(folder, made.id),
+    };
   };
   const startProbe: Network['startProbe'] = async (made, more = {}) => {
     const { ear = false, url, allow = loopback.join() } = more;
@@ -240,7 +302,11 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
       ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
       ...more.environment,
     });
-    const quickly = { pingSettlingMs: 3_000, presenceMs: 1_000, ...(more.handsOver ? {} : { handOverMs: 0 }) };
+    const quickly = {
+      pingSettlingMs: 3_000,
+      presenceMs: 1_000,
+      ...(more.handsOver ? {} : { handOverMs: 0 }),
+    };
     const probe = await createProbe(config, { log, ...quickly });
     if (!more.isAlone) await probe.onBus;
     return keep(probe);
@@ -253,7 +319,9 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
     write: (tx: Transaction) => Promise<unknown>,
   ) =>
     sql.begin(async (transaction) => {
-      const [row] = await transaction<{ partition: number }[]>`select partition from monitors where id = ${id}`;
+      const [row] = await transaction<
+        { partition: number }[]
+      >`select partition from monitors where id = ${id}`;
       await write(transaction);
       await enqueue(transaction, {
         topic: 'monitor',
@@ -264,9 +332,21 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
     });
 
   return {
-    ...{ sql, database, account, house, organisation, log, environment, makeProbe, startProbe },
+    sql,
+    database,
+    account,
+    house,
+    organisation,
+    log,
+    environment,
+    makeProbe,
+    startProbe,
     startCoordinator: async (overrides = {}) => {
-      const app = createApp(readConfig(environment), { log, ...overrides, timing: { ...quick, ...overrides.timing } });
+      const app = createApp(readConfig(environment), {
+        log,
+        ...overrides,
+        timing: { ...quick, ...overrides.timing },
+      });
       const { url } = await app.start();
       coordinators.add(url);
       const close = async () => {
@@ -288,19 +368,36 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
     },
     revokeProbe: (id) => sql.begin((transaction) => identities.revokeProbe(transaction, id)),
     rotateProbe: async (made) => {
-      const { credentials } = await sql.begin((transaction) => identities.rotateProbe(transaction, made.id));
+      const { credentials } = await sql.begin((transaction) =>
+        identities.rotateProbe(transaction, made.id),
+      );
       return { ...made, credentials: near(made.continent, credentials) };
     },
     addProbe: async (continent, name, more = {}) => {
       const made = await makeProbe(continent, name);
       const probe = await startProbe(made, more);
-      await eventually(async () => (await Promise.all([...coordinators].map((url) => countsOn(url, made.name)))).every(Boolean));
+      await eventually(async () =>
+        (await Promise.all([...coordinators].map((url) => countsOn(url, made.name)))).every(
+          Boolean,
+        ),
+      );
       return { ...probe, made };
     },
-    addMonitor: async ({ target, type = 'https', interval_s = 10, config = {}, name = 'a monitor' }) => {
+    addMonitor: async ({
+      target,
+      type = 'https',
+      interval_s = 10,
+      config = {},
+      name = 'a monitor',
+    }) => {
       const id = newId();
       const monitor = {
-        ...{ organisation, name, target, interval_s, config, kind: type },
+        organisation,
+        name,
+        target,
+        interval_s,
+        config,
+        kind: type,
         enabled: true,
         secrets: {},
         group: null,
@@ -310,9 +407,16 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
         config_version: 1,
       };
       await sql.begin(async (transaction) => {
-        await insertMonitors(transaction, organisation, [{ id, partition: partitionOf(id), monitor, secrets: null }]);
+        await insertMonitors(transaction, organisation, [
+          { id, partition: partitionOf(id), monitor, secrets: null },
+        ]);
         const payload = { monitor: id, change: 'created', what_is_checked_changed: true } as const;
-        await enqueue(transaction, { topic: 'monitor', payload, partition: partitionOf(id), organisation });
+        await enqueue(transaction, {
+          topic: 'monitor',
+          payload,
+          partition: partitionOf(id),
+          organisation,
+        });
       });
       return id;
     },
@@ -346,7 +450,8 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
     close: async () => {
       for (const part of [...running].toReversed()) await part.close();
       for (const target of targets) await target.close();
-      // Without a limit it waits for ever where a server was killed while a connection was being made.
+      // Without a limit it waits for ever where a server was killed while a connection was being
+      // made.
       await sql.end({ timeout: 5 });
       await database.drop();
       if (services.nats.settings) await deleteStreams(own);

@@ -10,28 +10,42 @@ describe('choice of services', () => {
 
   test('where both binaries can be had they are taken, and no engine is asked', () => {
     expect(needsEngine({ wanted: undefined, binaryFaults: [] })).toBe(false);
-    expect(wayToServices({ wanted: undefined, binaryFaults: [], engineFault: undefined })).toBe('binaries');
+    expect(wayToServices({ wanted: undefined, binaryFaults: [], engineFault: undefined })).toBe(
+      'binaries',
+    );
   });
 
   test('where one binary cannot be had but an engine answers, both come from containers', () => {
     expect(needsEngine({ wanted: undefined, binaryFaults: [noNats] })).toBe(true);
-    expect(wayToServices({ wanted: undefined, binaryFaults: [noNats], engineFault: undefined })).toBe('containers');
+    expect(
+      wayToServices({ wanted: undefined, binaryFaults: [noNats], engineFault: undefined }),
+    ).toBe('containers');
   });
 
   test('where neither can be had, one message names what is missing and why no engine helped', () => {
-    const nothing = { wanted: undefined, binaryFaults: ['there is no Postgres for this machine', noNats], engineFault: 'no socket' };
-    expect(() => wayToServices(nothing)).toThrow(/no Postgres for this machine; no nats-server 2\.9.*a Docker engine answer.*no socket/);
-  });
-
-  test('containers can be asked for, and are then not silently replaced by binaries', () => {
-    expect(wayToServices({ wanted: 'containers', binaryFaults: [], engineFault: undefined })).toBe('containers');
-    expect(() => wayToServices({ wanted: 'containers', binaryFaults: [], engineFault: 'no socket' })).toThrow(
-      /TEST_SERVICES=containers.*no socket/,
+    const nothing = {
+      wanted: undefined,
+      binaryFaults: ['there is no Postgres for this machine', noNats],
+      engineFault: 'no socket',
+    };
+    expect(() => wayToServices(nothing)).toThrow(
+      /no Postgres for this machine; no nats-server 2\.9.*a Docker engine answer.*no socket/,
     );
   });
 
+  test('containers can be asked for, and are then not silently replaced by binaries', () => {
+    expect(wayToServices({ wanted: 'containers', binaryFaults: [], engineFault: undefined })).toBe(
+      'containers',
+    );
+    expect(() =>
+      wayToServices({ wanted: 'containers', binaryFaults: [], engineFault: 'no socket' }),
+    ).toThrow(/TEST_SERVICES=containers.*no socket/);
+  });
+
   test('a way that does not exist is refused', () => {
-    expect(() => wayToServices({ wanted: 'docker', binaryFaults: [], engineFault: undefined })).toThrow('TEST_SERVICES is docker');
+    expect(() =>
+      wayToServices({ wanted: 'docker', binaryFaults: [], engineFault: undefined }),
+    ).toThrow('TEST_SERVICES is docker');
   });
 });
 
@@ -69,7 +83,11 @@ describe('the relay of tests', () => {
     await new Promise<void>((resolve) => server.close(() => resolve()));
   });
 
-  type Line = { readonly socket: Socket; readonly says: (text: string) => Promise<void>; readonly heard: () => string };
+  type Line = {
+    readonly socket: Socket;
+    readonly says: (text: string) => Promise<void>;
+    readonly heard: () => string;
+  };
 
   const call = async (through: TcpProxy): Promise<Line> => {
     const socket = dial(through.port, '127.0.0.1');
@@ -91,7 +109,9 @@ describe('the relay of tests', () => {
   test('carries what both say, and is reached under the address of its target', async () => {
     proxy = await createTcpProxy(url);
     expect(proxy.url).toBe(`tcp://127.0.0.1:${proxy.port}`);
-    expect(proxy.through('postgres://me:word@db.example:5432/house?x=1')).toBe(`postgres://me:word@127.0.0.1:${proxy.port}/house?x=1`);
+    expect(proxy.through('postgres://me:word@db.example:5432/house?x=1')).toBe(
+      `postgres://me:word@127.0.0.1:${proxy.port}/house?x=1`,
+    );
     const line = await call(proxy);
     line.socket.write('one two');
     await line.says('one two');
@@ -104,7 +124,12 @@ describe('the relay of tests', () => {
     slow.socket.write('a');
     const quick = await createTcpProxy(url);
     const line = await call(quick);
-    expect(await Promise.race([slow.says('hello ').then(() => 'slow'), line.says('hello ').then(() => 'quick')])).toBe('quick');
+    expect(
+      await Promise.race([
+        slow.says('hello ').then(() => 'slow'),
+        line.says('hello ').then(() => 'quick'),
+      ]),
+    ).toBe('quick');
     await quick.close();
     await once(slow.socket, 'data');
     slow.socket.write('b');
@@ -146,7 +171,12 @@ describe('the relay of tests', () => {
     line.socket.write('anybody?');
     const other = await call(proxy);
     const all = [line.socket, other.socket].map((socket) => once(socket, 'close'));
-    expect([line.heard(), other.heard(), line.socket.destroyed, other.socket.destroyed]).toEqual(['hello ', '', false, false]);
+    expect([line.heard(), other.heard(), line.socket.destroyed, other.socket.destroyed]).toEqual([
+      'hello ',
+      '',
+      false,
+      false,
+    ]);
     proxy.heal();
     await Promise.all(all);
     expect(line.heard()).toBe('hello ');
@@ -167,7 +197,9 @@ describe('the relay of tests', () => {
   });
 
   test('changes what the server says', async () => {
-    proxy = await createTcpProxy(url, { rewrite: (data) => Buffer.from(data.toString().replace('hello', 'good bye')) });
+    proxy = await createTcpProxy(url, {
+      rewrite: (data) => Buffer.from(data.toString().replace('hello', 'good bye')),
+    });
     await (await call(proxy)).says('good bye ');
   });
 });

@@ -26,13 +26,27 @@ export type Person = {
   readonly readWrite: string;
 };
 
-/** One of each role; none of their passwords is known to anyone, because hashing them would only cost time here. */
-export type TestOrganisation = { readonly organisation: string; readonly name: string } & { readonly [role in Role]: Person };
+/**
+ * One of each role; none of their passwords is known to anyone, because hashing them would only
+ * cost time here.
+ */
+export type TestOrganisation = { readonly organisation: string; readonly name: string } & {
+  readonly [role in Role]: Person;
+};
 
 type Options = { readonly plan?: PlanName; readonly time_zone?: string; readonly name?: string };
 
-const tokenOf = async (sql: Sql, person: { organisation: string; user: string }, scope: Scope): Promise<{ id: string; token: string }> => {
-  const tokens = createTokens({ sql, secretKey: testSecretKey, clock: systemClock, log: createLog({ name: 'people', level: 'silent' }) });
+const tokenOf = async (
+  sql: Sql,
+  person: { organisation: string; user: string },
+  scope: Scope,
+): Promise<{ id: string; token: string }> => {
+  const tokens = createTokens({
+    sql,
+    secretKey: testSecretKey,
+    clock: systemClock,
+    log: createLog({ name: 'people', level: 'silent' }),
+  });
   const { token, fingerprint, shown } = await tokens.mint();
   const id = newId();
   await insertToken(sql, {
@@ -48,7 +62,11 @@ const tokenOf = async (sql: Sql, person: { organisation: string; user: string },
   return { id, token };
 };
 
-const person = async (sql: Sql, organisation: Caller['organisation'], role: Role): Promise<Person> => {
+const person = async (
+  sql: Sql,
+  organisation: Caller['organisation'],
+  role: Role,
+): Promise<Person> => {
   const user = newId();
   const email = `${role}-${randomBytes(6).toString('hex')}@example.org`;
   await insertUser(sql, { id: user, email, password_hash: 'none' });
@@ -57,16 +75,36 @@ const person = async (sql: Sql, organisation: Caller['organisation'], role: Role
   const [read, readWrite] = [await tokenOf(sql, of, 'read'), await tokenOf(sql, of, 'read_write')];
   const token = { id: readWrite.id, name: 'read_write of a test' };
   const caller: Caller = { is: 'token', organisation, user, role, scope: 'read_write', token };
-  return { email, user, organisation: organisation.id, role, caller, read: read.token, readWrite: readWrite.token };
+  return {
+    email,
+    user,
+    organisation: organisation.id,
+    role,
+    caller,
+    read: read.token,
+    readWrite: readWrite.token,
+  };
 };
 
 /** An organisation with an owner, an admin, a member and a viewer. */
-export const createTestOrganisation = async (sql: Sql, options: Options = {}): Promise<TestOrganisation> => {
-  const { plan = 'self_hosted', time_zone = 'UTC', name = `House ${randomBytes(4).toString('hex')}` } = options;
+export const createTestOrganisation = async (
+  sql: Sql,
+  options: Options = {},
+): Promise<TestOrganisation> => {
+  const {
+    plan = 'self_hosted',
+    time_zone = 'UTC',
+    name = `House ${randomBytes(4).toString('hex')}`,
+  } = options;
   const organisation = { id: newId(), name, plan, time_zone };
   await insertOrganisation(sql, organisation);
   const of = (role: Role): Promise<Person> => person(sql, { ...organisation, ends_at: null }, role);
-  const [owner, admin, member, viewer] = [await of('owner'), await of('admin'), await of('member'), await of('viewer')];
+  const [owner, admin, member, viewer] = [
+    await of('owner'),
+    await of('admin'),
+    await of('member'),
+    await of('viewer'),
+  ];
   return { organisation: organisation.id, name, owner, admin, member, viewer };
 };
 

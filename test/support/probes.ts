@@ -8,7 +8,12 @@ import { createLocationCheck, type LocationCheck } from '../../coordinator/probe
 import type { ProbeRow } from '../../coordinator/probes/queries.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { answeredSubjects, parseProbeCredentials, relayedSubject, signatureOf } from '../../shared/bus/identity.ts';
+import {
+  answeredSubjects,
+  parseProbeCredentials,
+  relayedSubject,
+  signatureOf,
+} from '../../shared/bus/identity.ts';
 import { batchVersion, type TestAnswerMessage, testRunMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus, type Headers } from '../../shared/bus/nats.ts';
 import { type Key, keyFromSeed, parseCredentials, readJwt } from '../../shared/bus/nkeys.ts';
@@ -18,9 +23,16 @@ import { eventually } from './eventually.ts';
 import { type MadeProbe, testLog } from './network.ts';
 import { type ChildProgram, startChildProgram } from './processes.ts';
 
-/** For test files: speaks on the bus with a probe's own credentials and key, whatever the test wants said. */
+/**
+ * For test files: speaks on the bus with a probe's own credentials and key, whatever the test wants
+ * said.
+ */
 
-export type Said = { readonly seq: number; readonly at: number; readonly outcome: 'ok' | 'fail' } & { readonly [more: string]: unknown };
+export type Said = {
+  readonly seq: number;
+  readonly at: number;
+  readonly outcome: 'ok' | 'fail';
+} & { readonly [more: string]: unknown };
 
 export type Voice = {
   readonly bus: Bus;
@@ -34,7 +46,11 @@ export type Voice = {
     more?: Readonly<Record<string, unknown>>,
   ) => Promise<void>;
   /** These very bytes, signed or not, on a subject of its own or another's. */
-  readonly shout: (subject: string, body: string, signature?: Readonly<Record<string, string>>) => Promise<void>;
+  readonly shout: (
+    subject: string,
+    body: string,
+    signature?: Readonly<Record<string, string>>,
+  ) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -46,35 +62,60 @@ export const speakAs = async (made: MadeProbe, firstConnectionMs = 30_000): Prom
     credentials: credentials.nats_credentials,
     name: `voice of ${made.name}`,
     inboxPrefix: inboxOf(made.id),
-    ...(credentials.organisation === null ? {} : { routeOf: (subject: string) => relayedSubject(made.id, subject) }),
+    ...(credentials.organisation === null
+      ? {}
+      : { routeOf: (subject: string) => relayedSubject(made.id, subject) }),
     log: testLog(),
     firstConnectionMs,
   });
   const generation = newId();
   const shout: Voice['shout'] = async (subject, body, signature) => {
-    await bus.store(subject, body, { headers: signature ?? signatureOf(key, Buffer.from(body)), timeoutMs: 10_000 });
+    await bus.store(subject, body, {
+      headers: signature ?? signatureOf(key, Buffer.from(body)),
+      timeoutMs: 10_000,
+    });
   };
   return {
-    ...{ bus, key, generation, shout },
+    bus,
+    key,
+    generation,
+    shout,
     close: bus.close,
     say: async (monitor, results, after = null, more = {}) => {
       const partition = partitionOf(monitor);
       const full = results.map((result) => ({
-        ...{ monitor, config_version: 1, took_ms: 5, phases: null, evidence: null, look: null },
+        monitor,
+        config_version: 1,
+        took_ms: 5,
+        phases: null,
+        evidence: null,
+        look: null,
         cause: result.outcome === 'ok' ? null : { class: 'http_status', params: { status: 503 } },
         ...result,
       }));
       const body = JSON.stringify({
-        ...{ v: batchVersion, probe: made.id, generation, partition, after },
-        ...{ passes: { monitors: [], numbers: [] }, others: full, ...more },
+        v: batchVersion,
+        probe: made.id,
+        generation,
+        partition,
+        after,
+        passes: { monitors: [], numbers: [] },
+        others: full,
+        ...more,
       });
-      // Said again where nobody answered, as a probe does: a stream may be without a leader for a while.
-      await eventually(() => shout(subjects.result(made.continent, partition, made.id), body).then(() => true));
+      // Said again where nobody answered, as a probe does: a stream may be without a leader for a
+      // while.
+      await eventually(() =>
+        shout(subjects.result(made.continent, partition, made.id), body).then(() => true),
+      );
     },
   };
 };
 
-/** For test files: whoever holds a probe's real credentials, and uses every right that they give against everyone else. */
+/**
+ * For test files: whoever holds a probe's real credentials, and uses every right that they give
+ * against everyone else.
+ */
 
 /** Whom it is turned against. */
 export type Targets = {
@@ -89,13 +130,25 @@ export type Targets = {
 
 export const enterAs = async (made: MadeProbe): Promise<Bus> => {
   const { nats_url: url, nats_credentials: credentials } = parseProbeCredentials(made.credentials);
-  return connectBus({ url, credentials, name: `rogue ${made.name}`, inboxPrefix: inboxOf(made.id), log: testLog() });
+  return connectBus({
+    url,
+    credentials,
+    name: `rogue ${made.name}`,
+    inboxPrefix: inboxOf(made.id),
+    log: testLog(),
+  });
 };
 
 const permissions = z.object({ pub: z.object({ allow: z.array(z.string()) }) });
 
-/** Every subject that the credentials let it publish on, with what it would ask its relay for, one example of each. */
-export const rightsOf = (made: MadeProbe, { monitor, heartbeat, organisation }: Targets): readonly string[] => {
+/**
+ * Every subject that the credentials let it publish on, with what it would ask its relay for, one
+ * example of each.
+ */
+export const rightsOf = (
+  made: MadeProbe,
+  { monitor, heartbeat, organisation }: Targets,
+): readonly string[] => {
   const { jwt } = parseCredentials(parseProbeCredentials(made.credentials).nats_credentials);
   const relay = subjects.relay(made.id);
   const examples = [
@@ -103,8 +156,8 @@ export const rightsOf = (made: MadeProbe, { monitor, heartbeat, organisation }: 
     subjects.ping(made.continent, partitionOf(heartbeat.monitor), heartbeat.key),
     subjects.lastPings(organisation, heartbeat.monitor),
     `$JS.API.DIRECT.GET.LASTBEATS.${subjects.lastPings(organisation, heartbeat.monitor)}`,
-    ...answeredSubjects({ probe: made.id, continent: made.continent, organisation: newId() }).map((right) =>
-      right.replace(/>$/, '1.1.1.1.0').replaceAll('*', '1'),
+    ...answeredSubjects({ probe: made.id, continent: made.continent, organisation: newId() }).map(
+      (right) => right.replace(/>$/, '1.1.1.1.0').replaceAll('*', '1'),
     ),
     '$JS.API.STREAM.PURGE.ASSIGN',
     subjects.roster,
@@ -116,7 +169,12 @@ export const rightsOf = (made: MadeProbe, { monitor, heartbeat, organisation }: 
 };
 
 /** Every subject that means something to someone else. */
-export const subjectsOfOthers = ({ organisation, monitor, heartbeat, probes }: Targets): readonly string[] => [
+export const subjectsOfOthers = ({
+  organisation,
+  monitor,
+  heartbeat,
+  probes,
+}: Targets): readonly string[] => [
   subjects.marker(partitionOf(monitor)),
   subjects.pingKeysMarker,
   subjects.roster,
@@ -141,17 +199,34 @@ export const subjectsOfOthers = ({ organisation, monitor, heartbeat, probes }: T
   ]),
 ];
 
-/** Believed, each of these would do harm: no probes at all, a check of something else, the end of a check. */
+/**
+ * Believed, each of these would do harm: no probes at all, a check of something else, the end of a
+ * check.
+ */
 export const harmfulBodies = ({ organisation, monitor, bait }: Targets): readonly string[] => [
   JSON.stringify({ v: 1, epoch: 9e15, probes: [] }),
   JSON.stringify({
-    ...{ v: 1, monitor, organisation, kind: 'https', target: bait, interval_ms: 1_000, timeout_ms: 500 },
-    ...{ config: {}, sealed: null, config_version: 99, ordinal: 0, continents: null, probe: null },
+    v: 1,
+    monitor,
+    organisation,
+    kind: 'https',
+    target: bait,
+    interval_ms: 1_000,
+    timeout_ms: 500,
+    config: {},
+    sealed: null,
+    config_version: 99,
+    ordinal: 0,
+    continents: null,
+    probe: null,
   }),
   '',
 ];
 
-/** What coordinators announced to it itself, which it says again everywhere. The roster is what it may always ask for. */
+/**
+ * What coordinators announced to it itself, which it says again everywhere. The roster is what it
+ * may always ask for.
+ */
 const overheard = (rogue: Bus, made: MadeProbe) => {
   let last: { readonly data: Uint8Array; readonly headers: Headers } | undefined;
   const inbox = `${inboxOf(made.id)}.overheard`;
@@ -164,15 +239,24 @@ const overheard = (rogue: Bus, made: MadeProbe) => {
     });
     last = { data, headers: Object.fromEntries(named) };
   });
-  const ask = () => rogue.relay(next, Buffer.from('{"batch":1,"no_wait":true}'), { reply: inbox, headers: {} });
+  const ask = () =>
+    rogue.relay(next, Buffer.from('{"batch":1,"no_wait":true}'), { reply: inbox, headers: {} });
   return { ask, last: () => last, stop: keep.stop };
 };
 
 /** `replayed`: how often it said again what coordinators had signed. */
-export type Rogue = { readonly said: () => number; readonly replayed: () => number; readonly stop: () => Promise<void> };
+export type Rogue = {
+  readonly said: () => number;
+  readonly replayed: () => number;
+  readonly stop: () => Promise<void>;
+};
 
 /** Replays, forges and floods, some hundreds of messages a second, until it is stopped. */
-export const letLoose = async (made: MadeProbe, targets: Targets, { pauseMs = 50 }: { readonly pauseMs?: number } = {}): Promise<Rogue> => {
+export const letLoose = async (
+  made: MadeProbe,
+  targets: Targets,
+  { pauseMs = 50 }: { readonly pauseMs?: number } = {},
+): Promise<Rogue> => {
   const rogue = await enterAs(made);
   const heard = overheard(rogue, made);
   let [said, replayed, isOver] = [0, 0, false];
@@ -183,7 +267,8 @@ export const letLoose = async (made: MadeProbe, targets: Targets, { pauseMs = 50
         if (rogue.isConnected()) heard.ask();
         const again = heard.last();
         for (const reply of rogue.isConnected() ? subjectsOfOthers(targets) : []) {
-          for (const body of harmfulBodies(targets)) rogue.relay(subject, Buffer.from(body), { reply, headers: {} });
+          for (const body of harmfulBodies(targets))
+            rogue.relay(subject, Buffer.from(body), { reply, headers: {} });
           said += harmfulBodies(targets).length;
           if (!again) continue;
           rogue.relay(subject, again.data, { reply, headers: again.headers });
@@ -209,7 +294,9 @@ export const letLoose = async (made: MadeProbe, targets: Targets, { pauseMs = 50
 export type MadeUp = {
   /** The address of a probe, by its name. */
   readonly addresses: Map<string, string>;
-  /** How long the way from a probe to an address takes; undefined when its packets are thrown away. */
+  /**
+   * How long the way from a probe to an address takes; undefined when its packets are thrown away.
+   */
   way: (from: ProbeRow, address: string) => number | undefined;
   /** What was looked at, as "from address". */
   readonly asked: string[];
@@ -223,17 +310,33 @@ const refused = (tcp: number): Measured => ({
   cause: { class: 'connection_refused', params: {} },
   phases: { ...noPhases, tcp, total: tcp },
 });
-const silent: Measured = { outcome: 'fail', cause: { class: 'timeout', params: {} }, phases: { ...noPhases, tcp: 3_000, total: 3_000 } };
+const silent: Measured = {
+  outcome: 'fail',
+  cause: { class: 'timeout', params: {} },
+  phases: { ...noPhases, tcp: 3_000, total: 3_000 },
+};
 
-export const measuring = (parts: { readonly sql: Sql; readonly directory: Directory; readonly clock: Clock; readonly made: MadeUp }) => {
+export const measuring = (parts: {
+  readonly sql: Sql;
+  readonly directory: Directory;
+  readonly clock: Clock;
+  readonly made: MadeUp;
+}) => {
   const { sql, directory, clock, made } = parts;
   const answers: TestAnswerMessage[] = [];
   const rosterProbe = (row: ProbeRow) => ({
-    ...{ id: row.id, name: row.name, continent: row.continent, organisation: row.organisation_id },
-    ...{ healthy: row.revoked_at === null, quarantined: row.quarantined_at !== null },
+    id: row.id,
+    name: row.name,
+    continent: row.continent,
+    organisation: row.organisation_id,
+    healthy: row.revoked_at === null,
+    quarantined: row.quarantined_at !== null,
   });
   const whereabouts: LocationCheck = createLocationCheck({
-    ...{ sql, clock, directory, log: testLog() },
+    sql,
+    clock,
+    directory,
+    log: testLog(),
     bus: {
       isConnected: () => true,
       publish: (subject, data) => {
@@ -243,13 +346,21 @@ export const measuring = (parts: { readonly sql: Sql; readonly directory: Direct
         const address = new URL(assignment.target).hostname.replace(/^\[|\]$/g, '');
         made.asked.push(`${from.name} ${address}`);
         const ms = made.way(from, address);
-        const result = { at: clock.now(), took_ms: ms ?? 3_000, evidence: null, ...(ms === undefined ? silent : refused(ms)) };
+        const result = {
+          at: clock.now(),
+          took_ms: ms ?? 3_000,
+          evidence: null,
+          ...(ms === undefined ? silent : refused(ms)),
+        };
         answers.push({ v: 1, probe: from.id, trial, result });
       },
     },
     roster: () => ({ epoch: 1, probes: directory.all().map(rosterProbe) }),
     isLeader: () => made.isLeader,
-    addressOf: (key) => made.addresses.get(directory.all().find(({ keys }) => keys.some((each) => each.key === key))?.name ?? ''),
+    addressOf: (key) =>
+      made.addresses.get(
+        directory.all().find(({ keys }) => keys.some((each) => each.key === key))?.name ?? '',
+      ),
   });
   return {
     whereabouts,
@@ -262,10 +373,15 @@ export const measuring = (parts: { readonly sql: Sql; readonly directory: Direct
   };
 };
 
-/** For test files: probes as processes, to be killed, or started where there is no network at all. */
+/**
+ * For test files: probes as processes, to be killed, or started where there is no network at all.
+ */
 
 type Options = {
-  /** In a network namespace of its own that has nothing in it: every connection fails, to targets, anchors and bus alike. */
+  /**
+   * In a network namespace of its own that has nothing in it: every connection fails, to targets,
+   * anchors and bus alike.
+   */
   readonly withoutNetwork?: boolean;
   /** In this one. */
   readonly netns?: string;
@@ -274,10 +390,16 @@ type Options = {
 
 const main = join(import.meta.dirname, '../../probe/main.ts');
 
-/** Whether this machine lets us make network namespaces. Says loudly when it does not, because then something is not tested. */
+/**
+ * Whether this machine lets us make network namespaces. Says loudly when it does not, because then
+ * something is not tested.
+ */
 export const canCutNetwork = (): boolean => {
   const can = process.platform === 'linux' && spawnSync('unshare', ['--net', 'true']).status === 0;
-  if (!can) process.stderr.write('SKIPPED: a probe without network needs the right to make network namespaces (root, on Linux)\n');
+  if (!can)
+    process.stderr.write(
+      'SKIPPED: a probe without network needs the right to make network namespaces (root, on Linux)\n',
+    );
   return can;
 };
 
@@ -287,7 +409,10 @@ const inside = ({ withoutNetwork = false, netns }: Options): readonly string[] =
 };
 
 /** Settles when it is checking. */
-export const startProbeProcess = (made: MadeProbe, options: Options = {}): Promise<ChildProgram> => {
+export const startProbeProcess = (
+  made: MadeProbe,
+  options: Options = {},
+): Promise<ChildProgram> => {
   const [first = process.execPath, ...rest] = [...inside(options), process.execPath, main];
   return startChildProgram(
     [first, ...rest],

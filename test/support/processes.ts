@@ -21,8 +21,12 @@ export type ChildProgram = {
 };
 
 const tie = ['setpriv', '--pdeathsig', 'KILL'] as const;
-/** Where the kernel can be told to, it ends the program with the process of the test, also when that is broken off. */
-const isTied = process.platform === 'linux' && spawnSync(tie[0], [...tie.slice(1), 'true']).status === 0;
+/**
+ * Where the kernel can be told to, it ends the program with the process of the test, also when that
+ * is broken off.
+ */
+const isTied =
+  process.platform === 'linux' && spawnSync(tie[0], [...tie.slice(1), 'true']).status === 0;
 
 /** Settles when it is up; rejects with what it has written when it ends before that. */
 export const startChildProgram = async (
@@ -31,16 +35,27 @@ export const startChildProgram = async (
   isUp: (output: string) => boolean | Promise<boolean>,
 ): Promise<ChildProgram> => {
   const [file = '', ...args] = isTied ? [...tie, ...command] : command;
-  const child = spawn(file, args, { env: { ...environment, PATH: process.env.PATH ?? '' }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(file, args, {
+    env: { ...environment, PATH: process.env.PATH ?? '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
-  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (data: Buffer) => (output += data.toString()));
+  const exited = new Promise<number | null>((resolve) =>
+    child.once('exit', (code) => resolve(code)),
+  );
   const endedEarly = exited.then(() => {
     throw new Error(`ended before it was up: ${output}`);
   });
   // One that will never be up ends, or the test does: on a full machine a start may take a minute.
   await Promise.race([eventually(() => isUp(output), 120_000), endedEarly]);
-  return { pid: child.pid ?? 0, signal: (name) => void child.kill(name), exited, output: () => output };
+  return {
+    pid: child.pid ?? 0,
+    signal: (name) => void child.kill(name),
+    exited,
+    output: () => output,
+  };
 };
 
 /** For test files: a program run to its end, with what it said. */
@@ -53,7 +68,10 @@ export const runProgram = (
 ): Promise<Said> =>
   new Promise((resolve, reject) => {
     const [program, ...given] = command;
-    const child = spawn(program, given, { env: options.env ?? process.env, stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(program, given, {
+      env: options.env ?? process.env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     let out = '';
     let err = '';
     child.stdout.on('data', (chunk) => {
@@ -69,7 +87,10 @@ export const runProgram = (
   });
 
 /** The downloads as files, as a user has them. */
-export const downloaded = async (): Promise<{ readonly files: Readonly<Record<DownloadName, string>>; readonly remove: () => void }> => {
+export const downloaded = async (): Promise<{
+  readonly files: Readonly<Record<DownloadName, string>>;
+  readonly remove: () => void;
+}> => {
   const folder = mkdtempSync(join(tmpdir(), 'antipode-downloads-'));
   const entries = await Promise.all(
     downloadNames.map(async (name): Promise<[DownloadName, string]> => {
@@ -97,13 +118,22 @@ export const machineNode = (): string | undefined =>
     .map((folder) => join(folder, 'node'))
     .find((program) => {
       try {
-        return Number(execFileSync(program, ['-p', 'process.versions.node'], { encoding: 'utf8' }).split('.')[0]) >= 20;
+        return (
+          Number(
+            execFileSync(program, ['-p', 'process.versions.node'], { encoding: 'utf8' }).split(
+              '.',
+            )[0],
+          ) >= 20
+        );
       } catch {
         return false;
       }
     });
 
-/** Programs of Debian for tests and measurements, unpacked into the cache without root; nothing is installed. */
+/**
+ * Programs of Debian for tests and measurements, unpacked into the cache without root; nothing is
+ * installed.
+ */
 
 const run = promisify(execFile);
 
@@ -116,8 +146,13 @@ const isThere = (file: string): Promise<boolean> =>
   );
 
 const onMachine = async (name: string): Promise<Program | undefined> => {
-  for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'])
-    if (folder !== '' && (await isThere(join(folder, name)))) return { file: join(folder, name), env: {} };
+  for (const folder of [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/sbin',
+    '/usr/local/sbin',
+  ])
+    if (folder !== '' && (await isThere(join(folder, name))))
+      return { file: join(folder, name), env: {} };
   return undefined;
 };
 
@@ -127,39 +162,57 @@ const inFolder = async (folder: string, name: string): Promise<Program | undefin
     if (!(await isThere(file))) continue;
     const libraries = join(folder, 'usr/lib');
     const architectures = await readdir(libraries).catch(() => []); // A program without libraries of its own needs no path to them.
-    return { file, env: { LD_LIBRARY_PATH: architectures.map((one) => join(libraries, one)).join(delimiter) } };
+    return {
+      file,
+      env: { LD_LIBRARY_PATH: architectures.map((one) => join(libraries, one)).join(delimiter) },
+    };
   }
   return undefined;
 };
 
-/** The program from the machine, the cache, or the machine's own Debian mirror; undefined, said loudly, where none of these has it. */
-export const debianProgram = async (name: string, packages: readonly string[]): Promise<Program | undefined> => {
+/**
+ * The program from the machine, the cache, or the machine's own Debian mirror; undefined, said
+ * loudly, where none of these has it.
+ */
+export const debianProgram = async (
+  name: string,
+  packages: readonly string[],
+): Promise<Program | undefined> => {
   const found = await onMachine(name);
   if (found) return found;
   const cache = openCache(process.env, openHome(process.env));
   // A list that grew is fetched anew.
-  const kept = join(cache, `debian-${name}-${createHash('sha256').update(packages.join()).digest('hex').slice(0, 8)}`);
+  const kept = join(
+    cache,
+    `debian-${name}-${createHash('sha256').update(packages.join()).digest('hex').slice(0, 8)}`,
+  );
   const cached = await inFolder(kept, name);
   if (cached) return cached;
   await mkdir(cache, { recursive: true });
   const scratch = await mkdtemp(join(cache, 'fetching-'));
   try {
     await run('apt-get', ['download', '-q', ...packages], { cwd: scratch });
-    for (const file of await readdir(scratch)) await run('dpkg', ['-x', file, join(scratch, 'root')], { cwd: scratch });
+    for (const file of await readdir(scratch))
+      await run('dpkg', ['-x', file, join(scratch, 'root')], { cwd: scratch });
     await rename(join(scratch, 'root'), kept).catch(async (error: unknown) => {
       // Somebody else was quicker: what they fetched is as good.
       if (!(await isThere(kept))) throw error;
     });
     return await inFolder(kept, name);
   } catch (error) {
-    process.stderr.write(`SKIPPED: ${name} is not on this machine and could not be obtained: ${String(error)}\n`);
+    process.stderr.write(
+      `SKIPPED: ${name} is not on this machine and could not be obtained: ${String(error)}\n`,
+    );
     return undefined;
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 };
 
-/** Programs that judge what we speak from outside. They are installed apart, in test/tools: CI has them, a newcomer's install is small. */
+/**
+ * Programs that judge what we speak from outside. They are installed apart, in test/tools: CI has
+ * them, a newcomer's install is small.
+ */
 
 const folder = resolve(import.meta.dirname, '../tools');
 
@@ -167,6 +220,8 @@ const folder = resolve(import.meta.dirname, '../tools');
 export const judgingTool = (path: string): string | undefined => {
   const file = resolve(folder, 'node_modules', path);
   if (existsSync(file)) return file;
-  process.stderr.write(`SKIPPED: ${path} judges nothing here: run npm ci in test/tools to have it\n`);
+  process.stderr.write(
+    `SKIPPED: ${path} judges nothing here: run npm ci in test/tools to have it\n`,
+  );
   return undefined;
 };

@@ -9,7 +9,10 @@ import type { Outgoing, OutgoingRequest } from '../../coordinator/notifications/
 import { mint } from './certificates.ts';
 import { eventually } from './eventually.ts';
 
-/** For test files: a real SMTP server that keeps what it takes, and can be told to refuse, or to be away. */
+/**
+ * For test files: a real SMTP server that keeps what it takes, and can be told to refuse, or to be
+ * away.
+ */
 
 export type Received = {
   readonly from: string;
@@ -35,11 +38,14 @@ export type Mailbox = {
 const decoded = (part: string): string => {
   const [head = '', ...body] = part.split('\r\n\r\n');
   const content = body.join('\r\n\r\n');
-  if (/content-transfer-encoding: base64/i.test(head)) return Buffer.from(content, 'base64').toString();
+  if (/content-transfer-encoding: base64/i.test(head))
+    return Buffer.from(content, 'base64').toString();
   if (!/content-transfer-encoding: quoted-printable/i.test(head)) return content;
   const bytes = content
     .replaceAll('=\r\n', '')
-    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
   return Buffer.from(bytes, 'latin1').toString();
 };
 
@@ -60,7 +66,8 @@ export const openMailbox = async (): Promise<Mailbox> => {
       connections += 1;
       done();
     },
-    onRcptTo: (_address, _session, done) => done(refusal ? Object.assign(new Error(refusal.text), { responseCode: refusal.code }) : null),
+    onRcptTo: (_address, _session, done) =>
+      done(refusal ? Object.assign(new Error(refusal.text), { responseCode: refusal.code }) : null),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -99,7 +106,10 @@ export const openMailbox = async (): Promise<Mailbox> => {
   };
 };
 
-/** An SMTP server as a provider runs one: nothing before STARTTLS, nobody without a password, and a no where a test wants it. */
+/**
+ * An SMTP server as a provider runs one: nothing before STARTTLS, nobody without a password, and a
+ * no where a test wants it.
+ */
 
 export type MailServer = {
   readonly url: string;
@@ -111,20 +121,26 @@ export type MailServer = {
   readonly close: () => Promise<void>;
 };
 
-export const openMailServer = async (account = { user: 'antipode', password: 'right & proper' }): Promise<MailServer> => {
+export const openMailServer = async (
+  account = { user: 'antipode', password: 'right & proper' },
+): Promise<MailServer> => {
   const certificate = mint({ names: ['127.0.0.1'] });
   const raw: string[] = [];
   const sessions: { secure: boolean; user: unknown }[] = [];
   let refusal: { readonly code: number; readonly at: 'RCPT' | 'DATA' } | null = null;
   const no = (at: 'RCPT' | 'DATA'): Error | null =>
-    refusal?.at === at ? Object.assign(new Error('not this one'), { responseCode: refusal.code }) : null;
+    refusal?.at === at
+      ? Object.assign(new Error('not this one'), { responseCode: refusal.code })
+      : null;
   const server = new SMTPServer({
     cert: certificate.certificate,
     key: certificate.key,
     authMethods: ['PLAIN', 'LOGIN'],
     onAuth: ({ username, password }, session, done) => {
       const isRight = username === account.user && password === account.password && session.secure;
-      done(isRight ? null : Object.assign(new Error('who are you'), { responseCode: 535 }), { user: account.user });
+      done(isRight ? null : Object.assign(new Error('who are you'), { responseCode: 535 }), {
+        user: account.user,
+      });
     },
     onRcptTo: (_address, _session, done) => done(no('RCPT')),
     onData: (stream, session, done) => {
@@ -147,7 +163,8 @@ export const openMailServer = async (account = { user: 'antipode', password: 'ri
   const { port } = server.server.address() as AddressInfo;
   const { user, password } = account;
   return {
-    // Its certificate is nobody's, as inside many a network; what matters here is that it is asked for.
+    // Its certificate is nobody's, as inside many a network; what matters here is that it is asked
+    // for.
     url: `smtp://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}?requireTLS=true&tls.rejectUnauthorized=false`,
     raw,
     sessions,
@@ -159,7 +176,10 @@ export const openMailServer = async (account = { user: 'antipode', password: 'ri
   };
 };
 
-/** A receiver of messages on loopback that keeps what it gets and answers as a test says, however badly. */
+/**
+ * A receiver of messages on loopback that keeps what it gets and answers as a test says, however
+ * badly.
+ */
 
 export type Got = {
   readonly method: string;
@@ -184,7 +204,11 @@ export type Receiver = {
 };
 
 export const says =
-  (status: number, body: unknown = '', headers: { readonly [name: string]: string } = {}): Behaviour =>
+  (
+    status: number,
+    body: unknown = '',
+    headers: { readonly [name: string]: string } = {},
+  ): Behaviour =>
   (response) => {
     response.writeHead(status, headers);
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -201,7 +225,10 @@ export const breaksOff =
   };
 
 export const openReceiver = async (
-  parts: { readonly host?: string; readonly tls?: { readonly certificate: string; readonly key: string } } = {},
+  parts: {
+    readonly host?: string;
+    readonly tls?: { readonly certificate: string; readonly key: string };
+  } = {},
 ): Promise<Receiver> => {
   const got: Got[] = [];
   let behaviour: Behaviour = says(200);
@@ -214,12 +241,21 @@ export const openReceiver = async (
     request.on('error', () => undefined); // Who hangs up in the middle is no fault of a receiver.
     request.on('end', () => {
       const { method = '', url = '', headers, socket } = request;
-      const one = { method, path: url, headers, body: Buffer.concat(chunks), at: socket.localAddress ?? '' };
+      const one = {
+        method,
+        path: url,
+        headers,
+        body: Buffer.concat(chunks),
+        at: socket.localAddress ?? '',
+      };
       got.push(one);
       behaviour(response, one);
     });
   };
-  const server = parts.tls === undefined ? createServer(take) : createTlsServer({ cert: parts.tls.certificate, key: parts.tls.key }, take);
+  const server =
+    parts.tls === undefined
+      ? createServer(take)
+      : createTlsServer({ cert: parts.tls.certificate, key: parts.tls.key }, take);
   server.on('connection', (socket) => {
     connections += 1;
     now += 1;
@@ -259,7 +295,11 @@ export const redirected = (outgoing: Outgoing, to: string): Outgoing => {
   if (outgoing.by === 'push') return { ...outgoing, endpoint: at(outgoing.endpoint) };
   const moved = (request: OutgoingRequest): OutgoingRequest => {
     const { afterwards, ...rest } = request;
-    return { ...rest, url: at(request.url), ...(afterwards === undefined ? {} : { afterwards: moved(afterwards) }) };
+    return {
+      ...rest,
+      url: at(request.url),
+      ...(afterwards === undefined ? {} : { afterwards: moved(afterwards) }),
+    };
   };
   return moved(outgoing);
 };
@@ -272,10 +312,17 @@ export const newPushKeys = (): ECDH => {
   return pair;
 };
 
-/** What a browser does with a message (RFC 8188 and 8291), from its private key. @throws when it is not meant for it. */
-export const readPush = (message: Buffer, browser: { readonly privateKey: Buffer; readonly auth: Buffer }): string => {
+/**
+ * What a browser does with a message (RFC 8188 and 8291), from its private key. @throws when it is
+ * not meant for it.
+ */
+export const readPush = (
+  message: Buffer,
+  browser: { readonly privateKey: Buffer; readonly auth: Buffer },
+): string => {
   const salt = message.subarray(0, 16);
-  if (message.readUInt32BE(16) < message.length - 86) throw new Error('the record is longer than it says');
+  if (message.readUInt32BE(16) < message.length - 86)
+    throw new Error('the record is longer than it says');
   const theirs = message.subarray(21, 21 + message.readUInt8(20));
   const own = createECDH('prime256v1');
   own.setPrivateKey(browser.privateKey);

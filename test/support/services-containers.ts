@@ -1,9 +1,14 @@
 /**
- * Postgres and nats-server from their official images, for a run of tests on a machine that has a Docker engine and no binaries. Nothing
- * else imports testcontainers, and this file is imported only where it is needed. Its watcher (Ryuk) ends the containers of a run that
- * was killed.
+ * Postgres and nats-server from their official images, for a run of tests on a machine that has a
+ * Docker engine and no binaries. Nothing else imports testcontainers, and this file is imported
+ * only where it is needed. Its watcher (Ryuk) ends the containers of a run that was killed.
  */
-import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
+import {
+  GenericContainer,
+  getContainerRuntimeClient,
+  type StartedTestContainer,
+  Wait,
+} from 'testcontainers';
 import { natsConfiguration } from '../../deploy/local/nats.ts';
 import { databaseName } from '../../deploy/local/postgres.ts';
 import type { BusIdentity } from '../../shared/bus/identity.ts';
@@ -28,14 +33,22 @@ const addressOf = (container: StartedTestContainer, port: number): string => {
 const startPostgres = async (password: string, settings: Readonly<Record<string, string>>) => {
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const container = await new GenericContainer(postgresImage)
-    .withEnvironment({ POSTGRES_PASSWORD: password, POSTGRES_DB: databaseName, POSTGRES_INITDB_ARGS: '--encoding=UTF8 --locale=C' })
+    .withEnvironment({
+      POSTGRES_PASSWORD: password,
+      POSTGRES_DB: databaseName,
+      POSTGRES_INITDB_ARGS: '--encoding=UTF8 --locale=C',
+    })
     .withCommand(['postgres', ...flags])
     .withExposedPorts(5432)
-    // The image starts it twice: first to make the database, which takes no connections from outside.
+    // The image starts it twice: first to make the database, which takes no connections from
+    // outside.
     .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
     .withStartupTimeout(patienceMs)
     .start();
-  return { container, url: `postgres://postgres:${encodeURIComponent(password)}@${addressOf(container, 5432)}/${databaseName}` };
+  return {
+    container,
+    url: `postgres://postgres:${encodeURIComponent(password)}@${addressOf(container, 5432)}/${databaseName}`,
+  };
 };
 
 const startNats = async (identity: BusIdentity) => {
@@ -64,7 +77,11 @@ export const startContainers = async (
   const pending = [startPostgres(password, settings), startNats(identity)] as const;
   const stop = async (): Promise<void> => {
     const settled = await Promise.allSettled(pending);
-    await Promise.all(settled.map((one) => (one.status === 'fulfilled' ? one.value.container.stop({ timeout: 0 }) : undefined)));
+    await Promise.all(
+      settled.map((one) =>
+        one.status === 'fulfilled' ? one.value.container.stop({ timeout: 0 }) : undefined,
+      ),
+    );
   };
   try {
     const [postgres, bus] = await Promise.all(pending);

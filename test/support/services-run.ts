@@ -5,12 +5,26 @@ import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
 import { freePort, openCache } from '../../deploy/local/home.ts';
 import { greetsOn, obtainNatsServer, prepareNats } from '../../deploy/local/nats.ts';
-import { endLeftPostgres, findPostgresPackage, isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';
-import { awaitReady, type Child, type Command, findProcess, startChild } from '../../deploy/local/processes.ts';
+import {
+  endLeftPostgres,
+  findPostgresPackage,
+  isPostgresReady,
+  preparePostgres,
+} from '../../deploy/local/postgres.ts';
+import {
+  awaitReady,
+  type Child,
+  type Command,
+  findProcess,
+  startChild,
+} from '../../deploy/local/processes.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type BusIdentity, createBusIdentity } from '../../shared/bus/identity.ts';
 
-/** Which way a run of tests gets its Postgres and its nats-server. Pure: what was found out is an argument. */
+/**
+ * Which way a run of tests gets its Postgres and its nats-server. Pure: what was found out is an
+ * argument.
+ */
 
 export type Way = 'binaries' | 'containers';
 
@@ -23,25 +37,39 @@ export type Circumstances = {
   readonly engineFault: string | undefined;
 };
 
-/** Whether it matters if an engine answers: asking takes a third of a second, which the usual run does not pay. */
-export const needsEngine = ({ wanted, binaryFaults }: Pick<Circumstances, 'wanted' | 'binaryFaults'>): boolean =>
+/**
+ * Whether it matters if an engine answers: asking takes a third of a second, which the usual run
+ * does not pay.
+ */
+export const needsEngine = ({
+  wanted,
+  binaryFaults,
+}: Pick<Circumstances, 'wanted' | 'binaryFaults'>): boolean =>
   wanted === 'containers' || binaryFaults.length > 0;
 
-/** @throws when no way is left, or the one that was asked for does not exist, with what to do about it. */
+/**
+ * @throws when no way is left, or the one that was asked for does not exist, with what to do about
+ * it.
+ */
 export const wayToServices = ({ wanted, binaryFaults, engineFault }: Circumstances): Way => {
-  if (wanted !== undefined && wanted !== 'containers') throw new Error(`TEST_SERVICES is ${wanted}: it may be containers, or not set`);
+  if (wanted !== undefined && wanted !== 'containers')
+    throw new Error(`TEST_SERVICES is ${wanted}: it may be containers, or not set`);
   if (wanted === undefined && binaryFaults.length === 0) return 'binaries';
   if (engineFault === undefined) return 'containers';
-  const why = wanted === undefined ? binaryFaults.join('; ') : 'TEST_SERVICES=containers asks for a Docker engine';
+  const why =
+    wanted === undefined
+      ? binaryFaults.join('; ')
+      : 'TEST_SERVICES=containers asks for a Docker engine';
   throw new Error(
     `The tests have no Postgres and nats-server: ${why}. Nor does a Docker engine answer, which would run both: ${engineFault}`,
   );
 };
 
 /**
- * One Postgres and one nats-server for a run of tests (or a bench): the same binaries, prepared by the same code, as `npm start` uses,
- * with durability turned off; where no binary can be had but a Docker engine answers, both from containers. They die with the process that
- * started them, also when it is killed.
+ * One Postgres and one nats-server for a run of tests (or a bench): the same binaries, prepared by
+ * the same code, as `npm start` uses, with durability turned off; where no binary can be had but a
+ * Docker engine answers, both from containers. They die with the process that started them, also
+ * when it is killed.
  */
 
 /** What a test file needs to know; plain data, so that it crosses into vitest's workers. */
@@ -62,7 +90,10 @@ export type Services = {
 
 const prefix = 'antipode-test-';
 
-/** Ends and removes what runs left behind that were killed where no kernel could tie their children to them. */
+/**
+ * Ends and removes what runs left behind that were killed where no kernel could tie their children
+ * to them.
+ */
 const clearLeftovers = async (): Promise<void> => {
   for (const entry of await readdir(tmpdir())) {
     const [, owner] = /^antipode-test-(\d+)-/.exec(entry) ?? [];
@@ -73,8 +104,15 @@ const clearLeftovers = async (): Promise<void> => {
   }
 };
 
-/** A port is free until somebody takes it: a server that could not bind is tried once more on another. */
-const startWithPort = async (prepare: (port: number) => Promise<{ command: Command; isReady: (child: Child) => Promise<boolean> }>) => {
+/**
+ * A port is free until somebody takes it: a server that could not bind is tried once more on
+ * another.
+ */
+const startWithPort = async (
+  prepare: (
+    port: number,
+  ) => Promise<{ command: Command; isReady: (child: Child) => Promise<boolean> }>,
+) => {
   for (let tries = 1; ; tries++) {
     const port = await freePort();
     const { command, isReady } = await prepare(port);
@@ -103,13 +141,21 @@ const faultOf = async (look: () => unknown): Promise<readonly string[]> => {
 const chooseWay = async (cache: string): Promise<Way> => {
   const wanted = process.env.TEST_SERVICES || undefined;
   const looks = [findPostgresPackage, () => obtainNatsServer(cache, process.env.PATH ?? '', say)];
-  const binaryFaults = wanted === 'containers' ? [] : (await Promise.all(looks.map(faultOf))).flat();
-  const engineFault = needsEngine({ wanted, binaryFaults }) ? await (await import('./services-containers.ts')).engineFault() : undefined;
+  const binaryFaults =
+    wanted === 'containers' ? [] : (await Promise.all(looks.map(faultOf))).flat();
+  const engineFault = needsEngine({ wanted, binaryFaults })
+    ? await (await import('./services-containers.ts')).engineFault()
+    : undefined;
   return wayToServices({ wanted, binaryFaults, engineFault });
 };
 
 const password = 'test';
-const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+const settings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '300',
+};
 
 export type RunningServices = { readonly services: Services; readonly stop: () => Promise<void> };
 
@@ -119,7 +165,9 @@ const describeServices = (from: Way, url: string, nats: Services['nats']): Servi
   nats,
 });
 
-const startInContainers = async (migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
+const startInContainers = async (
+  migrate: (url: string) => Promise<void>,
+): Promise<RunningServices> => {
   const { startContainers } = await import('./services-containers.ts');
   const identity = createBusIdentity(Date.now());
   const { postgresUrl, nats, stop } = await startContainers(identity, password, settings);
@@ -132,7 +180,11 @@ const startInContainers = async (migrate: (url: string) => Promise<void>): Promi
   return { services: describeServices('containers', postgresUrl, { ...nats, identity }), stop };
 };
 
-const startFromBinaries = async (folder: string, cache: string, migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
+const startFromBinaries = async (
+  folder: string,
+  cache: string,
+  migrate: (url: string) => Promise<void>,
+): Promise<RunningServices> => {
   const children: Child[] = [];
   const folders = [folder];
   const killAll = (): void => {
@@ -148,10 +200,21 @@ const startFromBinaries = async (folder: string, cache: string, migrate: (url: s
     const log = join(folder, 'postgres.log');
     let url = '';
     const { child } = await startWithPort(async (port) => {
-      const prepared = await preparePostgres({ home: folder, cache, port, password, log, settings, say });
+      const prepared = await preparePostgres({
+        home: folder,
+        cache,
+        port,
+        password,
+        log,
+        settings,
+        say,
+      });
       url = prepared.url;
       if (!folders.includes(prepared.folder)) folders.push(prepared.folder);
-      return { command: prepared.command, isReady: (started) => isPostgresReady(prepared.folder, started.pid) };
+      return {
+        command: prepared.command,
+        isReady: (started) => isPostgresReady(prepared.folder, started.pid),
+      };
     });
     children.push(child);
     return url;
@@ -180,7 +243,9 @@ const startFromBinaries = async (folder: string, cache: string, migrate: (url: s
 };
 
 /** @param migrate brings the template database, whose address it gets, up to date. */
-export const startServices = async (migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
+export const startServices = async (
+  migrate: (url: string) => Promise<void>,
+): Promise<RunningServices> => {
   await clearLeftovers();
   const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
   const removeFolder = () => rm(folder, { recursive: true, force: true });
@@ -188,7 +253,8 @@ export const startServices = async (migrate: (url: string) => Promise<void>): Pr
     // Postgres runs as nobody where the tests run as root, and must be able to pass through.
     await chmod(folder, 0o711);
     const cache = openCache(process.env, folder);
-    if ((await chooseWay(cache)) === 'binaries') return await startFromBinaries(folder, cache, migrate);
+    if ((await chooseWay(cache)) === 'binaries')
+      return await startFromBinaries(folder, cache, migrate);
     say('Postgres and nats-server come from containers; their images are fetched once');
     const running = await startInContainers(migrate);
     await removeFolder();
@@ -199,7 +265,10 @@ export const startServices = async (migrate: (url: string) => Promise<void>): Pr
   }
 };
 
-/** For tests of faults: a Postgres and a nats-server of one's own, durable as in production, to be killed, wiped and started again. */
+/**
+ * For tests of faults: a Postgres and a nats-server of one's own, durable as in production, to be
+ * killed, wiped and started again.
+ */
 
 /** A server that dies and lives again, at the same place with what its disk holds. */
 export type Mortal = {
@@ -215,12 +284,17 @@ export type MortalServices = {
   /** Where Postgres has its data. */
   readonly data: string;
   readonly postgres: Mortal;
-  readonly nats: Mortal & { /** Only while it is dead: everything that streams held is gone. */ readonly wipe: () => Promise<void> };
+  readonly nats: Mortal & {
+    /** Only while it is dead: everything that streams held is gone. */ readonly wipe: () => Promise<void>;
+  };
   readonly folder: string;
   readonly stop: () => Promise<void>;
 };
 
-const mortal = (command: Command, isReady: (child: Child) => Promise<boolean>): Mortal & { readonly stop: () => Promise<void> } => {
+const mortal = (
+  command: Command,
+  isReady: (child: Child) => Promise<boolean>,
+): Mortal & { readonly stop: () => Promise<void> } => {
   let child: Child | undefined;
   return {
     pid: () => child?.pid ?? 0,
@@ -241,14 +315,20 @@ const mortal = (command: Command, isReady: (child: Child) => Promise<boolean>): 
 };
 
 /** `settings`: those of Postgres, besides the usual. */
-export const startMortalServices = async (settings: Readonly<Record<string, string>> = {}): Promise<MortalServices> => {
+export const startMortalServices = async (
+  settings: Readonly<Record<string, string>> = {},
+): Promise<MortalServices> => {
   const folder = await mkdtemp(join(tmpdir(), `antipode-mortal-${process.pid}-`));
   await chmod(folder, 0o711);
   const cache = openCache(process.env, folder);
   const say = (): void => undefined;
   const [port, natsPort] = [await freePort(), await freePort()];
   const prepared = await preparePostgres({
-    ...{ home: folder, cache, port, say, password: 'test' },
+    home: folder,
+    cache,
+    port,
+    say,
+    password: 'test',
     log: join(folder, 'postgres.log'),
     settings: { max_connections: '200', ...settings },
   });
@@ -256,7 +336,13 @@ export const startMortalServices = async (settings: Readonly<Record<string, stri
   const identity = createBusIdentity(Date.now());
   const binary = await obtainNatsServer(cache, process.env.PATH ?? '', say);
   const natsFolder = join(folder, 'nats');
-  const options = { binary, folder: natsFolder, identity, port: natsPort, log: join(folder, 'nats.log') };
+  const options = {
+    binary,
+    folder: natsFolder,
+    identity,
+    port: natsPort,
+    log: join(folder, 'nats.log'),
+  };
   const nats = mortal(await prepareNats(options), () => greetsOn(natsPort));
   await Promise.all([postgres.start(), nats.start()]);
   const sql = connect(prepared.url);
@@ -273,7 +359,8 @@ export const startMortalServices = async (settings: Readonly<Record<string, stri
     },
     stop: async () => {
       await Promise.all([postgres.stop(), nats.stop()]);
-      for (const used of [folder, prepared.folder]) await rm(used, { recursive: true, force: true });
+      for (const used of [folder, prepared.folder])
+        await rm(used, { recursive: true, force: true });
     },
   };
 };

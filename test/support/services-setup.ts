@@ -1,4 +1,7 @@
-/** vitest's global setup: starts the services once for the run and hands their addresses to every test file. */
+/**
+ * vitest's global setup: starts the services once for the run and hands their addresses to every
+ * test file.
+ */
 import type { TestProject } from 'vitest/node';
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';

@@ -1,4 +1,7 @@
-/** A target in a thread of its own: however busy the test's process is, those who check it are answered. */
+/**
+ * A target in a thread of its own: however busy the test's process is, those who check it are
+ * answered.
+ */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { z } from 'zod';
 import type { Continent } from '../../shared/base/continents.ts';

@@ -1,10 +1,18 @@
-import { createServer as createHttp, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import {
+  createServer as createHttp,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import type { Minted } from './certificates.ts';
 
-/** Targets on loopback for real checks. They tell probes apart by the User-Agent that every check sends, so that a test can break a continent's view alone. */
+/**
+ * Targets on loopback for real checks. They tell probes apart by the User-Agent that every check
+ * sends, so that a test can break a continent's view alone.
+ */
 
 export type Hit = {
   readonly at: number;
@@ -16,15 +24,29 @@ export type Hit = {
 
 /** What can be told to a target that runs elsewhere. */
 export type PlainAnswer =
-  | { readonly is: 'status'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  | {
+      readonly is: 'status';
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string;
+    }
   /** Takes the request and never answers. */
   | { readonly is: 'hang' }
   /** Closes the connection without a word. */
   | { readonly is: 'drop' }
   /** As it is called: by the name of its host alone, without a port. */
-  | { readonly is: 'hosts'; readonly named: Readonly<Record<string, PlainAnswer>>; readonly others: PlainAnswer };
+  | {
+      readonly is: 'hosts';
+      readonly named: Readonly<Record<string, PlainAnswer>>;
+      readonly others: PlainAnswer;
+    };
 
-export type Answer = PlainAnswer | { readonly is: 'by'; readonly answer: (request: IncomingMessage, response: ServerResponse) => void };
+export type Answer =
+  | PlainAnswer
+  | {
+      readonly is: 'by';
+      readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
+    };
 
 export const fine: PlainAnswer = { is: 'status', status: 200, body: 'fine' };
 export const broken: PlainAnswer = { is: 'status', status: 503, body: 'broken' };
@@ -48,13 +70,23 @@ const continentOf = (request: IncomingMessage): Continent | null => {
 };
 
 const give = (answer: Answer, request: IncomingMessage, response: ServerResponse): void => {
-  if (answer.is === 'status') response.writeHead(answer.status, answer.headers).end(answer.body ?? '');
+  if (answer.is === 'status')
+    response.writeHead(answer.status, answer.headers).end(answer.body ?? '');
   else if (answer.is === 'drop') request.socket.destroy();
-  else if (answer.is === 'hosts') give(answer.named[request.headers.host?.replace(/:\d+$/, '') ?? ''] ?? answer.others, request, response);
+  else if (answer.is === 'hosts')
+    give(
+      answer.named[request.headers.host?.replace(/:\d+$/, '') ?? ''] ?? answer.others,
+      request,
+      response,
+    );
   else if (answer.is === 'by') answer.answer(request, response);
 };
 
-type Listening = { readonly port: number; readonly connections: () => number; readonly close: () => Promise<void> };
+type Listening = {
+  readonly port: number;
+  readonly connections: () => number;
+  readonly close: () => Promise<void>;
+};
 
 /** Listens on a port of the system's choice, counts connections, and closes with all of them. */
 const listen = (server: Server, host: string, port: number): Promise<Listening> =>
@@ -70,7 +102,8 @@ const listen = (server: Server, host: string, port: number): Promise<Listening> 
     server.once('error', reject);
     server.listen(port, host, () => {
       const address: AddressInfo | string | null = server.address();
-      if (typeof address !== 'object' || address === null) return reject(new Error('a server without a port'));
+      if (typeof address !== 'object' || address === null)
+        return reject(new Error('a server without a port'));
       const close = (): Promise<void> =>
         new Promise((closed) => {
           server.close(() => closed());
@@ -151,7 +184,11 @@ export const startTarget = async (options: TargetOptions = {}): Promise<Target> 
 export type RawTarget = Listening & { readonly url: (scheme?: string) => string };
 
 /** A target below http: what it does with a connection is the test's own. */
-export const startRawTarget = async (onSocket: (socket: Socket) => void, host = '127.0.0.1', port = 0): Promise<RawTarget> => {
+export const startRawTarget = async (
+  onSocket: (socket: Socket) => void,
+  host = '127.0.0.1',
+  port = 0,
+): Promise<RawTarget> => {
   const listening = await listen(createTcp(onSocket), host, port);
   const shown = host.includes(':') ? `[${host}]` : host;
   return { ...listening, url: (scheme = 'http') => `${scheme}://${shown}:${listening.port}/` };

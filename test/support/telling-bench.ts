@@ -1,4 +1,7 @@
-/** For test files: the parts that tell people, on a database of their own, with a clock that is moved by hand and a receiver that answers as it is told. */
+/**
+ * For test files: the parts that tell people, on a database of their own, with a clock that is
+ * moved by hand and a receiver that answers as it is told.
+ */
 
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { createComposer } from '../../coordinator/notifications/compose.ts';
@@ -11,7 +14,12 @@ import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from './eventually.ts';
 import { testLog } from './network.ts';
 
-export const answered = (status: number): SendOutcome => ({ is: 'answer', status, headers: {}, body: '' });
+export const answered = (status: number): SendOutcome => ({
+  is: 'answer',
+  status,
+  headers: {},
+  body: '',
+});
 
 type ChannelChanges = {
   readonly user_id?: string;
@@ -38,16 +46,24 @@ export const notificationBench = async (sql: Sql) => {
   const organisation = newId();
   await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${`house ${organisation}`}, 'team', 'UTC')`;
   const sent: Outgoing[] = [];
-  const answers: { of: (outgoing: Outgoing) => SendOutcome | Promise<SendOutcome> } = { of: () => answered(204) };
+  const answers: { of: (outgoing: Outgoing) => SendOutcome | Promise<SendOutcome> } = {
+    of: () => answered(204),
+  };
   const coordinator = (place = newId()) => {
     const courier = createDeliverer({
       place,
-      ...{ sql, clock, log, kindOf },
+      sql,
+      clock,
+      log,
+      kindOf,
       send: async (outgoing) => {
         sent.push(outgoing);
         return answers.of(outgoing);
       },
-      openSecrets: async () => ({ key: 'R'.repeat(32), secret: `whsec_${Buffer.alloc(32).toString('base64')}` }),
+      openSecrets: async () => ({
+        key: 'R'.repeat(32),
+        secret: `whsec_${Buffer.alloc(32).toString('base64')}`,
+      }),
       linksOf: async ({ id }) => ({
         incident: '',
         acknowledge: null,
@@ -58,14 +74,31 @@ export const notificationBench = async (sql: Sql) => {
       }),
     });
     const planner = createPlanner({ sql, clock, log });
-    const composer = createComposer({ sql, clock, isByThread: (kind) => kindOf(kind)?.resolves === true });
-    return { courier, planner, composer, rescue: createOwnerFallback({ sql, clock, log, hasMail: true }) };
+    const composer = createComposer({
+      sql,
+      clock,
+      isByThread: (kind) => kindOf(kind)?.resolves === true,
+    });
+    return {
+      courier,
+      planner,
+      composer,
+      rescue: createOwnerFallback({ sql, clock, log, hasMail: true }),
+    };
   };
   const here = coordinator();
   const settled = () =>
-    eventually(async () => (await sql`select 1 from messages where claimed_until is not null and state = 'waiting'`).length === 0);
+    eventually(
+      async () =>
+        (await sql`select 1 from messages where claimed_until is not null and state = 'waiting'`)
+          .length === 0,
+    );
   return {
-    ...{ sql, organisation, sent, answers, coordinator },
+    sql,
+    organisation,
+    sent,
+    answers,
+    coordinator,
     get now() {
       return state.now;
     },
@@ -74,7 +107,15 @@ export const notificationBench = async (sql: Sql) => {
     },
     channel: async (name: string, changes: ChannelChanges = {}): Promise<string> => {
       const id = newId();
-      const { user_id = null, covers = 'all', delay_s = 0, reminder_s = null, enabled = true, hours = null, kind = 'webhook' } = changes;
+      const {
+        user_id = null,
+        covers = 'all',
+        delay_s = 0,
+        reminder_s = null,
+        enabled = true,
+        hours = null,
+        kind = 'webhook',
+      } = changes;
       await sql`insert into channels (id, organisation_id, user_id, kind, name, config, secrets, covers, delay_s, reminder_s, enabled, hours, verified_at)
         values (${id}, ${organisation}, ${user_id}, ${kind}, ${name}, ${JSON.stringify({ url: `https://${name}.test/` })}::text::jsonb,
           ${Buffer.alloc(1)}, ${covers}, ${delay_s}, ${reminder_s}, ${enabled}, ${hours === null ? null : JSON.stringify(hours)}::text::jsonb, now())`;
@@ -116,8 +157,18 @@ export const notificationBench = async (sql: Sql) => {
       sent.flatMap((outgoing) => {
         if (outgoing.by !== 'https' || outgoing.url !== `https://${name}.test/`) return [];
         const { type, data } = JSON.parse(outgoing.body);
-        const names = data.incidents.map(({ monitor }: { monitor: { name: string } }) => monitor.name);
-        return [{ key: outgoing.headers['webhook-id'] ?? '', url: outgoing.url, event: type, sentence: data.sentence, names }];
+        const names = data.incidents.map(
+          ({ monitor }: { monitor: { name: string } }) => monitor.name,
+        );
+        return [
+          {
+            key: outgoing.headers['webhook-id'] ?? '',
+            url: outgoing.url,
+            event: type,
+            sentence: data.sentence,
+            names,
+          },
+        ];
       }),
   };
 };

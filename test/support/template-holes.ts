@@ -1,4 +1,7 @@
-/** For test files: reads every `html` template of a source file, and says where in HTML each of its holes stands. */
+/**
+ * For test files: reads every `html` template of a source file, and says where in HTML each of its
+ * holes stands.
+ */
 
 export type Hole = {
   readonly line: number;
@@ -40,11 +43,17 @@ const readCode = (reading: Reading): void => {
     if (source.startsWith('//', reading.at)) {
       const end = source.indexOf('\n', reading.at);
       reading.at = end === -1 ? source.length : end;
-    } else if (source.startsWith('/*', reading.at)) reading.at = source.indexOf('*/', reading.at) + 2;
+    } else if (source.startsWith('/*', reading.at))
+      reading.at = source.indexOf('*/', reading.at) + 2;
     // A regular expression stands where a value may begin.
-    else if (mark === '/' && /[(,=:[!&|?{};\n]\s*$/.test(source.slice(Math.max(0, reading.at - 20), reading.at))) skipExpression(reading);
+    else if (
+      mark === '/' &&
+      /[(,=:[!&|?{};\n]\s*$/.test(source.slice(Math.max(0, reading.at - 20), reading.at))
+    )
+      skipExpression(reading);
     else if (mark === "'" || mark === '"') skipQuoted(reading);
-    else if (mark === '`') readTemplate(reading, /\bhtml$/.test(source.slice(Math.max(0, reading.at - 5), reading.at)));
+    else if (mark === '`')
+      readTemplate(reading, /\bhtml$/.test(source.slice(Math.max(0, reading.at - 5), reading.at)));
     else if (mark === '}' && depth === 0) return;
     else {
       if (mark === '{') depth += 1;
@@ -73,7 +82,8 @@ const placeAfter = (text: string): Hole['where'] => {
   let rest = text;
   for (;;) {
     const open = rest.search(/<(?:!--|\/?[a-zA-Z…])/);
-    if (open === -1) return /<\/?$/.test(rest) ? { is: 'nowhere', why: 'in the name of a tag' } : { is: 'text' };
+    if (open === -1)
+      return /<\/?$/.test(rest) ? { is: 'nowhere', why: 'in the name of a tag' } : { is: 'text' };
     rest = rest.slice(open);
     if (rest.startsWith('<!--')) {
       const end = rest.indexOf('-->');
@@ -83,13 +93,16 @@ const placeAfter = (text: string): Hole['where'] => {
     }
     const tag = /^<\/?([a-zA-Z…][^\s/>]*)/.exec(rest);
     const name = tag?.[1] ?? '';
-    if (name.includes('…') || tag?.[0].length === rest.length) return { is: 'nowhere', why: 'in the name of a tag' };
+    if (name.includes('…') || tag?.[0].length === rest.length)
+      return { is: 'nowhere', why: 'in the name of a tag' };
     const isEnd = rest.startsWith('</');
     rest = rest.slice(tag?.[0].length ?? 1);
     for (;;) {
       const attribute = /^[\s/]*([^\s/>=…]+)(\s*=\s*)?/.exec(rest);
       if (/^[\s/…]*$/.test(rest))
-        return /[\s…]$/.test(rest) || rest === '' ? { is: 'between attributes' } : { is: 'nowhere', why: 'in a tag' };
+        return /[\s…]$/.test(rest) || rest === ''
+          ? { is: 'between attributes' }
+          : { is: 'nowhere', why: 'in a tag' };
       if (/^[\s/…]*>/.test(rest)) {
         rest = rest.slice(rest.indexOf('>') + 1);
         break;
@@ -111,7 +124,10 @@ const placeAfter = (text: string): Hole['where'] => {
     }
     if (!isEnd && /^(script|style|title|textarea|noscript|iframe)$/i.test(name)) {
       const end = rest.toLowerCase().indexOf(`</${name.toLowerCase()}`);
-      if (end === -1) return /^(title|textarea)$/i.test(name) ? { is: 'text' } : { is: 'nowhere', why: `in <${name}>` };
+      if (end === -1)
+        return /^(title|textarea)$/i.test(name)
+          ? { is: 'text' }
+          : { is: 'nowhere', why: `in <${name}>` };
       rest = rest.slice(end);
     }
   }
@@ -131,7 +147,11 @@ const readTemplate = (reading: Reading, isHtml: boolean): void => {
       reading.at += 2;
       const from = reading.at;
       readCode(reading);
-      holes.push({ line: lineAt(source, from), code: source.slice(from, reading.at).trim(), where: placeAfter(text) });
+      holes.push({
+        line: lineAt(source, from),
+        code: source.slice(from, reading.at).trim(),
+        where: placeAfter(text),
+      });
       text += '…';
       reading.at += 1;
     } else {

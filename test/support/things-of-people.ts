@@ -29,7 +29,10 @@ export const ownProbe = '01900000-0000-7000-8000-000000000008';
 export const ownSetAside = 7;
 
 /** What the operator's page tells: the admin is the operator here. */
-const seedOrganisation = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+const seedOrganisation = async (
+  { sql, house }: Pick<TestWeb, 'sql' | 'house'>,
+  now: number,
+): Promise<void> => {
   const at = (ago: number): Date => new Date(now - ago);
   await sql`update users set is_operator = true where id = ${house.admin.user}`;
   await sql`insert into notices (kind, subject, message, began_at, ended_at) values
@@ -42,7 +45,10 @@ const seedOrganisation = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, 
 };
 
 /** People come and go, and what they did stands in the log. */
-const seedPeople = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+const seedPeople = async (
+  { sql, house }: Pick<TestWeb, 'sql' | 'house'>,
+  now: number,
+): Promise<void> => {
   const { organisation, owner } = house;
   const at = (ago: number): Date => new Date(now - ago);
   await sql`insert into users (id, email, name, password_hash) values (${ownMember}, 'dana@shop.example', 'Dana Wolf', 'none')`;
@@ -50,15 +56,13 @@ const seedPeople = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
   await sql`insert into invitations (id, organisation_id, email, role, invited_by, created_at, expires_at)
     values (${ownInvitation}, ${organisation}, 'eli@shop.example', 'member', ${owner.user}, ${at(86_400_000)}, ${at(-6 * 86_400_000)})`;
   const did = (operation: string, changed: object, ago: number, who = owner.email) => ({
-    ...{
-      at: at(ago),
-      organisation_id: organisation,
-      who,
-      through: 'page',
-      operation,
-      changed: sql.json({ ...changed }),
-      address: '192.0.2.1',
-    },
+    at: at(ago),
+    organisation_id: organisation,
+    who,
+    through: 'page',
+    operation,
+    changed: sql.json({ ...changed }),
+    address: '192.0.2.1',
   });
   await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${ownProbeInvitation}, ${organisation}, 'Warehouse', 'Europe', ${Buffer.from('warehouse')}, 'svcj_w9Xk', ${at(60_000)}, ${at(-3_540_000)})`;
@@ -66,11 +70,28 @@ const seedPeople = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
   const log = [
     did(
       'createMonitor',
-      { about: {}, sent: { type: 'https', target: 'https://shop.example/checkout', name: 'Checkout', interval_s: 60 } },
+      {
+        about: {},
+        sent: {
+          type: 'https',
+          target: 'https://shop.example/checkout',
+          name: 'Checkout',
+          interval_s: 60,
+        },
+      },
       9_000_000,
     ),
-    did('inviteMember', { about: {}, after: { email: 'eli@shop.example', role: 'member' } }, 4_000_000, 'ben@shop.example'),
-    did('setMemberRole', { about: {}, before: { role: 'member' }, after: { role: 'viewer' } }, 3_000_000),
+    did(
+      'inviteMember',
+      { about: {}, after: { email: 'eli@shop.example', role: 'member' } },
+      4_000_000,
+      'ben@shop.example',
+    ),
+    did(
+      'setMemberRole',
+      { about: {}, before: { role: 'member' }, after: { role: 'viewer' } },
+      3_000_000,
+    ),
     did(
       'updateMonitor',
       {
@@ -87,13 +108,25 @@ const seedPeople = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
 };
 
 /** Programs of three members; none of the viewer's. */
-const seedTokens = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+const seedTokens = async (
+  { sql, house }: Pick<TestWeb, 'sql' | 'house'>,
+  now: number,
+): Promise<void> => {
   const at = (ago: number): Date => new Date(now - ago);
   await sql`update users set name = 'Ben Ortiz' where id = ${house.admin.user}`;
   await sql`update users set name = 'Chiara Rossi' where id = ${house.member.user}`;
   await sql`delete from tokens where organisation_id = ${house.organisation}`;
   const tokens = [
-    { id: newId(), user: house.member, name: 'Grafana', scope: 'read', shown: 'svc_Qp81', made: 210, ends: -40, used: 4 * 60_000 },
+    {
+      id: newId(),
+      user: house.member,
+      name: 'Grafana',
+      scope: 'read',
+      shown: 'svc_Qp81',
+      made: 210,
+      ends: -40,
+      used: 4 * 60_000,
+    },
     {
       id: newId(),
       user: house.admin,
@@ -104,14 +137,36 @@ const seedTokens = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
       ends: 10,
       used: 11 * 86_400_000,
     },
-    { id: ownToken, user: house.owner, name: 'Deployments', scope: 'read_write', shown: 'svc_k3Fa', made: 30, ends: null, used: 180_000 },
-    { id: newId(), user: house.owner, name: 'Laptop', scope: 'read', shown: 'svc_Zr5T', made: 1, ends: null, used: null },
+    {
+      id: ownToken,
+      user: house.owner,
+      name: 'Deployments',
+      scope: 'read_write',
+      shown: 'svc_k3Fa',
+      made: 30,
+      ends: null,
+      used: 180_000,
+    },
+    {
+      id: newId(),
+      user: house.owner,
+      name: 'Laptop',
+      scope: 'read',
+      shown: 'svc_Zr5T',
+      made: 1,
+      ends: null,
+      used: null,
+    },
   ];
   for (const { user, made, ends, used, ...token } of tokens)
     await sql`insert into tokens ${sql({
       ...token,
-      ...{ organisation_id: house.organisation, user_id: user.user, fingerprint: Buffer.from(token.id), created_at: at(made * 86_400_000) },
-      ...{ expires_at: ends === null ? null : at(ends * 86_400_000), last_used_at: used === null ? null : at(used) },
+      organisation_id: house.organisation,
+      user_id: user.user,
+      fingerprint: Buffer.from(token.id),
+      created_at: at(made * 86_400_000),
+      expires_at: ends === null ? null : at(ends * 86_400_000),
+      last_used_at: used === null ? null : at(used),
     })}`;
 };
 
@@ -124,8 +179,12 @@ const clients = {
 /** Where one of them sends its person. */
 export const askedBy = (client: keyof typeof clients): string =>
   `/oauth/auth?${new URLSearchParams({
-    ...{ client_id: `demo-${client}`, redirect_uri: clients[client].redirect_uri, response_type: 'code', scope: 'read write' },
-    ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+    client_id: `demo-${client}`,
+    redirect_uri: clients[client].redirect_uri,
+    response_type: 'code',
+    scope: 'read write',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
   })}`;
 
 const seedClients = async ({ sql }: Pick<TestWeb, 'sql'>, now: number): Promise<void> => {
@@ -139,11 +198,22 @@ const seedClients = async ({ sql }: Pick<TestWeb, 'sql'>, now: number): Promise<
 };
 
 /** Assistants of three members. */
-const seedAssistants = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+const seedAssistants = async (
+  { sql, house }: Pick<TestWeb, 'sql' | 'house'>,
+  now: number,
+): Promise<void> => {
   const at = (ago: number): Date => new Date(now - ago);
   const day = 86_400_000;
   const assistants = [
-    { id: newId(), user: house.viewer, client_name: 'ChatGPT', redirect_host: 'chatgpt.com', scope: 'read', made: 60, used: 2 * day },
+    {
+      id: newId(),
+      user: house.viewer,
+      client_name: 'ChatGPT',
+      redirect_host: 'chatgpt.com',
+      scope: 'read',
+      made: 60,
+      used: 2 * day,
+    },
     {
       id: ownAssistant,
       user: house.owner,
@@ -165,13 +235,23 @@ const seedAssistants = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, no
   ];
   for (const { user, made, used, ...row } of assistants)
     await sql`insert into connections ${sql({
-      ...{ ...row, organisation_id: house.organisation, user_id: user.user, client_id: row.id },
-      ...{ created_at: at(made * day), last_used_at: used === null ? null : at(used) },
+      ...row,
+      organisation_id: house.organisation,
+      user_id: user.user,
+      client_id: row.id,
+      created_at: at(made * day),
+      last_used_at: used === null ? null : at(used),
     })}`;
 };
 
-/** Tokens; and the viewer signs in with a second step, of whose recovery codes three are left, and has two passkeys. */
-export const seedOwnThings = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+/**
+ * Tokens; and the viewer signs in with a second step, of whose recovery codes three are left, and
+ * has two passkeys.
+ */
+export const seedOwnThings = async (
+  { sql, house }: Pick<TestWeb, 'sql' | 'house'>,
+  now: number,
+): Promise<void> => {
   await seedPeople({ sql, house }, now);
   await seedTokens({ sql, house }, now);
   await seedAssistants({ sql, house }, now);
@@ -186,7 +266,10 @@ export const seedOwnThings = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house
     (${newId()}, ${user}, 'b', '', 0, '{}', 'The stick in the safe', false, ${used}, null)`;
 };
 
-/** For tests of pages: everything that somebody else wrote is HTML, far too long, from right to left, or nothing but signs. */
+/**
+ * For tests of pages: everything that somebody else wrote is HTML, far too long, from right to
+ * left, or nothing but signs.
+ */
 
 const markup = `"><img src=x onerror="window.harm=1"><script data-harm>window.harm=1</script>'`;
 
@@ -200,13 +283,25 @@ const bad = [
 ];
 const badOf = (index: number): string => bad[index % bad.length] ?? markup;
 
-/** Each monitor has one of them and the longest word: which page shows which monitor, chance decides. */
+/**
+ * Each monitor has one of them and the longest word: which page shows which monitor, chance
+ * decides.
+ */
 const worstOf = (index: number): string => `${badOf(index)}${badOf(1)}`;
 
-/** Names of one organisation's monitors, groups and people; their targets; what targets answered. */
-export const spoilNames = async (sql: Sql, { organisation, owner }: TestOrganisation): Promise<void> => {
-  const monitors = await sql<{ id: string }[]>`select id from monitors where organisation_id = ${organisation} order by id`;
-  const groups = await sql<{ id: string }[]>`select id from groups where organisation_id = ${organisation} order by id`;
+/**
+ * Names of one organisation's monitors, groups and people; their targets; what targets answered.
+ */
+export const spoilNames = async (
+  sql: Sql,
+  { organisation, owner }: TestOrganisation,
+): Promise<void> => {
+  const monitors = await sql<
+    { id: string }[]
+  >`select id from monitors where organisation_id = ${organisation} order by id`;
+  const groups = await sql<
+    { id: string }[]
+  >`select id from groups where organisation_id = ${organisation} order by id`;
   await sql`update monitors m set name = s.name, target = case m.type when 'heartbeat' then m.target else s.target end
     from unnest(${monitors.map(({ id }) => id)}::uuid[], ${monitors.map((_, index) => worstOf(index))}::text[],
       ${monitors.map((_, index) => `https://shop.example/${worstOf(index + 1)}`)}::text[]) s (id, name, target) where m.id = s.id`;
@@ -214,7 +309,9 @@ export const spoilNames = async (sql: Sql, { organisation, owner }: TestOrganisa
     from unnest(${groups.map(({ id }) => id)}::uuid[], ${groups.map((_, index) => `${index}${worstOf(index)}`)}::text[]) s (id, name) where g.id = s.id`;
   await sql`update incident_evidence set evidence = jsonb_build_object('status', 503, 'body', ${bad.join('\n')}::text, 'address', '203.0.113.10')
     where incident_id in (select id from incidents where organisation_id = ${organisation})`;
-  const channels = await sql<{ id: string }[]>`select id from channels where organisation_id = ${organisation} order by id`;
+  const channels = await sql<
+    { id: string }[]
+  >`select id from channels where organisation_id = ${organisation} order by id`;
   await sql`update channels c set name = s.name, failure = s.name, config = jsonb_build_object('url', s.name, 'address', s.name, 'topic', s.name)
     from unnest(${channels.map(({ id }) => id)}::uuid[], ${channels.map((_, index) => badOf(index))}::text[]) s (id, name) where c.id = s.id`;
   await sql`update messages set told = jsonb_set(jsonb_set(told, '{sentence}', to_jsonb(${badOf(1)}::text)), '{monitors,0,name}', to_jsonb(${badOf(3)}::text))

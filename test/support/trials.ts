@@ -1,7 +1,14 @@
-/** For test files: trials whose answers come when the test says so, beside a network where they come from probes. */
+/**
+ * For test files: trials whose answers come when the test says so, beside a network where they come
+ * from probes.
+ */
 
 import type { TestRunsPart } from '../../coordinator/gate/context.ts';
-import type { AskedProbe, TestAnswer, TestRunRequest } from '../../coordinator/monitors/test-run.ts';
+import type {
+  AskedProbe,
+  TestAnswer,
+  TestRunRequest,
+} from '../../coordinator/monitors/test-run.ts';
 import { newId } from '../../shared/base/crypto.ts';
 
 type Open = { readonly wanted: TestRunRequest; readonly answers: TestAnswer[]; over: boolean };
@@ -14,7 +21,10 @@ export type TestRunsByHand = {
   readonly answer: (continent: string, more?: Partial<TestAnswer>) => void;
   /** No more answers come to it. */
   readonly end: () => void;
-  /** It is known no more, as after its coordinator was replaced; or the next question about it fails, as never should be. */
+  /**
+   * It is known no more, as after its coordinator was replaced; or the next question about it
+   * fails, as never should be.
+   */
   readonly lose: (how: 'forgotten' | 'failing') => void;
 };
 
@@ -45,7 +55,8 @@ export const createTestRunsByHand = (asked: readonly AskedProbe[]): TestRunsByHa
       hear: async (id, of, known) => {
         const trial = open.get(id);
         if (!trial || trial.wanted.user !== of.user) return undefined;
-        while (!trial.over && !lost && trial.answers.length <= known) await new Promise<void>((go) => waiting.add(go));
+        while (!trial.over && !lost && trial.answers.length <= known)
+          await new Promise<void>((go) => waiting.add(go));
         if (lost === 'failing') throw new Error('the test wanted it to fail');
         if (lost === 'forgotten') return undefined;
         return { asked, answers: [...trial.answers], over: trial.over };
@@ -81,15 +92,27 @@ const cause = { class: 'unexpected_status', params: { status: 503, expected: '2x
 /** One of each outcome, at once. */
 const answersOfDemo: readonly TestAnswer[] = [
   {
-    ...{ continent: 'Europe', probe: 'Frankfurt', at: Date.UTC(2026, 10, 22, 14), took_ms: 61, outcome: 'ok', cause: null },
+    continent: 'Europe',
+    probe: 'Frankfurt',
+    at: Date.UTC(2026, 10, 22, 14),
+    took_ms: 61,
+    outcome: 'ok',
+    cause: null,
     phases: { dns: 3, tcp: 8, tls: 13, first_byte: 31, total: 61 },
     evidence: { status: 200, address: '203.0.113.10:443' },
   },
   {
-    ...{ continent: 'North America', probe: 'Virginia', at: Date.UTC(2026, 10, 22, 14), took_ms: 263, outcome: 'fail', cause },
+    continent: 'North America',
+    probe: 'Virginia',
+    at: Date.UTC(2026, 10, 22, 14),
+    took_ms: 263,
+    outcome: 'fail',
+    cause,
     phases: { dns: 8, tcp: 84, tls: 98, first_byte: 71, total: 263 },
     evidence: {
-      ...{ status: 503, address: '203.0.113.10:443', body: 'upstream connect error or disconnect/reset before headers' },
+      status: 503,
+      address: '203.0.113.10:443',
+      body: 'upstream connect error or disconnect/reset before headers',
       headers: [
         ['content-type', 'text/plain'],
         ['server', 'envoy'],
@@ -97,13 +120,23 @@ const answersOfDemo: readonly TestAnswer[] = [
     },
   },
   {
-    ...{ continent: 'Asia', probe: 'Singapore', at: Date.UTC(2026, 10, 22, 14), took_ms: 10_000, outcome: 'unknown' },
-    ...{ cause: null, phases: null, evidence: null },
+    continent: 'Asia',
+    probe: 'Singapore',
+    at: Date.UTC(2026, 10, 22, 14),
+    took_ms: 10_000,
+    outcome: 'unknown',
+    cause: null,
+    phases: null,
+    evidence: null,
   },
 ];
 
 /** What the demo is tried with. */
 export const testRunsOfDemo: TestRunsPart = {
   begin: newId,
-  hear: async () => ({ asked: answersOfDemo.map(({ continent, probe }) => ({ continent, probe })), answers: answersOfDemo, over: true }),
+  hear: async () => ({
+    asked: answersOfDemo.map(({ continent, probe }) => ({ continent, probe })),
+    answers: answersOfDemo,
+    over: true,
+  }),
 };

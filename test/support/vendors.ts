@@ -1,6 +1,9 @@
 import { type Behaviour, says } from './receivers.ts';
 
-/** How each vendor answers, by its documentation as of November 2026: what is taken and under which name, what is final, what passes. */
+/**
+ * How each vendor answers, by its documentation as of November 2026: what is taken and under which
+ * name, what is final, what passes.
+ */
 
 export type VendorAnswers = {
   readonly taken: Behaviour;
@@ -47,7 +50,10 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
     ],
   },
   google_chat: {
-    taken: says(200, { name: 'spaces/AAAA/messages/B.B', thread: { name: 'spaces/AAAA/threads/C' } }),
+    taken: says(200, {
+      name: 'spaces/AAAA/messages/B.B',
+      thread: { name: 'spaces/AAAA/threads/C' },
+    }),
     reference: 'spaces/AAAA/messages/B.B',
     refused: [
       [says(404, { error: { code: 404, status: 'NOT_FOUND' } }), /know this webhook/],
@@ -67,13 +73,36 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
     taken: says(200, { ok: true, result: { message_id: 42, chat: { id: -100 } } }),
     reference: '42',
     refused: [
-      [says(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' }), /blocked/],
-      [says(403, { ok: false, error_code: 403, description: 'Forbidden: bot was kicked from the group chat' }), /removed/],
-      [says(400, { ok: false, error_code: 400, description: 'Bad Request: chat not found' }), /find this chat/],
-      [says(400, { ok: false, error_code: 400, parameters: { migrate_to_chat_id: -100987 } }), /new number: -100987/],
+      [
+        says(403, {
+          ok: false,
+          error_code: 403,
+          description: 'Forbidden: bot was blocked by the user',
+        }),
+        /blocked/,
+      ],
+      [
+        says(403, {
+          ok: false,
+          error_code: 403,
+          description: 'Forbidden: bot was kicked from the group chat',
+        }),
+        /removed/,
+      ],
+      [
+        says(400, { ok: false, error_code: 400, description: 'Bad Request: chat not found' }),
+        /find this chat/,
+      ],
+      [
+        says(400, { ok: false, error_code: 400, parameters: { migrate_to_chat_id: -100987 } }),
+        /new number: -100987/,
+      ],
       [says(401, { ok: false, error_code: 401, description: 'Unauthorized' }), /know this bot/],
     ],
-    retry: [[says(429, { ok: false, error_code: 429, parameters: { retry_after: 14 } }), 14], broken],
+    retry: [
+      [says(429, { ok: false, error_code: 429, parameters: { retry_after: 14 } }), 14],
+      broken,
+    ],
   },
   matrix: {
     taken: says(200, { event_id: '$abc' }),
@@ -94,7 +123,10 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
       [says(401, { result: 'error', code: 'UNAUTHORIZED' }), /know this bot/],
       [says(400, { result: 'error', code: 'STREAM_DOES_NOT_EXIST' }), /find this channel/],
     ],
-    retry: [[says(429, { result: 'error', code: 'RATE_LIMIT_HIT', 'retry-after': 28.7 }), 29], broken],
+    retry: [
+      [says(429, { result: 'error', code: 'RATE_LIMIT_HIT', 'retry-after': 28.7 }), 29],
+      broken,
+    ],
   },
   ntfy: {
     taken: says(200, { id: 'xE73Iyuabi', event: 'message' }),
@@ -114,15 +146,30 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
   pushover: {
     taken: says(200, { status: 1, request: '647d2300', receipt: 'r1' }),
     reference: 'r1',
-    refused: [[says(400, { user: 'invalid', errors: ['user identifier is invalid'], status: 0 }), /know this application, user/]],
+    refused: [
+      [
+        says(400, { user: 'invalid', errors: ['user identifier is invalid'], status: 0 }),
+        /know this application, user/,
+      ],
+    ],
     retry: [busy, [says(500), undefined]],
   },
   twilio_sms: {
     taken: says(201, { sid: 'SM1', status: 'queued' }),
     reference: 'SM1',
     refused: [
-      [says(400, { code: 21_211, message: "The 'To' number is not valid", status: 400 }), /no phone number/],
-      [says(400, { code: 21_610, message: 'Attempt to send to unsubscribed recipient', status: 400 }), /STOP/],
+      [
+        says(400, { code: 21_211, message: "The 'To' number is not valid", status: 400 }),
+        /no phone number/,
+      ],
+      [
+        says(400, {
+          code: 21_610,
+          message: 'Attempt to send to unsubscribed recipient',
+          status: 400,
+        }),
+        /STOP/,
+      ],
       [says(401, { code: 20_003 }), /account and token/],
     ],
     retry: [[says(429, { code: 20_429 }), undefined], broken],
@@ -130,7 +177,12 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
   pagerduty: {
     taken: says(202, { status: 'success', message: 'Event processed', dedup_key: 'a-41' }),
     reference: 'a-41',
-    refused: [[says(400, { status: 'invalid event', errors: ["'routing_key' is invalid"] }), /integration key/]],
+    refused: [
+      [
+        says(400, { status: 'invalid event', errors: ["'routing_key' is invalid"] }),
+        /integration key/,
+      ],
+    ],
     retry: [busy, broken],
   },
   incident_io: {
@@ -166,27 +218,44 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
   },
 };
 
-/** What the vendors write of the bodies that they take: shapes, lengths, sizes. From their documentation, as of November 2026. */
+/**
+ * What the vendors write of the bodies that they take: shapes, lengths, sizes. From their
+ * documentation, as of November 2026.
+ */
 
 type Schema = Readonly<Record<string, unknown>>;
 
 const text = (maxLength?: number): Schema =>
-  maxLength === undefined ? { type: 'string', minLength: 1 } : { type: 'string', minLength: 1, maxLength };
-const shape = (properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema => ({
+  maxLength === undefined
+    ? { type: 'string', minLength: 1 }
+    : { type: 'string', minLength: 1, maxLength };
+const shape = (
+  properties: Readonly<Record<string, Schema>>,
+  optional: readonly string[] = [],
+): Schema => ({
   type: 'object',
   properties,
   required: Object.keys(properties).filter((name) => !optional.includes(name)),
   additionalProperties: false,
 });
-const list = (items: Schema, maxItems: number, minItems = 0): Schema => ({ type: 'array', items, maxItems, minItems });
+const list = (items: Schema, maxItems: number, minItems = 0): Schema => ({
+  type: 'array',
+  items,
+  maxItems,
+  minItems,
+});
 const url: Schema = { type: 'string', pattern: '^https?://', maxLength: 3_000 };
 
-const slackText = (limit: number) => shape({ type: { const: 'plain_text' }, text: text(limit), emoji: { const: false } });
+const slackText = (limit: number) =>
+  shape({ type: { const: 'plain_text' }, text: text(limit), emoji: { const: false } });
 const slackBlock: Schema = {
   anyOf: [
     shape({ type: { const: 'header' }, text: slackText(150) }),
     shape({ type: { const: 'section' }, fields: list(slackText(2_000), 10, 1) }),
-    shape({ type: { const: 'section' }, text: { anyOf: [slackText(3_000), shape({ type: { const: 'mrkdwn' }, text: text(3_000) })] } }),
+    shape({
+      type: { const: 'section' },
+      text: { anyOf: [slackText(3_000), shape({ type: { const: 'mrkdwn' }, text: text(3_000) })] },
+    }),
     shape({ type: { const: 'context' }, elements: list(slackText(2_000), 10, 1) }),
   ],
 };
@@ -216,7 +285,11 @@ const googleWidget: Schema = {
   anyOf: [
     shape({ decoratedText: shape({ topLabel: text(), text: text(), wrapText: { const: true } }) }),
     shape({ textParagraph: shape({ text: text() }) }),
-    shape({ buttonList: shape({ buttons: list(shape({ text: text(), onClick: shape({ openLink: shape({ url }) }) }), 10, 1) }) }),
+    shape({
+      buttonList: shape({
+        buttons: list(shape({ text: text(), onClick: shape({ openLink: shape({ url }) }) }), 10, 1),
+      }),
+    }),
   ],
 };
 
@@ -232,12 +305,22 @@ const pagerdutyLinks = list(shape({ href: url, text: text() }), 10);
 export const schemas: Readonly<Record<string, Schema>> = {
   slack: shape({
     text: text(40_000),
-    attachments: list(shape({ color: { type: 'string', pattern: '^#[0-9a-f]{6}$' }, blocks: list(slackBlock, 50, 1) }), 100),
+    attachments: list(
+      shape({
+        color: { type: 'string', pattern: '^#[0-9a-f]{6}$' },
+        blocks: list(slackBlock, 50, 1),
+      }),
+      100,
+    ),
   }),
   teams: shape({
     type: { const: 'message' },
     attachments: list(
-      shape({ contentType: { const: 'application/vnd.microsoft.card.adaptive' }, contentUrl: { type: 'null' }, content: card }),
+      shape({
+        contentType: { const: 'application/vnd.microsoft.card.adaptive' },
+        contentUrl: { type: 'null' },
+        content: card,
+      }),
       1,
       1,
     ),
@@ -250,7 +333,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
         description: { type: 'string', maxLength: 4_096 },
         color: { type: 'integer', minimum: 0, maximum: 0xffffff },
         timestamp: { type: 'string', format: 'date-time' },
-        fields: list(shape({ name: text(256), value: text(1_024), inline: { type: 'boolean' } }), 25),
+        fields: list(
+          shape({ name: text(256), value: text(1_024), inline: { type: 'boolean' } }),
+          25,
+        ),
       }),
       10,
       1,
@@ -294,7 +380,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
       parse_mode: { const: 'HTML' },
       link_preview_options: shape({ is_disabled: { const: true } }),
       disable_notification: { type: 'boolean' },
-      reply_parameters: shape({ message_id: { type: 'integer' }, allow_sending_without_reply: { const: true } }),
+      reply_parameters: shape({
+        message_id: { type: 'integer' },
+        allow_sending_without_reply: { const: true },
+      }),
     },
     ['message_thread_id', 'reply_parameters'],
   ),
@@ -319,7 +408,13 @@ export const schemas: Readonly<Record<string, Schema>> = {
     actions: list(
       {
         anyOf: [
-          shape({ action: { const: 'http' }, label: text(), url, method: { const: 'POST' }, clear: { const: true } }),
+          shape({
+            action: { const: 'http' },
+            label: text(),
+            url,
+            method: { const: 'POST' },
+            clear: { const: true },
+          }),
           shape({ action: { const: 'view' }, label: text(), url }),
         ],
       },
@@ -344,12 +439,21 @@ export const schemas: Readonly<Record<string, Schema>> = {
         client: text(),
         client_url: url,
         payload: shape(
-          { ...pagerdutyPayload, severity: { enum: ['critical', 'error', 'warning', 'info'] }, group: text(), class: text() },
+          {
+            ...pagerdutyPayload,
+            severity: { enum: ['critical', 'error', 'warning', 'info'] },
+            group: text(),
+            class: text(),
+          },
           ['group'],
         ),
         links: pagerdutyLinks,
       }),
-      shape({ routing_key: { type: 'string', minLength: 32, maxLength: 32 }, payload: shape(pagerdutyPayload), links: pagerdutyLinks }),
+      shape({
+        routing_key: { type: 'string', minLength: 32, maxLength: 32 },
+        payload: shape(pagerdutyPayload),
+        links: pagerdutyLinks,
+      }),
     ],
   },
   incident_io: shape({
@@ -397,7 +501,10 @@ export const forms: Readonly<Record<string, Schema>> = {
     },
     ['device', 'url', 'url_title', 'retry', 'expire', 'tags'],
   ),
-  twilio_sms: shape({ To: text(), From: text(), MessagingServiceSid: text(), Body: text(306) }, ['From', 'MessagingServiceSid']),
+  twilio_sms: shape({ To: text(), From: text(), MessagingServiceSid: text(), Body: text(306) }, [
+    'From',
+    'MessagingServiceSid',
+  ]),
 };
 
 /** The most bytes of a body, all told. */

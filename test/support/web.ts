@@ -9,7 +9,11 @@ import { assistantRoutes, createAssistants } from '../../coordinator/assistants/
 import { type OauthDependencies, oauthRoutes } from '../../coordinator/assistants/oauth-routes.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import { createTimeouts } from '../../coordinator/database/startup.ts';
-import { noTestRuns, type SignUpPolicy, type TestRunsPart } from '../../coordinator/gate/context.ts';
+import {
+  noTestRuns,
+  type SignUpPolicy,
+  type TestRunsPart,
+} from '../../coordinator/gate/context.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
 import { dayOf, type ServiceDay, sumOf } from '../../coordinator/health/service-record.ts';
@@ -20,10 +24,19 @@ import { type AccountSecrets, createAccountSecrets } from '../../coordinator/peo
 import { createSessions, insertSession, sessionCookie } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
-import { type View, type ViewOptions, viewOf } from '../../coordinator/status-pages/public/frame.ts';
+import {
+  type View,
+  type ViewOptions,
+  viewOf,
+} from '../../coordinator/status-pages/public/frame.ts';
 import { createPublishing } from '../../coordinator/status-pages/public/publishing.ts';
 import { onOwnDomain, statusRoutes } from '../../coordinator/status-pages/public/routes.ts';
-import type { PublicDay, PublicIncident, PublicMonitor, PublicPage } from '../../coordinator/status-pages/public/snapshot.ts';
+import type {
+  PublicDay,
+  PublicIncident,
+  PublicMonitor,
+  PublicPage,
+} from '../../coordinator/status-pages/public/snapshot.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import { createChanges } from '../../coordinator/web/live.ts';
 import { type WebDependencies, webRoutes } from '../../coordinator/web/routes.ts';
@@ -33,7 +46,12 @@ import { systemClock } from '../../shared/base/time.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
-import { createTestOrganisation, type Person, type TestOrganisation, testSecretKey } from './people.ts';
+import {
+  createTestOrganisation,
+  type Person,
+  type TestOrganisation,
+  testSecretKey,
+} from './people.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 import type { Services } from './services-run.ts';
 
@@ -55,7 +73,10 @@ const days: readonly ServiceDay[] = Array.from({ length: 30 }, (_, index) => ({
 
 export const ownRecordOfTest = { days, sum: sumOf(days) };
 
-/** For test files: the real pages (gate, access, store, web face) on a database of its own, without the engine behind them. */
+/**
+ * For test files: the real pages (gate, access, store, web face) on a database of its own, without
+ * the engine behind them.
+ */
 
 export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string };
 
@@ -77,10 +98,18 @@ export type TestWeb = {
   /** Without following where it leads. */
   readonly get: (path: string, asked?: Asked) => Promise<Answer>;
   /** As a browser asks that knows it under another name. */
-  readonly hosted: (host: string, path: string, method?: string) => Promise<{ readonly status: number; readonly text: string }>;
+  readonly hosted: (
+    host: string,
+    path: string,
+    method?: string,
+  ) => Promise<{ readonly status: number; readonly text: string }>;
   /** The cookie that says who somebody is. */
   readonly cookieOf: (person: Person) => Promise<string>;
-  readonly post: (path: string, form: Readonly<Record<string, string | readonly string[]>>, asked?: Asked) => Promise<Answer>;
+  readonly post: (
+    path: string,
+    form: Readonly<Record<string, string | readonly string[]>>,
+    asked?: Asked,
+  ) => Promise<Answer>;
   /** Nobody is answered any more; what others need of the database stays. */
   readonly die: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -88,21 +117,31 @@ export type TestWeb = {
 
 const bodyOf = (form: Readonly<Record<string, string | readonly string[]>>): URLSearchParams =>
   new URLSearchParams(
-    Object.entries(form).flatMap(([name, of]) => (typeof of === 'string' ? [[name, of]] : of.map((each) => [name, each]))),
+    Object.entries(form).flatMap(([name, of]) =>
+      typeof of === 'string' ? [[name, of]] : of.map((each) => [name, each]),
+    ),
   );
 
 /** fetch() lets nobody choose the name of the host. */
-const hostedAt = (url: string, host: string, path: string, method = 'GET'): Promise<{ readonly status: number; readonly text: string }> =>
+const hostedAt = (
+  url: string,
+  host: string,
+  path: string,
+  method = 'GET',
+): Promise<{ readonly status: number; readonly text: string }> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
-    const asked = request({ hostname, port, path, method, headers: { host, accept: 'text/html' } }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8');
-      answer.on('data', (piece: string) => {
-        text += piece;
-      });
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
-    });
+    const asked = request(
+      { hostname, port, path, method, headers: { host, accept: 'text/html' } },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8');
+        answer.on('data', (piece: string) => {
+          text += piece;
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+      },
+    );
     asked.on('error', reject);
     asked.end();
   });
@@ -133,13 +172,23 @@ export const startWeb = async ({
   const baseUrl = (): string => called ?? url;
   const database: TestDatabase = await createDatabase(services);
   const sql = connect(database.url, { name: 'test-web', connections: 10 });
-  const [secretKey, clock, log] = [testSecretKey, overrides.clock ?? systemClock, createLog({ name: 'test-web', level: 'silent' })];
+  const [secretKey, clock, log] = [
+    testSecretKey,
+    overrides.clock ?? systemClock,
+    createLog({ name: 'test-web', level: 'silent' }),
+  ];
   const house = await createTestOrganisation(sql);
   const tokens = createTokens({ sql, secretKey, clock, log });
   const changes = createChanges({ sql, clock, log });
   const gate = createOperations({
     handlers,
-    ...{ sql, clock, secretKey, partitionOf, mintToken: tokens.mint, trials, channels: testChannels(sql, secretKey) },
+    sql,
+    clock,
+    secretKey,
+    partitionOf,
+    mintToken: tokens.mint,
+    trials,
+    channels: testChannels(sql, secretKey),
     probes: createProbeIdentities({
       account: createKey('account'),
       clock,
@@ -159,43 +208,92 @@ export const startWeb = async ({
     if (known !== undefined) return known;
     const text = randomBytes(32).toString('base64url');
     const fingerprint = await accountSecrets.fingerprint('session', text);
-    await insertSession(sql, { id: newId(), fingerprint, user, at: new Date(), address: '127.0.0.1', device: 'a test' });
+    await insertSession(sql, {
+      id: newId(),
+      fingerprint,
+      user,
+      at: new Date(),
+      address: '127.0.0.1',
+      device: 'a test',
+    });
     const made = `${sessionCookie}=${text}`;
     cookies.set(user, made);
     return made;
   };
-  const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently: createTimeouts({ sql, log }) });
+  const publishing = createPublishing({
+    sql,
+    clock,
+    log,
+    accountSecrets,
+    patiently: createTimeouts({ sql, log }),
+  });
   const app = Fastify({
-    ...{ ...restServerOptions, forceCloseConnections: true },
+    ...restServerOptions,
+    forceCloseConnections: true,
     rewriteUrl: (request) => {
       const sound = soundUrl(request.url ?? '/');
       return onOwnDomain(publishing, url, request.headers.host, sound) ?? sound;
     },
   });
-  statusRoutes(app, { publishing, baseUrl, log, hasMail: true, isAboutOpen: () => ownRecord(false) !== undefined });
+  statusRoutes(app, {
+    publishing,
+    baseUrl,
+    log,
+    hasMail: true,
+    isAboutOpen: () => ownRecord(false) !== undefined,
+  });
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, readDocument });
   const connections = createConnections({ sql, clock, log, secretKey, baseUrl });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: 120 });
-  assistantRoutes(app, { limiter, log, clock, baseUrl, execute: gate.execute, callerOf: connections.callerOf });
+  assistantRoutes(app, {
+    limiter,
+    log,
+    clock,
+    baseUrl,
+    execute: gate.execute,
+    callerOf: connections.callerOf,
+  });
   const consents = oauthRoutes(app, { ...assistants, log, baseUrl });
   const pages = webRoutes(app, allPages, {
-    ...{ clock, log, gate, changes, authenticate: sessions.authenticate },
+    clock,
+    log,
+    gate,
+    changes,
+    authenticate: sessions.authenticate,
     instruments: { baseUrl, readShare: createShares(sql).read, consents, ownRecord },
     ...overrides,
   });
   refuseOutside(app, log, pages.answerNotFound, sayBeside(limiter));
   url = (await app.listen({ port: 0, host: '127.0.0.1' })).replace('127.0.0.1', host);
-  const ask = async (path: string, init: RequestInit, { as, cookie, accept = 'text/html', encoding, headers }: Asked): Promise<Answer> => {
-    const sent = [...(as ? [await cookieOf(as)] : []), ...(cookie === undefined ? [] : [cookie])].join('; ');
+  const ask = async (
+    path: string,
+    init: RequestInit,
+    { as, cookie, accept = 'text/html', encoding, headers }: Asked,
+  ): Promise<Answer> => {
+    const sent = [
+      ...(as ? [await cookieOf(as)] : []),
+      ...(cookie === undefined ? [] : [cookie]),
+    ].join('; ');
     const answer = await fetch(`${url}${path}`, {
       redirect: 'manual',
       ...init,
-      headers: { accept, cookie: sent, ...(encoding === undefined ? {} : { 'accept-encoding': encoding }), ...headers },
+      headers: {
+        accept,
+        cookie: sent,
+        ...(encoding === undefined ? {} : { 'accept-encoding': encoding }),
+        ...headers,
+      },
     });
     return { status: answer.status, headers: answer.headers, text: await answer.text() };
   };
   return {
-    ...{ url, sql, house, gate, accountSecrets, connections, cookieOf },
+    url,
+    sql,
+    house,
+    gate,
+    accountSecrets,
+    connections,
+    cookieOf,
     hosted: (name, path, method) => hostedAt(url, name, path, method),
     get: (path, asked = {}) => ask(path, {}, asked),
     post: (path, form, asked = {}) => ask(path, { method: 'POST', body: bodyOf(form) }, asked),
@@ -217,11 +315,21 @@ export const startWeb = async ({
 
 /** For test files: the stream of a page that is open, as a browser reads it. */
 
-/** Reads until the stream says that something changed: the first of all does so when changes are heard of at all. @returns the last id that it gave. */
-export const untilChanged = async (web: TestWeb, path = '/live', headers: Readonly<Record<string, string>> = {}): Promise<string> => {
+/**
+ * Reads until the stream says that something changed: the first of all does so when changes are
+ * heard of at all. @returns the last id that it gave.
+ */
+export const untilChanged = async (
+  web: TestWeb,
+  path = '/live',
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> => {
   const leave = new AbortController();
   const cookie = await web.cookieOf(web.house.member);
-  const answer = await fetch(`${web.url}${path}`, { headers: { cookie, ...headers }, signal: leave.signal });
+  const answer = await fetch(`${web.url}${path}`, {
+    headers: { cookie, ...headers },
+    signal: leave.signal,
+  });
   expect(answer.headers.get('content-type')).toBe('text/event-stream');
   let text = '';
   for await (const piece of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -237,7 +345,12 @@ export const untilChanged = async (web: TestWeb, path = '/live', headers: Readon
 export type Values = Readonly<Record<string, string | readonly string[]>>;
 
 /** Of a form that is in order. */
-export const wanted = { type: 'https', target: 'https://shop.example/checkout', interval_s: '60', act: 'save' } as const;
+export const wanted = {
+  type: 'https',
+  target: 'https://shop.example/checkout',
+  interval_s: '60',
+  act: 'save',
+} as const;
 
 export const sameSite = { 'sec-fetch-site': 'same-origin' };
 
@@ -263,15 +376,23 @@ export type MonitorForms = {
 };
 
 export const monitorForms = (web: TestWeb): MonitorForms => {
-  const post: MonitorForms['post'] = (path, form, as) => web.post(path, form, { as, headers: sameSite });
+  const post: MonitorForms['post'] = (path, form, as) =>
+    web.post(path, form, { as, headers: sameSite });
   const rows = (where: 'id' | 'name', is: string) =>
-    web.sql<Row[]>`select id, name, target, interval_s, config, enabled, group_id from monitors where ${web.sql(where)} = ${is}`;
+    web.sql<
+      Row[]
+    >`select id, name, target, interval_s, config, enabled, group_id from monitors where ${web.sql(where)} = ${is}`;
   return {
     post,
     made: async (more = {}, as = web.house.member) => {
-      const { status, headers, text } = await post('/monitors/new', { ...wanted, name: `M ${newId()}`, ...more }, as);
+      const { status, headers, text } = await post(
+        '/monitors/new',
+        { ...wanted, name: `M ${newId()}`, ...more },
+        as,
+      );
       const [, id] = /^\/monitors\/([^#]+)/.exec(headers.get('location') ?? '') ?? [];
-      if (status !== 303 || id === undefined) throw new Error(`it was not saved: ${status} ${text}`);
+      if (status !== 303 || id === undefined)
+        throw new Error(`it was not saved: ${status} ${text}`);
       return id;
     },
     rowOf: async (id) => (await rows('id', id))[0],
@@ -286,16 +407,33 @@ export const fieldsIn = (text: string): Record<string, string[]> => {
     fields[name] = [...(fields[name] ?? []), plain(value)];
   };
   const plain = (value: string) =>
-    value.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
-  const form = text.slice(text.indexOf('id="monitor-form"'), text.indexOf('</form>', text.indexOf('id="monitor-form"')));
+    value
+      .replaceAll('&quot;', '"')
+      .replaceAll('&#39;', "'")
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&amp;', '&');
+  const form = text.slice(
+    text.indexOf('id="monitor-form"'),
+    text.indexOf('</form>', text.indexOf('id="monitor-form"')),
+  );
   for (const [tag] of form.matchAll(/<input[^>]*>/g)) {
     const name = /name="([^"]*)"/.exec(tag)?.[1];
-    if (name === undefined || (/type="(checkbox|radio)"/.test(tag) && !/ checked/.test(tag))) continue;
+    if (name === undefined || (/type="(checkbox|radio)"/.test(tag) && !/ checked/.test(tag)))
+      continue;
     add(name, /value="([^"]*)"/.exec(tag)?.[1] ?? '');
   }
-  for (const [, name = '', value = ''] of form.matchAll(/<textarea[^>]*name="([^"]*)"[^>]*>\n?([^<]*)</g)) add(name, value);
-  for (const [, name = '', options = ''] of form.matchAll(/<select[^>]*name="([^"]*)"[^>]*>(.*?)<\/select>/gs))
-    add(name, /value="([^"]*)" selected/.exec(options)?.[1] ?? /value="([^"]*)"/.exec(options)?.[1] ?? '');
+  for (const [, name = '', value = ''] of form.matchAll(
+    /<textarea[^>]*name="([^"]*)"[^>]*>\n?([^<]*)</g,
+  ))
+    add(name, value);
+  for (const [, name = '', options = ''] of form.matchAll(
+    /<select[^>]*name="([^"]*)"[^>]*>(.*?)<\/select>/gs,
+  ))
+    add(
+      name,
+      /value="([^"]*)" selected/.exec(options)?.[1] ?? /value="([^"]*)"/.exec(options)?.[1] ?? '',
+    );
   return fields;
 };
 
@@ -304,26 +442,59 @@ export const fieldsIn = (text: string): Record<string, string[]> => {
 export const pageNow = Date.parse('2026-11-22T13:08:00Z');
 const day = 86_400_000;
 
-export const dayUp = (from: number): PublicDay => ({ from, up: day, down: 0, maintenance: 0, unknown: 0 });
+export const dayUp = (from: number): PublicDay => ({
+  from,
+  up: day,
+  down: 0,
+  maintenance: 0,
+  unknown: 0,
+});
 
 export const publicMonitor = (name: string, more: Partial<PublicMonitor> = {}): PublicMonitor => ({
-  ...{ kind: 'monitor', id: newId(), name, isUnder: false, state: 'up' },
+  kind: 'monitor',
+  id: newId(),
+  name,
+  isUnder: false,
+  state: 'up',
   days: Array.from({ length: 90 }, (_, index) => dayUp(pageNow - (90 - index) * day)),
   percent: { 7: 100, 30: 100, 90: 100 },
   responseMs: 143.4,
   ...more,
 });
 
-export const publicIncident = (of: PublicMonitor, more: Partial<PublicIncident> = {}): PublicIncident => ({
-  ...{ id: newId(), monitors: [of.id], names: [of.name], startedAt: pageNow - 6 * 60_000, resolvedAt: null, posts: [] },
+export const publicIncident = (
+  of: PublicMonitor,
+  more: Partial<PublicIncident> = {},
+): PublicIncident => ({
+  id: newId(),
+  monitors: [of.id],
+  names: [of.name],
+  startedAt: pageNow - 6 * 60_000,
+  resolvedAt: null,
+  posts: [],
   ...more,
 });
 
 export const publicPage = (more: Partial<PublicPage> = {}): PublicPage => ({
-  ...{ slug: 'shop', title: 'Shop status', description: null, language: 'en', accent: null, hasLogo: false, zone: 'Europe/Berlin' },
-  ...{ now: pageNow, rows: [], incidents: [], maintenance: [] },
+  slug: 'shop',
+  title: 'Shop status',
+  description: null,
+  language: 'en',
+  accent: null,
+  hasLogo: false,
+  zone: 'Europe/Berlin',
+  now: pageNow,
+  rows: [],
+  incidents: [],
+  maintenance: [],
   ...more,
 });
 
 export const publicView = (page: PublicPage, seen: Partial<ViewOptions> = {}): View =>
-  viewOf(page, { root: '/status/shop', origin: 'https://antipode.test/status/shop', isStale: false, hasMail: true, ...seen });
+  viewOf(page, {
+    root: '/status/shop',
+    origin: 'https://antipode.test/status/shop',
+    isStale: false,
+    hasMail: true,
+    ...seen,
+  });

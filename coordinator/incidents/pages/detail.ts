@@ -16,8 +16,16 @@ import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../contra
 import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
 import { type Incident, incidentStory } from './timeline.ts';
 
-type Read = { readonly incident: Incident; readonly explained: Explained; readonly pages: readonly IncidentPage[] };
-type Open = Read & { readonly request: MembersRequest; readonly state?: FormState; readonly link?: string };
+type Read = {
+  readonly incident: Incident;
+  readonly explained: Explained;
+  readonly pages: readonly IncidentPage[];
+};
+type Open = Read & {
+  readonly request: MembersRequest;
+  readonly state?: FormState;
+  readonly link?: string;
+};
 
 const lengthOf = ({ duration_s }: Incident): string => durationText(duration_s * 1_000);
 
@@ -25,17 +33,48 @@ const lengthOf = ({ duration_s }: Incident): string => durationText(duration_s *
 const belowOf = (incident: Incident, times: Times): Part => {
   const { started_at, confirmed_at, seen_from, confirmed_from, open } = incident;
   const since = open
-    ? html`${confirmed_at === null ? 'Since' : 'Down since'} ${times.moment(started_at)}, ${lengthOf(incident)}.`
+    ? html`
+      ${confirmed_at === null ? 'Since' : 'Down since'} ${times.moment(started_at)}, ${lengthOf(
+        incident,
+      )}.
+    `
     : html`From ${times.whole(started_at)}, for ${lengthOf(incident)}.`;
   const seen = seen_from === null ? null : html` Seen from ${seen_from.name}`;
-  if (confirmed_at === null) return html`${since}${seen !== null && html`${seen}, and confirmed by nobody${open ? ' yet' : ''}.`}`;
+  if (confirmed_at === null)
+    return html`
+      ${since}
+      ${seen !== null && html`${seen}, and confirmed by nobody${open ? ' yet' : ''}.`}
+    `;
   const later = Date.parse(confirmed_at) - Date.parse(started_at);
-  return html`${since}${seen !== null && html`${seen}${confirmed_from === null ? '' : html`, confirmed from ${confirmed_from.name} <b>${durationText(later)}</b> later`}.`}`;
+  return html`
+    ${since}
+    ${
+      seen !== null &&
+      html`
+        ${seen}
+        ${
+          confirmed_from === null
+            ? ''
+            : html`, confirmed from ${confirmed_from.name} <b>${durationText(later)}</b> later`
+        }.
+      `
+    }
+  `;
 };
 
 const pointOf =
   (first: number) =>
-  ({ continent, probe, outcome, at }: { continent: string; probe: string; outcome: string; at: string }): MapPoint => {
+  ({
+    continent,
+    probe,
+    outcome,
+    at,
+  }: {
+    continent: string;
+    probe: string;
+    outcome: string;
+    at: string;
+  }): MapPoint => {
     const later = Date.parse(at) - first;
     return {
       continent,
@@ -49,44 +88,109 @@ const mapOf = (incident: Incident): Html | null => {
   const checks = checksByContinent(incident.checks);
   const points = checks.map(pointOf(Date.parse(incident.started_at)));
   if (points.length === 0) return null;
-  return html`<section class="card"><h2>Where it was seen</h2>${worldMap(points, points.map(({ continent, label, below }) => `${label} in ${continent} ${below}`).join('; '))}</section>`;
+  return html`
+    <section class="card">
+      <h2>Where it was seen</h2>
+      ${worldMap(
+        points,
+        points.map(({ continent, label, below }) => `${label} in ${continent} ${below}`).join('; '),
+      )}
+    </section>
+  `;
 };
 
 const effectOf = ({ effect, open }: Incident): Html => {
   const { days, down_seconds, percent, percent_without } = effect;
-  const figure = (value: number | null): string => (value === null ? 'not known yet' : percentText(value));
-  if (down_seconds === 0) return html`<p>It counts as no downtime${open ? ' yet' : ''}. Uptime of ${days} days is ${figure(percent)}.</p>`;
-  return html`<p>${durationText(down_seconds * 1_000)} of downtime in ${days} days: <b>${figure(percent)}</b>. Without it, it would be ${figure(percent_without)}.</p>`;
+  const figure = (value: number | null): string =>
+    value === null ? 'not known yet' : percentText(value);
+  if (down_seconds === 0)
+    return html`
+      <p>
+        It counts as no downtime${open ? ' yet' : ''}. Uptime of ${days} days is ${figure(percent)}.
+      </p>
+    `;
+  return html`
+    <p>
+      ${durationText(down_seconds * 1_000)} of downtime in ${days} days: <b>${figure(percent)}</b>.
+      Without it, it would be ${figure(percent_without)}.
+    </p>
+  `;
 };
 
 const shareOf = ({ incident, link, request }: Open): Html | null => {
-  if (!request.may(shareIncident)) return incident.share === null ? null : html`<p>A link shows this incident to others.</p>`;
+  if (!request.may(shareIncident))
+    return incident.share === null ? null : html`<p>A link shows this incident to others.</p>`;
   const make = (words: string) =>
-    html`<form method="post" action="/incidents/${incident.id}/share"><button class="button">${icon('share')}${words}</button></form>`;
-  const end = html`<form method="post" action="/incidents/${incident.id}/share/withdraw"><button class="button button-quiet">End the link</button></form>`;
+    html`
+      <form method="post" action="/incidents/${incident.id}/share">
+        <button class="button">${icon('share')}${words}</button>
+      </form>
+    `;
+  const end = html`
+    <form method="post" action="/incidents/${incident.id}/share/withdraw">
+      <button class="button button-quiet">End the link</button>
+    </form>
+  `;
   if (link !== undefined)
-    return html`<p>Whoever has this link sees verdict, times, causes and continents, until you end it. It is shown once.</p>
-<div class="copyable"><code>${link}</code><button type="button" class="button" data-copy="${link}" hidden>${icon('copy')}Copy</button></div><div class="actions">${end}</div>`;
+    return html`
+      <p>
+        Whoever has this link sees verdict, times, causes and continents, until you end it. It is
+        shown once.
+      </p>
+      <div class="copyable">
+        <code>${link}</code>
+        <button type="button" class="button" data-copy="${link}" hidden>${icon('copy')}Copy</button>
+      </div>
+      <div class="actions">${end}</div>
+    `;
   if (incident.share === null)
-    return html`<p class="soft">A link shows it to people without an account: verdict, times, causes and continents; never what your target sent.</p><div class="actions">${make('Make a link')}</div>`;
-  return html`<p>A link made ${request.times.ago(incident.share.at)} shows this incident to whoever has it.</p><div class="actions">${make('Make a new one')}${end}</div>`;
+    return html`
+      <p class="soft">
+        A link shows it to people without an account: verdict, times, causes and continents; never
+        what your target sent.
+      </p>
+      <div class="actions">${make('Make a link')}</div>
+    `;
+  return html`
+    <p>
+      A link made ${request.times.ago(incident.share.at)} shows this incident to whoever has it.
+    </p>
+    <div class="actions">${make('Make a new one')}${end}</div>
+  `;
 };
 
 const noteForm = ({ incident, request, state = freshForm(noForm) }: Open): Html | null =>
   request.may(addIncidentNote)
-    ? html`${formSummary(state)}<form class="form" method="post" action="/incidents/${incident.id}/notes" id="note">${textArea({
-        ...{ name: 'text', label: 'Note', state, rows: 3 },
-        help: 'Members of the organisation read it here, in the story.',
-      })}<div class="actions"><button class="button">Write it down</button></div></form>`
+    ? html`
+      ${formSummary(state)}
+      <form class="form" method="post" action="/incidents/${incident.id}/notes" id="note">
+        ${textArea({
+          name: 'text',
+          label: 'Note',
+          state,
+          rows: 3,
+          help: 'Members of the organisation read it here, in the story.',
+        })}
+        <div class="actions"><button class="button">Write it down</button></div>
+      </form>
+    `
     : null;
 
 /** Rule 34: only for a confirmed and open incident; the first acknowledgement counts. */
-const acknowledging = ({ incident: { id, open, confirmed_at }, explained, request: { may } }: Open): Html | false =>
+const acknowledging = ({
+  incident: { id, open, confirmed_at },
+  explained,
+  request: { may },
+}: Open): Html | false =>
   open &&
   confirmed_at !== null &&
   explained.acknowledged === null &&
   may(acknowledgeIncident) &&
-  html`<form method="post" action="/incidents/${id}/acknowledge"><button class="button button-main">${icon('check')}I am on it</button></form>`;
+  html`
+    <form method="post" action="/incidents/${id}/acknowledge">
+      <button class="button button-main">${icon('check')}I am on it</button>
+    </form>
+  `;
 
 const mainOf = (open: Open): Html => {
   const { incident, explained, request } = open;
@@ -107,23 +211,76 @@ const mainOf = (open: Open): Html => {
   ];
   const map = mapOf(incident);
   const lanes = sampleLanes(incident.samples, times);
-  return html`<div class="incident-page" id="incident-${id}">${heading({ sentence, below: belowOf(incident, times), actions: acknowledging(open), trail })}
-${verdict !== undefined && notice(state === 'up' ? 'unknown' : state, verdict, cause)}
-<div class="incident-top">${map}<section class="card"><h2>What happened</h2>${incidentStory(incident, times, explained.acknowledged)}</section></div>
-${notificationReason(explained, times)}
-${incident.checks.length > 0 && html`<section class="evidence-section"><div class="section-head"><h2>Evidence by continent</h2><p class="soft">Each continent’s own check, kept as long as the incident. It came from your target: data, never instructions.</p></div>${evidenceMatrix(incident.checks, times)}</section>`}
-${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}${!incident.samples_complete && html`<p class="soft">So long that every so many checks in the middle stand for all.</p>`}</section>`}
-<div class="columns"><section class="card"><h2>Effect on uptime</h2>${effectOf(incident)}<p><a href="/monitors/${monitor}">The ledger of ${name}</a> explains every second.</p></section>
-<section class="card" id="share"><h2>Show it to others</h2>${shareOf(open)}</section></div>
-${incidentPages(incident.id, open.pages, request)}
-${request.may(addIncidentNote) && html`<section class="card"><h2>Write about it</h2>${noteForm(open)}</section>`}</div>`;
+  return html`
+    <div class="incident-page" id="incident-${id}">
+      ${heading({ sentence, below: belowOf(incident, times), actions: acknowledging(open), trail })}
+      ${verdict !== undefined && notice(state === 'up' ? 'unknown' : state, verdict, cause)}
+      <div class="incident-top">
+        ${map}
+        <section class="card">
+          <h2>What happened</h2>
+          ${incidentStory(incident, times, explained.acknowledged)}
+        </section>
+      </div>
+      ${notificationReason(explained, times)}
+      ${
+        incident.checks.length > 0 &&
+        html`
+          <section class="evidence-section">
+            <div class="section-head">
+              <h2>Evidence by continent</h2>
+              <p class="soft">
+                Each continent’s own check, kept as long as the incident. It came from your target:
+                data, never instructions.
+              </p>
+            </div>
+            ${evidenceMatrix(incident.checks, times)}
+          </section>
+        `
+      }
+      ${
+        lanes &&
+        html`
+          <section class="card">
+            <h2>While it lasted</h2>
+            ${lanes}
+            ${
+              !incident.samples_complete &&
+              html`
+                <p class="soft">So long that every so many checks in the middle stand for all.</p>
+              `
+            }
+          </section>
+        `
+      }
+      <div class="columns">
+        <section class="card">
+          <h2>Effect on uptime</h2>
+          ${effectOf(incident)}
+          <p><a href="/monitors/${monitor}">The ledger of ${name}</a> explains every second.</p>
+        </section>
+        <section class="card" id="share"><h2>Show it to others</h2>${shareOf(open)}</section>
+      </div>
+      ${incidentPages(incident.id, open.pages, request)}
+      ${
+        request.may(addIncidentNote) &&
+        html`<section class="card"><h2>Write about it</h2>${noteForm(open)}</section>`
+      }
+    </div>
+  `;
 };
 
 const pageOf = (open: Open): PageAnswer => {
   const { incident, state } = open;
   const { monitor_name: name, confirmed_at } = incident;
   const begins = incident.open ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Over';
-  return show({ title: `${begins}: ${name}`, place: 'incidents', live: true, status: state?.status ?? 200, main: mainOf(open) });
+  return show({
+    title: `${begins}: ${name}`,
+    place: 'incidents',
+    live: true,
+    status: state?.status ?? 200,
+    main: mainOf(open),
+  });
 };
 
 const read = async ({ ask, path: { incident_id } }: MembersRequest): Promise<Read> => {
@@ -148,10 +305,13 @@ export const writeNote: Page = {
   needs: 'member',
   answer: async (request) => {
     const { incident_id } = request.path;
-    const tried = await attempt(request.form, () => request.ask(addIncidentNote, { ...inputOf(request.form, ['text']), incident_id }), [
-      'text',
-    ]);
-    if ('refused' in tried) return pageOf({ ...(await read(request)), request, state: tried.refused });
+    const tried = await attempt(
+      request.form,
+      () => request.ask(addIncidentNote, { ...inputOf(request.form, ['text']), incident_id }),
+      ['text'],
+    );
+    if ('refused' in tried)
+      return pageOf({ ...(await read(request)), request, state: tried.refused });
     return seeOther(`/incidents/${incident_id}`, { said: 'Your note stands in the story.' });
   },
 };
@@ -197,12 +357,25 @@ const gone = show({
   title: 'Nothing is shown here',
   frame: 'bare',
   status: 404,
-  headers: { 'x-robots-tag': 'noindex', 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
-  main: html`<div class="card entry"><h1>This link shows nothing.</h1><p>It was ended by whoever made it, or it is not whole.</p></div>`,
+  headers: {
+    'x-robots-tag': 'noindex',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+  },
+  main: html`
+    <div class="card entry">
+      <h1>This link shows nothing.</h1>
+      <p>It was ended by whoever made it, or it is not whole.</p>
+    </div>
+  `,
 });
 
 const verdictMark = (outcome: string): Html =>
-  outcome === 'fail' ? stateMark('down', 'Fails') : outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Cannot tell');
+  outcome === 'fail'
+    ? stateMark('down', 'Fails')
+    : outcome === 'ok'
+      ? stateMark('up', 'Passes')
+      : stateMark('unknown', 'Cannot tell');
 
 /** One incident for anyone with the link: verdict, times, causes, continents, and nothing else. */
 export const sharedIncident: Page = {
@@ -217,7 +390,9 @@ export const sharedIncident: Page = {
     const [began, ended] = [started_at.getTime(), resolved_at?.getTime() ?? null];
     const duration_ms = (ended ?? now) - began;
     const verdict = verdictSentence(scope, layer);
-    const checks = seen.checks.flatMap((check) => (check.continent === null ? [] : [{ ...check, continent: check.continent }]));
+    const checks = seen.checks.flatMap((check) =>
+      check.continent === null ? [] : [{ ...check, continent: check.continent }],
+    );
     const first = new Map(checks.toReversed().map((check) => [check.continent, check]));
     const rows = [...first.values()].toSorted(byContinent);
     const lanes = sampleLanes(
@@ -229,25 +404,76 @@ export const sharedIncident: Page = {
     return show({
       title: `${ended === null ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Over'}: ${name}`,
       frame: 'bare',
-      headers: { 'x-robots-tag': 'noindex', 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
-      main: html`<div class="shared">${heading({
-        sentence: incidentSentence({ name, scope, open: ended === null, confirmed: confirmed_at !== null, duration_ms }),
-        below: html`From ${times.whole(began)}${ended === null ? ', and it lasts' : html` to ${times.whole(ended)}`}. Times in ${times.zone}.`,
-      })}
-${verdict !== undefined && notice(ended === null ? 'down' : 'unknown', verdict, cause)}
-${
-  rows.length > 0 &&
-  html`<section class="card"><h2>Where it was seen</h2>${worldMap(
-    rows.map((check) => ({ continent: check.continent, outcome: check.outcome, label: check.continent, below: words(check) })),
-    rows.map((check) => `${check.continent} ${words(check)}`).join('; '),
-  )}</section>
-<div class="table-card"><table class="cards"><thead><tr><th scope="col">Continent</th><th scope="col">Verdict</th><th scope="col">Looked at</th><th scope="col">Cause</th></tr></thead><tbody>${rows.map(
-    (check) =>
-      html`<tr><td data-label="Continent">${check.continent}</td><td data-label="Verdict">${verdictMark(check.outcome)}</td><td data-label="Looked at">${times.precise(check.at.getTime())}</td><td data-label="Cause">${check.cause ?? '–'}</td></tr>`,
-  )}</tbody></table></div>`
-}
-${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}</section>`}
-<p class="soft">Shown by Antipode, which calls an outage only when another continent sees it too.</p></div>`,
+      headers: {
+        'x-robots-tag': 'noindex',
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+      },
+      main: html`
+        <div class="shared">
+          ${heading({
+            sentence: incidentSentence({
+              name,
+              scope,
+              open: ended === null,
+              confirmed: confirmed_at !== null,
+              duration_ms,
+            }),
+            below: html`
+              From ${times.whole(began)}
+              ${ended === null ? ', and it lasts' : html` to ${times.whole(ended)}`}. Times
+              in ${times.zone}.
+            `,
+          })}
+          ${verdict !== undefined && notice(ended === null ? 'down' : 'unknown', verdict, cause)}
+          ${
+            rows.length > 0 &&
+            html`
+              <section class="card">
+                <h2>Where it was seen</h2>
+                ${worldMap(
+                  rows.map((check) => ({
+                    continent: check.continent,
+                    outcome: check.outcome,
+                    label: check.continent,
+                    below: words(check),
+                  })),
+                  rows.map((check) => `${check.continent} ${words(check)}`).join('; '),
+                )}
+              </section>
+              <div class="table-card">
+                <table class="cards">
+                  <thead>
+                    <tr>
+                      <th scope="col">Continent</th>
+                      <th scope="col">Verdict</th>
+                      <th scope="col">Looked at</th>
+                      <th scope="col">Cause</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    ${rows.map(
+                      (check) =>
+                        html`
+                          <tr>
+                            <td data-label="Continent">${check.continent}</td>
+                            <td data-label="Verdict">${verdictMark(check.outcome)}</td>
+                            <td data-label="Looked at">${times.precise(check.at.getTime())}</td>
+                            <td data-label="Cause">${check.cause ?? '–'}</td>
+                          </tr>
+                        `,
+                    )}
+                  </tbody>
+                </table>
+              </div>
+            `
+          }
+          ${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}</section>`}
+          <p class="soft">
+            Shown by Antipode, which calls an outage only when another continent sees it too.
+          </p>
+        </div>
+      `,
     });
   },
 };

@@ -60,7 +60,9 @@ const certificateText = (check: Check): string | undefined => {
   if (!leaf) return undefined;
   const until = textOf(leaf.not_after ?? leaf.valid_to ?? leaf.until);
   const subject = textOf(leaf.subject);
-  return [subject, until === undefined ? undefined : `until ${until.slice(0, 10)}`].filter((part) => part !== undefined).join(', ');
+  return [subject, until === undefined ? undefined : `until ${until.slice(0, 10)}`]
+    .filter((part) => part !== undefined)
+    .join(', ');
 };
 
 const headerText = (check: Check): string | undefined => {
@@ -123,8 +125,27 @@ const others = (checks: readonly Check[]): Row[] =>
 
 const cellOf = ({ code, cell, text }: Row, check: Check, differs: boolean): Html => {
   const words = text(check);
-  const shown = cell?.(check) ?? (words === undefined ? html`<span class="softer">–</span>` : code ? html`<pre>${words}</pre>` : words);
-  return html`<td data-label="${check.continent ?? ''}"${differs && html` class="differs"`}>${differs && html`<span class="differs-mark" title="not alike">≠<span class="unseen"> not alike</span></span> `}${shown}</td>`;
+  const shown =
+    cell?.(check) ??
+    (words === undefined
+      ? html`<span class="softer">–</span>`
+      : code
+        ? html`<pre>${words}</pre>`
+        : words);
+  return html`
+    <td data-label="${check.continent ?? ''}"${differs && html` class="differs"`}>
+      ${
+        differs &&
+        html`
+          <span class="differs-mark" title="not alike">
+            ≠<span class="unseen"> not alike</span>
+          </span>
+          ${' '}
+        `
+      }
+      ${shown}
+    </td>
+  `;
 };
 
 /** One row for each kind of value, one column for each check. Cells that differ are marked. */
@@ -135,24 +156,39 @@ export const evidenceRows = (checks: readonly Check[]): readonly Html[] =>
     const seen = texts.filter((text) => text !== undefined);
     const differs = row.varies !== true && new Set(seen).size > 1;
     return [
-      html`<tr><th scope="row">${row.label}</th>${checks.map((check) => cellOf(row, check, differs && row.text(check) !== undefined))}</tr>`,
+      html`
+        <tr>
+          <th scope="row">${row.label}</th>
+          ${checks.map((check) => cellOf(row, check, differs && row.text(check) !== undefined))}
+        </tr>
+      `,
     ];
   });
 
 export type SeenCheck = OutputOf<typeof getIncidentEvidence>['checks'][number];
 
-const roles: Readonly<Record<string, string>> = { seen: 'saw it first', confirmed: 'confirmed it', matrix: 'asked to look' };
+const roles: Readonly<Record<string, string>> = {
+  seen: 'saw it first',
+  confirmed: 'confirmed it',
+  matrix: 'asked to look',
+};
 
 const partOrder = ['seen', 'confirmed', 'matrix'];
 
 /** One check for each continent: its own observation before its recheck. */
-export const checksByContinent = (checks: readonly SeenCheck[]): readonly (SeenCheck & { readonly continent: string })[] => {
+export const checksByContinent = (
+  checks: readonly SeenCheck[],
+): readonly (SeenCheck & { readonly continent: string })[] => {
   const of = new Map<string, SeenCheck & { readonly continent: string }>();
-  for (const check of checks.toSorted((a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part))) {
+  for (const check of checks.toSorted(
+    (a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part),
+  )) {
     const continent = check.continent ?? 'The job itself';
     if (!of.has(continent)) of.set(continent, { ...check, continent });
   }
-  return [...of.values()].toSorted((a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part) || byContinent(a, b));
+  return [...of.values()].toSorted(
+    (a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part) || byContinent(a, b),
+  );
 };
 
 const verdictOf = ({ outcome }: SeenCheck): Html => {
@@ -160,22 +196,60 @@ const verdictOf = ({ outcome }: SeenCheck): Html => {
   return outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Cannot tell');
 };
 
-const tint = ({ outcome }: SeenCheck): string => (outcome === 'fail' ? 'tint-down' : outcome === 'ok' ? 'tint-up' : 'tint-unknown');
+const tint = ({ outcome }: SeenCheck): string =>
+  outcome === 'fail' ? 'tint-down' : outcome === 'ok' ? 'tint-up' : 'tint-unknown';
 
 /** What every continent saw, side by side. */
 export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html => {
   const all = checksByContinent(checks);
   const first = all[0];
-  const offset = ({ at }: SeenCheck): string => (first ? `+${Math.max(0, Date.parse(at) - Date.parse(first.at))} ms` : '');
-  return html`<div class="table-card evidence"><div class="table-scroll" tabindex="0" role="region" aria-label="Evidence by continent"><table><thead><tr><th scope="col">Continent</th>${all.map(
-    (check) =>
-      html`<th scope="col"><span class="column-name">${check.continent}</span><span class="column-role">${check.probe} · ${roles[check.part] ?? check.part}</span></th>`,
-  )}</tr></thead><tbody>
-<tr><th scope="row">Verdict</th>${all.map((check) => html`<td class="${tint(check)}">${verdictOf(check)}</td>`)}</tr>
-<tr><th scope="row">Looked at</th>${all.map((check, at) => html`<td>${at === 0 ? times.precise(check.at) : offset(check)}</td>`)}</tr>
-<tr><th scope="row">Cause</th>${all.map((check) => html`<td>${check.cause ?? html`<span class="softer">–</span>`}</td>`)}</tr>
-${evidenceRows(all)}
-</tbody></table></div></div>`;
+  const offset = ({ at }: SeenCheck): string =>
+    first ? `+${Math.max(0, Date.parse(at) - Date.parse(first.at))} ms` : '';
+  return html`
+    <div class="table-card evidence">
+      <div class="table-scroll" tabindex="0" role="region" aria-label="Evidence by continent">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Continent</th>
+              ${all.map(
+                (check) =>
+                  html`
+                    <th scope="col">
+                      <span class="column-name">${check.continent}</span>
+                      <span class="column-role">
+                        ${check.probe} · ${roles[check.part] ?? check.part}
+                      </span>
+                    </th>
+                  `,
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            <tr>
+              <th scope="row">Verdict</th>
+              ${all.map((check) => html`<td class="${tint(check)}">${verdictOf(check)}</td>`)}
+            </tr>
+            <tr>
+              <th scope="row">Looked at</th>
+              ${all.map(
+                (check, at) => html`
+                  <td>${at === 0 ? times.precise(check.at) : offset(check)}</td>
+                `,
+              )}
+            </tr>
+            <tr>
+              <th scope="row">Cause</th>
+              ${all.map(
+                (check) => html`<td>${check.cause ?? html`<span class="softer">–</span>`}</td>`,
+              )}
+            </tr>
+            ${evidenceRows(all)}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  `;
 };
 
 /** A continent on the map: its observation, and the label of its dot. */
@@ -209,9 +283,16 @@ const dot = ({ continent, outcome, label, below }: MapPoint): Html | null => {
   // Labels in the east are on the left, where the drawing has space.
   const east = x > 700;
   const at = east ? x - 16 : x + 16;
-  return html`<g class="dot dot-${outcome}"><circle cx="${x}" cy="${y}" r="11" class="halo"></circle><circle cx="${x}" cy="${y}" r="5.5"></circle><text x="${at}" y="${y - 2}" text-anchor="${
-    east ? 'end' : 'start'
-  }"><tspan class="dot-name">${label}</tspan><tspan x="${at}" dy="1.15em">${below}</tspan></text></g>`;
+  return html`
+    <g class="dot dot-${outcome}">
+      <circle cx="${x}" cy="${y}" r="11" class="halo"></circle>
+      <circle cx="${x}" cy="${y}" r="5.5"></circle>
+      <text x="${at}" y="${y - 2}" text-anchor="${east ? 'end' : 'start'}">
+        <tspan class="dot-name">${label}</tspan>
+        <tspan x="${at}" dy="1.15em">${below}</tspan>
+      </text>
+    </g>
+  `;
 };
 
 /** The world with a dot for each continent. `words` say the same to anyone who cannot see it. */
@@ -223,10 +304,16 @@ export const worldMap = (points: readonly MapPoint[], words: string): Html => {
         const to = places[continent];
         if (!to || continent === first.continent || outcome === 'none') return [];
         const lift = Math.abs(to[0] - from[0]) / 5;
-        return [`M${from[0]} ${from[1]}Q${(from[0] + to[0]) / 2} ${Math.min(from[1], to[1]) - lift} ${to[0]} ${to[1]}`];
+        return [
+          `M${from[0]} ${from[1]}Q${(from[0] + to[0]) / 2} ${Math.min(from[1], to[1]) - lift} ${to[0]} ${to[1]}`,
+        ];
       })
     : [];
-  return html`<svg class="world" viewBox="0 -30 1000 446" role="img" aria-label="${words}"><use class="land" href="${safeUrl(`${address}#land`)}"></use><path class="arcs" d="${arcs.join(
-    '',
-  )}"></path>${points.map(dot)}</svg>`;
+  return html`
+    <svg class="world" viewBox="0 -30 1000 446" role="img" aria-label="${words}">
+      <use class="land" href="${safeUrl(`${address}#land`)}"></use>
+      <path class="arcs" d="${arcs.join('')}"></path>
+      ${points.map(dot)}
+    </svg>
+  `;
 };

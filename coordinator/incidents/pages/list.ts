@@ -27,15 +27,31 @@ const stateOf = ({ open, confirmed_at }: Listed): Html => {
 const rowOf = (incident: Listed, { times, now }: MembersRequest): Html => {
   const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
-  const from = [seen_from, confirmed_from].flatMap((probe) => (probe === null ? [] : [shortName(probe.continent)])).join(', ');
-  return html`<tr id="incident-${id}" data-row><td data-label="State">${stateOf(incident)}</td><td data-label="Monitor"><a class="row-link" href="/incidents/${id}">${monitor_name}</a></td><td data-label="Cause">${cause ?? '–'}</td><td data-label="Began">${times.moment(started_at)}</td><td data-label="Lasted" class="number">${durationText(long)}</td><td data-label="Seen from">${from === '' ? 'the job itself' : from}</td></tr>`;
+  const from = [seen_from, confirmed_from]
+    .flatMap((probe) => (probe === null ? [] : [shortName(probe.continent)]))
+    .join(', ');
+  return html`
+    <tr id="incident-${id}" data-row>
+      <td data-label="State">${stateOf(incident)}</td>
+      <td data-label="Monitor"><a class="row-link" href="/incidents/${id}">${monitor_name}</a></td>
+      <td data-label="Cause">${cause ?? '–'}</td>
+      <td data-label="Began">${times.moment(started_at)}</td>
+      <td data-label="Lasted" class="number">${durationText(long)}</td>
+      <td data-label="Seen from">${from === '' ? 'the job itself' : from}</td>
+    </tr>
+  `;
 };
 
 const sentenceOf = (open: readonly Listed[]): string => {
   const down = open.filter(({ confirmed_at }) => confirmed_at !== null);
   const [first, ...others] = down;
-  if (first) return others.length === 0 ? `${first.monitor_name} is down.` : `${first.monitor_name} and ${others.length} more are down.`;
-  return open.length === 0 ? 'Nothing is down.' : `${open.length === 1 ? 'One failure is' : `${open.length} failures are`} being verified.`;
+  if (first)
+    return others.length === 0
+      ? `${first.monitor_name} is down.`
+      : `${first.monitor_name} and ${others.length} more are down.`;
+  return open.length === 0
+    ? 'Nothing is down.'
+    : `${open.length === 1 ? 'One failure is' : `${open.length} failures are`} being verified.`;
 };
 
 /** The rows of one page: open incidents before all others, however old they are. */
@@ -51,15 +67,30 @@ const listed = async (
     state: state === 'all' ? 'resolved' : state,
     ...(cursor === undefined ? {} : { cursor }),
   });
-  return state === 'all' && cursor === undefined ? { ...others, items: [...open.items, ...others.items] } : others;
+  return state === 'all' && cursor === undefined
+    ? { ...others, items: [...open.items, ...others.items] }
+    : others;
 };
 
 const nothing = async ({ ask }: MembersRequest, state: State): Promise<Html> => {
-  if (state !== 'all') return html`<p class="nothing">No incident is of this kind in that time.</p>`;
+  if (state !== 'all')
+    return html`<p class="nothing">No incident is of this kind in that time.</p>`;
   const { items } = await ask(listMonitors, { limit: 1 });
   return items.length > 0
-    ? html`<p class="nothing">Nothing has failed in that time. When something does, it stands here with what every continent saw.</p>`
-    : html`<div class="nothing"><p>Nothing is watched yet, so nothing can fail.</p><p class="actions actions-middle">${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}</p></div>`;
+    ? html`
+      <p class="nothing">
+        Nothing has failed in that time. When something does, it stands here with what every
+        continent saw.
+      </p>
+    `
+    : html`
+      <div class="nothing">
+        <p>Nothing is watched yet, so nothing can fail.</p>
+        <p class="actions actions-middle">
+          ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
+        </p>
+      </div>
+    `;
 };
 
 /**
@@ -75,37 +106,80 @@ export const incidents: Page = {
     const { monitor, cursor, days = '30' } = asked;
     const filter = { days, ...(monitor === undefined ? {} : { monitor }) };
     const openAnywhere = await ask(listIncidents, { state: 'open', limit: 100 });
-    const open = monitor === undefined ? openAnywhere : await ask(listIncidents, { ...filter, state: 'open', limit: 100 });
-    const state = states.find(([each]) => each === asked.state)?.[0] ?? (open.items.length > 0 ? 'open' : 'all');
+    const open =
+      monitor === undefined
+        ? openAnywhere
+        : await ask(listIncidents, { ...filter, state: 'open', limit: 100 });
+    const state =
+      states.find(([each]) => each === asked.state)?.[0] ??
+      (open.items.length > 0 ? 'open' : 'all');
     const { items, next_cursor } = await listed(request, state, open, filter);
-    const address = (changed: Readonly<Record<string, string | undefined>>) => `/incidents${query({ state, days, monitor, ...changed })}`;
+    const address = (changed: Readonly<Record<string, string | undefined>>) =>
+      `/incidents${query({ state, days, monitor, ...changed })}`;
     return show({
       title: 'Incidents',
       place: 'incidents',
       live: cursor === undefined,
-      main: html`${heading({ sentence: sentenceOf(openAnywhere.items), below: 'An outage counts, and alarms somebody, only when another continent sees it too.' })}
-<div class="filters">${chips(
-        'State',
-        states.map(([value, label]) => ({
-          href: address({ state: value }),
-          label,
-          current: state === value,
-          ...(value === 'open' ? { count: open.items.length } : {}),
-        })),
-      )}${chips(
-        'How far back',
-        dayChoices.map((each) => ({
-          href: address({ days: String(each) }),
-          label: each === 365 ? '1 year' : `${each} days`,
-          current: days === String(each),
-        })),
-      )}</div>
-${
-  items.length === 0
-    ? html`<div class="card">${await nothing(request, state)}</div>`
-    : html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">State</th><th scope="col">Monitor</th><th scope="col">Cause</th><th scope="col">Began</th><th scope="col" class="number">Lasted</th><th scope="col">Seen from</th></tr></thead><tbody>${items.map((each) => rowOf(each, request))}</tbody></table></div>
-${next_cursor !== null && html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(address({ cursor: next_cursor }))}">Earlier</a></p>`}`
-}`,
+      main: html`
+        ${heading({
+          sentence: sentenceOf(openAnywhere.items),
+          below: 'An outage counts, and alarms somebody, only when another continent sees it too.',
+        })}
+        <div class="filters">
+          ${chips(
+            'State',
+            states.map(([value, label]) => ({
+              href: address({ state: value }),
+              label,
+              current: state === value,
+              ...(value === 'open' ? { count: open.items.length } : {}),
+            })),
+          )}
+          ${chips(
+            'How far back',
+            dayChoices.map((each) => ({
+              href: address({ days: String(each) }),
+              label: each === 365 ? '1 year' : `${each} days`,
+              current: days === String(each),
+            })),
+          )}
+        </div>
+        ${
+          items.length === 0
+            ? html`<div class="card">${await nothing(request, state)}</div>`
+            : html`
+              <div class="table-card">
+                <table class="cards">
+                  <thead>
+                    <tr>
+                      <th scope="col">State</th>
+                      <th scope="col">Monitor</th>
+                      <th scope="col">Cause</th>
+                      <th scope="col">Began</th>
+                      <th scope="col" class="number">Lasted</th>
+                      <th scope="col">Seen from</th>
+                    </tr>
+                  </thead>
+                  <tbody>${items.map((each) => rowOf(each, request))}</tbody>
+                </table>
+              </div>
+              ${
+                next_cursor !== null &&
+                html`
+                  <p class="actions pages-more">
+                    <a
+                      class="button"
+                      rel="next"
+                      href="${safeUrl(address({ cursor: next_cursor }))}"
+                    >
+                      Earlier
+                    </a>
+                  </p>
+                `
+              }
+            `
+        }
+      `,
     });
   },
 };

@@ -7,7 +7,12 @@ import { checksByContinent } from './evidence.ts';
 
 export type Incident = OutputOf<typeof getIncidentEvidence>;
 
-type Step = { readonly at: number; readonly symbol: IconName; readonly tone?: 'down' | 'verifying' | 'up'; readonly words: Part };
+type Step = {
+  readonly at: number;
+  readonly symbol: IconName;
+  readonly tone?: 'down' | 'verifying' | 'up';
+  readonly words: Part;
+};
 
 const notificationWords: Readonly<Record<string, string>> = {
   held: 'is held back',
@@ -23,14 +28,25 @@ const lookedSteps = (incident: Incident): Step[] => {
   return asked.map(({ at, continent, probe, outcome, cause }) => ({
     at: Date.parse(at),
     symbol: outcome === 'fail' ? 'down' : outcome === 'ok' ? 'up' : 'unknown',
-    words: html`${probe}, ${continent}, ${outcome === 'fail' ? `saw: ${cause ?? 'a failure'}` : outcome === 'ok' ? 'saw it well' : 'could not tell'}`,
+    words: html`
+      ${probe}, ${continent}, ${
+        outcome === 'fail'
+          ? `saw: ${cause ?? 'a failure'}`
+          : outcome === 'ok'
+            ? 'saw it well'
+            : 'could not tell'
+      }
+    `,
   }));
 };
 
 const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): Step[] => {
   if (confirmed_at === null) return [];
   const later = Date.parse(confirmed_at) - Date.parse(started_at);
-  const who = confirmed_from === null ? 'Seen again: ' : html`<b>${confirmed_from.name}</b>, ${confirmed_from.continent}, saw the same: `;
+  const who =
+    confirmed_from === null
+      ? 'Seen again: '
+      : html`<b>${confirmed_from.name}</b>, ${confirmed_from.continent}, saw the same: `;
   return [
     {
       at: Date.parse(confirmed_at),
@@ -49,21 +65,48 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
     at: Date.parse(started_at),
     symbol: 'see',
     tone: 'verifying',
-    words: html`${seen_from === null ? 'The job itself said so' : html`<b>${seen_from.name}</b>, ${seen_from.continent}, saw it first`}${cause !== null && html`: ${cause}`}`,
+    words: html`
+      ${
+        seen_from === null
+          ? 'The job itself said so'
+          : html`<b>${seen_from.name}</b>, ${seen_from.continent}, saw it first`
+      }
+      ${cause !== null && html`: ${cause}`}
+    `,
   };
   const toldSteps = told.flatMap(({ event, state, due_at, settled_at }): Step[] => {
     const at = settled_at ?? due_at;
-    return at === null ? [] : [{ at: Date.parse(at), symbol: 'send', words: `The “${event}” ${notificationWords[state] ?? state}` }];
+    return at === null
+      ? []
+      : [
+          {
+            at: Date.parse(at),
+            symbol: 'send',
+            words: `The “${event}” ${notificationWords[state] ?? state}`,
+          },
+        ];
   });
   const noteSteps = notes.map(
     ({ at, by, text }): Step => ({
       at: Date.parse(at),
       symbol: 'note',
-      words: html`<span class="note-by">${by ?? 'Somebody who has left'}</span> <span class="note-text">${text}</span>`,
+      words: html`
+        <span class="note-by">${by ?? 'Somebody who has left'}</span> <span class="note-text">
+          ${text}
+        </span>
+      `,
     }),
   );
   const onIt: Step[] =
-    acknowledged === null ? [] : [{ at: Date.parse(acknowledged.at), symbol: 'check', words: html`<b>${acknowledged.by}</b> is on it` }];
+    acknowledged === null
+      ? []
+      : [
+          {
+            at: Date.parse(acknowledged.at),
+            symbol: 'check',
+            words: html`<b>${acknowledged.by}</b> is on it`,
+          },
+        ];
   const end: Step[] =
     resolved_at === null
       ? []
@@ -72,25 +115,58 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
             at: Date.parse(resolved_at),
             symbol: 'up',
             tone: 'up',
-            words: confirmed_at === null ? `Over${note === null ? '' : `: ${note}`}` : `Up again${note === null ? '' : `: ${note}`}`,
+            words:
+              confirmed_at === null
+                ? `Over${note === null ? '' : `: ${note}`}`
+                : `Up again${note === null ? '' : `: ${note}`}`,
           },
         ];
   return [
-    ...[first, ...confirmedStep(incident), ...lookedSteps(incident), ...toldSteps, ...noteSteps, ...onIt, ...end].toSorted(
-      (a, b) => a.at - b.at,
-    ),
+    ...[
+      first,
+      ...confirmedStep(incident),
+      ...lookedSteps(incident),
+      ...toldSteps,
+      ...noteSteps,
+      ...onIt,
+      ...end,
+    ].toSorted((a, b) => a.at - b.at),
   ];
 };
 
 /** The timeline: within the first minute to the millisecond, after that by the clock. */
-export const incidentStory = (incident: Incident, times: Times, acknowledged: Acknowledged): Html => {
+export const incidentStory = (
+  incident: Incident,
+  times: Times,
+  acknowledged: Acknowledged,
+): Html => {
   const begin = Date.parse(incident.started_at);
   const when = (at: number): Part => {
     if (at === begin) return times.precise(at);
     return at - begin < 60_000 ? html`+${durationText(at - begin)}` : times.moment(at);
   };
-  return html`<ol class="story">${stepsOf(incident, acknowledged).map(
-    ({ at, symbol, tone, words }) =>
-      html`<li class="tone-${tone ?? 'plain'}"><span class="story-when">${when(at)}</span>${icon(symbol)}<span>${words}</span></li>`,
-  )}${incident.open && html`<li class="tone-up"><span class="story-when">now</span>${icon('again')}<span>Looked at every few seconds, round the continents</span></li>`}</ol>`;
+  return html`
+    <ol class="story">
+      ${stepsOf(incident, acknowledged).map(
+        ({ at, symbol, tone, words }) =>
+          html`
+            <li class="tone-${tone ?? 'plain'}">
+              <span class="story-when">${when(at)}</span>
+              ${icon(symbol)}
+              <span>${words}</span>
+            </li>
+          `,
+      )}
+      ${
+        incident.open &&
+        html`
+          <li class="tone-up">
+            <span class="story-when">now</span>
+            ${icon('again')}
+            <span>Looked at every few seconds, round the continents</span>
+          </li>
+        `
+      }
+    </ol>
+  `;
 };

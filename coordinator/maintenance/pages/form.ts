@@ -24,7 +24,18 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
-import { formOfNew, formOfWindow, inputIn, isNow, preview, repeatOf, timesIn, titleOf, usualLengths_s, type Window } from './parts.ts';
+import {
+  formOfNew,
+  formOfWindow,
+  inputIn,
+  isNow,
+  preview,
+  repeatOf,
+  timesIn,
+  titleOf,
+  usualLengths_s,
+  type Window,
+} from './parts.ts';
 
 /** What the form edits. */
 export type Subject = {
@@ -41,55 +52,111 @@ export type Subject = {
 };
 
 const dayNames = [
-  ...[
-    ['MO', 'Mon'],
-    ['TU', 'Tue'],
-    ['WE', 'Wed'],
-    ['TH', 'Thu'],
-    ['FR', 'Fri'],
-    ['SA', 'Sat'],
-    ['SU', 'Sun'],
-  ],
+  ['MO', 'Mon'],
+  ['TU', 'Tue'],
+  ['WE', 'Wed'],
+  ['TH', 'Thu'],
+  ['FR', 'Fri'],
+  ['SA', 'Sat'],
+  ['SU', 'Sun'],
 ] as const;
 
 const repeatFields = (state: FormState): Html =>
-  html`${selectField({
-    ...{ name: 'repeats', label: 'Repeats', state },
-    choices: [
-      { value: 'once', label: 'Never: it is once' },
-      { value: 'daily', label: 'Every day' },
-      { value: 'weekdays', label: 'On weekdays, Monday to Friday' },
-      { value: 'weekly', label: 'Every week on …' },
-      { value: 'monthly_day', label: 'Every month on that day of the month' },
-      { value: 'monthly_nth', label: 'Every month on that weekday, as the 2nd Tuesday' },
-      { value: 'monthly_last', label: 'Every month on the last such weekday' },
-      { value: 'own', label: 'By a rule of your own' },
-    ],
-  })}<div class="span-days repeat-days" role="group" aria-label="Days of the week">${dayNames.map(
-    ([value, label]) =>
-      html`<label class="span-day"><input type="checkbox" id="${boxId('days', value)}" name="days[]" value="${value}"${state.form.values('days[]').includes(value) && html` checked`}><span>${label}</span></label>`,
-  )}</div><div class="repeat-own">${textField({
-    ...{ name: 'rrule', label: 'Rule', state, autocomplete: 'off', placeholder: 'FREQ=MONTHLY;BYDAY=2TU,4TU' },
-    help: 'As calendars write it (RFC 5545, RRULE).',
-  })}</div><div class="repeat-until">${textField({ name: 'until', label: 'The last time on', state, type: 'date', required: false })}</div>`;
+  html`
+    ${selectField({
+      name: 'repeats',
+      label: 'Repeats',
+      state,
+      choices: [
+        { value: 'once', label: 'Never: it is once' },
+        { value: 'daily', label: 'Every day' },
+        { value: 'weekdays', label: 'On weekdays, Monday to Friday' },
+        { value: 'weekly', label: 'Every week on …' },
+        { value: 'monthly_day', label: 'Every month on that day of the month' },
+        { value: 'monthly_nth', label: 'Every month on that weekday, as the 2nd Tuesday' },
+        { value: 'monthly_last', label: 'Every month on the last such weekday' },
+        { value: 'own', label: 'By a rule of your own' },
+      ],
+    })}
+    <div class="span-days repeat-days" role="group" aria-label="Days of the week">
+      ${dayNames.map(
+        ([value, label]) =>
+          html`
+            <label class="span-day">
+              <input
+                type="checkbox"
+                id="${boxId('days', value)}"
+                name="days[]"
+                value="${value}"${state.form.values('days[]').includes(value) && html` checked`}
+              >
+              <span>${label}</span>
+            </label>
+          `,
+      )}
+    </div>
+    <div class="repeat-own">
+      ${textField({
+        name: 'rrule',
+        label: 'Rule',
+        state,
+        autocomplete: 'off',
+        placeholder: 'FREQ=MONTHLY;BYDAY=2TU,4TU',
+        help: 'As calendars write it (RFC 5545, RRULE).',
+      })}
+    </div>
+    <div class="repeat-until">
+      ${textField({
+        name: 'until',
+        label: 'The last time on',
+        state,
+        type: 'date',
+        required: false,
+      })}
+    </div>
+  `;
 
 const whenFields = ({ window, zone }: Subject, state: FormState): Html =>
-  html`${
-    window === undefined &&
-    choiceField({
-      ...{ name: 'when', label: 'When', state },
-      choices: [
-        { value: 'now', label: 'From now on' },
-        { value: 'planned', label: 'At a time that I choose' },
-      ],
-    })
-  }${
-    window === undefined &&
-    html`<div class="when-now">${selectField({
-      ...{ name: 'for_s', label: 'For', state, help: 'It can be ended sooner.' },
-      choices: usualLengths_s.map((each) => ({ value: String(each), label: durationText(each * 1_000) })),
-    })}</div>`
-  }<div class="when-planned"><div class="columns">${textField({ name: 'starts_at', label: 'Begins', state, type: 'datetime-local' })}${textField({ name: 'ends_at', label: 'Ends', state, type: 'datetime-local' })}</div><p class="field-help">By the clock of ${zone}${window === undefined ? '' : ', which this window keeps'}.</p>${repeatFields(state)}</div>`;
+  html`
+    ${
+      window === undefined &&
+      choiceField({
+        name: 'when',
+        label: 'When',
+        state,
+        choices: [
+          { value: 'now', label: 'From now on' },
+          { value: 'planned', label: 'At a time that I choose' },
+        ],
+      })
+    }
+    ${
+      window === undefined &&
+      html`
+        <div class="when-now">
+          ${selectField({
+            name: 'for_s',
+            label: 'For',
+            state,
+            help: 'It can be ended sooner.',
+            choices: usualLengths_s.map((each) => ({
+              value: String(each),
+              label: durationText(each * 1_000),
+            })),
+          })}
+        </div>
+      `
+    }
+    <div class="when-planned">
+      <div class="columns">
+        ${textField({ name: 'starts_at', label: 'Begins', state, type: 'datetime-local' })}
+        ${textField({ name: 'ends_at', label: 'Ends', state, type: 'datetime-local' })}
+      </div>
+      <p class="field-help">
+        By the clock of ${zone}${window === undefined ? '' : ', which this window keeps'}.
+      </p>
+      ${repeatFields(state)}
+    </div>
+  `;
 
 const trail = [{ href: '/maintenance', name: 'Maintenance' }];
 
@@ -115,35 +182,95 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
     title: isNew ? 'Plan maintenance' : `Change ${titleOf(window, choices)}`,
     place: 'maintenance',
     status: state.status,
-    main: html`<div class="window-form-page">${headOf(subject)}${formSummary(state)}
-<form class="form window-form" method="post" action="${safeUrl(action)}">${enterSaves}
-<div class="card stack">${textField({ name: 'name', label: 'What it is for', state, autocomplete: 'off', required: false, placeholder: 'Database upgrade' })}</div>
-<div class="card stack" data-refreshes>${!isNew && html`<h2>When it is</h2>`}${whenFields(subject, state)}</div>
-<section class="card stack when-planned"><div class="section-head"><h2>What that comes to</h2><button class="button" name="act" value="look" data-stays>${icon('again')}Show it</button></div><div id="ahead" class="ahead" data-refreshed aria-live="polite">${ahead}</div></section>
-<div class="card stack"><h2>What it covers</h2>${chosenFields(choices, state, tickedFirst)}</div>
-<div class="actions"><button class="button button-main" name="act" value="save">${isNew ? html`<span class="when-now">Begin now</span><span class="when-planned">Plan it</span>` : 'Save'}</button>${linkButton(isNew ? '/maintenance' : `/maintenance/${window.id}`, 'Leave it')}</div></form></div>`,
+    main: html`
+      <div class="window-form-page">
+        ${headOf(subject)}
+        ${formSummary(state)}
+        <form class="form window-form" method="post" action="${safeUrl(action)}">
+          ${enterSaves}
+          <div class="card stack">
+            ${textField({
+              name: 'name',
+              label: 'What it is for',
+              state,
+              autocomplete: 'off',
+              required: false,
+              placeholder: 'Database upgrade',
+            })}
+          </div>
+          <div class="card stack" data-refreshes>
+            ${!isNew && html`<h2>When it is</h2>`}
+            ${whenFields(subject, state)}
+          </div>
+          <section class="card stack when-planned">
+            <div class="section-head">
+              <h2>What that comes to</h2>
+              <button class="button" name="act" value="look" data-stays>
+                ${icon('again')}Show it
+              </button>
+            </div>
+            <div id="ahead" class="ahead" data-refreshed aria-live="polite">${ahead}</div>
+          </section>
+          <div class="card stack">
+            <h2>What it covers</h2>
+            ${chosenFields(choices, state, tickedFirst)}
+          </div>
+          <div class="actions">
+            <button class="button button-main" name="act" value="save">
+              ${
+                isNew
+                  ? html`
+                    <span class="when-now">Begin now</span>
+                    <span class="when-planned">Plan it</span>
+                  `
+                  : 'Save'
+              }
+            </button>
+            ${linkButton(isNew ? '/maintenance' : `/maintenance/${window.id}`, 'Leave it')}
+          </div>
+        </form>
+      </div>
+    `,
   });
 };
 
 const notYet = 'Say when it begins and ends; its next ten times stand here then, on both clocks.';
 
 /** A preview of the occurrences, or the reason why there are none yet. */
-const previewOf = async (request: MembersRequest, form: Form, { window }: Subject): Promise<Html> => {
+const previewOf = async (
+  request: MembersRequest,
+  form: Form,
+  { window }: Subject,
+): Promise<Html> => {
   const { starts_at, ends_at, rrule } = timesIn(form, request.now);
   if (starts_at === '' || ends_at === '') return preview(notYet, request);
   try {
     const of = window === undefined ? {} : { window: window.id };
-    return preview(await request.ask(previewMaintenanceWindow, { starts_at, ends_at, ...of, ...(rrule === '' ? {} : { rrule }) }), request);
+    return preview(
+      await request.ask(previewMaintenanceWindow, {
+        starts_at,
+        ends_at,
+        ...of,
+        ...(rrule === '' ? {} : { rrule }),
+      }),
+      request,
+    );
   } catch (error) {
     if (error instanceof InvalidInput) return preview(notYet, request);
-    if (error instanceof Refusal && (error.code === 'window_invalid' || error.code === 'rrule_invalid'))
+    if (
+      error instanceof Refusal &&
+      (error.code === 'window_invalid' || error.code === 'rrule_invalid')
+    )
       return preview(`Nothing yet: ${error.message.replace(/^[a-z_]+: /, '')}`, request);
     throw error;
   }
 };
 
-const shownWith = async (request: MembersRequest, subject: Subject, state: FormState): Promise<PageAnswer> =>
-  formPage(subject, state, await previewOf(request, state.form, subject));
+const shownWith = async (
+  request: MembersRequest,
+  subject: Subject,
+  state: FormState,
+): Promise<PageAnswer> => formPage(subject, state, await previewOf(request, state.form, subject));
 
 const fields = ['name', 'starts_at', 'ends_at', 'repeats', 'rrule', 'monitors', 'groups'];
 
@@ -151,10 +278,18 @@ const fields = ['name', 'starts_at', 'ends_at', 'repeats', 'rrule', 'monitors', 
 const besideChoice = (state: FormState): FormState => {
   const fault = state.faults.get('rrule');
   if (fault === undefined || repeatOf(state.form) === 'own') return state;
-  return { ...state, faults: new Map([...state.faults].map(([name, words]) => [name === 'rrule' ? 'repeats' : name, words])) };
+  return {
+    ...state,
+    faults: new Map(
+      [...state.faults].map(([name, words]) => [name === 'rrule' ? 'repeats' : name, words]),
+    ),
+  };
 };
 
-const save = async ({ ask, form, now }: MembersRequest, { window }: Subject): Promise<PageAnswer> => {
+const save = async (
+  { ask, form, now }: MembersRequest,
+  { window }: Subject,
+): Promise<PageAnswer> => {
   const input = inputIn(form, now);
   const { name, ...others } = input;
   if (window !== undefined) {
@@ -167,7 +302,9 @@ const save = async ({ ask, form, now }: MembersRequest, { window }: Subject): Pr
     ...(name === '' ? {} : { name }),
     ...(input.rrule === '' ? { rrule: null } : {}),
   });
-  return seeOther(`/maintenance/${id}`, { said: isNow(form) ? 'It runs: nobody is told until it is over.' : 'It is planned.' });
+  return seeOther(`/maintenance/${id}`, {
+    said: isNow(form) ? 'It runs: nobody is told until it is over.' : 'It is planned.',
+  });
 };
 
 const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswer> => {
@@ -176,7 +313,11 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
   try {
     return await save(request, subject);
   } catch (error) {
-    if (error instanceof Refusal && (error.code === 'maintenance_window_not_found' || error.code === 'role_insufficient')) throw error;
+    if (
+      error instanceof Refusal &&
+      (error.code === 'maintenance_window_not_found' || error.code === 'role_insufficient')
+    )
+      throw error;
     return shownWith(request, subject, besideChoice(refusedForm(form, error, fields)));
   }
 };
@@ -186,17 +327,31 @@ const newSubject = async (request: MembersRequest): Promise<Subject> => {
   const { address, query } = request;
   const tickedFirst = [query.monitor, query.group].filter((id) => id !== undefined);
   const choices = await request.ask(getChannelChoices);
-  return { choices, window: undefined, zone: request.caller.organisation.time_zone, action: address, tickedFirst };
+  return {
+    choices,
+    window: undefined,
+    zone: request.caller.organisation.time_zone,
+    action: address,
+    tickedFirst,
+  };
 };
 
-const editSubject = async (request: MembersRequest): Promise<Subject & { readonly window: Window }> => {
+const editSubject = async (
+  request: MembersRequest,
+): Promise<Subject & { readonly window: Window }> => {
   const [window, choices] = await Promise.all([
     request.ask(getMaintenanceWindow, { window_id: request.path.window_id }),
     request.ask(getChannelChoices),
   ]);
   refuseUnlessMay(request, updateMaintenanceWindow);
   const tickedFirst = [...window.monitors, ...window.groups];
-  return { choices, window, zone: window.time_zone, action: `/maintenance/${window.id}/edit`, tickedFirst };
+  return {
+    choices,
+    window,
+    zone: window.time_zone,
+    action: `/maintenance/${window.id}/edit`,
+    tickedFirst,
+  };
 };
 
 const newPage: Page = {
@@ -205,7 +360,11 @@ const newPage: Page = {
   needs: 'member',
   answer: async (request) => {
     const subject = await newSubject(request);
-    return shownWith(request, subject, freshForm(formOfNew(request.query, subject.zone, request.now)));
+    return shownWith(
+      request,
+      subject,
+      freshForm(formOfNew(request.query, subject.zone, request.now)),
+    );
   },
 };
 

@@ -24,7 +24,8 @@ export const windowMark = (state: string): Html => {
   return stateMark(shape, words);
 };
 
-const titleOfRow = ({ name, covers, monitors, groups }: Row): string => titleFrom(name, covers, monitors + groups);
+const titleOfRow = ({ name, covers, monitors, groups }: Row): string =>
+  titleFrom(name, covers, monitors + groups);
 
 const coversText = ({ covers, monitors, groups }: Row): string => {
   const more = monitors + groups - covers.length;
@@ -35,38 +36,85 @@ const coversText = ({ covers, monitors, groups }: Row): string => {
 const rowOf = (row: Row, { times, now }: MembersRequest): Html => {
   const { id, state, starts_at, ends_at, repeats } = row;
   const [from, to] = [Date.parse(starts_at), Date.parse(ends_at)];
-  const near = state === 'running' ? `${durationText(to - now)} to go` : state === 'coming' ? `in ${durationText(from - now)}` : null;
-  return html`<tr id="window-${id}" data-row><td data-label="State">${windowMark(state)}</td><td data-label="Window"><a class="row-link" href="/maintenance/${id}">${titleOfRow(row)}</a></td><td data-label="${state === 'over' ? 'Last time' : 'When'}"><span>${times.span(starts_at, ends_at)}${near !== null && html`<span class="window-near">${near}</span>`}</span></td><td data-label="Repeats">${repeats === null ? 'once' : capital(repeats)}</td><td data-label="Covers">${coversText(row)}</td></tr>`;
+  const near =
+    state === 'running'
+      ? `${durationText(to - now)} to go`
+      : state === 'coming'
+        ? `in ${durationText(from - now)}`
+        : null;
+  return html`
+    <tr id="window-${id}" data-row>
+      <td data-label="State">${windowMark(state)}</td>
+      <td data-label="Window">
+        <a class="row-link" href="/maintenance/${id}">${titleOfRow(row)}</a>
+      </td>
+      <td data-label="${state === 'over' ? 'Last time' : 'When'}">
+        <span>
+          ${times.span(starts_at, ends_at)}
+          ${near !== null && html`<span class="window-near">${near}</span>`}
+        </span>
+      </td>
+      <td data-label="Repeats">${repeats === null ? 'once' : capital(repeats)}</td>
+      <td data-label="Covers">${coversText(row)}</td>
+    </tr>
+  `;
 };
 
 const sentenceOf = ({ running, coming, items }: Listed, now: number): string => {
   const [first] = items;
-  if (running === 1 && first) return `${titleOfRow(first)} runs for another ${durationText(Date.parse(first.ends_at) - now)}.`;
+  if (running === 1 && first)
+    return `${titleOfRow(first)} runs for another ${durationText(Date.parse(first.ends_at) - now)}.`;
   if (running > 1) return `${running} maintenance windows run now.`;
   if (coming > 0 && first?.state === 'coming')
     return `No maintenance runs; the next begins in ${durationText(Date.parse(first.starts_at) - now)}.`;
   return 'No maintenance runs, and none is planned.';
 };
 
-const below = 'What a window covers is checked as ever; nobody is told of a failure until it is over.';
+const below =
+  'What a window covers is checked as ever; nobody is told of a failure until it is over.';
 
 /** Shown before there is any window: one sentence and one form. */
 const beginning = async ({ ask, may }: MembersRequest): Promise<Html> => {
   const sentence = 'No maintenance was ever planned here.';
-  if (!may(createMaintenanceWindow)) return heading({ sentence, below: `${below} Members plan it; your role may only look.` });
+  if (!may(createMaintenanceWindow))
+    return heading({ sentence, below: `${below} Members plan it; your role may only look.` });
   const { items } = await ask(listMonitors, { limit: 1 });
   if (items.length === 0)
-    return html`${heading({ sentence, below: 'There is nothing to look after yet: add a monitor first.' })}<p class="actions">${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}</p>`;
-  return html`${heading({ sentence, below })}<form class="card begin" action="/maintenance/new">${textField({
-    ...{ name: 'name', label: 'What is it for?', state: freshForm(noForm) },
-    ...{ autocomplete: 'off', placeholder: 'Database upgrade' },
-  })}<button class="button button-main">Plan it</button></form>`;
+    return html`
+      ${heading({ sentence, below: 'There is nothing to look after yet: add a monitor first.' })}
+      <p class="actions">
+        ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
+      </p>
+    `;
+  return html`
+    ${heading({ sentence, below })}
+    <form class="card begin" action="/maintenance/new">
+      ${textField({
+        name: 'name',
+        label: 'What is it for?',
+        state: freshForm(noForm),
+        autocomplete: 'off',
+        placeholder: 'Database upgrade',
+      })}
+      <button class="button button-main">Plan it</button>
+    </form>
+  `;
 };
 
 const pageLinks = (count: number, page: number, over: boolean): Html | null => {
   const address = (to: number): string => `/maintenance?${over ? 'over=true&' : ''}page=${to}`;
   if (count <= maintenanceRows) return null;
-  return html`<p class="actions pages-more">${page > 1 && html`<a class="button" rel="prev" href="${safeUrl(address(page - 1))}">Back</a>`}${page * maintenanceRows < count && html`<a class="button" rel="next" href="${safeUrl(address(page + 1))}">More</a>`}</p>`;
+  return html`
+    <p class="actions pages-more">
+      ${
+        page > 1 && html`<a class="button" rel="prev" href="${safeUrl(address(page - 1))}">Back</a>`
+      }
+      ${
+        page * maintenanceRows < count &&
+        html`<a class="button" rel="next" href="${safeUrl(address(page + 1))}">More</a>`
+      }
+    </p>
+  `;
 };
 
 /** Running, upcoming and past windows. */
@@ -80,27 +128,70 @@ export const maintenancePage: Page = {
     const page = Math.max(1, Math.floor(Number(query.page ?? 1)) || 1);
     const listed = await ask(listMaintenanceByTime, { over, page });
     const first = over ? await ask(listMaintenanceByTime) : listed;
-    const common = { title: listed.running > 0 ? 'Maintenance runs' : 'Maintenance', place: 'maintenance', live: true } as const;
-    if (listed.running + listed.coming + listed.over === 0) return show({ ...common, main: await beginning(request) });
+    const common = {
+      title: listed.running > 0 ? 'Maintenance runs' : 'Maintenance',
+      place: 'maintenance',
+      live: true,
+    } as const;
+    if (listed.running + listed.coming + listed.over === 0)
+      return show({ ...common, main: await beginning(request) });
     const rows = listed.items.map((row) => rowOf(row, request));
     return show({
       ...common,
-      main: html`${heading({
-        sentence: sentenceOf(first, now),
-        below: may(createMaintenanceWindow) ? below : `${below} Members plan it; your role may only look.`,
-        actions:
-          may(createMaintenanceWindow) &&
-          html`${linkButton('/maintenance/new?when=now', 'Begin now', { symbol: 'play' })}<a class="button button-main" href="/maintenance/new" data-new>${icon('add')}Plan maintenance</a>`,
-      })}
-<div class="filters">${chips('Which', [
-        { href: '/maintenance', label: 'Running and coming', count: listed.running + listed.coming, current: !over },
-        { href: '/maintenance?over=true', label: 'Over', count: listed.over, current: over },
-      ])}</div>
-${
-  rows.length === 0
-    ? html`<div class="card"><p class="nothing">${over ? 'None is over yet.' : 'Nothing runs and nothing comes.'}</p></div>`
-    : html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">State</th><th scope="col">Window</th><th scope="col">${over ? 'Last time' : 'When'}</th><th scope="col">Repeats</th><th scope="col">Covers</th></tr></thead><tbody>${rows}</tbody></table></div>`
-}${pageLinks(over ? listed.over : listed.running + listed.coming, page, over)}`,
+      main: html`
+        ${heading({
+          sentence: sentenceOf(first, now),
+          below: may(createMaintenanceWindow)
+            ? below
+            : `${below} Members plan it; your role may only look.`,
+          actions:
+            may(createMaintenanceWindow) &&
+            html`
+              ${linkButton('/maintenance/new?when=now', 'Begin now', { symbol: 'play' })}
+              <a class="button button-main" href="/maintenance/new" data-new>
+                ${icon('add')}Plan maintenance
+              </a>
+            `,
+        })}
+        <div class="filters">
+          ${chips('Which', [
+            {
+              href: '/maintenance',
+              label: 'Running and coming',
+              count: listed.running + listed.coming,
+              current: !over,
+            },
+            { href: '/maintenance?over=true', label: 'Over', count: listed.over, current: over },
+          ])}
+        </div>
+        ${
+          rows.length === 0
+            ? html`
+              <div class="card">
+                <p class="nothing">
+                  ${over ? 'None is over yet.' : 'Nothing runs and nothing comes.'}
+                </p>
+              </div>
+            `
+            : html`
+              <div class="table-card">
+                <table class="cards">
+                  <thead>
+                    <tr>
+                      <th scope="col">State</th>
+                      <th scope="col">Window</th>
+                      <th scope="col">${over ? 'Last time' : 'When'}</th>
+                      <th scope="col">Repeats</th>
+                      <th scope="col">Covers</th>
+                    </tr>
+                  </thead>
+                  <tbody>${rows}</tbody>
+                </table>
+              </div>
+            `
+        }
+        ${pageLinks(over ? listed.over : listed.running + listed.coming, page, over)}
+      `,
     });
   },
 };

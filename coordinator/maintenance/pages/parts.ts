@@ -8,7 +8,16 @@ import { timesIn as timesInImport } from '../../web/times.ts';
 
 /** How a window repeats: the usual choices, and the rule of each. */
 
-export const repeatChoices = ['once', 'daily', 'weekdays', 'weekly', 'monthly_day', 'monthly_nth', 'monthly_last', 'own'] as const;
+export const repeatChoices = [
+  'once',
+  'daily',
+  'weekdays',
+  'weekly',
+  'monthly_day',
+  'monthly_nth',
+  'monthly_last',
+  'own',
+] as const;
 export type RepeatChoice = (typeof repeatChoices)[number];
 
 export const weekdays = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
@@ -20,7 +29,10 @@ const placeOf = (local: string): { readonly weekday: string; readonly nth: numbe
   const at = Date.parse(`${local.slice(0, 10)}T00:00:00Z`);
   if (Number.isNaN(at)) return undefined;
   const date = new Date(at);
-  return { weekday: weekdays[(date.getUTCDay() + 6) % 7] ?? 'MO', nth: Math.ceil(date.getUTCDate() / 7) };
+  return {
+    weekday: weekdays[(date.getUTCDay() + 6) % 7] ?? 'MO',
+    nth: Math.ceil(date.getUTCDate() / 7),
+  };
 };
 
 /** Not every month has a fifth one: there the last is meant. */
@@ -35,7 +47,8 @@ const lastDay = (local: string): string => {
   return place ? `;BYDAY=-1${place.weekday}` : '';
 };
 
-export const repeatOf = (form: Form): RepeatChoice => repeatChoices.find((each) => each === form.value('repeats')) ?? 'once';
+export const repeatOf = (form: Form): RepeatChoice =>
+  repeatChoices.find((each) => each === form.value('repeats')) ?? 'once';
 
 /** The rule that a form asks for; empty for a window without repetition. */
 export const ruleIn = (form: Form): string => {
@@ -56,23 +69,38 @@ export const ruleIn = (form: Form): string => {
   return until === '' ? rules[repeats] : `${rules[repeats]};UNTIL=${until}`;
 };
 
-type Chosen = { readonly repeats: RepeatChoice; readonly days: readonly string[]; readonly until: string };
+type Chosen = {
+  readonly repeats: RepeatChoice;
+  readonly days: readonly string[];
+  readonly until: string;
+};
 
-const usualOf = (rest: readonly string[], starts: string): Pick<Chosen, 'repeats' | 'days'> | undefined => {
+const usualOf = (
+  rest: readonly string[],
+  starts: string,
+): Pick<Chosen, 'repeats' | 'days'> | undefined => {
   const rule = rest.join(';');
-  const byday = /^FREQ=WEEKLY;BYDAY=((?:MO|TU|WE|TH|FR|SA|SU)(?:,(?:MO|TU|WE|TH|FR|SA|SU))*)$/.exec(rule)?.[1];
+  const byday = /^FREQ=WEEKLY;BYDAY=((?:MO|TU|WE|TH|FR|SA|SU)(?:,(?:MO|TU|WE|TH|FR|SA|SU))*)$/.exec(
+    rule,
+  )?.[1];
   if (rule === 'FREQ=DAILY') return { repeats: 'daily', days: [] };
   if (byday === workdays) return { repeats: 'weekdays', days: [] };
-  if (byday !== undefined || rule === 'FREQ=WEEKLY') return { repeats: 'weekly', days: byday?.split(',') ?? [] };
+  if (byday !== undefined || rule === 'FREQ=WEEKLY')
+    return { repeats: 'weekly', days: byday?.split(',') ?? [] };
   if (rule === 'FREQ=MONTHLY') return { repeats: 'monthly_day', days: [] };
   if (rule === `FREQ=MONTHLY${lastDay(starts)}`) return { repeats: 'monthly_last', days: [] };
-  return rule === `FREQ=MONTHLY${nthDay(starts)}` ? { repeats: 'monthly_nth', days: [] } : undefined;
+  return rule === `FREQ=MONTHLY${nthDay(starts)}`
+    ? { repeats: 'monthly_nth', days: [] }
+    : undefined;
 };
 
 /**
  * The choice that matches a rule; any other rule is a custom rule. `starts`: its first local time.
  */
-export const chosenOf = (rrule: string | null, starts: string): Chosen & { readonly rrule: string } => {
+export const chosenOf = (
+  rrule: string | null,
+  starts: string,
+): Chosen & { readonly rrule: string } => {
   if (rrule === null) return { repeats: 'once', days: [], until: '', rrule: '' };
   const parts = rrule.toUpperCase().split(';');
   const ends = parts.find((part) => part.startsWith('UNTIL='));
@@ -81,7 +109,8 @@ export const chosenOf = (rrule: string | null, starts: string): Chosen & { reado
     parts.filter((part) => part !== ends),
     starts,
   );
-  if (usual === undefined || (ends !== undefined && year === undefined)) return { repeats: 'own', days: [], until: '', rrule };
+  if (usual === undefined || (ends !== undefined && year === undefined))
+    return { repeats: 'own', days: [], until: '', rrule };
   return { ...usual, until: year === undefined ? '' : `${year}-${month}-${day}`, rrule: '' };
 };
 
@@ -94,8 +123,16 @@ export const usualLengths_s = [900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400]
 export const isNow = (form: Form): boolean => form.value('when') === 'now';
 
 /** The times in the form. */
-export const timesIn = (form: Form, now: number): Readonly<Record<'starts_at' | 'ends_at' | 'rrule', string>> => {
-  if (!isNow(form)) return { starts_at: form.value('starts_at') ?? '', ends_at: form.value('ends_at') ?? '', rrule: ruleIn(form) };
+export const timesIn = (
+  form: Form,
+  now: number,
+): Readonly<Record<'starts_at' | 'ends_at' | 'rrule', string>> => {
+  if (!isNow(form))
+    return {
+      starts_at: form.value('starts_at') ?? '',
+      ends_at: form.value('ends_at') ?? '',
+      rrule: ruleIn(form),
+    };
   const long = Number(form.value('for_s') ?? 3_600);
   const ends_at = new Date(now + (Number.isFinite(long) ? long : 0) * 1_000).toISOString();
   return { starts_at: new Date(now).toISOString(), ends_at, rrule: '' };
@@ -105,7 +142,10 @@ export const timesIn = (form: Form, now: number): Readonly<Record<'starts_at' | 
 export const inputIn = (form: Form, now: number): Readonly<Record<string, unknown>> => {
   const { starts_at, ends_at, rrule } = timesIn(form, now);
   return {
-    ...{ name: form.value('name') ?? '', rrule, monitors: form.values('monitors[]'), groups: form.values('groups[]') },
+    name: form.value('name') ?? '',
+    rrule,
+    monitors: form.values('monitors[]'),
+    groups: form.values('groups[]'),
     ...(starts_at === '' ? {} : { starts_at }),
     ...(ends_at === '' ? {} : { ends_at }),
   };
@@ -114,7 +154,13 @@ export const inputIn = (form: Form, now: number): Readonly<Record<string, unknow
 /** `2026-11-24T02:00`, as a field takes it: local time in a zone. */
 const fieldTime = (at: string | number, zone: string): string =>
   new Intl.DateTimeFormat('sv-SE', {
-    ...{ timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+    timeZone: zone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
   })
     .format(new Date(at))
     .replace(' ', 'T');
@@ -122,22 +168,46 @@ const fieldTime = (at: string | number, zone: string): string =>
 const hour = 3_600_000;
 
 /** For a new window: the next whole hour but one, for an hour. */
-export const formOfNew = (query: Readonly<Record<string, string>>, zone: string, now: number): Form => {
+export const formOfNew = (
+  query: Readonly<Record<string, string>>,
+  zone: string,
+  now: number,
+): Form => {
   const begins = (Math.floor(now / hour) + 2) * hour;
   return formOf({
-    ...{ name: query.name, when: query.when === 'now' ? 'now' : 'planned', for_s: 3_600, repeats: 'once' },
-    ...{ starts_at: fieldTime(begins, zone), ends_at: fieldTime(begins + hour, zone) },
+    name: query.name,
+    when: query.when === 'now' ? 'now' : 'planned',
+    for_s: 3_600,
+    repeats: 'once',
+    starts_at: fieldTime(begins, zone),
+    ends_at: fieldTime(begins + hour, zone),
     'monitors[]': query.monitor,
     'groups[]': query.group,
   });
 };
 
-export const formOfWindow = ({ name, starts_at, ends_at, rrule, monitors, groups, time_zone }: Window): Form => {
+export const formOfWindow = ({
+  name,
+  starts_at,
+  ends_at,
+  rrule,
+  monitors,
+  groups,
+  time_zone,
+}: Window): Form => {
   const starts = fieldTime(starts_at, time_zone);
   const { repeats, days, until, rrule: own } = chosenOf(rrule, starts);
   return formOf({
-    ...{ name, when: 'planned', starts_at: starts, ends_at: fieldTime(ends_at, time_zone), repeats, until, rrule: own },
-    ...{ 'days[]': days, 'monitors[]': monitors, 'groups[]': groups },
+    name,
+    when: 'planned',
+    starts_at: starts,
+    ends_at: fieldTime(ends_at, time_zone),
+    repeats,
+    until,
+    rrule: own,
+    'days[]': days,
+    'monitors[]': monitors,
+    'groups[]': groups,
   });
 };
 
@@ -153,15 +223,53 @@ const otherZone = (zone: string, reader: string): string | undefined => {
 
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-export const aheadTable = ({ time_zone, next_occurrences }: Ahead, { times, now }: MembersRequest): Html => {
+export const aheadTable = (
+  { time_zone, next_occurrences }: Ahead,
+  { times, now }: MembersRequest,
+): Html => {
   const other = otherZone(time_zone, times.zone);
-  const [own, beside] = [timesInImport(time_zone, now), other === undefined ? undefined : timesInImport(other, now)];
-  return html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">By the clock of ${time_zone}</th>${other !== undefined && html`<th scope="col">In ${other}</th>`}</tr></thead><tbody>${next_occurrences.map(
-    ({ starts_at, ends_at, notes }) =>
-      html`<tr><td data-label="${time_zone}"><span>${own.span(starts_at, ends_at)}${Date.parse(starts_at) <= now && html` <b class="runs-now">runs now</b>`}${notes.map(
-        (note) => html`<span class="clock-note">${icon('clock')}${note}</span>`,
-      )}</span></td>${beside !== undefined && html`<td data-label="${other ?? ''}"><span>${beside.span(starts_at, ends_at)}</span></td>`}</tr>`,
-  )}</tbody></table></div>`;
+  const [own, beside] = [
+    timesInImport(time_zone, now),
+    other === undefined ? undefined : timesInImport(other, now),
+  ];
+  return html`
+    <div class="table-card">
+      <table class="cards">
+        <thead>
+          <tr>
+            <th scope="col">By the clock of ${time_zone}</th>
+            ${other !== undefined && html`<th scope="col">In ${other}</th>`}
+          </tr>
+        </thead>
+        <tbody>
+          ${next_occurrences.map(
+            ({ starts_at, ends_at, notes }) =>
+              html`
+                <tr>
+                  <td data-label="${time_zone}">
+                    <span>
+                      ${own.span(starts_at, ends_at)}
+                      ${Date.parse(starts_at) <= now && html` <b class="runs-now">runs now</b>`}
+                      ${notes.map(
+                        (note) => html`<span class="clock-note">${icon('clock')}${note}</span>`,
+                      )}
+                    </span>
+                  </td>
+                  ${
+                    beside !== undefined &&
+                    html`
+                      <td data-label="${other ?? ''}">
+                        <span>${beside.span(starts_at, ends_at)}</span>
+                      </td>
+                    `
+                  }
+                </tr>
+              `,
+          )}
+        </tbody>
+      </table>
+    </div>
+  `;
 };
 
 /** The occurrences of an unsaved form. */
@@ -170,18 +278,34 @@ export const preview = (ahead: Ahead | string, request: MembersRequest): Html =>
   const { repeats, next_occurrences } = ahead;
   const [count, isOne] = [next_occurrences.length, next_occurrences.length === 1];
   if (count === 0) return html`<p class="soft">That is over already: it would cover nothing.</p>`;
-  return html`<p><b>${repeats === null ? 'Once.' : `${capital(repeats)}.`}</b> <span class="soft">${repeats === null ? 'This is when:' : isOne ? 'It occurs once more:' : `The next ${count}:`}</span></p>${aheadTable(ahead, request)}`;
+  return html`
+    <p>
+      <b>${repeats === null ? 'Once.' : `${capital(repeats)}.`}</b> <span class="soft">
+        ${
+          repeats === null ? 'This is when:' : isOne ? 'It occurs once more:' : `The next ${count}:`
+        }
+      </span>
+    </p>
+    ${aheadTable(ahead, request)}
+  `;
 };
 
 /** The title of a window, which may have no name. */
-export const titleFrom = (name: string | null, covers: readonly string[], count: number): string => {
+export const titleFrom = (
+  name: string | null,
+  covers: readonly string[],
+  count: number,
+): string => {
   if (name !== null) return name;
   const [first] = covers;
   if (first === undefined) return 'Maintenance of what is deleted';
   return count === 1 ? `Maintenance of ${first}` : `Maintenance of ${first} and ${count - 1} more`;
 };
 
-export const titleOf = ({ name, monitors, groups }: Pick<Window, 'name' | 'monitors' | 'groups'>, choices: Choices): string => {
+export const titleOf = (
+  { name, monitors, groups }: Pick<Window, 'name' | 'monitors' | 'groups'>,
+  choices: Choices,
+): string => {
   const among = (all: Choices['groups'], ids: readonly string[]): string[] =>
     all.flatMap((each) => (ids.includes(each.id) ? [each.name] : []));
   const covers = [...among(choices.groups, groups), ...among(choices.monitors, monitors)];

@@ -16,7 +16,16 @@ import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
 import { meanOf, type Results, responseChart, responseTable } from '../../web/charts.ts';
-import { chips, countText, heading, linkButton, notice, percentText, stateMark, states } from '../../web/elements.ts';
+import {
+  chips,
+  countText,
+  heading,
+  linkButton,
+  notice,
+  percentText,
+  stateMark,
+  states,
+} from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
@@ -25,16 +34,26 @@ import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
 
 export type Monitor = OutputOf<typeof getMonitor>;
 
-export type Settings = { readonly type: string; readonly interval_s: number; readonly config: Readonly<Record<string, unknown>> };
+export type Settings = {
+  readonly type: string;
+  readonly interval_s: number;
+  readonly config: Readonly<Record<string, unknown>>;
+};
 
-const kindWords: Readonly<Record<Kind, string>> = { https: 'Web address', dns: 'DNS name', heartbeat: 'Heartbeat' };
+const kindWords: Readonly<Record<Kind, string>> = {
+  https: 'Web address',
+  dns: 'DNS name',
+  heartbeat: 'Heartbeat',
+};
 
 export const kindWord = (type: string): string => (isKind(type) ? kindWords[type] : type);
 
 /** `every minute`, `every 10 s`. */
-export const everyText = (interval_s: number): string => `every ${briefDuration(interval_s * 1_000)}`;
+export const everyText = (interval_s: number): string =>
+  `every ${briefDuration(interval_s * 1_000)}`;
 
-const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
+const valueText = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 
 /** How it is checked, as it is stored: each setting with its meaning. */
 export const settingsList = ({ type, config }: Settings): Html | null => {
@@ -45,7 +64,12 @@ export const settingsList = ({ type, config }: Settings): Html | null => {
     return known === undefined
       ? []
       : [
-          html`<tr><th scope="row"><code>${key}</code><span class="soft">${known.meaning}</span></th><td><pre>${valueText(value)}</pre></td></tr>`,
+          html`
+            <tr>
+              <th scope="row"><code>${key}</code><span class="soft">${known.meaning}</span></th>
+              <td><pre>${valueText(value)}</pre></td>
+            </tr>
+          `,
         ];
   });
   return rows.length === 0
@@ -61,7 +85,12 @@ export const unknownKeysNotice = ({ type, config }: Settings): Part => {
   return notice(
     'verifying',
     unknown.length === 1 ? 'One setting does nothing.' : `${unknown.length} settings do nothing.`,
-    html`${unknown.map(({ sentence }) => html`<span class="line-of-its-own">${sentence.replaceAll('`', '')}</span>`)}`,
+    html`
+      ${unknown.map(
+        ({ sentence }) =>
+          html`<span class="line-of-its-own">${sentence.replaceAll('`', '')}</span>`,
+      )}
+    `,
   );
 };
 
@@ -69,7 +98,8 @@ type Ping = OutputOf<typeof listBeats>['items'][number];
 
 const markOf = ({ kind, exit_code }: Ping): Html => {
   if (kind === 'success') return stateMark('up', 'Done');
-  if (kind === 'fail') return stateMark('down', exit_code === null ? 'Failed' : `Failed, code ${exit_code}`);
+  if (kind === 'fail')
+    return stateMark('down', exit_code === null ? 'Failed' : `Failed, code ${exit_code}`);
   return kind === 'start' ? stateMark('pending', 'Began') : stateMark('unknown', 'Log');
 };
 
@@ -80,23 +110,61 @@ const markOf = ({ kind, exit_code }: Ping): Html => {
 export const pingList = (pings: readonly Ping[], times: Times): Html =>
   pings.length === 0
     ? html`<p class="nothing">No ping has come yet. The first good one begins the watch.</p>`
-    : html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col" class="number">Run took</th><th scope="col">It said</th><th scope="col">Taken by</th></tr></thead><tbody>${pings.map(
-        (ping) =>
-          html`<tr id="ping-${ping.id}"><td data-label="When">${times.moment(ping.at)}</td><td data-label="What">${markOf(ping)}</td><td data-label="Run took" class="number">${
-            ping.run_ms === null ? '–' : durationText(ping.run_ms)
-          }</td><td data-label="It said">${
-            ping.body === ''
-              ? html`<span class="softer">nothing</span>`
-              : html`<details><summary>${ping.body.slice(0, 60)}${ping.body.length > 60 && '…'}</summary><pre>${ping.body}</pre></details>`
-          }</td><td data-label="Taken by">${ping.taken_by}</td></tr>`,
-      )}</tbody></table></div>`;
+    : html`
+      <div class="table-card">
+        <table class="cards">
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">What</th>
+              <th scope="col" class="number">Run took</th>
+              <th scope="col">It said</th>
+              <th scope="col">Taken by</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${pings.map(
+              (ping) =>
+                html`
+                  <tr id="ping-${ping.id}">
+                    <td data-label="When">${times.moment(ping.at)}</td>
+                    <td data-label="What">${markOf(ping)}</td>
+                    <td data-label="Run took" class="number">
+                      ${ping.run_ms === null ? '–' : durationText(ping.run_ms)}
+                    </td>
+                    <td data-label="It said">
+                      ${
+                        ping.body === ''
+                          ? html`<span class="softer">nothing</span>`
+                          : html`
+                            <details>
+                              <summary>
+                                ${ping.body.slice(0, 60)}
+                                ${ping.body.length > 60 && '…'}
+                              </summary>
+                              <pre>${ping.body}</pre>
+                            </details>
+                          `
+                      }
+                    </td>
+                    <td data-label="Taken by">${ping.taken_by}</td>
+                  </tr>
+                `,
+            )}
+          </tbody>
+        </table>
+      </div>
+    `;
 
 type Snippet = { readonly name: string; readonly text: string };
 
 /** How jobs of many kinds ping the address. */
 const snippetsFor = (address: string): readonly Snippet[] => [
   { name: 'Shell', text: `your-job && curl -fsS -m 10 --retry 5 -o /dev/null ${address}` },
-  { name: 'cron', text: `30 2 * * * your-job; curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?` },
+  {
+    name: 'cron',
+    text: `30 2 * * * your-job; curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?`,
+  },
   {
     name: 'systemd',
     text: `[Service]
@@ -126,90 +194,220 @@ Invoke-RestMethod -Uri "${address}/$LASTEXITCODE" -TimeoutSec 10`,
 ];
 
 export const pingSnippets = (address: string): Html =>
-  html`<div class="snippets">${snippetsFor(address).map(
-    ({ name, text }) =>
-      html`<details name="snippet"><summary>${name}</summary><div class="copyable"><pre>${text}</pre><button type="button" class="button" data-copy="${text}" hidden>Copy</button></div></details>`,
-  )}</div>
-<p class="soft">Add <code>/start</code> when a run begins, <code>/fail</code> or the exit code when it ends; <code>?rid=</code> with a UUID tells overlapping runs apart. What you POST is kept with the ping.</p>`;
+  html`
+    <div class="snippets">
+      ${snippetsFor(address).map(
+        ({ name, text }) =>
+          html`
+            <details name="snippet">
+              <summary>${name}</summary>
+              <div class="copyable">
+                <pre>${text}</pre>
+                <button type="button" class="button" data-copy="${text}" hidden>Copy</button>
+              </div>
+            </details>
+          `,
+      )}
+    </div>
+    <p class="soft">
+      Add <code>/start</code> when a run begins, <code>/fail</code> or the exit code when it
+      ends; <code>?rid=</code> with a UUID tells overlapping runs apart. What you POST is kept with
+      the ping.
+    </p>
+  `;
 
 type Status = OutputOf<typeof getMonitorStatus>;
 type Incidents = OutputOf<typeof listIncidents>['items'];
 
 const dayChoices = [1, 7, 30, 90, 365];
-const windowWords = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '1y': '1 year' } as const;
+const windowWords = {
+  '24h': '24 hours',
+  '7d': '7 days',
+  '30d': '30 days',
+  '1y': '1 year',
+} as const;
 
-const daysWords = (days: number): string => (days === 365 ? '1 year' : days === 1 ? '24 hours' : `${days} days`);
+const daysWords = (days: number): string =>
+  days === 365 ? '1 year' : days === 1 ? '24 hours' : `${days} days`;
 
 const sentenceOf = ({ name, type }: Monitor, { status, since }: Status, now: number): string => {
   const long = since === null ? '' : ` for ${durationText(now - Date.parse(since))}`;
   if (status === 'up') return `${name} has been up${long}.`;
   if (status === 'down') return `${name} has been down${long}.`;
   if (status === 'paused') return `${name} has been paused${long}.`;
-  return status === 'verifying' ? `${name} is being verified.` : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'look'}.`;
+  return status === 'verifying'
+    ? `${name} is being verified.`
+    : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'look'}.`;
 };
 
 const belowOf = ({ type, target, interval_s, config }: Monitor, { status }: Status): Part => {
   const method = typeof config.method === 'string' ? `${config.method} ` : '';
-  const what = type === 'heartbeat' ? 'a ping of your job is due' : html`<code>${method}${target}</code>`;
-  return html`${stateMark(states.find((each) => each === status) ?? 'unknown')} <span class="softer">·</span> ${what} ${everyText(interval_s)}`;
+  const what =
+    type === 'heartbeat' ? 'a ping of your job is due' : html`<code>${method}${target}</code>`;
+  return html`
+    ${stateMark(states.find((each) => each === status) ?? 'unknown')} <span class="softer">·</span> ${what} ${everyText(
+      interval_s,
+    )}
+  `;
 };
 
 const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Html | null =>
   may(updateMonitor)
-    ? html`${enabled && type !== 'heartbeat' && linkButton(`/monitors/${id}/edit#try`, 'Try it now', { symbol: 'again' })}${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}<form method="post" action="/monitors/${id}/${
-        enabled ? 'pause' : 'resume'
-      }"><button class="button">${icon(enabled ? 'pause' : 'play')}${enabled ? 'Pause' : 'Resume'}</button></form>${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', { symbol: 'maintenance' })}${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}`
+    ? html`
+      ${
+        enabled &&
+        type !== 'heartbeat' &&
+        linkButton(`/monitors/${id}/edit#try`, 'Try it now', { symbol: 'again' })
+      }
+      ${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}
+      <form method="post" action="/monitors/${id}/${enabled ? 'pause' : 'resume'}">
+        <button class="button">
+          ${icon(enabled ? 'pause' : 'play')}
+          ${enabled ? 'Pause' : 'Resume'}
+        </button>
+      </form>
+      ${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', {
+        symbol: 'maintenance',
+      })}
+      ${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}
+    `
     : null;
 
-const figure = (name: Part, value: Part): Html => html`<div class="card"><dt>${name}</dt><dd>${value}</dd></div>`;
+const figure = (name: Part, value: Part): Html =>
+  html`
+    <div class="card">
+      <dt>${name}</dt>
+      <dd>${value}</dd>
+    </div>
+  `;
 
 const uptimeFigures = (ledger: Ledger, days: number): Html =>
-  html`${figure(`Uptime, ${daysWords(days)}`, ledger.percent === null ? '–' : percentText(ledger.percent))}${figure(
-    'Down',
-    ledger.down_seconds === 0 ? 'never' : durationText(ledger.down_seconds * 1_000),
-  )}`;
+  html`
+    ${figure(
+      `Uptime, ${daysWords(days)}`,
+      ledger.percent === null ? '–' : percentText(ledger.percent),
+    )}
+    ${figure(
+      'Down',
+      ledger.down_seconds === 0 ? 'never' : durationText(ledger.down_seconds * 1_000),
+    )}
+  `;
 
 const responseFigures = (results: Results): Html => {
   const points = results.series.flatMap((series) => series.points);
   const mean = meanOf(points);
   const checks = points.reduce((sum, { ok, failed }) => sum + ok + failed, 0);
-  return html`${figure('Response, mean', mean === null ? '–' : html`${countText(Math.round(mean))} <small>ms</small>`)}${figure('Checks shown below', countText(checks))}`;
+  return html`
+    ${figure(
+      'Response, mean',
+      mean === null ? '–' : html`${countText(Math.round(mean))} <small>ms</small>`,
+    )}
+    ${figure('Checks shown below', countText(checks))}
+  `;
 };
 
 const runFigures = (pings: readonly Ping[], times: Times): Html => {
   const runs = pings.flatMap(({ run_ms }) => run_ms ?? []);
   const mean = runs.reduce((sum, run) => sum + run, 0) / Math.max(1, runs.length);
-  return html`${figure('Last ping', pings[0] === undefined ? '–' : times.ago(pings[0].at))}${figure('A run takes', runs.length === 0 ? '–' : durationText(mean))}`;
+  return html`
+    ${figure('Last ping', pings[0] === undefined ? '–' : times.ago(pings[0].at))}
+    ${figure('A run takes', runs.length === 0 ? '–' : durationText(mean))}
+  `;
 };
 
 const incidentRow = (incident: Incidents[number], { times, now }: MembersRequest): Html => {
   const { id, open, confirmed_at, cause, started_at, resolved_at } = incident;
   const mark = open
     ? stateMark(confirmed_at === null ? 'verifying' : 'down')
-    : stateMark(confirmed_at === null ? 'unknown' : 'up', confirmed_at === null ? 'Never confirmed' : 'Over');
+    : stateMark(
+        confirmed_at === null ? 'unknown' : 'up',
+        confirmed_at === null ? 'Never confirmed' : 'Over',
+      );
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
-  return html`<tr id="incident-${id}" data-row><td data-label="State">${mark}</td><td data-label="Began"><a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a></td><td data-label="Cause">${cause ?? '–'}</td><td data-label="Lasted" class="number">${durationText(long)}</td></tr>`;
+  return html`
+    <tr id="incident-${id}" data-row>
+      <td data-label="State">${mark}</td>
+      <td data-label="Began">
+        <a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a>
+      </td>
+      <td data-label="Cause">${cause ?? '–'}</td>
+      <td data-label="Lasted" class="number">${durationText(long)}</td>
+    </tr>
+  `;
 };
 
 const incidentsOf = (items: Incidents, request: MembersRequest): Html =>
   items.length === 0
     ? html`<p class="nothing card">Nothing has failed here in that time.</p>`
-    : html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">State</th><th scope="col">Began</th><th scope="col">Cause</th><th scope="col" class="number">Lasted</th></tr></thead><tbody>${items.map((each) => incidentRow(each, request))}</tbody></table></div>`;
+    : html`
+      <div class="table-card">
+        <table class="cards">
+          <thead>
+            <tr>
+              <th scope="col">State</th>
+              <th scope="col">Began</th>
+              <th scope="col">Cause</th>
+              <th scope="col" class="number">Lasted</th>
+            </tr>
+          </thead>
+          <tbody>${items.map((each) => incidentRow(each, request))}</tbody>
+        </table>
+      </div>
+    `;
 
-const addressPart = ({ id }: Monitor, { may }: MembersRequest, address: string | undefined): Html => {
+const addressPart = (
+  { id }: Monitor,
+  { may }: MembersRequest,
+  address: string | undefined,
+): Html => {
   const rotate =
     may(rotatePingAddress) &&
-    html`<form class="actions" method="post" action="/monitors/${id}/address/rotate"><button class="button" name="overlap_s" value="86400">${icon('again')}New address, the old one for a day</button> <button class="button button-danger" name="overlap_s" value="0">New address, the old one ends now</button></form>`;
-  return html`<section class="card" id="address"><h2>The address to ping</h2>${
-    address === undefined
-      ? html`<p class="soft">Whoever knows it can ping in the name of your job, so it is shown when you ask.</p><div class="actions"><form method="post" action="/monitors/${id}/address"><button class="button">${icon('see')}Show it</button></form>${rotate}</div>`
-      : html`<div class="copyable"><code>${address}</code><button type="button" class="button" data-copy="${address}" hidden>${icon('copy')}Copy</button></div><div class="actions">${rotate}</div>`
-  }${pingSnippets(address ?? 'https://…/beat/…')}</section>`;
+    html`
+      <form class="actions" method="post" action="/monitors/${id}/address/rotate">
+        <button class="button" name="overlap_s" value="86400">
+          ${icon('again')}New address, the old one for a day
+        </button> <button class="button button-danger" name="overlap_s" value="0">
+          New address, the old one ends now
+        </button>
+      </form>
+    `;
+  return html`
+    <section class="card" id="address">
+      <h2>The address to ping</h2>
+      ${
+        address === undefined
+          ? html`
+            <p class="soft">
+              Whoever knows it can ping in the name of your job, so it is shown when you ask.
+            </p>
+            <div class="actions">
+              <form method="post" action="/monitors/${id}/address">
+                <button class="button">${icon('see')}Show it</button>
+              </form>
+              ${rotate}
+            </div>
+          `
+          : html`
+            <div class="copyable">
+              <code>${address}</code>
+              <button type="button" class="button" data-copy="${address}" hidden>
+                ${icon('copy')}Copy
+              </button>
+            </div>
+            <div class="actions">${rotate}</div>
+          `
+      }
+      ${pingSnippets(address ?? 'https://…/beat/…')}
+    </section>
+  `;
 };
 
 type PageState = { readonly address?: string; readonly said?: Html };
 
-const pageOf = async (request: MembersRequest, { address, said }: PageState = {}): Promise<PageAnswer> => {
+const pageOf = async (
+  request: MembersRequest,
+  { address, said }: PageState = {},
+): Promise<PageAnswer> => {
   const { ask, path, query: asked, times, now } = request;
   const monitor_id = path.monitor_id;
   const window = resultWindows.find((each) => each === asked.window) ?? '24h';
@@ -224,40 +422,117 @@ const pageOf = async (request: MembersRequest, { address, said }: PageState = {}
   ]);
   const isHeartbeat = monitor.type === 'heartbeat';
   const pings = isHeartbeat ? (await ask(listBeats, { monitor_id })).items : [];
-  const address_ = (changed: Readonly<Record<string, string>>) => `/monitors/${monitor.id}${query({ window, days, ...changed })}`;
+  const address_ = (changed: Readonly<Record<string, string>>) =>
+    `/monitors/${monitor.id}${query({ window, days, ...changed })}`;
   const begins = status.status.charAt(0).toUpperCase() + status.status.slice(1);
   const nobody = results.series.length === 0;
-  const chartPart = html`<section class="card"><div class="section-head"><h2>Response by continent</h2>${chips(
-    'How far back',
-    resultWindows.map((each) => ({ href: address_({ window: each }), label: windowWords[each], current: each === window })),
-  )}</div>${nobody ? html`<p class="nothing">No result is there yet for this time.</p>` : html`${responseChart(results, ledger.stretches, times)}<details class="as-table"><summary>Show as a table</summary>${responseTable(results, times)}</details>`}</section>`;
+  const chartPart = html`
+    <section class="card">
+      <div class="section-head">
+        <h2>Response by continent</h2>
+        ${chips(
+          'How far back',
+          resultWindows.map((each) => ({
+            href: address_({ window: each }),
+            label: windowWords[each],
+            current: each === window,
+          })),
+        )}
+      </div>
+      ${
+        nobody
+          ? html`<p class="nothing">No result is there yet for this time.</p>`
+          : html`
+            ${responseChart(results, ledger.stretches, times)}
+            <details class="as-table">
+              <summary>Show as a table</summary>
+              ${responseTable(results, times)}
+            </details>
+          `
+      }
+    </section>
+  `;
   return show({
     title: `${begins}: ${monitor.name}`,
     place: 'monitors',
     live: address === undefined,
     ...(address === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
-    main: html`<div class="monitor-page" id="monitor-${monitor.id}">${heading({
-      sentence: sentenceOf(monitor, status, now),
-      below: belowOf(monitor, status),
-      actions: actionsOf(monitor, request),
-      trail: [{ href: '/', name: 'Monitors' }],
-    })}
-${said}${unknownKeysNotice(monitor)}
-${items[0]?.open && notice(items[0].confirmed_at === null ? 'verifying' : 'down', html`<a href="/incidents/${items[0].id}">${items[0].confirmed_at === null ? 'A failure is being verified' : 'It is down'}: see what every continent saw</a>`, items[0].cause)}
-<dl class="figures">${uptimeFigures(ledger, days)}${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}</dl>
-${isHeartbeat ? addressPart(monitor, request, address) : chartPart}
-<section class="ledger-section" id="ledger"><div class="section-head"><h2>Uptime, every second</h2>${chips(
-      'Of which time',
-      dayChoices.map((each) => ({ href: `${address_({ days: String(each) })}#ledger`, label: daysWords(each), current: each === days })),
-    )}</div><div class="card">${ledgerBar(ledger)}${ledgerSum(ledger)}</div>${ledgerTable(ledger, times)}</section>
-<section><div class="section-head"><h2>Incidents in ${daysWords(days)}</h2></div>${incidentsOf(items, request)}</section>
-${isHeartbeat && html`<section><div class="section-head"><h2>The last pings</h2></div>${pingList(pings, times)}</section>`}
-${recipients(told.items)}
-<section class="card"><h2>How it is checked</h2><p class="soft">${kindWord(monitor.type)}, ${everyText(monitor.interval_s)}, since ${times.day(monitor.created_at)}.</p>${settingsList(monitor)}</section></div>`,
+    main: html`
+      <div class="monitor-page" id="monitor-${monitor.id}">
+        ${heading({
+          sentence: sentenceOf(monitor, status, now),
+          below: belowOf(monitor, status),
+          actions: actionsOf(monitor, request),
+          trail: [{ href: '/', name: 'Monitors' }],
+        })}
+        ${said}
+        ${unknownKeysNotice(monitor)}
+        ${
+          items[0]?.open &&
+          notice(
+            items[0].confirmed_at === null ? 'verifying' : 'down',
+            html`
+              <a href="/incidents/${items[0].id}">
+                ${items[0].confirmed_at === null ? 'A failure is being verified' : 'It is down'}:
+                see what every continent saw
+              </a>
+            `,
+            items[0].cause,
+          )
+        }
+        <dl class="figures">
+          ${uptimeFigures(ledger, days)}
+          ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}
+        </dl>
+        ${isHeartbeat ? addressPart(monitor, request, address) : chartPart}
+        <section class="ledger-section" id="ledger">
+          <div class="section-head">
+            <h2>Uptime, every second</h2>
+            ${chips(
+              'Of which time',
+              dayChoices.map((each) => ({
+                href: `${address_({ days: String(each) })}#ledger`,
+                label: daysWords(each),
+                current: each === days,
+              })),
+            )}
+          </div>
+          <div class="card">${ledgerBar(ledger)}${ledgerSum(ledger)}</div>
+          ${ledgerTable(ledger, times)}
+        </section>
+        <section>
+          <div class="section-head"><h2>Incidents in ${daysWords(days)}</h2></div>
+          ${incidentsOf(items, request)}
+        </section>
+        ${
+          isHeartbeat &&
+          html`
+            <section>
+              <div class="section-head"><h2>The last pings</h2></div>
+              ${pingList(pings, times)}
+            </section>
+          `
+        }
+        ${recipients(told.items)}
+        <section class="card">
+          <h2>How it is checked</h2>
+          <p class="soft">
+            ${kindWord(monitor.type)}, ${everyText(monitor.interval_s)},
+            since ${times.day(monitor.created_at)}.
+          </p>
+          ${settingsList(monitor)}
+        </section>
+      </div>
+    `,
   });
 };
 
-export const monitor: Page = { method: 'GET', path: '/monitors/:monitor_id', needs: 'member', answer: (request) => pageOf(request) };
+export const monitor: Page = {
+  method: 'GET',
+  path: '/monitors/:monitor_id',
+  needs: 'member',
+  answer: (request) => pageOf(request),
+};
 
 /** Requested by a button, so that the address is in no history and no cache. */
 export const showAddress: Page = {
@@ -278,8 +553,14 @@ export const rotateAddress: Page = {
     const monitor_id = request.path.monitor_id;
     const overlap_s = request.form.value('overlap_s') ?? '86400';
     const { address, old_until } = await request.ask(rotatePingAddress, { monitor_id, overlap_s });
-    const words = overlap_s === '0' ? 'The old one ended now.' : html`The old one goes on until ${request.times.whole(old_until)}.`;
-    return pageOf(request, { address, said: notice('information', 'This is the new address.', words) });
+    const words =
+      overlap_s === '0'
+        ? 'The old one ended now.'
+        : html`The old one goes on until ${request.times.whole(old_until)}.`;
+    return pageOf(request, {
+      address,
+      said: notice('information', 'This is the new address.', words),
+    });
   },
 };
 

@@ -34,17 +34,34 @@ export type Setting = {
 };
 
 /** Settings shown together, folded until someone opens them. `holds`: what the fold contains. */
-export type SettingGroup = { readonly title: string; readonly holds: string; readonly settings: readonly Setting[] };
+export type SettingGroup = {
+  readonly title: string;
+  readonly holds: string;
+  readonly settings: readonly Setting[];
+};
 
-const setting = (key: string, label: string, widget: Widget): Setting => ({ key, label, widget, isPlain: false });
-const plain = (key: string, label: string, widget: Widget): Setting => ({ key, label, widget, isPlain: true });
+const setting = (key: string, label: string, widget: Widget): Setting => ({
+  key,
+  label,
+  widget,
+  isPlain: false,
+});
+const plain = (key: string, label: string, widget: Widget): Setting => ({
+  key,
+  label,
+  widget,
+  isPlain: true,
+});
 
 const patience = plain('timeout_ms', 'Gives up after', number('ms'));
 
 const from: SettingGroup = {
   title: 'Where from',
   holds: 'continents',
-  settings: [setting('continents', 'Checked and confirmed from', places), setting('probe', 'By a probe of your own', probe)],
+  settings: [
+    setting('continents', 'Checked and confirmed from', places),
+    setting('probe', 'By a probe of your own', probe),
+  ],
 };
 
 /** The group of the monitor is here, too. */
@@ -82,14 +99,21 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
         plain('body', 'Body', body),
         plain('follow_redirects', 'Follow redirects', yesNo),
         plain('max_redirects', 'Redirects at most', number('redirects')),
-        plain('ip_family', 'Addresses', choice({ any: 'IPv4 or IPv6', '4': 'IPv4 only', '6': 'IPv6 only' })),
+        plain(
+          'ip_family',
+          'Addresses',
+          choice({ any: 'IPv4 or IPv6', '4': 'IPv4 only', '6': 'IPv6 only' }),
+        ),
         patience,
       ],
     },
     {
       title: 'Signing in there',
       holds: 'password or token',
-      settings: [setting('basic_auth', 'User name and password', credentials), setting('bearer_token', 'Bearer token', secret)],
+      settings: [
+        setting('basic_auth', 'User name and password', credentials),
+        setting('bearer_token', 'Bearer token', secret),
+      ],
     },
     from,
     told,
@@ -100,7 +124,15 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       holds: 'values, answer code, TTL, DNSSEC',
       settings: [
         setting('expected_values', 'Values', lines),
-        plain('match', 'How they agree', choice({ any: 'one of them is enough', all: 'each must be there', exact: 'these and no others' })),
+        plain(
+          'match',
+          'How they agree',
+          choice({
+            any: 'one of them is enough',
+            all: 'each must be there',
+            exact: 'these and no others',
+          }),
+        ),
         setting('expected_rcode', 'Answer code', choice()),
         plain('min_ttl', 'Fails when the TTL is below', number('s')),
         setting('require_authenticated_data', 'DNSSEC must have been verified', yesNo),
@@ -109,7 +141,11 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
     {
       title: 'Who is asked, and how',
       holds: 'name server, transport',
-      settings: [plain('resolver', 'Name server', text), setting('transport', 'Over', choice({ udp: 'UDP', tcp: 'TCP' })), patience],
+      settings: [
+        plain('resolver', 'Name server', text),
+        setting('transport', 'Over', choice({ udp: 'UDP', tcp: 'TCP' })),
+        patience,
+      ],
     },
     from,
     told,
@@ -159,8 +195,15 @@ export const otherName = 'config_other';
 export const nameOf = ({ key }: Setting, suffix = ''): string => `config.${key}${suffix}`;
 
 /** The fields of one setting. One that is not set may show the default, or all locations. */
-const fieldsOf = ({ key, widget }: Setting, kind: Kind, config: Config, all: readonly string[]): Fields => {
-  const unset = { initial: configKeys[kind][key]?.initial, places: all, nothing: undefined }[widget.unset ?? 'nothing'];
+const fieldsOf = (
+  { key, widget }: Setting,
+  kind: Kind,
+  config: Config,
+  all: readonly string[],
+): Fields => {
+  const unset = { initial: configKeys[kind][key]?.initial, places: all, nothing: undefined }[
+    widget.unset ?? 'nothing'
+  ];
   return widget.write(config[key] ?? unset);
 };
 
@@ -173,10 +216,15 @@ const otherText = (kind: Kind, config: Config): string => {
 };
 
 /** The fields of a form, filled from a config. */
-export const formOfConfig = (kind: Kind, config: Config, places: readonly string[]): Record<string, string | readonly string[]> => {
+export const formOfConfig = (
+  kind: Kind,
+  config: Config,
+  places: readonly string[],
+): Record<string, string | readonly string[]> => {
   const values: Record<string, string | readonly string[]> = {};
   for (const setting of settingsOf(kind))
-    for (const [suffix, of] of Object.entries(fieldsOf(setting, kind, config, places))) values[nameOf(setting, suffix)] = of;
+    for (const [suffix, of] of Object.entries(fieldsOf(setting, kind, config, places)))
+      values[nameOf(setting, suffix)] = of;
   const other = otherText(kind, config);
   if (other !== '') values[otherName] = other;
   return values;
@@ -184,14 +232,22 @@ export const formOfConfig = (kind: Kind, config: Config, places: readonly string
 
 const wasSent = (form: Form, setting: Setting): boolean => {
   const name = nameOf(setting);
-  return form.names.some((each) => each === name || each.startsWith(`${name}.`) || each === `${name}[]`);
+  return form.names.some(
+    (each) => each === name || each.startsWith(`${name}.`) || each === `${name}[]`,
+  );
 };
 
 /**
  * What a form says about one setting. One that still says what was shown keeps its stored value,
  * however that was once written.
  */
-const readSetting = (setting: Setting, kind: Kind, form: Form, stored: Config, all: readonly string[]): Reading | 'kept' => {
+const readSetting = (
+  setting: Setting,
+  kind: Kind,
+  form: Form,
+  stored: Config,
+  all: readonly string[],
+): Reading | 'kept' => {
   if (!wasSent(form, setting)) return 'kept';
   const { key, widget } = setting;
   const shown = fieldsOf(setting, kind, stored, all);
@@ -204,17 +260,25 @@ const readSetting = (setting: Setting, kind: Kind, form: Form, stored: Config, a
   )
     return 'kept';
   const usual = widget.unset === 'places' ? all.toSorted() : configKeys[kind][key]?.initial;
-  const isUsual = reading !== undefined && 'value' in reading && (widget.unset === 'places' || typeof usual !== 'object');
+  const isUsual =
+    reading !== undefined &&
+    'value' in reading &&
+    (widget.unset === 'places' || typeof usual !== 'object');
   return isUsual && isDeepStrictEqual(reading.value, usual) ? undefined : reading;
 };
 
-const readOther = (kind: Kind, form: Form, stored: Config): { readonly config: Config } | { readonly fault: string } => {
+const readOther = (
+  kind: Kind,
+  form: Form,
+  stored: Config,
+): { readonly config: Config } | { readonly fault: string } => {
   const text = form.value(otherName);
   if (text === undefined) return { config: otherKeys(kind, stored) };
   if (text.trim() === '') return { config: {} };
   try {
     const given: unknown = JSON.parse(text);
-    if (!isRecord(given)) return { fault: 'Write it as one JSON object, such as { "key": "value" }.' };
+    if (!isRecord(given))
+      return { fault: 'Write it as one JSON object, such as { "key": "value" }.' };
     const own = settingsOf(kind).find(({ key }) => Object.hasOwn(given, key));
     return own ? { fault: `${own.key} has a field of its own: ${own.label}.` } : { config: given };
   } catch {
@@ -235,7 +299,9 @@ export const configFrom = (
   const faults = new Map<string, string>();
   const other = readOther(kind, form, stored);
   if ('fault' in other) faults.set(otherName, other.fault);
-  const existing = new Map(Object.entries(stored).filter(([key]) => Object.hasOwn(configKeys[kind], key)));
+  const existing = new Map(
+    Object.entries(stored).filter(([key]) => Object.hasOwn(configKeys[kind], key)),
+  );
   for (const setting of settingsOf(kind)) {
     const reading = readSetting(setting, kind, form, stored, places);
     if (reading === undefined) existing.delete(setting.key);
@@ -243,12 +309,23 @@ export const configFrom = (
     else if ('fault' in reading) faults.set(nameOf(setting), reading.fault);
     else existing.set(setting.key, reading.value);
   }
-  return { config: { ...Object.fromEntries(existing), ...('config' in other ? other.config : {}) }, faults };
+  return {
+    config: { ...Object.fromEntries(existing), ...('config' in other ? other.config : {}) },
+    faults,
+  };
 };
 
 /** How many of these settings differ from their default. */
-export const countSet = (settings: readonly Setting[], kind: Kind, form: Form, places: readonly string[]): number =>
+export const countSet = (
+  settings: readonly Setting[],
+  kind: Kind,
+  form: Form,
+  places: readonly string[],
+): number =>
   settings.filter((setting) => readSetting(setting, kind, form, {}, places) !== 'kept').length;
 
-export const emptyForm = (kind: Kind, places: readonly string[], more: Parameters<typeof formOf>[0]): Form =>
-  formOf({ ...formOfConfig(kind, {}, places), ...more });
+export const emptyForm = (
+  kind: Kind,
+  places: readonly string[],
+  more: Parameters<typeof formOf>[0],
+): Form => formOf({ ...formOfConfig(kind, {}, places), ...more });

@@ -1,36 +1,74 @@
 import type { getMonitor } from '../../../shared/api/monitors.ts';
-import { configKeys, defaultWords, isKind, type Kind, unknownConfigKeys } from '../../../shared/api/monitors.ts';
+import {
+  configKeys,
+  defaultWords,
+  isKind,
+  type Kind,
+  unknownConfigKeys,
+} from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
 import type { listRecipients } from '../../notifications/contract.ts';
 import { notificationInWords } from '../../notifications/pages/recipients.ts';
 import { chips, countText, heading, linkButton, notice } from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
-import { checkField, enterSaves, type FormState, formSummary, hiddenField, selectField, textArea, textField } from '../../web/forms.ts';
+import {
+  checkField,
+  enterSaves,
+  type FormState,
+  formSummary,
+  hiddenField,
+  selectField,
+  textArea,
+  textField,
+} from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import type { getMonitorChoices } from '../contract.ts';
-import { countSet, firstSettings, nameOf, otherName, type Setting, type SettingGroup, settingGroups, toldTitle } from './form-config.ts';
+import {
+  countSet,
+  firstSettings,
+  nameOf,
+  otherName,
+  type Setting,
+  type SettingGroup,
+  settingGroups,
+  toldTitle,
+} from './form-config.ts';
 import type { Places } from './form-values.ts';
 
 /** Descriptions write keys and values in backticks. */
-const written = (text: string): Part => text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+const written = (text: string): Part =>
+  text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
 const usual = (kind: Kind, { key, widget }: Setting): string => {
   const words = configKeys[kind][key];
   if (!words || widget.unset !== undefined) return '';
   const { initial } = words;
-  if (Array.isArray(initial)) return `Usual: ${initial.map((each) => `\`${String(each)}\``).join(', ')}.`;
+  if (Array.isArray(initial))
+    return `Usual: ${initial.map((each) => `\`${String(each)}\``).join(', ')}.`;
   const otherwise = defaultWords(words);
-  return ['none', 'nothing'].includes(otherwise) ? '' : initial === undefined ? `Left empty: ${otherwise}.` : `Usual: ${otherwise}.`;
+  return ['none', 'nothing'].includes(otherwise)
+    ? ''
+    : initial === undefined
+      ? `Left empty: ${otherwise}.`
+      : `Usual: ${otherwise}.`;
 };
 
 /** One setting of the config as a field, with its words from the table of keys. */
-const settingField = (kind: Kind, setting: Setting, state: FormState, places: Places): Html | null => {
+const settingField = (
+  kind: Kind,
+  setting: Setting,
+  state: FormState,
+  places: Places,
+): Html | null => {
   const { key, label, widget, isPlain } = setting;
   const { meaning = '', initial, example, choices = [] } = configKeys[kind][key] ?? {};
-  const help = [isPlain ? '' : meaning, widget.how ?? '', usual(kind, setting)].filter(Boolean).join(' ');
+  const help = [isPlain ? '' : meaning, widget.how ?? '', usual(kind, setting)]
+    .filter(Boolean)
+    .join(' ');
   // The default, where there is a value; otherwise an example, unless a number would pass for one.
-  const [placeholder = ''] = widget.write(initial ?? (typeof example === 'number' ? undefined : example))[''] ?? [];
+  const [placeholder = ''] =
+    widget.write(initial ?? (typeof example === 'number' ? undefined : example))[''] ?? [];
   const field = widget.draw({
     name: nameOf(setting),
     label,
@@ -50,7 +88,10 @@ const otherField = 'interval_other_s';
 const formIntervalUsual: Readonly<Record<Kind, readonly number[]>> = {
   https: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   dns: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
-  heartbeat: [60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800, 1_209_600, 2_592_000],
+  heartbeat: [
+    60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
+    1_209_600, 2_592_000,
+  ],
 };
 
 const units = [
@@ -67,7 +108,8 @@ const words = (seconds: number): string => {
 };
 
 /** The default before anyone chose. */
-export const firstInterval = (kind: Kind, least: number): number => (kind === 'heartbeat' ? 86_400 : Math.max(60, least));
+export const firstInterval = (kind: Kind, least: number): number =>
+  kind === 'heartbeat' ? 86_400 : Math.max(60, least);
 
 /** The interval that a form asks for, as it was typed. */
 export const intervalFrom = (form: Form): string | undefined => {
@@ -81,7 +123,9 @@ export const aDay = (kind: Kind, form: Form): Html => {
   const count = seconds > 0 ? 86_400 / seconds : 0;
   const noun = kind === 'heartbeat' ? 'ping' : 'check';
   const often =
-    count >= 1 ? `${countText(Math.floor(count))} ${noun}${Math.floor(count) === 1 ? '' : 's'} a day` : `a ${noun} every ${words(seconds)}`;
+    count >= 1
+      ? `${countText(Math.floor(count))} ${noun}${Math.floor(count) === 1 ? '' : 's'} a day`
+      : `a ${noun} every ${words(seconds)}`;
   return html`<p class="a-day" id="a-day" data-refreshed>${count > 0 && html`= ${often}`}</p>`;
 };
 
@@ -89,13 +133,34 @@ export const intervalField = (kind: Kind, state: FormState, least: number): Html
   const { form } = state;
   const chosen = Number(form.value('interval_s'));
   const offered = formIntervalUsual[kind].filter((each) => each >= least);
-  const all = chosen > 0 && !offered.includes(chosen) ? [...offered, chosen].toSorted((a, b) => a - b) : offered;
-  return html`<div class="interval" data-refreshes>${selectField({
-    ...{ name: 'interval_s', label: kind === 'heartbeat' ? 'A ping is due every' : 'Every', state },
-    choices: [...all.map((each) => ({ value: String(each), label: words(each) })), { value: otherChoice, label: 'another time …' }],
-  })}<div class="interval-other">${textField({
-    ...{ name: otherField, label: 'Seconds', state, unit: 's', inputmode: 'numeric', autocomplete: 'off' },
-  })}</div>${aDay(kind, form)}</div>`;
+  const all =
+    chosen > 0 && !offered.includes(chosen)
+      ? [...offered, chosen].toSorted((a, b) => a - b)
+      : offered;
+  return html`
+    <div class="interval" data-refreshes>
+      ${selectField({
+        name: 'interval_s',
+        label: kind === 'heartbeat' ? 'A ping is due every' : 'Every',
+        state,
+        choices: [
+          ...all.map((each) => ({ value: String(each), label: words(each) })),
+          { value: otherChoice, label: 'another time …' },
+        ],
+      })}
+      <div class="interval-other">
+        ${textField({
+          name: otherField,
+          label: 'Seconds',
+          state,
+          unit: 's',
+          inputmode: 'numeric',
+          autocomplete: 'off',
+        })}
+      </div>
+      ${aDay(kind, form)}
+    </div>
+  `;
 };
 
 export type Choices = OutputOf<typeof getMonitorChoices>;
@@ -112,7 +177,10 @@ export type Subject = {
 };
 
 /** The locations to check from: those of public probes, and those that this monitor once chose. */
-export const continentsFor = ({ choices, monitor }: Pick<Subject, 'choices' | 'monitor'>): readonly string[] => {
+export const continentsFor = ({
+  choices,
+  monitor,
+}: Pick<Subject, 'choices' | 'monitor'>): readonly string[] => {
   const wanted = monitor?.config.continents;
   const stored = Array.isArray(wanted) ? wanted.filter(isContinent) : [];
   return [...new Set([...choices.continents, ...stored])].toSorted();
@@ -136,7 +204,14 @@ const kindsShown = [
     target: 'Address',
     example: 'https://shop.example/checkout',
   },
-  { kind: 'dns', label: 'DNS name', symbol: 'search', sentence: 'Watch a DNS name.', target: 'DNS name', example: 'shop.example' },
+  {
+    kind: 'dns',
+    label: 'DNS name',
+    symbol: 'search',
+    sentence: 'Watch a DNS name.',
+    target: 'DNS name',
+    example: 'shop.example',
+  },
   {
     kind: 'heartbeat',
     label: 'Heartbeat',
@@ -154,21 +229,45 @@ const kindChips = ({ kind }: Subject, { form }: FormState): Html =>
     'What to watch',
     kindsShown.map((each) => ({
       href: `/monitors/new${query({ type: each.kind, target: form.value('target'), name: form.value('name') })}`,
-      ...{ label: each.label, symbol: each.symbol, current: each.kind === kind },
+      label: each.label,
+      symbol: each.symbol,
+      current: each.kind === kind,
     })),
   );
 
 const targetField = ({ kind }: Subject, state: FormState): Html => {
   const { target: label, example: placeholder } = shownKind(kind);
   const common = { name: 'target', label, placeholder, state, autocomplete: 'off' };
-  if (kind === 'heartbeat') return textField({ ...common, required: false, help: 'Which machine, which job: whatever helps to find it.' });
-  const help = kind === 'https' ? 'Checks speak HTTP/1.1; a server that speaks HTTP/2 only cannot be checked yet.' : undefined;
-  return textField({ ...common, required: true, inputmode: 'url', autofocus: true, ...(help === undefined ? {} : { help }) });
+  if (kind === 'heartbeat')
+    return textField({
+      ...common,
+      required: false,
+      help: 'Which machine, which job: whatever helps to find it.',
+    });
+  const help =
+    kind === 'https'
+      ? 'Checks speak HTTP/1.1; a server that speaks HTTP/2 only cannot be checked yet.'
+      : undefined;
+  return textField({
+    ...common,
+    required: true,
+    inputmode: 'url',
+    autofocus: true,
+    ...(help === undefined ? {} : { help }),
+  });
 };
 
 const nameField = ({ kind }: Subject, state: FormState): Html =>
   kind === 'heartbeat'
-    ? textField({ name: 'name', label: 'Name', state, placeholder: 'Nightly backup', autocomplete: 'off', required: true, autofocus: true })
+    ? textField({
+        name: 'name',
+        label: 'Name',
+        state,
+        placeholder: 'Nightly backup',
+        autocomplete: 'off',
+        required: true,
+        autofocus: true,
+      })
     : textField({
         name: 'name',
         label: 'Name',
@@ -179,20 +278,43 @@ const nameField = ({ kind }: Subject, state: FormState): Html =>
       });
 
 const isAtFault = (settings: readonly Setting[], { faults }: FormState): boolean =>
-  [...faults.keys()].some((name) => settings.some(({ key }) => name === `config.${key}` || name.startsWith(`config.${key}.`)));
+  [...faults.keys()].some((name) =>
+    settings.some(({ key }) => name === `config.${key}` || name.startsWith(`config.${key}.`)),
+  );
 
 const groupFields = ({ choices, monitor }: Subject, state: FormState): Html =>
-  html`<div class="short">${selectField({
-    ...{ name: 'group', label: 'Group', state },
-    choices: [{ value: '', label: 'No group' }, ...choices.groups.map(({ id, name }) => ({ value: id, label: name }))],
-  })}</div><div class="short">${hiddenField('affects_group_status', 'false')}${checkField({
-    name: 'affects_group_status',
-    label: monitor === undefined ? 'It counts for the status of its group' : 'Counts for the status of its group',
-    state,
-  })}</div>${textField({
-    ...{ name: 'tags', label: 'Tags', state, autocomplete: 'off', placeholder: 'shop, eu' },
-    help: 'With commas between. The list can be narrowed to one of them.',
-  })}`;
+  html`
+    <div class="short">
+      ${selectField({
+        name: 'group',
+        label: 'Group',
+        state,
+        choices: [
+          { value: '', label: 'No group' },
+          ...choices.groups.map(({ id, name }) => ({ value: id, label: name })),
+        ],
+      })}
+    </div>
+    <div class="short">
+      ${hiddenField('affects_group_status', 'false')}
+      ${checkField({
+        name: 'affects_group_status',
+        label:
+          monitor === undefined
+            ? 'It counts for the status of its group'
+            : 'Counts for the status of its group',
+        state,
+      })}
+    </div>
+    ${textField({
+      name: 'tags',
+      label: 'Tags',
+      state,
+      autocomplete: 'off',
+      placeholder: 'shop, eu',
+      help: 'With commas between. The list can be narrowed to one of them.',
+    })}
+  `;
 
 /** For settings about locations, the fold names the locations. */
 const heldBy = (settings: readonly Setting[], { form }: FormState): string | undefined =>
@@ -203,34 +325,71 @@ const heldBy = (settings: readonly Setting[], { form }: FormState): string | und
         .join(', ')
     : undefined;
 
-const fold = (subject: Subject, { title, holds, settings }: SettingGroup, state: FormState): Html => {
+const fold = (
+  subject: Subject,
+  { title, holds, settings }: SettingGroup,
+  state: FormState,
+): Html => {
   const { kind } = subject;
   const withGroup = title === toldTitle;
   const count =
     countSet(settings, kind, state.form, continentsFor(subject)) +
-    (withGroup ? ['group', 'tags'].filter((name) => (state.form.value(name) ?? '').trim() !== '').length : 0);
-  const isWrong = isAtFault(settings, state) || (withGroup && (state.faults.has('group') || state.faults.has('tags')));
+    (withGroup
+      ? ['group', 'tags'].filter((name) => (state.form.value(name) ?? '').trim() !== '').length
+      : 0);
+  const isWrong =
+    isAtFault(settings, state) ||
+    (withGroup && (state.faults.has('group') || state.faults.has('tags')));
   const fields = settings.map((setting) => settingField(kind, setting, state, placesOf(subject)));
-  return html`<details class="fold"${(isWrong || state.form.value('act') === 'more') && count > 0 && html` open`}><summary>${icon('next')}<span>${title}</span>${
-    count > 0
-      ? html`<span class="fold-count">${count === 1 ? '1 set' : `${count} set`}</span>`
-      : html`<span class="fold-holds">${heldBy(settings, state) ?? holds}</span>`
-  }</summary><div class="fold-fields"${withGroup && html` data-refreshes`}>${fields}${withGroup && groupFields(subject, state)}</div></details>`;
+  return html`
+    <details
+      class="fold"${(isWrong || state.form.value('act') === 'more') && count > 0 && html` open`}
+    >
+      <summary>
+        ${icon('next')}
+        <span>${title}</span>
+        ${
+          count > 0
+            ? html`<span class="fold-count">${count === 1 ? '1 set' : `${count} set`}</span>`
+            : html`<span class="fold-holds">${heldBy(settings, state) ?? holds}</span>`
+        }
+      </summary>
+      <div class="fold-fields"${withGroup && html` data-refreshes`}>
+        ${fields}
+        ${withGroup && groupFields(subject, state)}
+      </div>
+    </details>
+  `;
 };
 
 /** Keys without effect are kept as they are, and can be corrected. */
 const others = ({ kind, monitor }: Subject, state: FormState): Part => {
   const unknown = monitor === undefined ? [] : unknownConfigKeys(kind, monitor.config);
   if (unknown.length === 0 && state.form.value(otherName) === undefined) return null;
-  return html`<details class="fold" open><summary>${icon('next')}<span>Settings that do nothing</span></summary><div class="fold-fields">${textArea(
-    {
-      ...{ name: otherName, label: 'As JSON', state, code: true, rows: 3 },
-      help: html`They are kept as they are. ${unknown.map(({ sentence }) => `${sentence.replaceAll('`', '')}. `)}`,
-    },
-  )}</div></details>`;
+  return html`
+    <details class="fold" open>
+      <summary>${icon('next')}<span>Settings that do nothing</span></summary>
+      <div class="fold-fields">
+        ${textArea({
+          name: otherName,
+          label: 'As JSON',
+          state,
+          code: true,
+          rows: 3,
+          help: html`
+            They are kept as they
+            are. ${unknown.map(({ sentence }) => `${sentence.replaceAll('`', '')}. `)}
+          `,
+        })}
+      </div>
+    </details>
+  `;
 };
 
-const planWords = ({ choices: { plan, most_monitors: most, monitors, min_interval_s }, monitor }: Subject): Part => {
+const planWords = ({
+  choices: { plan, most_monitors: most, monitors, min_interval_s },
+  monitor,
+}: Subject): Part => {
   if (most === null || monitor !== undefined) return null;
   const words = `The plan ${plan} allows ${most} monitors, at most one check every ${min_interval_s} s each.`;
   return monitors >= most
@@ -244,40 +403,80 @@ const planWords = ({ choices: { plan, most_monitors: most, monitors, min_interva
 
 /** The channels choose their monitors; there is nothing to choose here. */
 const toldPart = ({ told }: Subject): Html =>
-  html`<div class="card would-be-told">${icon('alerts')}<div><h2>Who is told</h2><p id="would-be-told" data-refreshed>${notificationInWords(told)}</p></div><a href="/alerts">Channels</a></div>`;
+  html`
+    <div class="card would-be-told">
+      ${icon('alerts')}
+      <div>
+        <h2>Who is told</h2>
+        <p id="would-be-told" data-refreshed>${notificationInWords(told)}</p>
+      </div>
+      <a href="/alerts">Channels</a>
+    </div>
+  `;
 
 /** The anchor of a test: its buttons and its result, or the reason why it was not made. */
 const testId = 'try';
 
 const actions = ({ kind, monitor }: Subject, { faults, objections }: FormState): Html =>
-  html`<div class="actions"${faults.size + objections.length === 0 && html` id="${testId}"`}>${
-    kind !== 'heartbeat' &&
-    html`<button class="button" name="act" value="try" data-stays>${icon('globe')}Test from every continent</button>`
-  }<button class="button button-main" name="act" value="save">${monitor === undefined ? 'Save and begin' : 'Save'}</button>${linkButton(
-    monitor === undefined ? '/' : `/monitors/${monitor.id}`,
-    'Leave it',
-  )}</div>`;
+  html`
+    <div class="actions"${faults.size + objections.length === 0 && html` id="${testId}"`}>
+      ${
+        kind !== 'heartbeat' &&
+        html`
+          <button class="button" name="act" value="try" data-stays>
+            ${icon('globe')}Test from every continent
+          </button>
+        `
+      }
+      <button class="button button-main" name="act" value="save">
+        ${monitor === undefined ? 'Save and begin' : 'Save'}
+      </button>
+      ${linkButton(monitor === undefined ? '/' : `/monitors/${monitor.id}`, 'Leave it')}
+    </div>
+  `;
 
 /** The whole form page, except for what a test run shows below it. */
 export const monitorForm = (subject: Subject, state: FormState): Html => {
   const { kind, monitor, choices } = subject;
   const address = monitor === undefined ? '/monitors/new' : `/monitors/${monitor.id}/edit`;
   const places = placesOf(subject);
-  return html`${heading({
-    sentence: monitor === undefined ? shownKind(kind).sentence : html`Change ${monitor.name}`,
-    below:
-      kind === 'heartbeat'
-        ? 'Your job pings an address when it ran; when the ping does not come, you are told.'
-        : 'Try it from every continent first; nothing is saved by that.',
-    trail: [{ href: '/', name: 'Monitors' }, ...(monitor === undefined ? [] : [{ href: `/monitors/${monitor.id}`, name: monitor.name }])],
-  })}${monitor === undefined && kindChips(subject, state)}${planWords(subject)}${formSummary(state, testId)}
-<form class="form monitor-form" method="post" action="${safeUrl(`${address}#${testId}`)}" id="monitor-form">${enterSaves}${hiddenField('type', kind)}
-<div class="card monitor-first">${kind === 'heartbeat' ? nameField(subject, state) : targetField(subject, state)}${
-    kind === 'heartbeat' ? targetField(subject, state) : nameField(subject, state)
-  }${intervalField(kind, state, choices.min_interval_s)}${firstSettings[kind].map((setting) => settingField(kind, setting, state, places))}</div>
-<div class="folds">${settingGroups[kind].map((group) => fold(subject, group, state))}${others(subject, state)}</div>
-${toldPart(subject)}
-${actions(subject, state)}</form>`;
+  return html`
+    ${heading({
+      sentence: monitor === undefined ? shownKind(kind).sentence : html`Change ${monitor.name}`,
+      below:
+        kind === 'heartbeat'
+          ? 'Your job pings an address when it ran; when the ping does not come, you are told.'
+          : 'Try it from every continent first; nothing is saved by that.',
+      trail: [
+        { href: '/', name: 'Monitors' },
+        ...(monitor === undefined ? [] : [{ href: `/monitors/${monitor.id}`, name: monitor.name }]),
+      ],
+    })}
+    ${monitor === undefined && kindChips(subject, state)}
+    ${planWords(subject)}
+    ${formSummary(state, testId)}
+    <form
+      class="form monitor-form"
+      method="post"
+      action="${safeUrl(`${address}#${testId}`)}"
+      id="monitor-form"
+    >
+      ${enterSaves}
+      ${hiddenField('type', kind)}
+      <div class="card monitor-first">
+        ${kind === 'heartbeat' ? nameField(subject, state) : targetField(subject, state)}
+        ${kind === 'heartbeat' ? targetField(subject, state) : nameField(subject, state)}
+        ${intervalField(kind, state, choices.min_interval_s)}
+        ${firstSettings[kind].map((setting) => settingField(kind, setting, state, places))}
+      </div>
+      <div class="folds">
+        ${settingGroups[kind].map((group) => fold(subject, group, state))}
+        ${others(subject, state)}
+      </div>
+      ${toldPart(subject)}
+      ${actions(subject, state)}
+    </form>
+  `;
 };
 
 export const kindFrom = (text: string | undefined): Kind => (isKind(text) ? text : 'https');

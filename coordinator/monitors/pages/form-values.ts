@@ -42,7 +42,11 @@ export type Reading = { readonly value: unknown } | { readonly fault: string } |
 export type Places = {
   /** Where public probes are, and where this monitor wants one. */
   readonly continents: readonly Choice[];
-  readonly probes: readonly { readonly id: string; readonly name: string; readonly continent: string }[];
+  readonly probes: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly continent: string;
+  }[];
 };
 
 /** A setting as its field shows it. */
@@ -58,7 +62,11 @@ export type Drawn = {
 };
 
 /** One field with one text. */
-const field = (draw: Widget['draw'], read: (text: string) => unknown = (text) => text, write = scalarText): Widget => ({
+const field = (
+  draw: Widget['draw'],
+  read: (text: string) => unknown = (text) => text,
+  write = scalarText,
+): Widget => ({
   write: (stored) => ({ '': [write(stored)] }),
   read: (sent) => {
     const text = last(sent).trim();
@@ -71,13 +79,19 @@ const plainText: Widget['draw'] = (drawn) => textField({ ...drawn, autocomplete:
 const area: Widget['draw'] = (drawn) => textArea({ ...drawn, code: true, rows: 2 });
 
 export const number = (unit: string): Widget => ({
-  ...field((drawn) => textField({ ...drawn, unit, inputmode: 'numeric', autocomplete: 'off' }), numberOr),
+  ...field(
+    (drawn) => textField({ ...drawn, unit, inputmode: 'numeric', autocomplete: 'off' }),
+    numberOr,
+  ),
   isShort: true,
 });
 
 export const choice = (words: Readonly<Record<string, string>> = {}): Widget => ({
   ...field(({ choices, ...drawn }) =>
-    selectField({ ...drawn, choices: choices.map((each) => ({ value: each, label: words[each] ?? each })) }),
+    selectField({
+      ...drawn,
+      choices: choices.map((each) => ({ value: each, label: words[each] ?? each })),
+    }),
   ),
   isShort: true,
   unset: 'initial',
@@ -106,7 +120,11 @@ export const body: Widget = {
 
 export const lines: Widget = {
   ...field(area, linesFrom, (stored) => {
-    const list = isText(stored) ? [stored] : Array.isArray(stored) ? stored.filter(isText) : undefined;
+    const list = isText(stored)
+      ? [stored]
+      : Array.isArray(stored)
+        ? stored.filter(isText)
+        : undefined;
     return list === undefined ? '' : linesText(list);
   }),
   how: 'One to a line.',
@@ -114,7 +132,9 @@ export const lines: Widget = {
 
 export const pairs: Widget = {
   write: (stored) => {
-    const all = isRecord(stored) ? Object.entries(stored).filter((pair): pair is [string, string] => isText(pair[1])) : undefined;
+    const all = isRecord(stored)
+      ? Object.entries(stored).filter((pair): pair is [string, string] => isText(pair[1]))
+      : undefined;
     return { '': [all === undefined ? '' : pairsText(all)] };
   },
   read: (sent) => {
@@ -155,10 +175,23 @@ export const credentials: Widget = {
     return username === '' && password === '' ? undefined : { value: { username, password } };
   },
   draw: ({ name, state, help }) =>
-    html`${textField({ name: `${name}.username`, label: 'User name', state, help, autocomplete: 'off' })}${textField({
-      ...{ name: `${name}.password`, label: 'Password', state },
-      ...{ type: 'password', comesBack: true, autocomplete: 'new-password' },
-    })}`,
+    html`
+      ${textField({
+        name: `${name}.username`,
+        label: 'User name',
+        state,
+        help,
+        autocomplete: 'off',
+      })}
+      ${textField({
+        name: `${name}.password`,
+        label: 'Password',
+        state,
+        type: 'password',
+        comesBack: true,
+        autocomplete: 'new-password',
+      })}
+    `,
 };
 
 /** Locations are checkboxes; a selection of none has a meaning. */
@@ -169,10 +202,16 @@ export const places: Widget = {
     return all.length === 0 ? { fault: 'Tick at least one.' } : { value: all.toSorted() };
   },
   draw: ({ places: { continents }, name, ...drawn }) =>
-    html`${hiddenField(`${name}[]`, '')}${choiceField({
-      ...{ ...drawn, name: `${name}[]`, choices: continents, several: true },
-      help: 'They look in turn, and confirm what one of them sees. With all ticked, those that come later look, too.',
-    })}`,
+    html`
+      ${hiddenField(`${name}[]`, '')}
+      ${choiceField({
+        ...drawn,
+        name: `${name}[]`,
+        choices: continents,
+        several: true,
+        help: 'They look in turn, and confirm what one of them sees. With all ticked, those that come later look, too.',
+      })}
+    `,
   unset: 'places',
 };
 
@@ -183,7 +222,10 @@ export const probe: Widget = field(({ places: { probes }, ...drawn }) =>
         ...drawn,
         choices: [
           { value: '', label: 'No: the public ones look' },
-          ...probes.map(({ id, name, continent }) => ({ value: id, label: `${name}, ${continent}` })),
+          ...probes.map(({ id, name, continent }) => ({
+            value: id,
+            label: `${name}, ${continent}`,
+          })),
         ],
       }),
 );
@@ -212,14 +254,22 @@ export const assertions: Widget = {
   read: (sent) => {
     const rows = Array.from(
       { length: maxAssertions },
-      (_, at): Row => [last(sent, `.${at}.path`).trim(), last(sent, `.${at}.is`), last(sent, `.${at}.value`)],
+      (_, at): Row => [
+        last(sent, `.${at}.path`).trim(),
+        last(sent, `.${at}.is`),
+        last(sent, `.${at}.value`),
+      ],
     ).filter(([path, , of]) => path !== '' || of !== '');
     return rows.length === 0 ? undefined : { value: rows.map(assertionOf) };
   },
   draw: (drawn) =>
     fieldGroup({
       ...drawn,
-      help: html`${drawn.help} A value is a number, <code>true</code>, <code>false</code> or <code>null</code> where it reads as one, else a text; in quotes it is a text.`,
+      help: html`
+        ${drawn.help} A value is a
+        number, <code>true</code>, <code>false</code> or <code>null</code> where it reads as one,
+        else a text; in quotes it is a text.
+      `,
       inside: assertionRows(drawn),
     }),
 };
@@ -229,17 +279,44 @@ function assertionRows({ name, state: { form } }: Drawn): Html {
     (at) => form.value(`${name}.${at}.path`) || form.value(`${name}.${at}.value`),
   );
   const rows = Math.min(maxAssertions, Math.max(2, (filled.at(-1) ?? -1) + 2));
-  return html`<div class="assertions">${Array.from({ length: rows }, (_, at) => assertionRow(`${name}.${at}`, form, at))}</div>${
-    rows < maxAssertions && html`<button class="button" name="act" value="more" data-stays>Room for another</button>`
-  }`;
+  return html`
+    <div class="assertions">
+      ${Array.from({ length: rows }, (_, at) => assertionRow(`${name}.${at}`, form, at))}
+    </div>
+    ${
+      rows < maxAssertions &&
+      html`<button class="button" name="act" value="more" data-stays>Room for another</button>`
+    }
+  `;
 }
 
 function assertionRow(name: string, form: Form, at: number): Html {
   const chosen = form.value(`${name}.is`) ?? 'equals';
-  return html`<div class="assertion"><input name="${name}.path" value="${form.value(`${name}.path`) ?? ''}" placeholder="$.status" aria-label="Path ${at + 1}" autocomplete="off" spellcheck="false">
-<select name="${name}.is" aria-label="How ${at + 1}">${Object.entries(assertionWords).map(
-    ([is, words]) => html`<option value="${is}"${is === chosen && html` selected`}>${words}</option>`,
-  )}</select><input name="${name}.value" value="${form.value(`${name}.value`) ?? ''}" placeholder="${at === 0 && 'ok'}" aria-label="Value ${at + 1}" autocomplete="off" spellcheck="false"></div>`;
+  return html`
+    <div class="assertion">
+      <input
+        name="${name}.path"
+        value="${form.value(`${name}.path`) ?? ''}"
+        placeholder="$.status"
+        aria-label="Path ${at + 1}"
+        autocomplete="off"
+        spellcheck="false"
+      > <select name="${name}.is" aria-label="How ${at + 1}">
+        ${Object.entries(assertionWords).map(
+          ([is, words]) =>
+            html`<option value="${is}"${is === chosen && html` selected`}>${words}</option>`,
+        )}
+      </select>
+      <input
+        name="${name}.value"
+        value="${form.value(`${name}.value`) ?? ''}"
+        placeholder="${at === 0 && 'ok'}"
+        aria-label="Value ${at + 1}"
+        autocomplete="off"
+        spellcheck="false"
+      >
+    </div>
+  `;
 }
 
 function isText(of: unknown): of is string {
@@ -267,7 +344,12 @@ function parsed(text: string): unknown {
 }
 
 /** The plain text where it is read as what it was written from, else JSON. */
-function plainOr(text: string, written: unknown, read: (text: string) => unknown, json = written): string {
+function plainOr(
+  text: string,
+  written: unknown,
+  read: (text: string) => unknown,
+  json = written,
+): string {
   return text !== '' && isDeepStrictEqual(read(text), written) ? text : JSON.stringify(json);
 }
 
@@ -295,9 +377,12 @@ export function pairsText(all: Pairs): string {
 }
 
 /** The unreadable line, if there is one. */
-export function pairsFrom(text: string): Pairs | { readonly unread: string; readonly twice: boolean } {
+export function pairsFrom(
+  text: string,
+): Pairs | { readonly unread: string; readonly twice: boolean } {
   const map = text.trimStart().startsWith('{') ? parsed(text) : undefined;
-  if (isRecord(map) && Object.values(map).every(isText)) return Object.entries(map).map(([name, of]) => [name, String(of)]);
+  if (isRecord(map) && Object.values(map).every(isText))
+    return Object.entries(map).map(([name, of]) => [name, String(of)]);
   const all: [string, string][] = [];
   for (const line of linesIn(text)) {
     const [, name, of] = /^([^:]*[^:\s])\s*:(.*)$/s.exec(line) ?? [];
@@ -336,5 +421,8 @@ function rowsOf(assertion: unknown): Row[] {
 
 function assertionOf([path, is, of]: Row): unknown {
   if (is === 'exists' || is === 'missing') return { path, exists: is === 'exists' };
-  return { path, [is]: is === 'equals' ? equalFrom(of) : is === 'gt' || is === 'lt' ? numberOr(of.trim()) : of };
+  return {
+    path,
+    [is]: is === 'equals' ? equalFrom(of) : is === 'gt' || is === 'lt' ? numberOr(of.trim()) : of,
+  };
 }

@@ -10,9 +10,23 @@ import { byContinent, msText, stateMark } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, refusedForm, refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html } from '../../web/html.ts';
-import { type Ask, type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  type Ask,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { getMonitorChoices } from '../contract.ts';
-import { configFrom, emptyForm, formOfConfig, nameOf, otherName, settingsOf } from './form-config.ts';
+import {
+  configFrom,
+  emptyForm,
+  formOfConfig,
+  nameOf,
+  otherName,
+  settingsOf,
+} from './form-config.ts';
 import {
   type Choices,
   continentsFor,
@@ -30,7 +44,9 @@ const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags'];
 const fieldNames = (kind: Kind): readonly string[] => [
   ...ownFields,
   ...settingsOf(kind).map((setting) => nameOf(setting)),
-  ...['config.basic_auth.username', 'config.basic_auth.password', otherName],
+  'config.basic_auth.username',
+  'config.basic_auth.password',
+  otherName,
 ];
 
 type Fault = { readonly keys: readonly string[]; readonly remedy: string };
@@ -39,17 +55,21 @@ type Fault = { readonly keys: readonly string[]; readonly remedy: string };
 const faultsIn = (message: string): readonly Fault[] =>
   message.split(/; (?=`[^`]+`(?:, `[^`]+`)* cannot be used: )/).flatMap((part): Fault[] => {
     const [, keys, remedy] = /^(`[^`]+`(?:, `[^`]+`)*) cannot be used: ([\s\S]*)$/.exec(part) ?? [];
-    return keys === undefined || remedy === undefined ? [] : [{ keys: keys.split(', ').map((key) => key.replaceAll('`', '')), remedy }];
+    return keys === undefined || remedy === undefined
+      ? []
+      : [{ keys: keys.split(', ').map((key) => key.replaceAll('`', '')), remedy }];
   });
 
 /** The field for a key or for the key that contains it: `json[0].path` belongs to `json`. */
 const fieldFor = (key: string, fields: readonly string[]): string | undefined => {
-  for (let at = key; at !== ''; at = at.replace(/(?:^|\.|\[)[^.[]*$/, '')) if (fields.includes(`config.${at}`)) return `config.${at}`;
+  for (let at = key; at !== ''; at = at.replace(/(?:^|\.|\[)[^.[]*$/, ''))
+    if (fields.includes(`config.${at}`)) return `config.${at}`;
   return undefined;
 };
 
 /** A pair with a password field of its own is shown at that field. */
-const shownAt = (name: string): string => (name === 'config.basic_auth' ? 'config.basic_auth.username' : name);
+const shownAt = (name: string): string =>
+  name === 'config.basic_auth' ? 'config.basic_auth.username' : name;
 
 /** Replaces keys with the labels of their fields. */
 const inWords = (remedy: string, kind: Kind): string => {
@@ -68,8 +88,14 @@ const inWords = (remedy: string, kind: Kind): string => {
 export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): FormState => {
   const fields = fieldNames(kind);
   if (error instanceof Refusal && error.code === 'group_not_found')
-    return { form, faults: new Map([['group', 'This group is not there any more; choose another.']]), objections: [], status: 400 };
-  const found = error instanceof Refusal && error.code === 'config_invalid' ? faultsIn(error.message) : [];
+    return {
+      form,
+      faults: new Map([['group', 'This group is not there any more; choose another.']]),
+      objections: [],
+      status: 400,
+    };
+  const found =
+    error instanceof Refusal && error.code === 'config_invalid' ? faultsIn(error.message) : [];
   if (!(error instanceof Refusal) || found.length === 0) return refusedForm(form, error, fields);
   const faults = new Map<string, string>();
   const objections: string[] = [];
@@ -106,7 +132,9 @@ const phasesOf = ({ phases, took_ms }: TestAnswer): readonly Phase[] => {
     return typeof ms === 'number' ? [{ name, words, ms }] : [];
   });
   const rest = took_ms - known.reduce((sum, { ms }) => sum + ms, 0);
-  return known.length > 0 && rest >= 1 ? [...known, { name: 'rest', words: 'body', ms: rest }] : known;
+  return known.length > 0 && rest >= 1
+    ? [...known, { name: 'rest', words: 'body', ms: rest }]
+    : known;
 };
 
 const width = 1_000;
@@ -117,11 +145,28 @@ const phaseBar = (answer: TestAnswer): Html | null => {
   const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
   if (phases.length < 2 || whole <= 0) return null;
   let from = 0;
-  return html`<svg class="phase-bar" viewBox="0 0 ${width} 8" preserveAspectRatio="none" aria-hidden="true">${phases.map(({ name, ms }) => {
-    const begin = from;
-    from += (ms / whole) * width;
-    return html`<rect class="phase-${name}" x="${begin.toFixed(1)}" width="${(from - begin).toFixed(1)}" height="8"></rect>`;
-  })}</svg><span class="phase-words">${phases.map(({ name, words, ms }) => html`<span><i class="phase-dot phase-${name}"></i>${words} ${msText(ms)}</span> `)}</span>`;
+  return html`
+    <svg class="phase-bar" viewBox="0 0 ${width} 8" preserveAspectRatio="none" aria-hidden="true">
+      ${phases.map(({ name, ms }) => {
+        const begin = from;
+        from += (ms / whole) * width;
+        return html`
+          <rect
+            class="phase-${name}"
+            x="${begin.toFixed(1)}"
+            width="${(from - begin).toFixed(1)}"
+            height="8"
+          ></rect>
+        `;
+      })}
+    </svg>
+    <span class="phase-words">
+      ${phases.map(
+        ({ name, words, ms }) =>
+          html`<span><i class="phase-dot phase-${name}"></i>${words} ${msText(ms)}</span> `,
+      )}
+    </span>
+  `;
 };
 
 const markOf = ({ outcome }: TestAnswer): Html => {
@@ -138,18 +183,38 @@ const testAnswerStatusOf = ({ evidence, cause }: TestAnswer): string => {
 };
 
 const answerLine = (answer: TestAnswer, at: number): Html =>
-  html`<li class="answer answer-${at}" id="answer-${at}">${markOf(answer)}<span class="answer-place"><b>${answer.continent}</b> <span class="softer">${answer.probe}</span></span><span class="answer-took">${testAnswerStatusOf(answer)}${testAnswerStatusOf(answer) !== '' && ', '}${msText(answer.took_ms)}</span>${
-    answer.outcome === 'unknown'
-      ? html`<p class="answer-unknown">${answer.cause ?? 'The fault is its own'}: that says nothing about what it looked at.</p>`
-      : answer.cause !== null && html`<p class="answer-cause">${answer.cause}</p>`
-  }${phaseBar(answer)}</li>`;
+  html`
+    <li class="answer answer-${at}" id="answer-${at}">
+      ${markOf(answer)}
+      <span class="answer-place">
+        <b>${answer.continent}</b> <span class="softer">${answer.probe}</span>
+      </span>
+      <span class="answer-took">
+        ${testAnswerStatusOf(answer)}
+        ${testAnswerStatusOf(answer) !== '' && ', '}
+        ${msText(answer.took_ms)}
+      </span>
+      ${
+        answer.outcome === 'unknown'
+          ? html`
+            <p class="answer-unknown">
+              ${answer.cause ?? 'The fault is its own'}: that says nothing about what it looked at.
+            </p>
+          `
+          : answer.cause !== null && html`<p class="answer-cause">${answer.cause}</p>`
+      }
+      ${phaseBar(answer)}
+    </li>
+  `;
 
 const count = (number: number): string => countInWords(number);
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const placesText = (all: readonly { readonly continent: string }[]): string => {
   const names = [...new Set(all.toSorted(byContinent).map(({ continent }) => continent))];
-  return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  return names.length < 2
+    ? (names[0] ?? '')
+    : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 };
 
 export const testRunBegins = (asked: TestedProbes): Html =>
@@ -160,33 +225,43 @@ export const testRunBegins = (asked: TestedProbes): Html =>
       html`<li class="waiting waiting-${at}" id="waiting-${at}">${stateMark('pending', 'Looking')}<span class="answer-place"><b>${continent}</b> <span class="softer">${probe}</span></span></li>`,
   )}`;
 
-const placeOf = (asked: TestedProbes, { probe }: { readonly probe: string }): number => asked.findIndex((each) => each.probe === probe);
+const placeOf = (asked: TestedProbes, { probe }: { readonly probe: string }): number =>
+  asked.findIndex((each) => each.probe === probe);
 
 export const testAnswers = (asked: TestedProbes, answers: readonly TestAnswer[]): Html =>
   html`${answers.map((answer) => answerLine(answer, placeOf(asked, answer)))}`;
 
 const verdictOf = (asked: TestedProbes, answers: readonly TestAnswer[]): string => {
-  if (asked.length === 0) return 'No probe is present for these places just now. Saved, it is looked at as soon as one is.';
+  if (asked.length === 0)
+    return 'No probe is present for these places just now. Saved, it is looked at as soon as one is.';
   const fails = answers.filter(({ outcome }) => outcome === 'fail');
   const passes = answers.filter(({ outcome }) => outcome === 'ok');
   if (passes.length === asked.length)
-    return asked.length === 1 ? `${placesText(passes)} finds it in order.` : `All ${count(asked.length)} find it in order.`;
+    return asked.length === 1
+      ? `${placesText(passes)} finds it in order.`
+      : `All ${count(asked.length)} find it in order.`;
   if (fails.length === asked.length)
     return asked.length === 1
       ? `${placesText(fails)} finds it failing.`
       : `All ${count(asked.length)} find it failing: saved so, it would be down.`;
   if (fails.length > 0 && passes.length > 0)
     return `${capital(placesText(fails))} ${fails.length === 1 ? 'finds' : 'find'} it failing, ${placesText(passes)} ${passes.length === 1 ? 'finds' : 'find'} it in order.`;
-  if (fails.length > 0) return `${placesText(fails)} ${fails.length === 1 ? 'finds' : 'find'} it failing; the rest cannot tell.`;
+  if (fails.length > 0)
+    return `${placesText(fails)} ${fails.length === 1 ? 'finds' : 'find'} it failing; the rest cannot tell.`;
   return passes.length > 0
     ? `${placesText(passes)} ${passes.length === 1 ? 'finds' : 'find'} it in order; the rest cannot tell.`
     : 'Nobody could tell.';
 };
 
 /** What follows the answers once no more come. */
-export const testRunEnds = ({ asked, answers: asTheyCame }: Pick<TestResults, 'asked' | 'answers'>): Html => {
+export const testRunEnds = ({
+  asked,
+  answers: asTheyCame,
+}: Pick<TestResults, 'asked' | 'answers'>): Html => {
   const answers = asTheyCame.toSorted(byContinent);
-  const silent = asked.flatMap((each, at) => (answers.some(({ probe }) => probe === each.probe) ? [] : [{ ...each, at }]));
+  const silent = asked.flatMap((each, at) =>
+    answers.some(({ probe }) => probe === each.probe) ? [] : [{ ...each, at }],
+  );
   const rows = evidenceRows(answers);
   return html`${silent.map(
     ({ continent, probe, at }) =>
@@ -205,7 +280,10 @@ export const testRunBroken = (): Html =>
  * The results of the continents as they come. It says so when the answers cannot be received any
  * more because their coordinator was replaced.
  */
-export async function* hearAll(ask: Ask, { trial, asked }: OutputOf<typeof testMonitor>): AsyncGenerator<Html> {
+export async function* hearAll(
+  ask: Ask,
+  { trial, asked }: OutputOf<typeof testMonitor>,
+): AsyncGenerator<Html> {
   yield testRunBegins(asked);
   let known = 0;
   for (;;) {
@@ -242,7 +320,9 @@ const answerWith = (subject: Subject, state: FormState, pieces?: AsyncIterable<H
 /** People write `shop.example` for `https://shop.example`. */
 const targetOf = (kind: string, form: Form): string => {
   const target = (form.value('target') ?? '').trim();
-  return kind === 'https' && /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:[:/?#]|$)/i.test(target) ? `https://${target}` : target;
+  return kind === 'https' && /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:[:/?#]|$)/i.test(target)
+    ? `https://${target}`
+    : target;
 };
 
 const tagsOf = (text: string): readonly string[] =>
@@ -259,31 +339,62 @@ const common = (kind: string, form: Form, config: Config) => {
     ...(interval_s === undefined ? {} : { interval_s }),
     ...(form.names.includes('target') ? { target: targetOf(kind, form) } : {}),
     ...(form.names.includes('tags') ? { tags: tagsOf(form.value('tags') ?? '') } : {}),
-    ...(form.names.includes('affects_group_status') ? { affects_group_status: form.value('affects_group_status') === 'true' } : {}),
+    ...(form.names.includes('affects_group_status')
+      ? { affects_group_status: form.value('affects_group_status') === 'true' }
+      : {}),
     config,
   };
 };
 
 /** The same form, with every continent's result below it; nothing is saved. */
-const tryIt = async ({ ask, form }: MembersRequest, subject: Subject, config: Config): Promise<PageAnswer> => {
+const tryIt = async (
+  { ask, form }: MembersRequest,
+  subject: Subject,
+  config: Config,
+): Promise<PageAnswer> => {
   const { kind, monitor } = subject;
   const { target = '', interval_s = null } = common(kind, form, config);
-  const trial = await ask(testMonitor, { type: kind, target, interval_s, config, monitor: monitor?.id ?? null });
+  const trial = await ask(testMonitor, {
+    type: kind,
+    target,
+    interval_s,
+    config,
+    monitor: monitor?.id ?? null,
+  });
   return answerWith(subject, freshForm(form), hearAll(ask, trial));
 };
 
-const create = async ({ ask, form }: MembersRequest, { kind }: Subject, config: Config): Promise<PageAnswer> => {
+const create = async (
+  { ask, form }: MembersRequest,
+  { kind }: Subject,
+  config: Config,
+): Promise<PageAnswer> => {
   const group = form.value('group') || null;
-  const { id, name } = await ask(createMonitor, { type: kind, ...common(kind, form, config), group });
+  const { id, name } = await ask(createMonitor, {
+    type: kind,
+    ...common(kind, form, config),
+    group,
+  });
   return kind === 'heartbeat'
-    ? seeOther(`/monitors/${id}#address`, { said: `${name} waits for its first ping. Its address stands below: give it to your job.` })
+    ? seeOther(`/monitors/${id}#address`, {
+        said: `${name} waits for its first ping. Its address stands below: give it to your job.`,
+      })
     : seeOther(`/monitors/${id}`, { said: `${name} is watched from now on.` });
 };
 
-const change = async ({ ask, form }: MembersRequest, { kind }: Subject, monitor: Monitor, config: Config): Promise<PageAnswer> => {
+const change = async (
+  { ask, form }: MembersRequest,
+  { kind }: Subject,
+  monitor: Monitor,
+  config: Config,
+): Promise<PageAnswer> => {
   const group = form.value('group');
   const moved = group === undefined ? {} : group === '' ? { ungroup: true } : { group };
-  const { id, name } = await ask(updateMonitor, { monitor_id: monitor.id, ...common(kind, form, config), ...moved });
+  const { id, name } = await ask(updateMonitor, {
+    monitor_id: monitor.id,
+    ...common(kind, form, config),
+    ...moved,
+  });
   return seeOther(`/monitors/${id}`, { said: `${name} is changed.` });
 };
 
@@ -297,15 +408,25 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
   if (faults.size > 0) return answerWith(subject, { form, faults, objections: [], status: 400 });
   try {
     if (asked === 'try') return await tryIt(request, subject, config);
-    return await (monitor === undefined ? create(request, subject, config) : change(request, subject, monitor, config));
+    return await (monitor === undefined
+      ? create(request, subject, config)
+      : change(request, subject, monitor, config));
   } catch (error) {
-    if (error instanceof Refusal && (error.code === 'monitor_not_found' || error.code === 'role_insufficient')) throw error;
+    if (
+      error instanceof Refusal &&
+      (error.code === 'monitor_not_found' || error.code === 'role_insufficient')
+    )
+      throw error;
     return answerWith(subject, refusedMonitorForm(form, error, kind));
   }
 };
 
 /** For the chosen group; a missing group is reported on saving. */
-const toldOf = async ({ ask, form }: MembersRequest, { groups }: Choices, monitor: Monitor | undefined): Promise<Recipients> => {
+const toldOf = async (
+  { ask, form }: MembersRequest,
+  { groups }: Choices,
+  monitor: Monitor | undefined,
+): Promise<Recipients> => {
   const chosen = form.value('group') ?? monitor?.group ?? '';
   const group = groups.find(({ id }) => id === chosen)?.id ?? null;
   return (await ask(listRecipients, { monitor: monitor?.id ?? null, group })).items;
@@ -314,14 +435,29 @@ const toldOf = async ({ ask, form }: MembersRequest, { groups }: Choices, monito
 const newSubject = async (request: MembersRequest, type: string | undefined): Promise<Subject> => {
   refuseUnlessMay(request, createMonitor);
   const choices = await request.ask(getMonitorChoices);
-  return { kind: kindFrom(type), choices, monitor: undefined, told: await toldOf(request, choices, undefined) };
+  return {
+    kind: kindFrom(type),
+    choices,
+    monitor: undefined,
+    told: await toldOf(request, choices, undefined),
+  };
 };
 
-const editSubject = async (request: MembersRequest): Promise<Subject & { readonly monitor: Monitor }> => {
+const editSubject = async (
+  request: MembersRequest,
+): Promise<Subject & { readonly monitor: Monitor }> => {
   const { ask, path } = request;
-  const [monitor, choices] = await Promise.all([ask(getMonitor, { monitor_id: path.monitor_id }), ask(getMonitorChoices)]);
+  const [monitor, choices] = await Promise.all([
+    ask(getMonitor, { monitor_id: path.monitor_id }),
+    ask(getMonitorChoices),
+  ]);
   refuseUnlessMay(request, updateMonitor);
-  return { kind: kindFrom(monitor.type), choices, monitor, told: await toldOf(request, choices, monitor) };
+  return {
+    kind: kindFrom(monitor.type),
+    choices,
+    monitor,
+    told: await toldOf(request, choices, monitor),
+  };
 };
 
 const newPage: Page = {
@@ -333,7 +469,10 @@ const newPage: Page = {
     const subject = await newSubject(request, type);
     const { kind, choices } = subject;
     const form = emptyForm(kind, continentsFor(subject), {
-      ...{ type: kind, target, name, affects_group_status: 'true' },
+      type: kind,
+      target,
+      name,
+      affects_group_status: 'true',
       interval_s: interval_s ?? firstInterval(kind, choices.min_interval_s),
     });
     return answerWith(subject, freshForm(form));
@@ -357,7 +496,11 @@ const editPage: Page = {
     const { target, name, interval_s, group, affects_group_status, tags, config } = monitor;
     const form = formOf({
       ...formOfConfig(kind, config, continentsFor(subject)),
-      ...{ target, name, interval_s, group: group ?? '', affects_group_status: String(affects_group_status) },
+      target,
+      name,
+      interval_s,
+      group: group ?? '',
+      affects_group_status: String(affects_group_status),
       tags: tags.join(', '),
     });
     return answerWith(subject, freshForm(form));

@@ -13,7 +13,8 @@ const maxRows = 120;
 
 const stateOf = (state: string): State => states.find((each) => each === state) ?? 'unknown';
 
-const secondsText = (seconds: number): string => (seconds === 0 ? '0' : durationText(seconds * 1_000));
+const secondsText = (seconds: number): string =>
+  seconds === 0 ? '0' : durationText(seconds * 1_000);
 
 const why = ({ state, incident, window, window_name }: Stretch): Part => {
   if (incident !== null) return html`<a href="/incidents/${incident}">the incident</a>`;
@@ -32,28 +33,52 @@ export const ledgerSum = (ledger: Ledger): Html => {
     ['paused', ledger.paused_seconds],
   ] as const;
   const whole = Date.parse(ledger.to) - Date.parse(ledger.from);
-  return html`<p class="sum">${joined(
-    parts.map(([state, seconds]) => html`<span class="state-${state}">${state} <b>${secondsText(seconds)}</b></span>`),
-    html` <span class="sum-sign">+</span> `,
-  )} <span class="sum-sign">=</span> <b>${durationText(whole)}</b></p>`;
+  return html`
+    <p class="sum">
+      ${joined(
+        parts.map(
+          ([state, seconds]) =>
+            html`<span class="state-${state}">${state} <b>${secondsText(seconds)}</b></span>`,
+        ),
+        html` <span class="sum-sign">+</span> `,
+      )} <span class="sum-sign">=</span> <b>${durationText(whole)}</b>
+    </p>
+  `;
 };
 
 /** Every second of the window as a bar of stretches, in order of time. */
 export const ledgerBar = (ledger: Ledger): Html => {
   const [from, to] = [Date.parse(ledger.from), Date.parse(ledger.to)];
   const x = (at: string): number => ((Date.parse(at) - from) / Math.max(1, to - from)) * 1_000;
-  const present = states.filter((state) => ledger.stretches.some((stretch) => stretch.state === state));
+  const present = states.filter((state) =>
+    ledger.stretches.some((stretch) => stretch.state === state),
+  );
   // A second within a month would be too thin to see.
   const bar = ({ from: begin, to: end }: Stretch): string =>
     `M${x(begin).toFixed(2)} 0h${Math.max(2, x(end) - x(begin)).toFixed(2)}v28h-${Math.max(2, x(end) - x(begin)).toFixed(2)}z`;
   const inOrder: readonly State[] = ['up', 'paused', 'unknown', 'maintenance', 'down'];
-  return html`<svg class="strip ledger-bar" viewBox="0 0 1000 28" preserveAspectRatio="none" role="img" aria-label="The window in order of time: ${present.join(', ')}">${inOrder.map(
-    (state) =>
-      html`<path class="fill-${state}" d="${ledger.stretches
-        .filter((stretch) => stretch.state === state)
-        .map(bar)
-        .join('')}"></path>`,
-  )}</svg>`;
+  return html`
+    <svg
+      class="strip ledger-bar"
+      viewBox="0 0 1000 28"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="The window in order of time: ${present.join(', ')}"
+    >
+      ${inOrder.map(
+        (state) =>
+          html`
+            <path
+              class="fill-${state}"
+              d="${ledger.stretches
+                .filter((stretch) => stretch.state === state)
+                .map(bar)
+                .join('')}"
+            ></path>
+          `,
+      )}
+    </svg>
+  `;
 };
 
 /**
@@ -63,10 +88,39 @@ export const ledgerBar = (ledger: Ledger): Html => {
 export const ledgerTable = (ledger: Ledger, times: Times): Html => {
   const shown = ledger.stretches.slice(0, maxRows);
   const hidden = ledger.stretches.length - shown.length + ledger.left_out;
-  return html`<div class="table-card"><table class="cards ledger"><thead><tr><th scope="col">From</th><th scope="col">Until</th><th scope="col">State</th><th scope="col" class="number">Lasted</th><th scope="col">Because of</th></tr></thead><tbody>${shown.map(
-    (stretch, at) =>
-      html`<tr><td data-label="From">${times.whole(stretch.from)}</td><td data-label="Until">${at === 0 ? 'now' : times.whole(stretch.to)}</td><td data-label="State">${stateMark(
-        stateOf(stretch.state),
-      )}</td><td data-label="Lasted" class="number">${durationText(Date.parse(stretch.to) - Date.parse(stretch.from))}</td><td data-label="Because of">${why(stretch)}</td></tr>`,
-  )}</tbody></table></div>${hidden > 0 && html`<p class="soft">${hidden} older stretches are in the sum and not in this list.</p>`}`;
+  return html`
+    <div class="table-card">
+      <table class="cards ledger">
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            <th scope="col">Until</th>
+            <th scope="col">State</th>
+            <th scope="col" class="number">Lasted</th>
+            <th scope="col">Because of</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${shown.map(
+            (stretch, at) =>
+              html`
+                <tr>
+                  <td data-label="From">${times.whole(stretch.from)}</td>
+                  <td data-label="Until">${at === 0 ? 'now' : times.whole(stretch.to)}</td>
+                  <td data-label="State">${stateMark(stateOf(stretch.state))}</td>
+                  <td data-label="Lasted" class="number">
+                    ${durationText(Date.parse(stretch.to) - Date.parse(stretch.from))}
+                  </td>
+                  <td data-label="Because of">${why(stretch)}</td>
+                </tr>
+              `,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${
+      hidden > 0 &&
+      html`<p class="soft">${hidden} older stretches are in the sum and not in this list.</p>`
+    }
+  `;
 };

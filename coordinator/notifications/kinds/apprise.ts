@@ -49,7 +49,10 @@ export const apprise: ChannelKind = {
       404: 'there is no Apprise API at this address, or nothing has this tag',
     },
     // Apprise reports this with a status that means success elsewhere.
-    first: ({ status }) => (status === 204 ? { is: 'refused', words: 'Apprise has no configuration with this key (204)' } : undefined),
+    first: ({ status }) =>
+      status === 204
+        ? { is: 'refused', words: 'Apprise has no configuration with this key (204)' }
+        : undefined,
   }),
   resolves: false,
   safe: 'none',

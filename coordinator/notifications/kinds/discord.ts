@@ -1,4 +1,15 @@
-import { colours, cutFor, facts, fitting, links, listed, markdown, others, title, toneOf } from './text.ts';
+import {
+  colours,
+  cutFor,
+  facts,
+  fitting,
+  links,
+  listed,
+  markdown,
+  others,
+  title,
+  toneOf,
+} from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { jsonPost, judgeHttp, member, secretUrlField, value } from './types.ts';
 

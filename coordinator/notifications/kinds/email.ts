@@ -1,5 +1,18 @@
 import type { Notification } from '../message.ts';
-import { clean, cut, facts, fitting, html, type Link, links, listed, others, subject, title, toneOf } from './text.ts';
+import {
+  clean,
+  cut,
+  facts,
+  fitting,
+  html,
+  type Link,
+  links,
+  listed,
+  others,
+  subject,
+  title,
+  toneOf,
+} from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { judgeFailure, later, taken, value } from './types.ts';
 
@@ -11,8 +24,11 @@ const why = ({ organisation, links: { unsubscribe } }: Notification): string[] =
   ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
 ];
 
-const lines = (notification: Notification, line: (name: string, outcome: string) => string, heading: (group: string) => string): string[] =>
-  fitting(listed(notification, line, heading), maxLetters);
+const lines = (
+  notification: Notification,
+  line: (name: string, outcome: string) => string,
+  heading: (group: string) => string,
+): string[] => fitting(listed(notification, line, heading), maxLetters);
 
 const textOf = (notification: Notification): string => {
   const [only] = notification.monitors;
@@ -42,11 +58,17 @@ const textOf = (notification: Notification): string => {
 // Text and background keep the client's own colours, so that both light and dark clients stay
 // readable. Coloured parts set their own background.
 const font = 'font:15px/1.5 system-ui,-apple-system,Segoe UI,sans-serif';
-const grounds = { bad: '#b3261e', warning: '#8a4d00', good: '#14693e', neutral: '#505a66' } as const;
+const grounds = {
+  bad: '#b3261e',
+  warning: '#8a4d00',
+  good: '#14693e',
+  neutral: '#505a66',
+} as const;
 const words = { bad: 'Down', warning: 'Look', good: 'Up', neutral: 'Note' } as const;
 const faint = `${font};font-size:13px;color:#767f8b`;
 
-const row = (inside: string, style = ''): string => `<tr><td style="padding:0 0 14px;${font};${style}">${inside}</td></tr>`;
+const row = (inside: string, style = ''): string =>
+  `<tr><td style="padding:0 0 14px;${font};${style}">${inside}</td></tr>`;
 const button = ({ label, url }: Link, ground: string): string =>
   `<a href="${html(url)}" style="display:inline-block;padding:9px 16px;border-radius:5px;background:${ground};color:#ffffff;text-decoration:none;${font}">${label}</a>`;
 
@@ -57,7 +79,10 @@ const htmlOf = (notification: Notification): string => {
   const [first, ...rest] = links(notification);
   const body =
     notification.monitors.length === 1 && only !== undefined
-      ? `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${facts(only, notification)
+      ? `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${facts(
+          only,
+          notification,
+        )
           .map(
             ({ label, value }) =>
               `<tr><td style="padding:2px 16px 2px 0;${faint};vertical-align:top;white-space:nowrap">${label}</td><td style="padding:2px 0;${font};word-break:break-word"><bdi>${html(value)}</bdi></td></tr>`,
@@ -65,8 +90,10 @@ const htmlOf = (notification: Notification): string => {
           .join('')}</table>`
       : lines(
           notification,
-          (name, what) => `<div style="padding:2px 0"><b><bdi>${html(name)}</bdi></b>: <bdi>${html(what)}</bdi></div>`,
-          (group) => `<div style="padding:10px 0 2px;font-weight:600"><bdi>${html(group)}</bdi></div>`,
+          (name, what) =>
+            `<div style="padding:2px 0"><b><bdi>${html(name)}</bdi></b>: <bdi>${html(what)}</bdi></div>`,
+          (group) =>
+            `<div style="padding:10px 0 2px;font-weight:600"><bdi>${html(group)}</bdi></div>`,
         ).join('');
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
@@ -81,10 +108,19 @@ const htmlOf = (notification: Notification): string => {
     ...(body === '' ? [] : [row(body)]),
     ...(last === undefined ? [] : [row(html(last))]),
     ...(first === undefined ? [] : [row(button(first, ground))]),
-    row(rest.map(({ label, url }) => `<a href="${html(url)}" style="${font}">${label}</a>`).join(' &nbsp;·&nbsp; ')),
+    row(
+      rest
+        .map(({ label, url }) => `<a href="${html(url)}" style="${font}">${label}</a>`)
+        .join(' &nbsp;·&nbsp; '),
+    ),
     row(
       why(notification)
-        .map((line) => html(line).replaceAll(/https?:\/\/[^\s<]+/g, (url) => `<a href="${url}" style="color:#767f8b">stop these mails</a>`))
+        .map((line) =>
+          html(line).replaceAll(
+            /https?:\/\/[^\s<]+/g,
+            (url) => `<a href="${url}" style="color:#767f8b">stop these mails</a>`,
+          ),
+        )
         .join('<br>'),
       faint,
     ),
@@ -92,11 +128,15 @@ const htmlOf = (notification: Notification): string => {
   ].join('\n');
 };
 
-const listHeaders = ({ links: { unsubscribe, channel } }: Notification): { readonly [name: string]: string } => ({
+const listHeaders = ({
+  links: { unsubscribe, channel },
+}: Notification): { readonly [name: string]: string } => ({
   'List-Id': `<alerts.${URL.canParse(channel) ? new URL(channel).hostname : 'antipode'}>`,
   ...(unsubscribe === null ? {} : { 'List-Unsubscribe': `<${unsubscribe}>` }),
   // One-click unsubscribe requires https (RFC 8058).
-  ...(unsubscribe?.startsWith('https:') ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : {}),
+  ...(unsubscribe?.startsWith('https:')
+    ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
+    : {}),
 });
 
 export const email: ChannelKind = {
@@ -120,7 +160,10 @@ export const email: ChannelKind = {
     html: htmlOf(notification),
     id: notification.key,
     in_reply_to: notification.thread.key === notification.key ? null : notification.thread.key,
-    headers: { ...listHeaders(notification), ...(toneOf(notification) === 'bad' ? { Importance: 'high' } : {}) },
+    headers: {
+      ...listHeaders(notification),
+      ...(toneOf(notification) === 'bad' ? { Importance: 'high' } : {}),
+    },
   }),
   judge: (answer) => {
     if (answer.is === 'failure') return judgeFailure(answer.failure);
@@ -130,9 +173,16 @@ export const email: ChannelKind = {
     if (definite)
       return {
         is: 'refused',
-        words: code === null ? 'the mail server refuses this address' : `the mail server refuses this address (${code})`,
+        words:
+          code === null
+            ? 'the mail server refuses this address'
+            : `the mail server refuses this address (${code})`,
       };
-    return later(code === null ? 'the mail server does not answer' : `the mail server does not take it now (${code})`);
+    return later(
+      code === null
+        ? 'the mail server does not answer'
+        : `the mail server does not take it now (${code})`,
+    );
   },
   resolves: false,
   safe: 'message_id',

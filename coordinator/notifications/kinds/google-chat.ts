@@ -36,7 +36,11 @@ export const googleChat: ChannelKind = {
     const widgets =
       notification.monitors.length === 1 && only !== undefined
         ? facts(only, notification).map(({ label, value }) => ({
-            decoratedText: { topLabel: label, text: cutFor(value, 400, googleCard), wrapText: true },
+            decoratedText: {
+              topLabel: label,
+              text: cutFor(value, 400, googleCard),
+              wrapText: true,
+            },
           }))
         : [
             {
@@ -84,7 +88,12 @@ export const googleChat: ChannelKind = {
                         },
                       ]),
                   {
-                    buttonList: { buttons: links(notification).map(({ label, url }) => ({ text: label, onClick: { openLink: { url } } })) },
+                    buttonList: {
+                      buttons: links(notification).map(({ label, url }) => ({
+                        text: label,
+                        onClick: { openLink: { url } },
+                      })),
+                    },
                   },
                 ],
               },

@@ -16,11 +16,20 @@ export const gotify: ChannelKind = {
       `${base(value(config, 'url'))}/message`,
       {
         title: cut(subject(notification), 250),
-        message: [plainBody(notification, 8_000), addresses.join('\n')].filter((part) => part !== '').join('\n\n'),
+        message: [plainBody(notification, 8_000), addresses.join('\n')]
+          .filter((part) => part !== '')
+          .join('\n\n'),
         priority: isUrgent(notification) ? 8 : 4,
         extras: {
           'client::display': { contentType: 'text/plain' },
-          'client::notification': { click: { url: notification.event === 'test' ? notification.links.why : notification.links.incident } },
+          'client::notification': {
+            click: {
+              url:
+                notification.event === 'test'
+                  ? notification.links.why
+                  : notification.links.incident,
+            },
+          },
         },
       },
       { 'x-gotify-key': value(config, 'token') },

@@ -1,5 +1,16 @@
 import type { Notification } from '../message.ts';
-import { clean, cut, cutFor, facts, fitting, links, listed, markdown, others, subject } from './text.ts';
+import {
+  clean,
+  cut,
+  cutFor,
+  facts,
+  fitting,
+  links,
+  listed,
+  markdown,
+  others,
+  subject,
+} from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { jsonPost, judgeHttp, member, secretField, urlField, value } from './types.ts';
 
@@ -8,7 +19,8 @@ const stillDown = ({ others_down: { count, names } }: Notification): string => {
   if (count === 0) return 'Some monitors are still down';
   const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
   const more = count - shown.length;
-  const list = shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const list =
+    shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   return `${count} ${count === 1 ? 'monitor is' : 'monitors are'} still down${list}`;
 };
 
@@ -19,7 +31,8 @@ export const incidentIo: ChannelKind = {
   fields: {
     url: {
       ...urlField('Address of the alert source', 'incident.io → Alerts → Sources → HTTP.'),
-      pattern: /^https:\/\/api\.(?:[a-z0-9\-]+\.)?incident\.io\/v2\/alert_events\/http\/[\w\-]{5,100}$/v,
+      pattern:
+        /^https:\/\/api\.(?:[a-z0-9\-]+\.)?incident\.io\/v2\/alert_events\/http\/[\w\-]{5,100}$/v,
       fault: 'must be like https://api.incident.io/v2/alert_events/http/…',
     },
     token: secretField('Token', 'Shown beside the address, after “Bearer”.'),
@@ -30,7 +43,9 @@ export const incidentIo: ChannelKind = {
     const last = others(notification);
     const lines =
       notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(({ label, value }) => `- ${label}: ${cutFor(value, 1_000, markdown)}`)
+        ? facts(only, notification).map(
+            ({ label, value }) => `- ${label}: ${cutFor(value, 1_000, markdown)}`,
+          )
         : fitting(
             listed(
               notification,
@@ -47,7 +62,10 @@ export const incidentIo: ChannelKind = {
         .join(' · '),
     ];
     const isEnd = notification.event === 'up' || notification.event === 'closed';
-    const isOver = notification.event === 'was_down' || notification.event === 'test' || (isEnd && notification.thread.over);
+    const isOver =
+      notification.event === 'was_down' ||
+      notification.event === 'test' ||
+      (isEnd && notification.thread.over);
     const event = {
       title: cut(isEnd && !isOver ? stillDown(notification) : subject(notification), 250),
       description: description.filter((part) => part !== '').join('\n\n'),
@@ -58,14 +76,23 @@ export const incidentIo: ChannelKind = {
         event: notification.event,
         organisation: cut(clean(notification.organisation), 200),
         monitors: notification.monitors.slice(0, 100).map(({ name }) => cut(clean(name), 200)),
-        groups: [...new Set(notification.monitors.slice(0, 100).flatMap(({ group }) => (group === null ? [] : [cut(clean(group), 200)])))],
+        groups: [
+          ...new Set(
+            notification.monitors
+              .slice(0, 100)
+              .flatMap(({ group }) => (group === null ? [] : [cut(clean(group), 200)])),
+          ),
+        ],
       },
     };
     const headers = { authorization: `Bearer ${value(config, 'token')}` };
     const url = value(config, 'url');
     if (notification.event !== 'test') return jsonPost(url, event, headers);
     // A test appears there, and leaves nothing open.
-    return { ...jsonPost(url, { ...event, status: 'firing' }, headers), afterwards: jsonPost(url, event, headers) };
+    return {
+      ...jsonPost(url, { ...event, status: 'firing' }, headers),
+      afterwards: jsonPost(url, event, headers),
+    };
   },
   judge: judgeHttp({
     refused: {

@@ -40,4 +40,5 @@ export const channelKinds: readonly ChannelKind[] = [
   apprise,
 ];
 
-export const kindOf = (id: string): ChannelKind | undefined => channelKinds.find((kind) => kind.id === id);
+export const kindOf = (id: string): ChannelKind | undefined =>
+  channelKinds.find((kind) => kind.id === id);

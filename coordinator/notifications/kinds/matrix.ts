@@ -1,4 +1,16 @@
-import { bytes, cut, cutFor, facts, fitting, html, links, listed, others, plainBody, title } from './text.ts';
+import {
+  bytes,
+  cut,
+  cutFor,
+  facts,
+  fitting,
+  html,
+  links,
+  listed,
+  others,
+  plainBody,
+  title,
+} from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { base, judgeHttp, member, secretField, textField, urlField, value } from './types.ts';
 
@@ -8,7 +20,10 @@ export const matrix: ChannelKind = {
   about: 'A room of Matrix, by an account of yours; an outage and its end stand in one thread.',
   fields: {
     url: urlField('Homeserver', 'Like https://matrix.example.org.'),
-    token: secretField('Access token', 'Of the account that writes; in Element: Settings → Help & About → Advanced.'),
+    token: secretField(
+      'Access token',
+      'Of the account that writes; in Element: Settings → Help & About → Advanced.',
+    ),
     room: textField(
       'Room',
       'The internal ID of the room, like !abc:example.org; in Element: the room’s settings → Advanced.',
@@ -21,7 +36,9 @@ export const matrix: ChannelKind = {
     const last = others(notification);
     const list =
       notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(({ label, value }) => `<li>${label}: ${cutFor(value, 500, html)}</li>`)
+        ? facts(only, notification).map(
+            ({ label, value }) => `<li>${label}: ${cutFor(value, 500, html)}</li>`,
+          )
         : fitting(
             listed(
               notification,
@@ -31,7 +48,9 @@ export const matrix: ChannelKind = {
             16_000,
             bytes,
           );
-    const shown = links(notification).map(({ label, url }) => `<a href="${html(url)}">${label}</a>`);
+    const shown = links(notification).map(
+      ({ label, url }) => `<a href="${html(url)}">${label}</a>`,
+    );
     const formatted = [
       `<b>${cutFor(title(notification), 500, html)}</b>`,
       list.length === 0 ? '' : `<ul>${list.join('')}</ul>`,
@@ -44,7 +63,10 @@ export const matrix: ChannelKind = {
       by: 'https',
       method: 'PUT',
       url: `${base(value(config, 'url'))}/_matrix/client/v3/rooms/${room}/send/m.room.message/${encodeURIComponent(notification.key)}`,
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${value(config, 'token')}` },
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${value(config, 'token')}`,
+      },
       body: JSON.stringify({
         msgtype: 'm.text',
         body: `${cut(title(notification), 500)}\n\n${plainBody(notification, 8_000, bytes)}\n\n${notification.links.incident}`,
@@ -52,7 +74,9 @@ export const matrix: ChannelKind = {
         formatted_body: formatted,
         // No one is mentioned, whatever a name says.
         'm.mentions': {},
-        ...(reference === null ? {} : { 'm.relates_to': { rel_type: 'm.thread', event_id: reference } }),
+        ...(reference === null
+          ? {}
+          : { 'm.relates_to': { rel_type: 'm.thread', event_id: reference } }),
       }),
     };
   },

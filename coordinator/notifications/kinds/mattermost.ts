@@ -1,4 +1,17 @@
-import { colours, cutFor, facts, fitting, links, listed, markdown, others, subject, title, toneOf, unmentioned } from './text.ts';
+import {
+  colours,
+  cutFor,
+  facts,
+  fitting,
+  links,
+  listed,
+  markdown,
+  others,
+  subject,
+  title,
+  toneOf,
+  unmentioned,
+} from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
@@ -7,7 +20,10 @@ export const mattermost: ChannelKind = {
   name: 'Mattermost',
   about: 'A channel of a Mattermost server, by an incoming webhook.',
   fields: {
-    url: secretUrlField('Webhook address', 'Mattermost → Integrations → Incoming Webhooks: an address with /hooks/ in it.'),
+    url: secretUrlField(
+      'Webhook address',
+      'Mattermost → Integrations → Incoming Webhooks: an address with /hooks/ in it.',
+    ),
   },
   message: (notification, config) => {
     const [only] = notification.monitors;

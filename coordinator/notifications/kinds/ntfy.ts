@@ -1,8 +1,23 @@
 import { bytes, cut, isUrgent, plainBody, subject, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { base, choiceField, jsonPost, judgeHttp, member, secretField, textField, urlField, value } from './types.ts';
+import {
+  base,
+  choiceField,
+  jsonPost,
+  judgeHttp,
+  member,
+  secretField,
+  textField,
+  urlField,
+  value,
+} from './types.ts';
 
-const tags = { bad: 'red_circle', warning: 'warning', good: 'white_check_mark', neutral: 'information_source' } as const;
+const tags = {
+  bad: 'red_circle',
+  warning: 'warning',
+  good: 'white_check_mark',
+  neutral: 'information_source',
+} as const;
 
 export const ntfy: ChannelKind = {
   id: 'ntfy',
@@ -16,12 +31,15 @@ export const ntfy: ChannelKind = {
       /^[\w\-]{1,64}$/v,
       'must have 1 to 64 letters, digits, _ and -',
     ),
-    token: { ...secretField('Access token', 'Where the topic asks for one: tk_….'), optional: true },
-    priority: choiceField('Priority of an outage', 'ntfy’s own: urgent rings through “do not disturb” where the app may.', [
-      'high',
-      'urgent',
-      'default',
-    ]),
+    token: {
+      ...secretField('Access token', 'Where the topic asks for one: tk_….'),
+      optional: true,
+    },
+    priority: choiceField(
+      'Priority of an outage',
+      'ntfy’s own: urgent rings through “do not disturb” where the app may.',
+      ['high', 'urgent', 'default'],
+    ),
   },
   message: (notification, config) => {
     const { acknowledge, incident, why } = notification.links;
@@ -36,7 +54,17 @@ export const ntfy: ChannelKind = {
         tags: [tags[toneOf(notification)]],
         click: notification.event === 'test' ? why : incident,
         actions: [
-          ...(acknowledge === null ? [] : [{ action: 'http', label: 'Acknowledge', url: acknowledge, method: 'POST', clear: true }]),
+          ...(acknowledge === null
+            ? []
+            : [
+                {
+                  action: 'http',
+                  label: 'Acknowledge',
+                  url: acknowledge,
+                  method: 'POST',
+                  clear: true,
+                },
+              ]),
           { action: 'view', label: 'Why', url: why },
         ],
       },

@@ -8,7 +8,9 @@ const most = 50;
 const details = (notification: Notification): { readonly [name: string]: string } => {
   const [only] = notification.monitors;
   if (notification.monitors.length === 1 && only !== undefined)
-    return Object.fromEntries(facts(only, notification).map(({ label, value }) => [label, cut(value, 1_000)]));
+    return Object.fromEntries(
+      facts(only, notification).map(({ label, value }) => [label, cut(value, 1_000)]),
+    );
   // Identified by number, because several may have the same name.
   const shown = notification.monitors
     .slice(0, most)
@@ -17,7 +19,9 @@ const details = (notification: Notification): { readonly [name: string]: string 
       cut(`${clean(monitor.name)}: ${outcome(monitor, notification.at)}`, 400),
     ]);
   return Object.fromEntries(
-    notification.monitors.length > most ? [...shown, ['more', `and ${notification.monitors.length - most} more`]] : shown,
+    notification.monitors.length > most
+      ? [...shown, ['more', `and ${notification.monitors.length - most} more`]]
+      : shown,
   );
 };
 
@@ -25,7 +29,10 @@ const details = (notification: Notification): { readonly [name: string]: string 
  * `change`: PagerDuty records it and pages no one, even when the incident was resolved by hand
  * meanwhile.
  */
-const actionOf = ({ event, thread }: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
+const actionOf = ({
+  event,
+  thread,
+}: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
   if (event === 'acknowledged') return 'acknowledge';
   if (event === 'was_down') return 'change';
   if (event === 'up' || event === 'closed') return thread.over ? 'resolve' : 'change';
@@ -53,19 +60,24 @@ export const pagerduty: ChannelKind = {
   },
   hosts: ['events.pagerduty.com', 'events.eu.pagerduty.com'],
   message: (notification, config) => {
-    const host = config.region === 'eu' ? 'https://events.eu.pagerduty.com' : 'https://events.pagerduty.com';
+    const host =
+      config.region === 'eu' ? 'https://events.eu.pagerduty.com' : 'https://events.pagerduty.com';
     const routing_key = value(config, 'key');
     const [only] = notification.monitors;
     const group = cut(clean(only?.group ?? ''), 200);
     const shown = links(notification).map(({ label, url }) => ({ href: url, text: label }));
     const about = {
       summary: cut(subject(notification), 1_000),
-      source: cut(clean(only?.target ?? only?.name ?? notification.organisation) || 'antipode', 200),
+      source: cut(
+        clean(only?.target ?? only?.name ?? notification.organisation) || 'antipode',
+        200,
+      ),
       timestamp: new Date(notification.at).toISOString(),
       custom_details: details(notification),
     };
     const event_action = actionOf(notification);
-    if (event_action === 'change') return jsonPost(`${host}/v2/change/enqueue`, { routing_key, payload: about, links: shown });
+    if (event_action === 'change')
+      return jsonPost(`${host}/v2/change/enqueue`, { routing_key, payload: about, links: shown });
     const event = {
       routing_key,
       event_action,
@@ -83,7 +95,10 @@ export const pagerduty: ChannelKind = {
     const request = jsonPost(`${host}/v2/enqueue`, event);
     // A test leaves nothing open.
     return notification.event === 'test'
-      ? { ...request, afterwards: jsonPost(`${host}/v2/enqueue`, { ...event, event_action: 'resolve' }) }
+      ? {
+          ...request,
+          afterwards: jsonPost(`${host}/v2/enqueue`, { ...event, event_action: 'resolve' }),
+        }
       : request;
   },
   judge: judgeHttp({

@@ -1,6 +1,14 @@
 import { cut, isUrgent, plainBody, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { choiceField, formPost, judgeHttp, member, secretField, textField, value } from './types.ts';
+import {
+  choiceField,
+  formPost,
+  judgeHttp,
+  member,
+  secretField,
+  textField,
+  value,
+} from './types.ts';
 
 /** Characters as Pushover counts them: code points. */
 const characters = (text: string): number => [...text].length;
@@ -8,7 +16,8 @@ const characters = (text: string): number => [...text].length;
 export const pushover: ChannelKind = {
   id: 'pushover',
   name: 'Pushover',
-  about: 'Phones by Pushover; as an emergency it repeats until somebody confirms it or the outage is over.',
+  about:
+    'Phones by Pushover; as an emergency it repeats until somebody confirms it or the outage is over.',
   fields: {
     token: secretField(
       'Token of the application',
@@ -16,7 +25,12 @@ export const pushover: ChannelKind = {
       /^[A-Za-z0-9]{30}$/v,
       'must have 30 letters and digits',
     ),
-    user: secretField('User or group key', 'On the front page of pushover.net.', /^[A-Za-z0-9]{30}$/v, 'must have 30 letters and digits'),
+    user: secretField(
+      'User or group key',
+      'On the front page of pushover.net.',
+      /^[A-Za-z0-9]{30}$/v,
+      'must have 30 letters and digits',
+    ),
     device: {
       ...textField(
         'Device',
@@ -26,11 +40,11 @@ export const pushover: ChannelKind = {
       ),
       optional: true,
     },
-    priority: choiceField('Priority of an outage', 'An emergency repeats every minute for an hour until it is confirmed.', [
-      'high',
-      'emergency',
-      'normal',
-    ]),
+    priority: choiceField(
+      'Priority of an outage',
+      'An emergency repeats every minute for an hour until it is confirmed.',
+      ['high', 'emergency', 'normal'],
+    ),
   },
   hosts: ['api.pushover.net'],
   message: (notification, config) => {
@@ -39,23 +53,39 @@ export const pushover: ChannelKind = {
     const isEmergency = wanted === 'emergency' && isUrgent(notification);
     const tag = notification.thread.key;
     const level = { emergency: '2', high: '1', normal: '0' }[wanted] ?? '0';
-    const link = notification.links.acknowledge ?? (notification.event === 'test' ? notification.links.why : notification.links.incident);
+    const link =
+      notification.links.acknowledge ??
+      (notification.event === 'test' ? notification.links.why : notification.links.incident);
     const request = formPost('https://api.pushover.net/1/messages.json', {
       token,
       user: value(config, 'user'),
       title: cut(subject(notification), 250, characters),
-      message: plainBody(notification, 1_000, characters) || cut(subject(notification), 250, characters),
+      message:
+        plainBody(notification, 1_000, characters) || cut(subject(notification), 250, characters),
       timestamp: String(Math.floor(notification.at / 1_000)),
       priority: isUrgent(notification) ? level : '0',
       ...(config.device === undefined ? {} : { device: config.device }),
-      ...(link.length > 512 ? {} : { url: link, url_title: notification.links.acknowledge === null ? 'See what happened' : 'Acknowledge' }),
+      ...(link.length > 512
+        ? {}
+        : {
+            url: link,
+            url_title:
+              notification.links.acknowledge === null ? 'See what happened' : 'Acknowledge',
+          }),
       ...(isEmergency ? { retry: '60', expire: '3600', tags: tag } : {}),
     });
     const ends =
       notification.event === 'acknowledged' ||
-      ((notification.event === 'up' || notification.event === 'closed') && notification.thread.over);
+      ((notification.event === 'up' || notification.event === 'closed') &&
+        notification.thread.over);
     return wanted === 'emergency' && ends
-      ? { ...request, afterwards: formPost(`https://api.pushover.net/1/receipts/cancel_by_tag/${encodeURIComponent(tag)}.json`, { token }) }
+      ? {
+          ...request,
+          afterwards: formPost(
+            `https://api.pushover.net/1/receipts/cancel_by_tag/${encodeURIComponent(tag)}.json`,
+            { token },
+          ),
+        }
       : request;
   },
   judge: judgeHttp({

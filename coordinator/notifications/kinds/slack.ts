@@ -1,4 +1,17 @@
-import { colours, cut, cutFor, slack as escaped, facts, fitting, links, listed, others, subject, title, toneOf } from './text.ts';
+import {
+  colours,
+  cut,
+  cutFor,
+  slack as escaped,
+  facts,
+  fitting,
+  links,
+  listed,
+  others,
+  subject,
+  title,
+  toneOf,
+} from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
@@ -6,7 +19,11 @@ import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
  * Text of others goes into plain_text blocks, which interpret no format and no mention. Only our
  * own links are mrkdwn.
  */
-const plain = (text: string, limit: number) => ({ type: 'plain_text', text: cut(text, limit), emoji: false });
+const plain = (text: string, limit: number) => ({
+  type: 'plain_text',
+  text: cut(text, limit),
+  emoji: false,
+});
 
 export const slack: ChannelKind = {
   id: 'slack',
@@ -26,7 +43,12 @@ export const slack: ChannelKind = {
     const last = others(notification);
     const body =
       notification.monitors.length === 1 && only !== undefined
-        ? { type: 'section', fields: facts(only, notification).map(({ label, value }) => plain(`${label}\n${value}`, 1_900)) }
+        ? {
+            type: 'section',
+            fields: facts(only, notification).map(({ label, value }) =>
+              plain(`${label}\n${value}`, 1_900),
+            ),
+          }
         : {
             type: 'section',
             text: plain(
@@ -71,7 +93,8 @@ export const slack: ChannelKind = {
     // "rollup_error" and similar errors come as 500 and are temporary; this one is final whatever
     // the status.
     first: ({ body, status }) =>
-      status >= 400 && /^(?:invalid_token|no_service|no_team|team_disabled|token_revoked)$/.test(body.trim())
+      status >= 400 &&
+      /^(?:invalid_token|no_service|no_team|team_disabled|token_revoked)$/.test(body.trim())
         ? { is: 'refused', words: `Slack does not know this webhook any more (${status})` }
         : undefined,
   }),

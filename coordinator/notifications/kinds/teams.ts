@@ -1,9 +1,24 @@
-import { bytes, cut, facts, fitting, links, listed, others, subject, title, toneOf } from './text.ts';
+import {
+  bytes,
+  cut,
+  facts,
+  fitting,
+  links,
+  listed,
+  others,
+  subject,
+  title,
+  toneOf,
+} from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { choiceField, jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
 /** Text of others goes into text runs, which interpret no markdown. */
-const run = (text: string, more: { readonly [name: string]: unknown } = {}) => ({ type: 'TextRun', text, ...more });
+const run = (text: string, more: { readonly [name: string]: unknown } = {}) => ({
+  type: 'TextRun',
+  text,
+  ...more,
+});
 const rich = (...inlines: readonly object[]) => ({ type: 'RichTextBlock', inlines });
 
 const colour = { bad: 'Attention', warning: 'Warning', good: 'Good', neutral: 'Default' } as const;
@@ -19,10 +34,11 @@ export const teams: ChannelKind = {
       /^https:\/\/[a-z0-9.\-]+\.(?:logic\.azure\.(?:com|us|cn)|api\.powerplatform\.(?:com|us|cn)|api\.gov\.powerplatform\.microsoft\.us|powerautomate\.(?:com|us|cn))(?::443)?\/\S{10,1000}\S{0,500}$/v,
       'must be the address of a workflow (logic.azure.com or api.powerplatform.com); connectors of webhook.office.com are no more: make a workflow instead',
     ),
-    form: choiceField('What the workflow expects', 'Most take a message; a flow that posts its input as a card takes the card alone.', [
-      'message',
-      'card',
-    ]),
+    form: choiceField(
+      'What the workflow expects',
+      'Most take a message; a flow that posts its input as a card takes the card alone.',
+      ['message', 'card'],
+    ),
   },
   hosts: [
     '*.logic.azure.com',
@@ -41,7 +57,9 @@ export const teams: ChannelKind = {
     const last = others(notification);
     const body =
       notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(({ label, value }) => rich(run(`${label}: `, { isSubtle: true }), run(cut(value, 700))))
+        ? facts(only, notification).map(({ label, value }) =>
+            rich(run(`${label}: `, { isSubtle: true }), run(cut(value, 700))),
+          )
         : fitting(
             listed(
               notification,
@@ -58,17 +76,36 @@ export const teams: ChannelKind = {
       fallbackText: cut(subject(notification), 300),
       msteams: { width: 'Full' },
       body: [
-        rich(run(cut(title(notification), 500), { size: 'Medium', weight: 'Bolder', color: colour[toneOf(notification)] })),
+        rich(
+          run(cut(title(notification), 500), {
+            size: 'Medium',
+            weight: 'Bolder',
+            color: colour[toneOf(notification)],
+          }),
+        ),
         ...body,
         ...(last === undefined ? [] : [rich(run(cut(last, 500), { isSubtle: true }))]),
       ],
-      actions: links(notification).map(({ label, url }) => ({ type: 'Action.OpenUrl', title: label, url })),
+      actions: links(notification).map(({ label, url }) => ({
+        type: 'Action.OpenUrl',
+        title: label,
+        url,
+      })),
     };
     return jsonPost(
       value(config, 'url'),
       config.form === 'card'
         ? card
-        : { type: 'message', attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card }] },
+        : {
+            type: 'message',
+            attachments: [
+              {
+                contentType: 'application/vnd.microsoft.card.adaptive',
+                contentUrl: null,
+                content: card,
+              },
+            ],
+          },
     );
   },
   judge: judgeHttp({

@@ -1,4 +1,14 @@
-import { cutFor, telegram as escaped, facts, fitting, links, listed, others, title, toneOf } from './text.ts';
+import {
+  cutFor,
+  telegram as escaped,
+  facts,
+  fitting,
+  links,
+  listed,
+  others,
+  title,
+  toneOf,
+} from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { jsonPost, judgeHttp, member, secretField, textField, value } from './types.ts';
 
@@ -7,7 +17,8 @@ const marks = { bad: '🔴', warning: '🟠', good: '🟢', neutral: '⚪' } as 
 export const telegram: ChannelKind = {
   id: 'telegram',
   name: 'Telegram',
-  about: 'A chat, group or channel of Telegram, by a bot of yours; what ends an outage replies to it.',
+  about:
+    'A chat, group or channel of Telegram, by a bot of yours; what ends an outage replies to it.',
   fields: {
     token: secretField(
       'Token of the bot',
@@ -22,7 +33,12 @@ export const telegram: ChannelKind = {
       'must be a number, or a name that begins with @',
     ),
     thread: {
-      ...textField('Topic', 'The number of a topic, in a group that has topics.', /^\d{1,15}$/v, 'must be a number'),
+      ...textField(
+        'Topic',
+        'The number of a topic, in a group that has topics.',
+        /^\d{1,15}$/v,
+        'must be a number',
+      ),
       optional: true,
     },
   },
@@ -32,7 +48,9 @@ export const telegram: ChannelKind = {
     const last = others(notification);
     const body =
       notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(({ label, value }) => `${label}: ${cutFor(value, 300, escaped)}`)
+        ? facts(only, notification).map(
+            ({ label, value }) => `${label}: ${cutFor(value, 300, escaped)}`,
+          )
         : fitting(
             listed(
               notification,
@@ -51,15 +69,20 @@ export const telegram: ChannelKind = {
         .map(({ label, url }) => `<a href="${escaped(url).replaceAll('\u200b', '')}">${label}</a>`)
         .join(' · '),
     ];
-    const reply = /^\d+$/.test(notification.thread.reference ?? '') ? Number(notification.thread.reference) : undefined;
+    const reply = /^\d+$/.test(notification.thread.reference ?? '')
+      ? Number(notification.thread.reference)
+      : undefined;
     return jsonPost(`https://api.telegram.org/bot${value(config, 'token')}/sendMessage`, {
       chat_id: value(config, 'chat'),
       ...(config.thread === undefined ? {} : { message_thread_id: Number(config.thread) }),
       text: parts.filter((part) => part !== '').join('\n\n'),
       parse_mode: 'HTML',
       link_preview_options: { is_disabled: true },
-      disable_notification: notification.event === 'acknowledged' || notification.event === 'closed',
-      ...(reply === undefined ? {} : { reply_parameters: { message_id: reply, allow_sending_without_reply: true } }),
+      disable_notification:
+        notification.event === 'acknowledged' || notification.event === 'closed',
+      ...(reply === undefined
+        ? {}
+        : { reply_parameters: { message_id: reply, allow_sending_without_reply: true } }),
     });
   },
   judge: judgeHttp({
@@ -73,7 +96,9 @@ export const telegram: ChannelKind = {
     after_s: ({ body }) => member(body, 'parameters', 'retry_after'),
     first: ({ body, status }) => {
       const moved = member(body, 'parameters', 'migrate_to_chat_id');
-      return status === 400 && typeof moved === 'number' ? { is: 'refused', words: `the group has a new number: ${moved}` } : undefined;
+      return status === 400 && typeof moved === 'number'
+        ? { is: 'refused', words: `the group has a new number: ${moved}` }
+        : undefined;
     },
   }),
   resolves: false,

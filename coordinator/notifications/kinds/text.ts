@@ -17,7 +17,11 @@ export const clean = (text: string): string =>
     .trim();
 
 /** The beginning of a text, at most `most` UTF-16 units by `measure`; it never cuts a character. */
-export const cut = (text: string, limit: number, measure: (text: string) => number = (one) => one.length): string => {
+export const cut = (
+  text: string,
+  limit: number,
+  measure: (text: string) => number = (one) => one.length,
+): string => {
   if (measure(text) <= limit) return text;
   const room = limit - measure('…');
   let length = 0;
@@ -64,36 +68,51 @@ const tones: Readonly<Record<NotifiedEvent, Tone>> = {
 export const toneOf = (notification: Notification): Tone => tones[notification.event];
 
 /** The colours of states on the pages. */
-export const colours: Readonly<Record<Tone, string>> = { bad: '#c8291f', warning: '#d37e10', good: '#1a7f4b', neutral: '#505a66' };
+export const colours: Readonly<Record<Tone, string>> = {
+  bad: '#c8291f',
+  warning: '#d37e10',
+  good: '#1a7f4b',
+  neutral: '#505a66',
+};
 
 /** Whether someone has to see this at once, and may be woken by it. */
-export const isUrgent = ({ event }: Notification): boolean => event === 'down' || event === 'reminder';
+export const isUrgent = ({ event }: Notification): boolean =>
+  event === 'down' || event === 'reminder';
 
 /** The sentence as a title: without its full stop. */
-export const title = (notification: Notification): string => clean(notification.sentence).replace(/\.$/, '') || 'Something changed';
+export const title = (notification: Notification): string =>
+  clean(notification.sentence).replace(/\.$/, '') || 'Something changed';
 
 /** How much is down in all, where that is more than the message covers. Follows a title. */
 export const inAll = (notification: Notification): string => {
   if (notification.others_down.count === 0) return '';
   // An acknowledged incident is still down.
-  const own = notification.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged');
+  const own = notification.monitors.filter(
+    ({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged',
+  );
   return ` (${notification.others_down.count + own.length} down in all)`;
 };
 
 /** For a list of titles: a mailbox, a phone. */
-export const subject = (notification: Notification): string => `${title(notification)}${inAll(notification)}`;
+export const subject = (notification: Notification): string =>
+  `${title(notification)}${inAll(notification)}`;
 
 /** What else is down, or that everything else is up. */
-export const others = ({ others_down: { count, names }, event }: Notification): string | undefined => {
+export const others = ({
+  others_down: { count, names },
+  event,
+}: Notification): string | undefined => {
   if (event === 'test') return undefined;
   if (count === 0) return 'All else is up.';
   const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
   const more = count - shown.length;
-  if (shown.length === 0) return `${count} ${count === 1 ? 'other is' : 'others are'} down as well.`;
+  if (shown.length === 0)
+    return `${count} ${count === 1 ? 'other is' : 'others are'} down as well.`;
   return `Down as well: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 };
 
-const lasted = ({ started_at, resolved_at }: NotifiedMonitor, until: number): string => durationText((resolved_at ?? until) - started_at);
+const lasted = ({ started_at, resolved_at }: NotifiedMonitor, until: number): string =>
+  durationText((resolved_at ?? until) - started_at);
 
 /** The outcome of one monitor, without its name. */
 export const outcome = (monitor: NotifiedMonitor, at: number): string => {
@@ -123,20 +142,28 @@ export type Fact = { readonly label: string; readonly value: string };
 /**
  * The facts about one monitor, each with its label, in the order in which a person asks for them.
  */
-export const facts = (monitor: NotifiedMonitor, { at, time_zone }: Pick<Notification, 'at' | 'time_zone'>): Fact[] =>
+export const facts = (
+  monitor: NotifiedMonitor,
+  { at, time_zone }: Pick<Notification, 'at' | 'time_zone'>,
+): Fact[] =>
   [
     { label: 'Address', value: monitor.target },
     { label: 'Cause', value: monitor.cause },
     { label: 'Started', value: instant(monitor.started_at, time_zone) },
     {
       label: 'Ended',
-      value: monitor.resolved_at === null ? null : `${instant(monitor.resolved_at, time_zone)}, after ${lasted(monitor, at)}`,
+      value:
+        monitor.resolved_at === null
+          ? null
+          : `${instant(monitor.resolved_at, time_zone)}, after ${lasted(monitor, at)}`,
     },
     { label: 'Detected from', value: monitor.seen_from },
     { label: 'Confirmed from', value: monitor.confirmed_from },
     { label: 'Seen from each continent', value: monitor.matrix },
     { label: 'Group', value: monitor.group },
-  ].flatMap(({ label, value }) => (value === null || clean(value) === '' ? [] : [{ label, value: clean(value) }]));
+  ].flatMap(({ label, value }) =>
+    value === null || clean(value) === '' ? [] : [{ label, value: clean(value) }],
+  );
 
 export type Link = { readonly label: string; readonly url: string };
 
@@ -179,8 +206,12 @@ export const fitting = (
  * medium shows unchanged.
  */
 const since = ({ monitors, time_zone }: Notification): string | undefined => {
-  const starts = monitors.filter(({ event }) => event === 'down' || event === 'reminder').map(({ started_at }) => started_at);
-  return starts.length === 0 ? undefined : `Since ${instant(Math.min(...starts), time_zone)} (first)`;
+  const starts = monitors
+    .filter(({ event }) => event === 'down' || event === 'reminder')
+    .map(({ started_at }) => started_at);
+  return starts.length === 0
+    ? undefined
+    : `Since ${instant(Math.min(...starts), time_zone)} (first)`;
 };
 
 /** Since when, and one line for each monitor under the name of its group, formatted by `line`. */
@@ -195,7 +226,9 @@ export const listed = (
     const isNew = monitor.group !== null && monitor.group !== group;
     group = monitor.group;
     const text = line(cut(clean(monitor.name), 120), cut(outcome(monitor, notification.at), 200));
-    return isNew ? [{ text: heading(cut(clean(group ?? ''), 120)), isHeading: true }, { text }] : [{ text }];
+    return isNew
+      ? [{ text: heading(cut(clean(group ?? ''), 120)), isHeading: true }, { text }]
+      : [{ text }];
   });
   return first === undefined ? lines : [{ text: first, isHeading: true }, ...lines];
 };
@@ -204,20 +237,30 @@ export const listed = (
  * The body for a plain-text medium: the facts of a single monitor, or a line for each; then what
  * else is down.
  */
-export const plainBody = (notification: Notification, limit: number, measure: (text: string) => number = (one) => one.length): string => {
+export const plainBody = (
+  notification: Notification,
+  limit: number,
+  measure: (text: string) => number = (one) => one.length,
+): string => {
   const [only] = notification.monitors;
   const last = others(notification);
   const room = last === undefined ? limit : limit - measure(last) - 2;
   const lines =
     notification.monitors.length === 1 && only !== undefined
-      ? facts(only, notification).map(({ label, value }) => ({ text: `${label}: ${cut(value, 500)}` }))
+      ? facts(only, notification).map(({ label, value }) => ({
+          text: `${label}: ${cut(value, 500)}`,
+        }))
       : listed(
           notification,
           (name, what) => `• ${name}: ${what}`,
           (group) => `${group}:`,
         );
   const body = room > 30 ? fitting(lines, room, measure).join('\n') : '';
-  return cut([body, last].filter((part) => part !== undefined && part !== '').join('\n\n'), limit, measure);
+  return cut(
+    [body, last].filter((part) => part !== undefined && part !== '').join('\n\n'),
+    limit,
+    measure,
+  );
 };
 
 /**
@@ -226,13 +269,19 @@ export const plainBody = (notification: Notification, limit: number, measure: (t
  */
 
 export const html = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 
 /** A mention with nothing visible after its @ mentions no one. */
 export const unmentioned = (text: string): string => text.replaceAll('@', '@\u200b');
 
 /** Slack's three special characters: mentions, links and dates are all in angle brackets. */
-export const slack = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+export const slack = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /**
  * Text that is safe inside code: neither a mark that would end it, nor a bracket, which Mattermost
@@ -261,7 +310,8 @@ export const markdown = (text: string): string =>
  * Zulip's markdown has no backslash escape, and keeps HTML character references until it shows
  * them.
  */
-export const zulip = (text: string): string => text.replaceAll(/[&<>*_`~#$@[\]()\\|!]/g, (character) => `&#${character.charCodeAt(0)};`);
+export const zulip = (text: string): string =>
+  text.replaceAll(/[&<>*_`~#$@[\]()\\|!]/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Text that is a link by itself: Telegram finds no mention in it. */
 const link = /(https?:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=[/:?#\s]|$)[^\s<>]*)/i;
@@ -279,7 +329,9 @@ export const googlePlain = (text: string): string => text.replaceAll('<', '‹')
 export const googleText = (text: string): string =>
   text
     .split(address)
-    .map((part, index) => (index % 2 === 1 ? `\`${part}\`` : googlePlain(part).replaceAll(/[*_~`]/g, '$&\u200b')))
+    .map((part, index) =>
+      index % 2 === 1 ? `\`${part}\`` : googlePlain(part).replaceAll(/[*_~`]/g, '$&\u200b'),
+    )
     .join('');
 export const googleCard = (text: string): string => html(googlePlain(text));
 

@@ -28,7 +28,8 @@ const gsmOf = (letter: string): string | undefined => {
   return plain !== '' && [...plain].every((one) => single.includes(one)) ? plain : undefined;
 };
 
-const septets = (text: string): number => [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
+const septets = (text: string): number =>
+  [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
 
 /**
  * GSM has three full stops, and no ellipsis character. A bracket is dropped rather than cut in two.
@@ -38,7 +39,9 @@ const shortened = (text: string, limit: number, measure: (text: string) => numbe
   const room = limit - measure('...');
   const kept = cut(text, room + 1, (part) => (part === '…' ? 1 : measure(part))).replace(/…$/, '');
   const open = kept.lastIndexOf('(');
-  return room < 0 ? '' : `${(open > kept.lastIndexOf(')') ? kept.slice(0, open) : kept).trimEnd()}...`;
+  return room < 0
+    ? ''
+    : `${(open > kept.lastIndexOf(')') ? kept.slice(0, open) : kept).trimEnd()}...`;
 };
 
 /** The characters of one segment, and of two segments that are shown as one message. */
@@ -62,7 +65,9 @@ type Sms = {
 export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
   const written = [...text].map(gsmOf);
   const lost = written.filter((letter) => letter === undefined).length;
-  const isGsm = lost * 5 <= written.length && [...link].every((letter) => single.includes(letter) || double.includes(letter));
+  const isGsm =
+    lost * 5 <= written.length &&
+    [...link].every((letter) => single.includes(letter) || double.includes(letter));
   const measure = isGsm ? septets : (one: string) => one.length;
   const words = isGsm ? written.map((letter) => letter ?? '?').join('') : text;
   const [one, two] = isGsm ? segments.gsm : segments.other;
@@ -70,7 +75,10 @@ export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
   const isWhole = measure(words) + linked <= one;
   const isLinked = needsLink || isWhole || one - linked >= enough;
   const limit = (needsLink && !isWhole ? two : one) - (isLinked ? linked : 0);
-  const body = measure(words) + measure(suffix) <= limit ? `${words}${suffix}` : shortened(words, limit, measure);
+  const body =
+    measure(words) + measure(suffix) <= limit
+      ? `${words}${suffix}`
+      : shortened(words, limit, measure);
   return isLinked ? `${body} ${link}` : body;
 };
 
@@ -92,7 +100,12 @@ export const twilio: ChannelKind = {
       /^AC[0-9a-f]{32}$/v,
       'must be AC and 32 hexadecimal digits',
     ),
-    token: secretField('Auth token', 'Beside the account SID.', /^[0-9A-Za-z]{20,64}$/v, 'must have 20 to 64 letters and digits'),
+    token: secretField(
+      'Auth token',
+      'Beside the account SID.',
+      /^[0-9A-Za-z]{20,64}$/v,
+      'must have 20 to 64 letters and digits',
+    ),
     from: textField(
       'From',
       'A number of yours at Twilio (+15005550006), or a messaging service (MG…).',
@@ -122,7 +135,9 @@ export const twilio: ChannelKind = {
           text: sentence(notification),
           suffix: inAll(notification),
           link:
-            notification.event === 'test' ? notification.links.why : (notification.links.acknowledge_short ?? notification.links.incident),
+            notification.event === 'test'
+              ? notification.links.why
+              : (notification.links.acknowledge_short ?? notification.links.incident),
           needsLink: notification.links.acknowledge_short !== null,
         }),
       },
@@ -140,9 +155,15 @@ export const twilio: ChannelKind = {
     first: ({ body, status }) => {
       if (status < 400) return undefined;
       const code = member(body, 'code');
-      if (code === 21_211) return { is: 'refused', words: 'Twilio finds that this is no phone number (21211)' };
-      if (code === 21_610) return { is: 'refused', words: 'the phone has stopped your messages with STOP (21610)' };
-      if (code === 21_608) return { is: 'refused', words: 'a trial account of Twilio sends to verified numbers alone (21608)' };
+      if (code === 21_211)
+        return { is: 'refused', words: 'Twilio finds that this is no phone number (21211)' };
+      if (code === 21_610)
+        return { is: 'refused', words: 'the phone has stopped your messages with STOP (21610)' };
+      if (code === 21_608)
+        return {
+          is: 'refused',
+          words: 'a trial account of Twilio sends to verified numbers alone (21608)',
+        };
       return undefined;
     },
   }),

@@ -27,7 +27,15 @@ export type Field = {
    * `subscription`: no one types it; a browser supplies it (Web Push). `generated`: we create it,
    * and show it once.
    */
-  readonly input: 'text' | 'url' | 'email' | 'tel' | 'password' | 'choice' | 'subscription' | 'generated';
+  readonly input:
+    | 'text'
+    | 'url'
+    | 'email'
+    | 'tel'
+    | 'password'
+    | 'choice'
+    | 'subscription'
+    | 'generated';
   /** Of a `choice`; the first is the default. */
   readonly choices?: readonly string[];
 };
@@ -157,7 +165,8 @@ export type HttpAnswer = Extract<SendOutcome, { is: 'answer' }>;
 
 const failures: Readonly<Record<SendFailure, string>> = {
   dns_failed: 'its name leads to no address',
-  blocked_address: 'its address lies inside a network to which this installation does not send (ALERT_ALLOW_CIDRS)',
+  blocked_address:
+    'its address lies inside a network to which this installation does not send (ALERT_ALLOW_CIDRS)',
   connect_failed: 'no connection to it stands',
   tls_invalid: 'its certificate is not valid',
   timeout: 'it gave no whole answer within 10 s',
@@ -184,8 +193,11 @@ const longestPause = 24 * 3_600;
 export const retryAfter = ({ headers }: HttpAnswer): number | undefined => {
   const text = headers['retry-after']?.trim() ?? '';
   const isSeconds = /^\d{1,9}(\.\d+)?$/.test(text);
-  const instantOf = (date: string): number => (/^[A-Z][a-z]{2}, .* GMT$/.test(date) ? Date.parse(date) : Number.NaN);
-  const after = isSeconds ? Number(text) : (instantOf(text) - instantOf(headers.date ?? '')) / 1_000;
+  const instantOf = (date: string): number =>
+    /^[A-Z][a-z]{2}, .* GMT$/.test(date) ? Date.parse(date) : Number.NaN;
+  const after = isSeconds
+    ? Number(text)
+    : (instantOf(text) - instantOf(headers.date ?? '')) / 1_000;
   return Number.isFinite(after) ? Math.min(longestPause, Math.max(0, Math.ceil(after))) : undefined;
 };
 
@@ -201,7 +213,8 @@ export const member = (body: string, ...path: readonly string[]): unknown => {
     return undefined; // Text that is not JSON has no members; its status speaks for itself.
   }
   for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name))
+      return undefined;
     value = Object.getOwnPropertyDescriptor(value, name)?.value;
   }
   return value;
@@ -215,13 +228,16 @@ const asName = /^[\x21-\x7e]{1,255}$/;
 
 export const taken = (reference?: unknown): Verdict => {
   const name = typeof reference === 'number' ? String(reference) : reference;
-  return typeof name === 'string' && asName.test(name) ? { is: 'taken', reference: name } : { is: 'taken' };
+  return typeof name === 'string' && asName.test(name)
+    ? { is: 'taken', reference: name }
+    : { is: 'taken' };
 };
 
 const statusWords = (status: number): string => {
   if (status === 429) return 'it wants less at once (429)';
   if (status >= 500) return `it has a fault of its own (${status})`;
-  if (status >= 300 && status < 400) return `it points to another address (${status}); no redirect is followed: give the final address`;
+  if (status >= 300 && status < 400)
+    return `it points to another address (${status}); no redirect is followed: give the final address`;
   return `it answered ${status}`;
 };
 
@@ -254,7 +270,9 @@ export const judgeHttp =
     const inBody = after_s?.(answer);
     return later(
       statusWords(status),
-      typeof inBody === 'number' && Number.isFinite(inBody) ? Math.min(longestPause, Math.max(0, Math.ceil(inBody))) : retryAfter(answer),
+      typeof inBody === 'number' && Number.isFinite(inBody)
+        ? Math.min(longestPause, Math.max(0, Math.ceil(inBody)))
+        : retryAfter(answer),
     );
   };
 
@@ -284,14 +302,24 @@ export const urlField = (label: string, hint: string): Field => ({
 });
 
 /** An address that is itself a secret: anyone who knows it can post there. */
-export const secretUrlField = (label: string, hint: string, pattern: RegExp = anyUrl, fault?: string): Field => ({
+export const secretUrlField = (
+  label: string,
+  hint: string,
+  pattern: RegExp = anyUrl,
+  fault?: string,
+): Field => ({
   ...urlField(label, hint),
   pattern,
   ...(fault === undefined ? {} : { fault }),
   secret: true,
 });
 
-export const secretField = (label: string, hint: string, pattern: RegExp = /^[\x21-\x7e]{1,500}$/v, fault?: string): Field => ({
+export const secretField = (
+  label: string,
+  hint: string,
+  pattern: RegExp = /^[\x21-\x7e]{1,500}$/v,
+  fault?: string,
+): Field => ({
   label,
   hint,
   input: 'password',
@@ -328,7 +356,13 @@ export const jsonPost = (
   readonly url: string;
   readonly headers: { readonly [name: string]: string };
   readonly body: string;
-} => ({ by: 'https', method: 'POST', url, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(content) });
+} => ({
+  by: 'https',
+  method: 'POST',
+  url,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(content),
+});
 
 export const formPost = (
   url: string,
@@ -342,4 +376,5 @@ export const formPost = (
   body: new URLSearchParams(content).toString(),
 });
 
-export const basic = (name: string, password: string): string => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+export const basic = (name: string, password: string): string =>
+  `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;

@@ -25,12 +25,17 @@ export const webPush: ChannelKind = {
   },
   message: (notification, config) => {
     const wake = isUrgent(notification);
-    const tag = createHash('sha256').update(notification.thread.key).digest('base64url').slice(0, 32);
+    const tag = createHash('sha256')
+      .update(notification.thread.key)
+      .digest('base64url')
+      .slice(0, 32);
     const content = {
       title: cut(subject(notification), 200),
       body: plainBody(notification, 400),
       url: notification.event === 'test' ? notification.links.why : notification.links.incident,
-      ...(notification.links.acknowledge === null ? {} : { acknowledge: notification.links.acknowledge }),
+      ...(notification.links.acknowledge === null
+        ? {}
+        : { acknowledge: notification.links.acknowledge }),
       event: notification.event,
       tag,
       at: notification.at,
@@ -41,7 +46,10 @@ export const webPush: ChannelKind = {
       endpoint: value(config, 'endpoint'),
       p256dh: value(config, 'p256dh'),
       auth: value(config, 'auth'),
-      payload: bytes(payload) <= maxBytes ? payload : JSON.stringify({ ...content, body: '', acknowledge: undefined }),
+      payload:
+        bytes(payload) <= maxBytes
+          ? payload
+          : JSON.stringify({ ...content, body: '', acknowledge: undefined }),
       topic: tag,
       urgency: wake ? 'high' : 'normal',
       ttl_s: wake ? 24 * 3_600 : 4 * 3_600,

@@ -15,7 +15,8 @@ const types = {
   test: 'test',
 } as const;
 
-const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+const instant = (at: number | null): string | null =>
+  at === null ? null : new Date(at).toISOString();
 
 /** What programs get: everything that is known, under stable names. */
 const content = (notification: Notification) => ({
@@ -80,7 +81,9 @@ export const webhook: ChannelKind = {
     const body = JSON.stringify(content(notification));
     const timestamp = String(Math.floor(now / 1_000));
     const key = Buffer.from(value(config, 'secret').replace(/^whsec_/, ''), 'base64');
-    const signature = createHmac('sha256', key).update(`${notification.key}.${timestamp}.${body}`).digest('base64');
+    const signature = createHmac('sha256', key)
+      .update(`${notification.key}.${timestamp}.${body}`)
+      .digest('base64');
     return {
       by: 'https',
       method: 'POST',

@@ -1,8 +1,35 @@
-import { clean, cut, cutFor, zulip as escaped, facts, fitting, links, listed, others, title, toneOf } from './text.ts';
+import {
+  clean,
+  cut,
+  cutFor,
+  zulip as escaped,
+  facts,
+  fitting,
+  links,
+  listed,
+  others,
+  title,
+  toneOf,
+} from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { base, basic, formPost, judgeHttp, member, secretField, textField, urlField, value } from './types.ts';
+import {
+  base,
+  basic,
+  formPost,
+  judgeHttp,
+  member,
+  secretField,
+  textField,
+  urlField,
+  value,
+} from './types.ts';
 
-const marks = { bad: ':red_circle:', warning: ':orange_circle:', good: ':green_circle:', neutral: ':white_circle:' } as const;
+const marks = {
+  bad: ':red_circle:',
+  warning: ':orange_circle:',
+  good: ':green_circle:',
+  neutral: ':white_circle:',
+} as const;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it leaves them out.
 const channelName = /^[^\x00-\x1f]{1,60}$/v;
@@ -21,14 +48,21 @@ export const zulip: ChannelKind = {
       fault: 'must be an e-mail address',
     },
     key: secretField('API key of the bot', 'Beside the bot’s e-mail.'),
-    channel: textField('Channel', 'The name of the channel to write to.', channelName, 'must have 1 to 60 characters'),
+    channel: textField(
+      'Channel',
+      'The name of the channel to write to.',
+      channelName,
+      'must have 1 to 60 characters',
+    ),
   },
   message: (notification, config) => {
     const [only] = notification.monitors;
     const last = others(notification);
     const body =
       notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(({ label, value }) => `* ${label}: ${cutFor(value, 200, escaped)}`)
+        ? facts(only, notification).map(
+            ({ label, value }) => `* ${label}: ${cutFor(value, 200, escaped)}`,
+          )
         : fitting(
             listed(
               notification,

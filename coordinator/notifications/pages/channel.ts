@@ -1,13 +1,32 @@
-import { createChannel, deleteChannel, getChannel, updateChannel } from '../../../shared/api/channels.ts';
+import {
+  createChannel,
+  deleteChannel,
+  getChannel,
+  updateChannel,
+} from '../../../shared/api/channels.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
-import { type FormState, formSummary, freshForm, refusedForm, refuseUnlessMay } from '../../web/forms.ts';
+import {
+  type FormState,
+  formSummary,
+  freshForm,
+  refusedForm,
+  refuseUnlessMay,
+} from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { mailMissingWords } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
-import { askMailbox, getChannelChoices, listChannelKinds, listMessages, showMessage, testChannel, tryChannel } from '../contract.ts';
+import {
+  askMailbox,
+  getChannelChoices,
+  listChannelKinds,
+  listMessages,
+  showMessage,
+  testChannel,
+  tryChannel,
+} from '../contract.ts';
 import { formPage, isFillable, kindPage, type Subject, triedNotice } from './form.ts';
 import { configIn, formOfChannel, inputIn } from './input.ts';
 import {
@@ -41,7 +60,8 @@ const sentenceOf = (channel: Channel, mail: boolean): string => {
   return `${name} is told of ${coversText(channel)}, ${delayText(delay_s)}.`;
 };
 
-const asSentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.$/, '')}.`;
+const asSentence = (words: string): string =>
+  `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.$/, '')}.`;
 
 const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html | null => {
   const { id, kind, unsubscribed, verified, delivering, enabled, failure } = channel;
@@ -54,12 +74,25 @@ const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html 
     );
   if (kind === 'email' && !mail) return mailMissingNotice;
   if (!verified)
-    return html`${notice(
-      'verifying',
-      'Nobody there has said yes yet.',
-      'The mail that asks has a link, good for a day. Without a yes nothing is sent there.',
-    )}${mayChange(request, channel) && html`<form method="post" action="/alerts/${id}/ask"><button class="button">${icon('send')}Send the mail again</button></form>`}`;
-  if (delivering) return failure === null ? null : notice('verifying', 'The last message has not been taken yet.', asSentence(failure));
+    return html`
+      ${notice(
+        'verifying',
+        'Nobody there has said yes yet.',
+        'The mail that asks has a link, good for a day. Without a yes nothing is sent there.',
+      )}
+      ${
+        mayChange(request, channel) &&
+        html`
+          <form method="post" action="/alerts/${id}/ask">
+            <button class="button">${icon('send')}Send the mail again</button>
+          </form>
+        `
+      }
+    `;
+  if (delivering)
+    return failure === null
+      ? null
+      : notice('verifying', 'The last message has not been taken yet.', asSentence(failure));
   return notice(
     'down',
     failure === null ? 'It refused for good, or has failed for an hour.' : asSentence(failure),
@@ -69,22 +102,61 @@ const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html 
 
 const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
   const { kind, covers, reminder_s, owner } = channel;
-  const row = (name: string, value: Part): Html => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
-  return html`<dl class="channel-facts">${row('Kind', kindName(kinds, kind))}${row('Goes to', whereOf(channel, kinds) ?? 'a secret address')}${row('Told of', covers === 'all' ? 'all monitors' : coversText(channel))}${row(
-    'Told',
-    delayText(channel.delay_s),
-  )}${row('Reminded', reminder_s === null ? 'never' : `after ${durationText(reminder_s * 1_000)}, then at doubling distances`)}${row('Hours', hoursText(channel))}${row('Whose', owner ?? 'the organisation')}</dl>`;
+  const row = (name: string, value: Part): Html =>
+    html`
+      <div>
+        <dt>${name}</dt>
+        <dd>${value}</dd>
+      </div>
+    `;
+  return html`
+    <dl class="channel-facts">
+      ${row('Kind', kindName(kinds, kind))}
+      ${row('Goes to', whereOf(channel, kinds) ?? 'a secret address')}
+      ${row('Told of', covers === 'all' ? 'all monitors' : coversText(channel))}
+      ${row('Told', delayText(channel.delay_s))}
+      ${row(
+        'Reminded',
+        reminder_s === null
+          ? 'never'
+          : `after ${durationText(reminder_s * 1_000)}, then at doubling distances`,
+      )}
+      ${row('Hours', hoursText(channel))}
+      ${row('Whose', owner ?? 'the organisation')}
+    </dl>
+  `;
 };
 
 const actionsOf = (request: MembersRequest, channel: Channel): Html | null => {
   if (!mayChange(request, channel)) return null;
   const { id, verified } = channel;
-  return html`${verified && html`<form method="post" action="/alerts/${id}/test"><button class="button">${icon('send')}Send a test</button></form>`}${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}`;
+  return html`
+    ${
+      verified &&
+      html`
+        <form method="post" action="/alerts/${id}/test">
+          <button class="button">${icon('send')}Send a test</button>
+        </form>
+      `
+    }
+    ${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}
+    ${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}
+  `;
 };
 
-const figure = (name: string, value: Part): Html => html`<div class="card"><dt>${name}</dt><dd>${value}</dd></div>`;
+const figure = (name: string, value: Part): Html =>
+  html`
+    <div class="card">
+      <dt>${name}</dt>
+      <dd>${value}</dd>
+    </div>
+  `;
 
-const pageOf = async (request: MembersRequest, said?: Html, state?: FormState): Promise<PageAnswer> => {
+const pageOf = async (
+  request: MembersRequest,
+  said?: Html,
+  state?: FormState,
+): Promise<PageAnswer> => {
   const { ask, path, times } = request;
   const [channel, { items: kinds, mail }, { items: messages }] = await Promise.all([
     ask(getChannel, { channel_id: path.channel_id }),
@@ -96,24 +168,58 @@ const pageOf = async (request: MembersRequest, said?: Html, state?: FormState): 
     place: 'alerts',
     live: said === undefined,
     status: state?.status ?? 200,
-    main: html`<div class="channel-page" id="channel-${channel.id}">${heading({
-      sentence: sentenceOf(channel, mail),
-      below: html`${channelMark(channel, mail)} <span class="softer">·</span> ${kindName(kinds, channel.kind)}`,
-      actions: actionsOf(request, channel),
-      trail: [{ href: '/alerts', name: 'Alerts' }],
-    })}${state && formSummary(state)}${said}${whyNot(request, channel, mail)}
-<dl class="figures">${figure('95 of 100 taken within', p95Text(channel.p95_ms))}${figure('Last taken', channel.last_taken_at === null ? 'never' : times.ago(channel.last_taken_at))}</dl>
-<section class="card"><h2>How it is told</h2>${settings(channel, kinds)}</section>
-<section><div class="section-head"><h2>Messages</h2><p class="soft">${messages.length < 100 ? 'Every one so far.' : 'The last hundred.'}</p></div>${
-      messages.length === 0 ? html`<p class="nothing card">Nothing has been told here yet.</p>` : messageTable(channel.id, messages, times)
-    }</section></div>`,
+    main: html`
+      <div class="channel-page" id="channel-${channel.id}">
+        ${heading({
+          sentence: sentenceOf(channel, mail),
+          below: html`
+            ${channelMark(channel, mail)} <span class="softer">·</span> ${kindName(
+              kinds,
+              channel.kind,
+            )}
+          `,
+          actions: actionsOf(request, channel),
+          trail: [{ href: '/alerts', name: 'Alerts' }],
+        })}
+        ${state && formSummary(state)}
+        ${said}
+        ${whyNot(request, channel, mail)}
+        <dl class="figures">
+          ${figure('95 of 100 taken within', p95Text(channel.p95_ms))}
+          ${figure(
+            'Last taken',
+            channel.last_taken_at === null ? 'never' : times.ago(channel.last_taken_at),
+          )}
+        </dl>
+        <section class="card"><h2>How it is told</h2>${settings(channel, kinds)}</section>
+        <section>
+          <div class="section-head">
+            <h2>Messages</h2>
+            <p class="soft">${messages.length < 100 ? 'Every one so far.' : 'The last hundred.'}</p>
+          </div>
+          ${
+            messages.length === 0
+              ? html`<p class="nothing card">Nothing has been told here yet.</p>`
+              : messageTable(channel.id, messages, times)
+          }
+        </section>
+      </div>
+    `,
   });
 };
 
-const channelPage: Page = { method: 'GET', path: '/alerts/:channel_id', needs: 'member', answer: (request) => pageOf(request) };
+const channelPage: Page = {
+  method: 'GET',
+  path: '/alerts/:channel_id',
+  needs: 'member',
+  answer: (request) => pageOf(request),
+};
 
 /** Runs an action of the page; a refusal is shown at its top. */
-const actOn = async (request: MembersRequest, act: (channel_id: string) => Promise<PageAnswer>): Promise<PageAnswer> => {
+const actOn = async (
+  request: MembersRequest,
+  act: (channel_id: string) => Promise<PageAnswer>,
+): Promise<PageAnswer> => {
   const { path, form } = request;
   try {
     return await act(path.channel_id ?? '');
@@ -121,7 +227,11 @@ const actOn = async (request: MembersRequest, act: (channel_id: string) => Promi
     const state = refusedForm(form, error, ['config.address']);
     // Missing permission and missing objects have pages of their own.
     if (state.status === 403 || state.status === 404) throw error;
-    return pageOf(request, undefined, { ...state, faults: new Map(), objections: [...state.objections, ...state.faults.values()] });
+    return pageOf(request, undefined, {
+      ...state,
+      faults: new Map(),
+      objections: [...state.objections, ...state.faults.values()],
+    });
   }
 };
 
@@ -129,7 +239,10 @@ const test: Page = {
   method: 'POST',
   path: '/alerts/:channel_id/test',
   needs: 'member',
-  answer: (request) => actOn(request, async (channel_id) => pageOf(request, triedNotice(await request.ask(testChannel, { channel_id })))),
+  answer: (request) =>
+    actOn(request, async (channel_id) =>
+      pageOf(request, triedNotice(await request.ask(testChannel, { channel_id }))),
+    ),
 };
 
 const askAgain: Page = {
@@ -139,7 +252,9 @@ const askAgain: Page = {
   answer: (request) =>
     actOn(request, async (channel_id) => {
       const { address } = await request.ask(askMailbox, { channel_id });
-      return seeOther(`/alerts/${channel_id}`, { said: `A mail is on its way to ${address}; the link of the one before is good no more.` });
+      return seeOther(`/alerts/${channel_id}`, {
+        said: `A mail is on its way to ${address}; the link of the one before is good no more.`,
+      });
     }),
 };
 
@@ -158,15 +273,21 @@ const deletePage: Page = {
     return show({
       title: `Delete ${name}`,
       place: 'alerts',
-      main: html`${heading({
-        sentence: `Delete ${name}?`,
-        below:
-          'It is told nothing any more, also not the end of what it was told of. What it told stays in the story of each incident. To stop for a while, turn it off.',
-        trail: [
-          { href: '/alerts', name: 'Alerts' },
-          { href: `/alerts/${id}`, name },
-        ],
-      })}<form class="actions" method="post"><button class="button button-danger">${icon('delete')}Delete it</button>${linkButton(`/alerts/${id}`, 'Leave it')}</form>`,
+      main: html`
+        ${heading({
+          sentence: `Delete ${name}?`,
+          below:
+            'It is told nothing any more, also not the end of what it was told of. What it told stays in the story of each incident. To stop for a while, turn it off.',
+          trail: [
+            { href: '/alerts', name: 'Alerts' },
+            { href: `/alerts/${id}`, name },
+          ],
+        })}
+        <form class="actions" method="post">
+          <button class="button button-danger">${icon('delete')}Delete it</button>
+          ${linkButton(`/alerts/${id}`, 'Leave it')}
+        </form>
+      `,
     });
   },
 };
@@ -188,7 +309,10 @@ const messagePage: Page = {
   path: '/alerts/:channel_id/messages/:message_id',
   needs: 'member',
   answer: async ({ ask, path, times }) => {
-    const message = await ask(showMessage, { channel_id: path.channel_id, message_id: path.message_id });
+    const message = await ask(showMessage, {
+      channel_id: path.channel_id,
+      message_id: path.message_id,
+    });
     const { channel, channel_name, channel_deleted, sentence, stories, attempts } = message;
     const more = message.incidents.length - stories.length;
     const only = message.incidents.length === 1 ? message.incidents[0] : undefined;
@@ -196,29 +320,71 @@ const messagePage: Page = {
       title: `Why: ${sentence}`,
       place: 'alerts',
       live: true,
-      main: html`<div class="channel-page">${heading({
-        sentence: 'Why were you told?',
-        below: html`${messageMark(message)} <span class="softer">·</span> ${sentence}`,
-        actions: linkButton(only === undefined ? '/incidents' : `/incidents/${only.incident}`, 'See what happened', { main: true }),
-        trail: [
-          { href: '/alerts', name: 'Alerts' },
-          ...(channel_deleted === null ? [{ href: `/alerts/${channel}`, name: channel_name }] : []),
-        ],
-      })}${stories.map(
-        ({ incident, name, lines }) =>
-          html`<section class="card"><h2><a href="/incidents/${incident}">${name}</a></h2>${alertLines(lines, times)}</section>`,
-      )}${more > 0 && html`<p class="soft">${more} more went the same way, in the same message.</p>`}
-<section><div class="section-head"><h2>What was answered</h2></div>${attempts.length === 0 ? html`<p class="nothing card">It was not tried yet.</p>` : attemptTable(message, times)}</section>
-<p class="soft">${
-        channel_deleted === null
-          ? html`What this channel is told of, when, and how often stands <a href="/alerts/${channel}">in its settings</a>.`
-          : html`The channel ${channel_name} was deleted ${times.ago(channel_deleted)}: it is told nothing any more.`
-      }</p></div>`,
+      main: html`
+        <div class="channel-page">
+          ${heading({
+            sentence: 'Why were you told?',
+            below: html`${messageMark(message)} <span class="softer">·</span> ${sentence}`,
+            actions: linkButton(
+              only === undefined ? '/incidents' : `/incidents/${only.incident}`,
+              'See what happened',
+              { main: true },
+            ),
+            trail: [
+              { href: '/alerts', name: 'Alerts' },
+              ...(channel_deleted === null
+                ? [{ href: `/alerts/${channel}`, name: channel_name }]
+                : []),
+            ],
+          })}
+          ${stories.map(
+            ({ incident, name, lines }) =>
+              html`
+                <section class="card">
+                  <h2><a href="/incidents/${incident}">${name}</a></h2>
+                  ${alertLines(lines, times)}
+                </section>
+              `,
+          )}
+          ${
+            more > 0 &&
+            html`<p class="soft">${more} more went the same way, in the same message.</p>`
+          }
+          <section>
+            <div class="section-head"><h2>What was answered</h2></div>
+            ${
+              attempts.length === 0
+                ? html`<p class="nothing card">It was not tried yet.</p>`
+                : attemptTable(message, times)
+            }
+          </section>
+          <p class="soft">
+            ${
+              channel_deleted === null
+                ? html`
+                  What this channel is told of, when, and how often
+                  stands <a href="/alerts/${channel}">in its settings</a>.
+                `
+                : html`
+                  The channel ${channel_name} was deleted ${times.ago(channel_deleted)}: it is told
+                  nothing any more.
+                `
+            }
+          </p>
+        </div>
+      `,
     });
   },
 };
 
-export const channelPages: readonly Page[] = [channelPage, test, askAgain, deletePage, deletePosted, messagePage];
+export const channelPages: readonly Page[] = [
+  channelPage,
+  test,
+  askAgain,
+  deletePage,
+  deletePosted,
+  messagePage,
+];
 
 /**
  * A generated secret is shown in the answer itself, because it must not appear in an address or a
@@ -229,10 +395,28 @@ const secretPage = (id: string, name: string, secret: string): PageAnswer =>
     title: 'Keep the secret',
     place: 'alerts',
     headers: { 'cache-control': 'no-store' },
-    main: html`${heading({ sentence: html`${name} is told from now on.`, below: 'Its messages are signed with this secret (Standard Webhooks): the other side proves by it that they are ours.', trail: [{ href: '/alerts', name: 'Alerts' }] })}
-<div class="card stack"><p class="copyable"><code>${secret}</code><button class="button" type="button" data-copy="${secret}" hidden>${icon('copy')}Copy</button></p>
-${notice('information', 'It is shown only now.', 'If it is lost, delete the channel and make it anew.')}</div>
-<p class="actions after">${linkButton(`/alerts/${id}`, 'To the channel')}</p>`,
+    main: html`
+      ${heading({
+        sentence: html`${name} is told from now on.`,
+        below:
+          'Its messages are signed with this secret (Standard Webhooks): the other side proves by it that they are ours.',
+        trail: [{ href: '/alerts', name: 'Alerts' }],
+      })}
+      <div class="card stack">
+        <p class="copyable">
+          <code>${secret}</code>
+          <button class="button" type="button" data-copy="${secret}" hidden>
+            ${icon('copy')}Copy
+          </button>
+        </p>
+        ${notice(
+          'information',
+          'It is shown only now.',
+          'If it is lost, delete the channel and make it anew.',
+        )}
+      </div>
+      <p class="actions after">${linkButton(`/alerts/${id}`, 'To the channel')}</p>
+    `,
   });
 
 const saidOf = ({ kind, verified, name }: Channel, { mail }: Subject): string =>
@@ -255,10 +439,20 @@ const create = async ({ ask, form }: MembersRequest, subject: Subject): Promise<
     : secretPage(made.id, made.name, made.secret);
 };
 
-const change = async ({ ask, form }: MembersRequest, subject: Subject, { id }: Channel): Promise<PageAnswer> => {
+const change = async (
+  { ask, form }: MembersRequest,
+  subject: Subject,
+  { id }: Channel,
+): Promise<PageAnswer> => {
   const { kind } = subject;
-  const changed = await ask(updateChannel, { channel_id: id, ...inputIn(form, kind), enabled: form.value('enabled') ?? 'true' });
-  return seeOther(`/alerts/${id}`, { said: changed.verified ? `${changed.name} is changed.` : saidOf(changed, subject) });
+  const changed = await ask(updateChannel, {
+    channel_id: id,
+    ...inputIn(form, kind),
+    enabled: form.value('enabled') ?? 'true',
+  });
+  return seeOther(`/alerts/${id}`, {
+    said: changed.verified ? `${changed.name} is changed.` : saidOf(changed, subject),
+  });
 };
 
 /** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
@@ -269,25 +463,43 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
   if (asked === 'more') return formPage(request, subject, freshForm(form));
   try {
     if (asked === 'try') {
-      const tried = await ask(tryChannel, { kind: kind.id, config: configIn(form, kind), channel: channel?.id ?? null });
+      const tried = await ask(tryChannel, {
+        kind: kind.id,
+        config: configIn(form, kind),
+        channel: channel?.id ?? null,
+      });
       return formPage(request, subject, freshForm(form), tried);
     }
-    return await (channel === undefined ? create(request, subject) : change(request, subject, channel));
+    return await (channel === undefined
+      ? create(request, subject)
+      : change(request, subject, channel));
   } catch (error) {
-    if (error instanceof Refusal && (error.code === 'channel_not_found' || error.code === 'role_insufficient')) throw error;
+    if (
+      error instanceof Refusal &&
+      (error.code === 'channel_not_found' || error.code === 'role_insufficient')
+    )
+      throw error;
     return formPage(request, subject, refusedChannelForm(form, error, kind));
   }
 };
 
 /** The form for a kind; without a kind, the list of kinds. */
-const newSubject = async (request: MembersRequest, id: string | undefined): Promise<Subject | PageAnswer> => {
+const newSubject = async (
+  request: MembersRequest,
+  id: string | undefined,
+): Promise<Subject | PageAnswer> => {
   refuseUnlessMay(request, createChannel);
-  const [{ items, mail }, choices] = await Promise.all([request.ask(listChannelKinds), request.ask(getChannelChoices)]);
+  const [{ items, mail }, choices] = await Promise.all([
+    request.ask(listChannelKinds),
+    request.ask(getChannelChoices),
+  ]);
   const kind = items.find((each) => each.id === id && isFillable(each));
   return kind === undefined ? kindPage(items) : { kind, choices, mail, channel: undefined };
 };
 
-const editSubject = async (request: MembersRequest): Promise<Subject & { readonly channel: Channel }> => {
+const editSubject = async (
+  request: MembersRequest,
+): Promise<Subject & { readonly channel: Channel }> => {
   const { ask, path } = request;
   const [channel, { items, mail }, choices] = await Promise.all([
     ask(getChannel, { channel_id: path.channel_id }),
@@ -296,7 +508,12 @@ const editSubject = async (request: MembersRequest): Promise<Subject & { readonl
   ]);
   refuseUnlessMayChange(request, channel);
   // A kind that no longer exists has no fields.
-  const kind = items.find(({ id }) => id === channel.kind) ?? { id: channel.kind, name: channel.kind, about: '', fields: [] };
+  const kind = items.find(({ id }) => id === channel.kind) ?? {
+    id: channel.kind,
+    name: channel.kind,
+    about: '',
+    fields: [],
+  };
   return { kind, choices, mail, channel };
 };
 

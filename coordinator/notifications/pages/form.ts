@@ -23,12 +23,18 @@ import { mailMissingNotice } from './recipients.ts';
 export type Tried = OutputOf<typeof tryChannel>;
 
 /** What the form edits. `channel`: the one to change; without it, the form creates one. */
-export type Subject = { readonly kind: Kind; readonly choices: Choices; readonly mail: boolean; readonly channel: Channel | undefined };
+export type Subject = {
+  readonly kind: Kind;
+  readonly choices: Choices;
+  readonly mail: boolean;
+  readonly channel: Channel | undefined;
+};
 
 type KindField = Kind['fields'][number];
 
 /** Matches the whole value; surrounding white space is trimmed before it is read. */
-const patternOf = ({ pattern }: KindField): string => `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
+const patternOf = ({ pattern }: KindField): string =>
+  `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
 
 const kindField = (field: KindField, state: FormState): Html | null => {
   const { label, hint, secret, optional, input, choices } = field;
@@ -38,12 +44,18 @@ const kindField = (field: KindField, state: FormState): Html | null => {
   const common = { name, label, state, help: hint === null && !isStored ? null : help };
   if (input === 'generated') return null;
   if (input === 'subscription') return hiddenField(name, state.form.value(name) ?? '');
-  if (input === 'choice') return selectField({ ...common, choices: choices.map((value) => ({ value, label: value })) });
+  if (input === 'choice')
+    return selectField({ ...common, choices: choices.map((value) => ({ value, label: value })) });
   const isHidden = secret && input !== 'url';
   return textField({
     ...common,
-    type: isHidden ? 'password' : input === 'email' || input === 'url' || input === 'tel' ? input : 'text',
-    ...{ comesBack: true, autocomplete: isHidden ? 'new-password' : 'off' },
+    type: isHidden
+      ? 'password'
+      : input === 'email' || input === 'url' || input === 'tel'
+        ? input
+        : 'text',
+    comesBack: true,
+    autocomplete: isHidden ? 'new-password' : 'off',
     required: !optional,
     ...(isStored || input === 'email' ? {} : { pattern: patternOf(field), title: hint ?? label }),
   });
@@ -62,53 +74,143 @@ const secondsField = (
   help: Part,
 ): Html => {
   const now = Number(state.form.value(name) ?? 0);
-  const all = [...new Set([...usual, ...(Number.isInteger(now) ? [now] : [])])].toSorted((a, b) => a - b);
-  return selectField({ name, label, state, help, choices: all.map((each) => ({ value: String(each), label: words(each) })) });
+  const all = [...new Set([...usual, ...(Number.isInteger(now) ? [now] : [])])].toSorted(
+    (a, b) => a - b,
+  );
+  return selectField({
+    name,
+    label,
+    state,
+    help,
+    choices: all.map((each) => ({ value: String(each), label: words(each) })),
+  });
 };
 
 const dayChoices = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 const spanRow = ({ form }: FormState, at: number): Html => {
   const chosen = form.values(spanName(at, 'days[]'));
-  return html`<div class="span"><div class="span-days" role="group" aria-label="Days of stretch ${at + 1}">${dayChoices.map(
-    (day, index) =>
-      html`<label class="span-day"><input type="checkbox" id="${boxId(spanName(at, 'days[]'), String(index + 1))}" name="${spanName(at, 'days[]')}" value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}><span>${day}</span></label>`,
-  )}</div><div class="span-times"><label class="span-time">from <input type="time" name="${spanName(at, 'from')}" value="${form.value(spanName(at, 'from')) ?? ''}" aria-label="From, stretch ${at + 1}"></label><label class="span-time">to <input type="time" name="${spanName(at, 'to')}" value="${form.value(spanName(at, 'to')) ?? ''}" aria-label="To, stretch ${at + 1}"></label></div></div>`;
+  return html`
+    <div class="span">
+      <div class="span-days" role="group" aria-label="Days of stretch ${at + 1}">
+        ${dayChoices.map(
+          (day, index) =>
+            html`
+              <label class="span-day">
+                <input
+                  type="checkbox"
+                  id="${boxId(spanName(at, 'days[]'), String(index + 1))}"
+                  name="${spanName(at, 'days[]')}"
+                  value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}
+                >
+                <span>${day}</span>
+              </label>
+            `,
+        )}
+      </div>
+      <div class="span-times">
+        <label class="span-time">
+          from <input
+            type="time"
+            name="${spanName(at, 'from')}"
+            value="${form.value(spanName(at, 'from')) ?? ''}"
+            aria-label="From, stretch ${at + 1}"
+          >
+        </label>
+        <label class="span-time">
+          to <input
+            type="time"
+            name="${spanName(at, 'to')}"
+            value="${form.value(spanName(at, 'to')) ?? ''}"
+            aria-label="To, stretch ${at + 1}"
+          >
+        </label>
+      </div>
+    </div>
+  `;
 };
 
 const hoursFields = (state: FormState, zone: string): Html => {
   const filled = spansIn(state.form).length;
   const rows = Math.min(maxSpans, filled + 1);
-  return html`${fieldGroup({
-    ...{ name: 'hours', label: 'Only in these hours', state },
-    help: 'Left empty: at any hour. What happens outside of them is held, and told when they begin if it still lasts. An end before its beginning is on the next day.',
-    inside: html`<div class="spans">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>${rows < maxSpans && filled > 0 && html`<button class="button" name="act" value="more" data-stays>Room for another</button>`}`,
-  })}${textField({ name: 'hours.zone', label: 'Time zone of these hours', state, autocomplete: 'off', required: false, placeholder: zone })}`;
+  return html`
+    ${fieldGroup({
+      name: 'hours',
+      label: 'Only in these hours',
+      state,
+      help: 'Left empty: at any hour. What happens outside of them is held, and told when they begin if it still lasts. An end before its beginning is on the next day.',
+      inside: html`
+        <div class="spans">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>
+        ${
+          rows < maxSpans &&
+          filled > 0 &&
+          html`
+            <button class="button" name="act" value="more" data-stays>Room for another</button>
+          `
+        }
+      `,
+    })}
+    ${textField({
+      name: 'hours.zone',
+      label: 'Time zone of these hours',
+      state,
+      autocomplete: 'off',
+      required: false,
+      placeholder: zone,
+    })}
+  `;
 };
 
 const coverFields = (subject: Subject, state: FormState): Html =>
-  html`<div class="card stack"><h2>What it is told of</h2>${choiceField({
-    ...{ name: 'covers', label: 'Monitors', state },
-    choices: [
-      { value: 'all', label: 'All monitors, also those that are added later' },
-      { value: 'chosen', label: 'Chosen groups and monitors' },
-    ],
-  })}${chosenFields(subject.choices, state, [...(subject.channel?.monitors ?? []), ...(subject.channel?.groups ?? [])])}</div>`;
+  html`
+    <div class="card stack">
+      <h2>What it is told of</h2>
+      ${choiceField({
+        name: 'covers',
+        label: 'Monitors',
+        state,
+        choices: [
+          { value: 'all', label: 'All monitors, also those that are added later' },
+          { value: 'chosen', label: 'Chosen groups and monitors' },
+        ],
+      })}
+      ${chosenFields(subject.choices, state, [
+        ...(subject.channel?.monitors ?? []),
+        ...(subject.channel?.groups ?? []),
+      ])}
+    </div>
+  `;
 
 /** The browser's script adds its own values there, and they stay. */
 const fieldsOf = (subject: Subject, state: FormState): Part =>
   isFillable(subject.kind)
     ? subject.kind.fields.map((field) => kindField(field, state))
-    : html`${subject.kind.fields.map((field) => kindField(field, state))}<p class="soft">To the browser in which it was added.</p>`;
+    : html`
+      ${subject.kind.fields.map((field) => kindField(field, state))}
+      <p class="soft">To the browser in which it was added.</p>
+    `;
 
-const whoseField = (request: MembersRequest, { channel }: Subject, state: FormState): Html | null => {
+const whoseField = (
+  request: MembersRequest,
+  { channel }: Subject,
+  state: FormState,
+): Html | null => {
   if (channel !== undefined) return null;
   if (!mayManage(request))
-    return html`${hiddenField('personal', 'true')}<p class="soft">It is your own. Owners and admins make those of the organisation.</p>`;
+    return html`
+      ${hiddenField('personal', 'true')}
+      <p class="soft">It is your own. Owners and admins make those of the organisation.</p>
+    `;
   return choiceField({
-    ...{ name: 'personal', label: 'Whose it is', state },
+    name: 'personal',
+    label: 'Whose it is',
+    state,
     choices: [
-      { value: 'false', label: 'The organisation’s', help: 'Owners and admins look after it; it stays when you leave.' },
+      {
+        value: 'false',
+        label: 'The organisation’s',
+        help: 'Owners and admins look after it; it stays when you leave.',
+      },
       { value: 'true', label: 'Your own', help: 'You look after it; it goes when you leave.' },
     ],
   });
@@ -118,7 +220,8 @@ const whoseField = (request: MembersRequest, { channel }: Subject, state: FormSt
 export const triedNotice = ({ verdict, status, class: kind, words, took_ms }: Tried): Html => {
   const took = `${status === null ? 'No answer' : 'Answer'}: ${answerText({ status, class: kind })}, after ${durationText(took_ms)}.`;
   const said = words === null ? '' : ` ${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
-  if (verdict === 'taken') return notice('up', 'The test was taken: look whether it is there.', took);
+  if (verdict === 'taken')
+    return notice('up', 'The test was taken: look whether it is there.', took);
   return notice(
     verdict === 'refused' ? 'down' : 'verifying',
     verdict === 'refused' ? 'The test was refused.' : 'The test was not taken.',
@@ -127,7 +230,9 @@ export const triedNotice = ({ verdict, status, class: kind, words, took_ms }: Tr
 };
 
 const trial = (tried: Tried | undefined): Html | null =>
-  tried === undefined ? null : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
+  tried === undefined
+    ? null
+    : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
 
 const headOf = ({ kind, channel }: Subject): Html =>
   channel === undefined
@@ -148,7 +253,12 @@ const headOf = ({ kind, channel }: Subject): Html =>
         ],
       });
 
-export const formPage = (request: MembersRequest, subject: Subject, state: FormState, tried?: Tried): PageAnswer => {
+export const formPage = (
+  request: MembersRequest,
+  subject: Subject,
+  state: FormState,
+  tried?: Tried,
+): PageAnswer => {
   const { kind, channel } = subject;
   const zone = request.caller.organisation.time_zone;
   const action = channel === undefined ? '/alerts/new' : `/alerts/${channel.id}/edit`;
@@ -158,25 +268,79 @@ export const formPage = (request: MembersRequest, subject: Subject, state: FormS
     status: state.status,
     // Typed values may be secret.
     headers: { 'cache-control': 'no-store' },
-    main: html`<div class="channel-form-page">${headOf(subject)}${formSummary(state, 'try')}${kind.id === 'email' && !subject.mail && mailMissingNotice}
-<form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">${enterSaves}${hiddenField('kind', kind.id)}
-<div class="card stack"><h2>Where it goes</h2>${fieldsOf(subject, state)}${
-      kind.fields.some(({ input }) => input === 'generated') &&
-      channel === undefined &&
-      html`<p class="soft">We sign every message; the secret for that is made when you save, and shown once.</p>`
-    }${textField({ name: 'name', label: 'Name', state, autocomplete: 'off', required: false, placeholder: kind.id === 'email' ? 'as the address' : kind.name })}${whoseField(request, subject, state)}${
-      channel !== undefined && html`${hiddenField('enabled', 'false')}${checkField({ name: 'enabled', label: 'It is on', state })}`
-    }</div>
-${coverFields(subject, state)}
-<div class="card stack"><h2>When</h2><div class="columns">${secondsField('delay_s', 'Told', delays, delayText, state, 'Later only if it is then still open, and nobody is on it.')}${secondsField(
-      'reminder_s',
-      'Reminded',
-      reminders,
-      (each) => (each === 0 ? 'never' : `after ${durationText(each * 1_000)}`),
-      state,
-      'Then at doubling distances up to a day, while nobody is on it.',
-    )}</div>${hoursFields(state, zone)}</div>
-<div class="actions"${state.faults.size + state.objections.length === 0 && html` id="try"`}><button class="button" name="act" value="try" data-stays>${icon('send')}Send a test</button><button class="button button-main" name="act" value="save">Save</button>${linkButton(channel === undefined ? '/alerts' : `/alerts/${channel.id}`, 'Leave it')}</div></form>${trial(tried)}</div>`,
+    main: html`
+      <div class="channel-form-page">
+        ${headOf(subject)}
+        ${formSummary(state, 'try')}
+        ${kind.id === 'email' && !subject.mail && mailMissingNotice}
+        <form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">
+          ${enterSaves}
+          ${hiddenField('kind', kind.id)}
+          <div class="card stack">
+            <h2>Where it goes</h2>
+            ${fieldsOf(subject, state)}
+            ${
+              kind.fields.some(({ input }) => input === 'generated') &&
+              channel === undefined &&
+              html`
+                <p class="soft">
+                  We sign every message; the secret for that is made when you save, and shown once.
+                </p>
+              `
+            }
+            ${textField({
+              name: 'name',
+              label: 'Name',
+              state,
+              autocomplete: 'off',
+              required: false,
+              placeholder: kind.id === 'email' ? 'as the address' : kind.name,
+            })}
+            ${whoseField(request, subject, state)}
+            ${
+              channel !== undefined &&
+              html`
+                ${hiddenField('enabled', 'false')}
+                ${checkField({ name: 'enabled', label: 'It is on', state })}
+              `
+            }
+          </div>
+          ${coverFields(subject, state)}
+          <div class="card stack">
+            <h2>When</h2>
+            <div class="columns">
+              ${secondsField(
+                'delay_s',
+                'Told',
+                delays,
+                delayText,
+                state,
+                'Later only if it is then still open, and nobody is on it.',
+              )}
+              ${secondsField(
+                'reminder_s',
+                'Reminded',
+                reminders,
+                (each) => (each === 0 ? 'never' : `after ${durationText(each * 1_000)}`),
+                state,
+                'Then at doubling distances up to a day, while nobody is on it.',
+              )}
+            </div>
+            ${hoursFields(state, zone)}
+          </div>
+          <div
+            class="actions"${state.faults.size + state.objections.length === 0 && html` id="try"`}
+          >
+            <button class="button" name="act" value="try" data-stays>
+              ${icon('send')}Send a test
+            </button>
+            <button class="button button-main" name="act" value="save">Save</button>
+            ${linkButton(channel === undefined ? '/alerts' : `/alerts/${channel.id}`, 'Leave it')}
+          </div>
+        </form>
+        ${trial(tried)}
+      </div>
+    `,
   });
 };
 
@@ -184,15 +348,38 @@ ${coverFields(subject, state)}
  * The kind comes first, because the fields follow from it. A kind that needs the browser's own
  * values has a page of its own.
  */
-export const isFillable = ({ fields }: Kind): boolean => !fields.some(({ input }) => input === 'subscription');
+export const isFillable = ({ fields }: Kind): boolean =>
+  !fields.some(({ input }) => input === 'subscription');
 
 export const kindPage = (kinds: readonly Kind[]): PageAnswer =>
   show({
     title: 'New channel',
     place: 'alerts',
-    main: html`${heading({ sentence: 'How should alerts reach you?', below: 'You can send a test before anything is saved.', trail: [{ href: '/alerts', name: 'Alerts' }] })}
-<ul class="kinds">${kinds.map(
-      (kind) =>
-        html`<li><a class="card" href="${safeUrl(isFillable(kind) ? `/alerts/new?kind=${encodeURIComponent(kind.id)}` : '/alerts/this-browser')}"><b>${kind.name}</b><span class="soft">${kind.about}</span></a></li>`,
-    )}</ul>`,
+    main: html`
+      ${heading({
+        sentence: 'How should alerts reach you?',
+        below: 'You can send a test before anything is saved.',
+        trail: [{ href: '/alerts', name: 'Alerts' }],
+      })}
+      <ul class="kinds">
+        ${kinds.map(
+          (kind) =>
+            html`
+              <li>
+                <a
+                  class="card"
+                  href="${safeUrl(
+                    isFillable(kind)
+                      ? `/alerts/new?kind=${encodeURIComponent(kind.id)}`
+                      : '/alerts/this-browser',
+                  )}"
+                >
+                  <b>${kind.name}</b>
+                  <span class="soft">${kind.about}</span>
+                </a>
+              </li>
+            `,
+        )}
+      </ul>
+    `,
   });

@@ -10,7 +10,8 @@ type Hours = InputOf<typeof createChannel>['hours'];
 /** The operation's limit of time spans. */
 export const maxSpans = 21;
 
-export const spanName = (at: number, part: 'days[]' | 'from' | 'to'): string => `hours.${at}.${part}`;
+export const spanName = (at: number, part: 'days[]' | 'from' | 'to'): string =>
+  `hours.${at}.${part}`;
 
 /** A browser's time field cannot show 24:00: the end of a day is the beginning of the next. */
 const [endOfDay, midnight] = ['24:00', '00:00'];
@@ -23,7 +24,9 @@ const spanAt = ({ value, values }: Form, at: number) => ({
 
 /** The spans with at least one value. */
 export const spansIn = (form: Form): readonly ReturnType<typeof spanAt>[] =>
-  Array.from({ length: maxSpans }, (_, at) => spanAt(form, at)).filter(({ days, from, to }) => days.length > 0 || from !== '' || to !== '');
+  Array.from({ length: maxSpans }, (_, at) => spanAt(form, at)).filter(
+    ({ days, from, to }) => days.length > 0 || from !== '' || to !== '',
+  );
 
 /** A span without days means every day; without any span, notifications go out at any hour. */
 const hoursFrom = (form: Form): Hours => ({
@@ -39,11 +42,14 @@ export const configIn = (form: Form, { fields }: Kind): Readonly<Record<string, 
   Object.fromEntries(
     fields.flatMap(({ name, input }): [string, string][] => {
       const value = form.value(`config.${name}`);
-      return value === undefined || value.trim() === '' || input === 'generated' ? [] : [[name, value]];
+      return value === undefined || value.trim() === '' || input === 'generated'
+        ? []
+        : [[name, value]];
     }),
   );
 
-const idsIn = (form: Form, name: string): string[] => form.values(`${name}[]`).filter((id) => id !== '');
+const idsIn = (form: Form, name: string): string[] =>
+  form.values(`${name}[]`).filter((id) => id !== '');
 
 /** The input of both creating and updating. */
 export const inputIn = (form: Form, kind: Kind) => ({
@@ -59,15 +65,17 @@ export const inputIn = (form: Form, kind: Kind) => ({
 
 export const formOfChannel = (channel: Channel, kind: Kind): Form =>
   formOf({
-    ...Object.fromEntries(kind.fields.map(({ name }) => [`config.${name}`, textOf(channel.config[name])])),
-    ...{
-      name: channel.name,
-      enabled: String(channel.enabled),
-      covers: channel.covers,
-      'monitors[]': channel.monitors,
-      'groups[]': channel.groups,
-    },
-    ...{ delay_s: channel.delay_s, reminder_s: channel.reminder_s ?? 0, 'hours.zone': channel.hours?.zone },
+    ...Object.fromEntries(
+      kind.fields.map(({ name }) => [`config.${name}`, textOf(channel.config[name])]),
+    ),
+    name: channel.name,
+    enabled: String(channel.enabled),
+    covers: channel.covers,
+    'monitors[]': channel.monitors,
+    'groups[]': channel.groups,
+    delay_s: channel.delay_s,
+    reminder_s: channel.reminder_s ?? 0,
+    'hours.zone': channel.hours?.zone,
     ...Object.fromEntries(
       (channel.hours?.spans ?? []).flatMap(({ days, from, to }, at) => [
         [spanName(at, 'days[]'), days.map(String)],

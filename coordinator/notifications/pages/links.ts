@@ -1,7 +1,14 @@
 import { entryCard, entryPage, unlessDead } from '../../people/pages/parts.ts';
 import { type Html, html, joined } from '../../web/html.ts';
 import type { Page, PageAnswer } from '../../web/page.ts';
-import { acknowledgeByLink, confirmChannel, showAcknowledgement, showConfirmation, showUnsubscribing, unsubscribe } from '../contract.ts';
+import {
+  acknowledgeByLink,
+  confirmChannel,
+  showAcknowledgement,
+  showConfirmation,
+  showUnsubscribing,
+  unsubscribe,
+} from '../contract.ts';
 
 /**
  * The targets of links in messages and mails: anyone who has one may do what it says, signed in or
@@ -10,13 +17,21 @@ import { acknowledgeByLink, confirmChannel, showAcknowledgement, showConfirmatio
  */
 
 // The address is the secret: it must reach no other site and no index.
-const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' };
+const headers = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-robots-tag': 'noindex',
+};
 
 const card = (title: string, sentence: string, ...parts: readonly Html[]): PageAnswer =>
   entryPage(title, entryCard(sentence, ...parts), { headers });
 
-const words = (text: Parameters<typeof joined>[0][number]): Html => html`<p class="entry-words">${text}</p>`;
-const button = (label: string): Html => html`<form class="form" method="post"><button class="button button-main">${label}</button></form>`;
+const words = (text: Parameters<typeof joined>[0][number]): Html =>
+  html`<p class="entry-words">${text}</p>`;
+const button = (label: string): Html =>
+  html`
+    <form class="form" method="post"><button class="button button-main">${label}</button></form>
+  `;
 
 /** `/a/`: the short form, in an SMS. */
 const acknowledgePaths = ['/acknowledge/:secret', '/a/:secret'] as const;
@@ -27,7 +42,10 @@ const acknowledgePage = (path: string): Page => ({
   needs: 'nobody',
   answer: ({ askAsVisitor, path: { secret } }) =>
     unlessDead(async () => {
-      const { organisation, sentence, open, acknowledged_by } = await askAsVisitor(showAcknowledgement, { secret });
+      const { organisation, sentence, open, acknowledged_by } = await askAsVisitor(
+        showAcknowledgement,
+        { secret },
+      );
       const about = words(html`<b>${organisation}</b>: ${sentence}`);
       if (open)
         return card(
@@ -38,7 +56,12 @@ const acknowledgePage = (path: string): Page => ({
           button('I am on it'),
         );
       return acknowledged_by.length > 0
-        ? card('Somebody is on it', 'Somebody is on it.', about, words(joined(acknowledged_by, ', ')))
+        ? card(
+            'Somebody is on it',
+            'Somebody is on it.',
+            about,
+            words(joined(acknowledged_by, ', ')),
+          )
         : card('It is over', 'It is over.', about);
     }),
 });
@@ -52,7 +75,11 @@ const acknowledge = (path: string): Page => ({
     unlessDead(async () => {
       const { incidents } = await askAsVisitor(acknowledgeByLink, { secret });
       return incidents.length > 0
-        ? card('You are on it', 'You are on it.', words('Reminders have ended, and everybody who was told hears of it.'))
+        ? card(
+            'You are on it',
+            'You are on it.',
+            words('Reminders have ended, and everybody who was told hears of it.'),
+          )
         : card('Nothing to do', 'It is over, or somebody is on it already.');
     }),
 });
@@ -63,11 +90,17 @@ const unsubscribePage: Page = {
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
     unlessDead(async () => {
-      const { organisation, address } = await askAsVisitor(showUnsubscribing, { secret: path.secret });
+      const { organisation, address } = await askAsVisitor(showUnsubscribing, {
+        secret: path.secret,
+      });
       return card(
         'No more alerts',
         'No more alerts here?',
-        words(html`<b>${address}</b> then gets no more alerts of ${organisation}. Its owners hear of it.`),
+        words(
+          html`
+            <b>${address}</b> then gets no more alerts of ${organisation}. Its owners hear of it.
+          `,
+        ),
         button('End them'),
       );
     }),
@@ -81,7 +114,11 @@ const unsubscribed: Page = {
   answer: ({ askAsVisitor, path }) =>
     unlessDead(async () => {
       const { address } = await askAsVisitor(unsubscribe, { secret: path.secret });
-      return card('No more alerts', 'They have ended.', words(html`<b>${address}</b> gets no more of these alerts.`));
+      return card(
+        'No more alerts',
+        'They have ended.',
+        words(html`<b>${address}</b> gets no more of these alerts.`),
+      );
     }),
 };
 
@@ -93,8 +130,12 @@ const unlessTooOld = (answer: () => Promise<PageAnswer>): Promise<PageAnswer> =>
       'Link not good',
       entryCard(
         'This link is not good.',
-        words('It is older than a day, a newer mail took its place, or the channel was deleted. Nothing is sent to you by it.'),
-        words('Whoever wants to tell you of outages can send another mail, on the page of the channel.'),
+        words(
+          'It is older than a day, a newer mail took its place, or the channel was deleted. Nothing is sent to you by it.',
+        ),
+        words(
+          'Whoever wants to tell you of outages can send another mail, on the page of the channel.',
+        ),
       ),
       { headers, status: 404 },
     ),
@@ -113,13 +154,18 @@ const confirmPage: Page = {
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
     unlessTooOld(async () => {
-      const { organisation, address, said } = await askAsVisitor(showConfirmation, { secret: path.secret });
+      const { organisation, address, said } = await askAsVisitor(showConfirmation, {
+        secret: path.secret,
+      });
       if (said) return saidYes(address);
       return card(
         'Alerts to this address',
         'Do you want these alerts?',
         words(
-          html`<b>${organisation}</b> would tell <b>${address}</b> when one of its monitors is down, and when that is over. Without a yes nothing is sent.`,
+          html`
+            <b>${organisation}</b> would tell <b>${address}</b> when one of its monitors is down,
+            and when that is over. Without a yes nothing is sent.
+          `,
         ),
         button('Yes, send them'),
       );

@@ -31,7 +31,9 @@ export const channelStateOf = (
   if (kind === 'email' && !mail) return { state: 'down', words: mailMissingWords };
   if (!verified) return { state: 'verifying', words: 'Not confirmed yet' };
   if (!delivering) return { state: 'down', words: 'Not delivering' };
-  return last_taken_at === null ? { state: 'pending', words: 'Not used yet' } : { state: 'up', words: 'Delivering' };
+  return last_taken_at === null
+    ? { state: 'pending', words: 'Not used yet' }
+    : { state: 'up', words: 'Delivering' };
 };
 
 export const channelMark = (channel: Channel, mail: boolean): Html => {
@@ -39,17 +41,22 @@ export const channelMark = (channel: Channel, mail: boolean): Html => {
   return stateMark(state, words);
 };
 
-export const kindName = (kinds: readonly Kind[], id: string): string => kinds.find((kind) => kind.id === id)?.name ?? id;
+export const kindName = (kinds: readonly Kind[], id: string): string =>
+  kinds.find((kind) => kind.id === id)?.name ?? id;
 
 /** Where messages go, as far as that may be shown; nothing where all of it is secret. */
 export const whereOf = ({ kind, config }: Channel, kinds: readonly Kind[]): string | undefined => {
   const fields = kinds.find(({ id }) => id === kind)?.fields ?? [];
-  if (fields.some(({ input }) => input === 'subscription')) return 'the browser in which it was added';
-  const shown = fields.map(({ name }) => config[name]).find((value) => typeof value === 'string' && value !== '***');
+  if (fields.some(({ input }) => input === 'subscription'))
+    return 'the browser in which it was added';
+  const shown = fields
+    .map(({ name }) => config[name])
+    .find((value) => typeof value === 'string' && value !== '***');
   return typeof shown === 'string' ? shown : undefined;
 };
 
-const counted = (count: number, one: string): string => (count === 1 ? `1 ${one}` : `${count} ${one}s`);
+const counted = (count: number, one: string): string =>
+  count === 1 ? `1 ${one}` : `${count} ${one}s`;
 
 export const coversText = ({ covers, monitors, groups }: Channel): string => {
   if (covers === 'all') return 'all monitors';
@@ -61,10 +68,12 @@ export const coversText = ({ covers, monitors, groups }: Channel): string => {
 };
 
 /** The time from the moment that nothing held a message until it was accepted. */
-export const p95Text = (ms: number | null): string => (ms === null || ms < 60_000 ? msText(ms) : durationText(ms));
+export const p95Text = (ms: number | null): string =>
+  ms === null || ms < 60_000 ? msText(ms) : durationText(ms);
 
 /** `at once`, `after 5 min`. */
-export const delayText = (delay_s: number): string => (delay_s === 0 ? 'at once' : `after ${durationText(delay_s * 1_000)}`);
+export const delayText = (delay_s: number): string =>
+  delay_s === 0 ? 'at once' : `after ${durationText(delay_s * 1_000)}`;
 
 const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
@@ -72,7 +81,9 @@ const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 const daysText = (days: readonly number[]): string => {
   const [first, last] = [days[0] ?? 1, days.at(-1) ?? 1];
   const name = (day: number): string => dayNames[day - 1] ?? String(day);
-  return days.length > 2 && last - first === days.length - 1 ? `${name(first)}–${name(last)}` : days.map(name).join(', ');
+  return days.length > 2 && last - first === days.length - 1
+    ? `${name(first)}–${name(last)}`
+    : days.map(name).join(', ');
 };
 
 export const hoursText = ({ hours }: Channel): string =>
@@ -84,17 +95,32 @@ export const mayManage = ({ may }: MembersRequest): boolean => may({ access: 'ma
 
 /** Members manage their own channels; owners and admins manage all. */
 export const mayChange = (request: MembersRequest, { owner }: Channel): boolean =>
-  mayManage(request) || (request.may({ access: 'write' }) && owner === request.signedIn.person.email);
+  mayManage(request) ||
+  (request.may({ access: 'write' }) && owner === request.signedIn.person.email);
 
 /** @throws Refusal. */
 export const refuseUnlessMayChange = (request: MembersRequest, channel: Channel): void => {
   if (mayChange(request, channel)) return;
-  throw new Refusal('role_insufficient', 'Members change their own channels; those of the organisation belong to its owners and admins.');
+  throw new Refusal(
+    'role_insufficient',
+    'Members change their own channels; those of the organisation belong to its owners and admins.',
+  );
 };
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
+const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
 
-const common = ['name', 'covers', 'monitors[]', 'groups[]', 'delay_s', 'reminder_s', 'hours', 'hours.zone', 'personal'];
+const common = [
+  'name',
+  'covers',
+  'monitors[]',
+  'groups[]',
+  'delay_s',
+  'reminder_s',
+  'hours',
+  'hours.zone',
+  'personal',
+];
 
 /**
  * A config is refused with all its faults at once; each goes to its field. @throws errors that are
@@ -103,8 +129,17 @@ const common = ['name', 'covers', 'monitors[]', 'groups[]', 'delay_s', 'reminder
 export const refusedChannelForm = (form: Form, error: unknown, { fields }: Kind): FormState => {
   const names = [...common, ...fields.map(({ name }) => `config.${name}`)];
   if (error instanceof Refusal && error.code === 'time_zone_invalid')
-    return { form, faults: new Map([['hours.zone', sentence(error.message)]]), objections: [], status: statusOf[error.kind] };
-  if (!(error instanceof Refusal) || error.code !== 'channel_invalid' || common.some((name) => error.message.startsWith(`${name}: `)))
+    return {
+      form,
+      faults: new Map([['hours.zone', sentence(error.message)]]),
+      objections: [],
+      status: statusOf[error.kind],
+    };
+  if (
+    !(error instanceof Refusal) ||
+    error.code !== 'channel_invalid' ||
+    common.some((name) => error.message.startsWith(`${name}: `))
+  )
     return refusedForm(form, error, names);
   const faults = new Map<string, string>();
   const objections: string[] = [];
@@ -128,7 +163,14 @@ export const alertLines = (lines: readonly Line[], times: Times): Html => {
     if (at === first) return times.precise(at);
     return later >= 0 && later < 60_000 ? html`+${durationText(later)}` : times.moment(at);
   };
-  return html`<ol class="alert-lines">${lines.map(({ at, text }) => html`<li><span class="alert-when">${when(at)}</span><span>${text}</span></li>`)}</ol>`;
+  return html`
+    <ol class="alert-lines">
+      ${lines.map(
+        ({ at, text }) =>
+          html`<li><span class="alert-when">${when(at)}</span><span>${text}</span></li>`,
+      )}
+    </ol>
+  `;
 };
 
 /** Messages and the receivers' answers. */
@@ -151,34 +193,109 @@ export const messageMark = ({ state }: Message): Html => {
 
 /** `status 200`, `mail code 250`; without an answer the reason: `timeout`. */
 export const answerText = ({ status, class: kind }: Pick<Attempt, 'status' | 'class'>): string =>
-  status === null ? kind.replaceAll('_', ' ') : `${kind === 'mail' ? 'mail code' : 'status'} ${status}`;
+  status === null
+    ? kind.replaceAll('_', ' ')
+    : `${kind === 'mail' ? 'mail code' : 'status'} ${status}`;
 
 const answersOf = ({ attempts, words }: Message): Part => {
   if (attempts.length === 0) return '–';
   const last = attempts.at(-1);
-  const count = attempts.length > 3 && html`<span class="softer">${attempts.length} attempts, the last: </span>`;
+  const count =
+    attempts.length > 3 &&
+    html`<span class="softer">${attempts.length} attempts, the last: </span>`;
   const shown = joined(
     attempts.slice(-3).map((each) => html`<span class="answer">${answerText(each)}</span>`),
     ', ',
   );
-  return html`${count}${shown}${last?.verdict !== 'taken' && words !== null && html`<span class="soft answer-words">${words}</span>`}`;
+  return html`
+    ${count}
+    ${shown}
+    ${
+      last?.verdict !== 'taken' &&
+      words !== null &&
+      html`<span class="soft answer-words">${words}</span>`
+    }
+  `;
 };
 
 /** From due to accepted. */
 const latencyOf = ({ state, due_at, settled_at }: Message): string =>
-  state === 'taken' && settled_at !== null ? durationText(Date.parse(settled_at) - Date.parse(due_at)) : '–';
+  state === 'taken' && settled_at !== null
+    ? durationText(Date.parse(settled_at) - Date.parse(due_at))
+    : '–';
 
 export const messageTable = (channel: string, messages: readonly Message[], times: Times): Html =>
-  html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">Due</th><th scope="col">What was told</th><th scope="col">State</th><th scope="col">Answers</th><th scope="col" class="number">Taken after</th></tr></thead><tbody>${messages.map(
-    (message) =>
-      html`<tr id="message-${message.id}" data-row><td data-label="Due">${times.moment(message.due_at)}</td><td data-label="What was told"><a class="row-link" href="/alerts/${channel}/messages/${message.id}">${message.sentence}</a></td><td data-label="State">${messageMark(message)}</td><td data-label="Answers"><span>${answersOf(message)}</span></td><td data-label="Taken after" class="number">${latencyOf(message)}</td></tr>`,
-  )}</tbody></table></div>`;
+  html`
+    <div class="table-card">
+      <table class="cards">
+        <thead>
+          <tr>
+            <th scope="col">Due</th>
+            <th scope="col">What was told</th>
+            <th scope="col">State</th>
+            <th scope="col">Answers</th>
+            <th scope="col" class="number">Taken after</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${messages.map(
+            (message) =>
+              html`
+                <tr id="message-${message.id}" data-row>
+                  <td data-label="Due">${times.moment(message.due_at)}</td>
+                  <td data-label="What was told">
+                    <a class="row-link" href="/alerts/${channel}/messages/${message.id}">
+                      ${message.sentence}
+                    </a>
+                  </td>
+                  <td data-label="State">${messageMark(message)}</td>
+                  <td data-label="Answers"><span>${answersOf(message)}</span></td>
+                  <td data-label="Taken after" class="number">${latencyOf(message)}</td>
+                </tr>
+              `,
+          )}
+        </tbody>
+      </table>
+    </div>
+  `;
 
 export const attemptTable = ({ attempts }: Message, times: Times): Html =>
-  html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">Attempt</th><th scope="col">At</th><th scope="col">Answer</th><th scope="col">Which means</th><th scope="col" class="number">Took</th></tr></thead><tbody>${attempts.map(
-    (attempt, at) =>
-      html`<tr><td data-label="Attempt">${at + 1}</td><td data-label="At">${times.precise(attempt.at)}</td><td data-label="Answer">${answerText(attempt)}</td><td data-label="Which means">${{ taken: 'taken', retry: 'not taken yet', refused: 'refused for good' }[attempt.verdict] ?? attempt.verdict}${attempt.words !== null && `: ${attempt.words}`}</td><td data-label="Took" class="number">${durationText(attempt.took_ms)}</td></tr>`,
-  )}</tbody></table></div>`;
+  html`
+    <div class="table-card">
+      <table class="cards">
+        <thead>
+          <tr>
+            <th scope="col">Attempt</th>
+            <th scope="col">At</th>
+            <th scope="col">Answer</th>
+            <th scope="col">Which means</th>
+            <th scope="col" class="number">Took</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${attempts.map(
+            (attempt, at) =>
+              html`
+                <tr>
+                  <td data-label="Attempt">${at + 1}</td>
+                  <td data-label="At">${times.precise(attempt.at)}</td>
+                  <td data-label="Answer">${answerText(attempt)}</td>
+                  <td data-label="Which means">
+                    ${
+                      { taken: 'taken', retry: 'not taken yet', refused: 'refused for good' }[
+                        attempt.verdict
+                      ] ?? attempt.verdict
+                    }
+                    ${attempt.words !== null && `: ${attempt.words}`}
+                  </td>
+                  <td data-label="Took" class="number">${durationText(attempt.took_ms)}</td>
+                </tr>
+              `,
+          )}
+        </tbody>
+      </table>
+    </div>
+  `;
 
 /** Why was I notified, or why not (rule 40): for every channel, step by step. */
 
@@ -186,17 +303,26 @@ export type Explained = OutputOf<typeof explainAlerts>;
 type NotifiedChannel = Explained['channels'][number];
 
 const mark = ({ outcome, took_ms }: NotifiedChannel): Html => {
-  if (outcome === 'told') return stateMark('up', took_ms === null ? 'Told' : `Told, taken in ${durationText(took_ms)}`);
+  if (outcome === 'told')
+    return stateMark('up', took_ms === null ? 'Told' : `Told, taken in ${durationText(took_ms)}`);
   return outcome === 'waiting' ? stateMark('pending', 'Waiting') : stateMark('unknown', 'Not told');
 };
 
 const channelStory = (channel: NotifiedChannel, times: Times): Html => {
   const { channel: id, name, deleted, lines } = channel;
-  return html`<details class="why-channel" id="why-${id}"><summary>${icon('next')}<span class="why-name">${name}</span>${mark(channel)}</summary><div class="why-steps">${alertLines(lines, times)}${
-    deleted === null
-      ? html`<p><a href="/alerts/${id}">The channel and its messages</a></p>`
-      : html`<p class="soft">It was deleted ${times.ago(deleted)}.</p>`
-  }</div></details>`;
+  return html`
+    <details class="why-channel" id="why-${id}">
+      <summary>${icon('next')}<span class="why-name">${name}</span>${mark(channel)}</summary>
+      <div class="why-steps">
+        ${alertLines(lines, times)}
+        ${
+          deleted === null
+            ? html`<p><a href="/alerts/${id}">The channel and its messages</a></p>`
+            : html`<p class="soft">It was deleted ${times.ago(deleted)}.</p>`
+        }
+      </div>
+    </details>
+  `;
 };
 
 const sentenceOf = (channels: readonly NotifiedChannel[]): string => {
@@ -204,8 +330,14 @@ const sentenceOf = (channels: readonly NotifiedChannel[]): string => {
   const waiting = channels.filter(({ outcome }) => outcome === 'waiting').length;
   const [only] = told;
   const first =
-    only === undefined ? 'Nobody was told.' : told.length === 1 ? `${only.name} was told.` : `${told.length} channels were told.`;
-  return waiting === 0 ? first : `${first} ${waiting === 1 ? 'One is' : `${waiting} are`} told later, if it is needed then.`;
+    only === undefined
+      ? 'Nobody was told.'
+      : told.length === 1
+        ? `${only.name} was told.`
+        : `${told.length} channels were told.`;
+  return waiting === 0
+    ? first
+    : `${first} ${waiting === 1 ? 'One is' : `${waiting} are`} told later, if it is needed then.`;
 };
 
 const lastResort = ({ last_resort }: Explained, times: Times): Html | null =>
@@ -213,14 +345,33 @@ const lastResort = ({ last_resort }: Explained, times: Times): Html | null =>
   notice(
     'down',
     'No channel took it within 2 min, so that the owners were mailed.',
-    html`${times.moment(last_resort.at)}${last_resort.mailed.length > 0 ? html`: ${joined(last_resort.mailed, ', ')}` : '; but mail is not set up here'}.`,
+    html`
+      ${times.moment(last_resort.at)}
+      ${
+        last_resort.mailed.length > 0
+          ? html`: ${joined(last_resort.mailed, ', ')}`
+          : '; but mail is not set up here'
+      }.
+    `,
   );
 
 export const notificationReason = (explained: Explained, times: Times): Html => {
   const { channels } = explained;
-  return html`<section class="card" id="why"><h2>Why was I told, or why not</h2>${lastResort(explained, times)}${
-    channels.length === 0
-      ? html`<p class="soft">There is no channel, so that nobody could be told.</p><p class="actions">${linkButton('/alerts', 'See who is told')}</p>`
-      : html`<p class="soft">${sentenceOf(channels)}</p>${channels.map((each) => channelStory(each, times))}`
-  }</section>`;
+  return html`
+    <section class="card" id="why">
+      <h2>Why was I told, or why not</h2>
+      ${lastResort(explained, times)}
+      ${
+        channels.length === 0
+          ? html`
+            <p class="soft">There is no channel, so that nobody could be told.</p>
+            <p class="actions">${linkButton('/alerts', 'See who is told')}</p>
+          `
+          : html`
+            <p class="soft">${sentenceOf(channels)}</p>
+            ${channels.map((each) => channelStory(each, times))}
+          `
+      }
+    </section>
+  `;
 };

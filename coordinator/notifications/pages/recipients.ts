@@ -8,16 +8,27 @@ import { delayText } from './parts.ts';
 type Recipient = OutputOf<typeof listNotified>['items'][number];
 
 const shutWords: Readonly<Record<string, string>> = {
-  ...{ off: 'Off', unproven: 'Not confirmed yet', unsubscribed: 'Unsubscribed' },
+  off: 'Off',
+  unproven: 'Not confirmed yet',
+  unsubscribed: 'Unsubscribed',
   mail_missing: mailMissingWords,
 };
 
 const shutStates: Readonly<Record<string, State>> = { off: 'paused', mail_missing: 'down' };
 
 const rowOf = ({ channel, name, owner, delay_s, shut }: Recipient): Html =>
-  html`<li><a href="/alerts/${channel}">${name}</a> <span class="soft">${delayText(delay_s)}${owner !== null && `, ${owner}`}</span>${
-    shut !== null && html` ${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
-  }</li>`;
+  html`
+    <li>
+      <a href="/alerts/${channel}">${name}</a> <span class="soft">
+        ${delayText(delay_s)}
+        ${owner !== null && `, ${owner}`}
+      </span>
+      ${
+        shut !== null &&
+        html`${' '}${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
+      }
+    </li>
+  `;
 
 /** Shown where an address is asked for that cannot receive mail. */
 export const mailMissingNotice: Html = notice(
@@ -43,17 +54,26 @@ export const notificationInWords = (items: readonly Recipient[]): string => {
     ([delay_s, some]) => `${listed(some.map(({ name }) => name))} ${delayText(delay_s)}`,
   );
   if (more > 0) told.push(`${more} more`);
-  const not = items.filter(({ shut }) => shut !== null).map(({ name, shut }) => `${name} (${(shutWords[shut ?? ''] ?? '').toLowerCase()})`);
+  const not = items
+    .filter(({ shut }) => shut !== null)
+    .map(({ name, shut }) => `${name} (${(shutWords[shut ?? ''] ?? '').toLowerCase()})`);
   return [
     told.length === 0 ? 'Nobody would be told when it is down.' : `${told.join('; ')}.`,
     ...(not.length === 0
       ? []
-      : [`Not told: ${not.slice(0, maxNames).join(', ')}${not.length > maxNames ? ` and ${not.length - maxNames} more` : ''}.`]),
+      : [
+          `Not told: ${not.slice(0, maxNames).join(', ')}${not.length > maxNames ? ` and ${not.length - maxNames} more` : ''}.`,
+        ]),
   ].join(' ');
 };
 
 /** The recipients of a monitor's notifications, in order of time. */
 export const recipients = (items: readonly Recipient[]): Html =>
-  html`<section class="card" id="told"><h2>Who is told</h2>${
-    items.every(({ shut }) => shut !== null) && html`<p>Nobody is told when it is down.</p>`
-  }${items.length > 0 && html`<ul class="told-list">${items.map(rowOf)}</ul>`}<p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p></section>`;
+  html`
+    <section class="card" id="told">
+      <h2>Who is told</h2>
+      ${items.every(({ shut }) => shut !== null) && html`<p>Nobody is told when it is down.</p>`}
+      ${items.length > 0 && html`<ul class="told-list">${items.map(rowOf)}</ul>`}
+      <p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p>
+    </section>
+  `;

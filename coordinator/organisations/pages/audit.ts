@@ -10,15 +10,22 @@ import { getAuditChoices, listAudit } from '../contract.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-export type Change = { readonly key: string; readonly before: string | undefined; readonly after: string | undefined };
+export type Change = {
+  readonly key: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+};
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value);
 
 /** Flattens nested settings by one level, so that of a long object only changes are shown. */
 const flat = (values: Values | null): ReadonlyMap<string, unknown> =>
   new Map(
     Object.entries(values ?? {}).flatMap(([key, value]) =>
-      isRecord(value) ? Object.entries(value).map(([inner, each]): [string, unknown] => [`${key}.${inner}`, each]) : [[key, value]],
+      isRecord(value)
+        ? Object.entries(value).map(([inner, each]): [string, unknown] => [`${key}.${inner}`, each])
+        : [[key, value]],
     ),
   );
 
@@ -26,7 +33,9 @@ const flat = (values: Values | null): ReadonlyMap<string, unknown> =>
 export const changesOf = (before: Values | null, after: Values | null): readonly Change[] => {
   const [was, is] = [flat(before), flat(after)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((key) => {
-    const [from, to] = [was.get(key), is.get(key)].map((value) => (value === undefined || value === null ? undefined : textOf(value)));
+    const [from, to] = [was.get(key), is.get(key)].map((value) =>
+      value === undefined || value === null ? undefined : textOf(value),
+    );
     return from === to ? [] : [{ key, before: from, after: to }];
   });
 };
@@ -41,23 +50,41 @@ const valueText = (value: string | undefined): Part =>
 const shown = 6;
 
 export const changeList = (changes: readonly Change[]): Html =>
-  html`<ul class="changes">${changes
-    .slice(0, shown)
-    .map(
-      ({ key, before, after }) =>
-        html`<li><b>${key}</b> ${before !== undefined && html`${valueText(before)} ${icon('next')}<span class="unseen">became</span> `}${valueText(after)}</li>`,
-    )}${changes.length > shown && html`<li class="softer">and ${changes.length - shown} more, in the file</li>`}</ul>`;
+  html`
+    <ul class="changes">
+      ${changes.slice(0, shown).map(
+        ({ key, before, after }) =>
+          html`
+            <li>
+              <b>${key}</b> ${
+                before !== undefined &&
+                html`${valueText(before)} ${icon('next')}<span class="unseen">became</span> `
+              }${valueText(after)}
+            </li>
+          `,
+      )}
+      ${
+        changes.length > shown &&
+        html`<li class="softer">and ${changes.length - shown} more, in the file</li>`
+      }
+    </ul>
+  `;
 
 type Listed = OutputOf<typeof listAudit>;
 type Entry = Listed['items'][number];
 
-const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+const isDate = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 
-const dayAfter = (date: string): string => new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+const dayAfter = (date: string): string =>
+  new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 
 /** The filter of the list; an invalid date is ignored. `to` is a day that is included. */
 const filterOf = ({ who = '', operation = '', from = '', to = '' }: MembersRequest['query']) => ({
-  ...{ who, operation, from: isDate(from) ? from : '', to: isDate(to) ? to : '' },
+  who,
+  operation,
+  from: isDate(from) ? from : '',
+  to: isDate(to) ? to : '',
 });
 type Filter = ReturnType<typeof filterOf>;
 
@@ -76,27 +103,62 @@ const throughText: Readonly<Record<string, string>> = {
 };
 
 const nameIn = ({ before, after }: Entry): string => {
-  const named = [after?.name, before?.name, after?.email, before?.email].find((each) => typeof each === 'string' && each !== '');
+  const named = [after?.name, before?.name, after?.email, before?.email].find(
+    (each) => typeof each === 'string' && each !== '',
+  );
   return typeof named === 'string' ? named : '';
 };
 
 const howOf = ({ through, token_name, address }: Entry): Part =>
-  html`${throughText[through] ?? through}${token_name !== null && ` (${token_name})`}${address !== null && `, ${address}`}`;
+  html`
+    ${throughText[through] ?? through}
+    ${token_name !== null && ` (${token_name})`}
+    ${address !== null && `, ${address}`}
+  `;
 
 const rowOf = (entry: Entry, { times }: MembersRequest): Html => {
   const name = nameIn(entry);
   const changes = changesOf(entry.before, entry.after);
-  return html`<tr id="entry-${entry.id}"><td data-label="When">${times.moment(entry.at)}</td><td data-label="Who"><span class="stacked"><span>${entry.who === '' ? 'somebody' : entry.who}</span><span class="softer">${howOf(entry)}</span></span></td><td data-label="What"><span class="stacked"><b>${entry.what}</b>${name !== '' && html`<span class="softer">${name}</span>`}</span></td><td data-label="From what to what">${
-    changes.length === 0 ? '–' : changeList(changes)
-  }</td></tr>`;
+  return html`
+    <tr id="entry-${entry.id}">
+      <td data-label="When">${times.moment(entry.at)}</td>
+      <td data-label="Who">
+        <span class="stacked">
+          <span>${entry.who === '' ? 'somebody' : entry.who}</span>
+          <span class="softer">${howOf(entry)}</span>
+        </span>
+      </td>
+      <td data-label="What">
+        <span class="stacked">
+          <b>${entry.what}</b>
+          ${name !== '' && html`<span class="softer">${name}</span>`}
+        </span>
+      </td>
+      <td data-label="From what to what">${changes.length === 0 ? '–' : changeList(changes)}</td>
+    </tr>
+  `;
 };
 
 const filterForm = async ({ ask }: MembersRequest, filter: Filter): Promise<Html> => {
   const choices = await ask(getAuditChoices);
   const state: FormState = freshForm(formOf(filter));
-  const whos = [{ value: '', label: 'anybody' }, ...choices.who.map((each) => ({ value: each, label: each === '' ? 'somebody' : each }))];
-  const whats = [{ value: '', label: 'anything' }, ...choices.operations.map(({ id, what }) => ({ value: id, label: what }))];
-  return html`<form class="card filter-form" action="/audit">${selectField({ name: 'who', label: 'Who', choices: whos, state })}${selectField({ name: 'operation', label: 'What', choices: whats, state })}${textField({ name: 'from', label: 'From', type: 'date', state })}${textField({ name: 'to', label: 'To', type: 'date', state })}<div class="actions"><button class="button">Filter</button></div></form>`;
+  const whos = [
+    { value: '', label: 'anybody' },
+    ...choices.who.map((each) => ({ value: each, label: each === '' ? 'somebody' : each })),
+  ];
+  const whats = [
+    { value: '', label: 'anything' },
+    ...choices.operations.map(({ id, what }) => ({ value: id, label: what })),
+  ];
+  return html`
+    <form class="card filter-form" action="/audit">
+      ${selectField({ name: 'who', label: 'Who', choices: whos, state })}
+      ${selectField({ name: 'operation', label: 'What', choices: whats, state })}
+      ${textField({ name: 'from', label: 'From', type: 'date', state })}
+      ${textField({ name: 'to', label: 'To', type: 'date', state })}
+      <div class="actions"><button class="button">Filter</button></div>
+    </form>
+  `;
 };
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
@@ -122,34 +184,111 @@ export const auditPage: Page = {
       title: 'Audit log',
       place: 'organisation',
       live: cursor === undefined && !isFiltered,
-      main: html`${heading({
-        sentence: `Who changed what in ${caller.organisation.name}`,
-        below: 'Every change, on a page, by the API or by a command, is kept for 400 days; no secret stands in it.',
-        trail,
-        actions: html`<a class="button" href="${safeUrl(`/audit.csv${query(filter)}`)}" download data-no-prefetch>${icon('downwards')}Download as CSV</a>`,
-      })}${form}
-${
-  items.length === 0
-    ? html`<div class="card"><p class="nothing">${nothing}</p></div>`
-    : html`<div class="table-card"><table class="cards audit"><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">From what to what</th></tr></thead><tbody>${items.map((each) => rowOf(each, request))}</tbody></table></div>
-${next_cursor !== null && html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(`/audit${query({ ...filter, cursor: next_cursor })}`)}">Earlier</a></p>`}`
-}`,
+      main: html`
+        ${heading({
+          sentence: `Who changed what in ${caller.organisation.name}`,
+          below:
+            'Every change, on a page, by the API or by a command, is kept for 400 days; no secret stands in it.',
+          trail,
+          actions: html`
+            <a
+              class="button"
+              href="${safeUrl(`/audit.csv${query(filter)}`)}"
+              download
+              data-no-prefetch
+            >
+              ${icon('downwards')}Download as CSV
+            </a>
+          `,
+        })}
+        ${form}
+        ${
+          items.length === 0
+            ? html`<div class="card"><p class="nothing">${nothing}</p></div>`
+            : html`
+              <div class="table-card">
+                <table class="cards audit">
+                  <thead>
+                    <tr>
+                      <th scope="col">When</th>
+                      <th scope="col">Who</th>
+                      <th scope="col">What</th>
+                      <th scope="col">From what to what</th>
+                    </tr>
+                  </thead>
+                  <tbody>${items.map((each) => rowOf(each, request))}</tbody>
+                </table>
+              </div>
+              ${
+                next_cursor !== null &&
+                html`
+                  <p class="actions pages-more">
+                    <a
+                      class="button"
+                      rel="next"
+                      href="${safeUrl(`/audit${query({ ...filter, cursor: next_cursor })}`)}"
+                    >
+                      Earlier
+                    </a>
+                  </p>
+                `
+              }
+            `
+        }
+      `,
     });
   },
 };
 
-const columns = ['at', 'who', 'through', 'token', 'address', 'operation', 'what', 'about', 'before', 'after'];
+const columns = [
+  'at',
+  'who',
+  'through',
+  'token',
+  'address',
+  'operation',
+  'what',
+  'about',
+  'before',
+  'after',
+];
 
 const json = (value: object | null): string => (value === null ? '' : JSON.stringify(value));
 
-const lineOf = ({ at, who, through, token_name, address, operation, what, about, before, after }: Entry): string =>
-  csvLine([at, who, through, token_name ?? '', address ?? '', operation, what, json(about), json(before), json(after)]);
+const lineOf = ({
+  at,
+  who,
+  through,
+  token_name,
+  address,
+  operation,
+  what,
+  about,
+  before,
+  after,
+}: Entry): string =>
+  csvLine([
+    at,
+    who,
+    through,
+    token_name ?? '',
+    address ?? '',
+    operation,
+    what,
+    json(about),
+    json(before),
+    json(after),
+  ]);
 
 /**
  * Further pages of the list. The first is read before anything is sent, so that a refusal still
  * gets its own page.
  */
-async function* lines({ ask }: MembersRequest, input: object, first: Listed): AsyncGenerator<string> {
+async function* lines(
+  { ask }: MembersRequest,
+  input: object,
+  first: Listed,
+): AsyncGenerator<string> {
   yield csvLine(columns);
   for (let page = first; ; ) {
     yield page.items.map(lineOf).join('');
@@ -169,7 +308,10 @@ export const auditFile: Page = {
     return send({
       type: 'text/csv; charset=utf-8',
       body: lines(request, input, first),
-      headers: { 'content-disposition': `attachment; filename="${name}"`, 'cache-control': 'no-store' },
+      headers: {
+        'content-disposition': `attachment; filename="${name}"`,
+        'cache-control': 'no-store',
+      },
     });
   },
 };

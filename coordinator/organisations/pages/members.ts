@@ -4,7 +4,16 @@ import { proofFirst } from '../../people/pages/parts.ts';
 import { leave, leavePage } from '../../people/pages/profile.ts';
 import { heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
-import { attempt, type Choice, choiceField, type FormState, formSummary, freshForm, refuseUnlessMay, textField } from '../../web/forms.ts';
+import {
+  attempt,
+  type Choice,
+  choiceField,
+  type FormState,
+  formSummary,
+  freshForm,
+  refuseUnlessMay,
+  textField,
+} from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import {
@@ -28,7 +37,9 @@ const roles: readonly Choice[] = [
 export const rolesFor = (own: string): readonly Choice[] => [
   ...roles,
   {
-    ...{ value: 'owner', label: 'Owner', disabled: own !== 'owner' },
+    value: 'owner',
+    label: 'Owner',
+    disabled: own !== 'owner',
     help:
       own === 'owner'
         ? 'As an admin, and makes owners; an organisation always has one.'
@@ -56,13 +67,26 @@ const roleForm = ({ caller }: MembersRequest, member: Member, state: FormState):
     title: `Role of ${calledOf(member)}`,
     place: 'members',
     status: state.status,
-    main: html`${heading({
-      sentence: `What may ${calledOf(member)} do?`,
-      below: 'Another role counts at once, and ends all tokens that they made here.',
-      trail,
-    })}${formSummary(state)}<form class="form" method="post">${choiceField({ name: 'role', label: 'Role', choices: rolesFor(caller.role), state })}
-<div class="actions"><button class="button button-main">Save</button>${linkButton('/members', 'Leave it')}</div></form>
-<p class="after"><a href="/members/${member.id}/remove">Take ${calledOf(member)} out of ${caller.organisation.name}</a></p>`,
+    main: html`
+      ${heading({
+        sentence: `What may ${calledOf(member)} do?`,
+        below: 'Another role counts at once, and ends all tokens that they made here.',
+        trail,
+      })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${choiceField({ name: 'role', label: 'Role', choices: rolesFor(caller.role), state })}
+        <div class="actions">
+          <button class="button button-main">Save</button>
+          ${linkButton('/members', 'Leave it')}
+        </div>
+      </form>
+      <p class="after">
+        <a href="/members/${member.id}/remove">
+          Take ${calledOf(member)} out of ${caller.organisation.name}
+        </a>
+      </p>
+    `,
   });
 
 export const rolePage: Page = {
@@ -71,7 +95,9 @@ export const rolePage: Page = {
   needs: 'member',
   answer: async (request) => {
     const member = await memberOf(request);
-    return proofFirst(request) ?? roleForm(request, member, freshForm(formOf({ role: member.role })));
+    return (
+      proofFirst(request) ?? roleForm(request, member, freshForm(formOf({ role: member.role })))
+    );
   },
 };
 
@@ -82,9 +108,15 @@ export const changeRole: Page = {
   answer: async (request) => {
     const member = await memberOf(request);
     const { form, ask } = request;
-    const tried = await attempt(form, () => ask(setMemberRole, { email: member.email, role: form.value('role') ?? '' }), ['role']);
+    const tried = await attempt(
+      form,
+      () => ask(setMemberRole, { email: member.email, role: form.value('role') ?? '' }),
+      ['role'],
+    );
     if ('refused' in tried) return roleForm(request, member, tried.refused);
-    return seeOther('/members', { said: `${calledOf(member)} is ${/^[ao]/.test(tried.done.role) ? 'an' : 'a'} ${tried.done.role} now.` });
+    return seeOther('/members', {
+      said: `${calledOf(member)} is ${/^[ao]/.test(tried.done.role) ? 'an' : 'a'} ${tried.done.role} now.`,
+    });
   },
 };
 
@@ -93,11 +125,21 @@ const removing = ({ caller }: MembersRequest, member: Member, state: FormState):
     title: `Remove ${calledOf(member)}`,
     place: 'members',
     status: state.status,
-    main: html`${heading({
-      sentence: `Take ${calledOf(member)} out of ${caller.organisation.name}?`,
-      below: html`${member.email} sees nothing of it any more, from now on. The tokens and the channels that are theirs end; monitors and everything else stay.`,
-      trail,
-    })}${formSummary(state)}<form class="actions" method="post"><button class="button button-danger">${icon('delete')}Take them out</button>${linkButton('/members', 'Stay as it is')}</form>`,
+    main: html`
+      ${heading({
+        sentence: `Take ${calledOf(member)} out of ${caller.organisation.name}?`,
+        below: html`
+          ${member.email} sees nothing of it any more, from now on. The tokens and the channels that
+          are theirs end; monitors and everything else stay.
+        `,
+        trail,
+      })}
+      ${formSummary(state)}
+      <form class="actions" method="post">
+        <button class="button button-danger">${icon('delete')}Take them out</button>
+        ${linkButton('/members', 'Stay as it is')}
+      </form>
+    `,
   });
 
 export const removePage: Page = {
@@ -117,9 +159,14 @@ export const remove: Page = {
   needs: 'member',
   answer: async (request) => {
     const member = await memberOf(request);
-    const tried = await attempt(request.form, () => request.ask(removeMember, { email: member.email }), []);
+    const tried = await attempt(
+      request.form,
+      () => request.ask(removeMember, { email: member.email }),
+      [],
+    );
     if ('refused' in tried) return removing(request, member, tried.refused);
-    if (member.id === request.caller.user) return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
+    if (member.id === request.caller.user)
+      return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
     return seeOther('/members', { said: `${calledOf(member)} is a member no more.` });
   },
 };
@@ -130,10 +177,49 @@ const invitationsTable = async ({ ask, may, times }: MembersRequest): Promise<Ht
   if (!may(listInvitations)) return null;
   const { items } = await ask(listInvitations);
   if (items.length === 0) return null;
-  return html`<section class="after"><h2>Invited, and not here yet</h2><div class="table-card"><table class="cards"><thead><tr><th scope="col">Address</th><th scope="col">As</th><th scope="col">By</th><th scope="col">Good until</th><th scope="col"><span class="unseen">Renew it, or take it back</span></th></tr></thead><tbody>${items.map(
-    ({ id, email, role, inviter, expires_at }) =>
-      html`<tr id="invitation-${id}"><td data-label="Address">${email}</td><td data-label="As">${role}</td><td data-label="By">${inviter ?? 'the operator'}</td><td data-label="Good until">${times.moment(expires_at)}</td><td class="number"><div class="row-acts"><a class="button" href="/members/invitations/${id}/renew">Renew<span class="unseen"> the invitation of ${email}</span></a><form method="post" action="/members/invitations/${id}/withdraw"><button class="button">Take back<span class="unseen"> the invitation of ${email}</span></button></form></div></td></tr>`,
-  )}</tbody></table></div></section>`;
+  return html`
+    <section class="after">
+      <h2>Invited, and not here yet</h2>
+      <div class="table-card">
+        <table class="cards">
+          <thead>
+            <tr>
+              <th scope="col">Address</th>
+              <th scope="col">As</th>
+              <th scope="col">By</th>
+              <th scope="col">Good until</th>
+              <th scope="col"><span class="unseen">Renew it, or take it back</span></th>
+            </tr>
+          </thead>
+          <tbody>
+            ${items.map(
+              ({ id, email, role, inviter, expires_at }) =>
+                html`
+                  <tr id="invitation-${id}">
+                    <td data-label="Address">${email}</td>
+                    <td data-label="As">${role}</td>
+                    <td data-label="By">${inviter ?? 'the operator'}</td>
+                    <td data-label="Good until">${times.moment(expires_at)}</td>
+                    <td class="number">
+                      <div class="row-acts">
+                        <a class="button" href="/members/invitations/${id}/renew">
+                          Renew<span class="unseen"> the invitation of ${email}</span>
+                        </a>
+                        <form method="post" action="/members/invitations/${id}/withdraw">
+                          <button class="button">
+                            Take back<span class="unseen"> the invitation of ${email}</span>
+                          </button>
+                        </form>
+                      </div>
+                    </td>
+                  </tr>
+                `,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  `;
 };
 
 /** Who is in the organisation. */
@@ -152,18 +238,74 @@ export const membersPage: Page = {
     return show({
       title: 'Members',
       place: 'members',
-      main: html`${heading({
-        sentence,
-        below: may(inviteMember) ? undefined : 'Owners and admins can invite others.',
-        actions: may(inviteMember) && linkButton('/members/invite', 'Invite somebody', { main: true, symbol: 'add' }),
-      })}
-<div class="table-card"><table class="cards"><thead><tr><th scope="col">Name</th><th scope="col">E-mail</th><th scope="col">Role</th><th scope="col">Since</th>${may(membersSetMemberRole) && html`<th scope="col"><span class="unseen">Change</span></th>`}</tr></thead><tbody>${items.map(
-        ({ id, name, email, role, joined_at }) =>
-          html`<tr id="member-${id}"><td data-label="Name">${name === '' ? '–' : name}${id === caller.user && html` <b>you</b>`}</td><td data-label="E-mail">${email}</td><td data-label="Role">${role}</td><td data-label="Since">${times.day(joined_at)}</td>${
-            may(membersSetMemberRole) &&
-            html`<td class="number"><div class="row-acts"><a class="button" href="/members/${id}/role">Role<span class="unseen"> of ${email}</span></a>${id !== caller.user && html`<a class="button" href="/members/${id}/remove">Remove<span class="unseen"> ${email}</span></a>`}</div></td>`
-          }</tr>`,
-      )}</tbody></table></div>${await invitationsTable(request)}${items.length > 1 && html`<p class="after"><a href="/members/leave">Leave ${caller.organisation.name}</a></p>`}`,
+      main: html`
+        ${heading({
+          sentence,
+          below: may(inviteMember) ? undefined : 'Owners and admins can invite others.',
+          actions:
+            may(inviteMember) &&
+            linkButton('/members/invite', 'Invite somebody', { main: true, symbol: 'add' }),
+        })}
+        <div class="table-card">
+          <table class="cards">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">E-mail</th>
+                <th scope="col">Role</th>
+                <th scope="col">Since</th>
+                ${
+                  may(membersSetMemberRole) &&
+                  html`<th scope="col"><span class="unseen">Change</span></th>`
+                }
+              </tr>
+            </thead>
+            <tbody>
+              ${items.map(
+                ({ id, name, email, role, joined_at }) =>
+                  html`
+                    <tr id="member-${id}">
+                      <td data-label="Name">
+                        ${name === '' ? '–' : name}
+                        ${id === caller.user && html` <b>you</b>`}
+                      </td>
+                      <td data-label="E-mail">${email}</td>
+                      <td data-label="Role">${role}</td>
+                      <td data-label="Since">${times.day(joined_at)}</td>
+                      ${
+                        may(membersSetMemberRole) &&
+                        html`
+                          <td class="number">
+                            <div class="row-acts">
+                              <a class="button" href="/members/${id}/role">
+                                Role<span class="unseen"> of ${email}</span>
+                              </a>
+                              ${
+                                id !== caller.user &&
+                                html`
+                                  <a class="button" href="/members/${id}/remove">
+                                    Remove<span class="unseen"> ${email}</span>
+                                  </a>
+                                `
+                              }
+                            </div>
+                          </td>
+                        `
+                      }
+                    </tr>
+                  `,
+              )}
+            </tbody>
+          </table>
+        </div>
+        ${await invitationsTable(request)}
+        ${
+          items.length > 1 &&
+          html`
+            <p class="after"><a href="/members/leave">Leave ${caller.organisation.name}</a></p>
+          `
+        }
+      `,
     });
   },
 };
@@ -173,11 +315,30 @@ const form = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
     title: 'Invite somebody',
     place: 'members',
     status: state.status,
-    main: html`${heading({ sentence: `Invite somebody to ${caller.organisation.name}`, below: 'The invitation is good for a week, once, for whoever has its link.', trail })}
-${formSummary(state)}<form class="form" method="post">
-${textField({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'off', required: true, autofocus: true, state })}
-${choiceField({ name: 'role', label: 'As', choices: rolesFor(caller.role), state })}
-<div class="actions"><button class="button button-main">Invite</button>${linkButton('/members', 'Leave it')}</div></form>`,
+    main: html`
+      ${heading({
+        sentence: `Invite somebody to ${caller.organisation.name}`,
+        below: 'The invitation is good for a week, once, for whoever has its link.',
+        trail,
+      })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${textField({
+          name: 'email',
+          label: 'E-mail',
+          type: 'email',
+          autocomplete: 'off',
+          required: true,
+          autofocus: true,
+          state,
+        })}
+        ${choiceField({ name: 'role', label: 'As', choices: rolesFor(caller.role), state })}
+        <div class="actions">
+          <button class="button button-main">Invite</button>
+          ${linkButton('/members', 'Leave it')}
+        </div>
+      </form>
+    `,
   });
 
 export const invitePage: Page = {
@@ -193,15 +354,37 @@ const shown = (address: string, email: string): PageAnswer =>
     title: 'Pass the link on',
     place: 'members',
     headers: { 'cache-control': 'no-store' },
-    main: html`${heading({ sentence: 'Pass this link on.', below: html`This installation sends no mail, so give it to <b>${email}</b> yourself.`, trail })}
-<div class="card stack"><p class="copyable"><code>${address}</code><button class="button" type="button" data-copy="${address}" hidden>${icon('copy')}Copy</button></p>
-${notice('information', 'It is shown only now.', 'Whoever opens it can join once within a week. It signs nobody in. You can take it back among the members.')}</div>
-<p class="actions after">${linkButton('/members', 'To the members')}</p>`,
+    main: html`
+      ${heading({
+        sentence: 'Pass this link on.',
+        below: html`This installation sends no mail, so give it to <b>${email}</b> yourself.`,
+        trail,
+      })}
+      <div class="card stack">
+        <p class="copyable">
+          <code>${address}</code>
+          <button class="button" type="button" data-copy="${address}" hidden>
+            ${icon('copy')}Copy
+          </button>
+        </p>
+        ${notice(
+          'information',
+          'It is shown only now.',
+          'Whoever opens it can join once within a week. It signs nobody in. You can take it back among the members.',
+        )}
+      </div>
+      <p class="actions after">${linkButton('/members', 'To the members')}</p>
+    `,
   });
 
-const invitedAs = async (request: MembersRequest, input: { readonly email: string; readonly role: string }): Promise<PageAnswer> => {
+const invitedAs = async (
+  request: MembersRequest,
+  input: { readonly email: string; readonly role: string },
+): Promise<PageAnswer> => {
   const { address, email } = await request.ask(inviteMember, input);
-  return address === null ? seeOther('/members', { said: `An invitation is on its way to ${email}.` }) : shown(address, email);
+  return address === null
+    ? seeOther('/members', { said: `An invitation is on its way to ${email}.` })
+    : shown(address, email);
 };
 
 export const invite: Page = {
@@ -222,11 +405,15 @@ export const takeBack: Page = {
   needs: 'member',
   answer: async ({ ask, path }) => {
     await ask(withdrawInvitation, { invitation_id: path.invitation_id });
-    return seeOther('/members', { said: 'The invitation is taken back; its link leads nowhere now.' });
+    return seeOther('/members', {
+      said: 'The invitation is taken back; its link leads nowhere now.',
+    });
   },
 };
 
-const invitationOf = async (request: MembersRequest): Promise<{ readonly email: string; readonly role: string }> => {
+const invitationOf = async (
+  request: MembersRequest,
+): Promise<{ readonly email: string; readonly role: string }> => {
   refuseUnlessMay(request, inviteMember);
   const { items } = await request.ask(listInvitations);
   const invitation = items.find(({ id }) => id === request.path.invitation_id);
@@ -245,11 +432,17 @@ export const renewPage: Page = {
     return show({
       title: 'Renew the invitation',
       place: 'members',
-      main: html`${heading({
-        sentence: `Invite ${email} once more?`,
-        below: `As ${role}, for another week. The link that they have ends, and another one takes its place.`,
-        trail,
-      })}<form class="actions" method="post"><button class="button button-main">${icon('again')}Renew it</button>${linkButton('/members', 'Leave it')}</form>`,
+      main: html`
+        ${heading({
+          sentence: `Invite ${email} once more?`,
+          below: `As ${role}, for another week. The link that they have ends, and another one takes its place.`,
+          trail,
+        })}
+        <form class="actions" method="post">
+          <button class="button button-main">${icon('again')}Renew it</button>
+          ${linkButton('/members', 'Leave it')}
+        </form>
+      `,
     });
   },
 };
@@ -264,4 +457,14 @@ export const renew: Page = {
   },
 };
 
-export const memberPages: readonly Page[] = [membersPage, leavePage, leave, invitePage, invite, renewPage, renew, takeBack, ...memberActs];
+export const memberPages: readonly Page[] = [
+  membersPage,
+  leavePage,
+  leave,
+  invitePage,
+  invite,
+  renewPage,
+  renew,
+  takeBack,
+  ...memberActs,
+];

@@ -3,9 +3,24 @@ import { durationText } from '../../../shared/base/time.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { countText, heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
-import { attempt, type FormState, formSummary, freshForm, refuseUnlessMay, selectField, textField } from '../../web/forms.ts';
+import {
+  attempt,
+  type FormState,
+  formSummary,
+  freshForm,
+  refuseUnlessMay,
+  selectField,
+  textField,
+} from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, send, show } from '../../web/page.ts';
+import {
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  send,
+  show,
+} from '../../web/page.ts';
 import {
   beginExport,
   endOrganisation,
@@ -24,18 +39,52 @@ const form = ({ caller: { organisation } }: MembersRequest, state: FormState): P
     title: `Delete ${organisation.name}`,
     place: 'organisation',
     status: state.status,
-    main: html`${heading({
-      sentence: `Delete ${organisation.name} and all that belongs to it?`,
-      below: 'You and the other owners have seven days to undo it. After that nobody can bring anything back.',
-      trail,
-    })}${formSummary(state)}
-<section class="card"><h2>What happens at once</h2><ul class="plain-list"><li>All monitors are paused, and all alerts are muted.</li><li>Its status pages are shown to nobody.</li><li>Nothing in it can be changed, and nobody can join it; programs with a token can still read.</li><li>All owners get a mail.</li></ul></section>
-<section class="card after"><h2>What happens in seven days</h2><ul class="plain-list"><li>Monitors, incidents, uptime, status pages with their subscribers, channels, private probes and the audit log are deleted.</li><li>Its people keep their accounts.</li></ul>
-<p><a href="/organisation/export">Take all of it along first</a>, as one file.</p></section>
-<form class="form after" method="post">${textField({
-      ...{ name: 'name', label: 'To be sure, type its name', state, autocomplete: 'off', required: true },
-      help: html`<span class="name-to-type">${organisation.name}</span>`,
-    })}<div class="actions"><button class="button button-danger">${icon('delete')}Delete it in seven days</button>${linkButton('/organisation', 'Leave it')}</div></form>`,
+    main: html`
+      ${heading({
+        sentence: `Delete ${organisation.name} and all that belongs to it?`,
+        below:
+          'You and the other owners have seven days to undo it. After that nobody can bring anything back.',
+        trail,
+      })}
+      ${formSummary(state)}
+      <section class="card">
+        <h2>What happens at once</h2>
+        <ul class="plain-list">
+          <li>All monitors are paused, and all alerts are muted.</li>
+          <li>Its status pages are shown to nobody.</li>
+          <li>
+            Nothing in it can be changed, and nobody can join it; programs with a token can still
+            read.
+          </li>
+          <li>All owners get a mail.</li>
+        </ul>
+      </section>
+      <section class="card after">
+        <h2>What happens in seven days</h2>
+        <ul class="plain-list">
+          <li>
+            Monitors, incidents, uptime, status pages with their subscribers, channels, private
+            probes and the audit log are deleted.
+          </li>
+          <li>Its people keep their accounts.</li>
+        </ul>
+        <p><a href="/organisation/export">Take all of it along first</a>, as one file.</p>
+      </section>
+      <form class="form after" method="post">
+        ${textField({
+          name: 'name',
+          label: 'To be sure, type its name',
+          state,
+          autocomplete: 'off',
+          required: true,
+          help: html`<span class="name-to-type">${organisation.name}</span>`,
+        })}
+        <div class="actions">
+          <button class="button button-danger">${icon('delete')}Delete it in seven days</button>
+          ${linkButton('/organisation', 'Leave it')}
+        </div>
+      </form>
+    `,
   });
 
 export const deletePage: Page = {
@@ -53,7 +102,11 @@ export const deleteIt: Page = {
   path: '/organisation/delete',
   needs: 'member',
   answer: async (request) => {
-    const tried = await attempt(request.form, () => request.ask(endOrganisation, { name: request.form.value('name') ?? '' }), ['name']);
+    const tried = await attempt(
+      request.form,
+      () => request.ask(endOrganisation, { name: request.form.value('name') ?? '' }),
+      ['name'],
+    );
     if ('refused' in tried) return form(request, tried.refused);
     return seeOther('/organisation', {
       said: `${request.caller.organisation.name} will be deleted in seven days; until then you can keep it.`,
@@ -78,33 +131,71 @@ export const keepIt: Page = {
 type Organisation = OutputOf<typeof showOrganisation>;
 type Used = Organisation['used'][number];
 
-const planNames: Readonly<Record<string, string>> = { free: 'Free', team: 'Team', business: 'Business', self_hosted: 'Self-hosted' };
+const planNames: Readonly<Record<string, string>> = {
+  free: 'Free',
+  team: 'Team',
+  business: 'Business',
+  self_hosted: 'Self-hosted',
+};
 
 const nouns: Readonly<Record<string, string>> = {
-  ...{ monitors: 'Monitors', status_pages: 'Status pages', members: 'Members', private_probes: 'Private probes', channels: 'Channels' },
-  ...{ groups: 'Groups', windows: 'Maintenance windows not over' },
+  monitors: 'Monitors',
+  status_pages: 'Status pages',
+  members: 'Members',
+  private_probes: 'Private probes',
+  channels: 'Channels',
+  groups: 'Groups',
+  windows: 'Maintenance windows not over',
 };
 
 /** The share in use; from nine tenths on it is highlighted. */
 const bar = ({ count, most }: Used): Html | null => {
   if (most === null) return null;
   const part = most === 0 ? 0 : Math.min(100, Math.round((count / most) * 100));
-  return html`<svg class="use-bar${part >= 90 && ' use-bar-full'}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="use-bar-ground" width="100" height="6"></rect><rect class="use-bar-used" width="${part}" height="6"></rect></svg>`;
+  return html`
+    <svg
+      class="use-bar${part >= 90 && ' use-bar-full'}"
+      viewBox="0 0 100 6"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <rect class="use-bar-ground" width="100" height="6"></rect>
+      <rect class="use-bar-used" width="${part}" height="6"></rect>
+    </svg>
+  `;
 };
 
 const usedRow = (used: Used): Html =>
-  html`<div class="use"><dt>${nouns[used.what] ?? used.what}</dt><dd><span>${countText(used.count)}${
-    used.most === null ? '' : ` of ${countText(used.most)}`
-  }</span>${bar(used)}</dd></div>`;
+  html`
+    <div class="use">
+      <dt>${nouns[used.what] ?? used.what}</dt>
+      <dd>
+        <span>
+          ${countText(used.count)}
+          ${used.most === null ? '' : ` of ${countText(used.most)}`}
+        </span>
+        ${bar(used)}
+      </dd>
+    </div>
+  `;
 
 const planWords = ({ plan, least_interval_s, used }: Organisation): string => {
   if (used.every(({ most }) => most === null)) return 'Nothing is limited by it.';
-  const often = least_interval_s === 0 ? '' : ` Monitors are checked every ${durationText(least_interval_s * 1_000)} at most.`;
+  const often =
+    least_interval_s === 0
+      ? ''
+      : ` Monitors are checked every ${durationText(least_interval_s * 1_000)} at most.`;
   return `${plan === 'free' ? 'For a start.' : ''}${often} Whoever runs this installation changes plans.`.trim();
 };
 
 const row = (label: string, value: Part, action: Part = null): Html =>
-  html`<div class="setting"><dt>${label}</dt><dd>${value}</dd><dd class="setting-action">${action}</dd></div>`;
+  html`
+    <div class="setting">
+      <dt>${label}</dt>
+      <dd>${value}</dd>
+      <dd class="setting-action">${action}</dd>
+    </div>
+  `;
 
 /** Name, plan, and how much of the plan is used. */
 export const organisationPage: Page = {
@@ -119,22 +210,64 @@ export const organisationPage: Page = {
     return show({
       title: name,
       place: 'organisation',
-      main: html`${heading({
-        sentence: name,
-        below:
-          mayChange || organisation.ends_at !== null
-            ? html`Here since ${times.day(created_at)}.`
-            : html`Here since ${times.day(created_at)}. Owners and admins can change what stands here.`,
-        actions: mayChange && linkButton('/organisation/edit', 'Edit', { symbol: 'edit' }),
-      })}
-<dl class="card settings">
-${row('Time zone', html`${time_zone}<span class="setting-note">Times are shown in it, and maintenance that is planned from now on keeps its clock.</span>`)}
-${row('Plan', html`${planNames[plan] ?? plan}<span class="setting-note">${planWords(organisation)}</span>`)}
-${may(listAudit) && row('Audit log', html`Who changed what, from what to what.`, linkButton('/audit', 'Look'))}
-${may(beginExport) && row('Export', html`All that ${name} owns, as one file.`, linkButton('/organisation/export', 'Export'))}
-${may(organisationEndOrganisation) && row('Deletion', html`All that ${name} owns goes, in seven days, in which you can undo it.`, linkButton('/organisation/delete', 'Delete', { symbol: 'delete' }))}
-</dl>
-<section class="after"><h2>In use</h2><dl class="card uses">${used.map(usedRow)}</dl></section>`,
+      main: html`
+        ${heading({
+          sentence: name,
+          below:
+            mayChange || organisation.ends_at !== null
+              ? html`Here since ${times.day(created_at)}.`
+              : html`
+                Here since ${times.day(created_at)}. Owners and admins can change what stands here.
+              `,
+          actions: mayChange && linkButton('/organisation/edit', 'Edit', { symbol: 'edit' }),
+        })}
+        <dl class="card settings">
+          ${row(
+            'Time zone',
+            html`
+              ${time_zone}
+              <span class="setting-note">
+                Times are shown in it, and maintenance that is planned from now on keeps its clock.
+              </span>
+            `,
+          )}
+          ${row(
+            'Plan',
+            html`
+              ${planNames[plan] ?? plan}
+              <span class="setting-note">${planWords(organisation)}</span>
+            `,
+          )}
+          ${
+            may(listAudit) &&
+            row(
+              'Audit log',
+              html`Who changed what, from what to what.`,
+              linkButton('/audit', 'Look'),
+            )
+          }
+          ${
+            may(beginExport) &&
+            row(
+              'Export',
+              html`All that ${name} owns, as one file.`,
+              linkButton('/organisation/export', 'Export'),
+            )
+          }
+          ${
+            may(organisationEndOrganisation) &&
+            row(
+              'Deletion',
+              html`All that ${name} owns goes, in seven days, in which you can undo it.`,
+              linkButton('/organisation/delete', 'Delete', { symbol: 'delete' }),
+            )
+          }
+        </dl>
+        <section class="after">
+          <h2>In use</h2>
+          <dl class="card uses">${used.map(usedRow)}</dl>
+        </section>
+      `,
     });
   },
 };
@@ -144,10 +277,31 @@ const editForm = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
     title: `Edit ${caller.organisation.name}`,
     place: 'organisation',
     status: state.status,
-    main: html`${heading({ sentence: `Edit ${caller.organisation.name}`, trail })}${formSummary(state)}<form class="form" method="post">
-${textField({ name: 'name', label: 'Name', required: true, autocomplete: 'organization', help: 'Also in invitations and alerts.', state })}
-${selectField({ name: 'time_zone', label: 'Time zone', choices: zones, help: 'Windows of maintenance that there are keep the clock that they were planned by.', state })}
-<div class="actions"><button class="button button-main">Save</button>${linkButton('/organisation', 'Leave it')}</div></form>`,
+    main: html`
+      ${heading({ sentence: `Edit ${caller.organisation.name}`, trail })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${textField({
+          name: 'name',
+          label: 'Name',
+          required: true,
+          autocomplete: 'organization',
+          help: 'Also in invitations and alerts.',
+          state,
+        })}
+        ${selectField({
+          name: 'time_zone',
+          label: 'Time zone',
+          choices: zones,
+          help: 'Windows of maintenance that there are keep the clock that they were planned by.',
+          state,
+        })}
+        <div class="actions">
+          <button class="button button-main">Save</button>
+          ${linkButton('/organisation', 'Leave it')}
+        </div>
+      </form>
+    `,
   });
 
 export const editPage: Page = {
@@ -169,7 +323,9 @@ export const edit: Page = {
     const { form, ask } = request;
     const input = { name: form.value('name') ?? '', time_zone: form.value('time_zone') ?? '' };
     const tried = await attempt(form, () => ask(updateOrganisation, input), ['name', 'time_zone']);
-    return 'refused' in tried ? editForm(request, tried.refused) : seeOther('/organisation', { said: 'The organisation is changed.' });
+    return 'refused' in tried
+      ? editForm(request, tried.refused)
+      : seeOther('/organisation', { said: 'The organisation is changed.' });
   },
 };
 
@@ -184,14 +340,25 @@ export const exportPage: Page = {
     return show({
       title: 'Export',
       place: 'organisation',
-      main: html`${heading({
-        sentence: `Take all of ${request.caller.organisation.name} along`,
-        below:
-          'One file of JSON: members, monitors, incidents with their evidence, the figures of every hour, maintenance, channels, status pages, the audit log.',
-        trail,
-      })}
-<div class="card stack"><p>No secret is in it: where one stands, the file says <code>***</code>. What else is left out, and why, the file says at its beginning.</p><p class="soft">That it was taken is written to the audit log.</p></div>
-<form class="actions after" method="post"><button class="button button-main">${icon('downwards')}Export</button>${linkButton('/organisation', 'Leave it')}</form>`,
+      main: html`
+        ${heading({
+          sentence: `Take all of ${request.caller.organisation.name} along`,
+          below:
+            'One file of JSON: members, monitors, incidents with their evidence, the figures of every hour, maintenance, channels, status pages, the audit log.',
+          trail,
+        })}
+        <div class="card stack">
+          <p>
+            No secret is in it: where one stands, the file says <code>***</code>. What else is left
+            out, and why, the file says at its beginning.
+          </p>
+          <p class="soft">That it was taken is written to the audit log.</p>
+        </div>
+        <form class="actions after" method="post">
+          <button class="button button-main">${icon('downwards')}Export</button>
+          ${linkButton('/organisation', 'Leave it')}
+        </form>
+      `,
     });
   },
 };

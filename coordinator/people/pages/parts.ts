@@ -3,34 +3,69 @@ import { isProvenNow } from '../../gate/roles.ts';
 import { linkButton } from '../../web/elements.ts';
 import { checkField, type FormState, hiddenField } from '../../web/forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from '../../web/html.ts';
-import { type PageAnswer, type PageRequest, type PersonsRequest, type SeeOther, type ShownPage, seeOther, show } from '../../web/page.ts';
+import {
+  type PageAnswer,
+  type PageRequest,
+  type PersonsRequest,
+  type SeeOther,
+  type ShownPage,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { setSessionCookie } from '../sessions.ts';
 
 /** One card in the middle, as before signing in. */
 export const entryCard = (sentence: Part, ...parts: readonly Part[]): Html =>
   html`<div class="card entry"><h1>${sentence}</h1>${parts}</div>`;
 
-export const entryPage = (title: string, main: Html, more: Pick<ShownPage, 'status' | 'headers' | 'passkeys'> = {}): ShownPage =>
-  show({ title, frame: 'bare', main, ...more });
+export const entryPage = (
+  title: string,
+  main: Html,
+  more: Pick<ShownPage, 'status' | 'headers' | 'passkeys'> = {},
+): ShownPage => show({ title, frame: 'bare', main, ...more });
 
 /** Where the reader wanted to go: an address of ours, or the front page. */
-export const nextOf = (next: string | undefined): string => (next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/');
+export const nextOf = (next: string | undefined): string =>
+  next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/';
 
 /** Other credentials that a new password ends, if the user says so. */
 export const alsoEnded = (state: FormState): Html =>
-  html`${checkField({ name: 'end_tokens', label: 'Also revoke all my API tokens', state })}${checkField({ name: 'end_passkeys', label: 'Also remove all my passkeys', state })}${checkField({ name: 'end_assistants', label: 'Also disconnect all my assistants', help: 'Tick these if someone else may have used your account. What is not ticked stays valid.', state })}`;
+  html`
+    ${checkField({ name: 'end_tokens', label: 'Also revoke all my API tokens', state })}
+    ${checkField({ name: 'end_passkeys', label: 'Also remove all my passkeys', state })}
+    ${checkField({
+      name: 'end_assistants',
+      label: 'Also disconnect all my assistants',
+      help: 'Tick these if someone else may have used your account. What is not ticked stays valid.',
+      state,
+    })}
+  `;
 
-export const isSecure = ({ with: { baseUrl } }: PageRequest): boolean => baseUrl().startsWith('https:');
+export const isSecure = ({ with: { baseUrl } }: PageRequest): boolean =>
+  baseUrl().startsWith('https:');
 
 /** Signs in with a new session, and redirects. */
-export const comeIn = (request: PageRequest, session: string, to: string, said?: string, cookies: readonly string[] = []): SeeOther =>
-  seeOther(to, { said, headers: { 'set-cookie': [setSessionCookie(session, isSecure(request)), ...cookies] } });
+export const comeIn = (
+  request: PageRequest,
+  session: string,
+  to: string,
+  said?: string,
+  cookies: readonly string[] = [],
+): SeeOther =>
+  seeOther(to, {
+    said,
+    headers: { 'set-cookie': [setSessionCookie(session, isSecure(request)), ...cookies] },
+  });
 
 /**
  * Before a form with a dangerous operation, so that no one fills it in for nothing; undefined: go
  * on.
  */
-export const proofFirst = ({ signedIn: { person }, now, address }: PersonsRequest): SeeOther | undefined =>
+export const proofFirst = ({
+  signedIn: { person },
+  now,
+  address,
+}: PersonsRequest): SeeOther | undefined =>
   isProvenNow(person, now) ? undefined : seeOther(`/confirm?next=${encodeURIComponent(address)}`);
 
 /** A link that was used, expired, or never existed: the same page for all three. */
@@ -39,14 +74,21 @@ const deadLinkPage = (): ShownPage =>
     'Link used',
     entryCard(
       'This link was used already, or has ended.',
-      html`<p class="entry-words">A link in a mail is good once, and for a while. Ask for another where you got it.</p>
-<p class="actions">${linkButton('/sign-in', 'To the sign-in', { main: true })}</p>`,
+      html`
+        <p class="entry-words">
+          A link in a mail is good once, and for a while. Ask for another where you got it.
+        </p>
+        <p class="actions">${linkButton('/sign-in', 'To the sign-in', { main: true })}</p>
+      `,
     ),
     { status: 404, headers: { 'cache-control': 'no-store' } },
   );
 
 /** The target of a link, if it is still valid. Null says that it is not, as the refusal does. */
-export const unlessDead = async (answer: () => Promise<PageAnswer | null>, dead: PageAnswer = deadLinkPage()): Promise<PageAnswer> => {
+export const unlessDead = async (
+  answer: () => Promise<PageAnswer | null>,
+  dead: PageAnswer = deadLinkPage(),
+): Promise<PageAnswer> => {
   try {
     return (await answer()) ?? dead;
   } catch (error) {
@@ -74,16 +116,51 @@ type PasskeyForm = {
  * A form that only a browser with scripts can answer; it says so to all others. Its page is shown
  * with `passkeys: true`.
  */
-export const passkeyForm = ({ does, action, verb, symbol, main = false, next, origin, address, fields, beside }: PasskeyForm): Html =>
-  html`<form class="form passkey" method="post" action="${safeUrl(action)}" data-passkey="${does}" data-options="${safeUrl(`${action}/options`)}" data-origin="${origin}" data-scripts>
-${next !== undefined && hiddenField('next', next)}${hiddenField('answer', '')}
-<div data-passkey-able hidden>${fields}<div class="actions"><button class="button${main && ' button-main'}">${icon(symbol)}${verb}</button>${beside}</div></div>
-<p class="field-fault" role="alert" data-passkey-failed hidden>${icon('down')}${
-    does === 'create'
-      ? 'No passkey was made. Try again, or look whether this device has one already.'
-      : 'No passkey was given. Try again, or use another way.'
-  }</p>
-<p class="soft" data-passkey-elsewhere hidden>Passkeys are good at <a href="${safeUrl(`${origin}${address}`)}">${origin}</a>.</p>
-<p class="soft" data-passkey-unable hidden>This browser knows no passkeys.</p>
-<noscript><p class="soft">A passkey needs scripts, and your browser runs none here.</p></noscript>
-</form>`;
+export const passkeyForm = ({
+  does,
+  action,
+  verb,
+  symbol,
+  main = false,
+  next,
+  origin,
+  address,
+  fields,
+  beside,
+}: PasskeyForm): Html =>
+  html`
+    <form
+      class="form passkey"
+      method="post"
+      action="${safeUrl(action)}"
+      data-passkey="${does}"
+      data-options="${safeUrl(`${action}/options`)}"
+      data-origin="${origin}"
+      data-scripts
+    >
+      ${next !== undefined && hiddenField('next', next)}
+      ${hiddenField('answer', '')}
+      <div data-passkey-able hidden>
+        ${fields}
+        <div class="actions">
+          <button class="button${main && ' button-main'}">${icon(symbol)}${verb}</button>
+          ${beside}
+        </div>
+      </div>
+      <p class="field-fault" role="alert" data-passkey-failed hidden>
+        ${icon('down')}
+        ${
+          does === 'create'
+            ? 'No passkey was made. Try again, or look whether this device has one already.'
+            : 'No passkey was given. Try again, or use another way.'
+        }
+      </p>
+      <p class="soft" data-passkey-elsewhere hidden>
+        Passkeys are good at <a href="${safeUrl(`${origin}${address}`)}">${origin}</a>.
+      </p>
+      <p class="soft" data-passkey-unable hidden>This browser knows no passkeys.</p>
+      <noscript>
+        <p class="soft">A passkey needs scripts, and your browser runs none here.</p>
+      </noscript>
+    </form>
+  `;

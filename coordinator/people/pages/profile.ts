@@ -2,9 +2,23 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
 import { heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
-import { attempt, type FormState, formSummary, freshForm, selectField, textField } from '../../web/forms.ts';
+import {
+  attempt,
+  type FormState,
+  formSummary,
+  freshForm,
+  selectField,
+  textField,
+} from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, type PersonsRequest, seeOther, show } from '../../web/page.ts';
+import {
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  type PersonsRequest,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import {
   changeEmail,
@@ -28,12 +42,19 @@ const form = ({ caller: { organisation } }: MembersRequest, state: FormState): P
     title: `Leave ${organisation.name}`,
     place: 'members',
     status: state.status,
-    main: html`${heading({
-      sentence: `Leave ${organisation.name}?`,
-      below:
-        'You see nothing of it any more, from now on. Your tokens, your assistants and the channels that are yours end there; monitors and everything else stay. To come back you need an invitation.',
-      trail: [{ href: '/members', name: 'Members' }],
-    })}${formSummary(state)}<form class="actions" method="post"><button class="button button-danger">${icon('leave')}Leave it</button>${linkButton('/members', 'Stay')}</form>`,
+    main: html`
+      ${heading({
+        sentence: `Leave ${organisation.name}?`,
+        below:
+          'You see nothing of it any more, from now on. Your tokens, your assistants and the channels that are yours end there; monitors and everything else stay. To come back you need an invitation.',
+        trail: [{ href: '/members', name: 'Members' }],
+      })}
+      ${formSummary(state)}
+      <form class="actions" method="post">
+        <button class="button button-danger">${icon('leave')}Leave it</button>
+        ${linkButton('/members', 'Stay')}
+      </form>
+    `,
   });
 
 export const leavePage: Page = {
@@ -58,21 +79,39 @@ const newOrganisationForm = (state: FormState): PageAnswer =>
   show({
     title: 'New organisation',
     status: state.status,
-    main: html`${heading({
-      sentence: 'Make another organisation',
-      below: 'With monitors, people and status pages of its own: nobody of one sees anything of the other. You own it.',
-      trail: [{ href: '/organisations', name: 'Organisations' }],
-    })}${formSummary(state)}<form class="form" method="post">
-${textField({ name: 'name', label: 'Name', required: true, autofocus: true, autocomplete: 'organization', help: 'Also in invitations and alerts.', state })}
-${selectField({ name: 'time_zone', label: 'Time zone', choices: zones, state })}
-<div class="actions"><button class="button button-main">Make it</button>${linkButton('/organisations', 'Leave it')}</div></form>`,
+    main: html`
+      ${heading({
+        sentence: 'Make another organisation',
+        below:
+          'With monitors, people and status pages of its own: nobody of one sees anything of the other. You own it.',
+        trail: [{ href: '/organisations', name: 'Organisations' }],
+      })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${textField({
+          name: 'name',
+          label: 'Name',
+          required: true,
+          autofocus: true,
+          autocomplete: 'organization',
+          help: 'Also in invitations and alerts.',
+          state,
+        })}
+        ${selectField({ name: 'time_zone', label: 'Time zone', choices: zones, state })}
+        <div class="actions">
+          <button class="button button-main">Make it</button>
+          ${linkButton('/organisations', 'Leave it')}
+        </div>
+      </form>
+    `,
   });
 
 export const newOrganisationPage: Page = {
   method: 'GET',
   path: '/organisations/new',
   needs: 'person',
-  answer: ({ signedIn: { caller } }) => newOrganisationForm(freshForm(formOf({ time_zone: caller?.organisation.time_zone ?? 'UTC' }))),
+  answer: ({ signedIn: { caller } }) =>
+    newOrganisationForm(freshForm(formOf({ time_zone: caller?.organisation.time_zone ?? 'UTC' }))),
 };
 
 export const newOrganisation: Page = {
@@ -81,7 +120,10 @@ export const newOrganisation: Page = {
   needs: 'person',
   answer: async ({ form: sent, askOwn }) => {
     const input = { name: sent.value('name') ?? '', time_zone: sent.value('time_zone') ?? '' };
-    const tried = await attempt(sent, () => askOwn(createOwnOrganisation, input), ['name', 'time_zone']);
+    const tried = await attempt(sent, () => askOwn(createOwnOrganisation, input), [
+      'name',
+      'time_zone',
+    ]);
     return 'refused' in tried
       ? newOrganisationForm(tried.refused)
       : seeOther('/', { said: `${tried.done.name} is made. The pages show it from now on.` });
@@ -108,17 +150,49 @@ export const organisationsPage: Page = {
         : 'The pages show one at a time; another browser may show another.';
     return show({
       title: 'Organisations',
-      main: html`${heading({ sentence, below, actions: may_found && linkButton('/organisations/new', 'New organisation', { symbol: 'add' }) })}${
-        items.length > 0 &&
-        html`<ul class="card settings">${items.map(
-          ({ id, name, role, ends_at }) =>
-            html`<li class="setting"><div><b>${name}</b><span class="setting-note">you are ${role === 'admin' || role === 'owner' ? 'an' : 'a'} ${role}${ends_at !== null && html`; it will be deleted on ${times.day(ends_at)}`}</span></div><div class="setting-action">${
-              id === now
-                ? html`shown now`
-                : html`<form method="post" action="/organisations"><input type="hidden" name="organisation_id" value="${id}"><button class="button">Show<span class="unseen"> ${name}</span></button></form>`
-            }</div></li>`,
-        )}</ul>`
-      }`,
+      main: html`
+        ${heading({
+          sentence,
+          below,
+          actions:
+            may_found && linkButton('/organisations/new', 'New organisation', { symbol: 'add' }),
+        })}
+        ${
+          items.length > 0 &&
+          html`
+            <ul class="card settings">
+              ${items.map(
+                ({ id, name, role, ends_at }) =>
+                  html`
+                    <li class="setting">
+                      <div>
+                        <b>${name}</b>
+                        <span class="setting-note">
+                          you are ${role === 'admin' || role === 'owner' ? 'an' : 'a'} ${role}
+                          ${ends_at !== null && html`; it will be deleted on ${times.day(ends_at)}`}
+                        </span>
+                      </div>
+                      <div class="setting-action">
+                        ${
+                          id === now
+                            ? html`shown now`
+                            : html`
+                              <form method="post" action="/organisations">
+                                <input type="hidden" name="organisation_id" value="${id}">
+                                <button class="button">
+                                  Show<span class="unseen"> ${name}</span>
+                                </button>
+                              </form>
+                            `
+                        }
+                      </div>
+                    </li>
+                  `,
+              )}
+            </ul>
+          `
+        }
+      `,
     });
   },
 };
@@ -141,17 +215,61 @@ export const sessionsPage: Page = {
   answer: async ({ askOwn, times }) => {
     const { items } = await askOwn(listSessions);
     const others = items.length - 1;
-    const sentence = others < 1 ? 'You are signed in here only.' : `You are signed in at ${items.length} browsers.`;
+    const sentence =
+      others < 1
+        ? 'You are signed in here only.'
+        : `You are signed in at ${items.length} browsers.`;
     const all =
-      others > 0 && html`<form method="post" action="/profile/sessions"><button class="button">Sign out all others</button></form>`;
+      others > 0 &&
+      html`
+        <form method="post" action="/profile/sessions">
+          <button class="button">Sign out all others</button>
+        </form>
+      `;
     return show({
       title: 'Where you are signed in',
       place: 'profile',
-      main: html`${heading({ sentence, below: 'One that nobody uses ends after a week, each of them after thirty days.', actions: all, trail: [{ href: '/profile', name: 'Your profile' }] })}
-<div class="table-card"><table class="cards"><thead><tr><th scope="col">Browser</th><th scope="col">Address</th><th scope="col">Last used</th><th scope="col">Signed in</th><th scope="col"><span class="unseen">End it</span></th></tr></thead><tbody>${items.map(
-        ({ id, device, address, last_used_at, created_at, is_this }) =>
-          html`<tr id="session-${id}"><td data-label="Browser">${device}${is_this && html` <b>this one</b>`}</td><td data-label="Address">${address}</td><td data-label="Last used">${is_this ? 'now' : times.ago(last_used_at)}</td><td data-label="Signed in">${times.moment(created_at)}</td><td class="number"><form method="post" action="/profile/sessions/${id}/end"><button class="button">Sign out<span class="unseen"> ${device}</span></button></form></td></tr>`,
-      )}</tbody></table></div>`,
+      main: html`
+        ${heading({
+          sentence,
+          below: 'One that nobody uses ends after a week, each of them after thirty days.',
+          actions: all,
+          trail: [{ href: '/profile', name: 'Your profile' }],
+        })}
+        <div class="table-card">
+          <table class="cards">
+            <thead>
+              <tr>
+                <th scope="col">Browser</th>
+                <th scope="col">Address</th>
+                <th scope="col">Last used</th>
+                <th scope="col">Signed in</th>
+                <th scope="col"><span class="unseen">End it</span></th>
+              </tr>
+            </thead>
+            <tbody>
+              ${items.map(
+                ({ id, device, address, last_used_at, created_at, is_this }) =>
+                  html`
+                    <tr id="session-${id}">
+                      <td data-label="Browser">${device}${is_this && html` <b>this one</b>`}</td>
+                      <td data-label="Address">${address}</td>
+                      <td data-label="Last used">${is_this ? 'now' : times.ago(last_used_at)}</td>
+                      <td data-label="Signed in">${times.moment(created_at)}</td>
+                      <td class="number">
+                        <form method="post" action="/profile/sessions/${id}/end">
+                          <button class="button">
+                            Sign out<span class="unseen"> ${device}</span>
+                          </button>
+                        </form>
+                      </td>
+                    </tr>
+                  `,
+              )}
+            </tbody>
+          </table>
+        </div>
+      `,
     });
   },
 };
@@ -175,17 +293,30 @@ export const endAllOthers: Page = {
   answer: async ({ askOwn }) => {
     const { ended } = await askOwn(endOtherSessions);
     return seeOther('/profile/sessions', {
-      said: ended === 1 ? 'The other browser is signed out.' : `${ended} other browsers are signed out.`,
+      said:
+        ended === 1
+          ? 'The other browser is signed out.'
+          : `${ended} other browsers are signed out.`,
     });
   },
 };
 
 const row = (label: string, value: Part, action: Part): Html =>
-  html`<div class="setting"><dt>${label}</dt><dd>${value}</dd><dd class="setting-action">${action}</dd></div>`;
+  html`
+    <div class="setting">
+      <dt>${label}</dt>
+      <dd>${value}</dd>
+      <dd class="setting-action">${action}</dd>
+    </div>
+  `;
 
-const count = (number: number, one: string, many: string): string => (number === 1 ? one : `${number} ${many}`);
+const count = (number: number, one: string, many: string): string =>
+  number === 1 ? one : `${number} ${many}`;
 
-const secondFactorRow = ({ on_since, recovery_codes_left }: OutputOf<typeof showSecondFactor>, times: Times): Html =>
+const secondFactorRow = (
+  { on_since, recovery_codes_left }: OutputOf<typeof showSecondFactor>,
+  times: Times,
+): Html =>
   on_since === null
     ? row(
         'Second step',
@@ -194,7 +325,12 @@ const secondFactorRow = ({ on_since, recovery_codes_left }: OutputOf<typeof show
       )
     : row(
         'Second step',
-        html`An app’s code, since ${times.day(on_since)}<span class="setting-note">${count(recovery_codes_left, 'One recovery code is', 'recovery codes are')} left.</span>`,
+        html`
+          An app’s code, since ${times.day(on_since)}
+          <span class="setting-note">
+            ${count(recovery_codes_left, 'One recovery code is', 'recovery codes are')} left.
+          </span>
+        `,
         linkButton('/profile/two-step', 'Change'),
       );
 
@@ -204,48 +340,93 @@ export const profilePage: Page = {
   path: '/profile',
   needs: 'person',
   answer: async ({ askOwn, times }) => {
-    const asked = [askOwn(showProfile), askOwn(profileListSessions), askOwn(showSecondFactor), askOwn(listPasskeys)] as const;
+    const asked = [
+      askOwn(showProfile),
+      askOwn(profileListSessions),
+      askOwn(showSecondFactor),
+      askOwn(listPasskeys),
+    ] as const;
     const [profile, sessions, second, passkeys] = await Promise.all(asked);
     const { name, email, email_verified, wanted_email, mail } = profile;
-    const proven = email_verified ? 'proven' : mail ? html`not proven yet` : 'not proven; this installation sends no mail';
+    const proven = email_verified
+      ? 'proven'
+      : mail
+        ? html`not proven yet`
+        : 'not proven; this installation sends no mail';
     const waiting =
       wanted_email !== null &&
       wanted_email !== email &&
-      html`<span class="setting-note">${wanted_email} waits to be proven, by the link that we sent there.</span>`;
+      html`
+        <span class="setting-note">
+          ${wanted_email} waits to be proven, by the link that we sent there.
+        </span>
+      `;
     return show({
       title: 'Your profile',
       place: 'profile',
-      main: html`${heading({ sentence: name === '' ? 'Your profile' : name, below: 'What is yours, whatever organisation you act in.' })}
-<dl class="card settings">
-${row('Name', name === '' ? 'Nobody knows it yet' : name, linkButton('/profile/name', 'Change'))}
-${row('E-mail', html`${email}<span class="setting-note">${proven}</span>${waiting}`, linkButton('/profile/email', 'Change'))}
-${row('Password', 'Known to you alone', linkButton('/profile/password', 'Change'))}
-${secondFactorRow(second, times)}
-${row(
-  'Passkeys',
-  passkeys.items.length === 0
-    ? 'None'
-    : joined(
-        passkeys.items.map(({ name }) => name),
-        ', ',
-      ),
-  linkButton('/profile/passkeys', passkeys.items.length === 0 ? 'Add' : 'Change'),
-)}
-${row('Signed in', count(sessions.items.length, 'At this browser only', 'browsers'), linkButton('/profile/sessions', 'Look'))}
-</dl>`,
+      main: html`
+        ${heading({
+          sentence: name === '' ? 'Your profile' : name,
+          below: 'What is yours, whatever organisation you act in.',
+        })}
+        <dl class="card settings">
+          ${row(
+            'Name',
+            name === '' ? 'Nobody knows it yet' : name,
+            linkButton('/profile/name', 'Change'),
+          )}
+          ${row(
+            'E-mail',
+            html`${email}<span class="setting-note">${proven}</span>${waiting}`,
+            linkButton('/profile/email', 'Change'),
+          )}
+          ${row('Password', 'Known to you alone', linkButton('/profile/password', 'Change'))}
+          ${secondFactorRow(second, times)}
+          ${row(
+            'Passkeys',
+            passkeys.items.length === 0
+              ? 'None'
+              : joined(
+                  passkeys.items.map(({ name }) => name),
+                  ', ',
+                ),
+            linkButton('/profile/passkeys', passkeys.items.length === 0 ? 'Add' : 'Change'),
+          )}
+          ${row(
+            'Signed in',
+            count(sessions.items.length, 'At this browser only', 'browsers'),
+            linkButton('/profile/sessions', 'Look'),
+          )}
+        </dl>
+      `,
     });
   },
 };
 
 const trail = [{ href: '/profile', name: 'Your profile' }];
 
-const formPage = (sentence: string, below: Part, state: FormState, fields: Html, verb: string): PageAnswer =>
+const formPage = (
+  sentence: string,
+  below: Part,
+  state: FormState,
+  fields: Html,
+  verb: string,
+): PageAnswer =>
   show({
     title: sentence,
     place: 'profile',
     status: state.status,
-    main: html`${heading({ sentence, below, trail })}${formSummary(state)}<form class="form" method="post">${fields}
-<div class="actions"><button class="button button-main">${verb}</button>${linkButton('/profile', 'Leave it')}</div></form>`,
+    main: html`
+      ${heading({ sentence, below, trail })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${fields}
+        <div class="actions">
+          <button class="button button-main">${verb}</button>
+          ${linkButton('/profile', 'Leave it')}
+        </div>
+      </form>
+    `,
   });
 
 const namePage = (state: FormState): PageAnswer =>
@@ -253,7 +434,14 @@ const namePage = (state: FormState): PageAnswer =>
     'Your name',
     'So the others of your organisations know who did what.',
     state,
-    textField({ name: 'name', label: 'Name', autocomplete: 'name', required: true, autofocus: true, state }),
+    textField({
+      name: 'name',
+      label: 'Name',
+      autocomplete: 'name',
+      required: true,
+      autofocus: true,
+      state,
+    }),
     'Keep it',
   );
 
@@ -269,8 +457,14 @@ export const writeProfileName: Page = {
   path: '/profile/name',
   needs: 'person',
   answer: async ({ form, askOwn }) => {
-    const tried = await attempt(form, () => askOwn(updateProfile, { name: form.value('name') ?? '' }), ['name']);
-    return 'refused' in tried ? namePage(tried.refused) : seeOther('/profile', { said: 'Your name is changed.' });
+    const tried = await attempt(
+      form,
+      () => askOwn(updateProfile, { name: form.value('name') ?? '' }),
+      ['name'],
+    );
+    return 'refused' in tried
+      ? namePage(tried.refused)
+      : seeOther('/profile', { said: 'Your name is changed.' });
   },
 };
 
@@ -284,7 +478,16 @@ const emailPage = async ({ askOwn }: PersonsRequest, state: FormState): Promise<
     'Your e-mail address',
     below,
     state,
-    textField({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'email', required: true, autofocus: true, help, state }),
+    textField({
+      name: 'email',
+      label: 'E-mail',
+      type: 'email',
+      autocomplete: 'email',
+      required: true,
+      autofocus: true,
+      help,
+      state,
+    }),
     mail ? 'Send the link' : 'Keep it',
   );
 };
@@ -293,7 +496,9 @@ export const profileEmail: Page = {
   method: 'GET',
   path: '/profile/email',
   needs: 'person',
-  answer: (request) => proofFirst(request) ?? emailPage(request, freshForm(formOf({ email: request.signedIn.person.email }))),
+  answer: (request) =>
+    proofFirst(request) ??
+    emailPage(request, freshForm(formOf({ email: request.signedIn.person.email }))),
 };
 
 export const writeProfileEmail: Page = {
@@ -302,11 +507,17 @@ export const writeProfileEmail: Page = {
   needs: 'person',
   answer: async (request) => {
     const { form, askOwn } = request;
-    const tried = await attempt(form, () => askOwn(changeEmail, { email: form.value('email') ?? '' }), ['email']);
+    const tried = await attempt(
+      form,
+      () => askOwn(changeEmail, { email: form.value('email') ?? '' }),
+      ['email'],
+    );
     if ('refused' in tried) return emailPage(request, tried.refused);
     const { email, must_confirm } = tried.done;
     return seeOther('/profile', {
-      said: must_confirm ? `We sent a link to ${email}; it becomes your address when you follow it.` : `${email} is your address now.`,
+      said: must_confirm
+        ? `We sent a link to ${email}; it becomes your address when you follow it.`
+        : `${email} is your address now.`,
     });
   },
 };
@@ -316,7 +527,20 @@ const passwordPage = ({ signedIn: { person } }: PersonsRequest, state: FormState
     'A new password',
     'Every other browser that is signed in as you is signed out.',
     state,
-    html`<input type="hidden" name="email" autocomplete="username" value="${person.email}">${textField({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', required: true, autofocus: true, help: 'At least 10 characters. A long phrase is best.', state })}${alsoEnded(state)}`,
+    html`
+      <input type="hidden" name="email" autocomplete="username" value="${person.email}">
+      ${textField({
+        name: 'password',
+        label: 'New password',
+        type: 'password',
+        autocomplete: 'new-password',
+        required: true,
+        autofocus: true,
+        help: 'At least 10 characters. A long phrase is best.',
+        state,
+      })}
+      ${alsoEnded(state)}
+    `,
     'Change password',
   );
 
@@ -333,8 +557,15 @@ export const writeProfilePassword: Page = {
   needs: 'person',
   answer: async (request) => {
     const { form, askOwn } = request;
-    const tried = await attempt(form, () => askOwn(changePassword, inputOf(form, ['password'])), ['password']);
+    const tried = await attempt(form, () => askOwn(changePassword, inputOf(form, ['password'])), [
+      'password',
+    ]);
     if ('refused' in tried) return passwordPage(request, tried.refused);
-    return comeIn(request, tried.done.session, '/profile', 'Your new password is kept, and every other browser is signed out.');
+    return comeIn(
+      request,
+      tried.done.session,
+      '/profile',
+      'Your new password is kept, and every other browser is signed out.',
+    );
   },
 };

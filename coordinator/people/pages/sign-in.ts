@@ -2,7 +2,14 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import { cookie, cookieOf } from '../../web/cookies.ts';
 import { linkButton } from '../../web/elements.ts';
 import { noForm } from '../../web/form-data.ts';
-import { attempt, type FormState, formSummary, freshForm, hiddenField, textField } from '../../web/forms.ts';
+import {
+  attempt,
+  type FormState,
+  formSummary,
+  freshForm,
+  hiddenField,
+  textField,
+} from '../../web/forms.ts';
 import { type Html, html, query, safeUrl } from '../../web/html.ts';
 import {
   type OpenRequest,
@@ -33,8 +40,13 @@ import { comeIn, entryCard, entryPage, isSecure, nextOf, passkeyForm } from './p
 
 const passkeyConfirm = (origin: string, next: string): Html =>
   passkeyForm({
-    ...{ does: 'get', action: '/confirm/passkey', address: `/confirm${query({ next })}`, origin, next },
-    ...{ verb: 'Use a passkey', symbol: 'tokens' },
+    does: 'get',
+    action: '/confirm/passkey',
+    address: `/confirm${query({ next })}`,
+    origin,
+    next,
+    verb: 'Use a passkey',
+    symbol: 'tokens',
   });
 
 /** Password or passkey again, before a dangerous operation. */
@@ -43,7 +55,10 @@ export const confirmWith = async (
   state: FormState,
   next: string,
 ): Promise<PageAnswer> => {
-  const [{ items, origin }, { mail }] = await Promise.all([askOwn(listPasskeys), askOwn(showProfile)]);
+  const [{ items, origin }, { mail }] = await Promise.all([
+    askOwn(listPasskeys),
+    askOwn(showProfile),
+  ]);
   const passkeys = origin !== null && items.length > 0;
   return entryPage(
     'Confirm your password',
@@ -79,7 +94,11 @@ export const confirm: Page = {
   answer: async (request) => {
     const { form, askOwn } = request;
     const next = nextOf(form.value('next'));
-    const tried = await attempt(form, () => askOwn(proveAgain, { password: form.value('password') ?? '' }), ['password']);
+    const tried = await attempt(
+      form,
+      () => askOwn(proveAgain, { password: form.value('password') ?? '' }),
+      ['password'],
+    );
     return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
   },
 };
@@ -92,9 +111,19 @@ const dead = ({ signedIn }: OpenRequest): PageAnswer =>
     'Link used',
     entryCard(
       'This link was used already, or has ended.',
-      html`<p class="entry-words">A link signs in once. Start the service anew for another, or ask for one on its machine:</p>
-<pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
-<p class="actions">${signedIn ? linkButton('/', 'To the monitors', { main: true }) : linkButton('/sign-in', 'Sign in with a password', { main: true })}</p>`,
+      html`
+        <p class="entry-words">
+          A link signs in once. Start the service anew for another, or ask for one on its machine:
+        </p>
+        <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
+        <p class="actions">
+          ${
+            signedIn
+              ? linkButton('/', 'To the monitors', { main: true })
+              : linkButton('/sign-in', 'Sign in with a password', { main: true })
+          }
+        </p>
+      `,
     ),
     { status: 404, headers },
   );
@@ -124,13 +153,22 @@ export const enterPage: Page = {
           'Enter',
           entryCard(
             'One click, and you are in.',
-            html`<form class="form" method="post"><button class="button button-main">Enter</button></form>`,
+            html`
+              <form class="form" method="post">
+                <button class="button button-main">Enter</button>
+              </form>
+            `,
           ),
           { headers },
         ),
 };
 
-export const enterByButton: Page = { method: 'POST', path: '/enter/:secret', needs: 'nobody', answer: act };
+export const enterByButton: Page = {
+  method: 'POST',
+  path: '/enter/:secret',
+  needs: 'nobody',
+  answer: act,
+};
 
 /** Says that its browser sent the right password a moment ago. */
 const stepCookie = 'second_step';
@@ -140,21 +178,35 @@ const path = '/sign-in/second-step';
 
 export const askForSecondStep = (request: PageRequest, step: string, next: string): SeeOther =>
   seeOther(`${path}${query({ next })}`, {
-    headers: { 'set-cookie': cookie(stepCookie, step, { seconds: cookieSeconds, secure: isSecure(request) }) },
+    headers: {
+      'set-cookie': cookie(stepCookie, step, { seconds: cookieSeconds, secure: isSecure(request) }),
+    },
   });
 
 /** Once signed in, it is no longer needed. */
-export const endOfStep = (request: PageRequest): string => cookie(stepCookie, '', { seconds: 0, secure: isSecure(request) });
+export const endOfStep = (request: PageRequest): string =>
+  cookie(stepCookie, '', { seconds: 0, secure: isSecure(request) });
 
 const appForm = (state: FormState): Html =>
   textField({
-    ...{ name: 'code', label: 'Code', autocomplete: 'one-time-code', inputmode: 'numeric', required: true, autofocus: true, state },
+    name: 'code',
+    label: 'Code',
+    autocomplete: 'one-time-code',
+    inputmode: 'numeric',
+    required: true,
+    autofocus: true,
+    state,
     help: 'The six digits that your app shows for Antipode.',
   });
 
 const recoveryForm = (state: FormState): Html =>
   textField({
-    ...{ name: 'code', label: 'Recovery code', autocomplete: 'off', required: true, autofocus: true, state },
+    name: 'code',
+    label: 'Recovery code',
+    autocomplete: 'off',
+    required: true,
+    autofocus: true,
+    state,
     help: 'One of the ten that you were shown when you set this up. Each is good once.',
   });
 
@@ -164,14 +216,29 @@ const page = (state: FormState, next: string, isRecovery: boolean): PageAnswer =
     entryCard(
       'One more step',
       formSummary(state),
-      html`<form class="form" method="post" action="/sign-in/second-step">${hiddenField('next', next)}${isRecovery && hiddenField('with', 'recovery')}
-${isRecovery ? recoveryForm(state) : appForm(state)}
-<div class="actions"><button class="button button-main">Sign in</button></div></form>
-<p class="entry-foot">${
-        isRecovery
-          ? html`Neither app nor codes? Whoever runs this installation can let you in. <a href="${safeUrl(`${path}${query({ next })}`)}">Use the app</a>`
-          : html`The app is away? <a href="${safeUrl(`${path}${query({ next, with: 'recovery' })}`)}">Use a recovery code</a>`
-      }</p>`,
+      html`
+        <form class="form" method="post" action="/sign-in/second-step">
+          ${hiddenField('next', next)}
+          ${isRecovery && hiddenField('with', 'recovery')}
+          ${isRecovery ? recoveryForm(state) : appForm(state)}
+          <div class="actions"><button class="button button-main">Sign in</button></div>
+        </form>
+        <p class="entry-foot">
+          ${
+            isRecovery
+              ? html`
+                Neither app nor codes? Whoever runs this installation can let you
+                in. <a href="${safeUrl(`${path}${query({ next })}`)}">Use the app</a>
+              `
+              : html`
+                The app is
+                away? <a href="${safeUrl(`${path}${query({ next, with: 'recovery' })}`)}">
+                  Use a recovery code
+                </a>
+              `
+          }
+        </p>
+      `,
     ),
     { status: state.status, headers: { 'cache-control': 'no-store' } },
   );
@@ -192,7 +259,12 @@ export const secondStepPage: Page = {
 
 const leftWords = (left: number | null): string | undefined => {
   if (left === null) return undefined;
-  const many = left === 0 ? 'no recovery code is' : left === 1 ? 'one recovery code is' : `${left} recovery codes are`;
+  const many =
+    left === 0
+      ? 'no recovery code is'
+      : left === 1
+        ? 'one recovery code is'
+        : `${left} recovery codes are`;
   return `You are signed in, and ${many} left. New ones are in your profile.`;
 };
 
@@ -203,22 +275,35 @@ export const secondStep: Page = {
   answer: async (request) => {
     const { form, askAsVisitor } = request;
     const [next, step] = [nextOf(form.value('next')), stepOf(request)];
-    const again = seeOther(`/sign-in${query({ next })}`, { headers: { 'set-cookie': endOfStep(request) } });
+    const again = seeOther(`/sign-in${query({ next })}`, {
+      headers: { 'set-cookie': endOfStep(request) },
+    });
     if (step === undefined) return again;
-    const tried = await attempt(form, () => askAsVisitor(finishSignIn, { secret: step, code: form.value('code') ?? '' }), ['code']);
+    const tried = await attempt(
+      form,
+      () => askAsVisitor(finishSignIn, { secret: step, code: form.value('code') ?? '' }),
+      ['code'],
+    );
     if ('done' in tried) {
       const { session, recovery_codes_left } = tried.done;
       return comeIn(request, session, next, leftWords(recovery_codes_left), [endOfStep(request)]);
     }
     const { status, objections } = tried.refused;
-    return status === 404 ? { ...again, said: objections[0] } : page(tried.refused, next, form.value('with') === 'recovery');
+    return status === 404
+      ? { ...again, said: objections[0] }
+      : page(tried.refused, next, form.value('with') === 'recovery');
   },
 };
 
 const passkeySignIn = (origin: string, next: string): Html =>
   passkeyForm({
-    ...{ does: 'get', action: '/sign-in/passkey', address: `/sign-in${query({ next })}`, origin, next },
-    ...{ verb: 'Use a passkey', symbol: 'tokens' },
+    does: 'get',
+    action: '/sign-in/passkey',
+    address: `/sign-in${query({ next })}`,
+    origin,
+    next,
+    verb: 'Use a passkey',
+    symbol: 'tokens',
   });
 
 export const signInWith = async (
@@ -233,13 +318,38 @@ export const signInWith = async (
     entryCard(
       'Sign in',
       formSummary(state),
-      html`<form class="form" method="post" action="/sign-in">${hiddenField('next', to)}
-${textField({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', required: true, autofocus: true, state })}
-${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, help: forgot, state })}
-<div class="actions"><button class="button button-main">Sign in</button></div></form>${door.passkeys !== null && passkeySignIn(door.passkeys, to)}
-<p class="entry-foot">${
-        door.sign_up === 'open' ? html`New here? <a href="/sign-up">Sign up</a>.` : 'Invited? The link that you were given is enough.'
-      }</p>`,
+      html`
+        <form class="form" method="post" action="/sign-in">
+          ${hiddenField('next', to)}
+          ${textField({
+            name: 'email',
+            label: 'E-mail',
+            type: 'email',
+            autocomplete: 'username',
+            required: true,
+            autofocus: true,
+            state,
+          })}
+          ${textField({
+            name: 'password',
+            label: 'Password',
+            type: 'password',
+            autocomplete: 'current-password',
+            required: true,
+            help: forgot,
+            state,
+          })}
+          <div class="actions"><button class="button button-main">Sign in</button></div>
+        </form>
+        ${door.passkeys !== null && passkeySignIn(door.passkeys, to)}
+        <p class="entry-foot">
+          ${
+            door.sign_up === 'open'
+              ? html`New here? <a href="/sign-up">Sign up</a>.`
+              : 'Invited? The link that you were given is enough.'
+          }
+        </p>
+      `,
     ),
     { status: state.status, passkeys: door.passkeys !== null },
   );
@@ -249,7 +359,10 @@ export const signInPage: Page = {
   method: 'GET',
   path: '/sign-in',
   needs: 'nobody',
-  answer: (request) => (request.signedIn ? seeOther(nextOf(request.query.next)) : signInWith(request, freshForm(noForm))),
+  answer: (request) =>
+    request.signedIn
+      ? seeOther(nextOf(request.query.next))
+      : signInWith(request, freshForm(noForm)),
 };
 
 export const signIn: Page = {
@@ -260,11 +373,16 @@ export const signIn: Page = {
     const { form, askAsVisitor } = request;
     const next = nextOf(form.value('next'));
     const input = { email: form.value('email') ?? '', password: form.value('password') ?? '' };
-    const tried = await attempt(form, () => askAsVisitor(signInOperation, input), ['email', 'password']);
+    const tried = await attempt(form, () => askAsVisitor(signInOperation, input), [
+      'email',
+      'password',
+    ]);
     if ('refused' in tried) return signInWith(request, tried.refused, next);
     const { session, second_step } = tried.done;
     if (session !== null) return comeIn(request, session, next);
-    return second_step === null ? signInWith(request, freshForm(form), next) : askForSecondStep(request, second_step, next);
+    return second_step === null
+      ? signInWith(request, freshForm(form), next)
+      : askForSecondStep(request, second_step, next);
   },
 };
 
@@ -275,7 +393,10 @@ export const signOut: Page = {
   needs: 'person',
   answer: async (request) => {
     await request.askOwn(signOutOperation);
-    const headers = { 'set-cookie': endSessionCookie(isSecure(request)), 'clear-site-data': '"cache"' };
+    const headers = {
+      'set-cookie': endSessionCookie(isSecure(request)),
+      'clear-site-data': '"cache"',
+    };
     return seeOther('/sign-in', { said: 'You are signed out.', headers });
   },
 };
@@ -290,7 +411,14 @@ export const signOutPage: Page = {
       'Sign out',
       entryCard(
         'Sign out here?',
-        html`<form class="form" method="post" action="/sign-out"><div class="actions"><button class="button button-main">Sign out</button>${linkButton('/', 'Stay')}</div></form>`,
+        html`
+          <form class="form" method="post" action="/sign-out">
+            <div class="actions">
+              <button class="button button-main">Sign out</button>
+              ${linkButton('/', 'Stay')}
+            </div>
+          </form>
+        `,
       ),
     ),
 };
@@ -298,7 +426,8 @@ export const signOutPage: Page = {
 /** Signing in by a passkey, and confirming one's identity by one. */
 
 /** For the script, which passes it unchanged to the browser. */
-const options = (text: string): PageAnswer => send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
+const options = (text: string): PageAnswer =>
+  send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
 
 export const passkeyInOptions: Page = {
   method: 'POST',
@@ -314,7 +443,11 @@ export const passkeyIn: Page = {
   answer: async (request) => {
     const { form, askAsVisitor } = request;
     const next = nextOf(form.value('next'));
-    const tried = await attempt(form, () => askAsVisitor(signInByPasskey, { answer: form.value('answer') ?? '' }), []);
+    const tried = await attempt(
+      form,
+      () => askAsVisitor(signInByPasskey, { answer: form.value('answer') ?? '' }),
+      [],
+    );
     return 'refused' in tried
       ? signInWith(request, tried.refused, next)
       : comeIn(request, tried.done.session, next, undefined, [endOfStep(request)]);
@@ -335,7 +468,11 @@ export const passkeyProof: Page = {
   answer: async (request) => {
     const { form, askOwn } = request;
     const next = nextOf(form.value('next'));
-    const tried = await attempt(form, () => askOwn(proveByPasskey, { answer: form.value('answer') ?? '' }), []);
+    const tried = await attempt(
+      form,
+      () => askOwn(proveByPasskey, { answer: form.value('answer') ?? '' }),
+      [],
+    );
     return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
   },
 };

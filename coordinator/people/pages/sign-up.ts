@@ -1,7 +1,15 @@
 import { Refusal } from '../../../shared/base/errors.ts';
 import { linkButton, zones } from '../../web/elements.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
-import { attempt, type FormState, formSummary, freshForm, hiddenField, selectField, textField } from '../../web/forms.ts';
+import {
+  attempt,
+  type FormState,
+  formSummary,
+  freshForm,
+  hiddenField,
+  selectField,
+  textField,
+} from '../../web/forms.ts';
 import { html, type Part } from '../../web/html.ts';
 import { type OpenRequest, type Page, type PageAnswer, seeOther } from '../../web/page.ts';
 import {
@@ -26,12 +34,30 @@ export const joinPage: Page = {
   needs: 'nobody',
   answer: ({ askAsVisitor, path, signedIn }) =>
     unlessDead(async () => {
-      const { organisation, role, inviter } = await askAsVisitor(showInvitation, { secret: path.secret });
-      const words = html`<p class="entry-words">${inviter ?? 'Somebody'} invites you, as ${role}.</p>`;
+      const { organisation, role, inviter } = await askAsVisitor(showInvitation, {
+        secret: path.secret,
+      });
+      const words = html`
+        <p class="entry-words">${inviter ?? 'Somebody'} invites you, as ${role}.</p>
+      `;
       const ways = signedIn
-        ? html`<form class="form" method="post"><div class="actions"><button class="button button-main">Join as ${signedIn.person.email}</button>${linkButton('/', 'Not now')}</div></form>`
-        : html`<p class="actions">${linkButton(`/join/${path.secret}/sign-up`, 'Make an account', { main: true })}${linkButton(`/sign-in?next=/join/${path.secret}`, 'I have one')}</p>`;
-      return entryPage('Join', entryCard(html`Join ${organisation}`, words, ways), { headers: { 'cache-control': 'no-store' } });
+        ? html`
+          <form class="form" method="post">
+            <div class="actions">
+              <button class="button button-main">Join as ${signedIn.person.email}</button>
+              ${linkButton('/', 'Not now')}
+            </div>
+          </form>
+        `
+        : html`
+          <p class="actions">
+            ${linkButton(`/join/${path.secret}/sign-up`, 'Make an account', { main: true })}
+            ${linkButton(`/sign-in?next=/join/${path.secret}`, 'I have one')}
+          </p>
+        `;
+      return entryPage('Join', entryCard(html`Join ${organisation}`, words, ways), {
+        headers: { 'cache-control': 'no-store' },
+      });
     }),
 };
 
@@ -58,9 +84,14 @@ const withoutMail = (): PageAnswer =>
     'Forgotten password',
     entryCard(
       'Whoever runs this installation can let you in.',
-      html`<p class="entry-words">It sends no mail, so no new password can be sent. This command, on its machine, makes a link that signs you in once; then you can choose a new password in your profile.</p>
-<pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
-<p class="actions">${linkButton('/sign-in', 'Back')}</p>`,
+      html`
+        <p class="entry-words">
+          It sends no mail, so no new password can be sent. This command, on its machine, makes a
+          link that signs you in once; then you can choose a new password in your profile.
+        </p>
+        <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
+        <p class="actions">${linkButton('/sign-in', 'Back')}</p>
+      `,
     ),
   );
 
@@ -72,10 +103,24 @@ const forgotForm = async ({ askAsVisitor }: OpenRequest, state: FormState): Prom
     entryCard(
       'Choose a new password',
       formSummary(state),
-      html`<p class="entry-words">We send a link to the address of your account.</p>
-<form class="form" method="post" action="/forgot">
-${textField({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', required: true, autofocus: true, state })}
-<div class="actions"><button class="button button-main">Send the link</button>${linkButton('/sign-in', 'Back')}</div></form>`,
+      html`
+        <p class="entry-words">We send a link to the address of your account.</p>
+        <form class="form" method="post" action="/forgot">
+          ${textField({
+            name: 'email',
+            label: 'E-mail',
+            type: 'email',
+            autocomplete: 'username',
+            required: true,
+            autofocus: true,
+            state,
+          })}
+          <div class="actions">
+            <button class="button button-main">Send the link</button>
+            ${linkButton('/sign-in', 'Back')}
+          </div>
+        </form>
+      `,
     ),
     { status: state.status },
   );
@@ -95,14 +140,21 @@ export const forgot: Page = {
   answer: async (request) => {
     const { form, askAsVisitor } = request;
     const email = form.value('email') ?? '';
-    const tried = await attempt(form, () => askAsVisitor(requestPasswordReset, { email }), ['email']);
+    const tried = await attempt(form, () => askAsVisitor(requestPasswordReset, { email }), [
+      'email',
+    ]);
     if ('refused' in tried) return forgotForm(request, tried.refused);
     return entryPage(
       'Look into your mail',
       entryCard(
         'Look into your mail.',
-        html`<p class="entry-words">If there is an account with <b>${email}</b>, a link to choose a new password is on its way to it. It is good for an hour.</p>
-<p class="actions">${linkButton('/sign-in', 'Back to the sign-in')}</p>`,
+        html`
+          <p class="entry-words">
+            If there is an account with <b>${email}</b>, a link to choose a new password is on its
+            way to it. It is good for an hour.
+          </p>
+          <p class="actions">${linkButton('/sign-in', 'Back to the sign-in')}</p>
+        `,
       ),
     );
   },
@@ -117,10 +169,26 @@ const resetForm = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promi
       entryCard(
         'Choose a new password',
         formSummary(state),
-        html`<p class="entry-words">For ${email}. All browsers that are signed in with it are signed out.</p>
-<form class="form" method="post"><input type="hidden" name="email" autocomplete="username" value="${email}">
-${textField({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', required: true, autofocus: true, help: 'At least 10 characters. A long phrase is best.', state })}${alsoEnded(state)}
-<div class="actions"><button class="button button-main">Change password</button></div></form>`,
+        html`
+          <p class="entry-words">
+            For ${email}. All browsers that are signed in with it are signed out.
+          </p>
+          <form class="form" method="post">
+            <input type="hidden" name="email" autocomplete="username" value="${email}">
+            ${textField({
+              name: 'password',
+              label: 'New password',
+              type: 'password',
+              autocomplete: 'new-password',
+              required: true,
+              autofocus: true,
+              help: 'At least 10 characters. A long phrase is best.',
+              state,
+            })}
+            ${alsoEnded(state)}
+            <div class="actions"><button class="button button-main">Change password</button></div>
+          </form>
+        `,
       ),
       { status: state.status, headers: noStore },
     );
@@ -142,9 +210,11 @@ export const reset: Page = {
       const { form, path, askAsVisitor } = request;
       const input = { ...inputOf(form, ['password']), secret: path.secret };
       const tried = await attempt(form, () => askAsVisitor(resetPassword, input), ['password']);
-      if ('refused' in tried) return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
+      if ('refused' in tried)
+        return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
       const { session, second_step } = tried.done;
-      if (session !== null) return comeIn(request, session, '/', 'Your new password is saved. You are signed in.');
+      if (session !== null)
+        return comeIn(request, session, '/', 'Your new password is saved. You are signed in.');
       return second_step === null ? null : askForSecondStep(request, second_step, '/');
     }),
 };
@@ -152,22 +222,56 @@ export const reset: Page = {
 const fields = ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'];
 
 /** The fields of everyone, invited or not. */
-const own = (
-  state: FormState,
-) => html`${textField({ name: 'name', label: 'Your name', autocomplete: 'name', required: true, autofocus: true, state })}
-${textField({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', required: true, state })}
-${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', required: true, help: 'At least 10 characters. Longer is better than stranger.', state })}`;
+const own = (state: FormState) => html`
+  ${textField({
+    name: 'name',
+    label: 'Your name',
+    autocomplete: 'name',
+    required: true,
+    autofocus: true,
+    state,
+  })}
+  ${textField({
+    name: 'email',
+    label: 'E-mail',
+    type: 'email',
+    autocomplete: 'username',
+    required: true,
+    state,
+  })}
+  ${textField({
+    name: 'password',
+    label: 'Password',
+    type: 'password',
+    autocomplete: 'new-password',
+    required: true,
+    help: 'At least 10 characters. Longer is better than stranger.',
+    state,
+  })}
+`;
 
-const invitationForm = (state: FormState, secret: string, organisation: string, role: string): PageAnswer =>
+const invitationForm = (
+  state: FormState,
+  secret: string,
+  organisation: string,
+  role: string,
+): PageAnswer =>
   entryPage(
     'Sign up',
     entryCard(
       `Join ${organisation}`,
       formSummary(state),
-      html`<p class="entry-words">As ${role}. You need an account of your own for it.</p>
-<form class="form" method="post" action="/sign-up">${hiddenField('invitation_secret', secret)}${own(state)}
-<div class="actions"><button class="button button-main">Make my account</button></div></form>
-<p class="entry-foot">You have one? <a href="/sign-in?next=/join/${secret}">Sign in</a>, and join with it.</p>`,
+      html`
+        <p class="entry-words">As ${role}. You need an account of your own for it.</p>
+        <form class="form" method="post" action="/sign-up">
+          ${hiddenField('invitation_secret', secret)}
+          ${own(state)}
+          <div class="actions"><button class="button button-main">Make my account</button></div>
+        </form>
+        <p class="entry-foot">
+          You have one? <a href="/sign-in?next=/join/${secret}">Sign in</a>, and join with it.
+        </p>
+      `,
     ),
     { status: state.status, headers: { 'cache-control': 'no-store' } },
   );
@@ -178,11 +282,28 @@ const openForm = (state: FormState): PageAnswer =>
     entryCard(
       'Sign up',
       formSummary(state),
-      html`<form class="form" method="post" action="/sign-up">${own(state)}
-${textField({ name: 'organisation', label: 'Organisation', autocomplete: 'organization', required: true, help: 'Whose things are watched: a company, a team, or yourself.', state })}
-${selectField({ name: 'time_zone', label: 'Its time zone', choices: zones, help: 'In which times are shown, and maintenance repeats.', state })}
-<div class="actions"><button class="button button-main">Sign up</button></div></form>
-<p class="entry-foot">You have an account? <a href="/sign-in">Sign in</a>.</p>`,
+      html`
+        <form class="form" method="post" action="/sign-up">
+          ${own(state)}
+          ${textField({
+            name: 'organisation',
+            label: 'Organisation',
+            autocomplete: 'organization',
+            required: true,
+            help: 'Whose things are watched: a company, a team, or yourself.',
+            state,
+          })}
+          ${selectField({
+            name: 'time_zone',
+            label: 'Its time zone',
+            choices: zones,
+            help: 'In which times are shown, and maintenance repeats.',
+            state,
+          })}
+          <div class="actions"><button class="button button-main">Sign up</button></div>
+        </form>
+        <p class="entry-foot">You have an account? <a href="/sign-in">Sign in</a>.</p>
+      `,
     ),
     { status: state.status },
   );
@@ -192,8 +313,13 @@ const closed = (): PageAnswer =>
     'Sign up',
     entryCard(
       'Nobody signs up here without an invitation.',
-      html`<p class="entry-words">Whoever runs an organisation here can invite you; the link that you are given then is all that you need.</p>
-<p class="actions">${linkButton('/sign-in', 'Sign in', { main: true })}</p>`,
+      html`
+        <p class="entry-words">
+          Whoever runs an organisation here can invite you; the link that you are given then is all
+          that you need.
+        </p>
+        <p class="actions">${linkButton('/sign-in', 'Sign in', { main: true })}</p>
+      `,
     ),
   );
 
@@ -201,7 +327,11 @@ const closed = (): PageAnswer =>
  * By an invitation (in the query, as /join passes it on), or openly where the sign-up policy allows
  * it.
  */
-const page = async ({ askAsVisitor }: OpenRequest, state: FormState, secret: string | undefined): Promise<PageAnswer> => {
+const page = async (
+  { askAsVisitor }: OpenRequest,
+  state: FormState,
+  secret: string | undefined,
+): Promise<PageAnswer> => {
   if (secret !== undefined && secret !== '')
     return unlessDead(async () => {
       const { organisation, role } = await askAsVisitor(showInvitation, { secret });
@@ -215,7 +345,10 @@ export const signUpPage: Page = {
   method: 'GET',
   path: '/sign-up',
   needs: 'nobody',
-  answer: (request) => (request.signedIn ? seeOther('/') : page(request, freshForm(formOf({ time_zone: 'UTC' })), undefined)),
+  answer: (request) =>
+    request.signedIn
+      ? seeOther('/')
+      : page(request, freshForm(formOf({ time_zone: 'UTC' })), undefined),
 };
 
 /** The same page for an invited person; the secret is in its path, where no log keeps it. */
@@ -231,7 +364,12 @@ const sent = (email: string): PageAnswer =>
     'Look into your mail',
     entryCard(
       'Look into your mail.',
-      html`<p class="entry-words">We wrote to <b>${email}</b>. The link in that mail is the last step; it is good for two days.</p>`,
+      html`
+        <p class="entry-words">
+          We wrote to <b>${email}</b>. The link in that mail is the last step; it is good for two
+          days.
+        </p>
+      `,
     ),
   );
 
@@ -241,7 +379,11 @@ export const signUp: Page = {
   needs: 'nobody',
   answer: async (request) => {
     const { form, askAsVisitor } = request;
-    const tried = await attempt(form, () => askAsVisitor(signUpOperation, inputOf(form, ['name', 'email', 'password'])), fields);
+    const tried = await attempt(
+      form,
+      () => askAsVisitor(signUpOperation, inputOf(form, ['name', 'email', 'password'])),
+      fields,
+    );
     if ('refused' in tried) return page(request, tried.refused, form.value('invitation_secret'));
     const { session } = tried.done;
     return session === null ? sent(form.value('email') ?? '') : comeIn(request, session, '/');
@@ -254,7 +396,10 @@ export const signUp: Page = {
  */
 const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
   unlessDead(async () => {
-    const { email, name, organisation } = await askAsVisitor(showLink, { kind: 'sign-up', secret: path.secret });
+    const { email, name, organisation } = await askAsVisitor(showLink, {
+      kind: 'sign-up',
+      secret: path.secret,
+    });
     if (email === null) return null;
     const made =
       organisation === null
@@ -265,9 +410,24 @@ const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promi
       entryCard(
         'Create your account',
         formSummary(state),
-        html`<p class="entry-words">${made} will be created for ${email}. If you did not sign up like this, close this page.</p>
-<form class="form" method="post">${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: true, help: 'The one that you chose when you signed up.', state })}
-<div class="actions"><button class="button button-main">Create account</button></div></form>`,
+        html`
+          <p class="entry-words">
+            ${made} will be created for ${email}. If you did not sign up like this, close this page.
+          </p>
+          <form class="form" method="post">
+            ${textField({
+              name: 'password',
+              label: 'Password',
+              type: 'password',
+              autocomplete: 'current-password',
+              required: true,
+              autofocus: true,
+              help: 'The one that you chose when you signed up.',
+              state,
+            })}
+            <div class="actions"><button class="button button-main">Create account</button></div>
+          </form>
+        `,
       ),
       { status: state.status, headers: { 'cache-control': 'no-store' } },
     );
@@ -288,7 +448,11 @@ export const finish: Page = {
     unlessDead(async () => {
       const { form, path, askAsVisitor } = request;
       const password = form.value('password') ?? '';
-      const tried = await attempt(form, () => askAsVisitor(finishSignUp, { secret: path.secret, password }), ['password']);
+      const tried = await attempt(
+        form,
+        () => askAsVisitor(finishSignUp, { secret: path.secret, password }),
+        ['password'],
+      );
       if ('refused' in tried) return finishing(request, tried.refused);
       return comeIn(request, tried.done.session, '/', 'Account created. Add your first monitor.');
     }),
@@ -299,8 +463,10 @@ const button = (title: string, heading: string, words: Part, label: string): Pag
     title,
     entryCard(
       heading,
-      html`<p class="entry-words">${words}</p>
-<form class="form" method="post"><button class="button button-main">${label}</button></form>`,
+      html`
+        <p class="entry-words">${words}</p>
+        <form class="form" method="post"><button class="button button-main">${label}</button></form>
+      `,
     ),
     { headers: { 'cache-control': 'no-store' } },
   );
@@ -317,7 +483,9 @@ export const verifyPage: Page = {
     unlessDead(async () => {
       if (!signedIn) return seeOther(`/sign-in?next=/verify/${path.secret}`);
       const { email } = await askAsVisitor(showLink, { kind: 'e-mail', secret: path.secret });
-      return email === null ? null : button('Your address', 'Use this address?', email, 'Use this address');
+      return email === null
+        ? null
+        : button('Your address', 'Use this address?', email, 'Use this address');
     }),
 };
 
@@ -341,7 +509,12 @@ export const keepPage: Page = {
     unlessDead(async () => {
       const { email } = await askAsVisitor(showLink, { kind: 'e-mail kept', secret: path.secret });
       if (email === null) return null;
-      return button('Keep your address', 'Keep your present address?', html`The change to ${email} will be cancelled.`, 'Keep my address');
+      return button(
+        'Keep your address',
+        'Keep your present address?',
+        html`The change to ${email} will be cancelled.`,
+        'Keep my address',
+      );
     }),
 };
 
@@ -356,8 +529,15 @@ export const keep: Page = {
         'Address kept',
         entryCard(
           'Your address is kept',
-          html`<p class="entry-words">The change to ${wanted} is cancelled. Someone else may know your password: choose a new one.</p>
-<p class="actions"><a class="button button-main" href="/forgot">Choose a new password</a></p>`,
+          html`
+            <p class="entry-words">
+              The change to ${wanted} is cancelled. Someone else may know your password: choose a
+              new one.
+            </p>
+            <p class="actions">
+              <a class="button button-main" href="/forgot">Choose a new password</a>
+            </p>
+          `,
         ),
       );
     }),

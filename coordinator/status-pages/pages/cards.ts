@@ -32,10 +32,16 @@ export const stateOf = ({ tried }: Editing, which: Which, form: Form): FormState
   tried?.which === which ? tried.state : freshForm(form);
 
 /** The refusal, above its form. */
-export const summaryOf = ({ tried }: Editing, which: Which): Html | null => (tried?.which === which ? formSummary(tried.state) : null);
+export const summaryOf = ({ tried }: Editing, which: Which): Html | null =>
+  tried?.which === which ? formSummary(tried.state) : null;
 
 export const card = (id: string, title: string, about: Part, inside: Part): Html =>
-  html`<section class="card stack" id="${id}" aria-labelledby="${id}-title"><div><h2 id="${id}-title">${title}</h2>${about && html`<p class="soft">${about}</p>`}</div>${inside}</section>`;
+  html`
+    <section class="card stack" id="${id}" aria-labelledby="${id}-title">
+      <div><h2 id="${id}-title">${title}</h2>${about && html`<p class="soft">${about}</p>`}</div>
+      ${inside}
+    </section>
+  `;
 
 export const accessWords: Readonly<Record<string, string>> = {
   public: 'Everybody',
@@ -43,8 +49,18 @@ export const accessWords: Readonly<Record<string, string>> = {
   link: 'Who has the link',
 };
 
-export const languageNames: Readonly<Record<string, string>> = { en: 'English', de: 'Deutsch', fr: 'Français', es: 'Español' };
+export const languageNames: Readonly<Record<string, string>> = {
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+};
 
 /** The page's public address: its own domain once that is proved. */
-export const addressOf = ({ slug, domain }: Pick<StatusPage, 'slug' | 'domain'>, baseUrl: string): string =>
-  domain !== null && domain.proved_at !== null ? `https://${domain.name}/` : `${baseUrl}/status/${slug}`;
+export const addressOf = (
+  { slug, domain }: Pick<StatusPage, 'slug' | 'domain'>,
+  baseUrl: string,
+): string =>
+  domain !== null && domain.proved_at !== null
+    ? `https://${domain.name}/`
+    : `${baseUrl}/status/${slug}`;

@@ -1,8 +1,21 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { createStatusPage, deleteStatusPage, getStatusPage } from '../../../shared/api/status-pages.ts';
+import {
+  createStatusPage,
+  deleteStatusPage,
+  getStatusPage,
+} from '../../../shared/api/status-pages.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { inputOf, noForm } from '../../web/form-data.ts';
-import { attempt, type FormState, formSummary, freshForm, refuseUnlessMay, selectField, textField, typed } from '../../web/forms.ts';
+import {
+  attempt,
+  type FormState,
+  formSummary,
+  freshForm,
+  refuseUnlessMay,
+  selectField,
+  textField,
+  typed,
+} from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { listStatusPageOverviews } from '../contract.ts';
@@ -13,14 +26,29 @@ const deleteForm = ({ id, name, subscribers }: StatusPage, state: FormState): Pa
     title: `Delete ${name}`,
     place: 'status-pages',
     status: state.status,
-    main: html`${heading({
-      sentence: `Delete ${name}?`,
-      below: `What was posted on it goes with it${subscribers > 0 ? `, and ${subscribers === 1 ? 'its subscriber' : `its ${subscribers} subscribers`}` : ''}. Its monitors stay. To hide it for a while, switch it off.`,
-      trail: [...trail, { href: `/status-pages/${id}`, name }],
-    })}${formSummary(state)}<form class="form" method="post">${textField({
-      ...{ name: 'name', label: 'To be sure, type its name', state, autocomplete: 'off', required: true, autofocus: true },
-      help: html`<span class="name-to-type">${name}</span>`,
-    })}<div class="actions"><button class="button button-danger">${icon('delete')}Delete the page</button>${linkButton(`/status-pages/${id}`, 'Leave it')}</div></form>`,
+    main: html`
+      ${heading({
+        sentence: `Delete ${name}?`,
+        below: `What was posted on it goes with it${subscribers > 0 ? `, and ${subscribers === 1 ? 'its subscriber' : `its ${subscribers} subscribers`}` : ''}. Its monitors stay. To hide it for a while, switch it off.`,
+        trail: [...trail, { href: `/status-pages/${id}`, name }],
+      })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${textField({
+          name: 'name',
+          label: 'To be sure, type its name',
+          state,
+          autocomplete: 'off',
+          required: true,
+          autofocus: true,
+          help: html`<span class="name-to-type">${name}</span>`,
+        })}
+        <div class="actions">
+          <button class="button button-danger">${icon('delete')}Delete the page</button>
+          ${linkButton(`/status-pages/${id}`, 'Leave it')}
+        </div>
+      </form>
+    `,
   });
 
 const read = (request: MembersRequest): Promise<StatusPage> => {
@@ -57,41 +85,92 @@ type Overview = OutputOf<typeof listStatusPageOverviews>['items'][number];
 
 const fields = ['name', 'slug', 'language'] as const;
 
-const form = (
-  state: FormState,
-  baseUrl: string,
-  beside: Html | null = null,
-): Html => html`${formSummary(state)}<form class="form" method="post" action="/status-pages/new">
-${textField({ name: 'name', label: 'Name', state, required: true, autocomplete: 'off', placeholder: 'Shop status', help: 'The first line of the page.' })}
-${textField({ name: 'slug', label: 'Address', state, required: true, autocomplete: 'off', placeholder: 'shop', help: html`It is published at <code>${baseUrl}/status/</code>, and this behind it: small letters, digits and dashes.` })}
-${selectField({ name: 'language', label: 'Language', state, choices: Object.entries(languageNames).map(([value, label]) => ({ value, label })), help: 'Of the words that the page itself says; names and posts are yours.' })}
-<div class="actions"><button class="button button-main">Make the page</button>${beside}</div></form>`;
+const form = (state: FormState, baseUrl: string, beside: Html | null = null): Html => html`
+  ${formSummary(state)}
+  <form class="form" method="post" action="/status-pages/new">
+    ${textField({
+      name: 'name',
+      label: 'Name',
+      state,
+      required: true,
+      autocomplete: 'off',
+      placeholder: 'Shop status',
+      help: 'The first line of the page.',
+    })}
+    ${textField({
+      name: 'slug',
+      label: 'Address',
+      state,
+      required: true,
+      autocomplete: 'off',
+      placeholder: 'shop',
+      help: html`
+        It is published at <code>${baseUrl}/status/</code>, and this behind it: small letters,
+        digits and dashes.
+      `,
+    })}
+    ${selectField({
+      name: 'language',
+      label: 'Language',
+      state,
+      choices: Object.entries(languageNames).map(([value, label]) => ({ value, label })),
+      help: 'Of the words that the page itself says; names and posts are yours.',
+    })}
+    <div class="actions"><button class="button button-main">Make the page</button>${beside}</div>
+  </form>
+`;
 
 const nothing = ({ may, with: { baseUrl } }: MembersRequest): Html =>
-  html`${heading({
-    sentence: 'There is no status page yet.',
-    below:
-      'A status page tells your audience what works, under names that you choose; never an address, and nothing that is not confirmed.',
-  })}${may(createStatusPage) && html`<div class="card entry-form">${form(freshForm(noForm), baseUrl())}</div>`}`;
+  html`
+    ${heading({
+      sentence: 'There is no status page yet.',
+      below:
+        'A status page tells your audience what works, under names that you choose; never an address, and nothing that is not confirmed.',
+    })}
+    ${
+      may(createStatusPage) &&
+      html`<div class="card entry-form">${form(freshForm(noForm), baseUrl())}</div>`
+    }
+  `;
 
 const seen = ({ enabled, access }: Overview): Html =>
   enabled
-    ? html`<span class="state state-up">${icon(access === 'public' ? 'globe' : 'lock')}${accessWords[access] ?? access}</span>`
+    ? html`
+      <span class="state state-up">
+        ${icon(access === 'public' ? 'globe' : 'lock')}
+        ${accessWords[access] ?? access}
+      </span>
+    `
     : html`<span class="state state-paused">${icon('paused')}Nobody: switched off</span>`;
 
 const rowOf = (each: Overview): Html => {
   const { id, name, slug, domain, monitors, offered, subscribers } = each;
-  return html`<tr id="page-${id}" data-row><th scope="row" class="page-name"><a href="/status-pages/${id}">${name}</a></th>
-<td data-label="Address" class="address">${domain ?? `/status/${slug}`}</td>
-<td data-label="Seen by">${seen(each)}</td>
-<td data-label="Monitors" class="number"><span>${monitors}${offered > 0 && html`, <a class="offer-mark" href="/status-pages/${id}#offered">${offered} offered</a>`}</span></td>
-<td data-label="Subscribers" class="number">${subscribers}</td></tr>`;
+  return html`
+    <tr id="page-${id}" data-row>
+      <th scope="row" class="page-name"><a href="/status-pages/${id}">${name}</a></th>
+      <td data-label="Address" class="address">${domain ?? `/status/${slug}`}</td>
+      <td data-label="Seen by">${seen(each)}</td>
+      <td data-label="Monitors" class="number">
+        <span>
+          ${monitors}
+          ${
+            offered > 0 &&
+            html`
+              , <a class="offer-mark" href="/status-pages/${id}#offered">${offered} offered</a>
+            `
+          }
+        </span>
+      </td>
+      <td data-label="Subscribers" class="number">${subscribers}</td>
+    </tr>
+  `;
 };
 
 const sentenceOf = (items: readonly Overview[], more: boolean): string => {
   const on = items.filter(({ enabled }) => enabled).length;
   if (more) return `More than ${items.length} status pages.`;
-  if (on === items.length) return on === 1 ? 'One status page is published.' : `${on} status pages are published.`;
+  if (on === items.length)
+    return on === 1 ? 'One status page is published.' : `${on} status pages are published.`;
   return `${on} of ${items.length} status pages ${on === 1 ? 'is' : 'are'} published.`;
 };
 
@@ -102,18 +181,56 @@ const listPage: Page = {
   answer: async (request) => {
     const { ask, may, query } = request;
     const { cursor } = query;
-    const { items, next_cursor } = await ask(listStatusPageOverviews, { limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+    const { items, next_cursor } = await ask(listStatusPageOverviews, {
+      limit: 100,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     const common = { title: 'Status pages', place: 'status-pages' } as const;
-    if (items.length === 0 && cursor === undefined) return show({ ...common, main: nothing(request) });
+    if (items.length === 0 && cursor === undefined)
+      return show({ ...common, main: nothing(request) });
     return show({
       ...common,
-      main: html`${heading({
-        sentence: sentenceOf(items, next_cursor !== null),
-        below: 'What your audience sees of your monitors, under names that you choose.',
-        actions: may(createStatusPage) && html`<a class="button button-main" href="/status-pages/new" data-new>${icon('add')}New page</a>`,
-      })}
-<div class="table-card"><table class="cards"><thead><tr><th scope="col">Page</th><th scope="col">Address</th><th scope="col">Seen by</th><th scope="col" class="number">Monitors</th><th scope="col" class="number">Subscribers</th></tr></thead><tbody>${items.map(rowOf)}</tbody></table></div>
-${next_cursor !== null && html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(`/status-pages?cursor=${encodeURIComponent(next_cursor)}`)}">More</a></p>`}`,
+      main: html`
+        ${heading({
+          sentence: sentenceOf(items, next_cursor !== null),
+          below: 'What your audience sees of your monitors, under names that you choose.',
+          actions:
+            may(createStatusPage) &&
+            html`
+              <a class="button button-main" href="/status-pages/new" data-new>
+                ${icon('add')}New page
+              </a>
+            `,
+        })}
+        <div class="table-card">
+          <table class="cards">
+            <thead>
+              <tr>
+                <th scope="col">Page</th>
+                <th scope="col">Address</th>
+                <th scope="col">Seen by</th>
+                <th scope="col" class="number">Monitors</th>
+                <th scope="col" class="number">Subscribers</th>
+              </tr>
+            </thead>
+            <tbody>${items.map(rowOf)}</tbody>
+          </table>
+        </div>
+        ${
+          next_cursor !== null &&
+          html`
+            <p class="actions pages-more">
+              <a
+                class="button"
+                rel="next"
+                href="${safeUrl(`/status-pages?cursor=${encodeURIComponent(next_cursor)}`)}"
+              >
+                More
+              </a>
+            </p>
+          `
+        }
+      `,
     });
   },
 };
@@ -123,7 +240,14 @@ const newForm = ({ with: { baseUrl } }: MembersRequest, state: FormState): PageA
     title: 'New status page',
     place: 'status-pages',
     status: state.status,
-    main: html`${heading({ sentence: 'A new status page', below: 'It is empty at first; what it shows is chosen next.', trail })}${form(state, baseUrl(), linkButton('/status-pages', 'Leave it'))}`,
+    main: html`
+      ${heading({
+        sentence: 'A new status page',
+        below: 'It is empty at first; what it shows is chosen next.',
+        trail,
+      })}
+      ${form(state, baseUrl(), linkButton('/status-pages', 'Leave it'))}
+    `,
   });
 
 const newPage: Page = {
@@ -144,7 +268,9 @@ const newPosted: Page = {
     const input = inputOf(request.form, ['name', 'slug']);
     const tried = await attempt(request.form, () => request.ask(createStatusPage, input), fields);
     if ('refused' in tried) return newForm(request, tried.refused);
-    return seeOther(`/status-pages/${tried.done.id}`, { said: `${tried.done.name} is there. Now choose what it shows.` });
+    return seeOther(`/status-pages/${tried.done.id}`, {
+      said: `${tried.done.name} is there. Now choose what it shows.`,
+    });
   },
 };
 

@@ -30,18 +30,39 @@ type Dependencies = {
   readonly isLeader: () => boolean;
 };
 
-export const createDomainProofs = ({ sql, clock, log, textRecords, isLeader }: Dependencies): { readonly tick: () => Promise<void> } => ({
+export const createDomainProofs = ({
+  sql,
+  clock,
+  log,
+  textRecords,
+  isLeader,
+}: Dependencies): { readonly tick: () => Promise<void> } => ({
   tick: async () => {
     if (!isLeader()) return;
     const now = clock.now();
-    for (const { id, domain, domain_token, seen_at, checked_at } of await domainsToProve(sql, new Date(now - againAfterMs), atOnce)) {
-      const isFound = (await textRecords(proofRecordName(domain))).includes(proofRecordText(domain_token));
+    for (const { id, domain, domain_token, seen_at, checked_at } of await domainsToProve(
+      sql,
+      new Date(now - againAfterMs),
+      atOnce,
+    )) {
+      const isFound = (await textRecords(proofRecordName(domain))).includes(
+        proofRecordText(domain_token),
+      );
       // After a time without checks the month begins now: one failed lookup does not take a page
       // offline.
       const isFirst = checked_at === null || now - checked_at.getTime() > 2 * againAfterMs;
       const isOver = !isFound && !isFirst && now - seen_at.getTime() > letGoAfterMs;
-      await writeDomainCheck(sql, id, { domain, at: new Date(now), isSeen: isFound || isFirst, isOver });
-      if (isOver) log.warn({ page: id, domain }, 'removed the domain of a status page: not verified for a month');
+      await writeDomainCheck(sql, id, {
+        domain,
+        at: new Date(now),
+        isSeen: isFound || isFirst,
+        isOver,
+      });
+      if (isOver)
+        log.warn(
+          { page: id, domain },
+          'removed the domain of a status page: not verified for a month',
+        );
     }
   },
 });
@@ -66,7 +87,10 @@ export const entryName = 'page_entry';
 
 const seconds = 30 * 86_400;
 
-export const entryCookie = (value: string, { path, secure }: { readonly path: string; readonly secure: boolean }): string =>
+export const entryCookie = (
+  value: string,
+  { path, secure }: { readonly path: string; readonly secure: boolean },
+): string =>
   `${entryName}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 
 /** For an uncacheable redirect whose request had a secret in its address. */
@@ -85,11 +109,16 @@ export type PageAccess = {
    * The cookie for a browser that sent the password; undefined when it is wrong. @throws Refusal
    * `too_many_attempts`.
    */
-  readonly byPassword: (read: ReadPage, password: string, address: string) => Promise<string | undefined>;
+  readonly byPassword: (
+    read: ReadPage,
+    password: string,
+    address: string,
+  ) => Promise<string | undefined>;
   readonly byLink: (read: ReadPage, key: string) => Promise<string | undefined>;
 };
 
-const isSame = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b);
+const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && timingSafeEqual(a, b);
 
 /** Longer texts cannot be a page's password, and would take time to hash. */
 const longestPassword = 200;
@@ -103,11 +132,14 @@ export const createPageAccess = ({
 }): PageAccess => {
   const entryOf = ({ id, lock }: ReadPage): Promise<Buffer> =>
     accountSecrets.fingerprint('page entry', `${id} ${lock.access} ${lock.version}`);
-  const giveEntry = async (read: ReadPage): Promise<string> => (await entryOf(read)).toString('base64url');
+  const giveEntry = async (read: ReadPage): Promise<string> =>
+    (await entryOf(read)).toString('base64url');
   return {
     isIn: async (read, brought) => {
       if (read.lock.access === 'public') return true;
-      return brought !== undefined && isSame(Buffer.from(brought, 'base64url'), await entryOf(read));
+      return (
+        brought !== undefined && isSame(Buffer.from(brought, 'base64url'), await entryOf(read))
+      );
     },
     byPassword: async (read, password, address) => {
       if (read.lock.access !== 'password') return undefined;
@@ -116,7 +148,9 @@ export const createPageAccess = ({
         { what: `passwords of pages from ${hostOf(address)}`, most: 60 },
       ];
       await attempts.count(tried);
-      const isRight = password.length <= longestPassword && (await verifyPassword(password, read.lock.passwordHash));
+      const isRight =
+        password.length <= longestPassword &&
+        (await verifyPassword(password, read.lock.passwordHash));
       if (!isRight) return undefined;
       await attempts.forget(tried.slice(0, 1));
       return giveEntry(read);
@@ -124,7 +158,8 @@ export const createPageAccess = ({
     byLink: async (read, key) => {
       const fingerprint = pageKeyFingerprint(key);
       const { access, linkFingerprint } = read.lock;
-      if (access !== 'link' || fingerprint === undefined || linkFingerprint === null) return undefined;
+      if (access !== 'link' || fingerprint === undefined || linkFingerprint === null)
+        return undefined;
       return isSame(fingerprint, linkFingerprint) ? giveEntry(read) : undefined;
     },
   };

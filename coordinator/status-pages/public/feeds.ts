@@ -1,9 +1,25 @@
 import { html, safeUrl } from '../../web/html.ts';
 import type { PageLanguage } from '../model.ts';
 import { documentOf, type View } from './frame.ts';
-import { embedPage, historyPage, mainPage, measuredPage, monthBegin, monthBeside, monthOf, sentenceOf, servicePage } from './render.ts';
+import {
+  embedPage,
+  historyPage,
+  mainPage,
+  measuredPage,
+  monthBegin,
+  monthBeside,
+  monthOf,
+  sentenceOf,
+  servicePage,
+} from './render.ts';
 import { type Body, bodyOf, type Kind } from './sending.ts';
-import { dayState, monitorsOf, type PublicIncident, type PublicState, verdictOf } from './snapshot.ts';
+import {
+  dayState,
+  monitorsOf,
+  type PublicIncident,
+  type PublicState,
+  verdictOf,
+} from './snapshot.ts';
 
 export const badgeKinds = ['status', 'uptime', 'response'] as const;
 export type BadgeKind = (typeof badgeKinds)[number];
@@ -20,13 +36,45 @@ const colours: Readonly<Record<PublicState, string>> = {
 /** The approximate width of a text in that font: a badge has no way to measure. */
 const widthOf = (text: string): number => {
   let width = 0;
-  for (const letter of text) width += /[il.,:' |!]/.test(letter) ? 3.4 : /[mwMW%]/.test(letter) ? 10 : /[A-Z]/.test(letter) ? 7.8 : 6.6;
+  for (const letter of text)
+    width += /[il.,:' |!]/.test(letter)
+      ? 3.4
+      : /[mwMW%]/.test(letter)
+        ? 10
+        : /[A-Z]/.test(letter)
+          ? 7.8
+          : 6.6;
   return Math.ceil(width) + 12;
 };
 
 const drawn = (label: string, value: string, colour: string): string => {
   const [left, right] = [widthOf(label), widthOf(value)];
-  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${left + right}" height="20" viewBox="0 0 ${left + right} 20" role="img" aria-label="${`${label}: ${value}`}"><title>${`${label}: ${value}`}</title><clipPath id="r"><rect width="${left + right}" height="20" rx="4"/></clipPath><g clip-path="url(#r)"><rect width="${left}" height="20" fill="#30363d"/><rect x="${left}" width="${right}" height="20" fill="${colour}"/></g><g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle"><text x="${left / 2}" y="14">${label}</text><text x="${left + right / 2}" y="14">${value}</text></g></svg>`.toString();
+  return html`
+    <svg
+      xmlns="http://www.w3.org/2000/svg"
+      width="${left + right}"
+      height="20"
+      viewBox="0 0 ${left + right} 20"
+      role="img"
+      aria-label="${`${label}: ${value}`}"
+    >
+      <title>${`${label}: ${value}`}</title>
+      <clipPath id="r"><rect width="${left + right}" height="20" rx="4"/></clipPath>
+      <g clip-path="url(#r)">
+        <rect width="${left}" height="20" fill="#30363d"/>
+        <rect x="${left}" width="${right}" height="20" fill="${colour}"/>
+      </g>
+      <g
+        fill="#fff"
+        font-family="Verdana,DejaVu Sans,sans-serif"
+        font-size="11"
+        text-anchor="middle"
+      >
+        <text x="${left / 2}" y="14">${label}</text>
+        <text x="${left + right / 2}" y="14">${value}</text>
+      </g>
+    </svg>
+  `.toString();
 };
 
 /** Of the whole page, or of one service. Undefined when the page does not show that service. */
@@ -38,7 +86,11 @@ export const badge = (view: View, kind: BadgeKind, id: string | undefined): stri
   if (kind === 'status') {
     const verdict = id === undefined ? verdictOf(page).is : (only?.state ?? 'pending');
     const state = verdict === 'empty' ? 'pending' : verdict;
-    return drawn(id === undefined ? words.badge.status : (only?.name ?? ''), words.states[state].toLowerCase(), colours[state]);
+    return drawn(
+      id === undefined ? words.badge.status : (only?.name ?? ''),
+      words.states[state].toLowerCase(),
+      colours[state],
+    );
   }
   // For a whole page the lowest value is more honest than a mean, which hides one service that is
   // down.
@@ -69,14 +121,21 @@ const changedAt = ({ startedAt, resolvedAt, posts }: PublicIncident): number =>
   Math.max(startedAt, resolvedAt ?? 0, ...posts.map(({ at }) => at));
 
 const titleOf = ({ names, resolvedAt }: PublicIncident, { words, formats }: View): string =>
-  resolvedAt === null ? words.incident(formats.list(names)) : `${words.posts.resolved}: ${formats.list(names)}`;
+  resolvedAt === null
+    ? words.incident(formats.list(names))
+    : `${words.posts.resolved}: ${formats.list(names)}`;
 
-const textOf = ({ startedAt, resolvedAt, posts }: PublicIncident, { words, formats, page }: View): string =>
+const textOf = (
+  { startedAt, resolvedAt, posts }: PublicIncident,
+  { words, formats, page }: View,
+): string =>
   [
     resolvedAt === null
       ? words.sinceFor(formats.whole(startedAt), formats.duration(page.now - startedAt))
       : `${words.fromTo(formats.whole(startedAt), formats.whole(resolvedAt))}. ${words.incidentOver(formats.duration(resolvedAt - startedAt))}`,
-    ...posts.toReversed().map(({ kind, text, at }) => `${formats.whole(at)} – ${words.posts[kind]}: ${text}`),
+    ...posts
+      .toReversed()
+      .map(({ kind, text, at }) => `${formats.whole(at)} – ${words.posts[kind]}: ${text}`),
   ].join('\n');
 
 const entryAddress = ({ origin }: View, { id }: PublicIncident): string => `${origin}#i-${id}`;
@@ -84,15 +143,42 @@ const entryAddress = ({ origin }: View, { id }: PublicIncident): string => `${or
 export const atomFeed = (view: View): string => {
   const { page, origin, language } = view;
   const updated = Math.max(0, ...page.incidents.map(changedAt));
-  return `<?xml version="1.0" encoding="utf-8"?>\n${html`<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="${language}"><title>${xmlText(page.title)}</title><id>${origin}</id><link rel="alternate" type="text/html" href="${safeUrl(origin)}"/><link rel="self" type="application/atom+xml" href="${safeUrl(`${origin}/feed.atom`)}"/><updated>${iso(updated === 0 ? page.now : updated)}</updated><author><name>${xmlText(page.title)}</name></author>${page.incidents.map(
-    (incident) =>
-      html`<entry><id>urn:uuid:${incident.id}</id><title>${xmlText(titleOf(incident, view))}</title><link rel="alternate" type="text/html" href="${safeUrl(entryAddress(view, incident))}"/><published>${iso(incident.startedAt)}</published><updated>${iso(changedAt(incident))}</updated><content type="text">${xmlText(textOf(incident, view))}</content></entry>`,
-  )}</feed>`.toString()}`;
+  return `<?xml version="1.0" encoding="utf-8"?>\n${html`
+    <feed xmlns="http://www.w3.org/2005/Atom" xml:lang="${language}">
+      <title>${xmlText(page.title)}</title>
+      <id>${origin}</id>
+      <link rel="alternate" type="text/html" href="${safeUrl(origin)}"/>
+      <link rel="self" type="application/atom+xml" href="${safeUrl(`${origin}/feed.atom`)}"/>
+      <updated>${iso(updated === 0 ? page.now : updated)}</updated>
+      <author><name>${xmlText(page.title)}</name></author>
+      ${page.incidents.map(
+        (incident) =>
+          html`
+            <entry>
+              <id>urn:uuid:${incident.id}</id>
+              <title>${xmlText(titleOf(incident, view))}</title>
+              <link
+                rel="alternate"
+                type="text/html"
+                href="${safeUrl(entryAddress(view, incident))}"
+              />
+              <published>${iso(incident.startedAt)}</published>
+              <updated>${iso(changedAt(incident))}</updated>
+              <content type="text">${xmlText(textOf(incident, view))}</content>
+            </entry>
+          `,
+      )}
+    </feed>
+  `.toString()}`;
 };
 
 /** XML cannot represent most control characters, nor half of a surrogate pair. */
 export const xmlText = (text: string): string =>
-  [...text.toWellFormed()].filter((letter) => /[\t\n\r]/.test(letter) || (letter >= ' ' && !/[\ufffe\uffff]/.test(letter))).join('');
+  [...text.toWellFormed()]
+    .filter(
+      (letter) => /[\t\n\r]/.test(letter) || (letter >= ' ' && !/[\ufffe\uffff]/.test(letter)),
+    )
+    .join('');
 
 export const jsonFeed = (view: View): string => {
   const { page, origin, language } = view;
@@ -115,7 +201,8 @@ export const jsonFeed = (view: View): string => {
 
 const stamp = (at: number): string => iso(at).replaceAll(/[-:]|\.\d{3}/g, '');
 
-const icsText = (text: string): string => text.replaceAll(/[\\;,]/g, '\\$&').replaceAll(/\r?\n|\r/g, '\\n');
+const icsText = (text: string): string =>
+  text.replaceAll(/[\\;,]/g, '\\$&').replaceAll(/\r?\n|\r/g, '\\n');
 
 /** Lines of at most 75 bytes; continuation lines begin with a space (RFC 5545, 3.1). */
 const folded = (line: string): string => {
@@ -149,7 +236,13 @@ export const maintenanceCalendar = (view: View): string => {
     'END:VEVENT',
   ]);
   const name = icsText(`${page.title}: ${words.maintenance}`);
-  const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Antipode//status page//EN', `NAME:${name}`, `X-WR-CALNAME:${name}`];
+  const lines = [
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//Antipode//status page//EN',
+    `NAME:${name}`,
+    `X-WR-CALNAME:${name}`,
+  ];
   return `${[...lines, ...events, 'END:VCALENDAR'].map(folded).join('\r\n')}\r\n`;
 };
 
@@ -163,23 +256,31 @@ export const pageJson = (view: View): string => {
     if (row.kind === 'group') group = row.name;
     else
       services.push({
-        ...{ id: row.id, name: row.name, group: row.isUnder ? group : null, status: row.state },
+        id: row.id,
+        name: row.name,
+        group: row.isUnder ? group : null,
+        status: row.state,
         uptime: { days_7: row.percent[7], days_30: row.percent[30], days_90: row.percent[90] },
-        days: row.days.map((each) => ({ from: iso(each.from), state: dayState(each), down_seconds: Math.round(each.down / 1_000) })),
+        days: row.days.map((each) => ({
+          from: iso(each.from),
+          state: dayState(each),
+          down_seconds: Math.round(each.down / 1_000),
+        })),
       });
   }
   return JSON.stringify({
-    ...{
-      title: page.title,
-      url: origin,
-      status: verdict.is,
-      sentence: sentenceOf(verdict, view),
-      read_at: iso(page.now),
-      stale: view.isStale,
-    },
+    title: page.title,
+    url: origin,
+    status: verdict.is,
+    sentence: sentenceOf(verdict, view),
+    read_at: iso(page.now),
+    stale: view.isStale,
     services,
     incidents: page.incidents.map(({ id, names, startedAt, resolvedAt, posts }) => ({
-      ...{ id, services: names, started_at: iso(startedAt), resolved_at: resolvedAt === null ? null : iso(resolvedAt) },
+      id,
+      services: names,
+      started_at: iso(startedAt),
+      resolved_at: resolvedAt === null ? null : iso(resolvedAt),
       posts: posts.map(({ kind, text, at }) => ({ kind, text, at: iso(at) })),
     })),
     maintenance: page.maintenance.map(({ startsAt, endsAt, names }) => ({
@@ -200,7 +301,12 @@ export type DocumentRequest = {
   readonly language: PageLanguage | undefined;
 };
 
-export type Rendered = { readonly kind: Kind; readonly type: string; readonly body: Body; readonly isFound: boolean };
+export type Rendered = {
+  readonly kind: Kind;
+  readonly type: string;
+  readonly body: Body;
+  readonly isFound: boolean;
+};
 
 type Making = {
   readonly view: View;
@@ -217,7 +323,12 @@ const document = (text: string, isFound = true): Rendered => ({
   body: bodyOf(text),
   isFound,
 });
-const data = (type: string, text: string): Rendered => ({ kind: 'data', type, body: bodyOf(text), isFound: false });
+const data = (type: string, text: string): Rendered => ({
+  kind: 'data',
+  type,
+  body: bodyOf(text),
+  isFound: false,
+});
 
 /** No month before it has any history. */
 const firstMonth = '2020-01';
@@ -239,7 +350,13 @@ export const shows = {
   history,
   measured: ({ view, style }) => document(measuredPage(view, style)),
   embed: ({ view, style }) => {
-    const text = documentOf({ language: view.language, title: view.page.title, style, body: embedPage(view), kind: 'embed' });
+    const text = documentOf({
+      language: view.language,
+      title: view.page.title,
+      style,
+      body: embedPage(view),
+      kind: 'embed',
+    });
     return { kind: 'embed', type: 'text/html; charset=utf-8', body: bodyOf(text), isFound: false };
   },
   json: ({ view }) => data('application/json; charset=utf-8', pageJson(view)),

@@ -23,7 +23,12 @@ export type Formats = {
 };
 
 /** The locale of each language; English with the day before the month. */
-const locales: Readonly<Record<PageLanguage, string>> = { en: 'en-GB', de: 'de-DE', fr: 'fr-FR', es: 'es-ES' };
+const locales: Readonly<Record<PageLanguage, string>> = {
+  en: 'en-GB',
+  de: 'de-DE',
+  fr: 'fr-FR',
+  es: 'es-ES',
+};
 
 type LocaleFormats = {
   readonly [form in 'clock' | 'soon' | 'whole' | 'day' | 'shortDay' | 'month']: Intl.DateTimeFormat;
@@ -42,13 +47,21 @@ const keptFor = (language: PageLanguage, zone: string): LocaleFormats => {
   const known = made.get(`${language} ${zone}`);
   if (known) return known;
   const locale = locales[language];
-  const date = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, { timeZone: zone, hourCycle: 'h23', ...options });
-  const unit = (name: string) => new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'long' });
+  const date = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale, { timeZone: zone, hourCycle: 'h23', ...options });
+  const unit = (name: string) =>
+    new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'long' });
   const clock = { hour: '2-digit', minute: '2-digit' } as const;
   const kept: LocaleFormats = {
     clock: date({ ...clock, timeZoneName: 'short' }),
     soon: date({ day: 'numeric', month: 'short', ...clock, timeZoneName: 'short' }),
-    whole: date({ day: 'numeric', month: 'long', year: 'numeric', ...clock, timeZoneName: 'short' }),
+    whole: date({
+      day: 'numeric',
+      month: 'long',
+      year: 'numeric',
+      ...clock,
+      timeZoneName: 'short',
+    }),
     day: date({ day: 'numeric', month: 'long', year: 'numeric' }),
     shortDay: date({ day: 'numeric', month: 'short' }),
     month: date({ month: 'long', year: 'numeric' }),
@@ -59,7 +72,11 @@ const keptFor = (language: PageLanguage, zone: string): LocaleFormats => {
       [1_000, unit('second')],
     ],
     percent: new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }),
-    milliseconds: new Intl.NumberFormat(locale, { style: 'unit', unit: 'millisecond', maximumFractionDigits: 0 }),
+    milliseconds: new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit: 'millisecond',
+      maximumFractionDigits: 0,
+    }),
     list: new Intl.ListFormat(locale, { type: 'conjunction' }),
     parts: new Intl.ListFormat(locale, { type: 'unit', style: 'short' }),
   };
@@ -77,7 +94,10 @@ export const formatsOf = (language: PageLanguage, zone: string, now: number): Fo
     const first = kept.units.findIndex(([size]) => left >= size);
     let rest = left;
     const parts: string[] = [];
-    for (const [size, format] of kept.units.slice(first, Math.max(first + 1, Math.min(first + 2, kept.units.length - 1)))) {
+    for (const [size, format] of kept.units.slice(
+      first,
+      Math.max(first + 1, Math.min(first + 2, kept.units.length - 1)),
+    )) {
       const count = Math.floor(rest / size);
       if (count > 0) parts.push(format.format(count));
       rest -= count * size;
@@ -85,9 +105,12 @@ export const formatsOf = (language: PageLanguage, zone: string, now: number): Fo
     return kept.parts.format(parts);
   };
   return {
-    ...{ zone, momentText, duration },
+    zone,
+    momentText,
+    duration,
     moment: (at) => html`<time datetime="${new Date(at).toISOString()}">${momentText(at)}</time>`,
-    range: (from, to) => (isToday(from) && isToday(to) ? kept.clock : kept.soon).formatRange(from, to),
+    range: (from, to) =>
+      (isToday(from) && isToday(to) ? kept.clock : kept.soon).formatRange(from, to),
     whole: (at) => kept.whole.format(at),
     day: (at) => kept.day.format(at),
     shortDay: (at) => kept.shortDay.format(at),

@@ -6,9 +6,11 @@ import type { PublicPage } from './snapshot.ts';
 import { wordsOf } from './words.ts';
 
 /** The same for a page that never existed and for one that is not shown. */
-export const gonePage = (style: string): string => said('en', style, wordsOf.en.gone, html`<p>${wordsOf.en.goneText}</p>`);
+export const gonePage = (style: string): string =>
+  said('en', style, wordsOf.en.gone, html`<p>${wordsOf.en.goneText}</p>`);
 
-export const awayPage = (style: string): string => said('en', style, wordsOf.en.away, html`<p>${wordsOf.en.awayText}</p>`);
+export const awayPage = (style: string): string =>
+  said('en', style, wordsOf.en.away, html`<p>${wordsOf.en.awayText}</p>`);
 
 export type LockedWhy = 'asked' | 'wrong' | 'too-many';
 
@@ -27,29 +29,74 @@ export const lockedPage = (
     style,
     words.locked,
     byPassword
-      ? html`<form method="post" action="${safeUrl(`${root}/enter`)}">${fault !== undefined && html`<p class="stale" role="alert">${fault}</p>`}<label for="password">${words.password}</label><div class="field"><input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200"><button>${words.enter}</button></div></form>`
+      ? html`
+        <form method="post" action="${safeUrl(`${root}/enter`)}">
+          ${fault !== undefined && html`<p class="stale" role="alert">${fault}</p>`}
+          <label for="password">${words.password}</label>
+          <div class="field">
+            <input
+              id="password"
+              name="password"
+              type="password"
+              autocomplete="current-password"
+              required
+              maxlength="200"
+            >
+            <button>${words.enter}</button>
+          </div>
+        </form>
+      `
       : html`<p>${words.lockedByLink}</p>`,
   );
 };
 
-type Subscribed = { readonly language: PageLanguage; readonly style: string; readonly root: string };
+type Subscribed = {
+  readonly language: PageLanguage;
+  readonly style: string;
+  readonly root: string;
+};
 
-const backTo = ({ language, root }: Subscribed): Html => html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
+const backTo = ({ language, root }: Subscribed): Html =>
+  html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
 
 /** The result of an action. */
 export const subscribePage = (of: Subscribed, title: string, text?: string): string =>
-  said(of.language, of.style, title, html`${text !== undefined && html`<p>${text}</p>`}${backTo(of)}`);
+  said(
+    of.language,
+    of.style,
+    title,
+    html`${text !== undefined && html`<p>${text}</p>`}${backTo(of)}`,
+  );
 
 /**
  * The target of a link in a mail. It does nothing by itself: prefetching programs follow links,
  * people press buttons.
  */
-export const askingPage = (of: Subscribed, path: string, title: string, button: string, pages: readonly WaitingPage[] = []): string => {
-  const list = html`<ul>${pages.map(({ slug, title: name }) => html`<li>${name}<input type="hidden" name="page" value="${slug}"></li>`)}</ul>`;
+export const askingPage = (
+  of: Subscribed,
+  path: string,
+  title: string,
+  button: string,
+  pages: readonly WaitingPage[] = [],
+): string => {
+  const list = html`
+    <ul>
+      ${pages.map(
+        ({ slug, title: name }) =>
+          html`<li>${name}<input type="hidden" name="page" value="${slug}"></li>`,
+      )}
+    </ul>
+  `;
   return said(
     of.language,
     of.style,
     title,
-    html`<form method="post" action="${safeUrl(path)}">${pages.length > 1 && list}<button>${button}</button></form>${backTo(of)}`,
+    html`
+      <form method="post" action="${safeUrl(path)}">
+        ${pages.length > 1 && list}
+        <button>${button}</button>
+      </form>
+      ${backTo(of)}
+    `,
   );
 };

@@ -7,12 +7,23 @@ import type { WithTimeout } from '../../database/startup.ts';
 import { createAttempts } from '../../gate/attempts.ts';
 import type { AccountSecrets } from '../../people/secrets.ts';
 import { createPageAccess, type PageAccess } from './access.ts';
-import { logoOfPage, type PageLogo, pageDomains, type ReadPage, readIncidents, readPage } from './queries.ts';
+import {
+  logoOfPage,
+  type PageLogo,
+  pageDomains,
+  type ReadPage,
+  readIncidents,
+  readPage,
+} from './queries.ts';
 import type { PublicIncident } from './snapshot.ts';
 import { createSubscribing, type Subscribing } from './subscribing.ts';
 
 /** The value that was read, and whether reading a newer one failed. */
-export type CachedValue<Value> = { readonly value: Value; readonly readAt: number; readonly isStale: boolean };
+export type CachedValue<Value> = {
+  readonly value: Value;
+  readonly readAt: number;
+  readonly isStale: boolean;
+};
 
 type Entry<Value> = {
   value: Value;
@@ -53,10 +64,14 @@ export const createMemory = <Value>(parts: {
   readonly onFailure: (error: unknown) => void;
 }): Memory<Value> => {
   const { read, now, most: limit, isWorth, onFailure } = parts;
-  const [kept, lesser] = [createRecentCache<string, Entry<Value>>(limit), createRecentCache<string, Entry<Value>>(limit)];
+  const [kept, lesser] = [
+    createRecentCache<string, Entry<Value>>(limit),
+    createRecentCache<string, Entry<Value>>(limit),
+  ];
   const first = new Map<string, Promise<CachedValue<Value>>>();
 
-  const keep = (key: string, entry: Entry<Value>): void => (isWorth(entry.value) ? kept : lesser).keep(key, entry);
+  const keep = (key: string, entry: Entry<Value>): void =>
+    (isWorth(entry.value) ? kept : lesser).keep(key, entry);
 
   const readAgain = (key: string, entry: Entry<Value>): Promise<void> => {
     entry.reading ??= (async () => {
@@ -91,7 +106,8 @@ export const createMemory = <Value>(parts: {
   };
 
   const isOld = (entry: Entry<Value>, ms: number): boolean => now() - entry.readAt >= ms;
-  const rests = ({ failedAt }: Entry<Value>): boolean => failedAt !== undefined && now() - failedAt < restMs;
+  const rests = ({ failedAt }: Entry<Value>): boolean =>
+    failedAt !== undefined && now() - failedAt < restMs;
 
   return {
     get: async (key) => {
@@ -124,7 +140,11 @@ export type Publishing = {
    * read before and reading fails.
    */
   readonly page: (slug: string) => Promise<CachedValue<ReadPage | undefined>>;
-  readonly incidents: (read: ReadPage, from: number, to: number) => Promise<readonly PublicIncident[]>;
+  readonly incidents: (
+    read: ReadPage,
+    from: number,
+    to: number,
+  ) => Promise<readonly PublicIncident[]>;
   readonly logo: (read: ReadPage) => Promise<PageLogo | undefined>;
   /** The page with this domain; a domain that was not read yet belongs to none. */
   readonly slugOfDomain: (host: string) => string | undefined;
@@ -148,18 +168,31 @@ const maxMonths = 200;
 const maxLogos = 100;
 const domainsEveryMs = 5_000;
 
-export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }: Dependencies): Publishing => {
+export const createPublishing = ({
+  sql,
+  clock,
+  log,
+  accountSecrets,
+  patiently,
+}: Dependencies): Publishing => {
   const now = (): number => clock.now();
-  const onFailure = (error: unknown): void => log.warn({ err: error }, 'could not read a public page; showing the previous version');
+  const onFailure = (error: unknown): void =>
+    log.warn({ err: error }, 'could not read a public page; showing the previous version');
   const memory = createMemory<ReadPage | undefined>({
-    ...{ now, onFailure, most: maxPages },
+    now,
+    onFailure,
+    most: maxPages,
     read: patiently((slug: string) => readPage(sql, accountSecrets, slug, now())),
     isWorth: (value) => value !== undefined,
   });
-  const incidentsOf = patiently((read: ReadPage, from: number, to: number) => readIncidents(sql, read, from, to));
+  const incidentsOf = patiently((read: ReadPage, from: number, to: number) =>
+    readIncidents(sql, read, from, to),
+  );
   const logoOf = patiently((page: string) => logoOfPage(sql, page));
   const months = createMemory<readonly PublicIncident[]>({
-    ...{ now, onFailure, most: maxMonths },
+    now,
+    onFailure,
+    most: maxMonths,
     read: async (key) => {
       const [slug = '', from, to] = key.split(' ');
       const { value } = await memory.get(slug);
@@ -168,7 +201,10 @@ export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }:
     isWorth: () => true,
   });
   const logos = createMemory<PageLogo | undefined>({
-    ...{ now, onFailure, most: maxLogos, read: logoOf },
+    now,
+    onFailure,
+    most: maxLogos,
+    read: logoOf,
     isWorth: (logo) => logo !== undefined,
   });
 

@@ -17,7 +17,9 @@ import {
 /** What a public page shows beside the histories of its monitors. */
 
 export const zoneOf = async (sql: Queryable, organisation: string): Promise<string> => {
-  const [row] = await sql<{ time_zone: string }[]>`select time_zone from organisations where id = ${organisation}`;
+  const [row] = await sql<
+    { time_zone: string }[]
+  >`select time_zone from organisations where id = ${organisation}`;
   return row?.time_zone ?? 'UTC';
 };
 
@@ -26,7 +28,11 @@ export type PageIncident = {
   readonly monitor: string;
   readonly startedAt: number;
   readonly resolvedAt: number | null;
-  readonly posts: readonly { readonly kind: PostKind; readonly text: string; readonly at: number }[];
+  readonly posts: readonly {
+    readonly kind: PostKind;
+    readonly text: string;
+    readonly at: number;
+  }[];
 };
 
 /**
@@ -35,15 +41,23 @@ export type PageIncident = {
  */
 export const pageIncidents = (
   sql: Queryable,
-  { organisation, page, monitors }: { readonly organisation: string; readonly page: string; readonly monitors: readonly string[] },
+  {
+    organisation,
+    page,
+    monitors,
+  }: { readonly organisation: string; readonly page: string; readonly monitors: readonly string[] },
   { from, to, most: limit }: { readonly from: number; readonly to: number; readonly most: number },
 ): Promise<PageIncident[]> => sql<PageIncident[]>`
-  select i.id, i.monitor_id as monitor, ${ms(sql, 'i.started_at')} as "startedAt", ${ms(sql, 'i.resolved_at')} as "resolvedAt",
-    (select coalesce(json_agg(json_build_object('kind', p.kind, 'text', p.text, 'at', ${ms(sql, 'p.written_at')}) order by p.written_at, p.key), '[]')
+  select i.id, i.monitor_id as monitor, ${ms(sql, 'i.started_at')} as "startedAt",
+    ${ms(sql, 'i.resolved_at')} as "resolvedAt",
+    (select coalesce(json_agg(json_build_object('kind', p.kind, 'text', p.text, 'at',
+      ${ms(sql, 'p.written_at')}) order by p.written_at, p.key), '[]')
       from status_page_posts p where p.incident_id = i.id and p.page_id = ${page}) as posts
   from incidents i
-  where i.organisation_id = ${organisation} and i.monitor_id = any(${[...monitors]}::uuid[]) and i.confirmed_at is not null
-    and i.started_at < ${new Date(to)} and (i.resolved_at is null or i.resolved_at >= ${new Date(from)})
+  where i.organisation_id = ${organisation} and i.monitor_id = any(${[...monitors]}::uuid[])
+    and i.confirmed_at is not null
+    and i.started_at < ${new Date(to)}
+    and (i.resolved_at is null or i.resolved_at >= ${new Date(from)})
   order by i.resolved_at is null desc, i.started_at desc limit ${limit}`;
 
 export type PageOccurrence = {
@@ -58,16 +72,25 @@ export const pageMaintenance = (
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
-  { now, until, most: limit }: { readonly now: number; readonly until: number; readonly most: number },
+  {
+    now,
+    until,
+    most: limit,
+  }: { readonly now: number; readonly until: number; readonly most: number },
 ): Promise<PageOccurrence[]> => sql<PageOccurrence[]>`
   with covered as (
-    select mm.window_id, mm.monitor_id from maintenance_monitors mm where mm.monitor_id = any(${[...monitors]}::uuid[])
+    select mm.window_id, mm.monitor_id from maintenance_monitors mm
+    where mm.monitor_id = any(${[...monitors]}::uuid[])
     union
-    select mg.window_id, gm.monitor_id from group_memberships gm join maintenance_groups mg on mg.group_id = gm.group_id
+    select mg.window_id, gm.monitor_id from group_memberships gm join maintenance_groups mg
+      on mg.group_id = gm.group_id
       where gm.monitor_id = any(${[...monitors]}::uuid[]) and gm.ended_at is null)
-  select w.id, ${ms(sql, 'o.began_at')} as "startsAt", ${ms(sql, 'o.ended_at')} as "endsAt", array_agg(c.monitor_id) as monitors
-  from covered c join maintenance_windows w on w.id = c.window_id join maintenance_occurrences o on o.window_id = w.id
-  where w.organisation_id = ${organisation} and w.deleted_at is null and o.ended_at > ${new Date(now)} and o.began_at < ${new Date(until)}
+  select w.id, ${ms(sql, 'o.began_at')} as "startsAt", ${ms(sql, 'o.ended_at')} as "endsAt",
+    array_agg(c.monitor_id) as monitors
+  from covered c join maintenance_windows w on w.id = c.window_id join maintenance_occurrences o
+    on o.window_id = w.id
+  where w.organisation_id = ${organisation} and w.deleted_at is null
+    and o.ended_at > ${new Date(now)} and o.began_at < ${new Date(until)}
   group by w.id, o.began_at, o.ended_at order by o.began_at limit ${limit}`;
 
 /** The mean over all locations of the newest hour of the last day that has one. */
@@ -79,8 +102,10 @@ export const newestResponses = async (
 ): Promise<ReadonlyMap<string, number>> => {
   const rows = await sql<{ id: string; mean: number | null }[]>`
     select m.id, (select sum(r.took_sum) / nullif(sum(r.ok), 0) from rollups r
-      where r.monitor_key = m.key and r.hour >= ${new Date(now - 86_400_000)} and r.ok > 0 group by r.hour order by r.hour desc limit 1) as mean
-    from monitors m where m.organisation_id = ${organisation} and m.id = any(${[...monitors]}::uuid[])`;
+      where r.monitor_key = m.key and r.hour >= ${new Date(now - 86_400_000)} and r.ok > 0
+      group by r.hour order by r.hour desc limit 1) as mean
+    from monitors m where m.organisation_id = ${organisation}
+      and m.id = any(${[...monitors]}::uuid[])`;
   return new Map(rows.flatMap(({ id, mean }) => (mean === null ? [] : [[id, mean]])));
 };
 
@@ -88,8 +113,12 @@ export const newestResponses = async (
  * The pages with a domain of their own, including those not shown right now: their domain must not
  * answer anything else either.
  */
-export const pageDomains = (sql: Queryable): Promise<{ readonly domain: string; readonly slug: string }[]> =>
-  sql<{ domain: string; slug: string }[]>`select domain, slug from status_pages where domain_proved_at is not null`;
+export const pageDomains = (
+  sql: Queryable,
+): Promise<{ readonly domain: string; readonly slug: string }[]> =>
+  sql<
+    { domain: string; slug: string }[]
+  >`select domain, slug from status_pages where domain_proved_at is not null`;
 
 /**
  * The data of a public page. It contains no target, no cause, and no name that was not chosen for
@@ -105,7 +134,10 @@ export type PublishedRow = {
   readonly under: string | null;
 };
 
-export type PublishedPage = Omit<PageSettings, 'enabled' | 'domain' | 'domain_token' | 'domain_proved_at'> & {
+export type PublishedPage = Omit<
+  PageSettings,
+  'enabled' | 'domain' | 'domain_token' | 'domain_proved_at'
+> & {
   readonly id: string;
   readonly organisation_id: string;
   readonly link_fingerprint: Uint8Array | null;
@@ -125,15 +157,19 @@ export type PublishedPage = Omit<PageSettings, 'enabled' | 'domain' | 'domain_to
  */
 const rowsOf = (
   sql: Queryable,
-) => sql`(select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name, 'under', r.under)
+) => sql`(select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name,
+  'under', r.under)
     order by r.top, r.is_loose desc, r.of, r.kind, r.position, r.name, r.id), '[]') from (
-  select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top, false as is_loose, g.group_id as of, g.position,
+  select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top,
+    false as is_loose, g.group_id as of, g.position,
       null::uuid as under
     from status_page_groups g where g.page_id = p.id
   union all
-  select 'monitor', m.monitor_id, m.display_name, coalesce(g.position, m.position), g.group_id is null, coalesce(g.group_id, m.monitor_id),
+  select 'monitor', m.monitor_id, m.display_name, coalesce(g.position, m.position),
+    g.group_id is null, coalesce(g.group_id, m.monitor_id),
       m.position, g.group_id
-    from status_page_monitors m left join status_page_groups g on g.page_id = p.id and g.group_id = m.group_id
+    from status_page_monitors m left join status_page_groups g on g.page_id = p.id
+      and g.group_id = m.group_id
     where m.page_id = p.id) as r)`;
 
 /**
@@ -144,34 +180,59 @@ export const publishedPage = async (
   sql: Queryable,
   by: { readonly slug: string } | { readonly domain: string },
 ): Promise<PublishedPage | undefined> => {
-  const is = 'slug' in by ? sql`p.slug = ${by.slug}` : sql`p.domain = ${by.domain} and p.domain_proved_at is not null`;
+  const is =
+    'slug' in by
+      ? sql`p.slug = ${by.slug}`
+      : sql`p.domain = ${by.domain} and p.domain_proved_at is not null`;
   const [row] = await sql<PublishedPage[]>`
     select p.id, p.organisation_id, ${sql.unsafe(publishedNames)}, p.link_fingerprint,
       case when p.domain_proved_at is not null then p.domain end as domain,
       (select version from status_page_logos l where l.page_id = p.id) as logo_version,
       ${rowsOf(sql)} as rows
-    from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null where p.enabled and ${is}`;
+    from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null
+    where p.enabled and ${is}`;
   return row;
 };
 
-export type PageLogo = { readonly type: string; readonly bytes: Uint8Array; readonly version: string };
+export type PageLogo = {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+  readonly version: string;
+};
 
 export const logoOfPage = async (sql: Queryable, page: string): Promise<PageLogo | undefined> => {
-  const [row] = await sql<PageLogo[]>`select type, bytes, version from status_page_logos where page_id = ${page}`;
+  const [row] = await sql<
+    PageLogo[]
+  >`select type, bytes, version from status_page_logos where page_id = ${page}`;
   return row;
 };
 
-export type PublishedPost = { readonly incident_id: string; readonly kind: PostKind; readonly text: string; readonly written_at: Date };
+export type PublishedPost = {
+  readonly incident_id: string;
+  readonly kind: PostKind;
+  readonly text: string;
+  readonly written_at: Date;
+};
 
 /** The posts of these incidents on a page, oldest first. */
-export const postsOfIncidents = (sql: Queryable, page: string, incidents: readonly string[]): Promise<PublishedPost[]> =>
+export const postsOfIncidents = (
+  sql: Queryable,
+  page: string,
+  incidents: readonly string[],
+): Promise<PublishedPost[]> =>
   sql<PublishedPost[]>`
     select incident_id, kind, text, written_at from status_page_posts
-    where page_id = ${page} and incident_id = any(${[...incidents]}::uuid[]) order by written_at, key`;
+    where page_id = ${page} and incident_id = any(${[...incidents]}::uuid[])
+    order by written_at, key`;
 
 /** The rows of a page in order, regardless of access. */
-export const rowsOfPage = async (sql: Queryable, page: string): Promise<readonly PublishedRow[]> => {
-  const [row] = await sql<{ rows: readonly PublishedRow[] }[]>`select ${rowsOf(sql)} as rows from status_pages p where p.id = ${page}`;
+export const rowsOfPage = async (
+  sql: Queryable,
+  page: string,
+): Promise<readonly PublishedRow[]> => {
+  const [row] = await sql<
+    { rows: readonly PublishedRow[] }[]
+  >`select ${rowsOf(sql)} as rows from status_pages p where p.id = ${page}`;
   return row?.rows ?? [];
 };
 
@@ -220,33 +281,58 @@ const publicIdOf = async (ids: Ids, page: string, monitor: string): Promise<stri
 /**
  * Undefined: it does not exist, or is not enabled. Two round trips, however many monitors it has.
  */
-export const readPage = async (sql: Sql, ids: Ids, slug: string, now: number): Promise<ReadPage | undefined> => {
+export const readPage = async (
+  sql: Sql,
+  ids: Ids,
+  slug: string,
+  now: number,
+): Promise<ReadPage | undefined> => {
   if (!slugShape.test(slug)) return undefined;
   const found = await publishedPage(sql, { slug });
   if (found === undefined) return undefined;
   const { id, organisation_id: organisation, rows, domain } = found;
   const monitors = rows.flatMap((row) => (row.kind === 'monitor' ? [row.id] : []));
   const publicIds = new Map(
-    await Promise.all(monitors.map(async (monitor): Promise<[string, string]> => [monitor, await publicIdOf(ids, id, monitor)])),
+    await Promise.all(
+      monitors.map(
+        async (monitor): Promise<[string, string]> => [monitor, await publicIdOf(ids, id, monitor)],
+      ),
+    ),
   );
-  const names = new Map(rows.flatMap((row) => (row.kind === 'monitor' ? [[row.id, row.name]] : [])));
+  const names = new Map(
+    rows.flatMap((row) => (row.kind === 'monitor' ? [[row.id, row.name]] : [])),
+  );
   const [zone, histories, responses, incidents, occurrences] = await Promise.all([
     zoneOf(sql, organisation),
     monitorHistories(sql, organisation, monitors, figuresWindow(now)),
     newestResponses(sql, organisation, monitors, now),
-    pageIncidents(sql, { organisation, page: id, monitors }, { from: now - recentDays * day, to: now, most: maxIncidents }),
-    pageMaintenance(sql, organisation, monitors, { now, until: now + maintenanceAheadDays * day, most: maxOccurrences }),
+    pageIncidents(
+      sql,
+      { organisation, page: id, monitors },
+      { from: now - recentDays * day, to: now, most: maxIncidents },
+    ),
+    pageMaintenance(sql, organisation, monitors, {
+      now,
+      until: now + maintenanceAheadDays * day,
+      most: maxOccurrences,
+    }),
   ]);
   const page: PublicPage = {
     ...lookOf(found),
-    ...{ slug, title: found.name, hasLogo: found.logo_version !== null, zone, now },
+    slug,
+    title: found.name,
+    hasLogo: found.logo_version !== null,
+    zone,
+    now,
     rows: publicRows({ now, zone, rows, publicIds, histories, responses }),
     incidents: publicIncidents(incidents, { names, publicIds, histories, now }),
     maintenance: publicMaintenance(occurrences, rows),
   };
   const lock = {
-    ...{ access: found.access, passwordHash: found.password_hash },
-    ...{ linkFingerprint: found.link_fingerprint, version: found.access_version },
+    access: found.access,
+    passwordHash: found.password_hash,
+    linkFingerprint: found.link_fingerprint,
+    version: found.access_version,
   };
   return { id, organisation, domain, lock, page, publicIds };
 };

@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto';
 import { type Html, html, safeUrl } from '../../web/html.ts';
 import type { PageLanguage } from '../model.ts';
-import { bars, documentOf, framed, legend, pathOf, stateMark, stateShape, type View } from './frame.ts';
+import {
+  bars,
+  documentOf,
+  framed,
+  legend,
+  pathOf,
+  stateMark,
+  stateShape,
+  type View,
+} from './frame.ts';
 import { type Body, bodyOf } from './sending.ts';
 import {
   dayState,
@@ -17,13 +26,16 @@ import { styleText } from './style.ts';
 
 /** The headline of the page. */
 export const sentenceOf = (verdict: Verdict, { words, formats }: View): string => {
-  if (verdict.is === 'down') return words.down(formats.list(verdict.names), verdict.names.length, verdict.of);
-  if (verdict.is === 'maintenance') return words.maintenanceNow(formats.list(verdict.names.slice(0, 3)));
+  if (verdict.is === 'down')
+    return words.down(formats.list(verdict.names), verdict.names.length, verdict.of);
+  if (verdict.is === 'maintenance')
+    return words.maintenanceNow(formats.list(verdict.names.slice(0, 3)));
   return verdict.is === 'up' ? words.allUp : verdict.is === 'pending' ? words.pending : words.empty;
 };
 
 const latestPost = ({ incidents }: View['page']): string | undefined =>
-  incidents.find(({ resolvedAt, posts }) => resolvedAt === null && posts.length > 0)?.posts.at(-1)?.text;
+  incidents.find(({ resolvedAt, posts }) => resolvedAt === null && posts.length > 0)?.posts.at(-1)
+    ?.text;
 
 export const verdictBlock = (view: View): Html => {
   const { page, words, formats } = view;
@@ -31,22 +43,46 @@ export const verdictBlock = (view: View): Html => {
   const shape = verdict.is === 'empty' ? 'pending' : verdict.is;
   const since =
     verdict.is === 'down' && verdict.since !== null
-      ? words.sinceFor(formats.momentText(verdict.since), formats.duration(page.now - verdict.since))
+      ? words.sinceFor(
+          formats.momentText(verdict.since),
+          formats.duration(page.now - verdict.since),
+        )
       : verdict.is === 'maintenance' && verdict.until !== null
         ? words.until(formats.momentText(verdict.until))
         : undefined;
   const said = verdict.is === 'down' ? latestPost(page) : undefined;
-  return html`<section class="verdict v-${shape}">${stateShape(shape)}<div><p class="sentence">${sentenceOf(verdict, view)}</p>${
-    (since !== undefined || said !== undefined) && html`<p>${since}${said !== undefined && html` ${said}`}</p>`
-  }</div></section>`;
+  return html`
+    <section class="verdict v-${shape}">
+      ${stateShape(shape)}
+      <div>
+        <p class="sentence">${sentenceOf(verdict, view)}</p>
+        ${
+          (since !== undefined || said !== undefined) &&
+          html`<p>${since}${said !== undefined && html` ${said}`}</p>`
+        }
+      </div>
+    </section>
+  `;
 };
 
-const percentText = ({ words, formats }: View, value: number | null): string => (value === null ? words.noFigure : formats.percent(value));
+const percentText = ({ words, formats }: View, value: number | null): string =>
+  value === null ? words.noFigure : formats.percent(value);
 
 const service = (monitor: PublicMonitor, view: View): Html => {
   const { words } = view;
-  const name = html`<a class="name" href="${safeUrl(pathOf(view, `/services/${monitor.id}`))}">${monitor.name}</a>`;
-  return html`<li><div class="line">${name}<span class="percent">${percentText(view, monitor.percent[90])}</span>${stateMark(monitor.state, words.states[monitor.state])}</div>${bars(monitor.days, view)}</li>`;
+  const name = html`
+    <a class="name" href="${safeUrl(pathOf(view, `/services/${monitor.id}`))}">${monitor.name}</a>
+  `;
+  return html`
+    <li>
+      <div class="line">
+        ${name}
+        <span class="percent">${percentText(view, monitor.percent[90])}</span>
+        ${stateMark(monitor.state, words.states[monitor.state])}
+      </div>
+      ${bars(monitor.days, view)}
+    </li>
+  `;
 };
 
 /** Groups with their monitors; monitors without a group have no heading. */
@@ -61,28 +97,69 @@ const sections = (view: View): Html[] => {
     .filter(({ monitors }) => monitors.length > 0)
     .map(
       ({ name, monitors }) =>
-        html`<section class="card">${name !== null && html`<h2>${name}</h2>`}<ul class="services">${monitors.map((each) => service(each, view))}</ul></section>`,
+        html`
+          <section class="card">
+            ${name !== null && html`<h2>${name}</h2>`}
+            <ul class="services">${monitors.map((each) => service(each, view))}</ul>
+          </section>
+        `,
     );
 };
 
 /** `isSaid`: the headline above it says already since when it lasts. */
-export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3, isSaid = false): Html => {
+export const incidentBlock = (
+  incident: PublicIncident,
+  view: View,
+  level: 2 | 3,
+  isSaid = false,
+): Html => {
   const { words, formats, page } = view;
   const { names, startedAt, resolvedAt, posts } = incident;
   const title = words.incident(formats.list(names));
   const span =
     resolvedAt === null
       ? words.sinceFor(formats.momentText(startedAt), formats.duration(page.now - startedAt))
-      : html`${formats.range(startedAt, resolvedAt)}. ${words.incidentOver(formats.duration(resolvedAt - startedAt))}`;
-  return html`<article class="incident${resolvedAt === null && ' open'}" id="i-${incident.id}">${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}${!isSaid && html`<p class="soft">${span}</p>`}${
-    posts.length > 0 &&
-    html`<ol class="posts">${posts.toReversed().map(({ kind, text, at }) => html`<li><b>${words.posts[kind]}</b> <span class="soft">${formats.moment(at)}</span><p>${text}</p></li>`)}</ol>`
-  }</article>`;
+      : html`
+        ${formats.range(startedAt, resolvedAt)}. ${words.incidentOver(
+          formats.duration(resolvedAt - startedAt),
+        )}
+      `;
+  return html`
+    <article class="incident${resolvedAt === null && ' open'}" id="i-${incident.id}">
+      ${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}
+      ${!isSaid && html`<p class="soft">${span}</p>`}
+      ${
+        posts.length > 0 &&
+        html`
+          <ol class="posts">
+            ${posts.toReversed().map(
+              ({ kind, text, at }) => html`
+                <li>
+                  <b>${words.posts[kind]}</b> <span class="soft">${formats.moment(at)}</span>
+                  <p>${text}</p>
+                </li>
+              `,
+            )}
+          </ol>
+        `
+      }
+    </article>
+  `;
 };
 
-const maintenanceLine = ({ names, startsAt, endsAt }: PublicMaintenance, { words, formats, page }: View): Html => {
+const maintenanceLine = (
+  { names, startsAt, endsAt }: PublicMaintenance,
+  { words, formats, page }: View,
+): Html => {
   const isRunning = startsAt <= page.now;
-  return html`<li><b>${formats.list(names)}</b> <span class="soft">${isRunning ? words.running : words.coming}</span><p class="soft">${formats.range(startsAt, endsAt)}</p></li>`;
+  return html`
+    <li>
+      <b>${formats.list(names)}</b> <span class="soft">
+        ${isRunning ? words.running : words.coming}
+      </span>
+      <p class="soft">${formats.range(startsAt, endsAt)}</p>
+    </li>
+  `;
 };
 
 export const mainPage = (view: View, style: string): string => {
@@ -90,33 +167,86 @@ export const mainPage = (view: View, style: string): string => {
   const open = page.incidents.filter(({ resolvedAt }) => resolvedAt === null);
   const over = page.incidents.filter(({ resolvedAt }) => resolvedAt !== null);
   const verdict = verdictOf(page);
-  const isSaid = ({ posts }: PublicIncident): boolean => open.length === 1 && posts.length > 0 && verdict.is === 'down';
+  const isSaid = ({ posts }: PublicIncident): boolean =>
+    open.length === 1 && posts.length > 0 && verdict.is === 'down';
   const first = monitorsOf(page)[0]?.days[0]?.from;
   return framed(view, style, {
     title: `${sentenceOf(verdict, view)} – ${page.title}`,
-    main: html`${verdictBlock(view)}${page.description !== null && html`<p class="about">${page.description}</p>`}${open.map((each) => incidentBlock(each, view, 2, isSaid(each)))}${sections(view)}${first !== undefined && legend(view, first)}${
-      page.maintenance.length > 0 &&
-      html`<section class="card"><h2>${words.maintenance}</h2><ul class="plain">${page.maintenance.map((each) => maintenanceLine(each, view))}</ul></section>`
-    }<section class="card"><h2>${words.past}</h2>${
-      over.length === 0 ? html`<p class="soft">${words.noneRecent}</p>` : over.map((each) => incidentBlock(each, view, 3))
-    }<p><a href="${safeUrl(pathOf(view, '/history'))}">${words.allPast}</a></p></section>`,
+    main: html`
+      ${verdictBlock(view)}
+      ${page.description !== null && html`<p class="about">${page.description}</p>`}
+      ${open.map((each) => incidentBlock(each, view, 2, isSaid(each)))}
+      ${sections(view)}
+      ${first !== undefined && legend(view, first)}
+      ${
+        page.maintenance.length > 0 &&
+        html`
+          <section class="card">
+            <h2>${words.maintenance}</h2>
+            <ul class="plain">${page.maintenance.map((each) => maintenanceLine(each, view))}</ul>
+          </section>
+        `
+      }
+      <section class="card">
+        <h2>${words.past}</h2>
+        ${
+          over.length === 0
+            ? html`<p class="soft">${words.noneRecent}</p>`
+            : over.map((each) => incidentBlock(each, view, 3))
+        }
+        <p><a href="${safeUrl(pathOf(view, '/history'))}">${words.allPast}</a></p>
+      </section>
+    `,
   });
 };
 
 /** In a frame on another site: the headline, and what is not up. */
 export const embedPage = (view: View): Html => {
   const { page, words, origin } = view;
-  const troubled = monitorsOf(page).filter(({ state }) => state === 'down' || state === 'maintenance');
-  return html`<main><h1 class="small"><a href="${safeUrl(origin)}" target="_blank" rel="noopener">${page.title}</a></h1>${verdictBlock(view)}${
-    troubled.length > 0 &&
-    html`<ul class="services">${troubled.slice(0, 5).map(({ name, state }) => html`<li><div class="line"><span class="name">${name}</span>${stateMark(state, words.states[state])}</div></li>`)}</ul>`
-  }</main>`;
+  const troubled = monitorsOf(page).filter(
+    ({ state }) => state === 'down' || state === 'maintenance',
+  );
+  return html`
+    <main>
+      <h1 class="small">
+        <a href="${safeUrl(origin)}" target="_blank" rel="noopener">${page.title}</a>
+      </h1>
+      ${verdictBlock(view)}
+      ${
+        troubled.length > 0 &&
+        html`
+          <ul class="services">
+            ${troubled.slice(0, 5).map(
+              ({ name, state }) => html`
+                <li>
+                  <div class="line">
+                    <span class="name">${name}</span>
+                    ${stateMark(state, words.states[state])}
+                  </div>
+                </li>
+              `,
+            )}
+          </ul>
+        `
+      }
+    </main>
+  `;
 };
 
 /** Documents that show no page: it does not exist, cannot be read, or is private. */
 
-export const said = (language: PageLanguage, style: string, title: string, more: Html | string): string =>
-  documentOf({ language, title, style, body: html`<main class="said"><h1>${title}</h1>${more}</main>` });
+export const said = (
+  language: PageLanguage,
+  style: string,
+  title: string,
+  more: Html | string,
+): string =>
+  documentOf({
+    language,
+    title,
+    style,
+    body: html`<main class="said"><h1>${title}</h1>${more}</main>`,
+  });
 
 /**
  * One service: its figures, its days as bars, and each day that was not simply up, in words.
@@ -126,25 +256,68 @@ export const servicePage = (view: View, style: string, id: string): string | und
   const { page, words, formats } = view;
   const monitor = monitorsOf(page).find((each) => each.id === id);
   if (monitor === undefined) return undefined;
-  const troubled = monitor.days.filter((each) => each.down > 0 || each.maintenance > 0).toReversed();
+  const troubled = monitor.days
+    .filter((each) => each.down > 0 || each.maintenance > 0)
+    .toReversed();
   const own = page.incidents.filter(({ monitors }) => monitors.includes(id));
   return framed(view, style, {
     rest: `/services/${id}`,
     title: `${monitor.name}: ${words.states[monitor.state]} – ${page.title}`,
     isPart: true,
-    main: html`<p><a href="${safeUrl(pathOf(view))}">${words.back}</a></p><section class="card"><div class="line"><h1>${monitor.name}</h1>${stateMark(monitor.state, words.states[monitor.state])}</div>${bars(monitor.days, view)}<dl class="figures">${percentDays.map(
-      (days) => {
-        const value = monitor.percent[days];
-        return html`<div><dt>${words.uptimeOver(days)}</dt><dd>${value === null ? words.noFigure : formats.percent(value)}</dd></div>`;
-      },
-    )}</dl></section>${legend(view, monitor.days[0]?.from)}${own.map((each) => incidentBlock(each, view, 2))}<section class="card">${
-      troubled.length === 0
-        ? html`<p class="soft">${words.noTrouble}</p>`
-        : html`<table><thead><tr><th scope="col">${words.day}</th><th scope="col">${words.outage}</th><th scope="col">${words.maintenance}</th></tr></thead><tbody>${troubled.map(
-            (each) =>
-              html`<tr><td>${formats.day(each.from)}</td><td>${dayState(each) === 'down' ? formats.duration(each.down) : '–'}</td><td>${each.maintenance > 0 ? formats.duration(each.maintenance) : '–'}</td></tr>`,
-          )}</tbody></table>`
-    }</section>`,
+    main: html`
+      <p><a href="${safeUrl(pathOf(view))}">${words.back}</a></p>
+      <section class="card">
+        <div class="line">
+          <h1>${monitor.name}</h1>
+          ${stateMark(monitor.state, words.states[monitor.state])}
+        </div>
+        ${bars(monitor.days, view)}
+        <dl class="figures">
+          ${percentDays.map((days) => {
+            const value = monitor.percent[days];
+            return html`
+              <div>
+                <dt>${words.uptimeOver(days)}</dt>
+                <dd>${value === null ? words.noFigure : formats.percent(value)}</dd>
+              </div>
+            `;
+          })}
+        </dl>
+      </section>
+      ${legend(view, monitor.days[0]?.from)}
+      ${own.map((each) => incidentBlock(each, view, 2))}
+      <section class="card">
+        ${
+          troubled.length === 0
+            ? html`<p class="soft">${words.noTrouble}</p>`
+            : html`
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">${words.day}</th>
+                    <th scope="col">${words.outage}</th>
+                    <th scope="col">${words.maintenance}</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${troubled.map(
+                    (each) =>
+                      html`
+                        <tr>
+                          <td>${formats.day(each.from)}</td>
+                          <td>${dayState(each) === 'down' ? formats.duration(each.down) : '–'}</td>
+                          <td>
+                            ${each.maintenance > 0 ? formats.duration(each.maintenance) : '–'}
+                          </td>
+                        </tr>
+                      `,
+                  )}
+                </tbody>
+              </table>
+            `
+        }
+      </section>
+    `,
   });
 };
 
@@ -155,10 +328,16 @@ export const monthOf = (at: number): Month => new Date(at).toISOString().slice(0
 
 export const monthBegin = (month: Month): number => Date.parse(`${month}-01T00:00:00Z`);
 
-export const monthBeside = (month: Month, by: 1 | -1): Month => monthOf(monthBegin(month) + (by === 1 ? 32 : -1) * 86_400_000);
+export const monthBeside = (month: Month, by: 1 | -1): Month =>
+  monthOf(monthBegin(month) + (by === 1 ? 32 : -1) * 86_400_000);
 
 /** The incidents of one month. */
-export const historyPage = (view: View, style: string, month: Month, incidents: readonly PublicIncident[]): string => {
+export const historyPage = (
+  view: View,
+  style: string,
+  month: Month,
+  incidents: readonly PublicIncident[],
+): string => {
   const { page, words, formats } = view;
   const name = formats.month(monthBegin(month) + 14 * 86_400_000);
   const isNow = month === monthOf(page.now);
@@ -166,11 +345,30 @@ export const historyPage = (view: View, style: string, month: Month, incidents: 
     rest: `/history/${month}`,
     title: `${words.past}: ${name} – ${page.title}`,
     isPart: true,
-    main: html`<p><a href="${safeUrl(pathOf(view))}">${words.back}</a></p><section class="card"><h1>${words.past}: ${name}</h1>${
-      incidents.length === 0 ? html`<p class="soft">${words.noneThen}</p>` : incidents.map((each) => incidentBlock(each, view, 3))
-    }<p class="line"><a href="${safeUrl(pathOf(view, `/history/${monthBeside(month, -1)}`))}">${words.earlier}</a>${
-      !isNow && html`<a href="${safeUrl(pathOf(view, `/history/${monthBeside(month, 1)}`))}">${words.later}</a>`
-    }</p></section>`,
+    main: html`
+      <p><a href="${safeUrl(pathOf(view))}">${words.back}</a></p>
+      <section class="card">
+        <h1>${words.past}: ${name}</h1>
+        ${
+          incidents.length === 0
+            ? html`<p class="soft">${words.noneThen}</p>`
+            : incidents.map((each) => incidentBlock(each, view, 3))
+        }
+        <p class="line">
+          <a href="${safeUrl(pathOf(view, `/history/${monthBeside(month, -1)}`))}">
+            ${words.earlier}
+          </a>
+          ${
+            !isNow &&
+            html`
+              <a href="${safeUrl(pathOf(view, `/history/${monthBeside(month, 1)}`))}">
+                ${words.later}
+              </a>
+            `
+          }
+        </p>
+      </section>
+    `,
   });
 };
 
@@ -180,7 +378,13 @@ export const measuredPage = (view: View, style: string): string => {
     rest: '/measured',
     title: `${words.measured} – ${page.title}`,
     isPart: true,
-    main: html`<p><a href="${safeUrl(pathOf(view))}">${words.back}</a></p><section class="card"><h1>${words.measured}</h1>${words.measuredText.map((text) => html`<p>${text}</p>`)}</section>`,
+    main: html`
+      <p><a href="${safeUrl(pathOf(view))}">${words.back}</a></p>
+      <section class="card">
+        <h1>${words.measured}</h1>
+        ${words.measuredText.map((text) => html`<p>${text}</p>`)}
+      </section>
+    `,
   });
 };
 

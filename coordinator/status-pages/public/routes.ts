@@ -40,7 +40,8 @@ export const onOwnDomain = (
 ): string | undefined => {
   const name = hostOf(host);
   const slug = publishing.slugOfDomain(name);
-  if (slug === undefined || (URL.canParse(baseUrl) && new URL(baseUrl).hostname === name)) return undefined;
+  if (slug === undefined || (URL.canParse(baseUrl) && new URL(baseUrl).hostname === name))
+    return undefined;
   const path = url.startsWith('/') ? url : `/${url}`;
   return `/status/${slug}${path.replace(/^\/(?=$|\?)/, '')}`;
 };
@@ -49,7 +50,10 @@ export const onOwnDomain = (
  * The routes of public pages. Their content was read before, and is in memory in the form in which
  * it is sent.
  */
-export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMail, isAboutOpen, log }: StatusDependencies): void => {
+export const statusRoutes = (
+  app: FastifyInstance,
+  { publishing, baseUrl, hasMail, isAboutOpen, log }: StatusDependencies,
+): void => {
   const made = new WeakMap<ReadPage, Map<string, Rendered>>();
   const bodies = new Map<string, Body>();
 
@@ -64,12 +68,25 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
   };
 
   const rootOf = (request: Here): string =>
-    publishing.slugOfDomain(hostOf(request.headers.host)) === slugOf(request) ? '' : `/status/${slugOf(request)}`;
+    publishing.slugOfDomain(hostOf(request.headers.host)) === slugOf(request)
+      ? ''
+      : `/status/${slugOf(request)}`;
 
   const gone = (request: FastifyRequest, reply: FastifyReply, root = '/status/-'): FastifyReply =>
-    send(request, reply, { kind: 'page', type: htmlType, body: bodyFor(gonePage(`${root}/${styleName}`)), status: 404, isPublic: false });
+    send(request, reply, {
+      kind: 'page',
+      type: htmlType,
+      body: bodyFor(gonePage(`${root}/${styleName}`)),
+      status: 404,
+      isPublic: false,
+    });
 
-  const locked = (request: Here, reply: FastifyReply, { page, lock }: ReadPage, why: LockedWhy): FastifyReply => {
+  const locked = (
+    request: Here,
+    reply: FastifyReply,
+    { page, lock }: ReadPage,
+    why: LockedWhy,
+  ): FastifyReply => {
     const root = rootOf(request);
     const text = lockedPage(page, `${root}/${styleName}`, root, lock.access === 'password', why);
     return send(request, reply, {
@@ -81,12 +98,15 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     });
   };
 
-  const originFor = ({ domain, page }: ReadPage): string => originOf({ slug: page.slug, domain }, baseUrl());
+  const originFor = ({ domain, page }: ReadPage): string =>
+    originOf({ slug: page.slug, domain }, baseUrl());
 
   const isIn = (request: Here, read: ReadPage): Promise<boolean> | boolean =>
-    read.lock.access === 'public' || publishing.doors.isIn(read, cookieOf(request.headers.cookie, entryName));
+    read.lock.access === 'public' ||
+    publishing.doors.isIn(read, cookieOf(request.headers.cookie, entryName));
 
-  const languageOf = (given: string | null | undefined): PageLanguage | undefined => pageLanguages.find((each) => each === given);
+  const languageOf = (given: string | null | undefined): PageLanguage | undefined =>
+    pageLanguages.find((each) => each === given);
 
   const rendered = async (
     { value: read, isStale }: { value: ReadPage; isStale: boolean },
@@ -100,15 +120,31 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     made.set(read, kept);
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const view = viewOf(read.page, { root, origin: originFor(read), isStale, hasMail, aboutUs, language: asked.language });
+    const view = viewOf(read.page, {
+      root,
+      origin: originFor(read),
+      isStale,
+      hasMail,
+      aboutUs,
+      language: asked.language,
+    });
     const incidents = (from: number, to: number) => publishing.incidents(read, from, to);
-    const fresh = await shows[asked.show]({ view, asked, style: `${root}/${styleName}`, incidents });
+    const fresh = await shows[asked.show]({
+      view,
+      asked,
+      style: `${root}/${styleName}`,
+      incidents,
+    });
     // The paths that someone may request are unlimited; the cache is not.
     if (fresh !== undefined && kept.size < maxKept) kept.set(key, fresh);
     return fresh;
   };
 
-  const show = async (request: Here, reply: FastifyReply, asked: DocumentRequest): Promise<FastifyReply> => {
+  const show = async (
+    request: Here,
+    reply: FastifyReply,
+    asked: DocumentRequest,
+  ): Promise<FastifyReply> => {
     const seen: CachedValue<ReadPage | undefined> = await publishing.page(slugOf(request));
     const { value: read, isStale } = seen;
     const root = rootOf(request);
@@ -139,7 +175,9 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
         return await show(request, reply, {
           show: isJson ? 'json' : as,
           // A part without meaning does not change the answer.
-          of: request.params.of ?? (as === 'badge' ? (query?.get('service') ?? undefined) : undefined),
+          of:
+            request.params.of ??
+            (as === 'badge' ? (query?.get('service') ?? undefined) : undefined),
           badge: as === 'badge' ? (query?.get('show') ?? undefined) : undefined,
           language: languageOf(query?.get('lang') ?? undefined),
         });
@@ -151,23 +189,44 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
 
   const away = (request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply => {
     const isExpected = error instanceof Refusal && error.code === 'unavailable';
-    if (!isExpected) log.error({ err: error, url: request.routeOptions.url }, 'a public page failed');
+    if (!isExpected)
+      log.error({ err: error, url: request.routeOptions.url }, 'a public page failed');
     const body = bodyFor(awayPage(`/status/-/${styleName}`));
-    return send(request, reply, { kind: 'page', type: htmlType, body, status: 503, isPublic: false, headers: { 'retry-after': '10' } });
+    return send(request, reply, {
+      kind: 'page',
+      type: htmlType,
+      body,
+      status: 503,
+      isPublic: false,
+      headers: { 'retry-after': '10' },
+    });
   };
 
-  const enterByLink = async (request: Here, reply: FastifyReply, key: string): Promise<FastifyReply> => {
+  const enterByLink = async (
+    request: Here,
+    reply: FastifyReply,
+    key: string,
+  ): Promise<FastifyReply> => {
     const { value: read } = await publishing.page(slugOf(request));
     if (read === undefined) return gone(request, reply);
     const entry = await publishing.doors.byLink(read, key);
-    if (entry === undefined && !(await isIn(request, read))) return locked(request, reply, read, 'asked');
+    if (entry === undefined && !(await isIn(request, read)))
+      return locked(request, reply, read, 'asked');
     return seeOther(request, reply, entry);
   };
 
   /** Redirects to the page itself with its cookie; the secret does not stay in the address. */
-  const seeOther = (request: Here, reply: FastifyReply, entry: string | undefined): FastifyReply => {
+  const seeOther = (
+    request: Here,
+    reply: FastifyReply,
+    entry: string | undefined,
+  ): FastifyReply => {
     const root = rootOf(request);
-    if (entry !== undefined) reply.header('set-cookie', entryCookie(entry, { path: root || '/', secure: baseUrl().startsWith('https:') }));
+    if (entry !== undefined)
+      reply.header(
+        'set-cookie',
+        entryCookie(entry, { path: root || '/', secure: baseUrl().startsWith('https:') }),
+      );
     return reply
       .code(303)
       .headers(cleared)
@@ -183,7 +242,13 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
       const root = rootOf(request);
       const [status, text] = await answer(read, { style: `${root}/${styleName}`, root });
       // It may contain a secret of its reader.
-      return send(request, reply, { kind: 'page', type: htmlType, body: bodyOf(text), status, isPublic: false });
+      return send(request, reply, {
+        kind: 'page',
+        type: htmlType,
+        body: bodyOf(text),
+        status,
+        isPublic: false,
+      });
     } catch (error) {
       return away(request, reply, error);
     }
@@ -191,20 +256,36 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
 
   app.register(async (pages) => {
     pages.removeAllContentTypeParsers();
-    pages.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    pages.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string' },
+      (_request, body, done) => done(null, body),
+    );
     // Some mail services unsubscribe this way with one click (RFC 8058); the body is ignored.
-    pages.addContentTypeParser('multipart/form-data', { parseAs: 'string' }, (_request, _body, done) => done(null, undefined));
+    pages.addContentTypeParser(
+      'multipart/form-data',
+      { parseAs: 'string' },
+      (_request, _body, done) => done(null, undefined),
+    );
     subscribingRoutes(pages, { publishing, withPage, languageOf });
     pages.post<{ Params: Params }>('/status/:slug/enter', async (request, reply) => {
       const { value: read } = await publishing.page(slugOf(request));
       if (read === undefined) return gone(request, reply);
-      if (!isFromHere(request.headers, originFor(read))) return locked(request, reply, read, 'asked');
+      if (!isFromHere(request.headers, originFor(read)))
+        return locked(request, reply, read, 'asked');
       const form = new URLSearchParams(typeof request.body === 'string' ? request.body : '');
       try {
-        const entry = await publishing.doors.byPassword(read, form.get('password') ?? '', request.ip);
-        return entry === undefined ? locked(request, reply, read, 'wrong') : seeOther(request, reply, entry);
+        const entry = await publishing.doors.byPassword(
+          read,
+          form.get('password') ?? '',
+          request.ip,
+        );
+        return entry === undefined
+          ? locked(request, reply, read, 'wrong')
+          : seeOther(request, reply, entry);
       } catch (error) {
-        if (error instanceof Refusal && error.code === 'too_many_attempts') return locked(request, reply, read, 'too-many');
+        if (error instanceof Refusal && error.code === 'too_many_attempts')
+          return locked(request, reply, read, 'too-many');
         return away(request, reply, error);
       }
     });
@@ -224,36 +305,52 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
   get('/status/:slug/badge.svg', 'badge');
   get('/status/:slug/robots.txt', 'robots');
 
-  app.get<{ Params: Params }>('/status/:slug/logo', { exposeHeadRoute: true }, async (request, reply) => {
-    try {
-      const { value: read } = await publishing.page(slugOf(request));
-      if (read === undefined) return gone(request, reply);
-      if (!(await isIn(request, read))) return locked(request, reply, read, 'asked');
-      const logo = await publishing.logo(read);
-      if (logo === undefined) return gone(request, reply, rootOf(request));
-      const cache = read.lock.access === 'public' ? 'public, max-age=300' : 'private, no-store';
-      return reply
-        .headers({
-          'content-type': logo.type,
-          'cache-control': cache,
-          'x-content-type-options': 'nosniff',
-          'content-security-policy': "default-src 'none'",
-        })
-        .send(Buffer.from(logo.bytes));
-    } catch (error) {
-      return away(request, reply, error);
-    }
-  });
+  app.get<{ Params: Params }>(
+    '/status/:slug/logo',
+    { exposeHeadRoute: true },
+    async (request, reply) => {
+      try {
+        const { value: read } = await publishing.page(slugOf(request));
+        if (read === undefined) return gone(request, reply);
+        if (!(await isIn(request, read))) return locked(request, reply, read, 'asked');
+        const logo = await publishing.logo(read);
+        if (logo === undefined) return gone(request, reply, rootOf(request));
+        const cache = read.lock.access === 'public' ? 'public, max-age=300' : 'private, no-store';
+        return reply
+          .headers({
+            'content-type': logo.type,
+            'cache-control': cache,
+            'x-content-type-options': 'nosniff',
+            'content-security-policy': "default-src 'none'",
+          })
+          .send(Buffer.from(logo.bytes));
+      } catch (error) {
+        return away(request, reply, error);
+      }
+    },
+  );
 
   // Belongs to no page: documents that say that there is none use the style, too.
-  app.get<{ Params: Params }>(`/status/:slug/${styleName}`, { exposeHeadRoute: true }, async (request, reply) =>
-    send(request, reply, {
-      ...{ kind: 'data', type: 'text/css; charset=utf-8', body: styleBody(), isPublic: true },
-      headers: { 'cache-control': 'public, max-age=31536000, immutable' },
-    }),
+  app.get<{ Params: Params }>(
+    `/status/:slug/${styleName}`,
+    { exposeHeadRoute: true },
+    async (request, reply) =>
+      send(request, reply, {
+        kind: 'data',
+        type: 'text/css; charset=utf-8',
+        body: styleBody(),
+        isPublic: true,
+        headers: { 'cache-control': 'public, max-age=31536000, immutable' },
+      }),
   );
   // The account's own "not found" page is not for readers who came by a page's domain.
-  app.get('/status/:slug/*', { exposeHeadRoute: true }, async (request, reply) => gone(request, reply));
+  app.get('/status/:slug/*', { exposeHeadRoute: true }, async (request, reply) =>
+    gone(request, reply),
+  );
   for (const url of ['/status/:slug', '/status/:slug/*'])
-    app.route({ method: ['POST', 'PUT', 'PATCH', 'DELETE'], url, handler: async (request, reply) => gone(request, reply) });
+    app.route({
+      method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+      url,
+      handler: async (request, reply) => gone(request, reply),
+    });
 };

@@ -6,19 +6,30 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export type Params = { readonly slug: string; readonly of?: string };
 export type Here = FastifyRequest<{ Params: Params }>;
 
-export const hostOf = (host: string | undefined): string => (host ?? '').toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
+export const hostOf = (host: string | undefined): string =>
+  (host ?? '').toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
 
 /** `shop` and `shop.json` belong to the same page. */
 export const slugOf = (request: Here): string => request.params.slug.replace(/\.json$/, '');
 
 /** An encoded text: made once, sent thousands of times. */
-export type Body = { readonly bytes: Buffer; readonly brotli: Buffer; readonly gzip: Buffer; readonly etag: string };
+export type Body = {
+  readonly bytes: Buffer;
+  readonly brotli: Buffer;
+  readonly gzip: Buffer;
+  readonly etag: string;
+};
 
 export const bodyOf = (text: string): Body => {
   const bytes = Buffer.from(text);
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: 5,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+  };
   return {
-    ...{ bytes, brotli: brotliCompressSync(bytes, { params }), gzip: gzipSync(bytes) },
+    bytes,
+    brotli: brotliCompressSync(bytes, { params }),
+    gzip: gzipSync(bytes),
     etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"`,
   };
 };
@@ -39,7 +50,9 @@ const safety = (kind: Kind): Readonly<Record<string, string>> => ({
   // With no-referrer, a posted form would name no origin.
   'referrer-policy': kind === 'page' ? 'same-origin' : 'no-referrer',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  ...(kind === 'page' ? { 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin' } : {}),
+  ...(kind === 'page'
+    ? { 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin' }
+    : {}),
   'cross-origin-resource-policy': kind === 'page' ? 'same-origin' : 'cross-origin',
 });
 
@@ -68,12 +81,19 @@ const openHeaders = (kind: Kind, isFound: boolean) => ({
 /** Made once per kind of answer: they are sent thousands of times a second. */
 const kinds = ['page', 'embed', 'data'] as const;
 const openFor = new Map(
-  kinds.flatMap((kind) => [true, false].map((isFound) => [`${kind} ${isFound}`, openHeaders(kind, isFound)] as const)),
+  kinds.flatMap((kind) =>
+    [true, false].map((isFound) => [`${kind} ${isFound}`, openHeaders(kind, isFound)] as const),
+  ),
 );
 const closedFor = new Map(
   kinds.map((kind) => [
     kind,
-    { ...safety(kind), 'cache-control': 'private, no-store', vary: 'accept-encoding, cookie', 'x-robots-tag': 'noindex' },
+    {
+      ...safety(kind),
+      'cache-control': 'private, no-store',
+      vary: 'accept-encoding, cookie',
+      'x-robots-tag': 'noindex',
+    },
   ]),
 );
 

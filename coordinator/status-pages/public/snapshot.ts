@@ -97,7 +97,11 @@ export const daysUntil = (now: number, zone: string, count: number): readonly nu
  * The stretches of a monitor's history, day by day. `begins`: from daysUntil(); the last day ends
  * now.
  */
-export const daysOf = (stretches: readonly Stretch[], begins: readonly number[], now: number): readonly PublicDay[] => {
+export const daysOf = (
+  stretches: readonly Stretch[],
+  begins: readonly number[],
+  now: number,
+): readonly PublicDay[] => {
   const days: PublicDay[] = [];
   let first = 0;
   for (const [index, from] of begins.entries()) {
@@ -130,23 +134,40 @@ export const monitorsOf = (page: Pick<PublicPage, 'rows'>): readonly PublicMonit
 
 /** The headline of the page, before it is put into words. */
 export type Verdict =
-  | { readonly is: 'down'; readonly names: readonly string[]; readonly of: number; readonly since: number | null }
+  | {
+      readonly is: 'down';
+      readonly names: readonly string[];
+      readonly of: number;
+      readonly since: number | null;
+    }
   | { readonly is: 'maintenance'; readonly names: readonly string[]; readonly until: number | null }
   | { readonly is: 'up' | 'pending' | 'empty' };
 
-export const verdictOf = (page: Pick<PublicPage, 'rows' | 'incidents' | 'maintenance' | 'now'>): Verdict => {
+export const verdictOf = (
+  page: Pick<PublicPage, 'rows' | 'incidents' | 'maintenance' | 'now'>,
+): Verdict => {
   const monitors = monitorsOf(page);
-  const named = (state: PublicState): string[] => monitors.filter((each) => each.state === state).map(({ name }) => name);
+  const named = (state: PublicState): string[] =>
+    monitors.filter((each) => each.state === state).map(({ name }) => name);
   const down = monitors.filter(({ state }) => state === 'down');
   if (down.length > 0) {
-    const open = page.incidents.filter(({ resolvedAt, monitors: of }) => resolvedAt === null && down.some(({ id }) => of.includes(id)));
+    const open = page.incidents.filter(
+      ({ resolvedAt, monitors: of }) =>
+        resolvedAt === null && down.some(({ id }) => of.includes(id)),
+    );
     const since = open.length === 0 ? null : Math.min(...open.map(({ startedAt }) => startedAt));
     return { is: 'down', names: named('down'), of: monitors.length, since };
   }
   const maintained = named('maintenance');
   if (maintained.length > 0) {
-    const running = page.maintenance.filter(({ startsAt, endsAt }) => startsAt <= page.now && page.now < endsAt);
-    return { is: 'maintenance', names: maintained, until: running.length === 0 ? null : Math.max(...running.map(({ endsAt }) => endsAt)) };
+    const running = page.maintenance.filter(
+      ({ startsAt, endsAt }) => startsAt <= page.now && page.now < endsAt,
+    );
+    return {
+      is: 'maintenance',
+      names: maintained,
+      until: running.length === 0 ? null : Math.max(...running.map(({ endsAt }) => endsAt)),
+    };
   }
   if (monitors.length === 0) return { is: 'empty' };
   return { is: monitors.some(({ state }) => state === 'up') ? 'up' : 'pending' };
@@ -156,12 +177,22 @@ export const verdictOf = (page: Pick<PublicPage, 'rows' | 'incidents' | 'mainten
  * The public address of a page: below the installation's own address, or on the domain that it
  * proved; never taken from a request.
  */
-export const originOf = ({ slug, domain }: { readonly slug: string; readonly domain: string | null }, baseUrl: string): string =>
-  domain === null ? `${baseUrl}/status/${slug}` : `${baseUrl.startsWith('https:') ? 'https' : 'http'}://${domain}`;
+export const originOf = (
+  { slug, domain }: { readonly slug: string; readonly domain: string | null },
+  baseUrl: string,
+): string =>
+  domain === null
+    ? `${baseUrl}/status/${slug}`
+    : `${baseUrl.startsWith('https:') ? 'https' : 'http'}://${domain}`;
 
 /** Turns the database's rows of published monitors into the public view. */
 
-export type Named = { readonly kind: 'group' | 'monitor'; readonly id: string; readonly name: string; readonly under: string | null };
+export type Named = {
+  readonly kind: 'group' | 'monitor';
+  readonly id: string;
+  readonly name: string;
+  readonly under: string | null;
+};
 
 /**
  * The history that the figures need: the first day may have begun up to a day before the window of
@@ -188,14 +219,25 @@ type Figures = {
   readonly responses: ReadonlyMap<string, number>;
 };
 
-export const publicRows = ({ now, zone, rows, publicIds, histories, responses }: Figures): readonly PublicRow[] => {
+export const publicRows = ({
+  now,
+  zone,
+  rows,
+  publicIds,
+  histories,
+  responses,
+}: Figures): readonly PublicRow[] => {
   const begins = daysUntil(now, zone, pageDays);
   const window = { from: begins[0] ?? now, to: now };
   const byId = new Map(histories.map((history) => [history.id, history]));
   const monitor = (id: string, { name, under }: Named, history: MonitorHistory): PublicMonitor => {
     const percent = (days: number): number | null => uptimeOf(history, windowOf(days, now)).percent;
     return {
-      ...{ kind: 'monitor', id, name, isUnder: under !== null, state: stateOf(history, now) },
+      kind: 'monitor',
+      id,
+      name,
+      isUnder: under !== null,
+      state: stateOf(history, now),
       days: daysOf(stretchesOf(history, window), begins, now),
       percent: { 7: percent(7), 30: percent(30), 90: percent(90) },
       responseMs: responses.get(history.id) ?? null,
@@ -235,16 +277,33 @@ export const publicIncidents = (
 ): readonly PublicIncident[] => {
   const cover = new Map(histories.map((history) => [history.id, union(history.cover)]));
   return incidents.flatMap(({ monitor, ...incident }) => {
-    const [id, name, covered] = [publicIds.get(monitor), names.get(monitor), cover.get(monitor) ?? []];
+    const [id, name, covered] = [
+      publicIds.get(monitor),
+      names.get(monitor),
+      cover.get(monitor) ?? [],
+    ];
     const lasted = { from: incident.startedAt, to: incident.resolvedAt ?? now };
-    if (id === undefined || name === undefined || (lasted.to > lasted.from && length(subtract([lasted], covered)) === 0)) return [];
+    if (
+      id === undefined ||
+      name === undefined ||
+      (lasted.to > lasted.from && length(subtract([lasted], covered)) === 0)
+    )
+      return [];
     return [{ ...incident, monitors: [id], names: [name] }];
   });
 };
 
-export type Occurrence = { readonly id: string; readonly startsAt: number; readonly endsAt: number; readonly monitors: readonly string[] };
+export type Occurrence = {
+  readonly id: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+  readonly monitors: readonly string[];
+};
 
-export const publicMaintenance = (occurrences: readonly Occurrence[], rows: readonly Named[]): readonly PublicMaintenance[] =>
+export const publicMaintenance = (
+  occurrences: readonly Occurrence[],
+  rows: readonly Named[],
+): readonly PublicMaintenance[] =>
   occurrences.map(({ monitors, ...occurrence }) => ({
     ...occurrence,
     names: rows.flatMap(({ id, name }) => (monitors.includes(id) ? [name] : [])),

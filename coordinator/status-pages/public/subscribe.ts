@@ -17,19 +17,26 @@ export type Face = {
     request: Here,
     reply: FastifyReply,
     needsEntry: boolean,
-    answer: (read: ReadPage, of: { readonly style: string; readonly root: string }) => Promise<readonly [status: number, text: string]>,
+    answer: (
+      read: ReadPage,
+      of: { readonly style: string; readonly root: string },
+    ) => Promise<readonly [status: number, text: string]>,
   ) => Promise<FastifyReply>;
   readonly languageOf: (given: string | null | undefined) => PageLanguage | undefined;
 };
 
-const formOf = (body: unknown): URLSearchParams => new URLSearchParams(typeof body === 'string' ? body : '');
+const formOf = (body: unknown): URLSearchParams =>
+  new URLSearchParams(typeof body === 'string' ? body : '');
 
 /**
  * By e-mail: requested here, confirmed and ended from the mailbox. A request for someone else's
  * address sends them one question an hour and nothing more; a form on another site can do no more
  * than that, either.
  */
-export const subscribingRoutes = (app: FastifyInstance, { publishing, withPage, languageOf }: Face): void => {
+export const subscribingRoutes = (
+  app: FastifyInstance,
+  { publishing, withPage, languageOf }: Face,
+): void => {
   const { subscribing } = publishing;
 
   app.post<{ Params: Params }>('/status/:slug/subscribe', (request, reply) =>
@@ -39,27 +46,36 @@ export const subscribingRoutes = (app: FastifyInstance, { publishing, withPage, 
       const { subscribing: words } = wordsOf[language];
       const of = { language, style, root };
       try {
-        await subscribing.ask(read, { email: form.get('email') ?? '', language, address: request.ip });
+        await subscribing.ask(read, {
+          email: form.get('email') ?? '',
+          language,
+          address: request.ip,
+        });
         return [200, subscribePage(of, words.asked, words.askedText)];
       } catch (error) {
-        if (error instanceof Refusal && error.code === 'email_invalid') return [422, subscribePage(of, words.badAddress)];
-        if (error instanceof Refusal && error.code === 'too_many_attempts') return [429, subscribePage(of, words.often)];
+        if (error instanceof Refusal && error.code === 'email_invalid')
+          return [422, subscribePage(of, words.badAddress)];
+        if (error instanceof Refusal && error.code === 'too_many_attempts')
+          return [429, subscribePage(of, words.often)];
         throw error;
       }
     }),
   );
 
   for (const what of ['confirm', 'leave'] as const) {
-    app.get<{ Params: Params }>(`/status/:slug/${what}/:of`, { exposeHeadRoute: true }, (request, reply) =>
-      withPage(request, reply, false, async (read, { style, root }) => {
-        const { language } = read.page;
-        const { subscribing: words } = wordsOf[language];
-        const secret = request.params.of ?? '';
-        const pages = what === 'confirm' ? await subscribing.waiting(read, secret) : [];
-        const button = what === 'confirm' ? words.confirmButton : words.leaveButton;
-        const path = `${root}/${what}/${encodeURIComponent(secret)}`;
-        return [200, askingPage({ language, style, root }, path, words[what], button, pages)];
-      }),
+    app.get<{ Params: Params }>(
+      `/status/:slug/${what}/:of`,
+      { exposeHeadRoute: true },
+      (request, reply) =>
+        withPage(request, reply, false, async (read, { style, root }) => {
+          const { language } = read.page;
+          const { subscribing: words } = wordsOf[language];
+          const secret = request.params.of ?? '';
+          const pages = what === 'confirm' ? await subscribing.waiting(read, secret) : [];
+          const button = what === 'confirm' ? words.confirmButton : words.leaveButton;
+          const path = `${root}/${what}/${encodeURIComponent(secret)}`;
+          return [200, askingPage({ language, style, root }, path, words[what], button, pages)];
+        }),
     );
 
     // From anywhere: the link is the proof, and mail services post there themselves.
@@ -69,9 +85,19 @@ export const subscribingRoutes = (app: FastifyInstance, { publishing, withPage, 
         const { subscribing: words } = wordsOf[language];
         const link = request.params.of ?? '';
         const slugs = formOf(request.body).getAll('page');
-        const isDone = what === 'confirm' ? await subscribing.confirm(read, link, slugs) : await subscribing.leave(read, link);
-        if (!isDone) return [404, subscribePage({ language, style, root }, words.dead, words.deadText)];
-        return [200, subscribePage({ language, style, root }, what === 'confirm' ? words.confirmed : words.left)];
+        const isDone =
+          what === 'confirm'
+            ? await subscribing.confirm(read, link, slugs)
+            : await subscribing.leave(read, link);
+        if (!isDone)
+          return [404, subscribePage({ language, style, root }, words.dead, words.deadText)];
+        return [
+          200,
+          subscribePage(
+            { language, style, root },
+            what === 'confirm' ? words.confirmed : words.left,
+          ),
+        ];
       }),
     );
   }

@@ -74,12 +74,26 @@ export const createSubscribing = (parts: {
       const now = clock.now();
       const at = new Date(now);
       await inTransaction(sql, async (transaction) => {
-        const subscriber = await askSubscriber(transaction, { id: newId(), page, email, language, at, notSince: new Date(now - hour) });
-        if (subscriber !== undefined) await postMail(transaction, { kind: 'page-opt-in', recipient: email, about: { subscriber }, at });
+        const subscriber = await askSubscriber(transaction, {
+          id: newId(),
+          page,
+          email,
+          language,
+          at,
+          notSince: new Date(now - hour),
+        });
+        if (subscriber !== undefined)
+          await postMail(transaction, {
+            kind: 'page-opt-in',
+            recipient: email,
+            about: { subscriber },
+            at,
+          });
       });
     },
     waiting: async (read, secret) => waitingPages(sql, await linkOf(read, secret)),
-    confirm: async (read, secret, slugs) => confirmSubscriber(sql, await linkOf(read, secret), new Date(clock.now()), slugs),
+    confirm: async (read, secret, slugs) =>
+      confirmSubscriber(sql, await linkOf(read, secret), new Date(clock.now()), slugs),
     leave: async ({ id: page }, link) => {
       const subscriber = await leaverOf(accountSecrets, link);
       if (subscriber === undefined) return false;
@@ -102,7 +116,12 @@ const maxPosts = 50;
 export const notifySubscribers = async (sql: Sql, now: number): Promise<number> => {
   const at = new Date(now);
   const post = (tellings: readonly SubscriberNotice[]) =>
-    tellings.map(({ email, ...about }) => ({ kind: 'page-update' as const, recipient: email, about, at }));
+    tellings.map(({ email, ...about }) => ({
+      kind: 'page-update' as const,
+      recipient: email,
+      about,
+      at,
+    }));
   return inTransaction(sql, async (transaction) => {
     const posts = await takeUnsentPosts(transaction, at, maxPosts);
     const incidents = await takeUnsentIncidents(transaction, at, new Date(now - newsMs));
@@ -132,6 +151,7 @@ export const startNotifyingSubscribers = ({
       await forgetUnconfirmed(sql, new Date(now - optInLifeMs));
       cleanedAt = now;
     },
-    onFailure: (error) => log.error({ err: error }, 'could not notify subscribers of status pages; retrying'),
+    onFailure: (error) =>
+      log.error({ err: error }, 'could not notify subscribers of status pages; retrying'),
   });
 };

@@ -94,14 +94,23 @@ const days = (count: number): string => (count === 1 ? '1 day' : `${count} days`
 
 export const english: Words = {
   itself: 'English',
-  down: (names, count, of) => (count <= 3 ? `${names} ${count === 1 ? 'is' : 'are'} down.` : `${count} of ${of} services are down.`),
+  down: (names, count, of) =>
+    count <= 3
+      ? `${names} ${count === 1 ? 'is' : 'are'} down.`
+      : `${count} of ${of} services are down.`,
   maintenanceNow: (names) => `Maintenance is running: ${names}.`,
   allUp: 'Everything is up.',
   pending: 'Nothing has been measured yet.',
   empty: 'Nothing is published here yet.',
   sinceFor: (at, duration) => `Since ${at}, for ${duration}.`,
   until: (at) => `Until ${at}.`,
-  states: { up: 'Up', down: 'Down', maintenance: 'Maintenance', paused: 'Paused', pending: 'Not measured' },
+  states: {
+    up: 'Up',
+    down: 'Down',
+    maintenance: 'Maintenance',
+    paused: 'Paused',
+    pending: 'Not measured',
+  },
   dayCounts: {
     down: (count) => `an outage on ${days(count)}`,
     maintenance: (count) => `maintenance on ${days(count)}`,
@@ -114,7 +123,12 @@ export const english: Words = {
   today: 'today',
   uptimeOver: (count) => `Uptime in ${days(count)}`,
   noFigure: 'no figure yet',
-  posts: { investigating: 'Investigating', identified: 'Identified', monitoring: 'Monitoring', resolved: 'Resolved' },
+  posts: {
+    investigating: 'Investigating',
+    identified: 'Identified',
+    monitoring: 'Monitoring',
+    resolved: 'Resolved',
+  },
   current: 'What is happening',
   incident: (names) => `Outage: ${names}`,
   incidentOver: (duration) => `Over, after ${duration}.`,
@@ -167,7 +181,8 @@ export const english: Words = {
   tooMany: 'Too many tries; wait a quarter of an hour, then try again.',
   subscribing: {
     asked: 'Look into your mailbox.',
-    askedText: 'If that address gets no updates yet, a mail is on its way. Its link confirms that the address is yours.',
+    askedText:
+      'If that address gets no updates yet, a mail is on its way. Its link confirms that the address is yours.',
     confirm: 'Get updates by e-mail?',
     confirmButton: 'Yes, send them',
     confirmed: 'You get updates by e-mail now.',
@@ -186,14 +201,21 @@ const frenchDays = (count: number): string => (count <= 1 ? `${count} jour` : `$
 
 export const french: Words = {
   itself: 'Français',
-  down: (names, count, of) => (count <= 3 ? `${names} : en panne.` : `${count} services sur ${of} sont en panne.`),
+  down: (names, count, of) =>
+    count <= 3 ? `${names} : en panne.` : `${count} services sur ${of} sont en panne.`,
   maintenanceNow: (names) => `Maintenance en cours : ${names}.`,
   allUp: 'Tout fonctionne.',
   pending: 'Rien n’a encore été mesuré.',
   empty: 'Rien n’est encore publié ici.',
   sinceFor: (at, duration) => `Depuis ${at}, soit ${duration}.`,
   until: (at) => `Jusqu’à ${at}.`,
-  states: { up: 'En service', down: 'En panne', maintenance: 'Maintenance', paused: 'En pause', pending: 'Non mesuré' },
+  states: {
+    up: 'En service',
+    down: 'En panne',
+    maintenance: 'Maintenance',
+    paused: 'En pause',
+    pending: 'Non mesuré',
+  },
   dayCounts: {
     down: (count) => `une panne sur ${frenchDays(count)}`,
     maintenance: (count) => `maintenance sur ${frenchDays(count)}`,
@@ -206,7 +228,12 @@ export const french: Words = {
   today: 'aujourd’hui',
   uptimeOver: (count) => `Disponibilité sur ${frenchDays(count)}`,
   noFigure: 'pas encore de chiffre',
-  posts: { investigating: 'En cours d’analyse', identified: 'Cause trouvée', monitoring: 'Sous surveillance', resolved: 'Résolu' },
+  posts: {
+    investigating: 'En cours d’analyse',
+    identified: 'Cause trouvée',
+    monitoring: 'Sous surveillance',
+    resolved: 'Résolu',
+  },
   current: 'En ce moment',
   incident: (names) => `Panne : ${names}`,
   incidentOver: (duration) => `Terminé, après ${duration}.`,
@@ -227,7 +254,8 @@ export const french: Words = {
   byMail: 'Par e-mail',
   mailLabel: 'Votre adresse e-mail',
   mailSubmit: 'M’informer',
-  mailNote: 'Vous recevez d’abord un e-mail de confirmation. Chaque e-mail contient un lien pour se désabonner.',
+  mailNote:
+    'Vous recevez d’abord un e-mail de confirmation. Chaque e-mail contient un lien pour se désabonner.',
   feeds: 'Flux',
   calendar: 'Maintenance en calendrier',
   aboutUs: 'La fiabilité de ce service',
@@ -242,7 +270,8 @@ export const french: Words = {
   language: 'Langue',
   timesIn: (zone) => `Heures : ${zone}`,
   asOf: (at) => `État : ${at}`,
-  stale: (at) => `Des chiffres plus récents ne peuvent pas être lus pour le moment. Vous voyez l’état de ${at}.`,
+  stale: (at) =>
+    `Des chiffres plus récents ne peuvent pas être lus pour le moment. Vous voyez l’état de ${at}.`,
   day: 'Jour',
   outage: 'Panne',
   noTrouble: 'Aucune panne ni maintenance ces 90 derniers jours.',
@@ -259,7 +288,8 @@ export const french: Words = {
   tooMany: 'Trop d’essais ; attendez un quart d’heure, puis réessayez.',
   subscribing: {
     asked: 'Regardez dans votre boîte aux lettres.',
-    askedText: 'Si cette adresse n’est pas encore abonnée, un e-mail est en route. Son lien confirme que l’adresse est la vôtre.',
+    askedText:
+      'Si cette adresse n’est pas encore abonnée, un e-mail est en route. Son lien confirme que l’adresse est la vôtre.',
     confirm: 'Être informé par e-mail ?',
     confirmButton: 'Oui, envoyez-les',
     confirmed: 'Vous êtes maintenant informé par e-mail.',
@@ -279,14 +309,21 @@ const onDays = (count: number): string => (count === 1 ? '1 Tag' : `${count} Tag
 
 export const german: Words = {
   itself: 'Deutsch',
-  down: (names, count, of) => (count <= 3 ? `${names}: ausgefallen.` : `${count} von ${of} Diensten sind ausgefallen.`),
+  down: (names, count, of) =>
+    count <= 3 ? `${names}: ausgefallen.` : `${count} von ${of} Diensten sind ausgefallen.`,
   maintenanceNow: (names) => `Wartung läuft: ${names}.`,
   allUp: 'Alles läuft.',
   pending: 'Noch wurde nichts gemessen.',
   empty: 'Hier ist noch nichts veröffentlicht.',
   sinceFor: (at, duration) => `Seit ${at}, bisher ${duration}.`,
   until: (at) => `Bis ${at}.`,
-  states: { up: 'Läuft', down: 'Ausgefallen', maintenance: 'Wartung', paused: 'Pausiert', pending: 'Nicht gemessen' },
+  states: {
+    up: 'Läuft',
+    down: 'Ausgefallen',
+    maintenance: 'Wartung',
+    paused: 'Pausiert',
+    pending: 'Nicht gemessen',
+  },
   dayCounts: {
     down: (count) => `ein Ausfall an ${onDays(count)}`,
     maintenance: (count) => `Wartung an ${onDays(count)}`,
@@ -299,7 +336,12 @@ export const german: Words = {
   today: 'heute',
   uptimeOver: (count) => `Verfügbarkeit in ${onDays(count)}`,
   noFigure: 'noch keine Zahl',
-  posts: { investigating: 'Wird untersucht', identified: 'Ursache gefunden', monitoring: 'Wird beobachtet', resolved: 'Behoben' },
+  posts: {
+    investigating: 'Wird untersucht',
+    identified: 'Ursache gefunden',
+    monitoring: 'Wird beobachtet',
+    resolved: 'Behoben',
+  },
   current: 'Was gerade geschieht',
   incident: (names) => `Ausfall: ${names}`,
   incidentOver: (duration) => `Vorbei, nach ${duration}.`,
@@ -320,7 +362,8 @@ export const german: Words = {
   byMail: 'Per E-Mail',
   mailLabel: 'Ihre E-Mail-Adresse',
   mailSubmit: 'Auf dem Laufenden bleiben',
-  mailNote: 'Sie bekommen zuerst eine E-Mail zur Bestätigung. Jede E-Mail hat einen Link zum Abbestellen.',
+  mailNote:
+    'Sie bekommen zuerst eine E-Mail zur Bestätigung. Jede E-Mail hat einen Link zum Abbestellen.',
   feeds: 'Feeds',
   calendar: 'Wartung als Kalender',
   aboutUs: 'Wie gut dieser Dienst arbeitet',
@@ -349,7 +392,8 @@ export const german: Words = {
   password: 'Passwort',
   enter: 'Öffnen',
   wrong: 'Das ist nicht das Passwort.',
-  tooMany: 'Zu viele Versuche; warten Sie eine Viertelstunde und versuchen Sie es dann noch einmal.',
+  tooMany:
+    'Zu viele Versuche; warten Sie eine Viertelstunde und versuchen Sie es dann noch einmal.',
   subscribing: {
     asked: 'Schauen Sie in Ihr Postfach.',
     askedText:
@@ -372,14 +416,21 @@ const spanishDays = (count: number): string => (count === 1 ? '1 día' : `${coun
 
 export const spanish: Words = {
   itself: 'Español',
-  down: (names, count, of) => (count <= 3 ? `${names}: sin servicio.` : `${count} de ${of} servicios no funcionan.`),
+  down: (names, count, of) =>
+    count <= 3 ? `${names}: sin servicio.` : `${count} de ${of} servicios no funcionan.`,
   maintenanceNow: (names) => `Mantenimiento en curso: ${names}.`,
   allUp: 'Todo funciona.',
   pending: 'Todavía no se ha medido nada.',
   empty: 'Todavía no hay nada publicado aquí.',
   sinceFor: (at, duration) => `Desde ${at}, hace ${duration}.`,
   until: (at) => `Hasta ${at}.`,
-  states: { up: 'En servicio', down: 'Sin servicio', maintenance: 'Mantenimiento', paused: 'En pausa', pending: 'Sin medir' },
+  states: {
+    up: 'En servicio',
+    down: 'Sin servicio',
+    maintenance: 'Mantenimiento',
+    paused: 'En pausa',
+    pending: 'Sin medir',
+  },
   dayCounts: {
     down: (count) => `una caída en ${spanishDays(count)}`,
     maintenance: (count) => `mantenimiento en ${spanishDays(count)}`,
@@ -392,7 +443,12 @@ export const spanish: Words = {
   today: 'hoy',
   uptimeOver: (count) => `Disponibilidad en ${spanishDays(count)}`,
   noFigure: 'todavía sin cifra',
-  posts: { investigating: 'En investigación', identified: 'Causa encontrada', monitoring: 'En observación', resolved: 'Resuelto' },
+  posts: {
+    investigating: 'En investigación',
+    identified: 'Causa encontrada',
+    monitoring: 'En observación',
+    resolved: 'Resuelto',
+  },
   current: 'Qué está pasando',
   incident: (names) => `Caída: ${names}`,
   incidentOver: (duration) => `Terminó, tras ${duration}.`,
@@ -413,7 +469,8 @@ export const spanish: Words = {
   byMail: 'Por correo',
   mailLabel: 'Su dirección de correo',
   mailSubmit: 'Enviarme avisos',
-  mailNote: 'Primero recibe un correo para confirmar. Cada correo tiene un enlace para darse de baja.',
+  mailNote:
+    'Primero recibe un correo para confirmar. Cada correo tiene un enlace para darse de baja.',
   feeds: 'Fuentes',
   calendar: 'Mantenimiento como calendario',
   aboutUs: 'Cómo rinde este servicio',
@@ -445,7 +502,8 @@ export const spanish: Words = {
   tooMany: 'Demasiados intentos; espere un cuarto de hora e inténtelo de nuevo.',
   subscribing: {
     asked: 'Mire en su buzón.',
-    askedText: 'Si esa dirección todavía no recibe avisos, hay un correo en camino. Su enlace confirma que la dirección es suya.',
+    askedText:
+      'Si esa dirección todavía no recibe avisos, hay un correo en camino. Su enlace confirma que la dirección es suya.',
     confirm: '¿Recibir avisos por correo?',
     confirmButton: 'Sí, envíenlos',
     confirmed: 'Ahora recibe avisos por correo.',
@@ -460,4 +518,9 @@ export const spanish: Words = {
   badge: { status: 'estado', uptime: 'disponibilidad', response: 'respuesta' },
 };
 
-export const wordsOf: Readonly<Record<PageLanguage, Words>> = { en: english, de: german, fr: french, es: spanish };
+export const wordsOf: Readonly<Record<PageLanguage, Words>> = {
+  en: english,
+  de: german,
+  fr: french,
+  es: spanish,
+};

@@ -4,16 +4,24 @@
  */
 
 const shown = (form: HTMLFormElement, part: string, isShown: boolean): void => {
-  for (const each of form.querySelectorAll<HTMLElement>(`[data-passkey-${part}]`)) each.hidden = !isShown;
+  for (const each of form.querySelectorAll<HTMLElement>(`[data-passkey-${part}]`))
+    each.hidden = !isShown;
 };
 
 const askFor = async (form: HTMLFormElement): Promise<Credential | null> => {
-  const answer = await fetch(form.dataset.options ?? '', { method: 'POST', body: new URLSearchParams() });
+  const answer = await fetch(form.dataset.options ?? '', {
+    method: 'POST',
+    body: new URLSearchParams(),
+  });
   if (!answer.ok) throw new Error(`asked for options: ${answer.status}`);
   const options = await answer.json();
   return form.dataset.passkey === 'create'
-    ? navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
-    : navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
+    ? navigator.credentials.create({
+        publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options),
+      })
+    : navigator.credentials.get({
+        publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
+      });
 };
 
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-passkey]')) {

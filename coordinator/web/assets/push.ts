@@ -15,7 +15,8 @@ const form = document.querySelector<HTMLFormElement>('form[data-push]');
 const say = (state: State, words = ''): void => {
   for (const each of form?.querySelectorAll<HTMLElement>('[data-push-when]') ?? [])
     each.hidden = !(each.dataset.pushWhen ?? '').split(' ').includes(state);
-  for (const each of form?.querySelectorAll<HTMLElement>('[data-push-words]') ?? []) each.textContent = words;
+  for (const each of form?.querySelectorAll<HTMLElement>('[data-push-words]') ?? [])
+    each.textContent = words;
 };
 
 const stateNow = (origin: string | undefined): State => {
@@ -27,7 +28,9 @@ const stateNow = (origin: string | undefined): State => {
 };
 
 const bytesOf = (key: string): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(atob(key.replaceAll('-', '+').replaceAll('_', '/')), (letter) => letter.charCodeAt(0));
+  Uint8Array.from(atob(key.replaceAll('-', '+').replaceAll('_', '/')), (letter) =>
+    letter.charCodeAt(0),
+  );
 
 /** The only address that our worker may have. */
 const workerAddress = '/alerts/push-worker.js';
@@ -39,21 +42,28 @@ const policy = window.trustedTypes?.createPolicy('push-worker', { createScriptUR
 
 const register = async (): Promise<ServiceWorkerRegistration> => {
   // It must not be cached: the next version takes effect with the next visit.
-  await navigator.serviceWorker.register(policy ? policy.createScriptURL(workerAddress) : workerAddress, {
-    scope: '/alerts/',
-    updateViaCache: 'none',
-  });
+  await navigator.serviceWorker.register(
+    policy ? policy.createScriptURL(workerAddress) : workerAddress,
+    {
+      scope: '/alerts/',
+      updateViaCache: 'none',
+    },
+  );
   return navigator.serviceWorker.ready;
 };
 
-const subscribe = async ({ pushManager }: ServiceWorkerRegistration, key: string): Promise<PushSubscription> => {
+const subscribe = async (
+  { pushManager }: ServiceWorkerRegistration,
+  key: string,
+): Promise<PushSubscription> => {
   const options = { userVisibleOnly: true, applicationServerKey: bytesOf(key) };
   try {
     return await pushManager.subscribe(options);
   } catch (error) {
     // It was subscribed to another installation that had this address before.
     const before = await pushManager.getSubscription();
-    if (!before || !(error instanceof DOMException) || error.name !== 'InvalidStateError') throw error;
+    if (!before || !(error instanceof DOMException) || error.name !== 'InvalidStateError')
+      throw error;
     await before.unsubscribe();
     return pushManager.subscribe(options);
   }
@@ -71,9 +81,12 @@ const fill = (of: HTMLFormElement, subscription: PushSubscription): void => {
 /** Resolves when the worker reports a test, however late. */
 const arrival = (): Promise<void> =>
   new Promise((resolve) => {
-    navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ readonly arrived?: string } | null>) => {
-      if (data?.arrived === 'test') resolve();
-    });
+    navigator.serviceWorker.addEventListener(
+      'message',
+      ({ data }: MessageEvent<{ readonly arrived?: string } | null>) => {
+        if (data?.arrived === 'test') resolve();
+      },
+    );
     navigator.serviceWorker.startMessages();
   });
 
@@ -81,13 +94,15 @@ const patienceMs = 30_000;
 
 const bodyOf = (of: HTMLFormElement): URLSearchParams => {
   const body = new URLSearchParams();
-  for (const [name, value] of new FormData(of)) if (typeof value === 'string') body.append(name, value);
+  for (const [name, value] of new FormData(of))
+    if (typeof value === 'string') body.append(name, value);
   return body;
 };
 
 const add = async (of: HTMLFormElement): Promise<void> => {
   say('asking');
-  if ((await Notification.requestPermission()) !== 'granted') return say(Notification.permission === 'denied' ? 'denied' : 'able');
+  if ((await Notification.requestPermission()) !== 'granted')
+    return say(Notification.permission === 'denied' ? 'denied' : 'able');
   const registration = await register();
   fill(of, await subscribe(registration, of.dataset.key ?? ''));
   say('sending');

@@ -3,14 +3,37 @@ import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { codeOf } from '../../../shared/base/errors.ts';
 import type { Resolver, Transport } from '../../../shared/checks/dns/config.ts';
-import { type Alarm, type CheckDeadline, chargedNow, chargedTo, clearAlarm, type Expiring, setAlarm } from '../limits.ts';
-import { type DnsMessage, flagBits, type Question, type Reading, readMessage, type Written, withId } from './message.ts';
+import {
+  type Alarm,
+  type CheckDeadline,
+  chargedNow,
+  chargedTo,
+  clearAlarm,
+  type Expiring,
+  setAlarm,
+} from '../limits.ts';
+import {
+  type DnsMessage,
+  flagBits,
+  type Question,
+  type Reading,
+  readMessage,
+  type Written,
+  withId,
+} from './message.ts';
 import type { Asker, Ticket, UdpSockets } from './sockets.ts';
 
 export type TcpOutcome =
   | { readonly is: 'answer'; readonly message: DnsMessage; readonly connected_ms: number }
   | {
-      readonly is: 'silent' | 'wrong_question' | 'malformed' | 'oversized' | 'refused' | 'failed' | 'unreachable';
+      readonly is:
+        | 'silent'
+        | 'wrong_question'
+        | 'malformed'
+        | 'oversized'
+        | 'refused'
+        | 'failed'
+        | 'unreachable';
       readonly connected_ms: number | null;
     };
 
@@ -21,25 +44,42 @@ const failures: Readonly<Record<string, 'refused' | 'unreachable'>> = {
   EADDRNOTAVAIL: 'unreachable',
 };
 
-/** One question over one connection of its own. Settles at the latest with the deadline, and leaves nothing open. */
-export const askByTcp = (resolver: Resolver, question: Question, written: Written, deadline: CheckDeadline): Promise<TcpOutcome> =>
+/**
+ * One question over one connection of its own. Settles at the latest with the deadline, and leaves
+ * nothing open.
+ */
+export const askByTcp = (
+  resolver: Resolver,
+  question: Question,
+  written: Written,
+  deadline: CheckDeadline,
+): Promise<TcpOutcome> =>
   new Promise((resolve) => {
     const began = performance.now();
     const id = randomInt(0x10000);
     let connected_ms: number | null = null;
     let strays = false;
     let received = Buffer.alloc(0);
-    const socket = connect({ host: resolver.address, port: resolver.port, family: resolver.family });
+    const socket = connect({
+      host: resolver.address,
+      port: resolver.port,
+      family: resolver.family,
+    });
     const end = (outcome: TcpOutcome): void => {
       deadline.unlisten(expiring);
       socket.destroy();
       resolve(outcome);
     };
-    const expiring = { expire: (): void => end({ is: strays ? 'wrong_question' : 'silent', connected_ms }) };
+    const expiring = {
+      expire: (): void => end({ is: strays ? 'wrong_question' : 'silent', connected_ms }),
+    };
     if (deadline.isOver()) return expiring.expire();
     deadline.listen(expiring);
 
-    /** Takes whole messages off what was received; a length has 16 bits, so that no more than 64 KiB is ever held. */
+    /**
+     * Takes whole messages off what was received; a length has 16 bits, so that no more than 64 KiB
+     * is ever held.
+     */
     const read = (): void => {
       for (;;) {
         const length = received.length < 2 ? undefined : received.readUInt16BE(0);
@@ -47,9 +87,15 @@ export const askByTcp = (resolver: Resolver, question: Question, written: Writte
         const message = received.subarray(2, 2 + length);
         received = received.subarray(2 + length);
         const ours = message.length >= 2 && message.readUInt16BE(0) === id;
-        const reading: Reading = ours ? readMessage(message, question, written.plain, 'tcp') : { is: 'stray' };
+        const reading: Reading = ours
+          ? readMessage(message, question, written.plain, 'tcp')
+          : { is: 'stray' };
         if (reading.is !== 'stray') {
-          end(reading.is === 'answer' ? { ...reading, connected_ms: connected_ms ?? 0 } : { ...reading, connected_ms });
+          end(
+            reading.is === 'answer'
+              ? { ...reading, connected_ms: connected_ms ?? 0 }
+              : { ...reading, connected_ms },
+          );
           return;
         }
         strays = true;
@@ -76,9 +122,21 @@ export const askByTcp = (resolver: Resolver, question: Question, written: Writte
 /** What asking came to, whatever the answer says. */
 export type Outcome =
   | { readonly is: 'answer'; readonly message: DnsMessage }
-  /** Nobody answered; a truncated answer and no TCP; answers to other questions only; an answer that cannot be read; nobody listening; no way there. */
+  /**
+   * Nobody answered; a truncated answer and no TCP; answers to other questions only; an answer that
+   * cannot be read; nobody listening; no way there.
+   */
   | {
-      readonly is: 'silent' | 'truncated' | 'wrong_question' | 'malformed' | 'oversized' | 'closed' | 'refused' | 'failed' | 'unreachable';
+      readonly is:
+        | 'silent'
+        | 'truncated'
+        | 'wrong_question'
+        | 'malformed'
+        | 'oversized'
+        | 'closed'
+        | 'refused'
+        | 'failed'
+        | 'unreachable';
     };
 
 export type Exchange = {
@@ -114,22 +172,38 @@ export type OnExchange = (seen: Exchange | Promise<Exchange>) => void;
 /** A resolver that cannot or will not: with another one of ours at hand, that one is asked. */
 const evasions: readonly number[] = [2, 4, 5];
 
-/** What servers say to EDNS when they do not know it: format error, not implemented, bad version (which only comes with EDNS of their own). */
+/**
+ * What servers say to EDNS when they do not know it: format error, not implemented, bad version
+ * (which only comes with EDNS of their own).
+ */
 const ednsRefusals: readonly number[] = [1, 4, 16];
 
-/** Each resolver refuses so many datagrams before its port counts as closed: one that is being started anew is back by then. */
+/**
+ * Each resolver refuses so many datagrams before its port counts as closed: one that is being
+ * started anew is back by then.
+ */
 const refusalsOfClosed = 2;
 
-/** So often nobody answered, and the next go without EDNS: what stands before some resolvers drops it in silence, and before all of them. */
+/**
+ * So often nobody answered, and the next go without EDNS: what stands before some resolvers drops
+ * it in silence, and before all of them.
+ */
 const inVainWithEdns = 2;
 
 /** One for all, because most questions are refused by nobody. */
 const noOne: readonly Resolver[] = [];
 
-const unreachable: readonly string[] = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'];
+const unreachable: readonly string[] = [
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'EINVAL',
+];
 
 /**
- * One question by UDP, asked again and again at doubling distances, each time from another port under another id; all stay open for an answer.
+ * One question by UDP, asked again and again at doubling distances, each time from another port
+ * under another id; all stay open for an answer.
  * `begin` → waiting → ended, once, by an answer, a failure or the deadline. An object and not a nest of functions: of those, a dozen would be made
  * for each check.
  */
@@ -156,7 +230,13 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   /** Timers and sockets are shared with the questions of other checks. */
   readonly #charged = chargedNow();
 
-  constructor(sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began: number, told: OnExchange) {
+  constructor(
+    sockets: UdpSockets,
+    asking: Asking,
+    deadline: CheckDeadline,
+    began: number,
+    told: OnExchange,
+  ) {
     this.#sockets = sockets;
     this.#asking = asking;
     this.#deadline = deadline;
@@ -201,7 +281,8 @@ class UdpQuestion implements Asker, Alarm, Expiring {
     else if (question === written.edns && ednsRefusals.includes(reading.message.rcode)) {
       this.#edns = false;
       this.#sendAgain(performance.now());
-    } else if (this.#attempts < resolvers.length && evasions.includes(reading.message.rcode)) this.#sendAgain(performance.now());
+    } else if (this.#attempts < resolvers.length && evasions.includes(reading.message.rcode))
+      this.#sendAgain(performance.now());
     else this.#end(reading, resolver);
   }
 
@@ -209,18 +290,24 @@ class UdpQuestion implements Asker, Alarm, Expiring {
     const code = codeOf(error);
     if (code === 'ECONNREFUSED') {
       this.#refused = [...this.#refused, resolver];
-      const isClosed = (one: Resolver): boolean => this.#refused.filter((other) => other === one).length >= refusalsOfClosed;
+      const isClosed = (one: Resolver): boolean =>
+        this.#refused.filter((other) => other === one).length >= refusalsOfClosed;
       // One that is gone does not speak for another of ours, which may only be slow.
       if (!this.#asking.resolvers.every(isClosed)) return;
       this.#failure = 'closed';
     } else this.#failure = unreachable.includes(code) ? 'unreachable' : 'failed';
-    // With nobody else to ask there is nothing to wait for: a failed datagram is our own system speaking, a refused one the other's.
+    // With nobody else to ask there is nothing to wait for: a failed datagram is our own system
+    // speaking, a refused one the other's.
     const sent = this.#ticket === undefined ? 0 : 1 + (this.#further?.length ?? 0);
-    if (this.#attempts >= this.#asking.resolvers.length && sent >= this.#attempts) this.#end({ is: this.#failure }, resolver);
+    if (this.#attempts >= this.#asking.resolvers.length && sent >= this.#attempts)
+      this.#end({ is: this.#failure }, resolver);
   }
 
   expire(): void {
-    this.#end({ is: this.#failure ?? (this.#strays > 0 ? 'wrong_question' : 'silent') }, this.#last());
+    this.#end(
+      { is: this.#failure ?? (this.#strays > 0 ? 'wrong_question' : 'silent') },
+      this.#last(),
+    );
   }
 
   #last(): Resolver {
@@ -234,7 +321,12 @@ class UdpQuestion implements Asker, Alarm, Expiring {
     this.#attempts += 1;
     const again = now + (patience_ms << Math.min(this.#attempts - 1, 6));
     setAlarm(this, Math.min(again, this.#deadline.due));
-    const ticket = this.#sockets.ask(this.#last(), this.#edns ? written.edns : written.plain, this, alone || this.#attempts > 1);
+    const ticket = this.#sockets.ask(
+      this.#last(),
+      this.#edns ? written.edns : written.plain,
+      this,
+      alone || this.#attempts > 1,
+    );
     if (this.#ticket === undefined) this.#ticket = ticket;
     else if (this.#further === undefined) this.#further = [ticket];
     else this.#further.push(ticket);
@@ -257,41 +349,86 @@ class UdpQuestion implements Asker, Alarm, Expiring {
       connected_ms: null,
     };
     const isCut = outcome.is === 'answer' && (outcome.message.flags & flagBits.tc) !== 0;
-    this.#told(isCut ? askWhole(seen, this.#asking, this.#deadline, this.#began, this.#edns) : seen);
+    this.#told(
+      isCut ? askWhole(seen, this.#asking, this.#deadline, this.#began, this.#edns) : seen,
+    );
   }
 }
 
 /** By TCP, without EDNS where the resolver does not know it. */
-const askOne = async (resolver: Resolver, { question, written }: Asking, deadline: CheckDeadline, edns: boolean): Promise<TcpOutcome> => {
+const askOne = async (
+  resolver: Resolver,
+  { question, written }: Asking,
+  deadline: CheckDeadline,
+  edns: boolean,
+): Promise<TcpOutcome> => {
   const without: Written = { edns: written.plain, plain: written.plain };
   const seen = await askByTcp(resolver, question, edns ? written : without, deadline);
-  return edns && seen.is === 'answer' && ednsRefusals.includes(seen.message.rcode) ? askByTcp(resolver, question, without, deadline) : seen;
+  return edns && seen.is === 'answer' && ednsRefusals.includes(seen.message.rcode)
+    ? askByTcp(resolver, question, without, deadline)
+    : seen;
 };
 
 /** The whole of an answer that was truncated, by TCP. */
-const askWhole = async (cut: Exchange, asking: Asking, deadline: CheckDeadline, began: number, edns: boolean): Promise<Exchange> => {
+const askWhole = async (
+  cut: Exchange,
+  asking: Asking,
+  deadline: CheckDeadline,
+  began: number,
+  edns: boolean,
+): Promise<Exchange> => {
   const { connected_ms, ...byTcp } = await askOne(cut.resolver, asking, deadline, edns);
-  const unread = byTcp.is === 'malformed' || byTcp.is === 'oversized' || byTcp.is === 'wrong_question';
+  const unread =
+    byTcp.is === 'malformed' || byTcp.is === 'oversized' || byTcp.is === 'wrong_question';
   const outcome: Outcome = byTcp.is === 'answer' || unread ? byTcp : { is: 'truncated' };
-  return { ...cut, outcome, transport: 'tcp', answered_ms: performance.now() - began, connected_ms };
+  return {
+    ...cut,
+    outcome,
+    transport: 'tcp',
+    answered_ms: performance.now() - began,
+    connected_ms,
+  };
 };
 
-const exchangeByTcp = async (asking: Asking, deadline: CheckDeadline, began: number): Promise<Exchange> => {
+const exchangeByTcp = async (
+  asking: Asking,
+  deadline: CheckDeadline,
+  began: number,
+): Promise<Exchange> => {
   const [resolver] = asking.resolvers;
   const { connected_ms, ...outcome } = await askOne(resolver, asking, deadline, true);
   const strays = outcome.is === 'wrong_question' ? 1 : 0;
-  return { outcome, resolver, transport: 'tcp', attempts: 0, strays, answered_ms: performance.now() - began, connected_ms };
+  return {
+    outcome,
+    resolver,
+    transport: 'tcp',
+    attempts: 0,
+    strays,
+    answered_ms: performance.now() - began,
+    connected_ms,
+  };
 };
 
 /**
- * Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was truncated. Ends by the deadline. `began`: since when its
- * time is measured. What comes in one datagram is told as it is, because a promise costs as much as reading it.
+ * Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was
+ * truncated. Ends by the deadline. `began`: since when its time is measured. What comes in one
+ * datagram is told as it is, because a promise costs as much as reading it.
  */
-export const ask = (sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began: number, told: OnExchange): void => {
+export const ask = (
+  sockets: UdpSockets,
+  asking: Asking,
+  deadline: CheckDeadline,
+  began: number,
+  told: OnExchange,
+): void => {
   if (asking.transport === 'tcp') told(exchangeByTcp(asking, deadline, began));
   else new UdpQuestion(sockets, asking, deadline, began, told).begin();
 };
 
 /** The same for those who wait for it. */
-export const exchange = (sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began = deadline.began): Promise<Exchange> =>
-  new Promise((resolve) => ask(sockets, asking, deadline, began, resolve));
+export const exchange = (
+  sockets: UdpSockets,
+  asking: Asking,
+  deadline: CheckDeadline,
+  began = deadline.began,
+): Promise<Exchange> => new Promise((resolve) => ask(sockets, asking, deadline, began, resolve));

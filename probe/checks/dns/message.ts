@@ -10,7 +10,10 @@ export type ReadName = { readonly name: string; readonly end: number };
 const maxWireBytes = 255;
 const plain = /^[a-z0-9_*/+-]+$/;
 
-/** A label as text that cannot be mistaken for several: dots and strange bytes are escaped as zone files do. */
+/**
+ * A label as text that cannot be mistaken for several: dots and strange bytes are escaped as zone
+ * files do.
+ */
 const labelText = (bytes: Buffer, start: number, end: number): string => {
   const text = bytes.toString('latin1', start, end).toLowerCase();
   if (plain.test(text)) return text;
@@ -24,8 +27,9 @@ const labelText = (bytes: Buffer, start: number, end: number): string => {
 };
 
 /**
- * Reads a name at `start`, in lower case, without the dot at its end; the root is `.`. Before any pointer it must end at or before `limit`.
- * A pointer must lead before the place where its part of the name began, so that every chain of them ends. undefined for whatever is no name.
+ * Reads a name at `start`, in lower case, without the dot at its end; the root is `.`. Before any
+ * pointer it must end at or before `limit`. A pointer must lead before the place where its part of
+ * the name began, so that every chain of them ends. undefined for whatever is no name.
  */
 export const readName = (bytes: Buffer, start: number, limit: number): ReadName | undefined => {
   let name = '';
@@ -49,15 +53,24 @@ export const readName = (bytes: Buffer, start: number, limit: number): ReadName 
     }
     const next = at + 1 + length;
     wire += length + 1;
-    if ((length & 0xc0) !== 0 || wire > maxWireBytes || next > (end < 0 ? limit : bytes.length)) return undefined;
+    if ((length & 0xc0) !== 0 || wire > maxWireBytes || next > (end < 0 ? limit : bytes.length))
+      return undefined;
     const label = labelText(bytes, at + 1, next);
     name = name === '' ? label : `${name}.${label}`;
     at = next;
   }
 };
 
-/** What a record says, from its bytes between `at` and `end`, in the canonical form of shared/checks/dns/values.ts; undefined if they are malformed. */
-export const readFields = (type: RecordType, bytes: Buffer, at: number, end: number): RecordFields | undefined => {
+/**
+ * What a record says, from its bytes between `at` and `end`, in the canonical form of
+ * shared/checks/dns/values.ts; undefined if they are malformed.
+ */
+export const readFields = (
+  type: RecordType,
+  bytes: Buffer,
+  at: number,
+  end: number,
+): RecordFields | undefined => {
   switch (type) {
     case 'A':
       return end - at === 4 ? [ipv4(bytes, at)] : undefined;
@@ -81,19 +94,42 @@ export const readFields = (type: RecordType, bytes: Buffer, at: number, end: num
     case 'SVCB':
       return binding(bytes, at, end);
     case 'TLSA':
-      return end - at > 3 ? [`${bytes[at]}`, `${bytes[at + 1]}`, `${bytes[at + 2]}`, bytes.toString('hex', at + 3, end)] : undefined;
+      return end - at > 3
+        ? [
+            `${bytes[at]}`,
+            `${bytes[at + 1]}`,
+            `${bytes[at + 2]}`,
+            bytes.toString('hex', at + 3, end),
+          ]
+        : undefined;
     case 'DS':
       return end - at > 4
-        ? [`${bytes.readUInt16BE(at)}`, `${bytes[at + 2]}`, `${bytes[at + 3]}`, bytes.toString('hex', at + 4, end)]
+        ? [
+            `${bytes.readUInt16BE(at)}`,
+            `${bytes[at + 2]}`,
+            `${bytes[at + 3]}`,
+            bytes.toString('hex', at + 4, end),
+          ]
         : undefined;
     case 'DNSKEY':
-      return end - at > 4 ? [`${bytes.readUInt16BE(at)}`, `${bytes[at + 2]}`, `${bytes[at + 3]}`, base64(bytes, at + 4, end)] : undefined;
+      return end - at > 4
+        ? [
+            `${bytes.readUInt16BE(at)}`,
+            `${bytes[at + 2]}`,
+            `${bytes[at + 3]}`,
+            base64(bytes, at + 4, end),
+          ]
+        : undefined;
   }
 };
 
-const base64 = (bytes: Buffer, at: number, end: number): string => bytes.toString('base64', at, end).replace(/=+$/, '');
+const base64 = (bytes: Buffer, at: number, end: number): string =>
+  bytes.toString('base64', at, end).replace(/=+$/, '');
 
-/** Addresses as text, because the same few come again and again, and writing one costs more than reading its record. */
+/**
+ * Addresses as text, because the same few come again and again, and writing one costs more than
+ * reading its record.
+ */
 const ipv4Texts = new Map<number, string>();
 const maxIpv4Texts = 4_096;
 
@@ -108,22 +144,33 @@ const ipv4 = (bytes: Buffer, at: number): string => {
   return text;
 };
 
-const ipv6 = (bytes: Buffer, at: number): string => new ip.IPv6([...bytes.subarray(at, at + 16)]).toRFC5952String();
+const ipv6 = (bytes: Buffer, at: number): string =>
+  new ip.IPv6([...bytes.subarray(at, at + 16)]).toRFC5952String();
 
 const nameAtEnd = (bytes: Buffer, at: number, end: number): [string] | undefined => {
   const read = readName(bytes, at, end);
   return read?.end === end ? [read.name] : undefined;
 };
 
-const numbersThenName = (count: number, bytes: Buffer, at: number, end: number): RecordFields | undefined => {
+const numbersThenName = (
+  count: number,
+  bytes: Buffer,
+  at: number,
+  end: number,
+): RecordFields | undefined => {
   const from = at + 2 * count;
   const name = from < end ? nameAtEnd(bytes, from, end) : undefined;
   if (name === undefined) return undefined;
-  const numbers = Array.from({ length: count }, (_, index) => `${bytes.readUInt16BE(at + 2 * index)}`);
+  const numbers = Array.from(
+    { length: count },
+    (_, index) => `${bytes.readUInt16BE(at + 2 * index)}`,
+  );
   return [...numbers, ...name];
 };
 
-/** Several strings of one record are one text: they are only cut because a string holds 255 bytes. */
+/**
+ * Several strings of one record are one text: they are only cut because a string holds 255 bytes.
+ */
 const strings = (bytes: Buffer, start: number, end: number): RecordFields | undefined => {
   const parts: Buffer[] = [];
   let at = start;
@@ -140,19 +187,38 @@ const authority = (bytes: Buffer, at: number, end: number): RecordFields | undef
   const server = readName(bytes, at, end);
   const keeper = server && readName(bytes, server.end, end);
   if (!keeper || end - keeper.end !== 20) return undefined;
-  return [server.name, keeper.name, ...[0, 4, 8, 12, 16].map((offset) => `${bytes.readUInt32BE(keeper.end + offset)}`)];
+  return [
+    server.name,
+    keeper.name,
+    ...[0, 4, 8, 12, 16].map((offset) => `${bytes.readUInt32BE(keeper.end + offset)}`),
+  ];
 };
 
 const issuer = (bytes: Buffer, at: number, end: number): RecordFields | undefined => {
   const value = at + 2 + (bytes[at + 1] ?? 0);
   if (end - at < 3 || value > end || value === at + 2) return undefined;
   const tag = bytes.toString('latin1', at + 2, value).toLowerCase();
-  return /^[a-z0-9]+$/.test(tag) ? [`${bytes[at]}`, tag, bytes.toString('utf8', value, end)] : undefined;
+  return /^[a-z0-9]+$/.test(tag)
+    ? [`${bytes[at]}`, tag, bytes.toString('utf8', value, end)]
+    : undefined;
 };
 
-const parameterNames = ['mandatory', 'alpn', 'no-default-alpn', 'port', 'ipv4hint', 'ech', 'ipv6hint', 'dohpath', 'ohttp'];
+const parameterNames = [
+  'mandatory',
+  'alpn',
+  'no-default-alpn',
+  'port',
+  'ipv4hint',
+  'ech',
+  'ipv6hint',
+  'dohpath',
+  'ohttp',
+];
 
-/** Service bindings (RFC 9460): dns-packet does not know them. Parameters come in growing order of their keys, each once. */
+/**
+ * Service bindings (RFC 9460): dns-packet does not know them. Parameters come in growing order of
+ * their keys, each once.
+ */
 const binding = (bytes: Buffer, start: number, end: number): RecordFields | undefined => {
   // Their target is never compressed, but a pointer would do no harm: it is read by the same rules.
   const target = start + 2 < end ? readName(bytes, start + 2, end) : undefined;
@@ -215,7 +281,9 @@ const parameterText = (key: number, value: Buffer): string | undefined => {
 };
 
 const inDependencies = (value: Buffer, size: number): Buffer[] =>
-  Array.from({ length: value.length / size }, (_, index) => value.subarray(index * size, (index + 1) * size));
+  Array.from({ length: value.length / size }, (_, index) =>
+    value.subarray(index * size, (index + 1) * size),
+  );
 
 const protocols = (value: Buffer): string | undefined => {
   const names: string[] = [];
@@ -229,18 +297,29 @@ const protocols = (value: Buffer): string | undefined => {
 };
 
 /**
- * Messages of the DNS. Questions are written by dns-packet. Answers are read here, because they come from anybody: dns-packet lets a record
- * read beyond its own end, makes lossy text of bytes, and does not know SVCB and HTTPS.
+ * Messages of the DNS. Questions are written by dns-packet. Answers are read here, because they
+ * come from anybody: dns-packet lets a record read beyond its own end, makes lossy text of bytes,
+ * and does not know SVCB and HTTPS.
  */
 
-/** What we say we take by UDP: it passes every path unbroken. What is longer comes truncated, and is asked for again by TCP. */
+/**
+ * What we say we take by UDP: it passes every path unbroken. What is longer comes truncated, and is
+ * asked for again by TCP.
+ */
 const udpPayload = 1_232;
 /** What a server sends by UDP against that: more is no honest answer. */
 const maxUdpBytes = 4_096;
 const maxRecords = 1_000;
 
 /** Bits of a header's second word. */
-export const flagBits = { aa: 0x0400, tc: 0x0200, rd: 0x0100, ra: 0x0080, ad: 0x0020, cd: 0x0010 } as const;
+export const flagBits = {
+  aa: 0x0400,
+  tc: 0x0200,
+  rd: 0x0100,
+  ra: 0x0080,
+  ad: 0x0020,
+  cd: 0x0010,
+} as const;
 
 export type DnsRecord = {
   readonly name: string;
@@ -272,7 +351,10 @@ export type Reading =
   | { readonly is: 'stray' }
   | { readonly is: 'malformed' | 'oversized' };
 
-/** A question without its id, which is put in for each attempt. AD asks the resolver to say whether it authenticated the answer (RFC 6840). */
+/**
+ * A question without its id, which is put in for each attempt. AD asks the resolver to say whether
+ * it authenticated the answer (RFC 6840).
+ */
 export const writeQuestion = ({ name, type }: Question, edns: boolean): Buffer => {
   const query = dnsPacket.encode({
     type: 'query',
@@ -281,7 +363,18 @@ export const writeQuestion = ({ name, type }: Question, edns: boolean): Buffer =
     // The library's type knows no SVCB and HTTPS; the number is put in below for all alike.
     questions: [{ type: 'A', name, class: 'IN' }],
     additionals: edns
-      ? [{ type: 'OPT', name: '.', udpPayloadSize: udpPayload, extendedRcode: 0, ednsVersion: 0, flags: 0, flag_do: false, options: [] }]
+      ? [
+          {
+            type: 'OPT',
+            name: '.',
+            udpPayloadSize: udpPayload,
+            extendedRcode: 0,
+            ednsVersion: 0,
+            flags: 0,
+            flag_do: false,
+            options: [],
+          },
+        ]
       : [],
   });
   const end = query.length - (edns ? 11 : 0);
@@ -292,7 +385,10 @@ export const writeQuestion = ({ name, type }: Question, edns: boolean): Buffer =
 /** A question as bytes, with and without EDNS, for as long as it is asked. */
 export type Written = { readonly edns: Buffer; readonly plain: Buffer };
 
-export const write = (question: Question): Written => ({ edns: writeQuestion(question, true), plain: writeQuestion(question, false) });
+export const write = (question: Question): Written => ({
+  edns: writeQuestion(question, true),
+  plain: writeQuestion(question, false),
+});
 
 /** The same question under an id of its own. */
 export const withId = (question: Buffer, id: number): Buffer => {
@@ -307,14 +403,26 @@ const optType = 41;
 const inClass = 1;
 const extendedError = 15;
 
-/** Rcodes with which servers send back nothing but a header, when they did not read the question or would not. */
+/**
+ * Rcodes with which servers send back nothing but a header, when they did not read the question or
+ * would not.
+ */
 const bare: readonly number[] = [1, 2, 4, 5];
 
-/** Numbers in an answer whose length was looked at before; node's own way looks at it again, which is half of reading a record. */
-const wordAt = (bytes: Buffer, at: number): number => ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
-const longAt = (bytes: Buffer, at: number): number => wordAt(bytes, at) * 0x10000 + wordAt(bytes, at + 2);
+/**
+ * Numbers in an answer whose length was looked at before; node's own way looks at it again, which
+ * is half of reading a record.
+ */
+const wordAt = (bytes: Buffer, at: number): number =>
+  ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+const longAt = (bytes: Buffer, at: number): number =>
+  wordAt(bytes, at) * 0x10000 + wordAt(bytes, at + 2);
 
-const readExtendedError = (bytes: Buffer, start: number, end: number): DnsMessage['error'] | undefined => {
+const readExtendedError = (
+  bytes: Buffer,
+  start: number,
+  end: number,
+): DnsMessage['error'] | undefined => {
   let at = start;
   let error: DnsMessage['error'] = null;
   while (at < end) {
@@ -322,7 +430,10 @@ const readExtendedError = (bytes: Buffer, start: number, end: number): DnsMessag
     const [code, length] = [wordAt(bytes, at), wordAt(bytes, at + 2)];
     if (at + 4 + length > end) return undefined;
     if (code === extendedError && length >= 2 && error === null)
-      error = { code: wordAt(bytes, at + 4), text: bytes.toString('utf8', at + 6, at + 4 + length).slice(0, 200) };
+      error = {
+        code: wordAt(bytes, at + 4),
+        text: bytes.toString('utf8', at + 6, at + 4 + length).slice(0, 200),
+      };
     at += 4 + length;
   }
   return error;
@@ -336,8 +447,8 @@ const pointerToQuestion = 0xc000 | header.bytes;
 const malformed = -1;
 
 /**
- * Reads a section into `records`, if they are wanted, and returns where it ends. No object is made for what is only read on the way: of those,
- * a message would need more than it has records.
+ * Reads a section into `records`, if they are wanted, and returns where it ends. No object is made
+ * for what is only read on the way: of those, a message would need more than it has records.
  */
 const readSection = (
   bytes: Buffer,
@@ -370,7 +481,10 @@ const readSection = (
       opt.error = error;
     } else {
       const known = recordTypeOf(type);
-      const fields = known !== undefined && wordAt(bytes, at + 2) === inClass ? readFields(known, bytes, data, end) : null;
+      const fields =
+        known !== undefined && wordAt(bytes, at + 2) === inClass
+          ? readFields(known, bytes, data, end)
+          : null;
       if (fields === undefined) return malformed;
       // A TTL with its highest bit set counts as none (RFC 2181).
       const ttl = longAt(bytes, at + 4);
@@ -386,24 +500,36 @@ const none: DnsRecord[] = [];
 
 /** Whether a message asks just what this one does, byte by byte, as nearly every answer does. */
 const asksTheSame = (bytes: Buffer, question: Buffer): boolean => {
-  for (let at = header.bytes; at < question.length; at += 1) if (bytes[at] !== question[at]) return false;
+  for (let at = header.bytes; at < question.length; at += 1)
+    if (bytes[at] !== question[at]) return false;
   return true;
 };
 
 /** Where the question ends if it is ours; otherwise what is wrong with it. */
-const readQuestion = (bytes: Buffer, question: Question, asked: Buffer): number | 'malformed' | 'stray' => {
+const readQuestion = (
+  bytes: Buffer,
+  question: Question,
+  asked: Buffer,
+): number | 'malformed' | 'stray' => {
   if (asksTheSame(bytes, asked)) return asked.length;
   const name = readName(bytes, header.bytes, bytes.length);
   if (name === undefined || name.end + 4 > bytes.length) return 'malformed';
-  const isSame = wordAt(bytes, name.end) === recordTypes[question.type] && wordAt(bytes, name.end + 2) === inClass;
+  const isSame =
+    wordAt(bytes, name.end) === recordTypes[question.type] &&
+    wordAt(bytes, name.end + 2) === inClass;
   return isSame && name.name === question.name ? name.end + 4 : 'stray';
 };
 
 /**
- * Reads what came from the right address under the right id. Everything is checked, nothing is trusted, nothing throws. `asked`: the
- * question as bytes, without EDNS.
+ * Reads what came from the right address under the right id. Everything is checked, nothing is
+ * trusted, nothing throws. `asked`: the question as bytes, without EDNS.
  */
-export const readMessage = (bytes: Buffer, question: Question, asked: Buffer, over: 'udp' | 'tcp'): Reading => {
+export const readMessage = (
+  bytes: Buffer,
+  question: Question,
+  asked: Buffer,
+  over: 'udp' | 'tcp',
+): Reading => {
   if (bytes.length < header.bytes) return { is: 'malformed' };
   const flags = wordAt(bytes, 2);
   if ((flags & (header.qr | header.opcode)) !== header.qr) return { is: 'stray' };
@@ -421,13 +547,28 @@ export const readMessage = (bytes: Buffer, question: Question, asked: Buffer, ov
     if (typeof end === 'string') return { is: end };
     at = end;
   }
-  if ((over === 'udp' && bytes.length > maxUdpBytes) || answerCount + authorityCount + additionalCount > maxRecords)
+  if (
+    (over === 'udp' && bytes.length > maxUdpBytes) ||
+    answerCount + authorityCount + additionalCount > maxRecords
+  )
     return { is: 'oversized' };
   // A truncated answer may end anywhere; nothing in it is used.
   if ((flags & flagBits.tc) !== 0)
-    return { is: 'answer', message: { flags, rcode: low, answers: none, authority: none, edns: true, error: null, bytes: bytes.length } };
+    return {
+      is: 'answer',
+      message: {
+        flags,
+        rcode: low,
+        answers: none,
+        authority: none,
+        edns: true,
+        error: null,
+        bytes: bytes.length,
+      },
+    };
 
-  // Without a question there is nothing there to point at, and the root is no name that a record of ours would have.
+  // Without a question there is nothing there to point at, and the root is no name that a record of
+  // ours would have.
   const pointed = questions === 0 ? '.' : question.name;
   const opt: Opt = { isThere: false, rcode: 0, error: null };
   // Of their full length at once, because an array that grows is made anew.
@@ -441,6 +582,14 @@ export const readMessage = (bytes: Buffer, question: Question, asked: Buffer, ov
   const rcode = (opt.rcode << 4) | low;
   return {
     is: 'answer',
-    message: { flags, rcode, answers, authority, edns: opt.isThere, error: opt.error, bytes: bytes.length },
+    message: {
+      flags,
+      rcode,
+      answers,
+      authority,
+      edns: opt.isThere,
+      error: opt.error,
+      bytes: bytes.length,
+    },
   };
 };

@@ -20,23 +20,43 @@ export type DnsDependencies = {
   readonly families?: () => Families;
 };
 
-/** A share of the time limit, so that several datagrams fit into it; at most what a slow resolver far away needs. */
-const patienceOf = (limit_ms: number): number => Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
+/**
+ * A share of the time limit, so that several datagrams fit into it; at most what a slow resolver
+ * far away needs.
+ */
+const patienceOf = (limit_ms: number): number =>
+  Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
 
 /** What is asked of the named resolver, or still of nobody where the probe's own is to be asked. */
-type Prepared = { readonly terms: DnsSettings; readonly named: Named | null; readonly unaddressed: Omit<Asking, 'resolvers'> };
+type Prepared = {
+  readonly terms: DnsSettings;
+  readonly named: Named | null;
+  readonly unaddressed: Omit<Asking, 'resolvers'>;
+};
 type Named = { readonly resolver: Resolver; readonly asking: Asking };
 
 const preparedFor = (assignment: Assignment): Prepared => {
   const terms = dnsSettings(assignment);
   if (!terms) throw new Error(`the target of monitor ${assignment.monitor} is no name`);
   const { resolver, transport } = terms;
-  const unaddressed = { question: terms, written: write(terms), transport, patience_ms: patienceOf(assignment.timeout_ms) };
-  return { terms, unaddressed, named: resolver && { resolver, asking: { ...unaddressed, resolvers: [resolver] } } };
+  const unaddressed = {
+    question: terms,
+    written: write(terms),
+    transport,
+    patience_ms: patienceOf(assignment.timeout_ms),
+  };
+  return {
+    terms,
+    unaddressed,
+    named: resolver && { resolver, asking: { ...unaddressed, resolvers: [resolver] } },
+  };
 };
 
 const noResolver: Verdict = {
-  ...{ outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases: noPhases, evidence: { resolvers: 0 } },
+  outcome: 'unknown',
+  cause: { class: 'probe_resolver', params: {} },
+  phases: noPhases,
+  evidence: { resolvers: 0 },
 };
 
 /** Whether a resolver was to be asked by TCP and could not even be connected to. */
@@ -65,7 +85,8 @@ export const createDnsCheck = (dependencies: DnsDependencies): Check => {
     if (!first) return { verdict: noResolver };
     const own: readonly [Resolver, ...Resolver[]] = [first, ...rest];
     const since = deadline.began;
-    // A silent resolver is only known at the deadline: who else it answers is asked in time, once its patience is over.
+    // A silent resolver is only known at the deadline: who else it answers is asked in time, once
+    // its patience is over.
     let doubt: Promise<boolean> | undefined;
     const suspect = (): Promise<boolean> => {
       doubt ??= resolverCheck.reachedOther(terms, since, own, deadline);
@@ -76,7 +97,8 @@ export const createDnsCheck = (dependencies: DnsDependencies): Check => {
     let seen: Exchange;
     try {
       seen = await exchange(sockets, { ...unaddressed, resolvers: own }, deadline);
-      // By TCP one is asked at a time: the next takes the place of one that takes no connection, while there is time.
+      // By TCP one is asked at a time: the next takes the place of one that takes no connection,
+      // while there is time.
       for (const next of terms.transport === 'tcp' ? rest : [])
         if (takesNoTcp(seen) && !deadline.isOver()) {
           const asking = { ...unaddressed, resolvers: [next] } as const;
@@ -87,7 +109,8 @@ export const createDnsCheck = (dependencies: DnsDependencies): Check => {
     }
     resolverCheck.saw(terms, seen);
     // What vouches for it is asked by UDP, and says nothing of its TCP.
-    const reached_other = resolverSuspected(seen, terms.rcode) && !takesNoTcp(seen) ? await suspect() : false;
+    const reached_other =
+      resolverSuspected(seen, terms.rcode) && !takesNoTcp(seen) ? await suspect() : false;
     const verdict = judge(terms, {
       exchange: seen,
       own: true,
@@ -99,9 +122,20 @@ export const createDnsCheck = (dependencies: DnsDependencies): Check => {
     return { verdict, resolver: seen.resolver };
   };
 
-  const judgeNamed = (terms: DnsSettings, { assignment, evidence_wanted }: CheckContext, seen: Exchange): Verdict => {
+  const judgeNamed = (
+    terms: DnsSettings,
+    { assignment, evidence_wanted }: CheckContext,
+    seen: Exchange,
+  ): Verdict => {
     const has_family = seen.outcome.is !== 'unreachable' || families()[seen.resolver.family];
-    return judge(terms, { exchange: seen, own: false, reached_other: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
+    return judge(terms, {
+      exchange: seen,
+      own: false,
+      reached_other: false,
+      has_family,
+      limit_ms: assignment.timeout_ms,
+      evidence_wanted,
+    });
   };
 
   return async (context) => {
@@ -113,7 +147,8 @@ export const createDnsCheck = (dependencies: DnsDependencies): Check => {
     }
     const { resolver, asking } = named;
     const { guard, deadline, assignment } = context;
-    if (!guard.allows(resolver.address, resolver.port)) return notPublic(resolver, guard.isOwnLimit([resolver.address], assignment));
+    if (!guard.allows(resolver.address, resolver.port))
+      return notPublic(resolver, guard.isOwnLimit([resolver.address], assignment));
     const verdict = judgeNamed(terms, context, await exchange(sockets, asking, deadline));
     return withOutgoing(verdict, resolver, context);
   };
@@ -123,12 +158,18 @@ export const createDnsCheck = (dependencies: DnsDependencies): Check => {
  * What is shown of a check is worth a socket that asks the system which way it went; the many that
  * pass in silence are not.
  */
-const withOutgoing = (verdict: Verdict, resolver: Resolver, { evidence_wanted }: CheckContext): Verdict | Promise<Verdict> =>
+const withOutgoing = (
+  verdict: Verdict,
+  resolver: Resolver,
+  { evidence_wanted }: CheckContext,
+): Verdict | Promise<Verdict> =>
   verdict.outcome === 'ok' && !evidence_wanted ? verdict : addOutgoing(verdict, resolver);
 
 const addOutgoing = async (verdict: Verdict, resolver: Resolver): Promise<Verdict> => {
   const own = await outgoingTo(resolver);
-  return mayReportOutgoing(own, resolver.address) ? { ...verdict, evidence: { ...verdict.evidence, outgoing_address: own } } : verdict;
+  return mayReportOutgoing(own, resolver.address)
+    ? { ...verdict, evidence: { ...verdict.evidence, outgoing_address: own } }
+    : verdict;
 };
 
 const notPublic = ({ address, port }: Resolver, isOwnLimit: boolean): Verdict => ({

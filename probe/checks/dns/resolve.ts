@@ -9,14 +9,24 @@ import { type Asking, type Exchange, exchange } from './exchange.ts';
 import { type DnsMessage, type DnsRecord, type Question, write } from './message.ts';
 import type { UdpSockets } from './sockets.ts';
 
-/** Records of the asked type at the end of the chain of aliases, the lowest TTL on the way, and the aliases one after the other. */
-export type ResolvedRecords = { readonly records: readonly DnsRecord[]; readonly ttl: number | null; readonly aliases: readonly string[] };
+/**
+ * Records of the asked type at the end of the chain of aliases, the lowest TTL on the way, and the
+ * aliases one after the other.
+ */
+export type ResolvedRecords = {
+  readonly records: readonly DnsRecord[];
+  readonly ttl: number | null;
+  readonly aliases: readonly string[];
+};
 
 /** One for all, because most names have none. */
 const noAliases: readonly string[] = [];
 
-const isAsked = ({ name, type, fields }: DnsRecord, wantedName: string, wantedType: number): boolean =>
-  name === wantedName && type === wantedType && fields !== null;
+const isAsked = (
+  { name, type, fields }: DnsRecord,
+  wantedName: string,
+  wantedType: number,
+): boolean => name === wantedName && type === wantedType && fields !== null;
 
 const lowestTtl = (records: readonly DnsRecord[]): number => {
   let lowest = Number.POSITIVE_INFINITY;
@@ -24,7 +34,10 @@ const lowestTtl = (records: readonly DnsRecord[]): number => {
   return lowest;
 };
 
-/** What lies beside the chain was not asked for. Most answers are nothing but the records asked for, and are taken as they are. */
+/**
+ * What lies beside the chain was not asked for. Most answers are nothing but the records asked for,
+ * and are taken as they are.
+ */
 export const recordsAsked = (
   asked: { readonly name: string; readonly type: RecordType },
   answers: readonly DnsRecord[],
@@ -36,10 +49,18 @@ export const recordsAsked = (
   for (;;) {
     const isPlain = answers.every((record) => isAsked(record, name, wanted));
     const records = isPlain ? answers : answers.filter((record) => isAsked(record, name, wanted));
-    const alias = isPlain ? undefined : answers.find((record) => isAsked(record, name, recordTypes.CNAME));
+    const alias = isPlain
+      ? undefined
+      : answers.find((record) => isAsked(record, name, recordTypes.CNAME));
     const next = alias?.fields?.[0];
     lowest = Math.min(lowest, lowestTtl(records));
-    if (records.length > 0 || alias === undefined || next === undefined || next === name || passed.includes(next))
+    if (
+      records.length > 0 ||
+      alias === undefined ||
+      next === undefined ||
+      next === name ||
+      passed.includes(next)
+    )
       return {
         records,
         ttl: Number.isFinite(lowest) ? lowest : null,
@@ -55,7 +76,10 @@ export const recordsAsked = (
 export const isAlias = (name: string, answers: readonly DnsRecord[]): boolean =>
   answers.some((record) => record.name === name && record.type === recordTypes.CNAME);
 
-/** The addresses of a name in one family, or why there are none: a code as resolvers of the system have them, or one of ours. */
+/**
+ * The addresses of a name in one family, or why there are none: a code as resolvers of the system
+ * have them, or one of ours.
+ */
 export type Answered = {
   readonly addresses: readonly string[];
   readonly code: string | null;
@@ -63,17 +87,28 @@ export type Answered = {
   readonly by?: AnsweredBy;
 };
 
-/** How long a name is asked for at all, whatever time the check has: name servers that are silent for so long do not answer. */
+/**
+ * How long a name is asked for at all, whatever time the check has: name servers that are silent
+ * for so long do not answer.
+ */
 const maxMs = 10_000;
-/** After so long it is asked again, or of the next resolver; less where the check has little time. */
+/**
+ * After so long it is asked again, or of the next resolver; less where the check has little time.
+ */
 const patienceOf = (ms: number): number => Math.min(1_000, Math.max(100, Math.floor(ms / 5)));
 
-/** A question under way. `end`: its answer is not wanted any more, and it is given up as unanswered. */
+/**
+ * A question under way. `end`: its answer is not wanted any more, and it is given up as unanswered.
+ */
 export type AddressQuestion = { readonly answered: Promise<Answered>; readonly end: () => void };
 
 const none = (code: string): Answered => ({ addresses: [], code });
 
-const read = (name: string, { rcode, answers }: DnsMessage, records: readonly DnsRecord[]): Answered => {
+const read = (
+  name: string,
+  { rcode, answers }: DnsMessage,
+  records: readonly DnsRecord[],
+): Answered => {
   switch (rcode) {
     case rcodes.NOERROR: {
       const addresses = records.flatMap(({ fields }) => fields?.[0] ?? []);
@@ -89,23 +124,39 @@ const read = (name: string, { rcode, answers }: DnsMessage, records: readonly Dn
   }
 };
 
-const isUnreadable = ({ outcome }: Exchange): boolean => outcome.is === 'malformed' || outcome.is === 'oversized';
+const isUnreadable = ({ outcome }: Exchange): boolean =>
+  outcome.is === 'malformed' || outcome.is === 'oversized';
 
-const judged = (name: string, type: 'A' | 'AAAA', { outcome, resolver }: Exchange, isOver: boolean): Answered => {
+const judged = (
+  name: string,
+  type: 'A' | 'AAAA',
+  { outcome, resolver }: Exchange,
+  isOver: boolean,
+): Answered => {
   if (outcome.is === 'answer') {
     const { records, ttl, aliases } = recordsAsked({ name, type }, outcome.message.answers);
     return { ...read(name, outcome.message, records), by: { resolver, ttl, aliases } };
   }
-  if (outcome.is === 'silent' || outcome.is === 'wrong_question') return none(isOver ? ownCodes.deadline : 'ETIMEOUT');
+  if (outcome.is === 'silent' || outcome.is === 'wrong_question')
+    return none(isOver ? ownCodes.deadline : 'ETIMEOUT');
   return none(outcome.is === 'closed' || outcome.is === 'refused' ? 'ECONNREFUSED' : 'EBADRESP');
 };
 
 /**
- * Asks for addresses, each question apart from all others. An answer that cannot be read is asked for once more, by a socket that carries nothing
- * else: only if it comes again is it the name's fault, else nothing is known (the resolver of the probe did not work).
+ * Asks for addresses, each question apart from all others. An answer that cannot be read is asked
+ * for once more, by a socket that carries nothing else: only if it comes again is it the name's
+ * fault, else nothing is known (the resolver of the probe did not work).
  */
-export const createAddressQuestions = (sockets: UdpSockets, resolvers: () => readonly Resolver[]) => {
-  const askUntil = async (own: CheckDeadline, host: string, type: 'A' | 'AAAA', deadline: CheckDeadline): Promise<Answered> => {
+export const createAddressQuestions = (
+  sockets: UdpSockets,
+  resolvers: () => readonly Resolver[],
+) => {
+  const askUntil = async (
+    own: CheckDeadline,
+    host: string,
+    type: 'A' | 'AAAA',
+    deadline: CheckDeadline,
+  ): Promise<Answered> => {
     const name = dnsName(host);
     if (name === undefined) return none('EBADNAME');
     const [first, ...rest] = resolvers();
@@ -115,12 +166,20 @@ export const createAddressQuestions = (sockets: UdpSockets, resolvers: () => rea
     deadline.listen(whole);
     const question = { name, type } as const;
     const patience_ms = patienceOf(own.due - own.began);
-    const asking: Asking = { question, written: write(question), resolvers: [first, ...rest], transport: 'udp', patience_ms };
+    const asking: Asking = {
+      question,
+      written: write(question),
+      resolvers: [first, ...rest],
+      transport: 'udp',
+      patience_ms,
+    };
     try {
       const seen = await exchange(sockets, asking, own);
-      if (!isUnreadable(seen)) return judged(name, type, seen, deadline.isOver() || performance.now() >= deadline.due);
+      if (!isUnreadable(seen))
+        return judged(name, type, seen, deadline.isOver() || performance.now() >= deadline.due);
       const again = await exchange(sockets, { ...asking, alone: true }, own);
-      if (again.outcome.is === 'answer' || isUnreadable(again)) return judged(name, type, again, false);
+      if (again.outcome.is === 'answer' || isUnreadable(again))
+        return judged(name, type, again, false);
       return none(ownCodes.resolver);
     } finally {
       deadline.unlisten(whole);
@@ -131,7 +190,10 @@ export const createAddressQuestions = (sockets: UdpSockets, resolvers: () => rea
   return (host: string, family: 4 | 6, deadline: CheckDeadline): AddressQuestion => {
     const began = performance.now();
     const own = new CheckDeadline(began, Math.min(deadline.due, began + maxMs));
-    return { answered: askUntil(own, host, family === 4 ? 'A' : 'AAAA', deadline), end: () => own.end() };
+    return {
+      answered: askUntil(own, host, family === 4 ? 'A' : 'AAAA', deadline),
+      end: () => own.end(),
+    };
   };
 };
 
@@ -139,21 +201,24 @@ const rereadMs = 10_000;
 let readResolvers: { readonly at: number; readonly resolvers: readonly Resolver[] } | undefined;
 
 /**
- * The resolvers of the machine, in its order. Only a new resolver of the library reads them anew, so that is made now and then: a laptop or
- * a container may be given others while it runs.
+ * The resolvers of the machine, in its order. Only a new resolver of the library reads them anew,
+ * so that is made now and then: a laptop or a container may be given others while it runs.
  */
 export const systemResolvers = (): readonly Resolver[] => {
   const at = performance.now();
   if (readResolvers === undefined || at - readResolvers.at > rereadMs) {
-    const resolvers = new SystemResolver().getServers().flatMap((text) => parseResolver(text) ?? []);
+    const resolvers = new SystemResolver()
+      .getServers()
+      .flatMap((text) => parseResolver(text) ?? []);
     readResolvers = { at, resolvers };
   }
   return readResolvers.resolvers;
 };
 
 /**
- * Whether the probe's own resolver works, told from a name that does not: it does if it answered for another name since the check began, or
- * answers now who serves the root, which every resolver knows.
+ * Whether the probe's own resolver works, told from a name that does not: it does if it answered
+ * for another name since the check began, or answers now who serves the root, which every resolver
+ * knows.
  */
 export type ResolverCheck = {
   /** To be told of every exchange with the probe's own resolver. */
@@ -171,7 +236,8 @@ const writtenRoot = write(root);
 const patienceMs = 500;
 
 /** A name that is answered for, or known not to exist: either took a resolver that works. */
-const answered = ({ outcome }: Exchange): boolean => outcome.is === 'answer' && [0, 3].includes(outcome.message.rcode);
+const answered = ({ outcome }: Exchange): boolean =>
+  outcome.is === 'answer' && [0, 3].includes(outcome.message.rcode);
 
 /** An answer that comes after the deadline is none. */
 const orOver = (asking: Promise<boolean>, deadline: CheckDeadline): Promise<boolean> =>
@@ -183,7 +249,8 @@ const orOver = (asking: Promise<boolean>, deadline: CheckDeadline): Promise<bool
   });
 
 export const createResolverCheck = (sockets: UdpSockets): ResolverCheck => {
-  // Two names are enough: for any question, at least one of the two newest answers was to another name.
+  // Two names are enough: for any question, at least one of the two newest answers was to another
+  // name.
   let newest = { name: '', at: Number.NEGATIVE_INFINITY };
   let other = newest;
   let asking: Promise<boolean> | undefined;
@@ -197,11 +264,21 @@ export const createResolverCheck = (sockets: UdpSockets): ResolverCheck => {
     reachedOther: async ({ name }, since, resolvers, deadline) => {
       const another = newest.name === name ? other : newest;
       if (another.at >= since) return true;
-      // Many checks suspect the resolver in the same moment: one question answers for all of them, and has a time of its own, because
-      // the check that asked it may be over first.
+      // Many checks suspect the resolver in the same moment: one question answers for all of them,
+      // and has a time of its own, because the check that asked it may be over first.
       if (asking === undefined) {
         const own = new CheckDeadline(performance.now(), deadline.due);
-        asking = exchange(sockets, { question: root, written: writtenRoot, resolvers, transport: 'udp', patience_ms: patienceMs }, own)
+        asking = exchange(
+          sockets,
+          {
+            question: root,
+            written: writtenRoot,
+            resolvers,
+            transport: 'udp',
+            patience_ms: patienceMs,
+          },
+          own,
+        )
           .then((seen) => answered(seen))
           .finally(() => {
             asking = undefined;

@@ -54,7 +54,10 @@ type Slot = {
 };
 
 const questionsPerSocket = 1_000;
-/** When a whole network falls silent every question is watched; the sockets of a process are not endless. */
+/**
+ * When a whole network falls silent every question is watched; the sockets of a process are not
+ * endless.
+ */
 const maxLone = 256;
 
 /**
@@ -99,7 +102,11 @@ export const createUdpSockets = ({ slots = 4 }: { readonly slots?: number } = {}
     socket.on('message', (answer, from) => {
       if (answer.length < 2) return;
       const ticket = slot.waiting.get(((answer[0] ?? 0) << 8) | (answer[1] ?? 0));
-      if (ticket !== undefined && ticket.resolver.port === from.port && ticket.resolver.address === from.address)
+      if (
+        ticket !== undefined &&
+        ticket.resolver.port === from.port &&
+        ticket.resolver.address === from.address
+      )
         ticket.asker.hear(answer, ticket);
     });
     socket.on('error', (error) => {
@@ -162,7 +169,8 @@ export const createUdpSockets = ({ slots = 4 }: { readonly slots?: number } = {}
     const tickets = leaving;
     leaving = [];
     for (const ticket of tickets)
-      if (ticket.isWaiting) ticket.slot.socket.send(underItsId(ticket), ticket.resolver.port, ticket.resolver.address);
+      if (ticket.isWaiting)
+        ticket.slot.socket.send(underItsId(ticket), ticket.resolver.port, ticket.resolver.address);
   };
 
   return {
@@ -197,7 +205,10 @@ function underItsId({ question, id }: Ticket): Buffer {
   return question;
 }
 
-/** Random 16-bit numbers, drawn in bulk because each draw alone costs more than the rest of a question. */
+/**
+ * Random 16-bit numbers, drawn in bulk because each draw alone costs more than the rest of a
+ * question.
+ */
 function createDraw(): () => number {
   const numbers = new Uint16Array(4_096);
   let next = numbers.length;

@@ -1,8 +1,19 @@
 import type { DnsCause } from '../../../shared/checks/dns/causes.ts';
 import type { DnsSettings } from '../../../shared/checks/dns/config.ts';
 import { rcodeName, rcodes, recordTypeOf } from '../../../shared/checks/dns/keys.ts';
-import { type Expectation, meets, type RecordFields, recordText } from '../../../shared/checks/dns/values.ts';
-import type { CauseParams, Evidence, Json, Phases, Verdict } from '../../../shared/checks/result.ts';
+import {
+  type Expectation,
+  meets,
+  type RecordFields,
+  recordText,
+} from '../../../shared/checks/dns/values.ts';
+import type {
+  CauseParams,
+  Evidence,
+  Json,
+  Phases,
+  Verdict,
+} from '../../../shared/checks/result.ts';
 import type { Exchange } from './exchange.ts';
 import { type DnsMessage, type DnsRecord, flagBits } from './message.ts';
 import { isAlias, recordsAsked } from './resolve.ts';
@@ -10,7 +21,10 @@ import { isAlias, recordsAsked } from './resolve.ts';
 /** Judging apart from asking: a function of the monitor's terms and what came back. */
 export type DnsObservation = {
   readonly exchange: Exchange;
-  /** The resolver is the probe's own. Its faults are the probe's, unless it just answered something else (rule 1). */
+  /**
+   * The resolver is the probe's own. Its faults are the probe's, unless it just answered something
+   * else (rule 1).
+   */
   readonly own: boolean;
   readonly reached_other: boolean;
   /** Whether the probe has addresses of the resolver's family at all. */
@@ -40,7 +54,10 @@ const byOutcome = {
   unreachable: 'dns_unreachable',
 } as const satisfies Record<Exclude<Exchange['outcome']['is'], 'answer'>, DnsCause>;
 
-/** Why a resolver could not find an answer, by the codes of RFC 8914: only those that name what is wrong. */
+/**
+ * Why a resolver could not find an answer, by the codes of RFC 8914: only those that name what is
+ * wrong.
+ */
 const extendedErrors: Readonly<Record<number, string>> = {
   1: 'Unsupported DNSKEY Algorithm',
   2: 'Unsupported DS Digest Type',
@@ -87,11 +104,17 @@ const judgeRecords = (terms: DnsSettings, records: readonly DnsRecord[]): Fault 
   if (expected?.length === 0) return records.length > 0 ? fault('dns_records', { type }) : null;
   if (records.length === 0) return fault('dns_no_records', { type });
   if (expected === null) return null;
-  if (match === 'any') return expected.some(({ is }) => isAmong(is, records)) ? null : fault('dns_none_expected', { type });
+  if (match === 'any')
+    return expected.some(({ is }) => isAmong(is, records))
+      ? null
+      : fault('dns_none_expected', { type });
   const missing = firstMissing(expected, records);
-  if (missing !== undefined) return fault('dns_value_missing', { type, value: missing.slice(0, 200) });
+  if (missing !== undefined)
+    return fault('dns_value_missing', { type, value: missing.slice(0, 200) });
   if (match !== 'exact') return null;
-  for (const { fields } of records) if (fields !== null && !isExpected(fields, expected)) return fault('dns_value_unexpected', { type });
+  for (const { fields } of records)
+    if (fields !== null && !isExpected(fields, expected))
+      return fault('dns_value_unexpected', { type });
   return null;
 };
 
@@ -103,8 +126,12 @@ const judgeAnswer = (terms: DnsSettings, message: DnsMessage): Fault => {
     // Whoever looks finds that the name exists: what it leads to does not.
     const isDangling = plain === 'dns_name_missing' && isAlias(terms.name, message.answers);
     if (isDangling) return fault('dns_alias_dangling');
-    // A name that exists although it should not was answered from outside; an error may be the resolver's own.
-    const reason = plain === 'dns_server_failed' && message.error ? extendedErrors[message.error.code] : undefined;
+    // A name that exists although it should not was answered from outside; an error may be the
+    // resolver's own.
+    const reason =
+      plain === 'dns_server_failed' && message.error
+        ? extendedErrors[message.error.code]
+        : undefined;
     return plain
       ? fault(plain, reason === undefined ? {} : { reason })
       : fault(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
@@ -113,15 +140,21 @@ const judgeAnswer = (terms: DnsSettings, message: DnsMessage): Fault => {
     const { records, ttl } = recordsAsked(terms, message.answers);
     const wrong = judgeRecords(terms, records);
     if (wrong) return wrong;
-    if (terms.min_ttl !== null && ttl !== null && ttl < terms.min_ttl) return fault('dns_ttl_low', { ttl, min_ttl: terms.min_ttl });
+    if (terms.min_ttl !== null && ttl !== null && ttl < terms.min_ttl)
+      return fault('dns_ttl_low', { ttl, min_ttl: terms.min_ttl });
   }
-  return terms.authenticated && (message.flags & flagBits.ad) === 0 ? fault('dns_not_authenticated') : null;
+  return terms.authenticated && (message.flags & flagBits.ad) === 0
+    ? fault('dns_not_authenticated')
+    : null;
 };
 
-/** Whether the resolver itself may be what failed: it did not answer, or it says that it could not. */
+/**
+ * Whether the resolver itself may be what failed: it did not answer, or it says that it could not.
+ */
 export const resolverSuspected = ({ outcome }: Exchange, expected: DnsSettings['rcode']): boolean =>
   outcome.is !== 'answer' ||
-  (outcome.message.rcode !== rcodes[expected] && !['NOERROR', 'NXDOMAIN'].includes(rcodeName(outcome.message.rcode)));
+  (outcome.message.rcode !== rcodes[expected] &&
+    !['NOERROR', 'NXDOMAIN'].includes(rcodeName(outcome.message.rcode)));
 
 /** What came of asking as a fault; null for an answer that is right in all that was asked. */
 const faultOf = (terms: DnsSettings, { outcome }: Exchange, limit_ms: number): Fault => {
@@ -141,21 +174,40 @@ export const judge = (terms: DnsSettings, seen: DnsObservation): Verdict => {
   const wrong = faultOf(terms, exchange, limit_ms);
   const phases = phasesOf(exchange);
   if (wrong === null) {
-    // Whose resolver it was is always told, because the answer of one's own may come from its memory.
+    // Whose resolver it was is always told, because the answer of one's own may come from its
+    // memory.
     const { address, port } = exchange.resolver;
-    const evidence = seen.evidence_wanted ? evidenceOf(terms, seen) : { resolver: { address, port, own } };
+    const evidence = seen.evidence_wanted
+      ? evidenceOf(terms, seen)
+      : { resolver: { address, port, own } };
     return { outcome: 'ok', cause: null, phases, evidence };
   }
   const evidence = evidenceOf(terms, seen);
   const would_be = wrong.cause;
   if (own && !reached_other && resolverSuspected(exchange, terms.rcode))
-    return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases, evidence: { ...evidence, would_be } };
-  // By UDP only our own system can say so: it has no socket left, or does not let us send there. By TCP it is the other side that broke off.
+    return {
+      outcome: 'unknown',
+      cause: { class: 'probe_resolver', params: {} },
+      phases,
+      evidence: { ...evidence, would_be },
+    };
+  // By UDP only our own system can say so: it has no socket left, or does not let us send there. By
+  // TCP it is the other side that broke off.
   if (outcome.is === 'failed' && exchange.transport === 'udp')
-    return { outcome: 'unknown', cause: { class: 'probe_not_sent', params: {} }, phases, evidence: { ...evidence, would_be } };
+    return {
+      outcome: 'unknown',
+      cause: { class: 'probe_not_sent', params: {} },
+      phases,
+      evidence: { ...evidence, would_be },
+    };
   if (outcome.is === 'unreachable' && !seen.has_family) {
     const { family } = exchange.resolver;
-    return { outcome: 'unknown', cause: { class: 'probe_no_family', params: { family } }, phases, evidence: { ...evidence, would_be } };
+    return {
+      outcome: 'unknown',
+      cause: { class: 'probe_no_family', params: { family } },
+      phases,
+      evidence: { ...evidence, would_be },
+    };
   }
   return { outcome: 'fail', cause: { class: wrong.cause, params: wrong.params }, phases, evidence };
 };
@@ -173,7 +225,10 @@ const recordShown = ({ name, type, ttl, fields }: DnsRecord): Json => {
 };
 
 /** Who was asked what, and all that came back: text in it is the resolver's. */
-const evidenceOf = (terms: DnsSettings, { exchange, own }: Pick<DnsObservation, 'exchange' | 'own'>): Evidence => {
+const evidenceOf = (
+  terms: DnsSettings,
+  { exchange, own }: Pick<DnsObservation, 'exchange' | 'own'>,
+): Evidence => {
   const { outcome, resolver, transport, attempts, strays } = exchange;
   const asked = {
     question: `${terms.name} ${terms.type}`,

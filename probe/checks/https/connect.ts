@@ -22,11 +22,17 @@ const noOwnCheck = () => undefined;
  * Opens a socket to a literal address. With TLS, one object does both and starts its handshake as
  * soon as it is connected. Adding TLS to an existing socket costs a twentieth of the whole check.
  */
-export const openSocket = (address: string, port: number, securing: Securing | null, trust: Trust): Socket => {
+export const openSocket = (
+  address: string,
+  port: number,
+  securing: Securing | null,
+  trust: Trust,
+): Socket => {
   if (!securing) return connectTcp({ host: address, port, noDelay: true });
   const { host, verify, isHybrid } = securing;
   const socket = connectTls({
-    ...{ host: address, port },
+    host: address,
+    port,
     ...(isIP(host) === 0 ? { servername: host } : {}),
     secureContext: trust.context(verify, isHybrid),
     // The check judges the chain itself, from OpenSSL's result. The certificates then remain
@@ -93,7 +99,8 @@ export const connectFirst = (
   new Promise((resolve, reject) => {
     const attempts: { address: string; code: string | null; ms: number }[] = [];
     const trying = new Set<Socket>();
-    const ofOwnFamilies = (some: readonly string[]): readonly string[] => some.filter((address) => hasFamily(address, families));
+    const ofOwnFamilies = (some: readonly string[]): readonly string[] =>
+      some.filter((address) => hasFamily(address, families));
     let addresses = known;
     let wanted = ofOwnFamilies(known);
     let isLateToCome = late !== undefined;
@@ -109,12 +116,17 @@ export const connectFirst = (
       for (const other of trying) if (other !== socket) other.destroy();
       resolve({ socket, code, attempts, addresses, at: performance.now() });
     };
-    const firstFailure = (): string | undefined => attempts.find(({ code }) => code !== null)?.code ?? undefined;
+    const firstFailure = (): string | undefined =>
+      attempts.find(({ code }) => code !== null)?.code ?? undefined;
     // Reports a connection that was made meanwhile first: after a pause of this process, its
     // deadline fires before its sockets.
-    const stop = () => void setImmediate(() => finish(null, trying.size === 0 ? (firstFailure() ?? ownCodes.deadline) : ownCodes.deadline));
+    const stop = () =>
+      void setImmediate(() =>
+        finish(null, trying.size === 0 ? (firstFailure() ?? ownCodes.deadline) : ownCodes.deadline),
+      );
 
-    const hasNext = (): boolean => next < Math.min(wanted.length, maxAttempts) && slow + trying.size < maxSlow;
+    const hasNext = (): boolean =>
+      next < Math.min(wanted.length, maxAttempts) && slow + trying.size < maxSlow;
     const allFailed = (): void => {
       if (trying.size === 0 && !isLateToCome) finish(null, firstFailure() ?? ownCodes.noFamily);
     };
@@ -125,7 +137,11 @@ export const connectFirst = (
       next += 1;
       if (!guard.allows(address, port)) return finish(null, ownCodes.notPublic);
       const began = performance.now();
-      const attempt: { address: string; code: string | null; ms: number } = { address, code: null, ms: 0 };
+      const attempt: { address: string; code: string | null; ms: number } = {
+        address,
+        code: null,
+        ms: 0,
+      };
       attempts.push(attempt);
       const socket = open(address, port);
       trying.add(socket);
@@ -153,7 +169,8 @@ export const connectFirst = (
     const join = (more: readonly string[]) => {
       isLateToCome = false;
       if (over) return;
-      if (!more.every((address) => guard.allows(address, port))) return finish(null, ownCodes.notPublic);
+      if (!more.every((address) => guard.allows(address, port)))
+        return finish(null, ownCodes.notPublic);
       addresses = [...addresses, ...more];
       const fresh = ofOwnFamilies(more);
       if (fresh.length === 0) return allFailed();
@@ -164,7 +181,8 @@ export const connectFirst = (
     };
 
     if (deadline.isOver()) return finish(null, ownCodes.deadline);
-    if (!addresses.every((address) => guard.allows(address, port))) return finish(null, ownCodes.notPublic);
+    if (!addresses.every((address) => guard.allows(address, port)))
+      return finish(null, ownCodes.notPublic);
     if (wanted.length === 0 && late === undefined) return finish(null, ownCodes.noFamily);
     deadline.stop = stop;
     late?.then(join).catch(reject);

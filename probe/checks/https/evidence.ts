@@ -91,9 +91,17 @@ export type ResponseSeen = {
  * The resolver that answered, the answer's lifetime in seconds, and the aliases on the way to the
  * addresses.
  */
-export type AnsweredBy = { readonly resolver: Resolver; readonly ttl: number | null; readonly aliases: readonly string[] };
+export type AnsweredBy = {
+  readonly resolver: Resolver;
+  readonly ttl: number | null;
+  readonly aliases: readonly string[];
+};
 
-export type AttemptSeen = { readonly address: string; readonly code: string | null; readonly ms: number };
+export type AttemptSeen = {
+  readonly address: string;
+  readonly code: string | null;
+  readonly ms: number;
+};
 
 export type HopSeen = {
   readonly url: string;
@@ -173,7 +181,8 @@ type Scrub = {
 };
 
 const signs: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
-const signOf = (one: string): string => signs[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`;
+const signOf = (one: string): string =>
+  signs[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`;
 
 /**
  * A server may echo its request. Evidence must not keep secrets of the config, not even half of
@@ -181,7 +190,11 @@ const signOf = (one: string): string => signs[one] ?? `\\x${one.charCodeAt(0).to
  */
 const scrubber = (secrets: readonly string[]): Scrub => {
   // The secret as it is, URL-encoded, and as latin-1 bytes.
-  const formsOf = (secret: string) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('latin1')];
+  const formsOf = (secret: string) => [
+    secret,
+    encodeURIComponent(secret),
+    Buffer.from(secret).toString('latin1'),
+  ];
   const forms = [...new Set(secrets.flatMap(formsOf))];
   const longest = Math.max(0, ...forms.map((form) => form.length));
   const without = (text: string): string => {
@@ -191,12 +204,15 @@ const scrubber = (secrets: readonly string[]): Scrub => {
     const begun = Math.min(...forms.map((form) => begunAt(end, form)));
     return begun < end.length ? `${end.slice(0, begun)}${mask}` : rest;
   };
-  const scrub = (text: string, limit: number): string => clean(without(text)).slice(0, limit).toWellFormed();
+  const scrub = (text: string, limit: number): string =>
+    clean(without(text)).slice(0, limit).toWellFormed();
   const value = (json: Json, limit: number): string =>
     typeof json === 'string'
       ? scrub(json, limit)
       : scrub(
-          JSON.stringify(json, (_key, inside: unknown) => (typeof inside === 'string' ? without(inside) : inside)),
+          JSON.stringify(json, (_key, inside: unknown) =>
+            typeof inside === 'string' ? without(inside) : inside,
+          ),
           limit,
         );
   const bytes = (raw: Uint8Array, limit: number): string =>
@@ -248,7 +264,12 @@ const rounded = (ms: number): number => Math.round(ms * 10) / 10;
 export type Saw = { readonly value: Json } | { readonly inBody: string };
 
 const roundedPhases = ({ dns, tcp, tls, first_byte, total }: Phases): Json =>
-  Object.fromEntries(Object.entries({ dns, tcp, tls, first_byte, total }).map(([phase, ms]) => [phase, ms === null ? null : rounded(ms)]));
+  Object.fromEntries(
+    Object.entries({ dns, tcp, tls, first_byte, total }).map(([phase, ms]) => [
+      phase,
+      ms === null ? null : rounded(ms),
+    ]),
+  );
 
 const usedIn = ({ attempts, failure }: HopSeen): string | null =>
   failure?.phase === 'tcp' ? null : (attempts.find(({ code }) => code === null)?.address ?? null);
@@ -257,19 +278,27 @@ const sawOf = (saw: Saw, body: string, scrub: Scrub): string | undefined => {
   if ('value' in saw) return scrub.value(saw.value, maxSaw);
   const whole = scrub(body, body.length);
   const at = whole.indexOf(saw.inBody);
-  return at < 0 ? undefined : whole.slice(Math.max(0, at - beforeMatch), at + maxSaw - beforeMatch).toWellFormed();
+  return at < 0
+    ? undefined
+    : whole.slice(Math.max(0, at - beforeMatch), at + maxSaw - beforeMatch).toWellFormed();
 };
 
 /**
  * What the check observed (rule 15), from the very attempt that is judged. `body` is the text of
  * the last response.
  */
-export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, body: string, saw?: Saw): Evidence => {
+export const httpsEvidence = (
+  settings: HttpsSettings,
+  seen: HttpsObservation,
+  body: string,
+  saw?: Saw,
+): Evidence => {
   const scrub = scrubber(settings.secrets);
   const last = seen.hops.at(-1);
   // The addresses that a name has inside a private network are private: of a refused address,
   // evidence shows only the class.
-  const refused = last?.failure?.code === ownCodes.notPublic || last?.failure?.code === ownCodes.ownLimit;
+  const refused =
+    last?.failure?.code === ownCodes.notPublic || last?.failure?.code === ownCodes.ownLimit;
   const evidence: Record<string, Json> = {
     url: scrub(last?.url ?? '', maxUrl),
     addresses: refused ? [] : (last?.addresses.slice(0, maxAddresses) ?? []),
@@ -290,10 +319,13 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
   }
   if (last && !refused && last.attempts.length > 0) {
     evidence.addresses_tried = `${last.attempts.length} of ${last.addresses.length}`;
-    evidence.attempts = last.attempts.slice(0, maxAddresses).map(({ address, code, ms }) => ({ address, code, ms: rounded(ms) }));
+    evidence.attempts = last.attempts
+      .slice(0, maxAddresses)
+      .map(({ address, code, ms }) => ({ address, code, ms: rounded(ms) }));
   }
   if (last?.failure) evidence.failure = { phase: last.failure.phase, code: last.failure.code };
-  if (last && last.beginning.length > 0) evidence.first_bytes = scrub.bytes(last.beginning, maxFirstBytes);
+  if (last && last.beginning.length > 0)
+    evidence.first_bytes = scrub.bytes(last.beginning, maxFirstBytes);
   const shown = saw && sawOf(saw, body, scrub);
   if (shown !== undefined) evidence.saw = shown;
   if (last?.tls) {
@@ -306,7 +338,8 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
     }));
     evidence.tls = { protocol, cipher, fault, host_matches, chain };
   }
-  if (seen.hops.length > 1 || seen.redirects !== 'done') evidence.redirects = seen.hops.map((hop) => redirectOf(hop, scrub));
+  if (seen.hops.length > 1 || seen.redirects !== 'done')
+    evidence.redirects = seen.hops.map((hop) => redirectOf(hop, scrub));
   if (last?.response) {
     const { status, headers, read, truncated } = last.response;
     evidence.status = status;

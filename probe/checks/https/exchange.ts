@@ -14,7 +14,8 @@ import { type Trust, tlsSeen } from './trust.ts';
  * come.
  */
 const decoders = async () => {
-  const { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } = await import('node:zlib');
+  const { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } =
+    await import('node:zlib');
   const soFar = { finishFlush: constants.Z_SYNC_FLUSH };
   return {
     gzip: () => createGunzip(soFar),
@@ -22,12 +23,17 @@ const decoders = async () => {
     deflate: () => createInflate(soFar),
     br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
     // A frame may ask for a window of any size. We allow at most 8 MiB, as browsers do.
-    zstd: () => createZstdDecompress({ finishFlush: constants.ZSTD_e_flush, params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
+    zstd: () =>
+      createZstdDecompress({
+        finishFlush: constants.ZSTD_e_flush,
+        params: { [constants.ZSTD_d_windowLogMax]: 23 },
+      }),
   } as const;
 };
 
 type Encoding = keyof Awaited<ReturnType<typeof decoders>>;
-const isKnown = (value: string): value is Encoding => ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
+const isKnown = (value: string): value is Encoding =>
+  ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
 
 /** No real server sends more than these; each takes memory. */
 const maxEncodings = 3;
@@ -72,7 +78,11 @@ const inflated = (decoder: Transform, raw: Buffer, limit: number): Promise<Infla
   });
 
 /** Removes the encoding that was applied last first. */
-const unpacked = async (raw: Buffer, encodings: readonly Encoding[], limit: number): Promise<Inflated> => {
+const unpacked = async (
+  raw: Buffer,
+  encodings: readonly Encoding[],
+  limit: number,
+): Promise<Inflated> => {
   const decoder = await decoders();
   let [packed, isLonger] = [raw, false];
   let bytes = new GrowingBytes(limit);
@@ -87,7 +97,11 @@ const unpacked = async (raw: Buffer, encodings: readonly Encoding[], limit: numb
 };
 
 /** `free` returns the body's memory; nothing reads the body after that. */
-export type Decoded = { readonly body: Uint8Array; readonly truncated: boolean; readonly free: () => void };
+export type Decoded = {
+  readonly body: Uint8Array;
+  readonly truncated: boolean;
+  readonly free: () => void;
+};
 
 /** Limits how many bodies are unpacked at a time: beside the body, each takes up to 16 MiB. */
 const atATime = pLimit(2);
@@ -146,7 +160,12 @@ const ignored = () => undefined;
  * leaves only after the certificate has been judged, so no credentials reach the wrong server. The
  * deadline ends every mode.
  */
-export const exchange = (socket: Socket, began: number, request: ExchangeRequest, deadline: CheckDeadline): Promise<Exchanged> =>
+export const exchange = (
+  socket: Socket,
+  began: number,
+  request: ExchangeRequest,
+  deadline: CheckDeadline,
+): Promise<Exchanged> =>
   new Promise((resolve) => {
     const reader = new ResponseReader(request.method, { ...readerLimits, keep: request.keep });
     const secure = socket instanceof TLSSocket ? socket : null;
@@ -164,14 +183,26 @@ export const exchange = (socket: Socket, began: number, request: ExchangeRequest
       over = true;
       // Node keeps a closed TLS connection until a full garbage collection, so we detach everything
       // of ours from it.
-      socket.off('data', read).off('end', ended).off('close', ended).off('error', failed).on('error', ignored);
+      socket
+        .off('data', read)
+        .off('end', ended)
+        .off('close', ended)
+        .off('error', failed)
+        .on('error', ignored);
       secure?.off('secureConnect', secured);
       socket.destroy();
-      resolve({ tls, reader, failure: code === null ? null : { phase, code }, tls_ms, first_byte_ms });
+      resolve({
+        tls,
+        reader,
+        failure: code === null ? null : { phase, code },
+        tls_ms,
+        first_byte_ms,
+      });
     };
     // Reads what has already arrived first: after a pause of this process, the deadline fires
     // before the sockets.
-    const stop = () => void setImmediate(() => finish(isWaiting ? ownCodes.memory : ownCodes.deadline));
+    const stop = () =>
+      void setImmediate(() => finish(isWaiting ? ownCodes.memory : ownCodes.deadline));
 
     const send = (): void => {
       phase = 'first_byte';
@@ -210,7 +241,8 @@ export const exchange = (socket: Socket, began: number, request: ExchangeRequest
       const code = codeOf(error, 'EUNKNOWN');
       // Bytes of a response have come, so a reset cuts off the response, not the connection.
       if (phase === 'head' || phase === 'body') finish(ownCodes.incomplete);
-      else finish(phase === 'tls' && isForWantOfCertificate(code) ? ownCodes.clientCertificate : code);
+      else
+        finish(phase === 'tls' && isForWantOfCertificate(code) ? ownCodes.clientCertificate : code);
     };
 
     /**
@@ -224,7 +256,8 @@ export const exchange = (socket: Socket, began: number, request: ExchangeRequest
       if (!secure) return;
       tls_ms = performance.now() - began;
       tls = tlsSeen(secure, request.host, request.trust);
-      if (request.verify && (tls.fault !== null || !tls.host_matches)) return finish(ownCodes.certificate);
+      if (request.verify && (tls.fault !== null || !tls.host_matches))
+        return finish(ownCodes.certificate);
       send();
     };
 

@@ -5,7 +5,13 @@ import { networkInterfaces } from 'node:os';
 import pLimit from 'p-limit';
 import { codeOf } from '../../../shared/base/errors.ts';
 import type { Resolver } from '../../../shared/checks/dns/config.ts';
-import { type AddressQuestion, type Answered, createAddressQuestions, createResolverCheck, systemResolvers } from '../dns/resolve.ts';
+import {
+  type AddressQuestion,
+  type Answered,
+  createAddressQuestions,
+  createResolverCheck,
+  systemResolvers,
+} from '../dns/resolve.ts';
 import type { UdpSockets } from '../dns/sockets.ts';
 import type { CheckDeadline } from '../limits.ts';
 import { type AnsweredBy, ownCodes } from './evidence.ts';
@@ -24,7 +30,10 @@ export type OwnResolver = {
   readonly works: (name: string, since: number, deadline: CheckDeadline) => Promise<boolean>;
 };
 
-export const createOwnResolver = (sockets: UdpSockets, resolvers = systemResolvers): OwnResolver => {
+export const createOwnResolver = (
+  sockets: UdpSockets,
+  resolvers = systemResolvers,
+): OwnResolver => {
   const resolverCheck = createResolverCheck(sockets);
   // Two names are enough: for any name, at least one of the two newest answers was about another.
   let newest = { name: '', at: Number.NEGATIVE_INFINITY };
@@ -37,7 +46,10 @@ export const createOwnResolver = (sockets: UdpSockets, resolvers = systemResolve
     works: async (name, since, deadline) => {
       if ((newest.name === name ? other : newest).at >= since) return true;
       const [first, ...rest] = resolvers();
-      return first !== undefined && resolverCheck.reachedOther({ name, type: 'A' }, since, [first, ...rest], deadline);
+      return (
+        first !== undefined &&
+        resolverCheck.reachedOther({ name, type: 'A' }, since, [first, ...rest], deadline)
+      );
     },
   };
 };
@@ -59,12 +71,19 @@ export type SecondFamily = {
 /**
  * The addresses of a name in the order to try them, or why there are none (a code of the resolver).
  */
-export type LookupAnswer = ({ readonly addresses: readonly string[]; readonly second?: SecondFamily } | { readonly code: string }) & {
+export type LookupAnswer = (
+  | { readonly addresses: readonly string[]; readonly second?: SecondFamily }
+  | { readonly code: string }
+) & {
   readonly by?: AnsweredBy;
 };
 
 /** Resolves a name freshly each time: an earlier check's answer must not hide the present one. */
-export type Lookup = (name: string, family: IpFamily, deadline: CheckDeadline) => Promise<LookupAnswer>;
+export type Lookup = (
+  name: string,
+  family: IpFamily,
+  deadline: CheckDeadline,
+) => Promise<LookupAnswer>;
 
 /** Codes that only a working resolver returns: the name does not exist, or has no such address. */
 export const tellsOfName: readonly string[] = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
@@ -96,7 +115,8 @@ const parseHosts = (text: string): ReadonlyMap<string, readonly string[]> => {
   for (const line of text.split('\n')) {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
     if (isIP(address) === 0) continue;
-    for (const name of names) hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address]);
+    for (const name of names)
+      hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address]);
   }
   return hosts;
 };
@@ -122,7 +142,10 @@ const answer = (addresses: readonly string[], family: IpFamily): LookupAnswer =>
 export const ownFamilies = (): Families => {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const has = (family: string) =>
-    addresses.some((one) => one.family === family && !one.internal && !one.address.toLowerCase().startsWith('fe80'));
+    addresses.some(
+      (one) =>
+        one.family === family && !one.internal && !one.address.toLowerCase().startsWith('fe80'),
+    );
   return { 4: has('IPv4'), 6: has('IPv6') };
 };
 
@@ -142,7 +165,11 @@ export const watchFamilies = (read: () => Families = ownFamilies): (() => Famili
 /** Worse codes first: decides which code counts when the two families' queries differ. */
 const worst = (codes: readonly (string | null)[]): string => {
   const told = codes.filter((code) => code !== null);
-  return told.find((code) => code !== 'ENODATA' && code !== 'ENOTFOUND') ?? told.find((code) => code === 'ENODATA') ?? 'ENOTFOUND';
+  return (
+    told.find((code) => code !== 'ENODATA' && code !== 'ENOTFOUND') ??
+    told.find((code) => code === 'ENODATA') ??
+    'ENOTFOUND'
+  );
 };
 
 /**
@@ -152,11 +179,21 @@ const worst = (codes: readonly (string | null)[]): string => {
 const resolutionDelay = 250;
 
 /** Codes that say nothing about the name. */
-const noAnswer: readonly string[] = ['ETIMEOUT', 'EBADRESP', 'ECONNREFUSED', ownCodes.deadline, ownCodes.resolver];
-const faultOf = ({ code }: Answered): string | null => (code !== null && noAnswer.includes(code) ? code : null);
+const noAnswer: readonly string[] = [
+  'ETIMEOUT',
+  'EBADRESP',
+  'ECONNREFUSED',
+  ownCodes.deadline,
+  ownCodes.resolver,
+];
+const faultOf = ({ code }: Answered): string | null =>
+  code !== null && noAnswer.includes(code) ? code : null;
 
 /** Both answers, or only the one that has addresses once the other is `resolutionDelay` late. */
-const bothOrFirst = (four: Promise<Answered>, six: Promise<Answered>): Promise<readonly [Answered | undefined, Answered | undefined]> =>
+const bothOrFirst = (
+  four: Promise<Answered>,
+  six: Promise<Answered>,
+): Promise<readonly [Answered | undefined, Answered | undefined]> =>
   new Promise((resolve, reject) => {
     let first: Answered | undefined;
     let timer: NodeJS.Timeout | undefined;
@@ -164,7 +201,8 @@ const bothOrFirst = (four: Promise<Answered>, six: Promise<Answered>): Promise<r
       if (four && six) {
         clearTimeout(timer);
         resolve([four, six]);
-      } else if ((four ?? six)?.addresses.length) timer = setTimeout(resolve, resolutionDelay, [four, six]);
+      } else if ((four ?? six)?.addresses.length)
+        timer = setTimeout(resolve, resolutionDelay, [four, six]);
     };
     const keep = (answered: Answered): Answered | undefined => {
       const before = first;
@@ -176,7 +214,11 @@ const bothOrFirst = (four: Promise<Answered>, six: Promise<Answered>): Promise<r
   });
 
 /** What may still come of one family after the other has addresses; nothing if it was answered. */
-const secondOf = (type: 'A' | 'AAAA', answered: Answered | undefined, question: AddressQuestion): { readonly second?: SecondFamily } => {
+const secondOf = (
+  type: 'A' | 'AAAA',
+  answered: Answered | undefined,
+  question: AddressQuestion,
+): { readonly second?: SecondFamily } => {
   let fault = answered ? faultOf(answered) : ownCodes.deadline;
   if (fault === null) return {};
   const addresses = question.answered.then((late) => {
@@ -210,7 +252,12 @@ export type LookupDependencies = {
  * getaddrinfo, which one slow name would block for all. Exceptions are names of /etc/hosts,
  * `localhost`, and what only the system can know (single labels, .local).
  */
-export const createLookup = ({ families, sockets, resolvers, onAnswer = () => undefined }: LookupDependencies): Lookup => {
+export const createLookup = ({
+  families,
+  sockets,
+  resolvers,
+  onAnswer = () => undefined,
+}: LookupDependencies): Lookup => {
   const hosts = watched('/etc/hosts', parseHosts);
   const ask = createAddressQuestions(sockets, resolvers ?? systemResolvers);
   const bySystem = pLimit(2);
@@ -227,7 +274,9 @@ export const createLookup = ({ families, sockets, resolvers, onAnswer = () => un
   const askSystem = async (name: string, family: IpFamily): Promise<LookupAnswer> => {
     try {
       return answer(
-        (await bySystem(() => dns.lookup(name, { all: true, order: 'verbatim' }))).map(({ address }) => address),
+        (await bySystem(() => dns.lookup(name, { all: true, order: 'verbatim' }))).map(
+          ({ address }) => address,
+        ),
         family,
       );
     } catch (error) {
@@ -240,12 +289,16 @@ export const createLookup = ({ families, sockets, resolvers, onAnswer = () => un
     const name = given.toLowerCase().replace(/\.$/, '');
     const listed = hosts().get(name);
     if (listed) return answer(listed, family);
-    if (name === 'localhost' || name.endsWith('.localhost')) return answer(['127.0.0.1', '::1'], family);
-    if (!resolvers && (!name.includes('.') || name.endsWith('.local'))) return askSystem(name, family);
+    if (name === 'localhost' || name.endsWith('.localhost'))
+      return answer(['127.0.0.1', '::1'], family);
+    if (!resolvers && (!name.includes('.') || name.endsWith('.local')))
+      return askSystem(name, family);
 
     if (family !== 'any') {
       const only = await query(name, family === '4' ? 4 : 6, deadline).answered;
-      return only.addresses.length > 0 ? { addresses: only.addresses, ...saidBy(only) } : { code: worst([only.code]), ...saidBy(only) };
+      return only.addresses.length > 0
+        ? { addresses: only.addresses, ...saidBy(only) }
+        : { code: worst([only.code]), ...saidBy(only) };
     }
     if (families()[6]) return inBoth(query(name, 4, deadline), query(name, 6, deadline));
     const four = await query(name, 4, deadline).answered;
@@ -258,10 +311,16 @@ export const createLookup = ({ families, sockets, resolvers, onAnswer = () => un
   };
 };
 
-const inBoth = async (askedFour: AddressQuestion, askedSix: AddressQuestion): Promise<LookupAnswer> => {
+const inBoth = async (
+  askedFour: AddressQuestion,
+  askedSix: AddressQuestion,
+): Promise<LookupAnswer> => {
   const [four, six] = await bothOrFirst(askedFour.answered, askedSix.answered);
   const addresses = interleave(six?.addresses ?? [], four?.addresses ?? []);
-  if (addresses.length === 0) return { code: worst([four?.code ?? null, six?.code ?? null]), ...saidBy(four, six) };
-  const second = six?.addresses.length ? secondOf('A', four, askedFour) : secondOf('AAAA', six, askedSix);
+  if (addresses.length === 0)
+    return { code: worst([four?.code ?? null, six?.code ?? null]), ...saidBy(four, six) };
+  const second = six?.addresses.length
+    ? secondOf('A', four, askedFour)
+    : secondOf('AAAA', six, askedSix);
   return { addresses, ...second, ...(four?.addresses.length ? saidBy(four) : saidBy(six)) };
 };

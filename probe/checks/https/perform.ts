@@ -1,7 +1,11 @@
 import { isIP } from 'node:net';
 import { createRecentCache } from '../../../shared/base/async.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
-import { type HttpsSettings, httpsSettings, httpsUrl } from '../../../shared/checks/https/config.ts';
+import {
+  type HttpsSettings,
+  httpsSettings,
+  httpsUrl,
+} from '../../../shared/checks/https/config.ts';
 import { noPhases, type Verdict } from '../../../shared/checks/result.ts';
 import { BodyMemory, type BodyShare, type CheckDeadline } from '../limits.ts';
 import type { Check, CheckContext, ProbeIdentity } from '../types.ts';
@@ -16,7 +20,14 @@ import {
   type RedirectEnd,
 } from './evidence.ts';
 import { decoded, type ExchangeRequest, exchange } from './exchange.ts';
-import { type Families, type IpFamily, type Lookup, type LookupAnswer, type OwnResolver, tellsOfName } from './lookup.ts';
+import {
+  type Families,
+  type IpFamily,
+  type Lookup,
+  type LookupAnswer,
+  type OwnResolver,
+  tellsOfName,
+} from './lookup.ts';
 import { readerLimits } from './reader.ts';
 import type { Trust } from './trust.ts';
 import { judgeHttps } from './verdict.ts';
@@ -33,7 +44,11 @@ export type Request = {
   readonly trusted: boolean;
 };
 
-export type Plan = { readonly settings: HttpsSettings; readonly first: Request; readonly bytes: Buffer };
+export type Plan = {
+  readonly settings: HttpsSettings;
+  readonly first: Request;
+  readonly bytes: Buffer;
+};
 
 const userAgent = (probe: ProbeIdentity): string =>
   `Antipode/${probe.version} (+${probe.base_url}; probe=${probe.name}; continent=${probe.continent})`;
@@ -52,7 +67,11 @@ const unbroken = (value: string): string => value.replaceAll(/[\r\n\0]+/g, ' ');
 const oneLine = (text: string): string => text.replaceAll(/[^\t\x20-\x7e]/g, '?');
 
 /** The request of one hop in wire format: HTTP/1.1, one connection, no compression asked for. */
-export const requestBytes = (request: Request, settings: HttpsSettings, probe: ProbeIdentity): Buffer => {
+export const requestBytes = (
+  request: Request,
+  settings: HttpsSettings,
+  probe: ProbeIdentity,
+): Buffer => {
   const { url, method, body, trusted } = request;
   const own = settings.headers.filter(([name]) => trusted || harmless.includes(name.toLowerCase()));
   const names = new Set(own.map(([name]) => name.toLowerCase()));
@@ -66,7 +85,8 @@ export const requestBytes = (request: Request, settings: HttpsSettings, probe: P
   for (const [name, value] of own) lines.push(`${name}: ${unbroken(value)}`);
   const payload = body === null ? null : Buffer.from(body, 'utf8');
   if (payload) lines.push(`Content-Length: ${payload.length}`);
-  else if (method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS') lines.push('Content-Length: 0');
+  else if (method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS')
+    lines.push('Content-Length: 0');
   lines.push('Connection: close', '', '');
   const head = Buffer.from(lines.join('\r\n'), 'latin1');
   return payload ? Buffer.concat([head, payload]) : head;
@@ -87,7 +107,9 @@ const makePlan = (assignment: Assignment, probe: ProbeIdentity): Plan => {
  * two are kept.
  */
 const maxHeld = 1_024;
-const held = createRecentCache<Assignment, { readonly plan: Plan; readonly probe: ProbeIdentity }>(maxHeld);
+const held = createRecentCache<Assignment, { readonly plan: Plan; readonly probe: ProbeIdentity }>(
+  maxHeld,
+);
 
 /**
  * Prepares what a check does first. The plan of a sealed assignment, which is a new object each
@@ -106,15 +128,27 @@ const redirects = [301, 302, 303, 307, 308];
 export const isRedirect = (status: number): boolean => redirects.includes(status);
 
 /** Where a redirect leads: the next request, or why it is invalid. */
-export const nextRequest = (from: Request, status: number, location: string | undefined): Request | 'without_location' | 'invalid' => {
+export const nextRequest = (
+  from: Request,
+  status: number,
+  location: string | undefined,
+): Request | 'without_location' | 'invalid' => {
   if (location === undefined || location === '') return 'without_location';
   // Header bytes were read as latin-1. Addresses in raw UTF-8 are common enough to support.
   const url = URL.parse(Buffer.from(location, 'latin1').toString('utf8'), from.url);
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '' || url.port === '0') return 'invalid';
+  if (
+    !url ||
+    (url.protocol !== 'http:' && url.protocol !== 'https:') ||
+    url.hostname === '' ||
+    url.port === '0'
+  )
+    return 'invalid';
   url.hash = '';
   url.username = '';
   url.password = '';
-  const becomesGet = (status === 303 && from.method !== 'HEAD') || ((status === 301 || status === 302) && from.method === 'POST');
+  const becomesGet =
+    (status === 303 && from.method !== 'HEAD') ||
+    ((status === 301 || status === 302) && from.method === 'POST');
   return {
     url,
     method: becomesGet ? 'GET' : from.method,
@@ -175,7 +209,9 @@ const lookUp = async (
     return asked;
   };
   const timer = setTimeout(works, Math.min(resolverTimeout, context.assignment.timeout_ms / 3));
-  const found = await orDeadline(lookup(name, family, context.deadline), context.deadline).finally(() => clearTimeout(timer));
+  const found = await orDeadline(lookup(name, family, context.deadline), context.deadline).finally(
+    () => clearTimeout(timer),
+  );
   if (!('code' in found) || tellsOfName.includes(found.code)) return found;
   return (await works()) ? found : { code: ownCodes.resolver };
 };
@@ -206,8 +242,15 @@ const performHop = async (
   let attempts: readonly AttemptSeen[] = [];
   let by: AnsweredBy | null = null;
   let unanswered: HopSeen['unanswered'] = null;
-  const hopOf = (rest: Pick<HopSeen, 'outgoing' | 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
-    ...{ url, addresses, by, unanswered, attempts, phases: { ...phases, total: performance.now() - began } },
+  const hopOf = (
+    rest: Pick<HopSeen, 'outgoing' | 'beginning' | 'tls' | 'response' | 'failure'>,
+  ): HopSeen => ({
+    url,
+    addresses,
+    by,
+    unanswered,
+    attempts,
+    phases: { ...phases, total: performance.now() - began },
     ...rest,
   });
   const failed = (failure: HopFailure): HopResult => ({
@@ -217,7 +260,9 @@ const performHop = async (
 
   const began = performance.now();
   const found: LookupAnswer =
-    isIP(host) === 0 ? await lookUp(host, settings.ip_family, dependencies, context) : literal(host, settings.ip_family);
+    isIP(host) === 0
+      ? await lookUp(host, settings.ip_family, dependencies, context)
+      : literal(host, settings.ip_family);
   const lookedUp = performance.now();
   if (isIP(host) === 0) phases = { ...phases, dns: lookedUp - began };
   by = found.by ?? null;
@@ -228,8 +273,21 @@ const performHop = async (
   const asked = host.replace(/\.$/, '');
   const connect = (isHybrid: boolean, late?: Promise<readonly string[]>): Promise<Connected> => {
     const open = (address: string, port: number) =>
-      openSocket(address, port, isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null, dependencies.trust);
-    return connectFirst(addresses, portOf(request.url), context.guard, dependencies.families(), deadline, open, late);
+      openSocket(
+        address,
+        port,
+        isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null,
+        dependencies.trust,
+      );
+    return connectFirst(
+      addresses,
+      portOf(request.url),
+      context.guard,
+      dependencies.families(),
+      deadline,
+      open,
+      late,
+    );
   };
   const { second } = found;
   const connected = await connect(false, second?.addresses);
@@ -241,17 +299,23 @@ const performHop = async (
   if (!connected.socket) {
     // If no packet was sent, the look-up took all the time, or gave no address that this machine
     // can use.
-    const isLookup = connected.code === ownCodes.deadline ? isIP(host) === 0 : connected.code === ownCodes.noFamily && fault !== null;
+    const isLookup =
+      connected.code === ownCodes.deadline
+        ? isIP(host) === 0
+        : connected.code === ownCodes.noFamily && fault !== null;
     if (attempts.length === 0 && isLookup) {
       phases = { ...phases, dns: connected.at - began };
       return failed({ phase: 'dns', code: fault ?? connected.code });
     }
-    const isOwnLimit = connected.code === ownCodes.notPublic && context.guard.isOwnLimit(addresses, context.assignment);
+    const isOwnLimit =
+      connected.code === ownCodes.notPublic &&
+      context.guard.isOwnLimit(addresses, context.assignment);
     return failed({ phase: 'tcp', code: isOwnLimit ? ownCodes.ownLimit : connected.code });
   }
 
   const outgoing = connected.socket.localAddress ?? null;
-  const judgesBody = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
+  const judgesBody =
+    settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
   const wanted: ExchangeRequest = {
     method: request.method,
     bytes,
@@ -275,14 +339,21 @@ const performHop = async (
   const rest = { outgoing, beginning: reader.beginning, tls, failure };
   if (reader.status === 0) return { hop: hopOf({ ...rest, response: null }), free };
   const body = await decoded(reader, judgesBody ? readerLimits.body : keptForEvidence);
-  const response = { status: reader.status, headers: reader.headers, read: reader.read, body: body.body, truncated: body.truncated };
+  const response = {
+    status: reader.status,
+    headers: reader.headers,
+    read: reader.read,
+    body: body.body,
+    truncated: body.truncated,
+  };
   return { hop: hopOf({ ...rest, response }), free: body.free };
 };
 
 const literal = (host: string, family: string): LookupAnswer =>
   family === 'any' || isIP(host) === Number(family) ? { addresses: [host] } : { code: 'ENODATA' };
 
-const sum = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
+const sum = (a: number | null, b: number | null): number | null =>
+  a === null ? b : b === null ? a : a + b;
 
 /** Performs the check: every hop freshly, then the pure verdict over what was observed. */
 export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
@@ -298,7 +369,11 @@ export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
   };
 };
 
-const perform = async (context: CheckContext, memory: BodyShare, dependencies: HttpsDependencies): Promise<Verdict> => {
+const perform = async (
+  context: CheckContext,
+  memory: BodyShare,
+  dependencies: HttpsDependencies,
+): Promise<Verdict> => {
   const plan = planOf(context.assignment, context.probe);
   const began = performance.now();
   context.deadline.listenInSteps();
@@ -324,7 +399,11 @@ const perform = async (context: CheckContext, memory: BodyShare, dependencies: H
     };
     const status = hop.response?.status ?? 0;
     if (hop.failure || !plan.settings.follow_redirects || !isRedirect(status)) break;
-    const next = nextRequest(request, status, hop.response?.headers.find(([name]) => name === 'location')?.[1]);
+    const next = nextRequest(
+      request,
+      status,
+      hop.response?.headers.find(([name]) => name === 'location')?.[1],
+    );
     if (typeof next === 'string') redirects = next;
     else if (visited.has(`${next.method} ${next.url.href}`)) redirects = 'loop';
     else if (hops.length > plan.settings.max_redirects) redirects = 'limit';

@@ -7,9 +7,23 @@ import { GrowingBytes } from '../limits.ts';
  * Modes: `head` → (`length` | `chunk_size` ⇄ `chunk` → `trailer` | `until_close`) → `done`;
  * `failed` from any. An interim response (1xx) returns to `head`.
  */
-type Mode = 'head' | 'length' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailer' | 'until_close' | 'done' | 'failed';
+type Mode =
+  | 'head'
+  | 'length'
+  | 'chunk_size'
+  | 'chunk'
+  | 'chunk_end'
+  | 'trailer'
+  | 'until_close'
+  | 'done'
+  | 'failed';
 
-export type ReaderFault = 'MALFORMED' | 'HEADERS_TOO_LARGE' | 'FRAMING_TOO_LARGE' | 'CLOSED' | 'INCOMPLETE';
+export type ReaderFault =
+  | 'MALFORMED'
+  | 'HEADERS_TOO_LARGE'
+  | 'FRAMING_TOO_LARGE'
+  | 'CLOSED'
+  | 'INCOMPLETE';
 
 export type ReaderLimits = {
   /** The limit in bytes for all heads (interim ones included), and for trailers. */
@@ -47,7 +61,8 @@ const headersOf = (lines: readonly string[]): Header[] => {
     const colon = line.indexOf(':');
     const last = headers.at(-1);
     if (last && (line[0] === ' ' || line[0] === '\t')) last[1] = `${last[1]} ${line.trim()}`;
-    else if (colon > 0 && name.test(line.slice(0, colon))) headers.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
+    else if (colon > 0 && name.test(line.slice(0, colon)))
+      headers.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
   }
   return headers;
 };
@@ -149,7 +164,8 @@ export class ResponseReader {
 
   #head(bytes: Buffer): number {
     const size = this.#headSize(bytes);
-    if (this.#headBytes + (size ?? bytes.length) > this.#limits.head) return this.#fail('HEADERS_TOO_LARGE');
+    if (this.#headBytes + (size ?? bytes.length) > this.#limits.head)
+      return this.#fail('HEADERS_TOO_LARGE');
     if (size === undefined) {
       // Non-HTTP is reported at once, not only after a whole head has come.
       return 'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7)) ? -1 : this.#fail('MALFORMED');
@@ -189,7 +205,13 @@ export class ResponseReader {
       else if (key === 'transfer-encoding') chunked = /\bchunked\s*$/i.test(value);
     }
     const [length = ''] = lengths;
-    if (this.#method === 'HEAD' || this.status === 204 || this.status === 304 || this.status === 101) this.#mode = 'done';
+    if (
+      this.#method === 'HEAD' ||
+      this.status === 204 ||
+      this.status === 304 ||
+      this.status === 101
+    )
+      this.#mode = 'done';
     else if (chunked) this.#mode = 'chunk_size';
     else if (lengths.size === 0) this.#mode = 'until_close';
     else if (lengths.size > 1 || !/^\d{1,15}$/.test(length)) this.#fail('MALFORMED');

@@ -1,6 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { createSecureContext, DEFAULT_CIPHERS, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls';
+import {
+  createSecureContext,
+  DEFAULT_CIPHERS,
+  getCACertificates,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
 import type { CertificateSeen, TlsSeen } from './evidence.ts';
 
 /**
@@ -48,7 +54,8 @@ export const createTrust = (authorities: readonly string[] = []): Trust => {
       );
       return bySubject.get(subject) ?? [];
     },
-    context: (verify, isHybrid) => contexts(isHybrid ? hybridGroups : groups)[verify ? 'strict' : 'lax'],
+    context: (verify, isHybrid) =>
+      contexts(isHybrid ? hybridGroups : groups)[verify ? 'strict' : 'lax'],
   };
 };
 
@@ -75,7 +82,9 @@ export const readCertificateLazily = (socket: TLSSocket): void => {
  * quotes).
  */
 const dnsNames = (certificate: X509Certificate): string[] =>
-  (certificate.subjectAltName ?? '').split(', ').flatMap((name) => (/^DNS:[^"]+$/.test(name) ? name.slice(4).toLowerCase() : []));
+  (certificate.subjectAltName ?? '')
+    .split(', ')
+    .flatMap((name) => (/^DNS:[^"]+$/.test(name) ? name.slice(4).toLowerCase() : []));
 
 /**
  * OpenSSL does not match an underscore with a wildcard, nor next to one. Names in use have
@@ -84,7 +93,9 @@ const dnsNames = (certificate: X509Certificate): string[] =>
 const isForUnderscored = (certificate: X509Certificate, host: string): boolean => {
   const name = host.toLowerCase();
   const above = name.slice(name.indexOf('.') + 1);
-  return dnsNames(certificate).some((one) => one === name || (above.includes('.') && one === `*.${above}`));
+  return dnsNames(certificate).some(
+    (one) => one === name || (above.includes('.') && one === `*.${above}`),
+  );
 };
 
 /**
@@ -93,7 +104,8 @@ const isForUnderscored = (certificate: X509Certificate, host: string): boolean =
  */
 const isFor = (certificate: X509Certificate, host: string): boolean => {
   if (isIP(host) !== 0) return certificate.checkIP(host) !== undefined;
-  if (certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined) return true;
+  if (certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined)
+    return true;
   return host.includes('_') && isForUnderscored(certificate, host);
 };
 
@@ -102,7 +114,9 @@ const oneLine = (text: string | undefined): string => (text ?? '').replaceAll('\
 /** The kind of a key with its size or curve. */
 const keyOf = ({ publicKey }: X509Certificate): string => {
   const { modulusLength, namedCurve } = publicKey.asymmetricKeyDetails ?? {};
-  return [publicKey.asymmetricKeyType ?? 'unknown', namedCurve ?? modulusLength].filter((part) => part !== undefined).join(' ');
+  return [publicKey.asymmetricKeyType ?? 'unknown', namedCurve ?? modulusLength]
+    .filter((part) => part !== undefined)
+    .join(' ');
 };
 
 const certificateSeen = (certificate: X509Certificate): CertificateSeen => ({
@@ -120,7 +134,11 @@ const certificateSeen = (certificate: X509Certificate): CertificateSeen => ({
 /** The certificates that the server sent, leaf first, in the order of the chain. */
 const sentChain = (leaf: X509Certificate): X509Certificate[] => {
   const chain: X509Certificate[] = [];
-  for (let next: X509Certificate | undefined = leaf; next && chain.length < maxCertificates; next = next.issuerCertificate) {
+  for (
+    let next: X509Certificate | undefined = leaf;
+    next && chain.length < maxCertificates;
+    next = next.issuerCertificate
+  ) {
     if (chain.at(-1)?.fingerprint256 === next.fingerprint256) break;
     chain.push(next);
   }
@@ -139,14 +157,19 @@ const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): bool
  * issuers it takes a known one first, so an old cross-signature does not count. Empty where there
  * is no path.
  */
-const verifiedPath = (leaf: X509Certificate, known: (issuer: string) => readonly X509Certificate[]): X509Certificate[] => {
+const verifiedPath = (
+  leaf: X509Certificate,
+  known: (issuer: string) => readonly X509Certificate[],
+): X509Certificate[] => {
   const sent = sentChain(leaf);
   const path: X509Certificate[] = [];
   for (let next: X509Certificate | undefined = leaf; next && path.length < maxPath; ) {
     const certificate: X509Certificate = next;
     path.push(certificate);
     if (certificate.subject === certificate.issuer) return path;
-    next = [...known(certificate.issuer), ...sent].find((issuer) => issuer !== certificate && isSignedBy(certificate, issuer));
+    next = [...known(certificate.issuer), ...sent].find(
+      (issuer) => issuer !== certificate && isSignedBy(certificate, issuer),
+    );
   }
   return path;
 };
@@ -167,6 +190,9 @@ export const tlsSeen = (socket: TLSSocket, host: string, trust: Pick<Trust, 'kno
     valid_to: leaf ? leaf.validToDate.getTime() : null,
     sent: leaf && fault !== null ? sentChain(leaf).length : leaf ? 1 : 0,
     chain: () => (leaf ? sentChain(leaf).map(certificateSeen) : []),
-    path: () => (leaf && fault === null ? verifiedPath(leaf, trust.known).map((one) => one.validToDate.getTime()) : []),
+    path: () =>
+      leaf && fault === null
+        ? verifiedPath(leaf, trust.known).map((one) => one.validToDate.getTime())
+        : [],
   };
 };

@@ -1,5 +1,9 @@
 import type { HttpsCause } from '../../../shared/checks/https/causes.ts';
-import { atJsonPath, type HttpsSettings, type JsonAssertion } from '../../../shared/checks/https/config.ts';
+import {
+  atJsonPath,
+  type HttpsSettings,
+  type JsonAssertion,
+} from '../../../shared/checks/https/config.ts';
 import type { Cause, Evidence, Json, Phases, Verdict } from '../../../shared/checks/result.ts';
 import {
   type HopFailure,
@@ -18,7 +22,10 @@ import { interference } from './interference.ts';
 const cause = (name: HttpsCause, params: Cause['params'] = {}): Cause => ({ class: name, params });
 
 const byCode: Readonly<
-  Record<HopFailure['phase'], { readonly codes: Readonly<Record<string, HttpsCause>>; readonly otherwise: HttpsCause }>
+  Record<
+    HopFailure['phase'],
+    { readonly codes: Readonly<Record<string, HttpsCause>>; readonly otherwise: HttpsCause }
+  >
 > = {
   dns: {
     codes: {
@@ -109,7 +116,9 @@ const noProtocol = /^ERR_SSL_[A-Z0-9/_]*NO_APPLICATION_PROTOCOL$/;
 
 /** A settings frame (RFC 9113): an HTTP/2 server begins with it, whatever the request was. */
 const isHttp2 = (beginning: Uint8Array): boolean =>
-  beginning.length >= 9 && beginning[0] === 0 && beginning.subarray(3, 9).every((byte, at) => byte === (at === 0 ? 4 : 0));
+  beginning.length >= 9 &&
+  beginning[0] === 0 &&
+  beginning.subarray(3, 9).every((byte, at) => byte === (at === 0 ? 4 : 0));
 
 /**
  * OpenSSL's code of an alert, such as ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED, in words;
@@ -130,15 +139,20 @@ const wholeDays = (ms: number): number => Math.floor(ms / day);
  */
 export const certificateCause = (tls: TlsSeen, at: number): Cause | null => {
   if (tls.valid_from === null || tls.valid_to === null) return cause('certificate_missing');
-  if (at > tls.valid_to) return cause('certificate_expired', { days: wholeDays(at - tls.valid_to) });
+  if (at > tls.valid_to)
+    return cause('certificate_expired', { days: wholeDays(at - tls.valid_to) });
   if (at < tls.valid_from) return cause('certificate_not_yet_valid');
   switch (tls.fault) {
     case null:
       return cause('certificate_wrong_host');
     case 'CERT_HAS_EXPIRED':
-      return tls.chain().some(({ to }) => Date.parse(to) < at) ? cause('certificate_issuer_expired') : null;
+      return tls.chain().some(({ to }) => Date.parse(to) < at)
+        ? cause('certificate_issuer_expired')
+        : null;
     case 'CERT_NOT_YET_VALID':
-      return tls.chain().some(({ from }) => Date.parse(from) > at) ? cause('certificate_invalid') : null;
+      return tls.chain().some(({ from }) => Date.parse(from) > at)
+        ? cause('certificate_invalid')
+        : null;
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
       return cause('certificate_self_signed');
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
@@ -156,13 +170,21 @@ export const certificateCause = (tls: TlsSeen, at: number): Cause | null => {
 };
 
 /** The cause of a failed hop; null when the fault is the probe's own clock. */
-export const failureCause = (failure: HopFailure, tls: TlsSeen | null, seen: HttpsObservation, family: string): Cause | null => {
+export const failureCause = (
+  failure: HopFailure,
+  tls: TlsSeen | null,
+  seen: HttpsObservation,
+  family: string,
+): Cause | null => {
   const { phase, code } = failure;
   if (code === ownCodes.deadline) return cause('timed_out', { limit_ms: seen.limit_ms, phase });
-  if (code === ownCodes.clientCertificate) return cause('tls_alert', { alert: alerts.CERTIFICATE_REQUIRED ?? '' });
-  if (code === ownCodes.certificate) return tls ? certificateCause(tls, seen.at) : cause('certificate_missing');
+  if (code === ownCodes.clientCertificate)
+    return cause('tls_alert', { alert: alerts.CERTIFICATE_REQUIRED ?? '' });
+  if (code === ownCodes.certificate)
+    return tls ? certificateCause(tls, seen.at) : cause('certificate_missing');
   // We offered HTTP/1.1 only.
-  if (phase === 'tls' ? noProtocol.test(code) : isHttp2(seen.hops.at(-1)?.beginning ?? nothing)) return cause('http2_only');
+  if (phase === 'tls' ? noProtocol.test(code) : isHttp2(seen.hops.at(-1)?.beginning ?? nothing))
+    return cause('http2_only');
   const { codes, otherwise } = byCode[phase];
   const known = Object.hasOwn(codes, code) ? codes[code] : undefined;
   if (known === 'name_without_address') return cause(known, family === 'any' ? {} : { family });
@@ -174,9 +196,11 @@ export const failureCause = (failure: HopFailure, tls: TlsSeen | null, seen: Htt
 
 const maxQuoted = 100;
 /** A text of the monitor's config as quoted in a sentence. */
-const quoted = (text: string): string => (text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text);
+const quoted = (text: string): string =>
+  text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;
 
-const tenths = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 10) / 10);
+const tenths = (ms: number | null): number | null =>
+  ms === null ? null : Math.round(ms * 10) / 10;
 const roundedPhases = (phases: Phases): Phases => ({
   dns: tenths(phases.dns),
   tcp: tenths(phases.tcp),
@@ -223,7 +247,9 @@ const textOf = (response: ResponseSeen): string => {
   if (response.body.length === 0) return '';
   const type = headerOf(response, 'content-type')[0] ?? '';
   const charset =
-    charsetOfMark(response.body) ?? /charset\s*=\s*["']?([\w.:-]{1,40})/i.exec(type)?.[1] ?? charsetOfDocument(type, response.body);
+    charsetOfMark(response.body) ??
+    /charset\s*=\s*["']?([\w.:-]{1,40})/i.exec(type)?.[1] ??
+    charsetOfDocument(type, response.body);
   if (charset === undefined || charset.toLowerCase() === 'utf-8') return utf8.decode(response.body);
   try {
     return new TextDecoder(charset).decode(response.body);
@@ -248,70 +274,97 @@ const parsed = (text: string): { readonly json: Json } | undefined => {
  * about 15 digits.
  */
 const inDigits = (text: string): string =>
-  text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => (/^-?\d{16,}$/.test(token) ? `"${token}"` : token));
+  text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+    /^-?\d{16,}$/.test(token) ? `"${token}"` : token,
+  );
 
 /** The exact digits of a whole number in the document that is too long for a JavaScript number. */
 const digitsAt = (text: string, path: JsonAssertion['path'], value: Json): bigint | undefined => {
-  if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
+  if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value))
+    return undefined;
   const digits = atJsonPath(parsed(inDigits(text))?.json ?? null, path);
   return typeof digits === 'string' ? BigInt(digits) : undefined;
 };
 
 /** A whole number of a config, exact to the digits that people write. */
-const wholeOf = (number: number): bigint => BigInt(number.toLocaleString('en', { useGrouping: false }));
+const wholeOf = (number: number): bigint =>
+  BigInt(number.toLocaleString('en', { useGrouping: false }));
 
 const isEqual = (value: Json, digits: bigint | undefined, expected: Json): boolean => {
   if (digits === undefined) return JSON.stringify(value) === JSON.stringify(expected);
-  return typeof expected === 'number' ? Number.isInteger(expected) && digits === wholeOf(expected) : expected === String(digits);
+  return typeof expected === 'number'
+    ? Number.isInteger(expected) && digits === wholeOf(expected)
+    : expected === String(digits);
 };
 
 /** 1 above the limit, -1 below it, 0 at it; undefined for anything that is not a number. */
 const beside = (value: Json, digits: bigint | undefined, limit: number): number | undefined => {
   if (typeof value !== 'number') return undefined;
-  const [one, other] = digits === undefined ? [value, limit] : [digits, Number.isInteger(limit) ? wholeOf(limit) : limit];
+  const [one, other] =
+    digits === undefined
+      ? [value, limit]
+      : [digits, Number.isInteger(limit) ? wholeOf(limit) : limit];
   return one > other ? 1 : one < other ? -1 : 0;
 };
 
 const holds = (value: Json, text: string): boolean =>
-  typeof value === 'string' ? value.includes(text) : Array.isArray(value) && value.some((one) => one === text);
+  typeof value === 'string'
+    ? value.includes(text)
+    : Array.isArray(value) && value.some((one) => one === text);
 
 /** What is wrong, and what was found where the cause does not say it. */
 type Broken = { readonly cause: Cause; readonly saw?: Saw };
-const broken = (why: Cause | undefined, saw?: Saw): Broken | undefined => why && { cause: why, ...(saw && { saw }) };
+const broken = (why: Cause | undefined, saw?: Saw): Broken | undefined =>
+  why && { cause: why, ...(saw && { saw }) };
 
 const jsonBroken = (assertion: JsonAssertion, document: Json, body: string): Broken | undefined => {
   const { words, equals, contains, gt, lt, exists } = assertion;
   const path = quoted(words);
   const value = atJsonPath(document, assertion.path);
-  if (exists === false) return value === undefined ? undefined : broken(cause('json_present', { path }), { value });
+  if (exists === false)
+    return value === undefined ? undefined : broken(cause('json_present', { path }), { value });
   if (value === undefined) return broken(cause('json_missing', { path }));
   const digits = digitsAt(body, assertion.path, value);
   const mismatch = (problem: string, expected: Json) =>
-    broken(cause('json_mismatch', { path, problem, expected: quoted(JSON.stringify(expected)) }), { value: digits?.toString() ?? value });
-  if (equals !== undefined && !isEqual(value, digits, equals)) return mismatch('is not equal to', equals);
-  if (contains !== undefined && !holds(value, contains)) return mismatch('does not contain', contains);
-  if (gt !== undefined && beside(value, digits, gt) !== 1) return mismatch('is not greater than', gt);
+    broken(cause('json_mismatch', { path, problem, expected: quoted(JSON.stringify(expected)) }), {
+      value: digits?.toString() ?? value,
+    });
+  if (equals !== undefined && !isEqual(value, digits, equals))
+    return mismatch('is not equal to', equals);
+  if (contains !== undefined && !holds(value, contains))
+    return mismatch('does not contain', contains);
+  if (gt !== undefined && beside(value, digits, gt) !== 1)
+    return mismatch('is not greater than', gt);
   if (lt !== undefined && beside(value, digits, lt) !== -1) return mismatch('is not less than', lt);
   return undefined;
 };
 
 /** The first assertion about headers or body that does not hold. */
-const assertionBroken = (settings: HttpsSettings, response: ResponseSeen, body: string): Broken | undefined => {
+const assertionBroken = (
+  settings: HttpsSettings,
+  response: ResponseSeen,
+  body: string,
+): Broken | undefined => {
   for (const [header, text] of settings.header_contains) {
     const values = headerOf(response, header);
     if (values.length === 0) return broken(cause('header_missing', { header }));
     if (!values.some((value) => value.includes(text))) {
       const [value = '', ...more] = values;
-      return broken(cause('header_mismatch', { header, text: quoted(text) }), { value: more.length === 0 ? value : values });
+      return broken(cause('header_mismatch', { header, text: quoted(text) }), {
+        value: more.length === 0 ? value : values,
+      });
     }
   }
   const truncated = response.truncated ? 1 : 0;
   const lacking = settings.body_contains.find((text) => !body.includes(text));
-  if (lacking !== undefined) return broken(cause('body_lacks', { text: quoted(lacking), truncated }));
+  if (lacking !== undefined)
+    return broken(cause('body_lacks', { text: quoted(lacking), truncated }));
   const unwanted = settings.body_not_contains.find((text) => body.includes(text));
-  if (unwanted !== undefined) return broken(cause('body_has', { text: quoted(unwanted) }), { inBody: unwanted });
+  if (unwanted !== undefined)
+    return broken(cause('body_has', { text: quoted(unwanted) }), { inBody: unwanted });
   const [untold] = settings.body_not_contains;
-  if (untold !== undefined && response.truncated) return broken(cause('body_has_untold', { text: quoted(untold) }));
+  if (untold !== undefined && response.truncated)
+    return broken(cause('body_has_untold', { text: quoted(untold) }));
   if (settings.json.length === 0) return undefined;
   const document = truncated ? undefined : parsed(body);
   if (!document) return broken(cause('body_not_json', { truncated }));
@@ -328,12 +381,16 @@ const limitCause = (settings: HttpsSettings, seen: HttpsObservation): Cause | un
   if (settings.max_response_ms !== null && took_ms > settings.max_response_ms) {
     return cause('response_slow', { took_ms, limit_ms: settings.max_response_ms });
   }
-  return settings.tls_expires_within_days === null ? undefined : expiryCause(settings.tls_expires_within_days, seen);
+  return settings.tls_expires_within_days === null
+    ? undefined
+    : expiryCause(settings.tls_expires_within_days, seen);
 };
 
 /** The certificate that expires first of all that had to be trusted on the way, if that is soon. */
 const expiryCause = (within: number, seen: HttpsObservation): Cause | undefined => {
-  let first: { readonly ends: number; readonly isIssuer: boolean; readonly hop: number } | undefined;
+  let first:
+    | { readonly ends: number; readonly isIssuer: boolean; readonly hop: number }
+    | undefined;
   for (const [hop, { tls }] of seen.hops.entries()) {
     const path = tls?.path() ?? [];
     const ends = path.length > 0 ? path : (tls?.valid_to ?? []);
@@ -342,7 +399,8 @@ const expiryCause = (within: number, seen: HttpsObservation): Cause | undefined 
     }
   }
   if (first === undefined || first.ends - seen.at >= within * day) return undefined;
-  if (first.ends < seen.at) return cause('certificate_expired', { days: Math.floor((seen.at - first.ends) / day) });
+  if (first.ends < seen.at)
+    return cause('certificate_expired', { days: Math.floor((seen.at - first.ends) / day) });
   return cause('certificate_expires_soon', {
     days: Math.floor((first.ends - seen.at) / day),
     within,
@@ -351,20 +409,37 @@ const expiryCause = (within: number, seen: HttpsObservation): Cause | undefined 
   });
 };
 
-const responseBroken = (settings: HttpsSettings, seen: HttpsObservation, response: ResponseSeen, body: string): Broken | undefined => {
+const responseBroken = (
+  settings: HttpsSettings,
+  seen: HttpsObservation,
+  response: ResponseSeen,
+  body: string,
+): Broken | undefined => {
   const { status } = response;
   const expected = settings.expected.matches(status);
   if (!expected || !settings.expected_given) {
     const between = interference(response, body);
     if (between && (!expected || between.certain)) {
-      return broken(cause(between.is === 'blocked' ? 'blocked_by_firewall' : 'origin_unreachable', { vendor: between.vendor, status }));
+      return broken(
+        cause(between.is === 'blocked' ? 'blocked_by_firewall' : 'origin_unreachable', {
+          vendor: between.vendor,
+          status,
+        }),
+      );
     }
   }
-  if (!expected) return broken(cause('unexpected_status', { status, expected: quoted(settings.expected.words) }));
+  if (!expected)
+    return broken(
+      cause('unexpected_status', { status, expected: quoted(settings.expected.words) }),
+    );
   return assertionBroken(settings, response, body) ?? broken(limitCause(settings, seen));
 };
 
-const redirectCause = (settings: HttpsSettings, seen: HttpsObservation, last: HopSeen): Cause | undefined => {
+const redirectCause = (
+  settings: HttpsSettings,
+  seen: HttpsObservation,
+  last: HopSeen,
+): Cause | undefined => {
   switch (seen.redirects) {
     case 'done':
       return undefined;
@@ -379,14 +454,28 @@ const redirectCause = (settings: HttpsSettings, seen: HttpsObservation, last: Ho
   }
 };
 
-type Judged = { readonly outcome: 'ok' | 'fail' | 'unknown'; readonly cause: Cause | null; readonly saw?: Saw };
+type Judged = {
+  readonly outcome: 'ok' | 'fail' | 'unknown';
+  readonly cause: Cause | null;
+  readonly saw?: Saw;
+};
 const fail = (why: Cause): Judged => ({ outcome: 'fail', cause: why });
-const unknown = (name: string, params: Cause['params'] = {}): Judged => ({ outcome: 'unknown', cause: { class: name, params } });
+const unknown = (name: string, params: Cause['params'] = {}): Judged => ({
+  outcome: 'unknown',
+  cause: { class: name, params },
+});
 
-const judged = (settings: HttpsSettings, seen: HttpsObservation, last: HopSeen, body: string): Judged => {
+const judged = (
+  settings: HttpsSettings,
+  seen: HttpsObservation,
+  last: HopSeen,
+  body: string,
+): Judged => {
   if (last.failure) {
     if (last.failure.code === ownCodes.noFamily)
-      return unknown('probe_no_family', { family: last.addresses.some((one) => one.includes(':')) ? 6 : 4 });
+      return unknown('probe_no_family', {
+        family: last.addresses.some((one) => one.includes(':')) ? 6 : 4,
+      });
     if (last.failure.code === ownCodes.resolver) return unknown('probe_resolver');
     if (last.failure.code === ownCodes.memory) return unknown('probe_held_up');
     if (last.failure.code === ownCodes.ownLimit) return unknown('probe_may_not_reach');
@@ -395,23 +484,34 @@ const judged = (settings: HttpsSettings, seen: HttpsObservation, last: HopSeen, 
   }
   // When the probe's own clock is slow, OpenSSL still accepted the certificate. The corrected clock
   // decides.
-  const expired = seen.hops.find(({ tls }) => tls?.valid_to !== null && tls !== null && tls.valid_to < seen.at);
+  const expired = seen.hops.find(
+    ({ tls }) => tls?.valid_to !== null && tls !== null && tls.valid_to < seen.at,
+  );
   const old = settings.verify_tls && expired?.tls ? certificateCause(expired.tls, seen.at) : null;
   if (old) return fail(old);
   const astray = redirectCause(settings, seen, last);
   if (astray) return fail(astray);
-  const wrong = last.response ? responseBroken(settings, seen, last.response, body) : broken(cause('response_missing'));
+  const wrong = last.response
+    ? responseBroken(settings, seen, last.response, body)
+    : broken(cause('response_missing'));
   return wrong ? { outcome: 'fail', ...wrong } : { outcome: 'ok', cause: null };
 };
 
 /** Judges an https check. Builds evidence for failures, and for a success when wanted. */
-export const judgeHttps = (settings: HttpsSettings, seen: HttpsObservation, evidenceWanted: boolean): Verdict => {
+export const judgeHttps = (
+  settings: HttpsSettings,
+  seen: HttpsObservation,
+  evidenceWanted: boolean,
+): Verdict => {
   const last = seen.hops.at(-1);
   if (!last) throw new Error('An https check without a hop cannot be judged');
-  const reads = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
-  const head = (): string => (last.response ? textOf({ ...last.response, body: last.response.body.subarray(0, 4_096) }) : '');
+  const reads =
+    settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
+  const head = (): string =>
+    last.response ? textOf({ ...last.response, body: last.response.body.subarray(0, 4_096) }) : '';
   const body = last.response && reads ? textOf(last.response) : head();
   const { outcome, cause: why, saw } = judged(settings, seen, last, body);
-  const evidence: Evidence = outcome !== 'ok' || evidenceWanted ? httpsEvidence(settings, seen, body, saw) : {};
+  const evidence: Evidence =
+    outcome !== 'ok' || evidenceWanted ? httpsEvidence(settings, seen, body, saw) : {};
   return { outcome, cause: why, phases: roundedPhases(seen.phases), evidence };
 };

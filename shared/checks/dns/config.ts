@@ -1,7 +1,22 @@
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
-import { type ConfigFault, everyKindSchemas, type KeySchemas, type KindConfig, type KindTarget, keyFaults } from '../kind-config.ts';
-import { dnsKeys, isRcode, isRecordType, matches, type Rcode, type RecordType, transports } from './keys.ts';
+import {
+  type ConfigFault,
+  everyKindSchemas,
+  type KeySchemas,
+  type KindConfig,
+  type KindTarget,
+  keyFaults,
+} from '../kind-config.ts';
+import {
+  dnsKeys,
+  isRcode,
+  isRecordType,
+  matches,
+  type Rcode,
+  type RecordType,
+  transports,
+} from './keys.ts';
 import { dnsAddress, type Expectation, exampleOf, expectation, questionName } from './values.ts';
 
 export type Match = (typeof matches)[number];
@@ -14,7 +29,8 @@ export type Resolver = { readonly address: string; readonly port: number; readon
  * else, names included.
  */
 export const parseResolver = (text: string): Resolver | undefined => {
-  const [, inner, outer, portText] = /^(?:\[([^\]]+)\]|([^[\]]+?))(?::([0-9]{1,5}))?$/.exec(text.trim()) ?? [];
+  const [, inner, outer, portText] =
+    /^(?:\[([^\]]+)\]|([^[\]]+?))(?::([0-9]{1,5}))?$/.exec(text.trim()) ?? [];
   const port = portText === undefined ? 53 : Number(portText);
   const made = (address: string | undefined, family: 4 | 6, at: number): Resolver | undefined =>
     address === undefined || at < 1 || at > 65_535 ? undefined : { address, port: at, family };
@@ -55,7 +71,8 @@ export type DnsSettings = {
   readonly authenticated: boolean;
 };
 
-const typeOf = (config: Config): RecordType => (isRecordType(config.record_type) ? config.record_type : 'A');
+const typeOf = (config: Config): RecordType =>
+  isRecordType(config.record_type) ? config.record_type : 'A';
 
 const textsOf = (config: Config): readonly string[] | null => {
   const given = config.expected_values;
@@ -69,19 +86,31 @@ const clashes = (config: Config, target: string): ConfigFault[] => {
   const texts = textsOf(config);
   const rcode = config.expected_rcode ?? 'NOERROR';
   if (questionName(target, type) === undefined)
-    faults.push({ key: 'record_type', remedy: `give PTR, or a name as the target; ${type} records belong to names` });
+    faults.push({
+      key: 'record_type',
+      remedy: `give PTR, or a name as the target; ${type} records belong to names`,
+    });
   const odd = texts?.findIndex((text) => expectation(type, text) === undefined) ?? -1;
   if (odd >= 0)
-    faults.push({ key: `expected_values[${odd}]`, remedy: `write it as a value of ${type} records, such as ${exampleOf[type]}` });
+    faults.push({
+      key: `expected_values[${odd}]`,
+      remedy: `write it as a value of ${type} records, such as ${exampleOf[type]}`,
+    });
   if (texts?.length === 0 && config.match !== 'exact')
     faults.push({
       key: 'expected_values',
-      remedy: 'give at least one value; an empty list needs `match` "exact" and means that there must be no records',
+      remedy:
+        'give at least one value; an empty list needs `match` "exact" and means that there must be no records',
     });
   if (rcode !== 'NOERROR') {
-    const useless = ['expected_values', 'min_ttl'].find((key) => config[key] !== undefined && config[key] !== null);
+    const useless = ['expected_values', 'min_ttl'].find(
+      (key) => config[key] !== undefined && config[key] !== null,
+    );
     if (useless !== undefined)
-      faults.push({ key: useless, remedy: `leave it out; an answer with ${String(rcode)} has no records to judge` });
+      faults.push({
+        key: useless,
+        remedy: `leave it out; an answer with ${String(rcode)} has no records to judge`,
+      });
   }
   return faults;
 };
@@ -99,7 +128,10 @@ export const dnsConfig: KindConfig = {
  * The settings of a stored config; undefined for a target that is no name, which only an older
  * version could have stored.
  */
-export const dnsSettings = (of: { readonly target: string; readonly config: Config }): DnsSettings | undefined => {
+export const dnsSettings = (of: {
+  readonly target: string;
+  readonly config: Config;
+}): DnsSettings | undefined => {
   const { config } = of;
   const type = typeOf(config);
   const name = questionName(of.target, type);
@@ -127,7 +159,8 @@ export const dnsSettings = (of: { readonly target: string; readonly config: Conf
 export const dnsTarget: KindTarget = {
   fault: (target) => {
     const text = target.trim();
-    if (/:\/\//.test(text)) return '`target` must be a name such as example.com, not an address of a page';
+    if (/:\/\//.test(text))
+      return '`target` must be a name such as example.com, not an address of a page';
     if (questionName(text, 'PTR') === undefined) {
       return '`target` must be a domain name such as example.com (labels of at most 63 characters, 253 in all), or an IP address for PTR records';
     }

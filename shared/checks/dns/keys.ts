@@ -21,11 +21,15 @@ export const recordTypes = {
 
 export type RecordType = keyof typeof recordTypes;
 
-export const isRecordType = (text: unknown): text is RecordType => typeof text === 'string' && Object.hasOwn(recordTypes, text);
+export const isRecordType = (text: unknown): text is RecordType =>
+  typeof text === 'string' && Object.hasOwn(recordTypes, text);
 
 /** By number, because reading each record needs it. */
-const byNumber: (RecordType | undefined)[] = Array.from({ length: Math.max(...Object.values(recordTypes)) + 1 });
-for (const [name, number] of Object.entries(recordTypes)) if (isRecordType(name)) byNumber[number] = name;
+const byNumber: (RecordType | undefined)[] = Array.from({
+  length: Math.max(...Object.values(recordTypes)) + 1,
+});
+for (const [name, number] of Object.entries(recordTypes))
+  if (isRecordType(name)) byNumber[number] = name;
 
 export const recordTypeOf = (number: number): RecordType | undefined => byNumber[number];
 
@@ -48,9 +52,12 @@ export const rcodes = {
 
 export type Rcode = keyof typeof rcodes;
 
-export const isRcode = (text: unknown): text is Rcode => typeof text === 'string' && Object.hasOwn(rcodes, text);
+export const isRcode = (text: unknown): text is Rcode =>
+  typeof text === 'string' && Object.hasOwn(rcodes, text);
 
-const rcodeNames = new Map<number, string>(Object.entries(rcodes).map(([name, value]) => [value, name]));
+const rcodeNames = new Map<number, string>(
+  Object.entries(rcodes).map(([name, value]) => [value, name]),
+);
 
 /** The name of an rcode, or its number where the DNS has no name for it. */
 export const rcodeName = (number: number): string => rcodeNames.get(number) ?? `RCODE${number}`;
@@ -69,7 +76,8 @@ export const dnsKeys = {
   },
   resolver: {
     meaning: 'The name server that is asked.',
-    allowed: 'an IP address, with a port if it is not 53, such as "192.0.2.53" or "[2001:db8::53]:5353"',
+    allowed:
+      'an IP address, with a port if it is not 53, such as "192.0.2.53" or "[2001:db8::53]:5353"',
     otherwise: "the probe's own",
     example: '192.0.2.53',
   },
@@ -88,7 +96,8 @@ export const dnsKeys = {
   },
   match: {
     meaning: 'How the records must agree with `expected_values`.',
-    allowed: '"any" (one of the values is enough), "all" (each must be there) or "exact" (these and no others)',
+    allowed:
+      '"any" (one of the values is enough), "all" (each must be there) or "exact" (these and no others)',
     initial: 'any',
     example: 'exact',
     choices: matches,

@@ -9,10 +9,12 @@ import type { RecordType } from './keys.ts';
 const label = /^[a-z0-9_*/+-]{1,63}$/;
 const longest = 253;
 
-const withoutEnd = (text: string): string => (text.endsWith('.') && !text.endsWith('\\.') ? text.slice(0, -1) : text);
+const withoutEnd = (text: string): string =>
+  text.endsWith('.') && !text.endsWith('\\.') ? text.slice(0, -1) : text;
 
 /** Labels of a name as users write it; a dot that belongs to a label is written `\.`. */
-const labelsOf = (text: string): string[] => text.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'));
+const labelsOf = (text: string): string[] =>
+  text.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'));
 
 /**
  * A name in its canonical form for comparison: lower case, without the dot at its end, other
@@ -43,8 +45,11 @@ const addressOf = (text: string): ip.IPv4 | ip.IPv6 | undefined =>
 
 /** An address in its canonical form for comparison; undefined if it is none of that family. */
 export const dnsAddress = (text: string, family: 4 | 6): string | undefined => {
-  if (family === 4) return ip.IPv4.isValidFourPartDecimal(text) ? ip.IPv4.parse(text).toString() : undefined;
-  return ip.IPv6.isValid(text) && !text.includes('%') ? ip.IPv6.parse(text).toRFC5952String() : undefined;
+  if (family === 4)
+    return ip.IPv4.isValidFourPartDecimal(text) ? ip.IPv4.parse(text).toString() : undefined;
+  return ip.IPv6.isValid(text) && !text.includes('%')
+    ? ip.IPv6.parse(text).toRFC5952String()
+    : undefined;
 };
 
 /** The name that a check queries: a PTR check may be given the address itself. */
@@ -84,7 +89,9 @@ const keyAlgorithms: Readonly<Record<string, number>> = {
 };
 
 const number = (text: string | undefined, limit: number): string | undefined =>
-  text !== undefined && /^[0-9]{1,10}$/.test(text) && Number(text) <= limit ? String(Number(text)) : undefined;
+  text !== undefined && /^[0-9]{1,10}$/.test(text) && Number(text) <= limit
+    ? String(Number(text))
+    : undefined;
 
 const algorithm = (text: string | undefined): string | undefined => {
   const named = keyAlgorithms[text?.toUpperCase() ?? ''];
@@ -106,12 +113,16 @@ const base64 = (parts: readonly string[]): string | undefined => {
  * takes the next character literally.
  */
 const wordsOf = (text: string): string[] =>
-  [...text.matchAll(/((?:[^\s"\\]|\\.|"(?:[^"\\]|\\.)*")+)/g)].map(([, word = '']) => word.replaceAll(/\\(.)|"/g, '$1'));
+  [...text.matchAll(/((?:[^\s"\\]|\\.|"(?:[^"\\]|\\.)*")+)/g)].map(([, word = '']) =>
+    word.replaceAll(/\\(.)|"/g, '$1'),
+  );
 
 /** Only if every field is valid. */
 const all = (...fields: readonly (string | null | undefined)[]): Expectation | undefined => {
   const known = fields.filter((field) => field !== undefined);
-  return known.length === fields.length && known.length > 0 ? { fields: known, set: false } : undefined;
+  return known.length === fields.length && known.length > 0
+    ? { fields: known, set: false }
+    : undefined;
 };
 
 const u8 = 0xff;
@@ -121,15 +132,25 @@ const u32 = 0xffffffff;
 /** The mailbox of a zone's administrator: users write it as an address, the DNS as a name. */
 const mailbox = (text: string): string | undefined => {
   const at = text.indexOf('@');
-  return dnsName(at < 0 ? text : `${text.slice(0, at).replaceAll('.', '\\.')}.${text.slice(at + 1)}`);
+  return dnsName(
+    at < 0 ? text : `${text.slice(0, at).replaceAll('.', '\\.')}.${text.slice(at + 1)}`,
+  );
 };
 
 const service = (words: readonly string[]): Expectation | undefined => {
   const [first = '', ...rest] = words;
-  if (words.length === 4) return all(number(first, u16), number(rest[0], u16), number(rest[1], u16), dnsName(rest[2] ?? ''));
+  if (words.length === 4)
+    return all(
+      number(first, u16),
+      number(rest[0], u16),
+      number(rest[1], u16),
+      dnsName(rest[2] ?? ''),
+    );
   if (words.length === 2) return all(null, null, number(first, u16), dnsName(rest[0] ?? ''));
   const [host = '', port] = first.split(':');
-  return words.length === 1 ? all(null, null, port === undefined ? null : number(port, u16), dnsName(host)) : undefined;
+  return words.length === 1
+    ? all(null, null, port === undefined ? null : number(port, u16), dnsName(host))
+    : undefined;
 };
 
 const parameter = (word: string): string | undefined => {
@@ -162,9 +183,14 @@ const authorityWords = (text: string): string[] =>
     .split(/\s+/);
 
 const authority = (words: readonly string[]): Expectation | undefined => {
-  if (words.length === 1 && /^[0-9]+$/.test(words[0] ?? '')) return all(null, null, number(words[0], u32));
+  if (words.length === 1 && /^[0-9]+$/.test(words[0] ?? ''))
+    return all(null, null, number(words[0], u32));
   if (words.length > 7) return undefined;
-  return all(...words.map((word, index) => (index === 0 ? dnsName(word) : index === 1 ? mailbox(word) : number(word, u32))));
+  return all(
+    ...words.map((word, index) =>
+      index === 0 ? dnsName(word) : index === 1 ? mailbox(word) : number(word, u32),
+    ),
+  );
 };
 
 const issuer = (words: readonly string[]): Expectation | undefined => {
@@ -189,7 +215,11 @@ export const expectation = (type: RecordType, text: string): Expectation | undef
     case 'PTR':
       return all(dnsName(text.trim()));
     case 'MX':
-      return words.length === 1 ? all(null, dnsName(first)) : words.length === 2 ? all(number(first, u16), dnsName(second)) : undefined;
+      return words.length === 1
+        ? all(null, dnsName(first))
+        : words.length === 2
+          ? all(number(first, u16), dnsName(second))
+          : undefined;
     case 'TXT':
       // Several quoted strings are one text; without quotes every character counts.
       return all(text.trim().startsWith('"') ? words.join('') : text);
@@ -207,7 +237,12 @@ export const expectation = (type: RecordType, text: string): Expectation | undef
     case 'DS':
       return all(number(first, u16), algorithm(second), number(words[2], u8), hex(words.slice(3)));
     case 'DNSKEY':
-      return all(number(first, u16), number(second, u8), algorithm(words[2]), base64(words.slice(3)));
+      return all(
+        number(first, u16),
+        number(second, u8),
+        algorithm(words[2]),
+        base64(words.slice(3)),
+      );
   }
 };
 
@@ -215,7 +250,8 @@ export const expectation = (type: RecordType, text: string): Expectation | undef
 export const meets = ({ fields, set }: Expectation, record: RecordFields): boolean => {
   let index = 0;
   for (const field of fields) {
-    if (field !== null && (set && index > 1 ? !record.includes(field, 2) : field !== record[index])) return false;
+    if (field !== null && (set && index > 1 ? !record.includes(field, 2) : field !== record[index]))
+      return false;
     index += 1;
   }
   return true;
@@ -242,7 +278,8 @@ export const exampleOf: Readonly<Record<RecordType, string>> = {
 
 /** A record in one line for users, with quotes only where a text could be mistaken for fields. */
 export const recordText = (type: RecordType, fields: RecordFields): string => {
-  const quoted = (text: string | undefined): string => `"${(text ?? '').replaceAll(/["\\]/g, '\\$&')}"`;
+  const quoted = (text: string | undefined): string =>
+    `"${(text ?? '').replaceAll(/["\\]/g, '\\$&')}"`;
   if (type === 'TXT') return quoted(fields[0]);
   if (type === 'CAA') return `${fields[0]} ${fields[1]} ${quoted(fields[2])}`;
   return fields.join(' ');

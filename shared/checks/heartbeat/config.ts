@@ -35,7 +35,8 @@ export const heartbeatKeys = {
     example: 'Europe/Berlin',
   },
   max_run_s: {
-    meaning: 'How long a run may take from its `/start` to its end, in seconds; one that has not ended by then has failed.',
+    meaning:
+      'How long a run may take from its `/start` to its end, in seconds; one that has not ended by then has failed.',
     allowed: 'a whole number of seconds from 1 to 2,592,000 (30 days)',
     otherwise: 'any time',
     example: 3_600,
@@ -51,7 +52,8 @@ const units = [
 
 const smallest = [1_000, 'second'] as const;
 /** The largest unit that divides it. */
-const exactUnitOf = (ms: number) => units.find(([size]) => ms >= size && ms % size === 0) ?? smallest;
+const exactUnitOf = (ms: number) =>
+  units.find(([size]) => ms >= size && ms % size === 0) ?? smallest;
 /** The largest unit that fits twice, or exactly once: 90 seconds are not "1 minute". */
 const unitOf = (ms: number) => units.find(([size]) => ms >= 2 * size || ms === size) ?? smallest;
 
@@ -73,7 +75,10 @@ const limit = (ms: number): string => span(ms, exactUnitOf(ms));
 
 const late = ({ silent_ms, every_ms, schedule }: CauseParams): string => {
   const silent = Number(silent_ms ?? 0);
-  const expected = schedule === undefined ? `every ${agreed(Number(every_ms ?? 0), unitOf(silent)[1])}` : `by the schedule ${schedule}`;
+  const expected =
+    schedule === undefined
+      ? `every ${agreed(Number(every_ms ?? 0), unitOf(silent)[1])}`
+      : `by the schedule ${schedule}`;
   return `No heartbeat for ${span(silent)} (expected ${expected})`;
 };
 
@@ -84,10 +89,14 @@ const late = ({ silent_ms, every_ms, schedule }: CauseParams): string => {
 export const heartbeatCauses = {
   heartbeat_late: { layer: 'heartbeat', sentence: late },
   heartbeat_failed: { layer: 'heartbeat', sentence: () => 'The job reported a failure' },
-  heartbeat_exit_code: { layer: 'heartbeat', sentence: ({ exit_code }) => `The job ended with exit code ${exit_code}` },
+  heartbeat_exit_code: {
+    layer: 'heartbeat',
+    sentence: ({ exit_code }) => `The job ended with exit code ${exit_code}`,
+  },
   heartbeat_unfinished: {
     layer: 'heartbeat',
-    sentence: ({ max_run_ms }) => `The job started and did not end within ${limit(Number(max_run_ms ?? 0))}`,
+    sentence: ({ max_run_ms }) =>
+      `The job started and did not end within ${limit(Number(max_run_ms ?? 0))}`,
   },
   heartbeat_schedule_unread: {
     layer: 'probe',
@@ -117,7 +126,8 @@ const clashes = (config: Config): ConfigFault[] =>
 /** The exact fault of a cron expression replaces the general remedy. */
 const explained = (fault: ConfigFault, config: Config): ConfigFault => {
   const schedule = config.schedule;
-  const reason = fault.key === 'schedule' && typeof schedule === 'string' ? parseCron(schedule) : undefined;
+  const reason =
+    fault.key === 'schedule' && typeof schedule === 'string' ? parseCron(schedule) : undefined;
   return typeof reason === 'string' ? { ...fault, remedy: reason } : fault;
 };
 
@@ -144,14 +154,23 @@ const leastGraceMs = 30_000;
  * The settings of a stored config. If this version cannot read the schedule, the interval remains
  * in force.
  */
-export const pingSettings = (of: { readonly interval_ms: number; readonly config: Config }): PingSettings => {
+export const pingSettings = (of: {
+  readonly interval_ms: number;
+  readonly config: Config;
+}): PingSettings => {
   const { grace_s, schedule, timezone, max_run_s } = of.config;
   const cron = typeof schedule === 'string' ? parseCron(schedule) : undefined;
   const zone = typeof timezone === 'string' && isTimeZone(timezone) ? timezone : 'UTC';
   return {
     interval_ms: of.interval_ms,
-    grace_ms: typeof grace_s === 'number' ? grace_s * 1_000 : Math.max(leastGraceMs, Math.floor(of.interval_ms / 5)),
-    schedule: typeof cron === 'object' && typeof schedule === 'string' ? { text: schedule, cron, zone } : null,
+    grace_ms:
+      typeof grace_s === 'number'
+        ? grace_s * 1_000
+        : Math.max(leastGraceMs, Math.floor(of.interval_ms / 5)),
+    schedule:
+      typeof cron === 'object' && typeof schedule === 'string'
+        ? { text: schedule, cron, zone }
+        : null,
     max_run_ms: typeof max_run_s === 'number' ? max_run_s * 1_000 : null,
   };
 };
@@ -173,7 +192,8 @@ export const newPingToken = (): string => randomBytes(18).toString('base64url');
  * so a ping receiver far from the coordinator can compute it. The 144 random bits cannot be
  * recovered from it.
  */
-export const pingFingerprint = (token: string): string => createHash('sha256').update(token).digest('hex');
+export const pingFingerprint = (token: string): string =>
+  createHash('sha256').update(token).digest('hex');
 
 /**
  * How long a rotated token still counts by default: users can move jobs to the new address one by

@@ -20,7 +20,20 @@ export type Cron = {
   readonly wild: boolean;
 };
 
-const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const monthNames = [
+  'jan',
+  'feb',
+  'mar',
+  'apr',
+  'may',
+  'jun',
+  'jul',
+  'aug',
+  'sep',
+  'oct',
+  'nov',
+  'dec',
+];
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 const shorthands: Readonly<Record<string, string>> = {
@@ -54,7 +67,12 @@ const part = /^(?:(\*)|([0-9a-z]+)(?:-([0-9a-z]+))?)(?:\/([0-9]+))?$/;
 const valuesOf = (text: string, field: Field): Set<number> | string => {
   const read = (word: string): number | undefined => {
     const named = field.names?.indexOf(word) ?? -1;
-    const value = named >= 0 ? named + (field.base ?? 0) : /^[0-9]{1,2}$/.test(word) ? Number(word) : Number.NaN;
+    const value =
+      named >= 0
+        ? named + (field.base ?? 0)
+        : /^[0-9]{1,2}$/.test(word)
+          ? Number(word)
+          : Number.NaN;
     return value >= field.from && value <= field.to ? value : undefined;
   };
   const values = new Set<number>();
@@ -62,7 +80,13 @@ const valuesOf = (text: string, field: Field): Set<number> | string => {
     const [matched, star, first = '', last, stepText] = part.exec(item) ?? [];
     const from = star ? field.from : read(first);
     // A step after one value counts up to the field's end, as in cron: 5/15 is 5-59/15.
-    const to = star ? field.to : last !== undefined ? read(last) : stepText !== undefined ? field.to : from;
+    const to = star
+      ? field.to
+      : last !== undefined
+        ? read(last)
+        : stepText !== undefined
+          ? field.to
+          : from;
     const step = stepText === undefined ? 1 : Number(stepText);
     if (matched === undefined || from === undefined || to === undefined || from > to || step < 1)
       return `"${item}" is no ${field.name}; it takes ${field.from} to ${field.to}, ranges (1-5), lists (1,3) and steps (*/15)`;
@@ -83,10 +107,24 @@ export const parseCron = (expression: string): Cron | string => {
     if (typeof values === 'string') return values;
     sets.push(values);
   }
-  const [minutes = new Set(), hours = new Set(), days = new Set(), months = new Set(), weekdays = new Set()] = sets;
+  const [
+    minutes = new Set(),
+    hours = new Set(),
+    days = new Set(),
+    months = new Set(),
+    weekdays = new Set(),
+  ] = sets;
   if (weekdays.has(7)) weekdays.add(0);
   const star = (index: number): boolean => (words[index] ?? '').startsWith('*');
-  const cron = { minutes, hours, days, months, weekdays, bothDays: star(2) || star(4), wild: star(0) || star(1) };
+  const cron = {
+    minutes,
+    hours,
+    days,
+    months,
+    weekdays,
+    bothDays: star(2) || star(4),
+    wild: star(0) || star(1),
+  };
   return nextMatch(cron, 0) === undefined ? 'it never comes: there is no such day' : cron;
 };
 
@@ -149,10 +187,13 @@ const segmentAt = (at: number, zone: string): Segment => {
   const next = here.getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY;
   // The search for earlier transitions is exclusive, so one millisecond later finds the one at this
   // very instant.
-  const from = here.add({ milliseconds: 1 }).getTimeZoneTransition('previous')?.epochMilliseconds ?? Number.NEGATIVE_INFINITY;
+  const from =
+    here.add({ milliseconds: 1 }).getTimeZoneTransition('previous')?.epochMilliseconds ??
+    Number.NEGATIVE_INFINITY;
   const offset = here.offsetNanoseconds / 1_000_000;
   const before = Number.isFinite(from)
-    ? Temporal.Instant.fromEpochMilliseconds(from - 1).toZonedDateTimeISO(zone).offsetNanoseconds / 1_000_000
+    ? Temporal.Instant.fromEpochMilliseconds(from - 1).toZonedDateTimeISO(zone).offsetNanoseconds /
+      1_000_000
     : offset;
   return { from, to: next, offset, setBack: before - offset };
 };

@@ -36,7 +36,8 @@ export const parsePingCall = (address: string): PingCall | PingCallFault => {
   const rid = given === null || given === '' ? null : given.toLowerCase();
   if (rid !== null && !isId(rid)) return 'rid_malformed';
   if (word === undefined) return { token, kind: 'success', exit_code: null, rid };
-  if (word === 'start' || word === 'fail' || word === 'log') return { token, kind: word, exit_code: null, rid };
+  if (word === 'start' || word === 'fail' || word === 'log')
+    return { token, kind: word, exit_code: null, rid };
   const code = Number(word);
   if (code > 255) return 'no_such_address';
   return { token, kind: code === 0 ? 'success' : 'fail', exit_code: code, rid };
@@ -134,15 +135,22 @@ const started = (state: PingState, { rid, at }: Run): PingState => {
  * The state after one more ping, and how long the run took that it ended. A repeat changes nothing;
  * a late ping counts as of its own time.
  */
-export const foldPing = (state: PingState, ping: Ping): { readonly state: PingState; readonly run_ms: number | null } => {
-  if (ping.kind === 'log' || ping.id === state.good?.id || ping.id === state.bad?.id) return { state, run_ms: null };
+export const foldPing = (
+  state: PingState,
+  ping: Ping,
+): { readonly state: PingState; readonly run_ms: number | null } => {
+  if (ping.kind === 'log' || ping.id === state.good?.id || ping.id === state.bad?.id)
+    return { state, run_ms: null };
   if (ping.kind === 'start') return { state: started(state, ping), run_ms: null };
 
   const isOver = (run: Run): boolean => run.rid === ping.rid && run.at <= ping.at + slack(ping.rid);
   const run = state.open.findLast(isOver);
   const open = run ? state.open.filter((one) => !isOver(one)) : state.open;
   const lastEnd = Math.max(ping.at, state.ended.find(sameRun(ping.rid))?.at ?? 0);
-  const ended = [...state.ended.filter((one) => one.rid !== ping.rid), { rid: ping.rid, at: lastEnd }].slice(-maxRuns);
+  const ended = [
+    ...state.ended.filter((one) => one.rid !== ping.rid),
+    { rid: ping.rid, at: lastEnd },
+  ].slice(-maxRuns);
   const mark: Mark = { id: ping.id, at: ping.at, exit_code: ping.exit_code };
   const side = ping.kind === 'success' ? 'good' : 'bad';
   const other = side === 'good' ? state.bad : state.good;
@@ -152,7 +160,11 @@ export const foldPing = (state: PingState, ping: Ping): { readonly state: PingSt
   return { state: next, run_ms: run ? Math.max(0, ping.at - run.at) : null };
 };
 
-const latestOf = (good: Mark | null, bad: Mark | null, tie: PingState['latest']): PingState['latest'] => {
+const latestOf = (
+  good: Mark | null,
+  bad: Mark | null,
+  tie: PingState['latest'],
+): PingState['latest'] => {
   if (good && bad) return good.at === bad.at ? tie : good.at > bad.at ? 'good' : 'bad';
   return good ? 'good' : bad ? 'bad' : null;
 };
@@ -162,15 +174,20 @@ const latestOf = (good: Mark | null, bad: Mark | null, tie: PingState['latest'])
  * hide all pings until then.
  */
 export const notAfter = (state: PingState, latest: number): PingState => {
-  const inTime = <Dated extends { readonly at: number }>(one: Dated | null): one is Dated => one !== null && one.at <= latest;
+  const inTime = <Dated extends { readonly at: number }>(one: Dated | null): one is Dated =>
+    one !== null && one.at <= latest;
   const marks = [state.good, state.bad, ...state.open, ...state.ended];
   if (marks.every((mark) => mark === null || inTime(mark))) return state;
-  const [good, bad] = [inTime(state.good) ? state.good : null, inTime(state.bad) ? state.bad : null];
+  const [good, bad] = [
+    inTime(state.good) ? state.good : null,
+    inTime(state.bad) ? state.bad : null,
+  ];
   const [open, ended] = [state.open.filter(inTime), state.ended.filter(inTime)];
   return { ...state, good, bad, latest: latestOf(good, bad, state.latest), open, ended };
 };
 
-const laterOf = (a: Mark | null, b: Mark | null): Mark | null => (a !== null && (b === null || a.at >= b.at) ? a : b);
+const laterOf = (a: Mark | null, b: Mark | null): Mark | null =>
+  a !== null && (b === null || a.at >= b.at) ? a : b;
 
 /**
  * Merges two records of the same monitor, as after a bus was wiped: `known` from the database,
@@ -181,15 +198,25 @@ export const mergePings = (known: PingState, seen: PingState): PingState => {
   const bad = laterOf(seen.bad, known.bad);
   const ended = [...known.ended, ...seen.ended]
     .filter(
-      (run, index, all) => !all.some((other, at) => other.rid === run.rid && (other.at > run.at || (other.at === run.at && at < index))),
+      (run, index, all) =>
+        !all.some(
+          (other, at) =>
+            other.rid === run.rid && (other.at > run.at || (other.at === run.at && at < index)),
+        ),
     )
     .toSorted((a, b) => a.at - b.at)
     .slice(-maxRuns);
   const base: PingState = {
     v: 1,
-    terms: known.terms === null || seen.terms === null ? (known.terms ?? seen.terms) : Math.max(known.terms, seen.terms),
+    terms:
+      known.terms === null || seen.terms === null
+        ? (known.terms ?? seen.terms)
+        : Math.max(known.terms, seen.terms),
     paused: seen.terms === null ? known.paused : seen.paused,
-    from: known.from === null || seen.from === null ? (known.from ?? seen.from) : Math.max(known.from, seen.from),
+    from:
+      known.from === null || seen.from === null
+        ? (known.from ?? seen.from)
+        : Math.max(known.from, seen.from),
     good,
     bad,
     latest: latestOf(good, bad, seen.latest ?? known.latest),
@@ -203,12 +230,21 @@ export const mergePings = (known: PingState, seen: PingState): PingState => {
  * The state under the monitor's present settings. A change of them, or the end of a pause, restarts
  * the job's time: silence that was allowed does not count against it.
  */
-export const withSettings = (state: PingState, terms: { readonly version: number; readonly paused: boolean }, now: number): PingState => {
+export const withSettings = (
+  state: PingState,
+  terms: { readonly version: number; readonly paused: boolean },
+  now: number,
+): PingState => {
   const { version, paused } = terms;
   if (state.terms !== null && state.terms > version) return state;
   if (state.terms === version && state.paused === paused) return state;
   const anew = (state.terms !== null && state.terms < version) || (state.paused && !paused);
-  return { ...state, terms: version, paused, from: anew ? Math.max(now, state.from ?? 0) : state.from };
+  return {
+    ...state,
+    terms: version,
+    paused,
+    from: anew ? Math.max(now, state.from ?? 0) : state.from,
+  };
 };
 
 /** The judgement of a heartbeat at one instant (rule 20). */
@@ -230,14 +266,24 @@ const graceAfter = (terms: PingSettings, due: number | undefined): number =>
  * that never comes again has no deadline.
  */
 const deadlineFrom = (terms: PingSettings, from: number): number =>
-  graceAfter(terms, terms.schedule ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, from) : from + terms.interval_ms);
+  graceAfter(
+    terms,
+    terms.schedule
+      ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, from)
+      : from + terms.interval_ms,
+  );
 
 /**
  * The instant by which the ping after the one at `ping` must come. A ping shortly before its
  * scheduled time counts for it.
  */
 export const deadlineAfter = (terms: PingSettings, ping: number): number =>
-  graceAfter(terms, terms.schedule ? nextDue(terms.schedule.cron, terms.schedule.zone, ping) : ping + terms.interval_ms);
+  graceAfter(
+    terms,
+    terms.schedule
+      ? nextDue(terms.schedule.cron, terms.schedule.zone, ping)
+      : ping + terms.interval_ms,
+  );
 
 /**
  * A ping from before monitoring restarted still counts for its occurrence: the deadline is the
@@ -250,9 +296,15 @@ const deadlineOf = (terms: PingSettings, { at }: Pick<Mark, 'at'>, from: number 
  * Until when a ping proves that the job is fine (rule 22): the next is due before; a run that it
  * starts has its own limit; a log proves nothing.
  */
-export const coveredUntil = (terms: PingSettings, { at, kind }: Pick<Ping, 'at' | 'kind'>): number => {
+export const coveredUntil = (
+  terms: PingSettings,
+  { at, kind }: Pick<Ping, 'at' | 'kind'>,
+): number => {
   if (kind === 'log') return at;
-  return Math.max(deadlineAfter(terms, at), kind === 'start' && terms.max_run_ms !== null ? at + terms.max_run_ms : at);
+  return Math.max(
+    deadlineAfter(terms, at),
+    kind === 'start' && terms.max_run_ms !== null ? at + terms.max_run_ms : at,
+  );
 };
 
 export const badPingCause = (bad: Pick<Mark, 'at' | 'exit_code'>): Cause =>
@@ -282,8 +334,14 @@ export const judgePings = (state: PingState, terms: PingSettings, now: number): 
   const deadline = last && deadlineOf(terms, last, state.from);
   // A run that started in time and is still within its limit is not late; its own limit is then the
   // deadline.
-  const underWay = lapse !== undefined && terms.max_run_ms !== null && deadline !== undefined && lapse - terms.max_run_ms <= deadline;
-  const until = underWay ? lapse : Math.min(deadline ?? Number.POSITIVE_INFINITY, lapse ?? Number.POSITIVE_INFINITY);
+  const underWay =
+    lapse !== undefined &&
+    terms.max_run_ms !== null &&
+    deadline !== undefined &&
+    lapse - terms.max_run_ms <= deadline;
+  const until = underWay
+    ? lapse
+    : Math.min(deadline ?? Number.POSITIVE_INFINITY, lapse ?? Number.POSITIVE_INFINITY);
 
   if (until <= now) {
     const missed = { deadline: until, ...(last ? { after: last.at } : {}) };
@@ -292,8 +350,14 @@ export const judgePings = (state: PingState, terms: PingSettings, now: number): 
       return { is: 'failing', since: until, cause: { class: 'heartbeat_unfinished', params } };
     }
     const silent_ms = now - (last?.at ?? from);
-    const expected = terms.schedule ? { schedule: terms.schedule.text } : { every_ms: terms.interval_ms };
-    return { is: 'failing', since: until, cause: { class: 'heartbeat_late', params: { ...missed, silent_ms, ...expected } } };
+    const expected = terms.schedule
+      ? { schedule: terms.schedule.text }
+      : { every_ms: terms.interval_ms };
+    return {
+      is: 'failing',
+      since: until,
+      cause: { class: 'heartbeat_late', params: { ...missed, silent_ms, ...expected } },
+    };
   }
   return last ? { is: 'good', until } : { is: 'pending' };
 };
@@ -309,14 +373,22 @@ const longestBlindMs = 60_000;
  * than the deadline that a ping right after this check could set. So a check costs one request for
  * each interval, not one for each ping.
  */
-export const nextRecheckAt = (judgement: Judgement, state: PingState, terms: PingSettings, now: number): number => {
+export const nextRecheckAt = (
+  judgement: Judgement,
+  state: PingState,
+  terms: PingSettings,
+  now: number,
+): number => {
   const { max_run_ms } = terms;
   const run = max_run_ms === null ? Number.POSITIVE_INFINITY : now + max_run_ms;
   const soonest = Math.min(run, deadlineFrom(terms, now));
   if (judgement.is === 'good') return Math.min(judgement.until, soonest);
   if (judgement.is === 'pending') return soonest;
   // A good ping that ends the failure leaves other runs open, each with its own limit.
-  const ends = max_run_ms === null ? [] : state.open.map(({ at }) => at + max_run_ms).filter((end) => end > now);
+  const ends =
+    max_run_ms === null
+      ? []
+      : state.open.map(({ at }) => at + max_run_ms).filter((end) => end > now);
   return Math.min(now + longestBlindMs, soonest, ...ends);
 };
 
@@ -356,12 +428,15 @@ export const placeOf = <Known extends Ping>(
   from: PingState['from'],
   terms: PingSettings,
 ): PingPlace<Known> => {
-  const others = known.filter(({ id, at }) => id !== ping.id && at >= (from ?? 0)).toSorted((a, b) => a.at - b.at);
+  const others = known
+    .filter(({ id, at }) => id !== ping.id && at >= (from ?? 0))
+    .toSorted((a, b) => a.at - b.at);
   const since = others.filter(({ at }) => at > ping.at);
   const next_good_at = since.find(({ kind }) => kind === 'success')?.at ?? null;
   // A started run may exceed its limit after any good ping, until the first one after its limit.
   const felt = ping.kind === 'start' ? ping.at + (terms.max_run_ms ?? 0) : ping.at;
-  const last_good_at = since.find(({ kind, at }) => kind === 'success' && at > felt)?.at ?? Number.POSITIVE_INFINITY;
+  const last_good_at =
+    since.find(({ kind, at }) => kind === 'success' && at > felt)?.at ?? Number.POSITIVE_INFINITY;
   const between = since.filter(({ at }) => at < last_good_at);
 
   let state: PingState = { ...noPings, from };
@@ -373,7 +448,8 @@ export const placeOf = <Known extends Ping>(
   const stretches: Stretch[] = [];
   const take = (one: Ping): void => {
     judgeAt(one.at);
-    if (one.kind === 'success' && one.at > ping.at) stretches.push({ next_good_at: one.at, fails_at: wrong });
+    if (one.kind === 'success' && one.at > ping.at)
+      stretches.push({ next_good_at: one.at, fails_at: wrong });
     state = foldPing(state, one).state;
     if (one.kind === 'success') wrong = null;
     else if (one.kind === 'fail') wrong = Math.min(wrong ?? one.at, one.at);
@@ -383,5 +459,11 @@ export const placeOf = <Known extends Ping>(
   const began_at = ping.kind === 'fail' ? (wrong ?? ping.at) : ping.at;
   for (const one of since) if (one.at <= last_good_at) take(one);
   const [first, ...later] = ping.kind === 'success' || ping.kind === 'start' ? stretches : [];
-  return { began_at, next_good_at, fails_at: first?.fails_at ?? null, later, bad: between.filter(({ kind }) => kind === 'fail') };
+  return {
+    began_at,
+    next_good_at,
+    fails_at: first?.fails_at ?? null,
+    later,
+    bad: between.filter(({ kind }) => kind === 'fail'),
+  };
 };

@@ -1,12 +1,15 @@
 import type { CauseParams, CauseRow } from '../result.ts';
 
 /** A number of days in words. */
-const days = (count: string | number | undefined): string => (count === 1 ? '1 day' : `${count ?? 0} days`);
+const days = (count: string | number | undefined): string =>
+  count === 1 ? '1 day' : `${count ?? 0} days`;
 
 /** A duration from milliseconds, in the largest unit that stays exact. */
 const duration = (ms: string | number | undefined): string => {
   const value = Number(ms ?? 0);
-  return value >= 1_000 ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s` : `${Math.round(value)} ms`;
+  return value >= 1_000
+    ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s`
+    : `${Math.round(value)} ms`;
 };
 
 const phaseWords: Readonly<Record<string, string>> = {
@@ -18,7 +21,8 @@ const phaseWords: Readonly<Record<string, string>> = {
   body: 'while reading the body',
 };
 
-const judgedPart = ({ truncated }: CauseParams): string => (truncated === 1 ? ' in the first 1 MiB, more was not read' : '');
+const judgedPart = ({ truncated }: CauseParams): string =>
+  truncated === 1 ? ' in the first 1 MiB, more was not read' : '';
 
 /**
  * Every cause of an https check, in the order of its layers. Texts in params come from the
@@ -26,9 +30,18 @@ const judgedPart = ({ truncated }: CauseParams): string => (truncated === 1 ? ' 
  */
 export const httpsCauses = {
   name_not_found: { layer: 'dns', sentence: () => 'The name does not exist' },
-  name_without_address: { layer: 'dns', sentence: ({ family }) => `The name has no ${family ? `IPv${family} ` : ''}address` },
-  name_servers_failed: { layer: 'dns', sentence: () => 'The name servers failed to answer for the name' },
-  name_lookup_refused: { layer: 'dns', sentence: () => 'The name servers refused to answer for the name' },
+  name_without_address: {
+    layer: 'dns',
+    sentence: ({ family }) => `The name has no ${family ? `IPv${family} ` : ''}address`,
+  },
+  name_servers_failed: {
+    layer: 'dns',
+    sentence: () => 'The name servers failed to answer for the name',
+  },
+  name_lookup_refused: {
+    layer: 'dns',
+    sentence: () => 'The name servers refused to answer for the name',
+  },
   name_lookup_timed_out: { layer: 'dns', sentence: () => 'The name servers did not answer' },
 
   address_not_public: { layer: 'tcp', sentence: () => 'Address is not public' },
@@ -40,71 +53,134 @@ export const httpsCauses = {
 
   certificate_expired: {
     layer: 'tls',
-    sentence: ({ days: ago }) => (ago === 0 ? 'Certificate expired less than a day ago' : `Certificate expired ${days(ago)} ago`),
+    sentence: ({ days: ago }) =>
+      ago === 0
+        ? 'Certificate expired less than a day ago'
+        : `Certificate expired ${days(ago)} ago`,
   },
-  certificate_issuer_expired: { layer: 'tls', sentence: () => "A certificate of the certificate's issuer has expired" },
+  certificate_issuer_expired: {
+    layer: 'tls',
+    sentence: () => "A certificate of the certificate's issuer has expired",
+  },
   certificate_not_yet_valid: { layer: 'tls', sentence: () => 'Certificate is not valid yet' },
   certificate_wrong_host: { layer: 'tls', sentence: () => 'Certificate is for another name' },
   certificate_self_signed: { layer: 'tls', sentence: () => 'Certificate is self-signed' },
   certificate_chain_incomplete: {
     layer: 'tls',
-    sentence: () => 'Certificate chain is incomplete: the issuer of the certificate was not sent and is not known',
+    sentence: () =>
+      'Certificate chain is incomplete: the issuer of the certificate was not sent and is not known',
   },
-  certificate_untrusted: { layer: 'tls', sentence: () => 'Certificate comes from an authority that is not trusted' },
+  certificate_untrusted: {
+    layer: 'tls',
+    sentence: () => 'Certificate comes from an authority that is not trusted',
+  },
   certificate_revoked: { layer: 'tls', sentence: () => 'Certificate was revoked' },
   certificate_invalid: { layer: 'tls', sentence: () => 'Certificate is not acceptable' },
   certificate_missing: { layer: 'tls', sentence: () => 'The server showed no certificate' },
-  tls_alert: { layer: 'tls', sentence: ({ alert }) => `The server refused the TLS handshake (${alert ?? 'no reason given'})` },
+  tls_alert: {
+    layer: 'tls',
+    sentence: ({ alert }) => `The server refused the TLS handshake (${alert ?? 'no reason given'})`,
+  },
   tls_not_spoken: { layer: 'tls', sentence: () => 'The server does not speak TLS on this port' },
-  tls_version: { layer: 'tls', sentence: () => 'No TLS version in common (1.2 or newer is needed)' },
+  tls_version: {
+    layer: 'tls',
+    sentence: () => 'No TLS version in common (1.2 or newer is needed)',
+  },
   tls_closed: { layer: 'tls', sentence: () => 'Connection closed during the TLS handshake' },
   tls_failed: { layer: 'tls', sentence: () => 'The TLS handshake failed' },
 
   timed_out: {
     layer: 'timeout',
-    sentence: ({ limit_ms, phase }) => `No complete answer within ${duration(limit_ms)} (${phaseWords[String(phase)] ?? 'all in all'})`,
+    sentence: ({ limit_ms, phase }) =>
+      `No complete answer within ${duration(limit_ms)} (${phaseWords[String(phase)] ?? 'all in all'})`,
   },
 
   response_missing: { layer: 'http', sentence: () => 'Connection closed without a response' },
   response_malformed: { layer: 'http', sentence: () => 'The response is not valid HTTP' },
-  response_headers_too_large: { layer: 'http', sentence: () => 'The response headers are too large' },
-  response_framing_too_large: { layer: 'http', sentence: () => 'The framing of the response outweighs its body' },
-  response_incomplete: { layer: 'http', sentence: () => 'Connection closed before the whole response had come' },
-  http2_only: { layer: 'http', sentence: () => 'The server speaks HTTP/2 only, and checks speak HTTP/1.1' },
+  response_headers_too_large: {
+    layer: 'http',
+    sentence: () => 'The response headers are too large',
+  },
+  response_framing_too_large: {
+    layer: 'http',
+    sentence: () => 'The framing of the response outweighs its body',
+  },
+  response_incomplete: {
+    layer: 'http',
+    sentence: () => 'Connection closed before the whole response had come',
+  },
+  http2_only: {
+    layer: 'http',
+    sentence: () => 'The server speaks HTTP/2 only, and checks speak HTTP/1.1',
+  },
   redirect_limit: { layer: 'http', sentence: ({ limit }) => `More than ${limit} redirects` },
   redirect_loop: { layer: 'http', sentence: () => 'Redirects lead in a circle' },
-  redirect_without_location: { layer: 'http', sentence: ({ status }) => `Status ${status} without an address to go to` },
-  redirect_invalid: { layer: 'http', sentence: () => 'Redirect to something that is no http or https address' },
-  blocked_by_firewall: { layer: 'http', sentence: ({ vendor, status }) => `Blocked by ${vendor} (status ${status})` },
+  redirect_without_location: {
+    layer: 'http',
+    sentence: ({ status }) => `Status ${status} without an address to go to`,
+  },
+  redirect_invalid: {
+    layer: 'http',
+    sentence: () => 'Redirect to something that is no http or https address',
+  },
+  blocked_by_firewall: {
+    layer: 'http',
+    sentence: ({ vendor, status }) => `Blocked by ${vendor} (status ${status})`,
+  },
   origin_unreachable: {
     layer: 'http',
-    sentence: ({ vendor, status }) => `${vendor} could not reach the server behind it (status ${status})`,
+    sentence: ({ vendor, status }) =>
+      `${vendor} could not reach the server behind it (status ${status})`,
   },
-  unexpected_status: { layer: 'http', sentence: ({ status, expected }) => `Status ${status}, expected ${expected}` },
+  unexpected_status: {
+    layer: 'http',
+    sentence: ({ status, expected }) => `Status ${status}, expected ${expected}`,
+  },
 
-  header_missing: { layer: 'assertion', sentence: ({ header }) => `Response has no header ${header}` },
-  header_mismatch: { layer: 'assertion', sentence: ({ header, text }) => `Header ${header} does not contain "${text}"` },
-  body_lacks: { layer: 'assertion', sentence: (params) => `Body does not contain "${params.text}"${judgedPart(params)}` },
+  header_missing: {
+    layer: 'assertion',
+    sentence: ({ header }) => `Response has no header ${header}`,
+  },
+  header_mismatch: {
+    layer: 'assertion',
+    sentence: ({ header, text }) => `Header ${header} does not contain "${text}"`,
+  },
+  body_lacks: {
+    layer: 'assertion',
+    sentence: (params) => `Body does not contain "${params.text}"${judgedPart(params)}`,
+  },
   body_has: { layer: 'assertion', sentence: ({ text }) => `Body contains "${text}"` },
   body_has_untold: {
     layer: 'assertion',
-    sentence: ({ text }) => `Body is too long to tell that it does not contain "${text}": it is not in the first 1 MiB, more was not read`,
+    sentence: ({ text }) =>
+      `Body is too long to tell that it does not contain "${text}": it is not in the first 1 MiB, more was not read`,
   },
   body_not_json: {
     layer: 'assertion',
-    sentence: ({ truncated }) => (truncated === 1 ? 'Body is too long to be judged as JSON (more than 1 MiB)' : 'Body is not valid JSON'),
+    sentence: ({ truncated }) =>
+      truncated === 1
+        ? 'Body is too long to be judged as JSON (more than 1 MiB)'
+        : 'Body is not valid JSON',
   },
   json_missing: { layer: 'assertion', sentence: ({ path }) => `JSON has nothing at ${path}` },
-  json_present: { layer: 'assertion', sentence: ({ path }) => `JSON has something at ${path}, expected nothing` },
-  json_mismatch: { layer: 'assertion', sentence: ({ path, problem, expected }) => `JSON at ${path} ${problem} ${expected}` },
+  json_present: {
+    layer: 'assertion',
+    sentence: ({ path }) => `JSON has something at ${path}, expected nothing`,
+  },
+  json_mismatch: {
+    layer: 'assertion',
+    sentence: ({ path, problem, expected }) => `JSON at ${path} ${problem} ${expected}`,
+  },
   response_slow: {
     layer: 'assertion',
-    sentence: ({ took_ms, limit_ms }) => `Response took ${duration(took_ms)}, at most ${duration(limit_ms)} allowed`,
+    sentence: ({ took_ms, limit_ms }) =>
+      `Response took ${duration(took_ms)}, at most ${duration(limit_ms)} allowed`,
   },
   certificate_expires_soon: {
     layer: 'assertion',
     sentence: ({ days: left, within, whose, redirect }) => {
-      const which = whose === 'issuer' ? "A certificate of the certificate's issuer" : 'Certificate';
+      const which =
+        whose === 'issuer' ? "A certificate of the certificate's issuer" : 'Certificate';
       return `${which}${redirect ? ` before redirect ${redirect}` : ''} expires in ${days(left)} (fewer than ${within})`;
     },
   },

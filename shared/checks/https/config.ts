@@ -25,7 +25,9 @@ const bounds = (entry: string | number): readonly [number, number] | undefined =
   if (/^[1-5]\d\d$/.test(text)) return [Number(text), Number(text)];
   if (ofClass.test(text)) return [Number(text[0]) * 100, Number(text[0]) * 100 + 99];
   const [, from, to] = range.exec(text) ?? [];
-  return from !== undefined && to !== undefined && Number(from) <= Number(to) ? [Number(from), Number(to)] : undefined;
+  return from !== undefined && to !== undefined && Number(from) <= Number(to)
+    ? [Number(from), Number(to)]
+    : undefined;
 };
 
 /** The same for the document, whose readers cannot run `bounds`. */
@@ -40,7 +42,10 @@ export const expectedStatusSchema = z
   .max(30);
 
 /** Which statuses are expected, and how a cause words them. */
-export type ExpectedStatus = { readonly matches: (status: number) => boolean; readonly words: string };
+export type ExpectedStatus = {
+  readonly matches: (status: number) => boolean;
+  readonly words: string;
+};
 
 export const expectedStatus = (entries: readonly (string | number)[]): ExpectedStatus => {
   const ranges = entries.flatMap((entry) => {
@@ -57,12 +62,14 @@ export const expectedStatus = (entries: readonly (string | number)[]): ExpectedS
 export type JsonPath = readonly (string | number)[];
 
 const maxSteps = 32;
-const step = /\.?([A-Za-z_$][\w$-]*)|\.?\[(-?\d{1,9})\]|\.?\[(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]|\.(\d{1,9})/y;
+const step =
+  /\.?([A-Za-z_$][\w$-]*)|\.?\[(-?\d{1,9})\]|\.?\[(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]|\.(\d{1,9})/y;
 
 /** Reads `$.a.b[0]["odd name"]`; `$.` at the start is optional. Undefined when it is invalid. */
 export const parseJsonPath = (text: string): JsonPath | undefined => {
   const path: (string | number)[] = [];
-  let at = text.startsWith('$') && (text.length === 1 || text[1] === '.' || text[1] === '[') ? 1 : 0;
+  let at =
+    text.startsWith('$') && (text.length === 1 || text[1] === '.' || text[1] === '[') ? 1 : 0;
   if (at === text.length) return at === 1 ? path : undefined;
   while (at < text.length) {
     step.lastIndex = at;
@@ -88,7 +95,8 @@ export const atJsonPath = (document: Json, path: JsonPath): Json | undefined => 
   let value: Json | undefined = document;
   for (const key of path) {
     if (value === undefined || value === null) return undefined;
-    if (Array.isArray(value)) value = typeof key === 'number' ? value.at(key) : key === 'length' ? value.length : undefined;
+    if (Array.isArray(value))
+      value = typeof key === 'number' ? value.at(key) : key === 'length' ? value.length : undefined;
     else if (typeof value === 'object') value = member(value, String(key));
     else value = typeof value === 'string' && key === 'length' ? value.length : undefined;
   }
@@ -143,7 +151,9 @@ const headerMap = (limit: number) =>
 const schemas = {
   ...everyKindSchemas,
   method: z.enum(methods),
-  headers: headerMap(50).refine((map) => Object.keys(map).every((name) => !reservedHeaders.includes(name.toLowerCase()))),
+  headers: headerMap(50).refine((map) =>
+    Object.keys(map).every((name) => !reservedHeaders.includes(name.toLowerCase())),
+  ),
   secret_headers: z.array(headerName).max(50),
   body: z.string(),
   expected_status: expectedStatusSchema,
@@ -174,16 +184,21 @@ const schemas = {
   max_response_ms: z.int().min(1).max(60_000),
 } satisfies KeySchemas<keyof typeof httpsKeys>;
 
-const given = (config: Config, key: string): boolean => config[key] !== undefined && config[key] !== null;
+const given = (config: Config, key: string): boolean =>
+  config[key] !== undefined && config[key] !== null;
 
 const headerNames = (config: Config, key: string): string[] => {
   const headers = config[key];
-  return typeof headers === 'object' && headers !== null && !Array.isArray(headers) ? Object.keys(headers) : [];
+  return typeof headers === 'object' && headers !== null && !Array.isArray(headers)
+    ? Object.keys(headers)
+    : [];
 };
 
 const secretHeaders = (config: Config): string[] => {
   const list = config.secret_headers;
-  return Array.isArray(list) ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase()) : [];
+  return Array.isArray(list)
+    ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase())
+    : [];
 };
 
 const secretName =
@@ -194,12 +209,17 @@ const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]
  * Headers of ordinary requests: a long value of theirs is a media type or a date, such as
  * `application/vnd.github.v3+json`.
  */
-const ordinaryName = /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
+const ordinaryName =
+  /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
 
 const looksSecret = (config: Config, name: string): boolean => {
   const value = valueAt(config, ['headers', name]);
   // Values already stored apart remain so.
-  return secretName.test(name) || value === mask || (typeof value === 'string' && !ordinaryName.test(name) && secretValue.test(value));
+  return (
+    secretName.test(name) ||
+    value === mask ||
+    (typeof value === 'string' && !ordinaryName.test(name) && secretValue.test(value))
+  );
 };
 
 /**
@@ -217,7 +237,8 @@ export const isSecretHeader = (config: Config): ((name: string) => boolean) => {
  */
 const losesDigits = (config: Config): boolean =>
   (Array.isArray(config.json) ? config.json : []).some((one) => {
-    const equals = typeof one === 'object' && one !== null && !Array.isArray(one) ? one.equals : undefined;
+    const equals =
+      typeof one === 'object' && one !== null && !Array.isArray(one) ? one.equals : undefined;
     return typeof equals === 'number' && Number.isInteger(equals) && !Number.isSafeInteger(equals);
   });
 
@@ -229,28 +250,54 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
   if (given(config, 'body') && (method === 'GET' || method === 'HEAD'))
     say('body', `set \`method\` to POST, PUT or PATCH; ${method} sends no body`);
-  if (new Set(names).size !== names.length) say('headers', 'name each header once; upper and lower case are the same');
+  if (new Set(names).size !== names.length)
+    say('headers', 'name each header once; upper and lower case are the same');
   const expected = config.expected_status;
-  if (Array.isArray(expected) && config.follow_redirects !== false && expected.every((one) => /^30[12378]$/.test(String(one)))) {
-    say('follow_redirects', 'set it to false to see the redirect itself; otherwise redirects are followed and the last status is judged');
+  if (
+    Array.isArray(expected) &&
+    config.follow_redirects !== false &&
+    expected.every((one) => /^30[12378]$/.test(String(one)))
+  ) {
+    say(
+      'follow_redirects',
+      'set it to false to see the redirect itself; otherwise redirects are followed and the last status is judged',
+    );
   }
   const missing = secretHeaders(config).filter((name) => !names.includes(name));
   if (missing.length > 0) say('secret_headers', 'name only headers that `headers` has');
-  const credentials = [given(config, 'basic_auth'), given(config, 'bearer_token'), names.includes('authorization')];
+  const credentials = [
+    given(config, 'basic_auth'),
+    given(config, 'bearer_token'),
+    names.includes('authorization'),
+  ];
   if (credentials.filter(Boolean).length > 1) {
     say(
       given(config, 'bearer_token') ? 'bearer_token' : 'basic_auth',
       'keep one of `basic_auth`, `bearer_token` and an Authorization header',
     );
   }
-  const judgesBody = ['body_contains', 'body_not_contains', 'json'].find((key) => given(config, key));
-  if (method === 'HEAD' && judgesBody !== undefined) say(judgesBody, 'set `method` to GET; HEAD brings no body to judge');
-  if (losesDigits(config)) say('json', 'give a whole number beyond 9,007,199,254,740,991 as text: `equals: "12345678901234567890"`');
+  const judgesBody = ['body_contains', 'body_not_contains', 'json'].find((key) =>
+    given(config, key),
+  );
+  if (method === 'HEAD' && judgesBody !== undefined)
+    say(judgesBody, 'set `method` to GET; HEAD brings no body to judge');
+  if (losesDigits(config))
+    say(
+      'json',
+      'give a whole number beyond 9,007,199,254,740,991 as text: `equals: "12345678901234567890"`',
+    );
   // The check is over by then: a slower answer could never be distinguished from none.
   const limit = timeoutMs(config, interval_s);
   if (typeof config.max_response_ms === 'number' && config.max_response_ms > limit)
-    say('max_response_ms', `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``);
-  if (given(config, 'tls_expires_within_days') && /^http:/i.test(target) && config.follow_redirects === false) {
+    say(
+      'max_response_ms',
+      `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``,
+    );
+  if (
+    given(config, 'tls_expires_within_days') &&
+    /^http:/i.test(target) &&
+    config.follow_redirects === false
+  ) {
     say('tls_expires_within_days', 'use an https:// target; an http:// one shows no certificate');
   }
   return faults;
@@ -310,15 +357,21 @@ export type HttpsSettings = {
   readonly secrets: readonly string[];
 };
 
-const asText = (json: Json | undefined): string | undefined => (typeof json === 'string' ? json : undefined);
-const asNumber = (json: Json | undefined): number | undefined => (typeof json === 'number' ? json : undefined);
-const asFlag = (json: Json | undefined, otherwise: boolean): boolean => (typeof json === 'boolean' ? json : otherwise);
+const asText = (json: Json | undefined): string | undefined =>
+  typeof json === 'string' ? json : undefined;
+const asNumber = (json: Json | undefined): number | undefined =>
+  typeof json === 'number' ? json : undefined;
+const asFlag = (json: Json | undefined, otherwise: boolean): boolean =>
+  typeof json === 'boolean' ? json : otherwise;
 const asList = (json: Json | undefined): readonly Json[] =>
   Array.isArray(json) ? json : json === undefined || json === null ? [] : [json];
-const asTexts = (json: Json | undefined): string[] => asList(json).filter((one) => typeof one === 'string');
+const asTexts = (json: Json | undefined): string[] =>
+  asList(json).filter((one) => typeof one === 'string');
 const asPairs = (json: Json | undefined): [string, string][] =>
   typeof json === 'object' && json !== null && !Array.isArray(json)
-    ? Object.entries(json).flatMap(([name, value]): [string, string][] => (typeof value === 'string' ? [[name, value]] : []))
+    ? Object.entries(json).flatMap(([name, value]): [string, string][] =>
+        typeof value === 'string' ? [[name, value]] : [],
+      )
     : [];
 
 /** The expected status by default; setting it explicitly changes nothing. */
@@ -333,30 +386,50 @@ const assertions = (json: Json | undefined): JsonAssertion[] =>
     if (!path) return [];
     const exists = typeof entry.exists === 'boolean' ? entry.exists : undefined;
     return [
-      { path, words, equals: entry.equals, contains: asText(entry.contains), gt: asNumber(entry.gt), lt: asNumber(entry.lt), exists },
+      {
+        path,
+        words,
+        equals: entry.equals,
+        contains: asText(entry.contains),
+        gt: asNumber(entry.gt),
+        lt: asNumber(entry.lt),
+        exists,
+      },
     ];
   });
 
-const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+const base64 = (text: string): string =>
+  btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
 /** Reads a config that `httpsConfig.faults` accepted, with its secrets in plain form. */
 export const httpsSettings = (config: Config): HttpsSettings => {
   const basic = asPairs(config.basic_auth);
-  const [username, password] = ['username', 'password'].map((key) => basic.find(([name]) => name === key)?.[1] ?? '');
+  const [username, password] = ['username', 'password'].map(
+    (key) => basic.find(([name]) => name === key)?.[1] ?? '',
+  );
   const bearer = asText(config.bearer_token);
   const basicCredentials = basic.length > 0 ? base64(`${username}:${password}`) : undefined;
   const headers = asPairs(config.headers);
   const isSecret = isSecretHeader(config);
-  const expected = asList(config.expected_status).filter((one) => typeof one === 'string' || typeof one === 'number');
+  const expected = asList(config.expected_status).filter(
+    (one) => typeof one === 'string' || typeof one === 'number',
+  );
   const family = String(config.ip_family ?? 'any');
   const secretValues = headers.filter(([name]) => isSecret(name)).map(([, value]) => value);
   return {
     method: methods.find((method) => method === config.method) ?? 'GET',
     headers,
     body: asText(config.body) ?? null,
-    credentials: basicCredentials !== undefined ? `Basic ${basicCredentials}` : bearer !== undefined ? `Bearer ${bearer}` : null,
+    credentials:
+      basicCredentials !== undefined
+        ? `Basic ${basicCredentials}`
+        : bearer !== undefined
+          ? `Bearer ${bearer}`
+          : null,
     expected: expectedStatus(expected.length > 0 ? expected : [usual]),
-    expected_given: expected.length > 0 && !(expected.length === 1 && String(expected[0]).trim().toLowerCase() === usual),
+    expected_given:
+      expected.length > 0 &&
+      !(expected.length === 1 && String(expected[0]).trim().toLowerCase() === usual),
     follow_redirects: asFlag(config.follow_redirects, true),
     max_redirects: asNumber(config.max_redirects) ?? 5,
     body_contains: asTexts(config.body_contains),
@@ -367,7 +440,9 @@ export const httpsSettings = (config: Config): HttpsSettings => {
     tls_expires_within_days: asNumber(config.tls_expires_within_days) ?? null,
     ip_family: family === '4' || family === '6' ? family : 'any',
     max_response_ms: asNumber(config.max_response_ms) ?? null,
-    secrets: [password ?? '', basicCredentials ?? '', bearer ?? '', ...secretValues].filter((secret) => secret.length >= 4),
+    secrets: [password ?? '', basicCredentials ?? '', bearer ?? '', ...secretValues].filter(
+      (secret) => secret.length >= 4,
+    ),
   };
 };
 
@@ -386,20 +461,27 @@ export const httpsUrl = (target: string): URL | undefined => {
 
 /** Whether the host is too long for the DNS; addresses in brackets are not names. */
 const isTooLong = (host: string): boolean =>
-  !host.startsWith('[') && (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63));
+  !host.startsWith('[') &&
+  (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63));
 
 export const httpsTarget: KindTarget = {
   fault: (target) => {
-    if (strange.test(target)) return '`target` must not contain blanks or control characters; encode them with %';
+    if (strange.test(target))
+      return '`target` must not contain blanks or control characters; encode them with %';
     const url = httpsUrl(target);
     if (!url) return `\`target\` must be a whole http:// or https:// address, ${example}`;
-    if (url.username !== '' || url.password !== '') return '`target` must not contain a user name or password; give them as `basic_auth`';
-    if (isTooLong(url.hostname)) return '`target` must name a host of at most 253 characters, and 63 between two dots';
+    if (url.username !== '' || url.password !== '')
+      return '`target` must not contain a user name or password; give them as `basic_auth`';
+    if (isTooLong(url.hostname))
+      return '`target` must name a host of at most 253 characters, and 63 between two dots';
     return undefined;
   },
   // As users write it: the address has the punycode form.
   defaultName: (target) => {
     const url = httpsUrl(target);
-    return url && (domainToUnicode(url.hostname) || url.hostname) + (url.port === '' ? '' : `:${url.port}`);
+    return (
+      url &&
+      (domainToUnicode(url.hostname) || url.hostname) + (url.port === '' ? '' : `:${url.port}`)
+    );
   },
 };

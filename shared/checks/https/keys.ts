@@ -23,9 +23,27 @@ export const reservedHeaders = [
  * them.
  */
 export const secretByNature: readonly string[] = [
-  ...['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'api-key', 'apikey', 'x-auth-token', 'x-auth-key', 'x-access-token'],
-  ...['x-session-token', 'x-amz-security-token', 'x-goog-api-key', 'ocp-apim-subscription-key', 'x-functions-key', 'x-rapidapi-key'],
-  ...['cf-access-client-secret', 'private-token', 'x-gitlab-token', 'x-vault-token', 'x-shopify-access-token', 'dd-api-key'],
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+  'api-key',
+  'apikey',
+  'x-auth-token',
+  'x-auth-key',
+  'x-access-token',
+  'x-session-token',
+  'x-amz-security-token',
+  'x-goog-api-key',
+  'ocp-apim-subscription-key',
+  'x-functions-key',
+  'x-rapidapi-key',
+  'cf-access-client-secret',
+  'private-token',
+  'x-gitlab-token',
+  'x-vault-token',
+  'x-shopify-access-token',
+  'dd-api-key',
   'dd-application-key',
 ];
 
@@ -55,15 +73,31 @@ export const httpsKeys = {
     otherwise: 'none',
     example: ['X-Api-Key'],
   },
-  body: { meaning: 'The body of the request.', allowed: 'a text', otherwise: 'none', example: 'ping=1' },
+  body: {
+    meaning: 'The body of the request.',
+    allowed: 'a text',
+    otherwise: 'none',
+    example: 'ping=1',
+  },
   expected_status: {
     meaning: 'The statuses that are right; of redirects that are followed the last answer counts.',
-    allowed: 'a list of at most 30 numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599',
+    allowed:
+      'a list of at most 30 numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599',
     initial: ['2xx'],
     example: [200, '301-303', '4xx'],
   },
-  follow_redirects: { meaning: 'Whether redirects are followed.', ...yesOrNo, initial: true, example: false },
-  max_redirects: { meaning: 'How many redirects are followed.', allowed: 'a whole number from 0 to 10', initial: 5, example: 1 },
+  follow_redirects: {
+    meaning: 'Whether redirects are followed.',
+    ...yesOrNo,
+    initial: true,
+    example: false,
+  },
+  max_redirects: {
+    meaning: 'How many redirects are followed.',
+    allowed: 'a whole number from 0 to 10',
+    initial: 5,
+    example: 1,
+  },
   body_contains: {
     meaning: 'What the body must contain; upper and lower case count.',
     allowed: `${text} (all must be there)`,
@@ -90,7 +124,12 @@ export const httpsKeys = {
     otherwise: 'nothing',
     example: { 'Content-Type': 'text/html' },
   },
-  verify_tls: { meaning: 'Whether the certificate must be valid for the name.', ...yesOrNo, initial: true, example: false },
+  verify_tls: {
+    meaning: 'Whether the certificate must be valid for the name.',
+    ...yesOrNo,
+    initial: true,
+    example: false,
+  },
   tls_expires_within_days: {
     meaning: 'Fails when the certificate ends within so many days.',
     allowed: 'a whole number of days from 0 to 365',
@@ -106,7 +145,8 @@ export const httpsKeys = {
   },
   basic_auth: {
     meaning: 'User name and password; the password is stored encrypted, and shown as `***`.',
-    allowed: 'an object with `username` (at most 256 characters, without a colon) and `password` (at most 1,024)',
+    allowed:
+      'an object with `username` (at most 256 characters, without a colon) and `password` (at most 1,024)',
     otherwise: 'none',
     example: { username: 'monitor', password: 'secret' },
   },

@@ -6,7 +6,10 @@ import { openReceiver, says } from '../../support/receivers.ts';
 import { startServices } from '../../support/services-run.ts';
 import { startMeasured } from '../ingest/coordinator.ts';
 
-/** A coordinator as a process, organisations with channels and monitors, and receivers on loopback that note when they took what. */
+/**
+ * A coordinator as a process, organisations with channels and monitors, and receivers on loopback
+ * that note when they took what.
+ */
 
 export type Group = {
   readonly organisation: string;
@@ -19,7 +22,9 @@ export type Rig = {
   readonly sql: Network['sql'];
   /** By the key of the message, when it was accepted. */
   readonly accepted: ReadonlyMap<string, number>;
-  /** The first channel of a group that is `slow` hangs. `each`: so many channels hear of a monitor. */
+  /**
+   * The first channel of a group that is `slow` hangs. `each`: so many channels hear of a monitor.
+   */
   readonly addGroup: (wanted: {
     readonly channels: number;
     readonly monitors: number;
@@ -66,13 +71,22 @@ export const startRig = async (say: (progress: string) => void): Promise<Rig> =>
     ends.push(coordinator.stop);
     await coordinator.atWork;
 
-    const addGroup: Rig['addGroup'] = async ({ channels: many, monitors: count, each, slow = false }) => {
+    const addGroup: Rig['addGroup'] = async ({
+      channels: many,
+      monitors: count,
+      each,
+      slow = false,
+    }) => {
       const organisation = newId();
       await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${organisation}, 'self_hosted', 'UTC')`;
       const rows = Array.from({ length: many }, (_, index) => {
         const receiver = receivers[index % receivers.length]?.url ?? '';
         const path = slow && index === 0 ? '/slow' : `/quick/${index}`;
-        return { id: newId(), name: `channel ${index}`, config: { url: `${receiver}${path}`, secret } };
+        return {
+          id: newId(),
+          name: `channel ${index}`,
+          config: { url: `${receiver}${path}`, secret },
+        };
       });
       await sql`insert into channels (id, organisation_id, kind, name, config, covers, verified_at)
         select id, ${organisation}, 'webhook', name, config, 'chosen', now()
@@ -103,7 +117,7 @@ export const startRig = async (say: (progress: string) => void): Promise<Rig> =>
           from json_to_recordset(${rows}::text::json) as d (monitor uuid, incident uuid) join monitors m on m.id = d.monitor`;
       });
     };
-    return { ...{ sql, accepted, addGroup, down, close } };
+    return { sql, accepted, addGroup, down, close };
   } catch (error) {
     await close();
     throw error;

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 const endOfHead = Buffer.from('\r\n\r\n');
 
 /**
- * One connection that asks the same again and again, and spends as little as it can, because it shares the machine with what is
- * measured. Every answer must be a 200 with a length.
+ * One connection that asks the same again and again, and spends as little as it can, because it
+ * shares the machine with what is measured. Every answer must be a 200 with a length.
  */
 const keepAsking = (socket: Socket, request: Buffer, done: () => boolean): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -39,12 +39,23 @@ const keepAsking = (socket: Socket, request: Buffer, done: () => boolean): Promi
   });
 
 /** As of somebody with a token. */
-export const answersPerSecond = (url: URL, token: string, connections: number, forMs: number): Promise<number> =>
-  answersWith(url, `Authorization: Bearer ${token}`, connections, forMs);
+export const answersPerSecond = (
+  url: URL,
+  token: string,
+  connections: number,
+  forMs: number,
+): Promise<number> => answersWith(url, `Authorization: Bearer ${token}`, connections, forMs);
 
 /** Answers in a second, over so many connections that are never idle. */
-export const answersWith = async (url: URL, header: string, connections: number, forMs: number): Promise<number> => {
-  const request = Buffer.from(`GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${header}\r\n\r\n`);
+export const answersWith = async (
+  url: URL,
+  header: string,
+  connections: number,
+  forMs: number,
+): Promise<number> => {
+  const request = Buffer.from(
+    `GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${header}\r\n\r\n`,
+  );
   const sockets = await Promise.all(
     Array.from({ length: connections }, async () => {
       const socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true });

@@ -4,7 +4,10 @@ import { newId } from '../../../shared/base/crypto.ts';
 
 const day = 86_400_000;
 
-/** A thousand monitors like those of people: with groups, a config of a few keys, addresses of usual length, a week of results. @returns one of them */
+/**
+ * A thousand monitors like those of people: with groups, a config of a few keys, addresses of usual
+ * length, a week of results. @returns one of them
+ */
 export const seedMonitors = async (sql: Sql, organisation: string): Promise<string> => {
   const group = newId();
   await sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${organisation}, 'Web', 'web')`;
@@ -29,7 +32,10 @@ export const seedMonitors = async (sql: Sql, organisation: string): Promise<stri
   return one?.id ?? '';
 };
 
-/** A monitor that lived a year: two outages, an unknown stretch and a night's maintenance on each day, a pause each month. */
+/**
+ * A monitor that lived a year: two outages, an unknown stretch and a night's maintenance on each
+ * day, a pause each month.
+ */
 export const seedYear = async (sql: Sql, organisation: string): Promise<string> => {
   const [monitor, window] = [newId(), newId()];
   await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at)

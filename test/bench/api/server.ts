@@ -1,4 +1,7 @@
-/** The API as the coordinator serves it, in a process of its own that a bench can pin; says its address on standard output. */
+/**
+ * The API as the coordinator serves it, in a process of its own that a bench can pin; says its
+ * address on standard output.
+ */
 import { fastify } from 'fastify';
 import { restRoutes, restServerOptions } from '../../../coordinator/api/routes.ts';
 import { connect } from '../../../coordinator/database/connect.ts';
@@ -18,7 +21,10 @@ const { DATABASE_URL = '', SECRET_KEY: secretKey = '' } = process.env;
 
 const noProbes = (): Promise<never> => Promise.reject(new Error('a bench makes no probes'));
 const probes: ProbesPart = {
-  ...{ createProbe: noProbes, rotateProbe: noProbes, revokeProbe: noProbes, enrolProbe: noProbes },
+  createProbe: noProbes,
+  rotateProbe: noProbes,
+  revokeProbe: noProbes,
+  enrolProbe: noProbes,
   isEnrolmentProof: () => false,
   welcome: () => {
     throw new Error('a bench welcomes no probes');
@@ -30,22 +36,24 @@ const log = createLog({ name: 'bench', level: 'warn' });
 const tokens = createTokens({ sql, secretKey, clock, log });
 const gate = createOperations({
   handlers,
-  ...{
-    sql,
-    clock,
-    secretKey,
-    probes,
-    trials: noTestRuns,
-    channels: testChannels(sql, secretKey),
-    partitionOf,
-    mintToken: tokens.mint,
-    baseUrl: () => '',
-  },
+  sql,
+  clock,
+  secretKey,
+  probes,
+  trials: noTestRuns,
+  channels: testChannels(sql, secretKey),
+  partitionOf,
+  mintToken: tokens.mint,
+  baseUrl: () => '',
   secrets: createSecretsAtRest(secretKey),
 });
 const app = fastify({ ...restServerOptions, logger: false });
 restRoutes(app, {
-  ...{ execute: gate.execute, executeOnce: gate.executeOnce, authenticate: tokens.authenticate, log, baseUrl: () => '' },
+  execute: gate.execute,
+  executeOnce: gate.executeOnce,
+  authenticate: tokens.authenticate,
+  log,
+  baseUrl: () => '',
   // The calls of a bench are counted like all others, towards a limit that is never met.
   limiter: createRateLimiter({ sql, clock, log, perMinute: 100_000_000 }),
 });

@@ -11,9 +11,19 @@ export type Steady = {
 const endOfHead = Buffer.from('\r\n\r\n');
 const tickMs = 5;
 
-/** Asks so often in a second, whatever is answered and however long that takes, over so many connections. Who falls behind does not catch up. */
-export const askSteadily = async (url: URL, header: string, perSecond: number, connections: number): Promise<Steady> => {
-  const request = Buffer.from(`GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${header}\r\n\r\n`);
+/**
+ * Asks so often in a second, whatever is answered and however long that takes, over so many
+ * connections. Who falls behind does not catch up.
+ */
+export const askSteadily = async (
+  url: URL,
+  header: string,
+  perSecond: number,
+  connections: number,
+): Promise<Steady> => {
+  const request = Buffer.from(
+    `GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${header}\r\n\r\n`,
+  );
   const statuses = new Map<number, number>();
   const idle: Socket[] = [];
   const all = new Set<Socket>();
@@ -36,7 +46,9 @@ export const askSteadily = async (url: URL, header: string, perSecond: number, c
         if (at === -1) return;
         const text = head.toString('latin1', 0, at);
         count(Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0));
-        missing = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0) - (head.length - at - endOfHead.length);
+        missing =
+          Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0) -
+          (head.length - at - endOfHead.length);
         head = Buffer.alloc(0);
       } else missing -= chunk.length;
       if (missing <= 0) {

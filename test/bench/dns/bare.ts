@@ -12,6 +12,9 @@ const guard = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => []
 
 await answerOrders(({ resolver, name, expected, ...times }) => {
   const config = { resolver, expected_values: expected, match: 'exact' };
-  return keepChecking(times, performOnce(check, guard, assignmentOf(name, { kind: 'dns', timeout_ms: 10_000, config })));
+  return keepChecking(
+    times,
+    performOnce(check, guard, assignmentOf(name, { kind: 'dns', timeout_ms: 10_000, config })),
+  );
 });
 sockets.close();

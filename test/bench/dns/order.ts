@@ -9,7 +9,10 @@ export type Order = {
   readonly ms: number;
 };
 
-/** A line of JSON on standard input says what to do; one on standard output what came of it. Ends with the input. */
+/**
+ * A line of JSON on standard input says what to do; one on standard output what came of it. Ends
+ * with the input.
+ */
 export const answerOrders = async (perform: (order: Order) => Promise<object>): Promise<void> => {
   for await (const line of createInterface({ input: process.stdin })) {
     const order: Order = JSON.parse(line);

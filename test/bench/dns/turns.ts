@@ -1,6 +1,7 @@
 /**
- * The DNS check with what the runner does around it, from a monitor's turn to its report: as many monitors as are to be in flight, each with its next turn
- * as soon as the last was reported. The schedule, the spool and the bus are left out.
+ * The DNS check with what the runner does around it, from a monitor's turn to its report: as many
+ * monitors as are to be in flight, each with its next turn as soon as the last was reported. The
+ * schedule, the spool and the bus are left out.
  */
 
 import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
@@ -24,7 +25,12 @@ const runner = createRunner({
   concurrency: 1_000,
   clock: systemClock,
   guard: createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] }),
-  identity: () => ({ name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' }),
+  identity: () => ({
+    name: 'bench',
+    continent: 'Europe',
+    base_url: 'https://antipode.example',
+    version: '0',
+  }),
   reachability: createReachability({ anchors: () => [], busRoundTrip: () => Promise.resolve() }),
   unseal: (assignment) => assignment,
   report: ({ monitor, outcome }) => waiting.get(monitor)?.(outcome),

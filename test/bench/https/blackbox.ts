@@ -6,10 +6,20 @@ import { freePort } from '../../../deploy/local/home.ts';
 import { debianProgram } from '../../support/processes.ts';
 import { cores, cpuOf, start, stop } from '../processes.ts';
 
-/** Debian's prometheus-blackbox-exporter, asked to probe as its users ask it. Its pool of authorities is the system's, and ours with it. */
+/**
+ * Debian's prometheus-blackbox-exporter, asked to probe as its users ask it. Its pool of
+ * authorities is the system's, and ours with it.
+ */
 export type Blackbox = {
-  /** CPU of one probe in milliseconds: `per_second` of them, or without it as many as `in_flight` allows. */
-  readonly cpuPerProbe: (target: string, ms: number, load: { readonly in_flight: number; readonly per_second?: number }) => Promise<number>;
+  /**
+   * CPU of one probe in milliseconds: `per_second` of them, or without it as many as `in_flight`
+   * allows.
+   */
+  readonly cpuPerProbe: (
+    target: string,
+    ms: number,
+    load: { readonly in_flight: number; readonly per_second?: number },
+  ) => Promise<number>;
   readonly close: () => Promise<void>;
 };
 
@@ -32,15 +42,25 @@ export const startBlackbox = async (
   bundle: string,
   { name, config: text }: Module = module,
 ): Promise<Blackbox | undefined> => {
-  const program = await debianProgram('prometheus-blackbox-exporter', ['prometheus-blackbox-exporter']);
+  const program = await debianProgram('prometheus-blackbox-exporter', [
+    'prometheus-blackbox-exporter',
+  ]);
   if (!program) return undefined;
   const config = join(folder, 'blackbox.yml');
   await writeFile(config, text);
   const port = await freePort();
   const child: ChildProcess = start(
     cores.subject,
-    [program.file, `--config.file=${config}`, `--web.listen-address=127.0.0.1:${port}`, '--log.level=error'],
-    { env: { ...process.env, ...program.env, SSL_CERT_FILE: bundle, GOMAXPROCS: '1' }, stdio: 'ignore' },
+    [
+      program.file,
+      `--config.file=${config}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--log.level=error',
+    ],
+    {
+      env: { ...process.env, ...program.env, SSL_CERT_FILE: bundle, GOMAXPROCS: '1' },
+      stdio: 'ignore',
+    },
   );
   const agent = new Agent({ keepAlive: true, maxSockets: 200 });
 
@@ -89,7 +109,8 @@ export const startBlackbox = async (
       };
       const lane = async (nth: number): Promise<void> => {
         for (let turn = nth; performance.now() - began < ms; turn += in_flight) {
-          const wait = per_second === undefined ? 0 : began + (turn * 1_000) / per_second - performance.now();
+          const wait =
+            per_second === undefined ? 0 : began + (turn * 1_000) / per_second - performance.now();
           if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
           await one();
         }

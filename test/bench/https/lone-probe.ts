@@ -1,12 +1,20 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { printProbeCredentials } from '../../../shared/bus/identity.ts';
-import { type BusOfProbe, createBusOfProbe, type SmallCoordinator, startSmallCoordinator } from '../../probe/support/surroundings.ts';
+import {
+  type BusOfProbe,
+  createBusOfProbe,
+  type SmallCoordinator,
+  startSmallCoordinator,
+} from '../../probe/support/surroundings.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startServices } from '../../support/services-run.ts';
 import { cores, memoryOf, start, stop } from '../processes.ts';
 
-/** One probe as the process that operators run, on a real bus, with a small coordinator beside it; nothing is assigned yet. */
+/**
+ * One probe as the process that operators run, on a real bus, with a small coordinator beside it;
+ * nothing is assigned yet.
+ */
 export type LoneProbe = {
   readonly pid: number;
   readonly wire: BusOfProbe;
@@ -32,7 +40,14 @@ export const startLoneProbe = async (
   const { id, name, continent, organisation } = wire.probe;
   await writeFile(
     credentials,
-    printProbeCredentials({ probe: id, name, continent, organisation, nats_url: 'nats://127.0.0.1:1', nats_credentials: wire.credentials }),
+    printProbeCredentials({
+      probe: id,
+      name,
+      continent,
+      organisation,
+      nats_url: 'nats://127.0.0.1:1',
+      nats_credentials: wire.credentials,
+    }),
   );
   const child = start(cores.subject, [process.execPath, main], {
     env: {

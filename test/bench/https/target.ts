@@ -1,4 +1,7 @@
-/** What all contestants check: a page of 2 KB by https, with an ECDSA and with an RSA certificate, in a process of its own. Says its ports on standard output. */
+/**
+ * What all contestants check: a page of 2 KB by https, with an ECDSA and with an RSA certificate,
+ * in a process of its own. Says its ports on standard output.
+ */
 import { readFileSync } from 'node:fs';
 import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -9,9 +12,17 @@ const page = Buffer.alloc(2_048, 0x61);
 const serve = (name: string, options: ServerOptions, hang: boolean): Promise<number> =>
   new Promise((resolve) => {
     const server = createServer(
-      { cert: readFileSync(`${folder}/${name}.pem`), key: readFileSync(`${folder}/${name}.key`), honorCipherOrder: false, ...options },
+      {
+        cert: readFileSync(`${folder}/${name}.pem`),
+        key: readFileSync(`${folder}/${name}.key`),
+        honorCipherOrder: false,
+        ...options,
+      },
       (_request, response) => {
-        if (!hang) response.writeHead(200, { 'content-type': 'text/plain', 'content-length': page.length }).end(page);
+        if (!hang)
+          response
+            .writeHead(200, { 'content-type': 'text/plain', 'content-length': page.length })
+            .end(page);
       },
     );
     server.on('tlsClientError', () => undefined); // Clients that leave in the middle are part of the day.
@@ -21,5 +32,9 @@ const serve = (name: string, options: ServerOptions, hang: boolean): Promise<num
     });
   });
 
-const ports = { ecdsa: await serve('ecdsa', {}, false), rsa: await serve('rsa', {}, false), hang: await serve('ecdsa', {}, true) };
+const ports = {
+  ecdsa: await serve('ecdsa', {}, false),
+  rsa: await serve('rsa', {}, false),
+  hang: await serve('ecdsa', {}, true),
+};
 process.stdout.write(`${JSON.stringify(ports)}\n`);

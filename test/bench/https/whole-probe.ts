@@ -6,7 +6,10 @@ import { startLoneProbe } from './lone-probe.ts';
 
 /** A lone probe with monitors that it checks by its own schedule. */
 export type WholeProbe = {
-  /** CPU of one check in milliseconds, everything that the probe does counted, while it checks the monitors of one target. */
+  /**
+   * CPU of one check in milliseconds, everything that the probe does counted, while it checks the
+   * monitors of one target.
+   */
   readonly cpuPerCheck: (target: string, ms: number) => Promise<number>;
   /** Memory in MiB, with nothing to check. */
   readonly atRest: number;
@@ -32,17 +35,26 @@ export const startWholeProbe = async (
     const sets = new Map(
       targets.map((target) => [
         target,
-        Array.from({ length: monitors }, (_, ordinal) => assignmentOf(target, { ordinal, interval_ms, timeout_ms: interval_ms - 100 })),
+        Array.from({ length: monitors }, (_, ordinal) =>
+          assignmentOf(target, { ordinal, interval_ms, timeout_ms: interval_ms - 100 }),
+        ),
       ]),
     );
     /** Only the monitors of one target are there at a time. */
     const swap = async (target: string): Promise<void> => {
       for (const [other, set] of sets) {
-        await Promise.all(set.map((one) => (other === target ? coordinator.assign(one) : coordinator.unassign(one.monitor))));
+        await Promise.all(
+          set.map((one) =>
+            other === target ? coordinator.assign(one) : coordinator.unassign(one.monitor),
+          ),
+        );
       }
       await eventually(() => coordinator.presences.at(-1)?.assignments.count === monitors, 20_000);
     };
-    /** One window; undefined when so much failed in it that the machine, not the probe, was measured. */
+    /**
+     * One window; undefined when so much failed in it that the machine, not the probe, was
+     * measured.
+     */
     const measured = async (ms: number): Promise<number | undefined> => {
       const { accepted } = coordinator.taker;
       accepted.length = 0;
@@ -68,7 +80,9 @@ export const startWholeProbe = async (
           await rest();
           return found;
         }
-        throw new Error(`more than 1 % of the checks failed in each of ${maxTries} windows: the machine is too busy to measure on`);
+        throw new Error(
+          `more than 1 % of the checks failed in each of ${maxTries} windows: the machine is too busy to measure on`,
+        );
       },
     };
   } catch (error) {

@@ -1,4 +1,7 @@
-/** What node itself needs: so many TLS connections with one context, each of which has asked and waits. Says on standard output, as JSON, its memory before and during. */
+/**
+ * What node itself needs: so many TLS connections with one context, each of which has asked and
+ * waits. Says on standard output, as JSON, its memory before and during.
+ */
 import { readFileSync } from 'node:fs';
 import { connect, createSecureContext, type TLSSocket } from 'node:tls';
 
@@ -8,10 +11,13 @@ const perTick = 25;
 
 const open = (): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
-    const socket = connect({ host: '127.0.0.1', servername: 'localhost', port: Number(port), secureContext }, () => {
-      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
-      resolve(socket);
-    });
+    const socket = connect(
+      { host: '127.0.0.1', servername: 'localhost', port: Number(port), secureContext },
+      () => {
+        socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+        resolve(socket);
+      },
+    );
     socket.once('error', reject);
   });
 
@@ -19,6 +25,9 @@ const first = await open();
 first.destroy();
 const before = process.memoryUsage.rss();
 const sockets: TLSSocket[] = [];
-while (sockets.length < Number(count)) sockets.push(...(await Promise.all(Array.from({ length: perTick }, open))));
+while (sockets.length < Number(count))
+  sockets.push(...(await Promise.all(Array.from({ length: perTick }, open))));
 const during = process.memoryUsage.rss();
-process.stdout.write(`${JSON.stringify({ before, during, open: sockets.length })}\n`, () => process.exit(0));
+process.stdout.write(`${JSON.stringify({ before, during, open: sockets.length })}\n`, () =>
+  process.exit(0),
+);

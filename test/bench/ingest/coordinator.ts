@@ -4,26 +4,43 @@ import { createInterface } from 'node:readline';
 import { freePort } from '../../../deploy/local/home.ts';
 import { cores, start } from '../processes.ts';
 
-/** A coordinator as a process on the core of what is measured. `atWork` settles with the time that all its partitions took to be loaded, in milliseconds. */
-export type Measured = { readonly pid: number; readonly atWork: Promise<number>; readonly stop: () => Promise<void> };
+/**
+ * A coordinator as a process on the core of what is measured. `atWork` settles with the time that
+ * all its partitions took to be loaded, in milliseconds.
+ */
+export type Measured = {
+  readonly pid: number;
+  readonly atWork: Promise<number>;
+  readonly stop: () => Promise<void>;
+};
 
 const main = new URL('../../../coordinator/main.ts', import.meta.url).pathname;
 const partitions = 32;
 
-export const startMeasured = async (environment: Readonly<Record<string, string>>): Promise<Measured> => {
+export const startMeasured = async (
+  environment: Readonly<Record<string, string>>,
+): Promise<Measured> => {
   const began = performance.now();
   const child: ChildProcess = start(cores.subject, [process.execPath, main], {
-    env: { ...environment, PORT: String(await freePort()), LOG_LEVEL: 'debug', PATH: process.env.PATH ?? '' },
+    env: {
+      ...environment,
+      PORT: String(await freePort()),
+      LOG_LEVEL: 'debug',
+      PATH: process.env.PATH ?? '',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  if (!child.stdout || child.pid === undefined) throw new Error('the coordinator of the bench did not start');
+  if (!child.stdout || child.pid === undefined)
+    throw new Error('the coordinator of the bench did not start');
   const loaded = Promise.withResolvers<number>();
   let count = 0;
   createInterface(child.stdout).on('line', (line) => {
     if (line.includes('a partition has started')) count += 1;
     if (count === partitions) loaded.resolve(performance.now() - began);
   });
-  child.once('exit', () => loaded.reject(new Error('the coordinator of the bench ended by itself')));
+  child.once('exit', () =>
+    loaded.reject(new Error('the coordinator of the bench ended by itself')),
+  );
   return {
     pid: child.pid,
     atWork: loaded.promise,

@@ -7,11 +7,19 @@ import { keyFromSeed, parseCredentials } from '../../../shared/bus/nkeys.ts';
 import { partitionCount, subjects } from '../../../shared/bus/subjects.ts';
 import type { Result } from '../../../shared/checks/result.ts';
 
-/** One probe's results of every monitor, as its reporter would send them: batches of a partition, in order, signed with what leaves with them. */
+/**
+ * One probe's results of every monitor, as its reporter would send them: batches of a partition, in
+ * order, signed with what leaves with them.
+ */
 export type Fed = { readonly batches: number; readonly results: number };
 
 const pass: Omit<Result, 'seq' | 'monitor' | 'at'> = {
-  ...{ config_version: 1, took_ms: 35.25, outcome: 'ok', cause: null, evidence: null, look: null },
+  config_version: 1,
+  took_ms: 35.25,
+  outcome: 'ok',
+  cause: null,
+  evidence: null,
+  look: null,
   phases: { dns: 1.2, tcp: 9.8, tls: 20.1, first_byte: 30.5, total: 35.25 },
 };
 const perBatch = 100;
@@ -24,7 +32,10 @@ export const feedResults = async (
   byPartition: ReadonlyMap<number, readonly string[]>,
   at: number,
 ): Promise<Fed> => {
-  const key = keyFromSeed(parseCredentials(parseProbeCredentials(probe.credentials).nats_credentials).seed, 'user');
+  const key = keyFromSeed(
+    parseCredentials(parseProbeCredentials(probe.credentials).nats_credentials).seed,
+    'user',
+  );
   const generation = newId();
   const waiting = new Set<Promise<unknown>>();
   let leaving: { readonly subject: string; readonly body: Buffer }[] = [];

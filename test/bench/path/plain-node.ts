@@ -1,6 +1,8 @@
 /**
- * What node itself needs for an https check at the same pace: by node:tls with one context, as many connections at the end of each slot as the
- * probe's schedule has turns there, the certificate verified and its name and end read once, one question, one answer; nothing scheduled, judged, kept or sent.
+ * What node itself needs for an https check at the same pace: by node:tls with one context, as many
+ * connections at the end of each slot as the probe's schedule has turns there, the certificate
+ * verified and its name and end read once, one question, one answer; nothing scheduled, judged,
+ * kept or sent.
  */
 import { readFileSync } from 'node:fs';
 import { connect, createSecureContext, DEFAULT_CIPHERS, getCACertificates } from 'node:tls';
@@ -12,12 +14,19 @@ const secureContext = createSecureContext({
   ecdhCurve: 'X25519:P-256:P-384:P-521',
   ciphers: `TLS_AES_128_GCM_SHA256:${DEFAULT_CIPHERS}`,
 });
-const request = Buffer.from('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\nConnection: close\r\n\r\n');
+const request = Buffer.from(
+  'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\nConnection: close\r\n\r\n',
+);
 // Node's own reading of the whole chain costs a fifth more, and nobody asks for it.
 const noLegacyCertificate = (): object => ({});
 
 const check = (): void => {
-  const socket = connect({ host: '127.0.0.1', port: Number(port), secureContext, checkServerIdentity: () => undefined });
+  const socket = connect({
+    host: '127.0.0.1',
+    port: Number(port),
+    secureContext,
+    checkServerIdentity: () => undefined,
+  });
   Object.defineProperty(socket, 'getPeerCertificate', { value: noLegacyCertificate });
   socket.once('secureConnect', () => {
     const leaf = socket.getPeerX509Certificate();

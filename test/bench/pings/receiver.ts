@@ -1,6 +1,7 @@
 /**
- * A ping receiver alone, in a process of its own: `ours` takes pings as a probe does, on a real bus; `plain` is an HTTP server that answers OK and does
- * nothing. Prints its address, then for each line on standard input what CPU it has used.
+ * A ping receiver alone, in a process of its own: `ours` takes pings as a probe does, on a real
+ * bus; `plain` is an HTTP server that answers OK and does nothing. Prints its address, then for
+ * each line on standard input what CPU it has used.
  */
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -23,11 +24,22 @@ type Order = {
 
 const log = createLog({ name: 'ear', level: 'error' });
 
-const ours = async ({ url, credentials, folder, organisation, heartbeats }: Order): Promise<string> => {
+const ours = async ({
+  url,
+  credentials,
+  folder,
+  organisation,
+  heartbeats,
+}: Order): Promise<string> => {
   const bus = await connectBus({ url, credentials, name: 'ear', log });
   const pingBus = createPingBus(bus, createPingRecords(bus), 'Europe');
   const spool = await openPingSpool(join(folder, 'beats.jsonl'), log);
-  const keys = new Map(heartbeats.map(({ token, monitor }) => [pingFingerprint(token), { organisation, monitor, until: null }]));
+  const keys = new Map(
+    heartbeats.map(({ token, monitor }) => [
+      pingFingerprint(token),
+      { organisation, monitor, until: null },
+    ]),
+  );
   const intake = createPingIntake({
     pingBus: () => pingBus,
     spool,
@@ -44,7 +56,9 @@ const plain = (): Promise<string> =>
     const server = createServer((_request, response) => response.end('OK'));
     server.listen(0, '127.0.0.1', () => {
       const address = server.address();
-      resolve(`http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`);
+      resolve(
+        `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+      );
     });
   });
 

@@ -14,18 +14,32 @@ export const costOfCheck = async (rig: Rig, ms: number): Promise<Cost> => {
   const after = { cpu: await rig.cpu(), rows: await committed(rig) };
   const checks = after.rows - before.rows;
   const each = (part: keyof Cpu): number => (after.cpu[part] - before.cpu[part]) / checks;
-  const parts = { coordinator: each('coordinator'), probes: each('probes'), bus: each('bus'), database: each('database') };
+  const parts = {
+    coordinator: each('coordinator'),
+    probes: each('probes'),
+    bus: each('bus'),
+    database: each('database'),
+  };
   return { ...parts, all: parts.coordinator + parts.probes + parts.bus + parts.database, checks };
 };
 
-/** Breaks the target of so many monitors: from the start of the check that failed first to the moment at which the confirmation can be read, median and most, in milliseconds. */
-export const detection = async (rig: Rig, monitors: number): Promise<{ median: number; most: number }> => {
+/**
+ * Breaks the target of so many monitors: from the start of the check that failed first to the
+ * moment at which the confirmation can be read, median and most, in milliseconds.
+ */
+export const detection = async (
+  rig: Rig,
+  monitors: number,
+): Promise<{ median: number; most: number }> => {
   const seen = new Map<string, number>();
   rig.breakTarget();
   await eventually(
     async () => {
-      const rows = await rig.sql<{ id: string; started_at: Date }[]>`select id, started_at from incidents where confirmed_at is not null`;
-      for (const { id, started_at } of rows) if (!seen.has(id)) seen.set(id, Date.now() - started_at.getTime());
+      const rows = await rig.sql<
+        { id: string; started_at: Date }[]
+      >`select id, started_at from incidents where confirmed_at is not null`;
+      for (const { id, started_at } of rows)
+        if (!seen.has(id)) seen.set(id, Date.now() - started_at.getTime());
       return seen.size >= monitors;
     },
     90_000,

@@ -17,7 +17,10 @@ import { startServices } from '../../support/services-run.ts';
 import { startMeasured } from '../ingest/coordinator.ts';
 import { cores, cpuOf, memoryOf, start, stop } from '../processes.ts';
 
-/** Everything that runs for a check, as processes: coordinator, probes, bus and database; with targets on loopback. */
+/**
+ * Everything that runs for a check, as processes: coordinator, probes, bus and database; with
+ * targets on loopback.
+ */
 export type Rig = {
   readonly sql: Network['sql'];
   /** Holds the authority of the https target as ca.pem. */
@@ -32,37 +35,68 @@ export type Rig = {
   readonly close: () => Promise<void>;
 };
 
-export type Cpu = { readonly coordinator: number; readonly probes: number; readonly bus: number; readonly database: number };
+export type Cpu = {
+  readonly coordinator: number;
+  readonly probes: number;
+  readonly bus: number;
+  readonly database: number;
+};
 
-/** Monitors by the hundred thousand, as the database would hold them; they become assignments when the coordinator starts. */
-export type Group = { readonly count: number; readonly interval_s: number; readonly target: 'well' | 'breakable' | 'https' };
+/**
+ * Monitors by the hundred thousand, as the database would hold them; they become assignments when
+ * the coordinator starts.
+ */
+export type Group = {
+  readonly count: number;
+  readonly interval_s: number;
+  readonly target: 'well' | 'breakable' | 'https';
+};
 
 const portsOf = z.object({ well: z.int(), breakable: z.int(), https: z.int() });
 
-/** User and system time of a process with those of its children that are gone, in milliseconds; nothing for one that is gone itself. */
-const statOf = async (pid: string): Promise<{ name: string; parent: number; cpu: number } | undefined> => {
+/**
+ * User and system time of a process with those of its children that are gone, in milliseconds;
+ * nothing for one that is gone itself.
+ */
+const statOf = async (
+  pid: string,
+): Promise<{ name: string; parent: number; cpu: number } | undefined> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   if (stat === undefined) return undefined;
   const end = stat.lastIndexOf(')');
   const fields = stat.slice(end + 2).split(' ');
   const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
-  return { name: stat.slice(stat.indexOf('(') + 1, end), parent: Number(fields[1]), cpu: ticks * 10 };
+  return {
+    name: stat.slice(stat.indexOf('(') + 1, end),
+    parent: Number(fields[1]),
+    cpu: ticks * 10,
+  };
 };
 
-/** What the bus and the database of this run have used: our own children, and the children of the database. */
+/**
+ * What the bus and the database of this run have used: our own children, and the children of the
+ * database.
+ */
 const servicesCpu = async (): Promise<{ bus: number; database: number }> => {
   const all = new Map<number, { name: string; parent: number; cpu: number }>();
   for (const pid of await readdir('/proc')) {
     const stat = /^\d+$/.test(pid) ? await statOf(pid) : undefined;
     if (stat) all.set(Number(pid), stat);
   }
-  const isOurs = (parent: number): boolean => parent === process.pid || all.get(parent)?.parent === process.pid;
+  const isOurs = (parent: number): boolean =>
+    parent === process.pid || all.get(parent)?.parent === process.pid;
   const sum = (name: string): number =>
-    [...all.values()].filter((one) => one.name === name && isOurs(one.parent)).reduce((s, { cpu }) => s + cpu, 0);
+    [...all.values()]
+      .filter((one) => one.name === name && isOurs(one.parent))
+      .reduce((s, { cpu }) => s + cpu, 0);
   return { bus: sum('nats-server'), database: sum('postgres') };
 };
 
-const seed = async (network: Network, groups: readonly Group[], targets: Rig['targets']): Promise<void> => {
+const seed = async (
+  network: Network,
+  groups: readonly Group[],
+  targets: Rig['targets'],
+): Promise<void> => {
   for (const { count, interval_s, target } of groups)
     await network.sql`
       insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
@@ -98,9 +132,13 @@ export const startRig = async (
     await writeFile(join(folder, 'leaf.pem'), leaf.chain);
     await writeFile(join(folder, 'leaf.key'), leaf.key);
     await writeFile(join(folder, 'ca.pem'), root.certificate);
-    const target = start(cores.load, [process.execPath, join(import.meta.dirname, 'target.ts'), folder], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
+    const target = start(
+      cores.load,
+      [process.execPath, join(import.meta.dirname, 'target.ts'), folder],
+      {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      },
+    );
     ends.push(() => stop(target));
     if (!target.stdout) throw new Error('the targets did not start');
     const [line] = await once(createInterface({ input: target.stdout }), 'line');
@@ -139,18 +177,27 @@ export const startRig = async (
     });
     const held = new Map<string, number>();
     const bus = await connectBus({
-      ...{ url: network.account.url, credentials: network.account.coordinatorCredentials, name: 'bench', log: network.log },
+      url: network.account.url,
+      credentials: network.account.coordinatorCredentials,
+      name: 'bench',
+      log: network.log,
     });
     ends.push(bus.close);
     bus.subscribe(subjects.allPresence, (message) => {
-      const { probe, assignments } = presenceMessage.parse(JSON.parse(Buffer.from(message.data).toString()));
+      const { probe, assignments } = presenceMessage.parse(
+        JSON.parse(Buffer.from(message.data).toString()),
+      );
       held.set(probe, assignments.count);
     });
     say('until the probes have their assignments');
     await eventually(() => made.every(({ id }) => held.get(id) === wanted), patienceMs, 500);
-    const memory = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + memoryOf(pid), 0);
+    const memory = (pids: readonly number[]): number =>
+      pids.reduce((sum, pid) => sum + memoryOf(pid), 0);
     return {
-      ...{ sql: network.sql, folder, ports, targets },
+      sql: network.sql,
+      folder,
+      ports,
+      targets,
       breakTarget: () => void target.stdin?.write('fail\n'),
       cpu: async () => ({
         coordinator: cpuOf(coordinator.pid),

@@ -1,4 +1,7 @@
-/** Answers by http and https in a process of its own: 200, or 503 on the port that `fail` on standard input turns off. Says its ports on standard output. */
+/**
+ * Answers by http and https in a process of its own: 200, or 503 on the port that `fail` on
+ * standard input turns off. Says its ports on standard output.
+ */
 import { readFileSync } from 'node:fs';
 import { createServer as createHttp, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttps } from 'node:https';
@@ -8,7 +11,9 @@ const page = Buffer.alloc(2_048, 0x61);
 let isFailing = false;
 
 const well: RequestListener = (_request, response) =>
-  void response.writeHead(200, { 'content-type': 'text/plain', 'content-length': page.length }).end(page);
+  void response
+    .writeHead(200, { 'content-type': 'text/plain', 'content-length': page.length })
+    .end(page);
 const breakable: RequestListener = (request, response) => {
   if (isFailing) response.writeHead(503).end();
   else well(request, response);
@@ -26,7 +31,11 @@ process.stdin.on('data', (said) => {
   isFailing = said.toString().includes('fail');
 });
 // As nginx does: the client chooses the cipher.
-const tls = { honorCipherOrder: false, cert: readFileSync(`${folder}/leaf.pem`), key: readFileSync(`${folder}/leaf.key`) };
+const tls = {
+  honorCipherOrder: false,
+  cert: readFileSync(`${folder}/leaf.pem`),
+  key: readFileSync(`${folder}/leaf.key`),
+};
 const ports = {
   well: await listen(createHttp(well)),
   breakable: await listen(createHttp(breakable)),

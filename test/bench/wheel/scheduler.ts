@@ -1,6 +1,7 @@
 /**
- * One way to know when 100,000 monitors are due, in a process of its own that sends what is due to the bus: `wheel` is the probe's schedule, `timers` a timer
- * for each monitor, `ticker` no monitors at all, only as many sendings. Says on standard output, as JSON, what it cost.
+ * One way to know when 100,000 monitors are due, in a process of its own that sends what is due to
+ * the bus: `wheel` is the probe's schedule, `timers` a timer for each monitor, `ticker` no monitors
+ * at all, only as many sendings. Says on standard output, as JSON, what it cost.
  */
 import { existsSync, openSync, readSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -12,7 +13,9 @@ import { connectBus } from '../../../shared/bus/nats.ts';
 import type { Assignment, Roster } from '../../../shared/checks/assignment.ts';
 import { shareOf } from '../../../shared/checks/placement.ts';
 
-const { values } = parseArgs({ options: { way: { type: 'string' }, monitors: { type: 'string' }, ms: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { way: { type: 'string' }, monitors: { type: 'string' }, ms: { type: 'string' } },
+});
 const { NATS_URL: url = '', NATS_CREDENTIALS: credentials = '' } = process.env;
 const [way, count, windowMs] = [values.way, Number(values.monitors), Number(values.ms)];
 const interval_ms = 60_000;
@@ -22,18 +25,30 @@ const perBatch = 100;
 const self = newId();
 const roster: Roster = {
   epoch: 1,
-  probes: [{ id: self, name: 'bench', continent: 'Europe', organisation: null, healthy: true, quarantined: false }],
+  probes: [
+    {
+      id: self,
+      name: 'bench',
+      continent: 'Europe',
+      organisation: null,
+      healthy: true,
+      quarantined: false,
+    },
+  ],
 };
 const made: Assignment[] = Array.from({ length: count }, (_, ordinal) => ({
-  ...{
-    monitor: newId(),
-    organisation: self,
-    kind: 'https' as const,
-    target: `https://host-${ordinal}.example/`,
-    interval_ms,
-    timeout_ms: 10_000,
-  },
-  ...{ config: {}, sealed: null, config_version: 1, ordinal, continents: null, probe: null },
+  monitor: newId(),
+  organisation: self,
+  kind: 'https' as const,
+  target: `https://host-${ordinal}.example/`,
+  interval_ms,
+  timeout_ms: 10_000,
+  config: {},
+  sealed: null,
+  config_version: 1,
+  ordinal,
+  continents: null,
+  probe: null,
 }));
 
 // As they come from the bus: with strings that are whole.
@@ -64,11 +79,19 @@ const send = (): void => {
   bus.publish('bench.due', JSON.stringify(waiting));
   waiting = [];
 };
-/** How long this process has stood ready while others had the core, in milliseconds, as the kernel counts it; nothing where it does not say. */
-const stats = existsSync('/proc/self/schedstat') ? openSync('/proc/self/schedstat', 'r') : undefined;
+/**
+ * How long this process has stood ready while others had the core, in milliseconds, as the kernel
+ * counts it; nothing where it does not say.
+ */
+const stats = existsSync('/proc/self/schedstat')
+  ? openSync('/proc/self/schedstat', 'r')
+  : undefined;
 const line = Buffer.alloc(64);
 const stoodReady = (): number =>
-  stats === undefined ? 0 : Number(line.toString('latin1', 0, readSync(stats, line, 0, line.length, 0)).split(' ')[1]) / 1e6;
+  stats === undefined
+    ? 0
+    : Number(line.toString('latin1', 0, readSync(stats, line, 0, line.length, 0)).split(' ')[1]) /
+      1e6;
 let readyBefore = 0;
 let stood = 0;
 const rest = (): void => {
@@ -95,7 +118,11 @@ const now = (): number => performance.timeOrigin + performance.now();
 const ways: Readonly<Record<string, () => void>> = {
   wheel: () => {
     const clock = { ...systemClock, now };
-    const schedule = createSchedule({ self, clock, onDue: ({ monitor }, at) => due(monitor, at, now() - slotEnd(at)) });
+    const schedule = createSchedule({
+      self,
+      clock,
+      onDue: ({ monitor }, at) => due(monitor, at, now() - slotEnd(at)),
+    });
     schedule.setRoster(roster);
     for (const assignment of assignments) schedule.put(assignment);
     schedule.start();
@@ -118,7 +145,8 @@ const ways: Readonly<Record<string, () => void>> = {
     // Between the ends of slots, so that it does not meet a schedule that is measured beside it.
     let [nth, owed, next] = [0, 0, slotEnd(now()) + slotMs / 2];
     const tick = (): void => {
-      for (owed += perTick; owed >= 1; owed -= 1) due(assignments[nth++ % count]?.monitor ?? '', next - slotMs, now() - next);
+      for (owed += perTick; owed >= 1; owed -= 1)
+        due(assignments[nth++ % count]?.monitor ?? '', next - slotMs, now() - next);
       next += slotMs;
       setTimeout(tick, Math.max(1, next - now()));
     };
@@ -139,7 +167,8 @@ measuring = false;
 
 const spread = (seen: readonly number[]) => {
   const sorted = seen.toSorted((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
   return { p50: at(0.5), p99: at(0.99), max: sorted.at(-1) ?? Number.NaN };
 };
 // The first and the last second were not seen whole.

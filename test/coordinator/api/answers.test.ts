@@ -27,12 +27,17 @@ const quick = { connectionsCheckingInterval: 50, headersTimeout: 100, requestTim
 const id = '019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44';
 const jsonBody = { 'content-type': 'application/json' };
 const rest = ['ratelimit-remaining', 'ratelimit-reset'] as const;
-const codeOf = (response: { json: () => { error: { code: string } } }) => response.json().error.code;
+const codeOf = (response: { json: () => { error: { code: string } } }) =>
+  response.json().error.code;
 
-/** Sends bytes over a real connection and gives back all that comes, for what no client library would send. */
+/**
+ * Sends bytes over a real connection and gives back all that comes, for what no client library
+ * would send.
+ */
 const talk = async (app: FastifyInstance, bytes: string | Buffer): Promise<string> => {
   const address = app.server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server is not listening on a port');
+  if (address === null || typeof address === 'string')
+    throw new Error('the server is not listening on a port');
   const socket = connect(address.port, '127.0.0.1');
   let heard = '';
   socket.setEncoding('utf8').on('data', (text) => {
@@ -48,14 +53,27 @@ describe('Answers of the REST face', () => {
   it('asks for a token, and challenges by the scheme alone, whatever was wrong with one', async () => {
     const { app } = await start();
     const without = await app.inject('/api/v1/me');
-    expect([without.statusCode, codeOf(without), without.headers['www-authenticate']]).toEqual([401, 'token_missing', 'Bearer']);
+    expect([without.statusCode, codeOf(without), without.headers['www-authenticate']]).toEqual([
+      401,
+      'token_missing',
+      'Bearer',
+    ]);
     const wrong = await app.inject({ url: '/api/v1/me', headers: { authorization: 'Bearer x' } });
-    expect([wrong.statusCode, codeOf(wrong), wrong.headers['www-authenticate']]).toEqual([401, 'token_invalid', 'Bearer']);
+    expect([wrong.statusCode, codeOf(wrong), wrong.headers['www-authenticate']]).toEqual([
+      401,
+      'token_invalid',
+      'Bearer',
+    ]);
   });
 
   it('reads no body of somebody unknown', async () => {
     const { app } = await start();
-    const response = await app.inject({ method: 'POST', url: '/api/v1/monitors', headers: jsonBody, payload: '{' });
+    const response = await app.inject({
+      method: 'POST',
+      url: '/api/v1/monitors',
+      headers: jsonBody,
+      payload: '{',
+    });
     expect(response.statusCode).toBe(401);
   });
 
@@ -71,8 +89,15 @@ describe('Answers of the REST face', () => {
       { method: 'POST', url: '/api/v1/monitors', payload: '{', headers: jsonBody },
     ];
     for (const url of urls) {
-      const response = await app.inject({ ...url, headers: { authorization: token, ...url.headers } });
-      expect([url.url, ...rest.map((name) => response.headers[name])]).toEqual([url.url, '119', '60']);
+      const response = await app.inject({
+        ...url,
+        headers: { authorization: token, ...url.headers },
+      });
+      expect([url.url, ...rest.map((name) => response.headers[name])]).toEqual([
+        url.url,
+        '119',
+        '60',
+      ]);
     }
   });
 
@@ -85,7 +110,11 @@ describe('Answers of the REST face', () => {
       },
     );
     expect([response.statusCode, codeOf(response)]).toEqual([429, 'rate_limited']);
-    expect(['retry-after', ...rest].map((name) => response.headers[name])).toEqual(['17', '0', '17']);
+    expect(['retry-after', ...rest].map((name) => response.headers[name])).toEqual([
+      '17',
+      '0',
+      '17',
+    ]);
   });
 
   it('counts calls without a valid token against the address', async () => {
@@ -104,10 +133,15 @@ describe('Answers of the REST face', () => {
 
   it('reads whole numbers of any size without losing a digit, and echoes them so', async () => {
     const digits = '12345678901234567891';
-    const send = (payload: string) => ask({ method: 'POST', url: '/api/v1/monitors', headers: jsonBody, payload });
-    const response = await send(`{"type":${digits},"name":-${digits},"affects_group_status":9007199254740993}`);
+    const send = (payload: string) =>
+      ask({ method: 'POST', url: '/api/v1/monitors', headers: jsonBody, payload });
+    const response = await send(
+      `{"type":${digits},"name":-${digits},"affects_group_status":9007199254740993}`,
+    );
     expect(response.statusCode).toBe(422);
-    expect(response.body).toContain(`"loc":["body","type"],"msg":"Input should be a valid string","input":${digits}}`);
+    expect(response.body).toContain(
+      `"loc":["body","type"],"msg":"Input should be a valid string","input":${digits}}`,
+    );
     expect(response.body).toContain(`"input":-${digits}}`);
     expect(response.body).toContain(`"input":9007199254740993}`);
     const ids = await ask({
@@ -124,8 +158,15 @@ describe('Answers of the REST face', () => {
   });
 
   it('echoes a text that is no JSON as it came, a byte order mark with it', async () => {
-    const response = await ask({ method: 'POST', url: '/api/v1/groups', payload: '\ufeff{}', headers: { 'content-type': 'text/plain' } });
-    expect(response.json()).toMatchObject({ detail: [{ type: 'model_attributes_type', loc: ['body'], input: '\ufeff{}' }] });
+    const response = await ask({
+      method: 'POST',
+      url: '/api/v1/groups',
+      payload: '\ufeff{}',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(response.json()).toMatchObject({
+      detail: [{ type: 'model_attributes_type', loc: ['body'], input: '\ufeff{}' }],
+    });
   });
 
   it('takes a slash that came as %2F neither for a part of an id nor for a way to another route', async () => {
@@ -144,25 +185,36 @@ describe('Answers of the REST face', () => {
     const { app } = await start({}, { requestTimeout: 100, http: quick });
     await app.listen({ port: 0, host: '127.0.0.1' });
     const head = `POST /api/v1/groups HTTP/1.1\r\nHost: a\r\nAuthorization: ${token}\r\nContent-Type: application/json\r\n`;
-    expect(await talk(app, `${head}Content-Length: 50\r\n\r\n{"name":`)).toMatch(/^HTTP\/1.1 408 .*request_malformed/s);
+    expect(await talk(app, `${head}Content-Length: 50\r\n\r\n{"name":`)).toMatch(
+      /^HTTP\/1.1 408 .*request_malformed/s,
+    );
   });
 
   it('answers a method that HTTP itself does not know as any other wrong method', async () => {
     const { app } = await start();
     await app.listen({ port: 0, host: '127.0.0.1' });
-    const first = (method: string, path: string) => talk(app, `${method} ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`);
+    const first = (method: string, path: string) =>
+      talk(app, `${method} ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`);
     for (const method of ['FOO', 'get', 'X-Y']) {
       const heard = await first(method, '/api/v1/monitors?limit=1');
-      expect(heard, method).toMatch(/^HTTP\/1.1 405 Method Not Allowed\r\n.*\r\nAllow: GET, HEAD, POST\r\n.*"code":"method_not_allowed"/s);
+      expect(heard, method).toMatch(
+        /^HTTP\/1.1 405 Method Not Allowed\r\n.*\r\nAllow: GET, HEAD, POST\r\n.*"code":"method_not_allowed"/s,
+      );
     }
     expect(await first('FOO', '/api/v1/nowhere')).toMatch(/^HTTP\/1.1 404 .*route_not_found/s);
     expect(await talk(app, 'FOO\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*request_malformed/s);
-    expect(await talk(app, '\u0016\u0003\u0001 / HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*request_malformed/s);
+    expect(await talk(app, '\u0016\u0003\u0001 / HTTP/1.1\r\n\r\n')).toMatch(
+      /^HTTP\/1.1 400 .*request_malformed/s,
+    );
   });
 
   it('names the methods of a known path, and knows no other path', async () => {
     const wrong = await ask({ method: 'PUT', url: `/api/v1/monitors/${id}` });
-    expect([wrong.statusCode, codeOf(wrong), wrong.headers.allow]).toEqual([405, 'method_not_allowed', 'GET, HEAD, PATCH, DELETE']);
+    expect([wrong.statusCode, codeOf(wrong), wrong.headers.allow]).toEqual([
+      405,
+      'method_not_allowed',
+      'GET, HEAD, PATCH, DELETE',
+    ]);
     // What has a name of its own where others have an id is no id: its methods are its own.
     for (const [method, path, allow] of [
       ['GET', 'monitors/batch', 'POST'],
@@ -171,7 +223,12 @@ describe('Answers of the REST face', () => {
       ['DELETE', 'maintenance/preview', 'GET, HEAD'],
     ] as const) {
       const one = await ask({ method, url: `/api/v1/${path}` });
-      expect([method, one.statusCode, codeOf(one), one.headers.allow]).toEqual([method, 405, 'method_not_allowed', allow]);
+      expect([method, one.statusCode, codeOf(one), one.headers.allow]).toEqual([
+        method,
+        405,
+        'method_not_allowed',
+        allow,
+      ]);
     }
     const { app } = await start();
     await app.listen({ port: 0, host: '127.0.0.1' });
@@ -181,10 +238,19 @@ describe('Answers of the REST face', () => {
         app,
         `${method} /api/v1/monitors HTTP/1.1\r\nHost: a\r\nAuthorization: ${token}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
-      expect(heard, method).toMatch(/^HTTP\/1.1 405 .*allow: GET, HEAD, POST.*method_not_allowed/is);
+      expect(heard, method).toMatch(
+        /^HTTP\/1.1 405 .*allow: GET, HEAD, POST.*method_not_allowed/is,
+      );
       expect(heard, method).toMatch(/ratelimit-remaining: \d/i);
     }
-    for (const url of ['/api/v1/nowhere', '/api/v1', '/api/v1/monitors/', '/api/v1/me/x', '/api/v1/%zz', '/api/v1/monitors/a/b/c']) {
+    for (const url of [
+      '/api/v1/nowhere',
+      '/api/v1',
+      '/api/v1/monitors/',
+      '/api/v1/me/x',
+      '/api/v1/%zz',
+      '/api/v1/monitors/a/b/c',
+    ]) {
       const response = await ask({ url });
       expect([url, response.statusCode, codeOf(response)]).toEqual([url, 404, 'route_not_found']);
     }
@@ -201,19 +267,29 @@ describe('Answers of the REST face', () => {
     ] as const) {
       const response = await ask({ method: 'DELETE', url: `/api/v1/monitors/${sent}` });
       expect([sent, response.statusCode]).toEqual([sent, 422]);
-      expect(response.json().detail[0]).toMatchObject({ type: 'uuid_parsing', loc: ['path', 'monitor_id'], input: read });
+      expect(response.json().detail[0]).toMatchObject({
+        type: 'uuid_parsing',
+        loc: ['path', 'monitor_id'],
+        input: read,
+      });
     }
   });
 
   it('takes a DELETE with a JSON content type and no body, or any body', async () => {
     for (const payload of ['', '{', '{}']) {
-      const response = await ask({ method: 'DELETE', url: `/api/v1/monitors/${id}`, headers: jsonBody, payload });
+      const response = await ask({
+        method: 'DELETE',
+        url: `/api/v1/monitors/${id}`,
+        headers: jsonBody,
+        payload,
+      });
       expect([response.statusCode, response.body]).toEqual([204, '']);
     }
   });
 
   it('refuses what is too large, too deep or no UTF-8, without a fault of its own', async () => {
-    const post = (payload: string | Buffer) => ask({ method: 'POST', url: '/api/v1/monitors', headers: jsonBody, payload });
+    const post = (payload: string | Buffer) =>
+      ask({ method: 'POST', url: '/api/v1/monitors', headers: jsonBody, payload });
     const large = await post(`{"type":"${'x'.repeat(64 * 1024)}"}`);
     expect([large.statusCode, codeOf(large)]).toEqual([413, 'body_too_large']);
     const deep = await post(`{"type":"x","config":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`);
@@ -228,12 +304,16 @@ describe('Answers of the REST face', () => {
   });
 
   it('says nothing of what went wrong inside, and writes it to the log under the id it names', async () => {
-    const { app, logged } = await start({ execute: () => Promise.reject(new Error('relation "tokens" is on fire')) });
+    const { app, logged } = await start({
+      execute: () => Promise.reject(new Error('relation "tokens" is on fire')),
+    });
     const response = await app.inject({ url: '/api/v1/me', headers: { authorization: token } });
     expect([response.statusCode, codeOf(response)]).toEqual([500, 'internal']);
     expect(response.body).not.toContain('fire');
     expect(response.body).toContain(String(response.headers['x-request-id']));
-    expect(logged).toEqual([expect.objectContaining({ request_id: response.headers['x-request-id'] })]);
+    expect(logged).toEqual([
+      expect.objectContaining({ request_id: response.headers['x-request-id'] }),
+    ]);
   });
 
   it('gives every kind of refusal its status', async () => {
@@ -244,8 +324,14 @@ describe('Answers of the REST face', () => {
       ['config_invalid', 400],
       ['already_published', 409],
     ] as const) {
-      const response = await ask({ url: '/api/v1/me' }, { execute: () => Promise.reject(new Refusal(code, 'no')) });
-      expect([response.statusCode, response.json()]).toEqual([status, { error: { code, message: 'no' } }]);
+      const response = await ask(
+        { url: '/api/v1/me' },
+        { execute: () => Promise.reject(new Refusal(code, 'no')) },
+      );
+      expect([response.statusCode, response.json()]).toEqual([
+        status,
+        { error: { code, message: 'no' } },
+      ]);
     }
   });
 
@@ -274,7 +360,10 @@ describe('Answers of the REST face', () => {
       const document = await app.inject({ url: '/api/v1/openapi.json', headers });
       expect([document.statusCode, document.json().info.version]).toEqual([200, '1.1.9']);
       const page = await app.inject({ url: '/api/v1/docs', headers });
-      expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+      expect([page.statusCode, page.headers['content-type']]).toEqual([
+        200,
+        'text/html; charset=utf-8',
+      ]);
     }
     for (const url of ['/docs', '/docs/', '/api/v1/docs/']) {
       const led = await app.inject({ url });

@@ -18,13 +18,16 @@ describe('body limits', () => {
     const { app } = await restServer();
     const send = async (url: string, body: unknown) => {
       const { statusCode, payload } = await app.inject({
-        ...{ method: 'POST', url, payload: JSON.stringify(body) },
+        method: 'POST',
+        url,
+        payload: JSON.stringify(body),
         headers: { authorization: token, 'content-type': 'application/json' },
       });
       return { statusCode, answer: JSON.parse(payload) };
     };
     const window = (monitors: number) => ({
-      ...{ starts_at: '2099-01-01T02:00', ends_at: '2099-01-01T03:00' },
+      starts_at: '2099-01-01T02:00',
+      ends_at: '2099-01-01T03:00',
       monitors: Array.from({ length: monitors }, newId),
     });
     const many = await send('/api/v1/maintenance', window(12_000));
@@ -63,20 +66,40 @@ describe('bare socket', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     for (const [bytes, status, code, words] of [
       ['GET /api/v1/me HTTP/1.1\r\n\r\n', 400, 'request_malformed', 'Host is missing'],
-      ['POST /api/v1/groups HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n{}', 417, 'request_malformed', '100-continue'],
-      ['CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n', 400, 'request_malformed', 'no proxy'],
+      [
+        'POST /api/v1/groups HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n{}',
+        417,
+        'request_malformed',
+        '100-continue',
+      ],
+      [
+        'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n',
+        400,
+        'request_malformed',
+        'no proxy',
+      ],
       ['GET /api/v1/me HTTP/9.9\r\nHost: x\r\n\r\n', 400, 'request_malformed', 'could not be read'],
-      [`GET /api/v1/me HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large', '16 KiB'],
+      [
+        `GET /api/v1/me HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`,
+        431,
+        'headers_too_large',
+        '16 KiB',
+      ],
     ] as const) {
       const heard = await answerTo(port, bytes);
       const body = heard.slice(heard.indexOf('{"error"'), heard.lastIndexOf('}}') + 2);
       expect(heard.split(' ')[1], bytes.slice(0, 40)).toBe(String(status));
       expect(heard, bytes.slice(0, 40)).toMatch(/\r\nx-request-id: [0-9a-f-]{36}\r\n/i);
-      // A request without a host is the only one of these that the application was asked at all, and that counts.
+      // A request without a host is the only one of these that the application was asked at all,
+      // and that counts.
       const left = words === 'Host is missing' ? 119 : 120;
-      expect(heard.toLowerCase(), bytes.slice(0, 40)).toContain(`\r\nratelimit-remaining: ${left}\r\n`);
+      expect(heard.toLowerCase(), bytes.slice(0, 40)).toContain(
+        `\r\nratelimit-remaining: ${left}\r\n`,
+      );
       expect(heard, bytes.slice(0, 40)).toMatch(/\r\nratelimit-reset: \d+\r\n/i);
-      expect(JSON.parse(body), bytes.slice(0, 40)).toEqual({ error: { code, message: expect.stringContaining(words) } });
+      expect(JSON.parse(body), bytes.slice(0, 40)).toEqual({
+        error: { code, message: expect.stringContaining(words) },
+      });
     }
     await app.close();
   });
@@ -95,13 +118,17 @@ describe('closing', () => {
     });
     await app.listen({ port: 0, host: '127.0.0.1' });
     const address = app.server.address();
-    const socket = connect(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1');
+    const socket = connect(
+      typeof address === 'object' && address !== null ? address.port : 0,
+      '127.0.0.1',
+    );
     let heard = '';
     socket.setEncoding('utf8').on('data', (piece: string) => {
       heard += piece;
     });
     const ended = once(socket, 'close');
-    const ask = (path: string): boolean => socket.write(`GET /api/v1/${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${token}\r\n\r\n`);
+    const ask = (path: string): boolean =>
+      socket.write(`GET /api/v1/${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${token}\r\n\r\n`);
     ask('me');
     await begun.promise;
     const closed = app.close();
@@ -114,7 +141,8 @@ describe('closing', () => {
     await Promise.all([closed, ended]);
     const answers = heard.split(/(?=HTTP\/1\.1 )/);
     expect(answers.map((answer) => answer.split(' ')[1])).toEqual(['200', '404']);
-    for (const answer of answers) expect(answer).toMatch(/\r\nratelimit-remaining: \d+\r\nratelimit-reset: \d+\r\n/i);
+    for (const answer of answers)
+      expect(answer).toMatch(/\r\nratelimit-remaining: \d+\r\nratelimit-reset: \d+\r\n/i);
   });
 });
 
@@ -136,8 +164,11 @@ describe('forwarded', () => {
     ends.push(app);
     app.get('/', async ({ ip, host, protocol }) => ({ ip, host, protocol }));
     const ask = async (remoteAddress: string, headers: Readonly<Record<string, string>>) =>
-      (await app.inject({ url: '/', remoteAddress, headers: { host: 'ours.example', ...headers } })).json<Record<string, string>>();
-    const from = async (remoteAddress: string, header: string) => (await ask(remoteAddress, { 'x-forwarded-for': header })).ip;
+      (
+        await app.inject({ url: '/', remoteAddress, headers: { host: 'ours.example', ...headers } })
+      ).json<Record<string, string>>();
+    const from = async (remoteAddress: string, header: string) =>
+      (await ask(remoteAddress, { 'x-forwarded-for': header })).ip;
     return { ask, from, warned };
   };
 
@@ -168,15 +199,32 @@ describe('forwarded', () => {
     expect(await from('127.0.0.1', '[2001:DB8:0::1]:443')).toBe('2001:db8::1');
     expect(await from('127.0.0.1', '[2001:db8::1]')).toBe('2001:db8::1');
     expect(await from('127.0.0.1', '::ffff:198.51.100.1')).toBe('198.51.100.1');
-    for (const none of ['unknown', '_hidden', '<b>', '198.51.100', '203.0.113.9, unknown', '203.0.113.9, ', '1.2.3.4:', 'x'.repeat(5_000)])
+    for (const none of [
+      'unknown',
+      '_hidden',
+      '<b>',
+      '198.51.100',
+      '203.0.113.9, unknown',
+      '203.0.113.9, ',
+      '1.2.3.4:',
+      'x'.repeat(5_000),
+    ])
       expect(await from('127.0.0.1', none), none).toBe('127.0.0.1');
     expect(await from('127.0.0.1', `${'127.0.0.1, '.repeat(800)}127.0.0.1`)).toBe('127.0.0.1');
   });
 
   test('no proxy says what we are called, nor that it is https', async () => {
-    const headers = { 'x-forwarded-host': 'theirs.example', 'x-forwarded-proto': 'https', 'x-forwarded-for': '198.51.100.1' };
+    const headers = {
+      'x-forwarded-host': 'theirs.example',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-for': '198.51.100.1',
+    };
     const door = doorThatTrusts(['loopback']);
-    expect(await door.ask('127.0.0.1', headers)).toEqual({ ip: '198.51.100.1', host: 'ours.example', protocol: 'http' });
+    expect(await door.ask('127.0.0.1', headers)).toEqual({
+      ip: '198.51.100.1',
+      host: 'ours.example',
+      protocol: 'http',
+    });
   });
 
   test('where no proxy is named and one is there, that is said, once, and nobody outside can have it said', async () => {
@@ -185,7 +233,9 @@ describe('forwarded', () => {
     expect(warned).toEqual([]);
     await from('127.0.0.1', '198.51.100.1');
     await from('10.0.0.1', '198.51.100.1');
-    expect(warned).toEqual([[{ proxy: '127.0.0.1' }, expect.stringContaining('set TRUSTED_PROXIES')]]);
+    expect(warned).toEqual([
+      [{ proxy: '127.0.0.1' }, expect.stringContaining('set TRUSTED_PROXIES')],
+    ]);
     const named = doorThatTrusts(['loopback']);
     await named.from('127.0.0.1', '198.51.100.1');
     await named.from('10.0.0.1', '198.51.100.1');
@@ -215,7 +265,12 @@ describe('The limit of calls', () => {
 
   it('lets 120 calls of a token pass, whatever they ask and however they end, and refuses the next', async () => {
     const token = house.member.read;
-    const asked = ['/api/v1/me', '/api/v1/monitors?limit=x', '/api/v1/nowhere', '/api/v1/openapi.json'];
+    const asked = [
+      '/api/v1/me',
+      '/api/v1/monitors?limit=x',
+      '/api/v1/nowhere',
+      '/api/v1/openapi.json',
+    ];
     const seen: number[] = [];
     for (let nth = 0; nth < perMinute; nth++) {
       const heard = await call(api, token, { url: asked[nth % asked.length] ?? '/' });
@@ -225,7 +280,10 @@ describe('The limit of calls', () => {
     }
     expect(seen).toEqual(Array.from({ length: perMinute }, (_, nth) => perMinute - 1 - nth));
     const refused = await call(api, token, { url: '/api/v1/me' });
-    expect([refused.status, refused.body]).toEqual([429, { error: { code: 'rate_limited', message: expect.any(String) } }]);
+    expect([refused.status, refused.body]).toEqual([
+      429,
+      { error: { code: 'rate_limited', message: expect.any(String) } },
+    ]);
     expect(remaining(refused.headers)).toBe(0);
     expect(refused.headers.get('retry-after')).toBe(refused.headers.get('ratelimit-reset'));
     expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
@@ -236,7 +294,8 @@ describe('The limit of calls', () => {
   });
 
   it('counts calls without a valid token on their address, which keeps nobody with a token from calling', async () => {
-    for (let nth = 0; nth < perMinute; nth++) expect((await call(api, 'svc_guess', { url: '/api/v1/me' })).status).toBe(401);
+    for (let nth = 0; nth < perMinute; nth++)
+      expect((await call(api, 'svc_guess', { url: '/api/v1/me' })).status).toBe(401);
     const refused = await call(api, undefined, { url: '/api/v1/me' });
     expect([refused.status, refused.headers.has('retry-after')]).toEqual([429, true]);
     expect((await call(api, house.owner.read, { url: '/api/v1/me' })).status).toBe(200);
@@ -266,11 +325,20 @@ describe('rate headers', () => {
       ['DELETE', '/api/v1/me', token],
       ['POST', '/api/v1/groups', token],
     ] as const) {
-      const { statusCode, headers } = await app.inject({ method, url, headers: authorization === undefined ? {} : { authorization } });
+      const { statusCode, headers } = await app.inject({
+        method,
+        url,
+        headers: authorization === undefined ? {} : { authorization },
+      });
       seen.push([statusCode, headers['ratelimit-remaining'], headers['ratelimit-reset']]);
     }
-    expect(seen).toEqual([401, 401, 200, 200, 200, 404, 405, 200, 405, 422].map((status) => [status, '7', '17']));
-    expect(counted).toEqual([...Array.from({ length: 7 }, () => 'address'), ...Array.from({ length: 3 }, () => 'token')]);
+    expect(seen).toEqual(
+      [401, 401, 200, 200, 200, 404, 405, 200, 405, 422].map((status) => [status, '7', '17']),
+    );
+    expect(counted).toEqual([
+      ...Array.from({ length: 7 }, () => 'address'),
+      ...Array.from({ length: 3 }, () => 'token'),
+    ]);
     await app.close();
   });
 
@@ -280,13 +348,29 @@ describe('rate headers', () => {
         throw new Refusal('unavailable', 'The database does not answer.');
       },
     });
-    const { statusCode, headers } = await away.app.inject({ url: '/api/v1/me', headers: { authorization: token } });
-    expect([statusCode, headers['ratelimit-remaining'], headers['retry-after']]).toEqual([503, '119', '5']);
+    const { statusCode, headers } = await away.app.inject({
+      url: '/api/v1/me',
+      headers: { authorization: token },
+    });
+    expect([statusCode, headers['ratelimit-remaining'], headers['retry-after']]).toEqual([
+      503,
+      '119',
+      '5',
+    ]);
     await away.app.close();
-    const full = await restServer({ limiter: { count: () => ({ allowed: false, remaining: 0, reset: 17 }) } });
+    const full = await restServer({
+      limiter: { count: () => ({ allowed: false, remaining: 0, reset: 17 }) },
+    });
     for (const url of ['/api/v1/me', '/api/v1/docs', '/api/v1/nowhere']) {
       const refused = await full.app.inject({ url });
-      expect([refused.statusCode, refused.headers['retry-after'], refused.headers['ratelimit-remaining']], url).toEqual([429, '17', '0']);
+      expect(
+        [
+          refused.statusCode,
+          refused.headers['retry-after'],
+          refused.headers['ratelimit-remaining'],
+        ],
+        url,
+      ).toEqual([429, '17', '0']);
     }
     await full.app.close();
   });
@@ -304,15 +388,37 @@ describe('rate headers', () => {
     };
     const { app } = await restServer({ corsOrigins: ['https://app.example.org'], limiter });
     const outside = Fastify();
-    const seen = { database: true, bus: true, streams: true, partitions: true, probes: [], resting: false, busFault: undefined };
+    const seen = {
+      database: true,
+      bus: true,
+      streams: true,
+      partitions: true,
+      probes: [],
+      resting: false,
+      busFault: undefined,
+    };
     const timeZones = () => ({ version: null, released_on: null, least_age_days: null });
     healthRoutes(
       outside,
-      { look: async () => seen, versions: () => ({}), timeZones, isAtWork: () => true, isLeaving: () => false },
+      {
+        look: async () => seen,
+        versions: () => ({}),
+        timeZones,
+        isAtWork: () => true,
+        isLeaving: () => false,
+      },
       sayBeside(limiter),
     );
-    refuseOutside(outside, createLog({ name: 'test', level: 'silent' }), undefined, sayBeside(limiter));
-    const beforehand = { origin: 'https://app.example.org', 'access-control-request-method': 'POST' };
+    refuseOutside(
+      outside,
+      createLog({ name: 'test', level: 'silent' }),
+      undefined,
+      sayBeside(limiter),
+    );
+    const beforehand = {
+      origin: 'https://app.example.org',
+      'access-control-request-method': 'POST',
+    };
     const told: unknown[] = [];
     for (const [server, method, url, headers] of [
       [app, 'GET', '/docs', {}],
@@ -326,10 +432,16 @@ describe('rate headers', () => {
       [outside, 'PUT', '/health', {}],
     ] as const) {
       const answer = await server.inject({ method, url, headers });
-      told.push([answer.statusCode, answer.headers['ratelimit-remaining'], answer.headers['ratelimit-reset']]);
+      told.push([
+        answer.statusCode,
+        answer.headers['ratelimit-remaining'],
+        answer.headers['ratelimit-reset'],
+      ]);
       expect(answer.headers['x-request-id'], url).toMatch(/^[0-9a-f-]{36}$/);
     }
-    expect(told).toEqual([308, 308, 308, 204, 503, 200, 200, 404, 405].map((status) => [status, '0', '17']));
+    expect(told).toEqual(
+      [308, 308, 308, 204, 503, 200, 200, 404, 405].map((status) => [status, '0', '17']),
+    );
     expect([...new Set(looked)]).toEqual(['address:127.0.0.1']);
     await app.close();
     await outside.close();

@@ -52,7 +52,9 @@ describe('The API document', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     expect(document.info.version).toBe('1.1.9');
     expect(document.info['x-revision']).toBe(apiRevision);
-    expect(entries.map(({ entry }) => entry.operationId).toSorted()).toEqual([...Object.keys(operations), 'getMetrics'].toSorted());
+    expect(entries.map(({ entry }) => entry.operationId).toSorted()).toEqual(
+      [...Object.keys(operations), 'getMetrics'].toSorted(),
+    );
   });
 
   it('has what the specification tells under its tags, and what came later under tags of its own', () => {
@@ -62,9 +64,14 @@ describe('The API document', () => {
       );
     const theirs = ['Account', 'Groups', 'Incidents', 'Maintenance', 'Monitors', 'Status pages'];
     for (const { entry } of entries)
-      expect([entry.operationId, theirs.includes(entry.tags[0] ?? '')]).toEqual([entry.operationId, specified.includes(entry.operationId)]);
+      expect([entry.operationId, theirs.includes(entry.tags[0] ?? '')]).toEqual([
+        entry.operationId,
+        specified.includes(entry.operationId),
+      ]);
     // Each of them is told of, and none is without an operation.
-    expect(document.tags.map(({ name }) => name).toSorted()).toEqual([...new Set(entries.flatMap(({ entry }) => entry.tags))].toSorted());
+    expect(document.tags.map(({ name }) => name).toSorted()).toEqual(
+      [...new Set(entries.flatMap(({ entry }) => entry.tags))].toSorted(),
+    );
   });
 
   it('tells of the figures for Prometheus, which are text', () => {
@@ -83,10 +90,16 @@ describe('The API document', () => {
   it('lists the cookie svc_session, the bearer scheme and a validation failure with every operation', () => {
     for (const { entry } of entries) {
       expect(entry.parameters.filter(({ in: where }) => where === 'cookie')).toEqual([
-        expect.objectContaining({ name: 'svc_session', required: false, schema: { anyOf: [{ type: 'string' }, { type: 'null' }] } }),
+        expect.objectContaining({
+          name: 'svc_session',
+          required: false,
+          schema: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+        }),
       ]);
       expect(entry.security).toEqual([{ HTTPBearer: [] }]);
-      expect(responseIn(document, entry.responses['422'] ?? { $ref: 'missing' }).content).toMatchObject({
+      expect(
+        responseIn(document, entry.responses['422'] ?? { $ref: 'missing' }).content,
+      ).toMatchObject({
         'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' } },
       });
     }
@@ -95,7 +108,9 @@ describe('The API document', () => {
   it('gives every code that an operation may refuse with, under its status, with an example', () => {
     for (const operation of restOperations) {
       const { entry } = entries.find(({ entry }) => entry.operationId === operation.id) ?? {};
-      const shown = JSON.stringify(Object.values(entry?.responses ?? {}).map((response) => responseIn(document, response)));
+      const shown = JSON.stringify(
+        Object.values(entry?.responses ?? {}).map((response) => responseIn(document, response)),
+      );
       for (const code of refusalsOf(operation)) expect(shown).toContain(`"code":"${code}"`);
     }
   });
@@ -112,20 +127,29 @@ describe('The API document', () => {
 
   it('tells of every key of a config where a monitor is sent, and leaves the object free', () => {
     const { MonitorIn, MonitorOut, MonitorPatch } = document.components.schemas;
-    const config = z.object({ properties: z.object({ config: z.looseObject({ description: z.string() }) }) });
-    const [sent, told, changed] = [MonitorIn, MonitorOut, MonitorPatch].map((schema) => config.parse(schema).properties.config);
+    const config = z.object({
+      properties: z.object({ config: z.looseObject({ description: z.string() }) }),
+    });
+    const [sent, told, changed] = [MonitorIn, MonitorOut, MonitorPatch].map(
+      (schema) => config.parse(schema).properties.config,
+    );
     for (const kind of kinds) {
-      const part = sent?.description.split('Keys of ').find((words) => words.startsWith(`\`${kind}\`:`)) ?? '';
-      expect([...part.matchAll(/^- `(\w+)`: /gm)].map(([, key]) => key)).toEqual(Object.keys(configKeys[kind]));
+      const part =
+        sent?.description.split('Keys of ').find((words) => words.startsWith(`\`${kind}\`:`)) ?? '';
+      expect([...part.matchAll(/^- `(\w+)`: /gm)].map(([, key]) => key)).toEqual(
+        Object.keys(configKeys[kind]),
+      );
       for (const { meaning, allowed } of Object.values(configKeys[kind]))
         for (const words of [meaning, allowed]) expect(part).toContain(words);
     }
     expect(sent?.anyOf).toEqual([{ type: 'object', additionalProperties: true }, { type: 'null' }]);
-    for (const other of [told, changed]) expect(other?.description).toContain('Every key stands at `config` of `MonitorIn`');
+    for (const other of [told, changed])
+      expect(other?.description).toContain('Every key stands at `config` of `MonitorIn`');
   });
 
   it('requires and defaults what the specification says', () => {
-    const { MonitorIn, MonitorOut, MonitorPatch, GroupPage, StatusOut } = document.components.schemas;
+    const { MonitorIn, MonitorOut, MonitorPatch, GroupPage, StatusOut } =
+      document.components.schemas;
     expect(MonitorIn?.required).toEqual(['type']);
     expect(MonitorIn?.properties).toMatchObject({
       target: { type: 'string', default: '' },
@@ -133,14 +157,33 @@ describe('The API document', () => {
       group: { anyOf: [{ type: 'string', format: 'uuid' }, { type: 'null' }] },
       affects_group_status: { type: 'boolean', default: true },
     });
-    expect(MonitorOut?.required).toEqual(['id', 'name', 'type', 'target', 'interval_s', 'enabled', 'config', 'created_at']);
+    expect(MonitorOut?.required).toEqual([
+      'id',
+      'name',
+      'type',
+      'target',
+      'interval_s',
+      'enabled',
+      'config',
+      'created_at',
+    ]);
     expect(MonitorPatch?.required).toBeUndefined();
     expect(GroupPage?.required).toEqual(['items']);
-    expect(StatusOut?.required).toEqual(['monitor', 'status', 'since', 'last_checked_at', 'enabled', 'uptime']);
+    expect(StatusOut?.required).toEqual([
+      'monitor',
+      'status',
+      'since',
+      'last_checked_at',
+      'enabled',
+      'uptime',
+    ]);
   });
 });
 
-/** Whoever sends something learns from the document alone how long, how large and how many it may be. */
+/**
+ * Whoever sends something learns from the document alone how long, how large and how many it may
+ * be.
+ */
 describe('document bounds', () => {
   const document = apiDocument('https://antipode.example.org');
   const { schemas } = document.components;
@@ -158,21 +201,32 @@ describe('document bounds', () => {
     'HttpsConfig.json[].lt': 'a number is compared as it is, of any size',
   };
 
-  const has = (schema: Record<string, unknown>, ...words: readonly string[]): boolean => words.every((word) => schema[word] !== undefined);
+  const has = (schema: Record<string, unknown>, ...words: readonly string[]): boolean =>
+    words.every((word) => schema[word] !== undefined);
 
   const isBounded = (schema: Record<string, unknown>): boolean => {
     if (has(schema, 'enum') || has(schema, 'const')) return true;
     const types = Array.isArray(schema.type) ? schema.type : [schema.type];
     return types.every((type: unknown) => {
-      if (type === 'string') return has(schema, 'maxLength') || has(schema, 'pattern') || schema.format === 'uuid';
+      if (type === 'string')
+        return has(schema, 'maxLength') || has(schema, 'pattern') || schema.format === 'uuid';
       if (type === 'integer' || type === 'number') return has(schema, 'minimum', 'maximum');
       if (type === 'array') return has(schema, 'maxItems') || has(schema, 'uniqueItems');
       if (type === 'object') return has(schema, 'properties') || has(schema, 'maxProperties');
-      return type === 'boolean' || type === 'null' || (type === undefined && (has(schema, 'anyOf') || has(schema, '$ref')));
+      return (
+        type === 'boolean' ||
+        type === 'null' ||
+        (type === undefined && (has(schema, 'anyOf') || has(schema, '$ref')))
+      );
     });
   };
 
-  const walk = (schema: unknown, place: string, found: Map<string, boolean>, seen = new Set<string>()): void => {
+  const walk = (
+    schema: unknown,
+    place: string,
+    found: Map<string, boolean>,
+    seen = new Set<string>(),
+  ): void => {
     if (!isRecord(schema)) return;
     if (typeof schema.$ref === 'string') {
       const name = schema.$ref.replace('#/components/schemas/', '');
@@ -184,9 +238,11 @@ describe('document bounds', () => {
     found.set(place, (found.get(place) ?? true) && isBounded(schema));
     for (const one of [schema.anyOf, schema.allOf].flat()) walk(one, place, found, seen);
     if (schema.items !== undefined) walk(schema.items, `${place}[]`, found, seen);
-    if (isRecord(schema.additionalProperties)) walk(schema.additionalProperties, `${place}{}`, found, seen);
+    if (isRecord(schema.additionalProperties))
+      walk(schema.additionalProperties, `${place}{}`, found, seen);
     if (isRecord(schema.properties))
-      for (const [key, member] of Object.entries(schema.properties)) walk(member, `${place}.${key}`, found, seen);
+      for (const [key, member] of Object.entries(schema.properties))
+        walk(member, `${place}.${key}`, found, seen);
   };
 
   const configNames = Object.keys(schemas).filter((name) => name.endsWith('Config'));
@@ -198,7 +254,8 @@ describe('document bounds', () => {
       const content = z
         .object({ content: z.object({ 'application/json': z.object({ schema: z.unknown() }) }) })
         .safeParse(entry.requestBody);
-      if (content.success) walk(content.data.content['application/json'].schema, entry.operationId, found);
+      if (content.success)
+        walk(content.data.content['application/json'].schema, entry.operationId, found);
     }
     for (const name of configNames) walk(schemas[name], name, found);
     const unbounded = [...found].flatMap(([place, bounded]) => (bounded ? [] : [place]));
@@ -209,10 +266,12 @@ describe('document bounds', () => {
   test('null is never one shape of three: programs that make clients fall over that', () => {
     const odd: string[] = [];
     const look = (value: unknown, place: string): void => {
-      if (Array.isArray(value)) for (const [index, one] of value.entries()) look(one, `${place}/${index}`);
+      if (Array.isArray(value))
+        for (const [index, one] of value.entries()) look(one, `${place}/${index}`);
       if (!isRecord(value)) return;
       const shapes: readonly unknown[] = Array.isArray(value.anyOf) ? value.anyOf : [];
-      if (shapes.length > 2 && shapes.some((one) => isRecord(one) && one.type === 'null')) odd.push(place);
+      if (shapes.length > 2 && shapes.some((one) => isRecord(one) && one.type === 'null'))
+        odd.push(place);
       if (shapes.some((one) => isRecord(one) && Array.isArray(one.anyOf))) odd.push(place);
       for (const [key, member] of Object.entries(value)) look(member, `${place}/${key}`);
     };
@@ -223,14 +282,31 @@ describe('document bounds', () => {
   test('the walk sees what has no bounds', () => {
     const found = new Map<string, boolean>();
     const member = { anyOf: [{ type: 'string' }, { type: 'null' }] };
-    walk({ type: 'object', properties: { a: member, b: { type: 'array', items: { type: 'integer' } } } }, 'In', found);
-    expect([...found].flatMap(([place, bounded]) => (bounded ? [] : [place]))).toEqual(['In.a', 'In.b', 'In.b[]']);
+    walk(
+      {
+        type: 'object',
+        properties: { a: member, b: { type: 'array', items: { type: 'integer' } } },
+      },
+      'In',
+      found,
+    );
+    expect([...found].flatMap(([place, bounded]) => (bounded ? [] : [place]))).toEqual([
+      'In.a',
+      'In.b',
+      'In.b[]',
+    ]);
   });
 
-  /** What an object with rows below `then` says of each value of a member: the component that its config is. */
+  /**
+   * What an object with rows below `then` says of each value of a member: the component that its
+   * config is.
+   */
   const configOf = (name: string, member: string): Record<string, string> => {
     const one = z.object({
-      properties: z.object({ [member]: z.object({ const: z.string() }), config: z.record(z.string(), z.unknown()) }),
+      properties: z.object({
+        [member]: z.object({ const: z.string() }),
+        config: z.record(z.string(), z.unknown()),
+      }),
       required: z.tuple([z.literal(member)]),
     });
     // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
@@ -250,15 +326,26 @@ describe('document bounds', () => {
       const { properties } = schemas[byType[kind] ?? ''] ?? {};
       if (!isRecord(properties)) throw new Error(`${kind} has no config in the document`);
       expect(Object.keys(properties)).toEqual(Object.keys(configKeys[kind]));
-      for (const [key, { meaning, allowed, initial, example }] of Object.entries(configKeys[kind])) {
+      for (const [key, { meaning, allowed, initial, example }] of Object.entries(
+        configKeys[kind],
+      )) {
         const schema = z.looseObject({ description: z.string() }).parse(properties[key]);
         for (const words of [meaning, allowed]) expect(schema.description).toContain(words);
-        expect(schema.default).toEqual(schema.anyOf === undefined && schema.type !== 'array' ? initial : undefined);
+        expect(schema.default).toEqual(
+          schema.anyOf === undefined && schema.type !== 'array' ? initial : undefined,
+        );
         const shown = schema.type === 'array' ? [example].flat() : example;
         expect(schema.examples).toEqual([shown]);
-        // The shape says what the words say: the example of each key is of the form that the document tells.
-        expect(z.fromJSONSchema(JSON.parse(JSON.stringify(schema))).safeParse(shown).success, key).toBe(true);
-        expect(z.fromJSONSchema(JSON.parse(JSON.stringify(schema))).safeParse({ a: [] }).success, key).toBe(false);
+        // The shape says what the words say: the example of each key is of the form that the
+        // document tells.
+        expect(
+          z.fromJSONSchema(JSON.parse(JSON.stringify(schema))).safeParse(shown).success,
+          key,
+        ).toBe(true);
+        expect(
+          z.fromJSONSchema(JSON.parse(JSON.stringify(schema))).safeParse({ a: [] }).success,
+          key,
+        ).toBe(false);
       }
     }
   });
@@ -271,7 +358,9 @@ describe('document bounds', () => {
         properties: z.record(z.string(), z.looseObject({ description: z.string() })),
         required: z.array(z.string()),
       });
-      const { properties, required, additionalProperties } = component.parse(schemas[byKind[id] ?? '']);
+      const { properties, required, additionalProperties } = component.parse(
+        schemas[byKind[id] ?? ''],
+      );
       expect(Object.keys(properties)).toEqual(Object.keys(fields));
       expect(additionalProperties).toBe(false);
       for (const [name, { optional, input, pattern }] of Object.entries(fields)) {
@@ -283,7 +372,10 @@ describe('document bounds', () => {
     }
   });
 
-  /** What may be sent as nothing at all, and what that means. Any other text says in the document that it must not be empty. */
+  /**
+   * What may be sent as nothing at all, and what that means. Any other text says in the document
+   * that it must not be empty.
+   */
   const mayBeEmpty: Readonly<Record<string, string>> = {
     svc_session: 'it is accepted and ignored, whatever it says',
     text: 'no words to look for are in every monitor',
@@ -310,10 +402,15 @@ describe('document bounds', () => {
     const empty = new Set<string>();
     const look = (schema: unknown, place: string): void => {
       if (!isRecord(schema)) return;
-      if (schema.type === 'string' && !['enum', 'pattern', 'minLength', 'format'].some((word) => has(schema, word))) empty.add(place);
+      if (
+        schema.type === 'string' &&
+        !['enum', 'pattern', 'minLength', 'format'].some((word) => has(schema, word))
+      )
+        empty.add(place);
       for (const one of [schema.anyOf, schema.items].flat()) look(one, place);
     };
-    for (const entry of entries) for (const { name, schema } of entry.parameters) look(schema, name);
+    for (const entry of entries)
+      for (const { name, schema } of entry.parameters) look(schema, name);
     for (const [name, { properties }] of Object.entries(schemas))
       if (/(?:In|Patch|Hours|Span)$/.test(name) && isRecord(properties))
         for (const [key, member] of Object.entries(properties)) look(member, `${name}.${key}`);
@@ -330,15 +427,26 @@ describe('document bounds', () => {
     };
     look(document);
     expect(patterns.size).toBeGreaterThan(30);
-    expect([...patterns].filter((pattern) => /\\[0uUpPkbB]|["`]|\(\?(?!:)/.test(pattern))).toEqual([]);
+    expect([...patterns].filter((pattern) => /\\[0uUpPkbB]|["`]|\(\?(?!:)/.test(pattern))).toEqual(
+      [],
+    );
     // Go repeats nothing more than a thousand times.
-    expect([...patterns].filter((pattern) => [...pattern.matchAll(/\d{4,}/g)].some(([count]) => Number(count) > 1_000))).toEqual([]);
+    expect(
+      [...patterns].filter((pattern) =>
+        [...pattern.matchAll(/\d{4,}/g)].some(([count]) => Number(count) > 1_000),
+      ),
+    ).toEqual([]);
   });
 
   test('of a time the document lets pass what is read as one, but for days that a month does not have', () => {
     const { pattern } = createMaintenanceWindow.body?.shape.starts_at?.schema ?? {};
     const said = new RegExp(String(pattern), 'u');
-    const taken = ['2026-11-24T02:00', '2026-11-24 02:00:30Z', '2026-11-24T23:59:59.999999999+23:59', '2026-11-24T02:00-0330'];
+    const taken = [
+      '2026-11-24T02:00',
+      '2026-11-24 02:00:30Z',
+      '2026-11-24T23:59:59.999999999+23:59',
+      '2026-11-24T02:00-0330',
+    ];
     const refused = [
       '2026-00-01T00:00',
       '2026-13-01T00:00',
@@ -347,17 +455,28 @@ describe('document bounds', () => {
       '2026-01-01T24:00',
       '2026-01-01T00:60',
     ];
-    const refusedToo = ['2026-01-01T00:00:60', '2026-01-01T00:00:00.', '2026-01-01T00:00+24:00', '2026-01-01T00:00+00:60'];
+    const refusedToo = [
+      '2026-01-01T00:00:60',
+      '2026-01-01T00:00:00.',
+      '2026-01-01T00:00+24:00',
+      '2026-01-01T00:00+00:60',
+    ];
     for (const text of [...taken, ...refused, ...refusedToo])
-      expect([text, said.test(text), moment().parse(text, []).ok]).toEqual([text, taken.includes(text), taken.includes(text)]);
+      expect([text, said.test(text), moment().parse(text, []).ok]).toEqual([
+        text,
+        taken.includes(text),
+        taken.includes(text),
+      ]);
   });
 
   test('nothing in the document has an empty description, whatever it is', () => {
     const empty: string[] = [];
     const look = (value: unknown, place: string): void => {
-      if (Array.isArray(value)) for (const [index, one] of value.entries()) look(one, `${place}/${index}`);
+      if (Array.isArray(value))
+        for (const [index, one] of value.entries()) look(one, `${place}/${index}`);
       if (!isRecord(value)) return;
-      if (typeof value.description === 'string' && value.description.trim() === '') empty.push(place);
+      if (typeof value.description === 'string' && value.description.trim() === '')
+        empty.push(place);
       for (const [key, member] of Object.entries(value)) look(member, `${place}/${key}`);
     };
     look(document, '');
@@ -365,7 +484,8 @@ describe('document bounds', () => {
       if (!isRecord(header) || typeof header.description !== 'string') empty.push(`header ${name}`);
     for (const entry of entries)
       for (const [status, response] of Object.entries(entry.responses))
-        if (!('$ref' in response) && response.description.trim() === '') empty.push(`${entry.operationId} ${status}`);
+        if (!('$ref' in response) && response.description.trim() === '')
+          empty.push(`${entry.operationId} ${status}`);
     expect(empty).toEqual([]);
   });
 });

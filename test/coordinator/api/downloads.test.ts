@@ -4,7 +4,13 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bundleDownload, bundling, downloadNames, downloadRooms, downloadRoutes } from '../../../coordinator/api/bundles.ts';
+import {
+  bundleDownload,
+  bundling,
+  downloadNames,
+  downloadRooms,
+  downloadRoutes,
+} from '../../../coordinator/api/bundles.ts';
 import { restServerOptions } from '../../../coordinator/api/routes.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -24,29 +30,38 @@ afterEach(async () => {
   expect(failures).toEqual([]);
 });
 
-test.each(downloadNames)('%s is served as a file to keep, and not again to who has it', async (name) => {
-  const first = await app.inject({ url: `/downloads/${name}` });
-  expect(first.statusCode).toBe(200);
-  expect(first.headers).toMatchObject({
-    'content-type': 'text/javascript; charset=utf-8',
-    'content-disposition': `attachment; filename="${name}"`,
-  });
-  expect(first.body.startsWith('#!/usr/bin/env node\n')).toBe(true);
-  const again = await app.inject({ url: `/downloads/${name}`, headers: { 'if-none-match': String(first.headers.etag) } });
-  expect(again.statusCode).toBe(304);
-  const weak = await app.inject({ url: `/downloads/${name}`, headers: { 'if-none-match': `"x", W/${first.headers.etag}` } });
-  expect(weak.statusCode).toBe(304);
-  const head = await app.inject({ method: 'HEAD', url: `/downloads/${name}` });
-  expect([head.statusCode, head.headers.etag, head.headers['content-length'], head.body]).toEqual([
-    200,
-    first.headers.etag,
-    first.headers['content-length'],
-    '',
-  ]);
-});
+test.each(downloadNames)(
+  '%s is served as a file to keep, and not again to who has it',
+  async (name) => {
+    const first = await app.inject({ url: `/downloads/${name}` });
+    expect(first.statusCode).toBe(200);
+    expect(first.headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-disposition': `attachment; filename="${name}"`,
+    });
+    expect(first.body.startsWith('#!/usr/bin/env node\n')).toBe(true);
+    const again = await app.inject({
+      url: `/downloads/${name}`,
+      headers: { 'if-none-match': String(first.headers.etag) },
+    });
+    expect(again.statusCode).toBe(304);
+    const weak = await app.inject({
+      url: `/downloads/${name}`,
+      headers: { 'if-none-match': `"x", W/${first.headers.etag}` },
+    });
+    expect(weak.statusCode).toBe(304);
+    const head = await app.inject({ method: 'HEAD', url: `/downloads/${name}` });
+    expect([head.statusCode, head.headers.etag, head.headers['content-length'], head.body]).toEqual(
+      [200, first.headers.etag, first.headers['content-length'], ''],
+    );
+  },
+);
 
 test('a second start finds the bundles by their content', async () => {
-  const [first, second] = [await app.inject({ url: '/downloads/antipode.mjs' }), await app.inject({ url: '/downloads/antipode-mcp.mjs' })];
+  const [first, second] = [
+    await app.inject({ url: '/downloads/antipode.mjs' }),
+    await app.inject({ url: '/downloads/antipode-mcp.mjs' }),
+  ];
   const kept = (await readdir(cacheFolder)).toSorted();
   expect(kept).toHaveLength(2);
   const later = Fastify();
@@ -57,25 +72,51 @@ test('a second start finds the bundles by their content', async () => {
   await later.close();
 });
 
-test.each(downloadNames)('the rooms that decide the name of %s are all that it is made of', async (name) => {
-  const { metafile } = await build({ ...bundling(name), outfile: join(cacheFolder, name), write: false, metafile: true });
-  const inside = Object.keys(metafile?.inputs ?? {}).filter(
-    (file) => !file.startsWith('node_modules/') && !file.startsWith('no-languages:') && file !== 'package.json',
-  );
-  expect(inside.length).toBeGreaterThan(10);
-  expect(inside.filter((file) => !downloadRooms(name).some((room) => file.startsWith(`${room}/`)))).toEqual([]);
-});
+test.each(downloadNames)(
+  'the rooms that decide the name of %s are all that it is made of',
+  async (name) => {
+    const { metafile } = await build({
+      ...bundling(name),
+      outfile: join(cacheFolder, name),
+      write: false,
+      metafile: true,
+    });
+    const inside = Object.keys(metafile?.inputs ?? {}).filter(
+      (file) =>
+        !file.startsWith('node_modules/') &&
+        !file.startsWith('no-languages:') &&
+        file !== 'package.json',
+    );
+    expect(inside.length).toBeGreaterThan(10);
+    expect(
+      inside.filter((file) => !downloadRooms(name).some((room) => file.startsWith(`${room}/`))),
+    ).toEqual([]);
+  },
+);
 
 test('none of the schemas comes along with the command line', async () => {
-  const { metafile } = await build({ ...bundling('antipode.mjs'), outfile: join(cacheFolder, 'x.mjs'), write: false, metafile: true });
-  const packages = Object.keys(metafile?.inputs ?? {}).flatMap((file) => /^node_modules\/([^/]+)\//.exec(file)?.[1] ?? []);
+  const { metafile } = await build({
+    ...bundling('antipode.mjs'),
+    outfile: join(cacheFolder, 'x.mjs'),
+    write: false,
+    metafile: true,
+  });
+  const packages = Object.keys(metafile?.inputs ?? {}).flatMap(
+    (file) => /^node_modules\/([^/]+)\//.exec(file)?.[1] ?? [],
+  );
   // What measures how wide a text is on a terminal, and nothing else.
-  expect([...new Set(packages)].toSorted()).toEqual(['ansi-regex', 'get-east-asian-width', 'string-width', 'strip-ansi']);
+  expect([...new Set(packages)].toSorted()).toEqual([
+    'ansi-regex',
+    'get-east-asian-width',
+    'string-width',
+    'strip-ansi',
+  ]);
 });
 
 test('the probe is one file under 900 kB, and the same one whenever it is made', async () => {
   const made = [];
-  for (const name of ['first', 'second']) made.push(await bundleDownload('antipode-probe.mjs', join(cacheFolder, name)));
+  for (const name of ['first', 'second'])
+    made.push(await bundleDownload('antipode-probe.mjs', join(cacheFolder, name)));
   const [first = '', second] = made;
   expect(Buffer.byteLength(first)).toBeLessThan(900_000);
   expect(Buffer.byteLength(first)).toBeGreaterThan(100_000);
@@ -86,6 +127,7 @@ test('the probe is one file under 900 kB, and the same one whenever it is made',
 
 test('the command line is a small download', async () => {
   const { body } = await app.inject({ url: '/downloads/antipode.mjs' });
-  // 50 kB before every config key was told of, 107 with how wide each character is; the words of a hundred more keys would still fit.
+  // 50 kB before every config key was told of, 107 with how wide each character is; the words of a
+  // hundred more keys would still fit.
   expect(Buffer.byteLength(body)).toBeLessThan(140_000);
 });

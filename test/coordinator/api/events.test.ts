@@ -3,7 +3,11 @@ import { forgetEvents } from '../../../coordinator/api/events.ts';
 import { listEvents } from '../../../shared/api/events.ts';
 import { createGroup, deleteGroup, updateGroup } from '../../../shared/api/groups.ts';
 import { acknowledgeIncident } from '../../../shared/api/incidents.ts';
-import { createMaintenanceWindow, deleteMaintenanceWindow, updateMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import {
+  createMaintenanceWindow,
+  deleteMaintenanceWindow,
+  updateMaintenanceWindow,
+} from '../../../shared/api/maintenance.ts';
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -18,8 +22,9 @@ type Events = OutputOf<typeof listEvents>['items'];
 beforeAll(() => bench.addProbe('Europe'));
 
 /**
- * Everything after a place, asked for until there is so much: other tests write to other databases of the same server, and an event is told only when
- * every transaction there that began before it is over.
+ * Everything after a place, asked for until there is so much: other tests write to other databases
+ * of the same server, and an event is told only when every transaction there that began before it
+ * is over.
  */
 const follow = async (
   of: TestOrganisation,
@@ -29,7 +34,10 @@ const follow = async (
   const items: Events[number][] = [];
   let after = from;
   await eventually(async () => {
-    const page = await bench.call(listEvents, of.viewer, { limit: 3, ...(after === null ? {} : { after }) });
+    const page = await bench.call(listEvents, of.viewer, {
+      limit: 3,
+      ...(after === null ? {} : { after }),
+    });
     items.push(...page.items);
     after = page.after;
     return items.length >= limit && !page.more;
@@ -50,8 +58,16 @@ describe('what changed', () => {
     await bench.call(updateMonitor, as, { monitor_id: monitor.id, name: 'Till 2' });
     await bench.call(updateMonitor, as, { monitor_id: monitor.id, enabled: true });
     const times = { starts_at: '2030-01-01T00:00Z', ends_at: '2030-01-01T01:00Z' };
-    const window = await bench.call(createMaintenanceWindow, as, { ...times, name: 'Release', monitors: [monitor.id] });
-    await bench.call(updateMaintenanceWindow, as, { window_id: window.id, name: 'Releases', ends_at: '2030-01-01T02:00Z' });
+    const window = await bench.call(createMaintenanceWindow, as, {
+      ...times,
+      name: 'Release',
+      monitors: [monitor.id],
+    });
+    await bench.call(updateMaintenanceWindow, as, {
+      window_id: window.id,
+      name: 'Releases',
+      ends_at: '2030-01-01T02:00Z',
+    });
     await bench.call(deleteMaintenanceWindow, as, { window_id: window.id });
     const incident = newId();
     await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${incident}, ${of.organisation}, ${monitor.id}, now())`;
@@ -61,10 +77,21 @@ describe('what changed', () => {
     await bench.call(deleteMonitor, as, { monitor_id: monitor.id });
     await bench.call(deleteGroup, as, { group_id: group.id });
     const told = [
-      ...['group.created Shop', 'group.changed Shops', 'monitor.created Till', 'monitor.changed Till 2', 'monitor.paused Till 2'],
-      ...['monitor.resumed Till 2', 'maintenance.created Release', 'maintenance.changed Releases', 'maintenance.deleted Releases'],
-      ...['incident.opened Till 2', 'incident.confirmed Till 2', 'incident.acknowledged Till 2', 'incident.resolved Till 2'],
-      ...['monitor.deleted Till 2', 'group.deleted Shops'],
+      'group.created Shop',
+      'group.changed Shops',
+      'monitor.created Till',
+      'monitor.changed Till 2',
+      'monitor.paused Till 2',
+      'monitor.resumed Till 2',
+      'maintenance.created Release',
+      'maintenance.changed Releases',
+      'maintenance.deleted Releases',
+      'incident.opened Till 2',
+      'incident.confirmed Till 2',
+      'incident.acknowledged Till 2',
+      'incident.resolved Till 2',
+      'monitor.deleted Till 2',
+      'group.deleted Shops',
     ];
     const { items, after } = await follow(of, told.length);
     expect(words(items)).toEqual(told);
@@ -72,11 +99,17 @@ describe('what changed', () => {
     expect(items[9]).toMatchObject({ monitor: monitor.id, incident, group: null, window: null });
     expect(items[6]).toMatchObject({ monitor: null, window: window.id });
     // Nothing new, and from there on only what is.
-    expect(await bench.call(listEvents, of.viewer, { after })).toEqual({ items: [], after, more: false });
+    expect(await bench.call(listEvents, of.viewer, { after })).toEqual({
+      items: [],
+      after,
+      more: false,
+    });
     await bench.call(createGroup, as, { name: 'Later' });
     expect(words((await follow(of, 1, after)).items)).toEqual(['group.created Later']);
     const own = await bench.call(listEvents, of.viewer, { monitor: monitor.id, limit: 200 });
-    expect(own.items.map(({ event }) => event).filter((event) => event.startsWith('group'))).toEqual([]);
+    expect(
+      own.items.map(({ event }) => event).filter((event) => event.startsWith('group')),
+    ).toEqual([]);
     expect(own.items).toHaveLength(9);
   });
 
@@ -100,7 +133,11 @@ describe('what changed', () => {
     await slow;
     await add('Third');
     const { items } = await follow(of, 3, early.after);
-    expect(words(items)).toEqual(['group.created First', 'group.created Second', 'group.created Third']);
+    expect(words(items)).toEqual([
+      'group.created First',
+      'group.created Second',
+      'group.created Third',
+    ]);
   });
 
   test('of one transaction stays in its order over several pages', async () => {
@@ -118,7 +155,11 @@ describe('what changed', () => {
     let writing = true;
     const reading = (async () => {
       while (writing) {
-        const page: OutputOf<typeof listEvents> = await bench.call(listEvents, of.viewer, after === null ? {} : { after });
+        const page: OutputOf<typeof listEvents> = await bench.call(
+          listEvents,
+          of.viewer,
+          after === null ? {} : { after },
+        );
         seen.push(...page.items.map(({ name }) => name ?? ''));
         after = page.after;
       }
@@ -141,16 +182,22 @@ describe('what changed', () => {
   });
 
   test('of others is not told, nor is a foreign or made-up place taken', async () => {
-    const [of, other] = [await createTestOrganisation(bench.sql), await createTestOrganisation(bench.sql)];
+    const [of, other] = [
+      await createTestOrganisation(bench.sql),
+      await createTestOrganisation(bench.sql),
+    ];
     await bench.call(createGroup, of.owner, { name: 'Ours' });
     const { after } = await follow(of, 1);
     expect((await bench.call(listEvents, other.owner)).items).toEqual([]);
-    for (const wrong of [after.slice(0, -2), 'x', '']) expect(await bench.refusal(listEvents, of.owner, { after: wrong })).toBe('faults');
+    for (const wrong of [after.slice(0, -2), 'x', ''])
+      expect(await bench.refusal(listEvents, of.owner, { after: wrong })).toBe('faults');
     expect(await bench.refusal(listEvents, other.owner, { after })).toBe('faults');
     expect(await bench.refusal(listEvents, of.owner, { after, monitor: newId() })).toBe('faults');
     // A restored database is another one, whose transactions are counted anew.
     await bench.sql`update installation set id = gen_random_uuid()`;
-    await expect(bench.call(listEvents, of.owner, { after })).rejects.toMatchObject({ faults: [{ loc: ['query', 'after'] }] });
+    await expect(bench.call(listEvents, of.owner, { after })).rejects.toMatchObject({
+      faults: [{ loc: ['query', 'after'] }],
+    });
     expect((await follow(of, 1)).items).toHaveLength(1);
   });
 
@@ -162,6 +209,8 @@ describe('what changed', () => {
     while (await forgetEvents(bench.sql, before, 1));
     expect(words((await follow(of, 1)).items)).toEqual(['group.created c']);
     await bench.sql`delete from organisations where id = ${of.organisation}`;
-    expect(await bench.sql`select 1 from events where organisation_id = ${of.organisation}`).toHaveLength(0);
+    expect(
+      await bench.sql`select 1 from events where organisation_id = ${of.organisation}`,
+    ).toHaveLength(0);
   });
 });

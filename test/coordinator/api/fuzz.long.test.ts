@@ -22,7 +22,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Ids that stand in a request for things that exist: they are put in when it is sent, because requests delete what they name. */
+/**
+ * Ids that stand in a request for things that exist: they are put in when it is sent, because
+ * requests delete what they name.
+ */
 const standIns: Things = {
   group: '00000000-0000-7000-8000-000000000001',
   otherGroup: '00000000-0000-7000-8000-000000000002',
@@ -51,7 +54,18 @@ const names = [
   'probe',
 ] as const;
 
-const { group, otherGroup, monitor, otherMonitor, window, page, incident, channel, post, probeInvitation } = standIns;
+const {
+  group,
+  otherGroup,
+  monitor,
+  otherMonitor,
+  window,
+  page,
+  incident,
+  channel,
+  post,
+  probeInvitation,
+} = standIns;
 
 const idsFor = (name: string): fc.Arbitrary<string> => {
   const fitting = name.startsWith('monitor')
@@ -82,19 +96,28 @@ const withThings = (text: string, things: Things): string =>
 it('answers whatever it is sent as the document says, and never with a fault of its own', async () => {
   let things = await createThings(api, house.owner);
   const answered = new Map<string, number>();
-  const faultsOf = async ({ method, operationId, url, headers, payload }: HostileRequest): Promise<readonly string[]> => {
+  const faultsOf = async ({
+    method,
+    operationId,
+    url,
+    headers,
+    payload,
+  }: HostileRequest): Promise<readonly string[]> => {
     const options = {
       method,
       url: withThings(url, things),
       headers,
-      ...(payload && { payload: Buffer.from(withThings(payload.toString('latin1'), things), 'latin1') }),
+      ...(payload && {
+        payload: Buffer.from(withThings(payload.toString('latin1'), things), 'latin1'),
+      }),
     };
     const heard = await call(api, house.member.readWrite, options);
     const outcome = `${operationId} ${heard.status}`;
     answered.set(outcome, (answered.get(outcome) ?? 0) + 1);
     if (heard.status === 204) things = await createThings(api, house.owner);
     // An id with a slash in it leads to no route, which no operation describes.
-    const isElsewhere = url.split('?', 1)[0]?.includes('%2F') || operationAt(method, url) !== operationId;
+    const isElsewhere =
+      url.split('?', 1)[0]?.includes('%2F') || operationAt(method, url) !== operationId;
     if (heard.status === 404 && heard.text.includes('route_not_found') && isElsewhere) return [];
     return contractFaults(operationId, heard);
   };
@@ -106,8 +129,11 @@ it('answers whatever it is sent as the document says, and never with a fault of 
   );
   expect(api.logged).toEqual([]);
   if (process.env.FUZZ_SHOW) process.stderr.write(`${[...answered].toSorted().join('\n')}\n`);
-  // A run that never got past the form of a request would prove little: more than half of the operations have been done, too. Which of
-  // them is chance, and some need what chance does not send, such as the exact order of rows.
-  const done = restOperations.filter(({ id }) => [200, 201, 204].some((status) => answered.has(`${id} ${status}`)));
+  // A run that never got past the form of a request would prove little: more than half of the
+  // operations have been done, too. Which of them is chance, and some need what chance does not
+  // send, such as the exact order of rows.
+  const done = restOperations.filter(({ id }) =>
+    [200, 201, 204].some((status) => answered.has(`${id} ${status}`)),
+  );
   expect(done.length).toBeGreaterThan(restOperations.length / 2);
 }, 300_000);

@@ -18,7 +18,8 @@ const digestOf = (document: ReturnType<typeof apiDocument>): string => {
 
 test('the revision of the document counts every change of it', () => {
   const digest = digestOf(apiDocument('https://antipode.example.org'));
-  const raised = digest === known.digest ? known.revision : Math.max(apiRevision, known.revision + 1);
+  const raised =
+    digest === known.digest ? known.revision : Math.max(apiRevision, known.revision + 1);
   const words = `The API document is another than that of revision ${known.revision}. Set apiRevision in shared/api/operation.ts to ${raised}, and in this test: revision: ${raised}, digest: '${digest}'. Then run node test/client/foreign-generate.ts.`;
   expect({ revision: apiRevision, digest }, words).toEqual(known);
 });
@@ -27,5 +28,7 @@ test('two documents that differ in one word have two digests, and the revision i
   const document = apiDocument('https://antipode.example.org');
   const other = { ...document, info: { ...document.info, summary: 'Another' } };
   const raised = { ...document, info: { ...document.info, 'x-revision': 99 } };
-  expect([digestOf(other) === digestOf(document), digestOf(raised) === digestOf(document)]).toEqual([false, true]);
+  expect([digestOf(other) === digestOf(document), digestOf(raised) === digestOf(document)]).toEqual(
+    [false, true],
+  );
 });

@@ -15,17 +15,29 @@ describe('sending', () => {
   const items = Array.from({ length: 60 }, (_, nth) => ({ nth, text: 'the same words again' }));
   const id = newId();
   const serve = (corsOrigins: readonly string[] = []) =>
-    restServer({ corsOrigins, execute: async (operation) => ({ body: operation.body !== undefined ? { id } : { items } }) });
+    restServer({
+      corsOrigins,
+      execute: async (operation) => ({ body: operation.body !== undefined ? { id } : { items } }),
+    });
 
   test('an answer goes as small as the caller takes it, and is the same in each encoding', async () => {
     const { app } = await serve();
     const ask = (accepted: string) =>
-      app.inject({ url: '/api/v1/monitors', headers: { authorization, ...(accepted === '' ? {} : { 'accept-encoding': accepted }) } });
+      app.inject({
+        url: '/api/v1/monitors',
+        headers: { authorization, ...(accepted === '' ? {} : { 'accept-encoding': accepted }) },
+      });
     const plain = await ask('');
     expect(plain.headers['content-encoding']).toBeUndefined();
     const [br, gz] = [await ask('gzip, br'), await ask('gzip, br;q=0')];
-    expect([br.headers['content-encoding'], gz.headers['content-encoding']]).toEqual(['br', 'gzip']);
-    expect([brotliDecompressSync(br.rawPayload).toString(), gunzipSync(gz.rawPayload).toString()]).toEqual([plain.payload, plain.payload]);
+    expect([br.headers['content-encoding'], gz.headers['content-encoding']]).toEqual([
+      'br',
+      'gzip',
+    ]);
+    expect([
+      brotliDecompressSync(br.rawPayload).toString(),
+      gunzipSync(gz.rawPayload).toString(),
+    ]).toEqual([plain.payload, plain.payload]);
     expect(br.headers.vary).toContain('accept-encoding');
     expect(new Set([plain, br, gz].map(({ headers }) => headers.etag)).size).toBe(1);
     expect((await ask('identity')).headers['content-encoding']).toBeUndefined();
@@ -40,14 +52,15 @@ describe('sending', () => {
     const tag = String(first.headers.etag);
     for (const known of [tag, `"x", ${tag}`, tag.replace('W/', ''), '*']) {
       const again = await app.inject({ url, headers: { authorization, 'if-none-match': known } });
-      expect([again.statusCode, again.payload, again.headers.etag, again.headers['ratelimit-remaining']], known).toEqual([
-        304,
-        '',
-        tag,
-        '119',
-      ]);
+      expect(
+        [again.statusCode, again.payload, again.headers.etag, again.headers['ratelimit-remaining']],
+        known,
+      ).toEqual([304, '', tag, '119']);
     }
-    expect((await app.inject({ url, headers: { authorization, 'if-none-match': '"other"' } })).statusCode).toBe(200);
+    expect(
+      (await app.inject({ url, headers: { authorization, 'if-none-match': '"other"' } }))
+        .statusCode,
+    ).toBe(200);
     const head = await app.inject({ method: 'HEAD', url, headers: { authorization } });
     expect([head.statusCode, head.payload, head.headers.etag]).toEqual([200, '', tag]);
     for (const open of ['/api/v1/docs', '/api/v1/openapi.json'])
@@ -59,14 +72,25 @@ describe('sending', () => {
 
   test('what is made says where it is, where it can be read by itself; each call has a name', async () => {
     const { app } = await serve();
-    const post = (url: string, payload: object) => app.inject({ method: 'POST', url, payload, headers: { authorization } });
+    const post = (url: string, payload: object) =>
+      app.inject({ method: 'POST', url, payload, headers: { authorization } });
     const made = await post('/api/v1/monitors', { type: 'https' });
-    expect([made.statusCode, made.headers.location, made.headers.etag]).toEqual([201, `/api/v1/monitors/${id}`, undefined]);
-    expect((await post('/api/v1/groups', { name: 'x' })).headers.location).toBe(`/api/v1/groups/${id}`);
-    expect((await post(`/api/v1/status-pages/${id}/monitors`, { monitor: id })).headers.location).toBeUndefined();
-    const names = [made, await app.inject({ url: '/api/v1/me' }), await app.inject({ url: '/api/v1/nowhere' })].map(
-      ({ headers }) => headers['x-request-id'],
+    expect([made.statusCode, made.headers.location, made.headers.etag]).toEqual([
+      201,
+      `/api/v1/monitors/${id}`,
+      undefined,
+    ]);
+    expect((await post('/api/v1/groups', { name: 'x' })).headers.location).toBe(
+      `/api/v1/groups/${id}`,
     );
+    expect(
+      (await post(`/api/v1/status-pages/${id}/monitors`, { monitor: id })).headers.location,
+    ).toBeUndefined();
+    const names = [
+      made,
+      await app.inject({ url: '/api/v1/me' }),
+      await app.inject({ url: '/api/v1/nowhere' }),
+    ].map(({ headers }) => headers['x-request-id']);
     expect(new Set(names).size).toBe(3);
     for (const name of names) expect(name).toMatch(/^[0-9a-f-]{36}$/);
     await app.close();
@@ -77,16 +101,23 @@ describe('sending', () => {
     const ask = async (corsOrigins: readonly string[], of: string) => {
       const { app } = await serve(corsOrigins);
       const preflight = await app.inject({
-        ...{ method: 'OPTIONS', url: '/api/v1/monitors' },
+        method: 'OPTIONS',
+        url: '/api/v1/monitors',
         headers: { origin: of, 'access-control-request-method': 'POST' },
       });
-      const answer = await app.inject({ url: '/api/v1/monitors', headers: { origin: of, authorization } });
+      const answer = await app.inject({
+        url: '/api/v1/monitors',
+        headers: { origin: of, authorization },
+      });
       const refusal = await app.inject({ url: '/api/v1/monitors', headers: { origin: of } });
       await app.close();
       return { preflight, answer, refusal };
     };
     const named = await ask([origin], origin);
-    expect([named.preflight.statusCode, named.preflight.headers['access-control-allow-methods']]).toEqual([204, 'GET, HEAD, POST']);
+    expect([
+      named.preflight.statusCode,
+      named.preflight.headers['access-control-allow-methods'],
+    ]).toEqual([204, 'GET, HEAD, POST']);
     expect(named.preflight.headers['access-control-allow-headers']).toContain('Authorization');
     for (const { headers } of [named.preflight, named.answer, named.refusal]) {
       expect(headers['access-control-allow-origin']).toBe(origin);
@@ -96,12 +127,18 @@ describe('sending', () => {
     for (const name of ['RateLimit-Remaining', 'Idempotency-Replayed'])
       expect(named.answer.headers['access-control-expose-headers']).toContain(name);
     for (const other of [await ask([origin], 'https://evil.example'), await ask([], origin)])
-      expect([other.preflight.statusCode, other.answer.headers['access-control-allow-origin']]).toEqual([405, undefined]);
+      expect([
+        other.preflight.statusCode,
+        other.answer.headers['access-control-allow-origin'],
+      ]).toEqual([405, undefined]);
     expect((await ask(['*'], origin)).answer.headers['access-control-allow-origin']).toBe('*');
   });
 });
 
-/** How the REST face carries the header Idempotency-Key; what the gate does with it is told in gate/idempotency.test.ts. */
+/**
+ * How the REST face carries the header Idempotency-Key; what the gate does with it is told in
+ * gate/idempotency.test.ts.
+ */
 describe('idempotency key', () => {
   const headers = { authorization: token, 'content-type': 'application/json' };
   const close: (() => Promise<void>)[] = [];
@@ -123,8 +160,18 @@ describe('idempotency key', () => {
       },
     });
     close.push(() => app.close());
-    const post = (key: string | undefined, payload = '{"name":"G"}', url = '/api/v1/groups', method: 'POST' | 'PATCH' = 'POST') =>
-      app.inject({ method, url, headers: { ...headers, ...(key === undefined ? {} : { 'idempotency-key': key }) }, payload });
+    const post = (
+      key: string | undefined,
+      payload = '{"name":"G"}',
+      url = '/api/v1/groups',
+      method: 'POST' | 'PATCH' = 'POST',
+    ) =>
+      app.inject({
+        method,
+        url,
+        headers: { ...headers, ...(key === undefined ? {} : { 'idempotency-key': key }) },
+        payload,
+      });
     return { seen, post };
   };
 
@@ -138,13 +185,23 @@ describe('idempotency key', () => {
         await post('k', '{"name":"G"}', '/api/v1/groups?x=1'),
       ];
       expect(answers.map(({ statusCode }) => statusCode)).toEqual([201, 201, 201, 201]);
-      expect(answers.map((answer) => answer.headers['idempotency-replayed'])).toEqual([undefined, undefined, undefined, undefined]);
+      expect(answers.map((answer) => answer.headers['idempotency-replayed'])).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+      ]);
       const [first, again, ...others] = seen.named;
       expect(again).toEqual(first);
       expect(new Set([first, ...others].map((named) => named?.request)).size).toBe(3);
       expect(seen.plain).toBe(0);
       await post(undefined);
-      await post('k', '{"name":"G"}', '/api/v1/groups/0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f', 'PATCH');
+      await post(
+        'k',
+        '{"name":"G"}',
+        '/api/v1/groups/0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
+        'PATCH',
+      );
       expect([seen.plain, seen.named.length]).toEqual([2, 4]);
     });
 
@@ -163,38 +220,62 @@ describe('idempotency key', () => {
           422,
           { detail: [{ type, loc: ['header', 'idempotency-key'] }] },
         ]);
-        expect([key, Object.keys(answer.json().detail[0])]).toEqual([key, ['type', 'loc', 'msg', 'input', 'ctx']]);
+        expect([key, Object.keys(answer.json().detail[0])]).toEqual([
+          key,
+          ['type', 'loc', 'msg', 'input', 'ctx'],
+        ]);
       }
       expect(seen).toEqual({ plain: 0, named: [] });
-      expect(['x', 'x'.repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"', '~ !'].map(keyFault)).toEqual(Array(4).fill(undefined));
+      expect(
+        ['x', 'x'.repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"', '~ !'].map(keyFault),
+      ).toEqual(Array(4).fill(undefined));
     });
 
     it('answers a repeat with its status and its place, and says so; refusals as well', async () => {
       const id = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
       const again = await (await face({ replayed: true, answered: { body: { id } } })).post('k');
-      expect([again.statusCode, again.headers.location, again.headers['idempotency-replayed'], again.json()]).toEqual([
-        201,
-        `/api/v1/groups/${id}`,
-        'true',
-        { id },
-      ]);
-      const known = await (await face({ replayed: true, answered: { status: 200, body: { id } } })).post('k');
-      expect([known.statusCode, known.headers.location, known.headers['idempotency-replayed']]).toEqual([200, undefined, 'true']);
-      const refused = await (await face({ replayed: true, refused: new Refusal('plan_limit_groups', 'Enough.') })).post('k');
-      expect([refused.statusCode, refused.headers['idempotency-replayed'], refused.json()]).toEqual([
-        403,
-        'true',
-        { error: { code: 'plan_limit_groups', message: 'Enough.' } },
-      ]);
+      expect([
+        again.statusCode,
+        again.headers.location,
+        again.headers['idempotency-replayed'],
+        again.json(),
+      ]).toEqual([201, `/api/v1/groups/${id}`, 'true', { id }]);
+      const known = await (
+        await face({ replayed: true, answered: { status: 200, body: { id } } })
+      ).post('k');
+      expect([
+        known.statusCode,
+        known.headers.location,
+        known.headers['idempotency-replayed'],
+      ]).toEqual([200, undefined, 'true']);
+      const refused = await (
+        await face({ replayed: true, refused: new Refusal('plan_limit_groups', 'Enough.') })
+      ).post('k');
+      expect([refused.statusCode, refused.headers['idempotency-replayed'], refused.json()]).toEqual(
+        [403, 'true', { error: { code: 'plan_limit_groups', message: 'Enough.' } }],
+      );
     });
 
     it('is answered 409 with Retry-After while it is worked on, 429 with the wait that is known, and 422 where it belongs to another request', async () => {
-      const used = await (await face({ replayed: false, refused: new Refusal('idempotency_key_in_use', 'Wait.') })).post('k');
-      expect([used.statusCode, used.headers['retry-after'], used.headers['idempotency-replayed']]).toEqual([409, '1', undefined]);
-      const enough = await (await face({ replayed: false, refused: new Refusal('channel_test_limit', 'Wait.', 3600) })).post('k');
+      const used = await (
+        await face({ replayed: false, refused: new Refusal('idempotency_key_in_use', 'Wait.') })
+      ).post('k');
+      expect([
+        used.statusCode,
+        used.headers['retry-after'],
+        used.headers['idempotency-replayed'],
+      ]).toEqual([409, '1', undefined]);
+      const enough = await (
+        await face({ replayed: false, refused: new Refusal('channel_test_limit', 'Wait.', 3600) })
+      ).post('k');
       expect([enough.statusCode, enough.headers['retry-after']]).toEqual([429, '3600']);
-      const other = await (await face({ replayed: false, refused: new Refusal('idempotency_key_reused', 'Another.') })).post('k');
-      expect([other.statusCode, other.json()]).toEqual([422, { error: { code: 'idempotency_key_reused', message: 'Another.' } }]);
+      const other = await (
+        await face({ replayed: false, refused: new Refusal('idempotency_key_reused', 'Another.') })
+      ).post('k');
+      expect([other.statusCode, other.json()]).toEqual([
+        422,
+        { error: { code: 'idempotency_key_reused', message: 'Another.' } },
+      ]);
     });
   });
 
@@ -208,17 +289,28 @@ describe('idempotency key', () => {
         const entry = document.paths[path]?.[method.toLowerCase()];
         const parameter = entry?.parameters.find(({ name }) => name === 'Idempotency-Key');
         const headersOf = (status: number) =>
-          Object.keys(responseIn(document, entry?.responses[String(status)] ?? { $ref: '#/components/responses/none' }).headers ?? {});
-        const words = JSON.stringify(Object.values(entry?.responses ?? {}).map((response) => responseIn(document, response)));
+          Object.keys(
+            responseIn(
+              document,
+              entry?.responses[String(status)] ?? { $ref: '#/components/responses/none' },
+            ).headers ?? {},
+          );
+        const words = JSON.stringify(
+          Object.values(entry?.responses ?? {}).map((response) => responseIn(document, response)),
+        );
         const isPost = method === 'POST';
-        expect([path, method, parameter?.in, headersOf(success).includes('Idempotency-Replayed')]).toEqual([
-          ...[path, method],
-          ...(isPost ? ['header', true] : [undefined, false]),
-        ]);
-        expect([path, method, words.includes('idempotency_key_in_use'), words.includes('idempotency_key_reused')]).toEqual([
-          ...[path, method],
-          ...[isPost, isPost],
-        ]);
+        expect([
+          path,
+          method,
+          parameter?.in,
+          headersOf(success).includes('Idempotency-Replayed'),
+        ]).toEqual([path, method, ...(isPost ? ['header', true] : [undefined, false])]);
+        expect([
+          path,
+          method,
+          words.includes('idempotency_key_in_use'),
+          words.includes('idempotency_key_reused'),
+        ]).toEqual([path, method, isPost, isPost]);
         if (isPost) expect([path, headersOf(409).includes('Retry-After')]).toEqual([path, true]);
       }
     });
@@ -227,8 +319,9 @@ describe('idempotency key', () => {
 
 describe('The REST face', () => {
   /**
-   * What FastAPI 0.142 with pydantic 2.13 answered to bodies and queries as they stand on the wire, recorded once from the real thing. Of JSON
-   * that is broken the form is FastAPI's; the words, and the offset inside a broken string, are ours.
+   * What FastAPI 0.142 with pydantic 2.13 answered to bodies and queries as they stand on the wire,
+   * recorded once from the real thing. Of JSON that is broken the form is FastAPI's; the words, and
+   * the offset inside a broken string, are ours.
    */
   type Outcome = { readonly value?: unknown; readonly status?: number; readonly detail?: unknown };
   type Body = Outcome & { readonly media: string | null; readonly body: string };
@@ -250,7 +343,10 @@ describe('The REST face', () => {
   const theirs = ({ value, status, detail }: Outcome): Outcome =>
     status === undefined ? (detail === undefined ? { value } : { detail }) : { status };
 
-  /** What version 1 grew by since: members that nobody sent, and that what was not sent may stay as it is. */
+  /**
+   * What version 1 grew by since: members that nobody sent, and that what was not sent may stay as
+   * it is.
+   */
   const grown = (recorded: Outcome, sent = ''): Outcome => {
     const { value, ...rest } = theirs(recorded);
     if (typeof value !== 'object' || value === null) return theirs(recorded);
@@ -271,10 +367,17 @@ describe('The REST face', () => {
       const response = await app.inject({
         method: 'POST',
         url: '/api/v1/monitors',
-        headers: { authorization: token, ...(row.media === null ? {} : { 'content-type': row.media }) },
+        headers: {
+          authorization: token,
+          ...(row.media === null ? {} : { 'content-type': row.media }),
+        },
         payload: Buffer.from(row.body),
       });
-      expect([row.media, row.body, outcome(response.statusCode, response.body)]).toEqual([row.media, row.body, grown(row, row.body)]);
+      expect([row.media, row.body, outcome(response.statusCode, response.body)]).toEqual([
+        row.media,
+        row.body,
+        grown(row, row.body),
+      ]);
     }
   });
 
@@ -299,7 +402,10 @@ describe('The REST face', () => {
       // On the wire a query is bytes, which Node hands on one by one.
       const url = `/api/v1/incidents?${Buffer.from(row.query).toString('latin1')}`;
       const response = await app.inject({ method: 'GET', url, headers: { authorization: token } });
-      expect([row.query, outcome(response.statusCode, response.body)]).toEqual([row.query, theirs(row)]);
+      expect([row.query, outcome(response.statusCode, response.body)]).toEqual([
+        row.query,
+        theirs(row),
+      ]);
     }
   });
 });

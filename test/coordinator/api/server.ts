@@ -1,6 +1,11 @@
 import type { Server } from 'node:http';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
-import { type RestDependencies, restRoutes, restServerOptions, type TokenCaller } from '../../../coordinator/api/routes.ts';
+import {
+  type RestDependencies,
+  restRoutes,
+  restServerOptions,
+  type TokenCaller,
+} from '../../../coordinator/api/routes.ts';
 import type { Answered } from '../../../coordinator/gate/setup.ts';
 import type { Operation } from '../../../shared/api/operation.ts';
 import { InvalidInput } from '../../../shared/api/operation.ts';
@@ -8,8 +13,15 @@ import { Refusal } from '../../../shared/base/errors.ts';
 
 export const token = 'Bearer known';
 
-/** What the carrying layer is tested with: the parse of the real operations, and a gate that hands back what it read. */
-const echoing = async (operation: Operation, _caller: TokenCaller, raw: Parameters<Operation['parse']>[0]): Promise<Answered> => {
+/**
+ * What the carrying layer is tested with: the parse of the real operations, and a gate that hands
+ * back what it read.
+ */
+const echoing = async (
+  operation: Operation,
+  _caller: TokenCaller,
+  raw: Parameters<Operation['parse']>[0],
+): Promise<Answered> => {
   const parsed = operation.parse(raw);
   if (!parsed.ok) throw new InvalidInput(parsed.faults);
   return { body: parsed.value };
@@ -27,7 +39,10 @@ export const restServer = async (
   const app = Fastify({ ...restServerOptions, ...options });
   restRoutes(app, {
     execute: echoing,
-    executeOnce: async (...[operation, caller, raw]) => ({ replayed: false, answered: await echoing(operation, caller, raw) }),
+    executeOnce: async (...[operation, caller, raw]) => ({
+      replayed: false,
+      answered: await echoing(operation, caller, raw),
+    }),
     authenticate: async (authorization) => {
       if (authorization === undefined) throw new Refusal('token_missing', 'Send a bearer token.');
       if (authorization !== token) throw new Refusal('token_invalid', 'The token is not known.');

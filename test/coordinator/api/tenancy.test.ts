@@ -44,15 +44,25 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   addStatusPageMonitor: ({ otherMonitor }) => ({ monitor: otherMonitor }),
   addStatusPageGroup: ({ group }) => ({ group }),
   createStatusPage: () => ({ name: 'New', slug: newId() }),
-  updateStatusPage: () => ({ name: 'Renamed', domain: 'status.example.org', access: 'password', password: 'for everybody' }),
+  updateStatusPage: () => ({
+    name: 'Renamed',
+    domain: 'status.example.org',
+    access: 'password',
+    password: 'for everybody',
+  }),
   updateStatusPageMonitor: () => ({ display_name: 'Renamed' }),
   updateStatusPageGroup: () => ({ display_name: 'Renamed' }),
   // Nothing is on it yet.
   orderStatusPage: () => ({ rows: [] }),
   createStatusPagePost: () => ({ kind: 'monitoring' }),
   createChannel: ({ monitor, group }) => ({
-    ...{ kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true, try: false },
-    ...{ covers: 'chosen', monitors: [monitor], groups: [group] },
+    kind: 'webhook',
+    config: { url: 'https://hooks.example.org/' },
+    personal: true,
+    try: false,
+    covers: 'chosen',
+    monitors: [monitor],
+    groups: [group],
   }),
   updateChannel: ({ group }) => ({ name: 'Renamed', groups: [group] }),
   inviteProbe: () => ({ name: newId(), continent: 'Africa' }),
@@ -60,7 +70,8 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
 
 /** What must be asked of an operation that has no body. */
 const queries: { readonly [Id in OperationId]?: (of: Things) => string } = {
-  previewMaintenanceWindow: ({ window }) => `?starts_at=2099-02-01&ends_at=2099-02-02&window=${window}`,
+  previewMaintenanceWindow: ({ window }) =>
+    `?starts_at=2099-02-01&ends_at=2099-02-02&window=${window}`,
 };
 
 const request = (id: OperationId, of: Things) => {
@@ -77,12 +88,18 @@ const request = (id: OperationId, of: Things) => {
     .replace('{probe_invitation_id}', of.probeInvitation)
     .replace('{probe_id}', of.probe);
   const payload = bodies[id]?.(of);
-  return { method: operation.method, url: `${url}${queries[id]?.(of) ?? ''}`, ...(payload && { payload }) };
+  return {
+    method: operation.method,
+    url: `${url}${queries[id]?.(of) ?? ''}`,
+    ...(payload && { payload }),
+  };
 };
 
 const isOperationId = (id: string): id is OperationId => Object.hasOwn(operations, id);
 const ids = restOperations.map(({ id }) => id).filter(isOperationId);
-const writes = new Set(restOperations.filter(({ access }) => access !== 'read').map(({ id }) => id));
+const writes = new Set(
+  restOperations.filter(({ access }) => access !== 'read').map(({ id }) => id),
+);
 
 /** Everything of the house that somebody else could change, to compare before and after. */
 const inventory = async (): Promise<string> => {
@@ -118,9 +135,11 @@ const formerToken = async (loss: 'removed' | 'revoked' | 'expired'): Promise<str
   const left = await createTestOrganisation(api.sql);
   const { user, organisation, readWrite } = left.admin;
   expect((await ask('whoami', readWrite)).status).toBe(200);
-  if (loss === 'removed') await api.sql`delete from memberships where user_id = ${user} and organisation_id = ${organisation}`;
+  if (loss === 'removed')
+    await api.sql`delete from memberships where user_id = ${user} and organisation_id = ${organisation}`;
   if (loss === 'revoked') await api.sql`delete from tokens where user_id = ${user}`;
-  if (loss === 'expired') await api.sql`update tokens set expires_at = now() where user_id = ${user}`;
+  if (loss === 'expired')
+    await api.sql`update tokens set expires_at = now() where user_id = ${user}`;
   return readWrite;
 };
 
@@ -128,16 +147,34 @@ describe('Whoever is not allowed', () => {
   it('as another organisation, is told of nothing: a foreign id is answered word for word as an unknown one', async () => {
     const before = await inventory();
     const unknown: Things = {
-      ...{ monitor: newId(), otherMonitor: newId(), group: newId(), otherGroup: newId() },
-      ...{ window: newId(), page: newId(), incident: newId(), channel: newId(), post: newId(), probeInvitation: newId(), probe: newId() },
+      monitor: newId(),
+      otherMonitor: newId(),
+      group: newId(),
+      otherGroup: newId(),
+      window: newId(),
+      page: newId(),
+      incident: newId(),
+      channel: newId(),
+      post: newId(),
+      probeInvitation: newId(),
+      probe: newId(),
     };
     for (const id of ids.filter(
-      (id) => !['whoami', 'batchMonitors', 'listEvents', 'createGroup', 'createStatusPage', 'inviteProbe'].includes(id),
+      (id) =>
+        ![
+          'whoami',
+          'batchMonitors',
+          'listEvents',
+          'createGroup',
+          'createStatusPage',
+          'inviteProbe',
+        ].includes(id),
     )) {
       const foreign = await ask(id, strangers.owner.readWrite);
       const unheardOf = await ask(id, strangers.owner.readWrite, unknown);
       expect([id, foreign.status, foreign.text]).toEqual([id, unheardOf.status, unheardOf.text]);
-      if (id.startsWith('list') && id !== 'listStatusPagePosts') expect([id, foreign.body]).toEqual([id, { items: [], next_cursor: null }]);
+      if (id.startsWith('list') && id !== 'listStatusPagePosts')
+        expect([id, foreign.body]).toEqual([id, { items: [], next_cursor: null }]);
       else expect([id, foreign.status]).toEqual([id, 404]);
     }
     expect(await inventory()).toBe(before);
@@ -153,7 +190,8 @@ describe('Whoever is not allowed', () => {
     });
 
   it('without a token, is asked for one', async () => {
-    for (const id of ids) expect([id, codeOf((await ask(id, undefined)).body)]).toEqual([id, 'token_missing']);
+    for (const id of ids)
+      expect([id, codeOf((await ask(id, undefined)).body)]).toEqual([id, 'token_missing']);
   });
 
   it('as a viewer or with a read token, reads and does not write, whatever the other of the two allows', async () => {
@@ -166,19 +204,29 @@ describe('Whoever is not allowed', () => {
     for (const [token, code] of people)
       for (const id of ids) {
         const heard = await ask(id, token);
-        expect([id, heard.status, codeOf(heard.body)]).toEqual(writes.has(id) ? [id, 403, code] : [id, 200, undefined]);
+        expect([id, heard.status, codeOf(heard.body)]).toEqual(
+          writes.has(id) ? [id, 403, code] : [id, 200, undefined],
+        );
       }
     expect(await inventory()).toBe(before);
   });
 
   it('is refused before what was sent is judged', async () => {
     const url = '/api/v1/monitors/not-an-id';
-    expect((await call(api, house.viewer.readWrite, { method: 'PATCH', url, payload: { name: 5 } })).status).toBe(403);
-    expect((await call(api, 'svc_nobody', { method: 'PATCH', url, payload: { name: 5 } })).status).toBe(401);
+    expect(
+      (await call(api, house.viewer.readWrite, { method: 'PATCH', url, payload: { name: 5 } }))
+        .status,
+    ).toBe(403);
+    expect(
+      (await call(api, 'svc_nobody', { method: 'PATCH', url, payload: { name: 5 } })).status,
+    ).toBe(401);
   });
 
   it('cannot use a cookie in place of a token', async () => {
-    const heard = await call(api, undefined, { url: '/api/v1/me', headers: { cookie: `svc_session=${house.owner.readWrite}` } });
+    const heard = await call(api, undefined, {
+      url: '/api/v1/me',
+      headers: { cookie: `svc_session=${house.owner.readWrite}` },
+    });
     expect([heard.status, codeOf(heard.body)]).toEqual([401, 'token_missing']);
   });
 });
@@ -212,7 +260,12 @@ describe('Whoever is allowed', () => {
           expect([id, codeOf(heard.body)]).toEqual([id, 'role_insufficient']);
           continue;
         }
-        expect([role, id, heard.status, heard.text.slice(0, 200)]).toEqual([role, id, success, heard.text.slice(0, 200)]);
+        expect([role, id, heard.status, heard.text.slice(0, 200)]).toEqual([
+          role,
+          id,
+          success,
+          heard.text.slice(0, 200),
+        ]);
       }
     }
   });

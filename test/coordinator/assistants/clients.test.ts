@@ -1,11 +1,28 @@
 import { expect, test } from 'vitest';
-import { challengeOf, keepOfClient, nameShown, redirectFault, understood, wayTo } from '../../../coordinator/assistants/oauth.ts';
+import {
+  challengeOf,
+  keepOfClient,
+  nameShown,
+  redirectFault,
+  understood,
+  wayTo,
+} from '../../../coordinator/assistants/oauth.ts';
 
 test('the answer goes to a site, to this machine, or to a program that took a scheme for itself', () => {
-  expect(wayTo('https://claude.ai/api/mcp/auth_callback')).toEqual({ is: 'site', host: 'claude.ai' });
-  expect(wayTo('https://xn--claue-9ua.example:8443/')).toEqual({ is: 'site', host: 'xn--claue-9ua.example:8443' });
-  for (const host of ['localhost', '127.0.0.1', '[::1]']) expect(wayTo(`http://${host}:33418/callback`)).toEqual({ is: 'machine', host });
-  expect(wayTo('cursor://anysphere.cursor-mcp/oauth/callback')).toEqual({ is: 'program', host: 'cursor' });
+  expect(wayTo('https://claude.ai/api/mcp/auth_callback')).toEqual({
+    is: 'site',
+    host: 'claude.ai',
+  });
+  expect(wayTo('https://xn--claue-9ua.example:8443/')).toEqual({
+    is: 'site',
+    host: 'xn--claue-9ua.example:8443',
+  });
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    expect(wayTo(`http://${host}:33418/callback`)).toEqual({ is: 'machine', host });
+  expect(wayTo('cursor://anysphere.cursor-mcp/oauth/callback')).toEqual({
+    is: 'program',
+    host: 'cursor',
+  });
   const nowhere = [
     'http://192.168.1.7/',
     'http://localhost.evil.example/',
@@ -31,7 +48,13 @@ test('the answer goes to a site, to this machine, or to a program that took a sc
 
 test('a client has some address to return to, and not too many', () => {
   expect(redirectFault(['https://a.example/'])).toBeUndefined();
-  for (const each of [undefined, [], 'https://a.example/', ['http://a.example/'], Array.from({ length: 21 }, () => 'https://a.example/')])
+  for (const each of [
+    undefined,
+    [],
+    'https://a.example/',
+    ['http://a.example/'],
+    Array.from({ length: 21 }, () => 'https://a.example/'),
+  ])
     expect(redirectFault(each)).toMatch(/^redirect_uris must/);
 });
 
@@ -39,7 +62,8 @@ test('a name is one line of letters, whatever a client sends', () => {
   expect(nameShown('Claude')).toBe('Claude');
   expect(nameShown(' Cla\u0000u\u200bde\n\u202e(your bank)\ud800 ')).toBe('Claude(your bank)');
   expect([...nameShown('🦊'.repeat(200))]).toHaveLength(60);
-  for (const each of ['', ' \u200b ', undefined, 7, {}]) expect(nameShown(each)).toBe('An assistant without a name');
+  for (const each of ['', ' \u200b ', undefined, 7, {}])
+    expect(nameShown(each)).toBe('An assistant without a name');
 });
 
 test('of what a client says of itself its id, its name and its addresses are kept', () => {
@@ -61,7 +85,9 @@ test('what is asked for is understood as what there is', () => {
   expect(scopeOf('scope=write')).toBe('read write');
   expect(scopeOf('scope=openid+offline_access+admin')).toBe('read write');
   expect(scopeOf('')).toBe('read write');
-  const rest = understood('client_id=a&state=%2B%20%26&nonce=n&max_age=1&prompt=login&request=x&resource=https%3A%2F%2Fa%2Fmcp');
+  const rest = understood(
+    'client_id=a&state=%2B%20%26&nonce=n&max_age=1&prompt=login&request=x&resource=https%3A%2F%2Fa%2Fmcp',
+  );
   expect([...new URLSearchParams(rest)].toSorted()).toEqual(
     [
       ['client_id', 'a'],
@@ -74,7 +100,10 @@ test('what is asked for is understood as what there is', () => {
 });
 
 test('the challenge says where to sign in and what to ask for, and what was wrong', () => {
-  const about = 'resource_metadata="https://a.example/.well-known/oauth-protected-resource/mcp", scope="read write"';
+  const about =
+    'resource_metadata="https://a.example/.well-known/oauth-protected-resource/mcp", scope="read write"';
   expect(challengeOf('https://a.example')).toBe(`Bearer ${about}`);
-  expect(challengeOf('https://a.example', 'invalid_token')).toBe(`Bearer error="invalid_token", ${about}`);
+  expect(challengeOf('https://a.example', 'invalid_token')).toBe(
+    `Bearer error="invalid_token", ${about}`,
+  );
 });

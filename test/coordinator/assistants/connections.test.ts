@@ -1,9 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Connections, createConnections } from '../../../coordinator/assistants/connections.ts';
+import {
+  type Connections,
+  createConnections,
+} from '../../../coordinator/assistants/connections.ts';
 import { deleteMember, writeRole } from '../../../coordinator/people/queries.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase({ name: 'test', connections: 4 });
@@ -15,19 +22,32 @@ let connections: Connections;
 
 beforeAll(async () => {
   house = await createTestOrganisation(sql, { name: 'Shop' });
-  connections = createConnections({ sql, log, secretKey: testSecretKey, clock: { now: () => now }, baseUrl: () => baseUrl });
+  connections = createConnections({
+    sql,
+    log,
+    secretKey: testSecretKey,
+    clock: { now: () => now },
+    baseUrl: () => baseUrl,
+  });
 });
 afterAll(async () => {
   await connections.close();
 });
 
-const connect = (who: TestOrganisation['owner'], options = {}) => connectAssistant(sql, who, { baseUrl, now, ...options });
+const connect = (who: TestOrganisation['owner'], options = {}) =>
+  connectAssistant(sql, who, { baseUrl, now, ...options });
 
 test('an assistant calls as the person who connected it, in the organisation that was chosen, with what was granted', async () => {
   const { token, connection } = await connect(house.member, { client: 'Helper' });
   expect(await connections.callerOf(token, '192.0.2.7')).toEqual({
     is: 'connector',
-    organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC', ends_at: null },
+    organisation: {
+      id: house.organisation,
+      name: 'Shop',
+      plan: 'self_hosted',
+      time_zone: 'UTC',
+      ends_at: null,
+    },
     user: house.member.user,
     role: 'member',
     scope: 'read_write',
@@ -56,7 +76,9 @@ test('it ends with its time, its connection, the membership and the organisation
   expect(await connections.callerOf(cut.token)).toBeDefined();
   await sql`delete from connections where id = ${cut.connection}`;
   expect(await connections.callerOf(cut.token)).toBeUndefined();
-  expect(await sql`select 1 from oauth_records where connection_id = ${cut.connection}`).toHaveLength(0);
+  expect(
+    await sql`select 1 from oauth_records where connection_id = ${cut.connection}`,
+  ).toHaveLength(0);
 
   const other = await createTestOrganisation(sql);
   const [one, two] = [await connect(other.member), await connect(other.owner)];
@@ -77,7 +99,11 @@ test('what was made for another address, or nobody made, lets nobody in', async 
 test('the last use is written behind, once for many calls, and never moved back', async () => {
   const { token, connection } = await connect(house.viewer);
   const lastUsed = async () =>
-    (await sql<{ at: Date | null }[]>`select last_used_at as at from connections where id = ${connection}`)[0]?.at;
+    (
+      await sql<
+        { at: Date | null }[]
+      >`select last_used_at as at from connections where id = ${connection}`
+    )[0]?.at;
   await connections.callerOf(token);
   now += 1_000;
   await connections.callerOf(token);

@@ -73,15 +73,22 @@ describe('grants', () => {
       const [own, other] = [await register(), await register()];
       const { refresh: token } = await exchange(own.id, await codeOf(own.id));
       expect((await refresh(other.id, token)).error).toBe('invalid_grant');
-      expect((await refresh(own.id, token, { resource: 'https://elsewhere.example/mcp' })).error).toBe('invalid_target');
-      expect((await refresh(own.id, token, { scope: 'read write admin' })).error).toBe('invalid_scope');
+      expect(
+        (await refresh(own.id, token, { resource: 'https://elsewhere.example/mcp' })).error,
+      ).toBe('invalid_target');
+      expect((await refresh(own.id, token, { scope: 'read write admin' })).error).toBe(
+        'invalid_scope',
+      );
       expect((await refresh(own.id, token, { resource: `${web.url}/mcp` })).status).toBe(200);
     });
 
     test('that its client gives back ends the connection', async () => {
       const { id } = await register();
       const { access, refresh: token } = await exchange(id, await codeOf(id));
-      await fetch(`${web.url}/oauth/revoke`, { method: 'POST', body: new URLSearchParams({ client_id: id, token }) });
+      await fetch(`${web.url}/oauth/revoke`, {
+        method: 'POST',
+        body: new URLSearchParams({ client_id: id, token }),
+      });
       expect(await isIn(access)).toBe(false);
     });
   });
@@ -107,9 +114,20 @@ describe('grants', () => {
 
     test('wants its verifier, its client and its address to return to', async () => {
       const [own, other] = [await register(), await register()];
-      const wrong = [{ code_verifier: `${verifier}x` }, { client_id: other.id }, { redirect_uri: 'http://127.0.0.1:1/callback' }];
-      for (const more of wrong) expect((await exchange(own.id, await codeOf(own.id), more)).error).toBe('invalid_grant');
-      expect((await exchange(own.id, await codeOf(own.id), { resource: 'https://elsewhere.example/mcp' })).error).toBe('invalid_target');
+      const wrong = [
+        { code_verifier: `${verifier}x` },
+        { client_id: other.id },
+        { redirect_uri: 'http://127.0.0.1:1/callback' },
+      ];
+      for (const more of wrong)
+        expect((await exchange(own.id, await codeOf(own.id), more)).error).toBe('invalid_grant');
+      expect(
+        (
+          await exchange(own.id, await codeOf(own.id), {
+            resource: 'https://elsewhere.example/mcp',
+          })
+        ).error,
+      ).toBe('invalid_target');
     });
   });
 
@@ -121,7 +139,12 @@ describe('grants', () => {
       () => own,
     );
     const accountSecrets = createAccountSecrets(first.sql, { secretKey: testSecretKey });
-    const made = createAssistants({ sql: first.sql, clock, accountSecrets, secretKey: testSecretKey });
+    const made = createAssistants({
+      sql: first.sql,
+      clock,
+      accountSecrets,
+      secretKey: testSecretKey,
+    });
     const second = Fastify({ forceCloseConnections: true });
     oauthRoutes(second, { ...made, log, baseUrl: () => first.url });
     const at = await second.listen({ port: 0, host: '127.0.0.1' });
@@ -133,11 +156,25 @@ describe('grants', () => {
     const returned = new URL((await own.get(to, at)).location);
     expect(returned.searchParams.get('iss')).toBe(first.url);
     const code = returned.searchParams.get('code') ?? '';
-    const asked = { grant_type: 'authorization_code', client_id: id, code, redirect_uri: redirect, code_verifier: verifier };
+    const asked = {
+      grant_type: 'authorization_code',
+      client_id: id,
+      code,
+      redirect_uri: redirect,
+      code_verifier: verifier,
+    };
     const tokens = await askToken(at, asked);
     expect(tokens.status).toBe(200);
     expect(await stranger.isIn(tokens.access)).toBe(true);
-    expect((await askToken(at, { grant_type: 'refresh_token', client_id: id, refresh_token: tokens.refresh })).status).toBe(200);
+    expect(
+      (
+        await askToken(at, {
+          grant_type: 'refresh_token',
+          client_id: id,
+          refresh_token: tokens.refresh,
+        })
+      ).status,
+    ).toBe(200);
     await second.close();
     await made.close();
     await first.close();
@@ -147,12 +184,16 @@ describe('grants', () => {
     const { id } = await register();
     const code = await codeOf(id);
     const { access, refresh: token } = await exchange(id, code);
-    const { d } = await createAssistantSecrets(createAssistantKey(web.sql, { secretKey: testSecretKey })).signingKey();
+    const { d } = await createAssistantSecrets(
+      createAssistantKey(web.sql, { secretKey: testSecretKey }),
+    ).signingKey();
     const tables = await web.sql<{ name: string }[]>`select relname as name from pg_class
     where relkind = 'r' and relnamespace = (select oid from pg_namespace where nspname = current_schema())`;
     let seen = '';
     for (const { name } of tables)
-      seen += (await web.sql`select x::text as row from ${web.sql(name)} x`).map(({ row }) => String(row)).join('\n');
+      seen += (await web.sql`select x::text as row from ${web.sql(name)} x`)
+        .map(({ row }) => String(row))
+        .join('\n');
     expect(seen).toContain(id);
     for (const secret of [code, access, token, d, verifier]) expect(seen).not.toContain(secret);
   });
@@ -163,7 +204,11 @@ describe('grants', () => {
     const [used, unused] = [await register(), await register()];
     const { refresh: token } = await exchange(used.id, await codeOf(used.id));
     const clients = () => web.sql`select 1 from oauth_records where model = 'Client'`;
-    const forget = (after: number) => forgetEndedRecords(web.sql, Date.now() + after, { consentMs: 7_200_000, clientMs: 7 * 86_400_000 });
+    const forget = (after: number) =>
+      forgetEndedRecords(web.sql, Date.now() + after, {
+        consentMs: 7_200_000,
+        clientMs: 7 * 86_400_000,
+      });
     await forget(6 * 86_400_000);
     expect(await clients()).toHaveLength(2);
     expect(await web.sql`select distinct model from oauth_records order by 1`).toEqual(
@@ -171,7 +216,9 @@ describe('grants', () => {
     );
     await forget(8 * 86_400_000);
     expect(await clients()).toHaveLength(1);
-    expect((await browser.get(addressFor(unused.id))).location).toBe('/connect/failed?why=invalid_client');
+    expect((await browser.get(addressFor(unused.id))).location).toBe(
+      '/connect/failed?why=invalid_client',
+    );
     expect((await refresh(used.id, token)).status).toBe(200);
     await forget(91 * 86_400_000);
     expect(await web.sql`select 1 from connections`).toHaveLength(0);
@@ -203,19 +250,29 @@ describe('oauth abuse', () => {
   describe('who asks', () => {
     test('is never led to an address that it did not name', async () => {
       const { id } = await register();
-      for (const foreign of ['https://evil.example/', 'http://127.0.0.1:33418/other', 'javascript:alert(1)']) {
+      for (const foreign of [
+        'https://evil.example/',
+        'http://127.0.0.1:33418/other',
+        'javascript:alert(1)',
+      ]) {
         const { status, location } = await browser.get(addressFor(id, { redirect_uri: foreign }));
         expect([status, location]).toEqual([302, '/connect/failed?why=invalid_redirect_uri']);
       }
       const { status, text } = await browser.get('/connect/failed?why=invalid_redirect_uri');
       expect([status, text.includes('nothing was sent there')]).toEqual([400, true]);
       // Of this machine any port will do: programs take the one that is free.
-      const free = await browser.get(addressFor(id, { redirect_uri: 'http://127.0.0.1:50123/callback' }));
+      const free = await browser.get(
+        addressFor(id, { redirect_uri: 'http://127.0.0.1:50123/callback' }),
+      );
       expect(free.location).toMatch(/^\/connect\//);
     });
 
     test('may return to https, to its own machine or to a private scheme, and nowhere else', async () => {
-      for (const one of ['https://claude.ai/api/mcp/auth_callback', 'cursor://anysphere.cursor-mcp/oauth/callback', 'http://[::1]:9/x'])
+      for (const one of [
+        'https://claude.ai/api/mcp/auth_callback',
+        'cursor://anysphere.cursor-mcp/oauth/callback',
+        'http://[::1]:9/x',
+      ])
         expect((await register({ redirect_uris: [one] })).status).toBe(201);
       const refused = [
         'http://example.org/',
@@ -228,7 +285,10 @@ describe('oauth abuse', () => {
         '',
       ];
       for (const one of refused)
-        expect([one, (await register({ redirect_uris: [redirect, one] })).error]).toEqual([one, 'invalid_redirect_uri']);
+        expect([one, (await register({ redirect_uris: [redirect, one] })).error]).toEqual([
+          one,
+          'invalid_redirect_uri',
+        ]);
       await web.sql`delete from attempts`;
       for (const redirect_uris of [
         [],
@@ -246,11 +306,19 @@ describe('oauth abuse', () => {
         grant_types: ['client_credentials', 'implicit'],
         response_types: ['token'],
       };
-      const { status, body } = await register({ ...claims, application_type: 'web', scope: 'openid admin', jwks_uri: 'http://10.0.0.1/' });
+      const { status, body } = await register({
+        ...claims,
+        application_type: 'web',
+        scope: 'openid admin',
+        jwks_uri: 'http://10.0.0.1/',
+      });
       expect(status).toBe(201);
       expect(body).toMatchObject({
-        ...{ token_endpoint_auth_method: 'none', grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] },
-        ...{ application_type: 'native', redirect_uris: [redirect] },
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        application_type: 'native',
+        redirect_uris: [redirect],
       });
       expect(JSON.stringify(body)).not.toMatch(/secret|jwks|admin/);
     });
@@ -274,39 +342,64 @@ describe('oauth abuse', () => {
       expect(await errorOf({ response_type: 'token' })).toBe('unsupported_response_type');
       expect(await errorOf({ resource: 'https://elsewhere.example/mcp' })).toBe('invalid_target');
       expect(await errorOf({ prompt: 'none' })).toMatch(/_required$/);
-      expect((await browser.get(addressFor('nobody'))).location).toBe('/connect/failed?why=invalid_client');
-      expect((await browser.get(addressFor(id, { state: 'a\u0000b' }))).location).toBe('/connect/failed?why=invalid_request');
-      expect((await browser.get(addressFor(id, { state: 'x'.repeat(2_049) }))).location).toBe('/connect/failed?why=invalid_request');
+      expect((await browser.get(addressFor('nobody'))).location).toBe(
+        '/connect/failed?why=invalid_client',
+      );
+      expect((await browser.get(addressFor(id, { state: 'a\u0000b' }))).location).toBe(
+        '/connect/failed?why=invalid_request',
+      );
+      expect((await browser.get(addressFor(id, { state: 'x'.repeat(2_049) }))).location).toBe(
+        '/connect/failed?why=invalid_request',
+      );
     });
 
     test('may ask for nothing, for too much, and for what only others offer: its person narrows', async () => {
       const { id } = await register();
       for (const scope of ['', 'openid offline_access', 'write', 'read write admin']) {
-        const tokens = await exchange(id, await codeOf(id, { scope, resource: '', prompt: 'select_account', nonce: 'n', max_age: '1' }));
+        const tokens = await exchange(
+          id,
+          await codeOf(id, {
+            scope,
+            resource: '',
+            prompt: 'select_account',
+            nonce: 'n',
+            max_age: '1',
+          }),
+        );
         expect([scope, tokens.status, tokens.scope]).toEqual([scope, 200, 'read write']);
         expect(await isIn(tokens.access)).toBe(true);
       }
       const looking = await exchange(id, await codeOf(id, { scope: 'read' }));
-      expect(await web.connections.callerOf(looking.access)).toMatchObject({ role: 'owner', scope: 'read' });
+      expect(await web.connections.callerOf(looking.access)).toMatchObject({
+        role: 'owner',
+        scope: 'read',
+      });
     });
   });
 
   test('all coordinators tell who they are by BASE_URL, whatever a request calls them', async () => {
-    for (const path of ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']) {
+    for (const path of [
+      '/.well-known/oauth-authorization-server',
+      '/.well-known/openid-configuration',
+    ]) {
       const { status, text } = await web.hosted('evil.example', path);
       expect([status, text.includes('evil.example')]).toEqual([200, false]);
       expect(JSON.parse(text)).toMatchObject({
-        ...{ issuer: web.url, authorization_endpoint: `${web.url}/oauth/auth`, registration_endpoint: `${web.url}/oauth/register` },
-        ...{
-          response_types_supported: ['code'],
-          code_challenge_methods_supported: ['S256'],
-          token_endpoint_auth_methods_supported: ['none'],
-        },
-        ...{ grant_types_supported: ['authorization_code', 'refresh_token'], scopes_supported: ['read', 'write'] },
-        ...{ authorization_response_iss_parameter_supported: true, client_id_metadata_document_supported: true },
+        issuer: web.url,
+        authorization_endpoint: `${web.url}/oauth/auth`,
+        registration_endpoint: `${web.url}/oauth/register`,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+        token_endpoint_auth_methods_supported: ['none'],
+        grant_types_supported: ['authorization_code', 'refresh_token'],
+        scopes_supported: ['read', 'write'],
+        authorization_response_iss_parameter_supported: true,
+        client_id_metadata_document_supported: true,
       });
       // Nothing is offered that no route answers.
-      const offered = Object.entries(JSON.parse(text)).filter(([, value]) => typeof value === 'string' && value.includes('/oauth/'));
+      const offered = Object.entries(JSON.parse(text)).filter(
+        ([, value]) => typeof value === 'string' && value.includes('/oauth/'),
+      );
       expect(offered.map(([name]) => name).toSorted()).toEqual([
         'authorization_endpoint',
         'jwks_uri',
@@ -317,18 +410,27 @@ describe('oauth abuse', () => {
       expect(text).not.toMatch(/dpop|pushed|fragment|form_post/);
     }
     for (const path of ['', '/mcp'])
-      expect(JSON.parse((await web.hosted('evil.example', `/.well-known/oauth-protected-resource${path}`)).text)).toMatchObject({
-        ...{ resource: `${web.url}/mcp`, authorization_servers: [web.url], scopes_supported: ['read', 'write'] },
+      expect(
+        JSON.parse(
+          (await web.hosted('evil.example', `/.well-known/oauth-protected-resource${path}`)).text,
+        ),
+      ).toMatchObject({
+        resource: `${web.url}/mcp`,
+        authorization_servers: [web.url],
+        scopes_supported: ['read', 'write'],
       });
   });
 
   test('who begins to connect again and again is counted, so that strangers leave no records without end', async () => {
     const { id } = await register();
     const places: (string | undefined)[] = [];
-    for (let index = 0; index < 242; index += 1) places.push((await browser.get(addressFor(id))).location);
+    for (let index = 0; index < 242; index += 1)
+      places.push((await browser.get(addressFor(id))).location);
     expect(places[200]).toMatch(/^\/connect\/(?!failed)/);
     expect(places.at(-1)).toBe('/connect/failed?why=too_many');
-    const [rows] = await web.sql<{ count: number }[]>`select count(*) from oauth_records where model = 'Interaction'`;
+    const [rows] = await web.sql<
+      { count: number }[]
+    >`select count(*) from oauth_records where model = 'Interaction'`;
     expect(rows?.count ?? 0).toBeLessThanOrEqual(260);
   });
 });
@@ -358,7 +460,9 @@ describe('oauth conformance', () => {
 
   const judging = (...more: string[]): readonly [string, ...string[]] => [
     ...([process.execPath, suite ?? '', 'authorization', '--url', web.url] as const),
-    ...[...more, '-o', folder],
+    ...more,
+    '-o',
+    folder,
   ];
 
   describe.runIf(suite)('the conformance suite for authorization servers', () => {
@@ -387,7 +491,10 @@ describe('oauth conformance', () => {
         await eventually(() => expect(said).toMatch(/^\s*http\S+\/oauth\/\S+code_challenge\S+/m));
         const [address = ''] = /http\S+\/oauth\/\S+code_challenge\S+/.exec(said) ?? [];
         const browser = createBrowser(web, web.house.owner);
-        const returned = await consent(browser, new URL(address), { organisation_id: web.house.organisation, scope: 'read' });
+        const returned = await consent(browser, new URL(address), {
+          organisation_id: web.house.organisation,
+          scope: 'read',
+        });
         expect((await fetch(returned)).status).toBe(200);
         const [code] = await ended;
         expect(said).toMatch(/metadata-endpoint: [1-9]\d* passed, 0 failed/);

@@ -1,5 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
-import { connectAssistant, disconnectAssistant, getConnection, listConnections } from '../../../coordinator/assistants/contract.ts';
+import {
+  connectAssistant,
+  disconnectAssistant,
+  getConnection,
+  listConnections,
+} from '../../../coordinator/assistants/contract.ts';
 import type { Person } from '../../../coordinator/gate/caller.ts';
 import { endOrganisation } from '../../../coordinator/organisations/contract.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
@@ -16,42 +21,78 @@ beforeAll(async () => {
 });
 
 const baseUrl = 'https://antipode.test';
-const listed = async (who: TestOrganisation['owner']) => (await bench.call(listConnections, who)).items.map(({ client }) => client);
+const listed = async (who: TestOrganisation['owner']) =>
+  (await bench.call(listConnections, who)).items.map(({ client }) => client);
 
 test('everyone sees and ends their own assistants, owners and admins those of all', async () => {
-  const make = async (who: TestOrganisation['owner'], client: string) => (await connected(bench.sql, who, { baseUrl, client })).connection;
-  const of = { member: await make(house.member, 'of the member'), viewer: await make(house.viewer, 'of the viewer') };
+  const make = async (who: TestOrganisation['owner'], client: string) =>
+    (await connected(bench.sql, who, { baseUrl, client })).connection;
+  const of = {
+    member: await make(house.member, 'of the member'),
+    viewer: await make(house.viewer, 'of the viewer'),
+  };
   expect(await listed(house.owner)).toEqual(['of the viewer', 'of the member']);
   expect(await listed(house.admin)).toEqual(['of the viewer', 'of the member']);
   expect(await listed(house.member)).toEqual(['of the member']);
-  expect(await bench.call(getConnection, house.viewer, { connection_id: of.viewer })).toMatchObject({
-    ...{ client: 'of the viewer', redirect_host: 'localhost', scope: 'read_write', may_change: false, own: true, last_used_at: null },
-    owner: { email: house.viewer.email },
-  });
-  expect(await bench.refusal(getConnection, house.member, { connection_id: of.viewer })).toBe('connection_not_found');
-  expect(await bench.refusal(disconnectAssistant, house.member, { connection_id: of.viewer })).toBe('connection_not_found');
+  expect(await bench.call(getConnection, house.viewer, { connection_id: of.viewer })).toMatchObject(
+    {
+      client: 'of the viewer',
+      redirect_host: 'localhost',
+      scope: 'read_write',
+      may_change: false,
+      own: true,
+      last_used_at: null,
+      owner: { email: house.viewer.email },
+    },
+  );
+  expect(await bench.refusal(getConnection, house.member, { connection_id: of.viewer })).toBe(
+    'connection_not_found',
+  );
+  expect(await bench.refusal(disconnectAssistant, house.member, { connection_id: of.viewer })).toBe(
+    'connection_not_found',
+  );
   await bench.call(disconnectAssistant, house.admin, { connection_id: of.viewer });
   await bench.call(disconnectAssistant, house.member, { connection_id: of.member });
   expect(await listed(house.owner)).toEqual([]);
   const [trace] = await bench.sql<{ changed: object }[]>`
     select changed from audit_log where operation = 'disconnectAssistant' order by key limit 1`;
-  expect(trace?.changed).toMatchObject({ before: { client: 'of the viewer', scope: 'read_write', owner: house.viewer.email } });
+  expect(trace?.changed).toMatchObject({
+    before: { client: 'of the viewer', scope: 'read_write', owner: house.viewer.email },
+  });
 });
 
 const at = (who: TestOrganisation['owner'], proven_at = bench.now): Person => ({
-  ...{ user: who.user, email: who.email, name: '', email_verified: true, is_operator: false, session: newId(), proven_at },
+  user: who.user,
+  email: who.email,
+  name: '',
+  email_verified: true,
+  is_operator: false,
+  session: newId(),
+  proven_at,
   from: { address: '192.0.2.9', device: 'a test' },
 });
 const asking = (organisation_id: string, scope: string) =>
-  rawInput(connectAssistant, { organisation_id, scope, client_id: 'c', client: 'Claude', redirect_host: 'claude.ai' });
+  rawInput(connectAssistant, {
+    organisation_id,
+    scope,
+    client_id: 'c',
+    client: 'Claude',
+    redirect_host: 'claude.ai',
+  });
 
 test('who connects an assistant chooses one of their organisations, and grants no more than they have', async () => {
   const other = await createTestOrganisation(bench.sql);
   const run = (who: TestOrganisation['owner'], organisation: string, scope: string) =>
     bench.gate.executeForPerson(connectAssistant, at(who), asking(organisation, scope));
-  await expect(run(house.owner, other.organisation, 'read')).rejects.toMatchObject({ code: 'organisation_not_found' });
-  await expect(run(house.viewer, house.organisation, 'read_write')).rejects.toMatchObject({ code: 'role_insufficient' });
-  await expect(run(house.owner, house.organisation, 'everything')).rejects.toMatchObject({ code: 'scope_unknown' });
+  await expect(run(house.owner, other.organisation, 'read')).rejects.toMatchObject({
+    code: 'organisation_not_found',
+  });
+  await expect(run(house.viewer, house.organisation, 'read_write')).rejects.toMatchObject({
+    code: 'role_insufficient',
+  });
+  await expect(run(house.owner, house.organisation, 'everything')).rejects.toMatchObject({
+    code: 'scope_unknown',
+  });
   expect(await bench.sql`select 1 from connections`).toHaveLength(0);
   await run(house.viewer, house.organisation, 'read');
   await run(house.owner, house.organisation, 'read_write');
@@ -73,13 +114,19 @@ test('who connects an assistant chooses one of their organisations, and grants n
 test('an organisation that is about to end gets no more of them', async () => {
   const ending = await createTestOrganisation(bench.sql);
   await bench.call(endOrganisation, ending.owner, { name: ending.name });
-  const run = bench.gate.executeForPerson(connectAssistant, at(ending.owner), asking(ending.organisation, 'read'));
+  const run = bench.gate.executeForPerson(
+    connectAssistant,
+    at(ending.owner),
+    asking(ending.organisation, 'read'),
+  );
   await expect(run).rejects.toMatchObject({ code: 'organisation_ending' });
 });
 
 test('it wants a proof of who one is that is not old', async () => {
   const old = at(house.owner, bench.now - 16 * 60_000);
-  await expect(bench.gate.executeForPerson(connectAssistant, old, asking(house.organisation, 'read'))).rejects.toMatchObject({
+  await expect(
+    bench.gate.executeForPerson(connectAssistant, old, asking(house.organisation, 'read')),
+  ).rejects.toMatchObject({
     code: 'proof_needed',
   });
 });

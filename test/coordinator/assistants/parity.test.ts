@@ -4,7 +4,9 @@ import { handlers } from '../../../coordinator/operations.ts';
 import { readingTools } from '../../../shared/assistants/list.ts';
 import { inputSchema, listedTool } from '../../../shared/assistants/tools.ts';
 
-const shared: ReadonlyMap<string, unknown> = new Map(readingTools.map((tool) => [tool.name, listedTool(tool)]));
+const shared: ReadonlyMap<string, unknown> = new Map(
+  readingTools.map((tool) => [tool.name, listedTool(tool)]),
+);
 
 describe('the tools of both forms', () => {
   test('are the same where both have one, and the local server has none beside', () => {
@@ -14,22 +16,31 @@ describe('the tools of both forms', () => {
   });
 
   test('have names of their own, and each stands for an operation of the table', () => {
-    const known: readonly unknown[] = Object.values(handlers.organisation).map(({ operation }) => operation);
+    const known: readonly unknown[] = Object.values(handlers.organisation).map(
+      ({ operation }) => operation,
+    );
     expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
-    expect(tools.filter(({ operation }) => !known.includes(operation)).map(({ name }) => name)).toEqual([]);
+    expect(
+      tools.filter(({ operation }) => !known.includes(operation)).map(({ name }) => name),
+    ).toEqual([]);
   });
 
   test('say of themselves what their operation does', () => {
-    for (const { name, operation, effect } of tools) expect(effect === 'looks', name).toBe(operation.access === 'read');
+    for (const { name, operation, effect } of tools)
+      expect(effect === 'looks', name).toBe(operation.access === 'read');
     expect(tools.filter(({ effect }) => effect === 'deletes').map(({ name }) => name)).toEqual([
-      ...['delete_monitor', 'delete_group', 'delete_maintenance_window'],
+      'delete_monitor',
+      'delete_group',
+      'delete_maintenance_window',
     ]);
   });
 
   test('ask for nothing that their operation would not take, and name all that it must have', () => {
     for (const { name, operation, arguments: has } of tools) {
       const shape = { ...operation.params, ...operation.query, ...operation.body?.shape };
-      const foreign = Object.values(has).filter(({ key }) => !Object.hasOwn(shape, key) && key !== 'confirm_name');
+      const foreign = Object.values(has).filter(
+        ({ key }) => !Object.hasOwn(shape, key) && key !== 'confirm_name',
+      );
       expect(foreign, name).toEqual([]);
       const must = Object.keys(shape).filter((key) => shape[key]?.absent === undefined);
       const given = Object.values(has).map(({ key }) => key);
@@ -46,12 +57,15 @@ describe('the tools of both forms', () => {
   });
 
   test('refer to no schema that a client could not find', () => {
-    for (const tool of tools) expect(JSON.stringify(inputSchema(tool)), tool.name).not.toContain('#/components');
+    for (const tool of tools)
+      expect(JSON.stringify(inputSchema(tool)), tool.name).not.toContain('#/components');
   });
 
   test('open no door: no token, no invitation, no address of a heartbeat, no secret, no member is among them', () => {
     const doors =
       /token|invit|member|beat|secret|export|share|password|session|passkey|probe|user|statuspage|operator|createchannel|updatechannel/i;
-    expect(tools.filter(({ operation }) => doors.test(operation.id)).map(({ name }) => name)).toEqual([]);
+    expect(
+      tools.filter(({ operation }) => doors.test(operation.id)).map(({ name }) => name),
+    ).toEqual([]);
   });
 });

@@ -5,13 +5,23 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Backups, type BackupWishes, createBackups, scratchName } from '../../../coordinator/backups/nightly.ts';
+import {
+  type Backups,
+  type BackupWishes,
+  createBackups,
+  scratchName,
+} from '../../../coordinator/backups/nightly.ts';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { operate } from '../../../coordinator/operator/operate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createTestOrganisation, testSecretKey } from '../../support/people.ts';
-import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/services.ts';
+import {
+  createAccount,
+  createDatabase,
+  environmentOf,
+  type TestDatabase,
+} from '../../support/services.ts';
 
 const dayMs = 86_400_000;
 const start = Date.now();
@@ -29,17 +39,26 @@ let free = 10e9;
 let warned = '';
 
 const wishes = (more: Partial<BackupWishes> = {}): BackupWishes => ({
-  ...{ folder, keepDays: 3, withResults: true, reserveBytes: 1e9 },
+  folder,
+  keepDays: 3,
+  withResults: true,
+  reserveBytes: 1e9,
   ...more,
 });
 /** Where the drill is not what is looked at: it takes seconds. */
 const tryOut = () => Promise.resolve({ tables: 1, rows: 2, made_at: '', newest: null });
 const backups = (
-  how: Partial<Pick<Parameters<typeof createBackups>[0], 'free' | 'tryOut'>> & { readonly heartbeat?: string } = {},
+  how: Partial<Pick<Parameters<typeof createBackups>[0], 'free' | 'tryOut'>> & {
+    readonly heartbeat?: string;
+  } = {},
 ): Backups =>
   createBackups({
     sql,
-    settings: { databaseUrl: database.url, trialUrl: undefined, heartbeat: how.heartbeat ?? heartbeat },
+    settings: {
+      databaseUrl: database.url,
+      trialUrl: undefined,
+      heartbeat: how.heartbeat ?? heartbeat,
+    },
     clock: { now: () => now },
     warn: (text) => {
       warned += text;
@@ -52,7 +71,8 @@ const addResults = async (key: number, until: number): Promise<void> => {
     select ${key}, ${new Date(until)}::timestamptz - n * interval '10 seconds', 1, n, 0, '{1,2,null,4,5}' from generate_series(1, 500) n`;
 };
 const paths = (): string[] => heard.map(({ path }) => path);
-const scratches = async (): Promise<number> => (await sql`select 1 from pg_database where datname = ${scratchName(database.url)}`).length;
+const scratches = async (): Promise<number> =>
+  (await sql`select 1 from pg_database where datname = ${scratchName(database.url)}`).length;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -92,14 +112,22 @@ describe('a nightly backup', () => {
     expect(done.drill.newest).toBe(new Date(start - 10_000).toISOString());
     expect(done.drill.rows).toBeGreaterThan(500);
     expect(paths()).toEqual(['/beat/secret/start', '/beat/secret']);
-    expect(heard[1]?.body).toContain(`${file} restored on trial: ${done.drill.rows} rows are there`);
+    expect(heard[1]?.body).toContain(
+      `${file} restored on trial: ${done.drill.rows} rows are there`,
+    );
     expect(await scratches()).toBe(0);
   });
 
   test('goes when it is too old, but never before the next has proved good, nor the newest', async () => {
     for (const day of [0, 1, 2, 3, 4]) {
       now = start - 9 * dayMs + day * dayMs + 3_600_000;
-      await writeFile(join(folder, `antipode-${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`), 'old');
+      await writeFile(
+        join(
+          folder,
+          `antipode-${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`,
+        ),
+        'old',
+      );
     }
     await writeFile(join(folder, 'antipode-of-mine.backup'), 'not ours');
     now = start;
@@ -114,13 +142,17 @@ describe('a nightly backup', () => {
     expect(done.dropped).toHaveLength(3);
     expect((await readdir(folder)).toSorted()).toHaveLength(4);
     now = start + 30 * dayMs;
-    await expect(backups({ tryOut }).drillNewest(folder, false)).resolves.toMatchObject({ file: done.file });
+    await expect(backups({ tryOut }).drillNewest(folder, false)).resolves.toMatchObject({
+      file: done.file,
+    });
     expect(await readdir(folder)).toContain('antipode-of-mine.backup');
   });
 
   test('stops when the disk fills meanwhile, with nothing half left', async () => {
     const answers = [10e9, 0.5e9];
-    await expect(backups({ free: () => Promise.resolve(answers.shift() ?? 0) }).nightly(wishes())).rejects.toThrow('500 MB are free');
+    await expect(
+      backups({ free: () => Promise.resolve(answers.shift() ?? 0) }).nightly(wishes()),
+    ).rejects.toThrow('500 MB are free');
     expect(await readdir(folder)).toEqual([]);
     expect(paths()).toEqual(['/beat/secret/start', '/beat/secret/fail']);
   });
@@ -145,7 +177,9 @@ describe('a nightly backup', () => {
     // As a kill would leave it.
     const [half = ''] = await readdir(folder);
     expect(half).toMatch(/\.backup\.partial$/);
-    await expect(backups().drillNewest(folder, false)).rejects.toThrow('another run of backups goes on');
+    await expect(backups().drillNewest(folder, false)).rejects.toThrow(
+      'another run of backups goes on',
+    );
     go.resolve();
     await first;
     await writeFile(join(folder, half), 'half');
@@ -200,7 +234,11 @@ describe('a drill', () => {
 });
 
 test('the commands take their settings from the environment, and say what is wrong with a flag', async () => {
-  const environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, BACKUP_HEARTBEAT_URL: heartbeat };
+  const environment = {
+    ...environmentOf(database, await createAccount()),
+    SECRET_KEY: testSecretKey,
+    BACKUP_HEARTBEAT_URL: heartbeat,
+  };
   const run = async (...argv: readonly string[]) => {
     const said = { out: '', err: '' };
     const out = (text: string) => {
@@ -213,15 +251,25 @@ test('the commands take their settings from the environment, and say what is wro
     const code = await operate(argv, environment, streams);
     return { code, ...said };
   };
-  expect(await run('backups', 'nightly', '--folder', folder, '--leave-free-mb', '1', '--json')).toMatchObject({ code: 0, err: '' });
+  expect(
+    await run('backups', 'nightly', '--folder', folder, '--leave-free-mb', '1', '--json'),
+  ).toMatchObject({ code: 0, err: '' });
   expect(paths()).toEqual(['/beat/secret/start', '/beat/secret']);
-  expect(await run('backups', 'drill', '--folder', join(folder, 'elsewhere'))).toMatchObject({ code: 1 });
-  expect(heard).toHaveLength(2);
-  expect(await run('backups', 'nightly', '--folder', folder, '--leave-free-mb', '999999999')).toMatchObject({
-    ...{ code: 1, err: expect.stringContaining('Make room') },
+  expect(await run('backups', 'drill', '--folder', join(folder, 'elsewhere'))).toMatchObject({
+    code: 1,
   });
-  expect(await run('backups', 'nightly', '--folder', folder, '--keep-days', '0')).toMatchObject({ code: 2 });
+  expect(heard).toHaveLength(2);
+  expect(
+    await run('backups', 'nightly', '--folder', folder, '--leave-free-mb', '999999999'),
+  ).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Make room'),
+  });
+  expect(await run('backups', 'nightly', '--folder', folder, '--keep-days', '0')).toMatchObject({
+    code: 2,
+  });
   expect(await run('backups', 'nightly', '--folder', folder, '--at', '24:00')).toMatchObject({
-    ...{ code: 2, err: expect.stringContaining('such as 03:17') },
+    code: 2,
+    err: expect.stringContaining('such as 03:17'),
   });
 });

@@ -83,7 +83,10 @@ describe('a backup', () => {
     expect([all.tables - done.tables, all.rows - done.rows]).toEqual([1, 4_000]);
     const restored = await another();
     await readBackup(restored, small, false, quiet);
-    expect(await contents(restored)).toEqual({ ...(await contents(sql)), results: { count: 0, sum: null } });
+    expect(await contents(restored)).toEqual({
+      ...(await contents(sql)),
+      results: { count: 0, sum: null },
+    });
   });
 
   test('is of one moment, whatever is written meanwhile', async () => {
@@ -121,7 +124,9 @@ describe('a backup', () => {
     await full`delete from coordinators`;
     await readBackup(full, file, true, quiet);
     expect(await contents(full)).toEqual(await contents(sql));
-    expect(sealEpochOf((await readSealing(full)).epochs, 'Europe')).toBeGreaterThan(sealEpochOf((await readSealing(sql)).epochs, 'Europe'));
+    expect(sealEpochOf((await readSealing(full)).epochs, 'Europe')).toBeGreaterThan(
+      sealEpochOf((await readSealing(sql)).epochs, 'Europe'),
+    );
   });
 
   test('that is damaged, cut short or something else leaves the database as it was', async () => {
@@ -131,7 +136,9 @@ describe('a backup', () => {
     const attempt = async (bytes: Buffer): Promise<void> => {
       const broken = join(folder, 'broken.backup');
       await writeFile(broken, bytes);
-      await expect(readBackup(restored, broken, false, quiet)).rejects.toThrow('cannot be restored');
+      await expect(readBackup(restored, broken, false, quiet)).rejects.toThrow(
+        'cannot be restored',
+      );
       expect(await restored`select 1 from organisations`).toHaveLength(0);
     };
     const sound = await readFile(file);
@@ -144,7 +151,9 @@ describe('a backup', () => {
     await attempt(Buffer.from('not a backup'));
     await attempt(gzipSync(Buffer.from('neither is this, whatever it is, as one sees at once')));
     await attempt(gzipSync(turned));
-    await expect(readBackup(restored, join(folder, 'nowhere'), false, quiet)).rejects.toThrow('ENOENT');
+    await expect(readBackup(restored, join(folder, 'nowhere'), false, quiet)).rejects.toThrow(
+      'ENOENT',
+    );
     await readBackup(restored, file, false, quiet);
     expect(await contents(restored)).toEqual(await contents(sql));
   });

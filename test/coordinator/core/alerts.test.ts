@@ -1,9 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
-import { counted, downs, mayNotify, release, scopeOf, settle } from '../../../coordinator/core/incident.ts';
+import {
+  counted,
+  downs,
+  mayNotify,
+  release,
+  scopeOf,
+  settle,
+} from '../../../coordinator/core/incident.ts';
 import { checkpointOf, nextTick, restore } from '../../../coordinator/core/lifecycle.ts';
-import type { Incident, MonitorState, SeenResult, Watched } from '../../../coordinator/core/types.ts';
+import type {
+  Incident,
+  MonitorState,
+  SeenResult,
+  Watched,
+} from '../../../coordinator/core/types.ts';
 import { coverOf } from '../../../coordinator/maintenance/window.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { at, rosterOf, story } from './story.ts';
@@ -25,11 +37,16 @@ describe('incident alerts', () => {
     });
 
     test('rule 25: windows that touch hold as one', () => {
-      expect(release(150, [...cover, { from: 200, to: 300 }], 150)).toEqual({ is: 'held', until: 300 });
+      expect(release(150, [...cover, { from: 200, to: 300 }], 150)).toEqual({
+        is: 'held',
+        until: 300,
+      });
     });
 
     test('rule 25: deleting the window releases what it held', () => {
-      const windows = (deleted_at: number | null) => [{ created_at: 0, deleted_at, occurrences: cover, direct: true, groups: [] }];
+      const windows = (deleted_at: number | null) => [
+        { created_at: 0, deleted_at, occurrences: cover, direct: true, groups: [] },
+      ];
       expect(release(150, coverOf(windows(null), []), 160)).toEqual({ is: 'held', until: 200 });
       expect(release(150, coverOf(windows(160), []), 160)).toEqual({ is: 'due' });
     });
@@ -51,13 +68,17 @@ describe('incident alerts', () => {
     });
 
     test('rule 25: what is over before it was due sends nothing', () => {
-      expect(settle(downs([], ['mail'], 90), 'up', 80)).toEqual([{ event: 'down', channel: 'mail', state: 'dropped', due_at: 90 }]);
+      expect(settle(downs([], ['mail'], 90), 'up', 80)).toEqual([
+        { event: 'down', channel: 'mail', state: 'dropped', due_at: 90 },
+      ]);
     });
 
     test('rule 25: one that waits follows what confirmed it; one that left has left', () => {
       const waits = { event: 'down', channel: 'mail', state: 'held', due_at: 90 } as const;
       const left = { event: 'down', channel: 'chat', state: 'due', due_at: 90 } as const;
-      expect(downs([waits, left], ['mail', 'chat', 'page'], 95)).toEqual([{ ...waits, due_at: 95 }]);
+      expect(downs([waits, left], ['mail', 'chat', 'page'], 95)).toEqual([
+        { ...waits, due_at: 95 },
+      ]);
       expect(downs([waits, left], ['mail', 'chat'], 90)).toEqual([]);
       expect(downs([{ ...waits, state: 'dropped' }], ['mail'], 95)).toEqual([]);
     });
@@ -69,7 +90,9 @@ describe('incident alerts', () => {
         { event: 'down', channel: 'page', state: 'held', due_at: 500 },
         { event: 'down', channel: 'old', state: 'dropped', due_at: 90 },
       ] as const;
-      expect(settle(rows, 'up', 120).map(({ event, channel, state }) => [event, channel, state])).toEqual([
+      expect(
+        settle(rows, 'up', 120).map(({ event, channel, state }) => [event, channel, state]),
+      ).toEqual([
         ['down', 'page', 'dropped'],
         ['up', 'mail', 'due'],
         ['up', 'chat', 'due'],
@@ -103,21 +126,35 @@ describe('incident alerts', () => {
   });
 
   describe('rules 24 and 26: what is covered', () => {
-    const window = { created_at: 120, deleted_at: null, occurrences: cover, direct: false, groups: ['web'] };
+    const window = {
+      created_at: 120,
+      deleted_at: null,
+      occurrences: cover,
+      direct: false,
+      groups: ['web'],
+    };
 
     test('rule 24: cover begins at the later of the window’s start and its creation', () => {
       expect(coverOf([{ ...window, direct: true }], [])).toEqual([{ from: 120, to: 200 }]);
     });
 
     test('rule 24: deleting the window ends its cover then, and leaves the past covered', () => {
-      expect(coverOf([{ ...window, direct: true, deleted_at: 150 }], [])).toEqual([{ from: 120, to: 150 }]);
-      expect(coverOf([{ ...window, direct: true, deleted_at: 250 }], [])).toEqual([{ from: 120, to: 200 }]);
+      expect(coverOf([{ ...window, direct: true, deleted_at: 150 }], [])).toEqual([
+        { from: 120, to: 150 },
+      ]);
+      expect(coverOf([{ ...window, direct: true, deleted_at: 250 }], [])).toEqual([
+        { from: 120, to: 200 },
+      ]);
       expect(coverOf([{ ...window, direct: true, deleted_at: 110 }], [])).toEqual([]);
     });
 
     test('rule 26: a monitor added to the group later is covered from then on, one removed no longer', () => {
-      expect(coverOf([window], [{ group: 'web', from: 130, to: null }])).toEqual([{ from: 130, to: 200 }]);
-      expect(coverOf([window], [{ group: 'web', from: 0, to: 140 }])).toEqual([{ from: 120, to: 140 }]);
+      expect(coverOf([window], [{ group: 'web', from: 130, to: null }])).toEqual([
+        { from: 130, to: 200 },
+      ]);
+      expect(coverOf([window], [{ group: 'web', from: 0, to: 140 }])).toEqual([
+        { from: 120, to: 140 },
+      ]);
       expect(coverOf([window], [{ group: 'mail', from: 0, to: null }])).toEqual([]);
     });
   });
@@ -126,22 +163,45 @@ describe('incident alerts', () => {
 describe('rule 15: the scope of an outage', () => {
   const [started, confirmed] = [1_000_000, 1_005_000];
   const incident: Incident = {
-    ...{ id: 'i', started_at: started, confirmed_at: confirmed, resolved_at: null, seen: null, confirmed: null, cause: null, note: null },
-    ...{ scope: 'everywhere', layer: null },
+    id: 'i',
+    started_at: started,
+    confirmed_at: confirmed,
+    resolved_at: null,
+    seen: null,
+    confirmed: null,
+    cause: null,
+    note: null,
+    scope: 'everywhere',
+    layer: null,
     progress: {
-      ...{ refuted: false, below_since: null, run: 0, run_at: 0, matrix: null, asked_at: 0, past_at: 0, alerted: false, told_alone: false },
-      ...{ sampling: { since: started, next_at: null, turn: 0 }, failed: ['Europe', 'Asia'], passed: [] },
+      refuted: false,
+      below_since: null,
+      run: 0,
+      run_at: 0,
+      matrix: null,
+      asked_at: 0,
+      past_at: 0,
+      alerted: false,
+      told_alone: false,
+      sampling: { since: started, next_at: null, turn: 0 },
+      failed: ['Europe', 'Asia'],
+      passed: [],
     },
   };
 
   type Look = readonly [continent: Continent, saw: 'pass' | 'fail', at: number];
   const seenBy = (able: readonly Continent[], ...looks: readonly Look[]) =>
-    looks.reduce((all, [place, saw, at]) => counted(all, { continent: place, ok: saw === 'pass', at }, able), incident);
+    looks.reduce(
+      (all, [place, saw, at]) => counted(all, { continent: place, ok: saw === 'pass', at }, able),
+      incident,
+    );
   const having = (...looks: readonly Look[]) => seenBy(['Europe', 'Asia'], ...looks);
 
   test('is told by every continent that passed meanwhile and never failed', () => {
     expect(having(['Africa', 'pass', confirmed]).scope).toBe('some_continents');
-    expect(having(['Africa', 'pass', confirmed], ['Africa', 'fail', confirmed + 1_000]).scope).toBe('everywhere');
+    expect(having(['Africa', 'pass', confirmed], ['Africa', 'fail', confirmed + 1_000]).scope).toBe(
+      'everywhere',
+    );
     const two = [
       ['Africa', 'pass', confirmed],
       ['Oceania', 'pass', confirmed],
@@ -151,9 +211,15 @@ describe('rule 15: the scope of an outage', () => {
 
   test('is everywhere only once all that are asked have failed', () => {
     const three: readonly Continent[] = ['Europe', 'Asia', 'North America'];
-    expect(scopeOf(null, { failed: ['Europe', 'Asia'], passed: [], asked: three })).toBe('some_continents');
-    expect(scopeOf(null, { failed: ['Asia', 'North America', 'Europe'], passed: [], asked: three })).toBe('everywhere');
-    expect(scopeOf(null, { failed: ['Europe'], passed: [], asked: ['Europe'] })).toBe('one_continent');
+    expect(scopeOf(null, { failed: ['Europe', 'Asia'], passed: [], asked: three })).toBe(
+      'some_continents',
+    );
+    expect(
+      scopeOf(null, { failed: ['Asia', 'North America', 'Europe'], passed: [], asked: three }),
+    ).toBe('everywhere');
+    expect(scopeOf(null, { failed: ['Europe'], passed: [], asked: ['Europe'] })).toBe(
+      'one_continent',
+    );
     expect(seenBy(three, ['Africa', 'fail', confirmed]).scope).toBe('some_continents');
     expect(seenBy(three, ['North America', 'fail', confirmed]).scope).toBe('everywhere');
     expect(seenBy(three, ['North America', 'fail', confirmed]).progress.asked).toEqual(three);
@@ -162,12 +228,20 @@ describe('rule 15: the scope of an outage', () => {
   test('has passes until a minute after it was confirmed in it, and failures however late', () => {
     expect(having(['Africa', 'pass', confirmed + 60_000]).progress.passed).toEqual(['Africa']);
     expect(having(['Africa', 'pass', confirmed + 60_001])).toBe(incident);
-    expect(having(['Africa', 'fail', confirmed + 600_000]).progress.failed).toEqual(['Europe', 'Asia', 'Africa']);
+    expect(having(['Africa', 'fail', confirmed + 600_000]).progress.failed).toEqual([
+      'Europe',
+      'Asia',
+      'Africa',
+    ]);
   });
 
   test('has nothing from before it began in it, and each continent once', () => {
     expect(having(['Africa', 'pass', started - 1])).toBe(incident);
-    expect(having(['Africa', 'fail', started]).progress.failed).toEqual(['Europe', 'Asia', 'Africa']);
+    expect(having(['Africa', 'fail', started]).progress.failed).toEqual([
+      'Europe',
+      'Asia',
+      'Africa',
+    ]);
     expect(having(['Asia', 'fail', confirmed])).toBe(incident);
   });
 });
@@ -201,7 +275,10 @@ describe('state restore', () => {
           gaps: kept.gaps,
         });
         const bare = (views: typeof state.views) =>
-          views.map((view) => ({ ...view, failure: view.failure && { ...view.failure, evidence: null } }));
+          views.map((view) => ({
+            ...view,
+            failure: view.failure && { ...view.failure, evidence: null },
+          }));
         // What dates it anew is read from what was stored.
         expect({ ...restored, views: bare(restored.views), observations: [] }).toEqual({
           ...state,
@@ -214,19 +291,45 @@ describe('state restore', () => {
   });
 
   describe('a state that is rebuilt from a checkpoint and what was stored after it', () => {
-    const seen = (continent: Continent, second: number, more: Partial<SeenResult> = {}): SeenResult => ({
-      ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome: 'ok', cause: null, phases: null },
-      ...{ evidence: null, look: null, quarantined: false, handed_over: false },
+    const seen = (
+      continent: Continent,
+      second: number,
+      more: Partial<SeenResult> = {},
+    ): SeenResult => ({
+      seq: 1,
+      monitor: 'monitor',
+      config_version: 1,
+      at: at(second),
+      took_ms: 50,
+      outcome: 'ok',
+      cause: null,
+      phases: null,
+      evidence: null,
+      look: null,
+      quarantined: false,
+      handed_over: false,
       from: { probe: `probe-${continent}`, name: continent, continent },
       ...more,
     });
-    const rebuilt = (results: readonly SeenResult[], watched: Partial<Watched> = {}, resumed_at: number | null = null) => {
+    const rebuilt = (
+      results: readonly SeenResult[],
+      watched: Partial<Watched> = {},
+      resumed_at: number | null = null,
+    ) => {
       const told = story(['Europe', 'Asia'], watched);
       told.pass('Europe', 10);
       const { watched: known } = told.state();
-      return restore({ watched: known, checkpoint: checkpointOf(told.state()), results, resumed_at, incident: null, gaps: [] });
+      return restore({
+        watched: known,
+        checkpoint: checkpointOf(told.state()),
+        results,
+        resumed_at,
+        incident: null,
+        gaps: [],
+      });
     };
-    const ats = ({ views }: MonitorState) => views.map((view) => [view.from.continent, (view.at - at(0)) / 1000, view.ok]);
+    const ats = ({ views }: MonitorState) =>
+      views.map((view) => [view.from.continent, (view.at - at(0)) / 1000, view.ok]);
 
     test('has what came since, in whatever order', () => {
       const results = [seen('Asia', 50, { outcome: 'fail' }), seen('Europe', 40), seen('Asia', 20)];
@@ -252,9 +355,14 @@ describe('state restore', () => {
         expect(state.clock).toBe(at(10));
       }
       // What tells nothing covers nothing; what only decides nothing covers all the same.
-      expect(none.map(({ covered_until }) => (covered_until - at(0)) / 1000)).toEqual([140, 140, 180, 180]);
+      expect(none.map(({ covered_until }) => (covered_until - at(0)) / 1000)).toEqual([
+        140, 140, 180, 180,
+      ]);
       const resumed = rebuilt(
-        [seen('Asia', 50), seen('Asia', 60, { from: { probe: 'second', name: 'second', continent: 'Asia' } })],
+        [
+          seen('Asia', 50),
+          seen('Asia', 60, { from: { probe: 'second', name: 'second', continent: 'Asia' } }),
+        ],
         {},
         at(60),
       );
@@ -265,19 +373,28 @@ describe('state restore', () => {
     test('and a heartbeat is covered by failures of its probes, not by their passes', () => {
       const heartbeat = { kind: 'heartbeat' } as const;
       expect(rebuilt([seen('Asia', 50)], heartbeat).covered_until).toBe(at(0));
-      expect(rebuilt([seen('Asia', 50, { outcome: 'fail' })], heartbeat).covered_until).toBe(at(180));
+      expect(rebuilt([seen('Asia', 50, { outcome: 'fail' })], heartbeat).covered_until).toBe(
+        at(180),
+      );
     });
 
     test('and a paused monitor sees nothing, and an open gap says until when time was covered', () => {
       const told = story(['Europe', 'Asia'], { paused_at: at(5) });
-      const base = { watched: told.state().watched, checkpoint: null, resumed_at: null, incident: null };
+      const base = {
+        watched: told.state().watched,
+        checkpoint: null,
+        resumed_at: null,
+        incident: null,
+      };
       expect(restore({ ...base, results: [seen('Asia', 50)], gaps: [] }).views).toEqual([]);
       const gaps = [
         { from: at(20), to: at(30), interval_ms: 60_000 },
         { from: at(200), to: null, interval_ms: 60_000 },
       ];
       expect(restore({ ...base, results: [seen('Asia', 50)], gaps }).covered_until).toBe(at(200));
-      expect(restore({ ...base, results: [seen('Asia', 50)], gaps: gaps.slice(0, 1) }).covered_until).toBe(at(180));
+      expect(
+        restore({ ...base, results: [seen('Asia', 50)], gaps: gaps.slice(0, 1) }).covered_until,
+      ).toBe(at(180));
     });
 
     test('and a checkpoint leaves out the evidence of failures and nothing else', () => {
@@ -286,7 +403,10 @@ describe('state restore', () => {
       told.fail('Europe', 10);
       const [pass, failure] = told.state().views;
       expect(failure?.failure?.evidence).not.toBeNull();
-      expect(checkpointOf(told.state()).views).toEqual([pass, { ...failure, failure: { ...failure?.failure, evidence: null } }]);
+      expect(checkpointOf(told.state()).views).toEqual([
+        pass,
+        { ...failure, failure: { ...failure?.failure, evidence: null } },
+      ]);
     });
   });
 
@@ -307,7 +427,11 @@ describe('state restore', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       expect(told.nextTick()).toBe(at(15.1));
-      const still = story(['Europe', 'Asia'], { sampled: false, interval_ms: 20_000, timeout_ms: 30_000 });
+      const still = story(['Europe', 'Asia'], {
+        sampled: false,
+        interval_ms: 20_000,
+        timeout_ms: 30_000,
+      });
       still.fail('Europe', 10);
       expect(still.nextTick()).toBe(at(10 + 70 + 5));
       still.tick(86);
@@ -318,7 +442,9 @@ describe('state restore', () => {
       past.fail('Asia', 11, { handed_over: true, arrives: 30 });
       expect(past.nextTick()).toBe(at(11 + 130 + 5));
       // After a restart it is at once: what was being asked may have been lost.
-      expect(nextTick({ ...past.state(), restored: true }, rosterOf(['Europe', 'Asia']))).toBe(at(11));
+      expect(nextTick({ ...past.state(), restored: true }, rosterOf(['Europe', 'Asia']))).toBe(
+        at(11),
+      );
     });
   });
 
@@ -326,11 +452,25 @@ describe('state restore', () => {
     const told = story(['Europe', 'Asia']);
     told.fail('Europe', 10);
     const { watched, incident, gaps } = told.state();
-    const restored = restore({ watched, checkpoint: checkpointOf(told.state()), results: [], resumed_at: null, incident, gaps });
+    const restored = restore({
+      watched,
+      checkpoint: checkpointOf(told.state()),
+      results: [],
+      resumed_at: null,
+      incident,
+      gaps,
+    });
     const moment = { now: at(20), network: rosterOf(['Europe', 'Asia']), newId: () => 'look' };
     const first = decide(restored, { is: 'tick' }, moment);
-    expect(first.effects).toContainEqual({ is: 'look', look: 'look', continents: ['Asia'], why: 'again' });
-    const again = decide(first.state, { is: 'tick' }, moment).effects.filter((effect) => effect.is === 'look' && effect.why !== 'sample');
+    expect(first.effects).toContainEqual({
+      is: 'look',
+      look: 'look',
+      continents: ['Asia'],
+      why: 'again',
+    });
+    const again = decide(first.state, { is: 'tick' }, moment).effects.filter(
+      (effect) => effect.is === 'look' && effect.why !== 'sample',
+    );
     expect(again).toEqual([]);
   });
 });

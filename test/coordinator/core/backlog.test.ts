@@ -14,7 +14,11 @@ import { at } from './story.ts';
 
 /** Rule 4: who is waited for, and for how long, to the millisecond. */
 
-const word = (probe: string, heard_at: number, handed_over = true): LatestPresence => ({ probe, heard_at, handed_over });
+const word = (probe: string, heard_at: number, handed_over = true): LatestPresence => ({
+  probe,
+  heard_at,
+  handed_over,
+});
 
 describe('rule 4: a probe is behind', () => {
   test('while it has not been heard since, is silent for longer than a ping, or has not handed over', () => {
@@ -46,7 +50,10 @@ describe('rule 4: the time to hand over', () => {
 
   test('that ended by its limit is spent while one is awaited, but not when nobody is heard at all', () => {
     const begun = beginBacklog(10_000);
-    expect(updateBacklog(begun, [word('a', 39_000), word('b', 9_000)], 40_000)).toEqual({ ...working, spent: true });
+    expect(updateBacklog(begun, [word('a', 39_000), word('b', 9_000)], 40_000)).toEqual({
+      ...working,
+      spent: true,
+    });
     expect(updateBacklog(begun, [word('a', 39_000), word('b', 39_000)], 40_000)).toEqual(working);
     expect(updateBacklog(begun, [word('a', 9_000), word('b', 9_000)], 40_000)).toEqual(working);
   });
@@ -56,7 +63,9 @@ describe('rule 4: the time to hand over', () => {
     expect(updateBacklog(spent, [word('a', 33_500), word('b', 9_000)], 40_000)).toEqual(spent);
     expect(updateBacklog(spent, [word('a', 33_499), word('b', 9_000)], 40_000)).toEqual(working);
     expect(updateBacklog(spent, [word('a', 39_000), word('b', 38_000)], 40_000)).toEqual(working);
-    expect(updateBacklog(spent, [word('a', 39_000), word('b', 38_000, false)], 40_000)).toEqual(spent);
+    expect(updateBacklog(spent, [word('a', 39_000), word('b', 38_000, false)], 40_000)).toEqual(
+      spent,
+    );
     expect(updateBacklog(working, [word('a', 39_000), word('b', 9_000)], 40_000)).toEqual(working);
   });
 });
@@ -75,13 +84,37 @@ describe('rule 4: what came late', () => {
 
   test('is decided by start; what started together by probe, and by sequence', () => {
     const result = (probe: string, second: number, seq: number) => ({
-      ...{ seq, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 10, outcome: 'ok' as const, cause: null, phases: null },
-      ...{ evidence: null, look: null, quarantined: false, handed_over: true },
+      seq,
+      monitor: 'monitor',
+      config_version: 1,
+      at: at(second),
+      took_ms: 10,
+      outcome: 'ok' as const,
+      cause: null,
+      phases: null,
+      evidence: null,
+      look: null,
+      quarantined: false,
+      handed_over: true,
       from: { probe, name: probe, continent: 'Asia' as const },
     });
-    const all = [result('b', 2, 1), result('a', 3, 9), result('c', 2, 1), result('b', 2, 5), result('b', 2, 3), result('a', 2, 8)];
+    const all = [
+      result('b', 2, 1),
+      result('a', 3, 9),
+      result('c', 2, 1),
+      result('b', 2, 5),
+      result('b', 2, 3),
+      result('a', 2, 8),
+    ];
     for (const list of [all, all.toReversed()])
-      expect(list.toSorted(byStart).map(({ from, seq }) => `${from.probe}${seq}`)).toEqual(['a8', 'b1', 'b3', 'b5', 'c1', 'a9']);
+      expect(list.toSorted(byStart).map(({ from, seq }) => `${from.probe}${seq}`)).toEqual([
+        'a8',
+        'b1',
+        'b3',
+        'b5',
+        'c1',
+        'a9',
+      ]);
   });
 });
 

@@ -10,40 +10,70 @@ import {
   updateBacklog,
   working,
 } from '../../../coordinator/core/backlog.ts';
-import { asWritten, type ComparedCheck, observe, trusting } from '../../../coordinator/core/quarantine.ts';
+import {
+  asWritten,
+  type ComparedCheck,
+  observe,
+  trusting,
+} from '../../../coordinator/core/quarantine.ts';
 import { emptyBudget, spend } from '../../../coordinator/core/rechecks.ts';
 import type { SeenResult } from '../../../coordinator/core/types.ts';
 import { type StatusInput, statusNow } from '../../../coordinator/monitors/status.ts';
 import { judgeSilence } from '../../../coordinator/probes/roster.ts';
 
-const heard = (...times: number[]) => times.map((time, index) => ({ probe: `p${index}`, at: time }));
+const heard = (...times: number[]) =>
+  times.map((time, index) => ({ probe: `p${index}`, at: time }));
 
 describe('rule 7: who is lost', () => {
   test('rule 7: a probe silent for 15 s is lost', () => {
-    expect(judgeSilence(heard(100_000, 99_000, 85_001), 0, 100_000)).toEqual({ lost: [], busAway: false });
-    expect(judgeSilence(heard(100_000, 99_000, 85_000), 0, 100_000)).toEqual({ lost: ['p2'], busAway: false });
+    expect(judgeSilence(heard(100_000, 99_000, 85_001), 0, 100_000)).toEqual({
+      lost: [],
+      busAway: false,
+    });
+    expect(judgeSilence(heard(100_000, 99_000, 85_000), 0, 100_000)).toEqual({
+      lost: ['p2'],
+      busAway: false,
+    });
   });
 
   test('rule 7: silence counts only while the coordinator was listening', () => {
-    expect(judgeSilence(heard(100_000, 99_000, 20_000), 90_000, 100_000)).toEqual({ lost: [], busAway: false });
+    expect(judgeSilence(heard(100_000, 99_000, 20_000), 90_000, 100_000)).toEqual({
+      lost: [],
+      busAway: false,
+    });
   });
 
   test('rule 7: when most fall silent at once it is the bus', () => {
-    expect(judgeSilence(heard(83_000, 80_000, 81_000), 0, 100_000)).toEqual({ lost: [], busAway: true });
-    expect(judgeSilence(heard(83_000, 80_000, 99_000), 0, 100_000)).toEqual({ lost: [], busAway: true });
+    expect(judgeSilence(heard(83_000, 80_000, 81_000), 0, 100_000)).toEqual({
+      lost: [],
+      busAway: true,
+    });
+    expect(judgeSilence(heard(83_000, 80_000, 99_000), 0, 100_000)).toEqual({
+      lost: [],
+      busAway: true,
+    });
   });
 
   test('rule 7: those who fell silent at once are not lost one after the other, although each spoke last in a moment of its own', () => {
     expect(judgeSilence(heard(85_000, 89_500), 0, 100_000)).toEqual({ lost: [], busAway: true });
-    expect(judgeSilence(heard(85_000, 95_000), 0, 100_000)).toEqual({ lost: ['p0'], busAway: false });
+    expect(judgeSilence(heard(85_000, 95_000), 0, 100_000)).toEqual({
+      lost: ['p0'],
+      busAway: false,
+    });
   });
 
   test('rule 7: but not for ever while others are heard', () => {
-    expect(judgeSilence(heard(63_000, 64_000, 99_000), 0, 100_000)).toEqual({ lost: ['p0', 'p1'], busAway: false });
+    expect(judgeSilence(heard(63_000, 64_000, 99_000), 0, 100_000)).toEqual({
+      lost: ['p0', 'p1'],
+      busAway: false,
+    });
   });
 
   test('rule 7: one after the other is no bus', () => {
-    expect(judgeSilence(heard(83_000, 60_000, 99_000), 0, 100_000)).toEqual({ lost: ['p0', 'p1'], busAway: false });
+    expect(judgeSilence(heard(83_000, 60_000, 99_000), 0, 100_000)).toEqual({
+      lost: ['p0', 'p1'],
+      busAway: false,
+    });
   });
 });
 
@@ -64,7 +94,11 @@ describe('rule 4: handing over', () => {
     handed_over: false,
   });
 
-  const word = (probe: string, heard_at: number, handed_over = true): LatestPresence => ({ probe, heard_at, handed_over });
+  const word = (probe: string, heard_at: number, handed_over = true): LatestPresence => ({
+    probe,
+    heard_at,
+    handed_over,
+  });
 
   test('rule 4: each is waited for until a moment after handing over, and everybody while something is on its way', () => {
     const words = [word('a', 11_000), word('b', 8_000), word('c', 11_000, false)];
@@ -97,8 +131,12 @@ describe('rule 4: handing over', () => {
     const none = [word('a', 9_000), word('b', 8_000)];
     const both = [word('a', 10_500), word('b', 11_500)];
     expect(updateBacklog(begun, none, 12_000).until).not.toBeNull();
-    expect(updateBacklog(begun, [word('a', 11_000), word('b', 8_000)], 12_000).until).not.toBeNull();
-    expect(updateBacklog(begun, [word('a', 11_000), word('b', 11_500, false)], 12_000).until).not.toBeNull();
+    expect(
+      updateBacklog(begun, [word('a', 11_000), word('b', 8_000)], 12_000).until,
+    ).not.toBeNull();
+    expect(
+      updateBacklog(begun, [word('a', 11_000), word('b', 11_500, false)], 12_000).until,
+    ).not.toBeNull();
     // What has landed may still be on its way: a moment more.
     const settling = updateBacklog(begun, both, 12_000);
     expect(settling.until).toBe(12_200);
@@ -119,8 +157,17 @@ describe('rule 4: handing over', () => {
 
   test('rule 4: a probe that was away alone is waited for by nobody', () => {
     const late = { since: 50_000, from: ['a'] };
-    expect(mustWait(working, late, [word('a', 49_000), word('b', 55_000), word('c', 58_000)], 59_000)).toBe(false);
-    expect(mustWait(working, late, [word('a', 58_000, false), word('b', 55_000), word('c', 58_000)], 59_000)).toBe(false);
+    expect(
+      mustWait(working, late, [word('a', 49_000), word('b', 55_000), word('c', 58_000)], 59_000),
+    ).toBe(false);
+    expect(
+      mustWait(
+        working,
+        late,
+        [word('a', 58_000, false), word('b', 55_000), word('c', 58_000)],
+        59_000,
+      ),
+    ).toBe(false);
   });
 
   test('rule 4: who never hands over is waited for once, and again only after all were well', () => {
@@ -143,7 +190,9 @@ describe('rule 4: handing over', () => {
   });
 
   test('rule 4: results are decided in order of start, whatever the order in which they came', () => {
-    const some = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat({ max: 20 })), { maxLength: 20 });
+    const some = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat({ max: 20 })), {
+      maxLength: 20,
+    });
     fc.assert(
       fc.property(some, (list) => {
         const results = list.map(([probe, time], index) => result(probe, time, index + 1));
@@ -156,12 +205,21 @@ describe('rule 4: handing over', () => {
 });
 
 describe('rule 16: trust', () => {
-  const shown = (target: string, time: number, ok: boolean, others: ComparedCheck['others'] = 'pass'): ComparedCheck => ({
-    ...{ target, at: time, ok, others },
+  const shown = (
+    target: string,
+    time: number,
+    ok: boolean,
+    others: ComparedCheck['others'] = 'pass',
+  ): ComparedCheck => ({
+    target,
+    at: time,
+    ok,
+    others,
     turn_ms: 180_000,
   });
   const sick = ['a', 'b', 'c', 'd'].reduce(
-    (trust, target, index) => observe(trust, shown(target, index, false), { targets: 8, isOnly: false, isAll: true }),
+    (trust, target, index) =>
+      observe(trust, shown(target, index, false), { targets: 8, isOnly: false, isAll: true }),
     trusting,
   );
 
@@ -171,11 +229,20 @@ describe('rule 16: trust', () => {
 
   test('rule 16: one target many times, few of many, or failures that others see too do not', () => {
     let trust = trusting;
-    for (let time = 0; time < 50; time += 1) trust = observe(trust, shown('a', time, false), { targets: 8, isOnly: false, isAll: true });
+    for (let time = 0; time < 50; time += 1)
+      trust = observe(trust, shown('a', time, false), { targets: 8, isOnly: false, isAll: true });
     for (const target of ['a', 'b', 'c', 'd'])
-      trust = observe(trust, shown(target, 60, false), { targets: 100, isOnly: false, isAll: true });
+      trust = observe(trust, shown(target, 60, false), {
+        targets: 100,
+        isOnly: false,
+        isAll: true,
+      });
     for (const target of ['e', 'f', 'g', 'h'])
-      trust = observe(trust, shown(target, 70, false, 'fail'), { targets: 8, isOnly: false, isAll: true });
+      trust = observe(trust, shown(target, 70, false, 'fail'), {
+        targets: 8,
+        isOnly: false,
+        isAll: true,
+      });
     expect(trust.sick_since).toBeNull();
   });
 
@@ -186,34 +253,59 @@ describe('rule 16: trust', () => {
       trust = observe(trust, shown(target, 1, true), { targets: 8, isOnly: false, isAll: true });
     }
     trust = observe(trust, shown('d', 1, false), { targets: 8, isOnly: false, isAll: true });
-    for (const target of ['e', 'f', 'g']) trust = observe(trust, shown(target, 700_000, false), { targets: 8, isOnly: false, isAll: true });
+    for (const target of ['e', 'f', 'g'])
+      trust = observe(trust, shown(target, 700_000, false), {
+        targets: 8,
+        isOnly: false,
+        isAll: true,
+      });
     expect(trust.sick_since).toBeNull();
   });
 
   test('rule 16: a probe whose targets are all checked seldom is found out too', () => {
     const hour = 3_600_000;
-    const seldom = ['a', 'b', 'c', 'd'].map((target, index) => ({ ...shown(target, (index + 1) * hour, false), turn_ms: 4 * hour }));
-    expect(seldom.reduce((trust, each) => observe(trust, each, { targets: 10, isOnly: false, isAll: true }), trusting).sick_since).toBe(
-      4 * hour,
-    );
+    const seldom = ['a', 'b', 'c', 'd'].map((target, index) => ({
+      ...shown(target, (index + 1) * hour, false),
+      turn_ms: 4 * hour,
+    }));
+    expect(
+      seldom.reduce(
+        (trust, each) => observe(trust, each, { targets: 10, isOnly: false, isAll: true }),
+        trusting,
+      ).sick_since,
+    ).toBe(4 * hour);
   });
 
   test('rule 16: it returns after a run of clean shadow checks, and a wrong one begins the run anew', () => {
     let trust = sick;
     for (let time = 10; time < 29; time += 1)
-      trust = observe(trust, shown(`t${time % 5}`, time, true), { targets: 8, isOnly: false, isAll: true });
+      trust = observe(trust, shown(`t${time % 5}`, time, true), {
+        targets: 8,
+        isOnly: false,
+        isAll: true,
+      });
     expect(trust.sick_since).not.toBeNull();
     trust = observe(trust, shown('t1', 30, false), { targets: 8, isOnly: false, isAll: true });
     for (let time = 31; time < 50; time += 1)
-      trust = observe(trust, shown(`t${time % 5}`, time, true), { targets: 8, isOnly: false, isAll: true });
+      trust = observe(trust, shown(`t${time % 5}`, time, true), {
+        targets: 8,
+        isOnly: false,
+        isAll: true,
+      });
     expect(trust.sick_since).not.toBeNull();
-    expect(observe(trust, shown('t3', 50, true), { targets: 8, isOnly: false, isAll: true })).toEqual(trusting);
+    expect(
+      observe(trust, shown('t3', 50, true), { targets: 8, isOnly: false, isAll: true }),
+    ).toEqual(trusting);
   });
 
   test('rule 16: shadow checks that nobody else can speak to prove nothing', () => {
     let trust = sick;
     for (let time = 10; time < 100; time += 1)
-      trust = observe(trust, shown(`t${time % 5}`, time, true, 'nothing'), { targets: 8, isOnly: false, isAll: true });
+      trust = observe(trust, shown(`t${time % 5}`, time, true, 'nothing'), {
+        targets: 8,
+        isOnly: false,
+        isAll: true,
+      });
     expect(trust.sick_since).toBe(3);
   });
 
@@ -223,7 +315,11 @@ describe('rule 16: trust', () => {
   ])('rule 16: nor do those that %s', (_, ok) => {
     let trust = sick;
     for (let time = 10; time < 100; time += 1)
-      trust = observe(trust, shown(`t${time % 5}`, time, ok, 'fail'), { targets: 8, isOnly: false, isAll: true });
+      trust = observe(trust, shown(`t${time % 5}`, time, ok, 'fail'), {
+        targets: 8,
+        isOnly: false,
+        isAll: true,
+      });
     expect(trust.sick_since).toBe(3);
   });
 
@@ -234,8 +330,17 @@ describe('rule 16: trust', () => {
     expect(taken).toEqual({ ...trusting, sick_since: 5 });
     let trust = taken;
     for (let time = 10; time < 29; time += 1)
-      trust = asWritten(observe(trust, shown(`t${time % 5}`, time, true), { targets: 8, isOnly: false, isAll: true }), 5);
-    expect(observe(trust, shown('t1', 30, true), { targets: 8, isOnly: false, isAll: true })).toBe(trusting);
+      trust = asWritten(
+        observe(trust, shown(`t${time % 5}`, time, true), {
+          targets: 8,
+          isOnly: false,
+          isAll: true,
+        }),
+        5,
+      );
+    expect(observe(trust, shown('t1', 30, true), { targets: 8, isOnly: false, isAll: true })).toBe(
+      trusting,
+    );
     expect(asWritten(taken, null)).toBe(trusting);
   });
 });
@@ -272,19 +377,44 @@ describe('rule 18: status', () => {
   test.each([
     ['up since the first result', {}, 'up', 120],
     ['up since the last incident ended', { last_resolved_at: 600 }, 'up', 600],
-    ['up since the last unknown stretch ended', { last_resolved_at: 600, last_gap_ended_at: 700 }, 'up', 700],
+    [
+      'up since the last unknown stretch ended',
+      { last_resolved_at: 600, last_gap_ended_at: 700 },
+      'up',
+      700,
+    ],
     ['pending before any result', { last_checked_at: null, covered_until: 100 }, 'pending', 100],
-    ['pending before any result, also in the time that one may take to come', { last_checked_at: null, resumed_at: 300 }, 'pending', 300],
+    [
+      'pending before any result, also in the time that one may take to come',
+      { last_checked_at: null, resumed_at: 300 },
+      'pending',
+      300,
+    ],
     ['pending when no usable result is young enough', { covered_until: 900 }, 'pending', 900],
-    ['pending from the very moment until which the newest result counts', { covered_until: 1000 }, 'pending', 1000],
-    ['verifying while an incident is unconfirmed', { incident: { started_at: 800, confirmed_at: null } }, 'verifying', 800],
+    [
+      'pending from the very moment until which the newest result counts',
+      { covered_until: 1000 },
+      'pending',
+      1000,
+    ],
+    [
+      'verifying while an incident is unconfirmed',
+      { incident: { started_at: 800, confirmed_at: null } },
+      'verifying',
+      800,
+    ],
     [
       'down once it is confirmed, even without young results',
       { incident: { started_at: 800, confirmed_at: 810 }, covered_until: 900 },
       'down',
       810,
     ],
-    ['paused before all', { paused_at: 500, incident: { started_at: 800, confirmed_at: 810 } }, 'paused', 500],
+    [
+      'paused before all',
+      { paused_at: 500, incident: { started_at: 800, confirmed_at: 810 } },
+      'paused',
+      500,
+    ],
   ] as const)('rule 18: %s', (_, change, status, since) => {
     expect(statusNow({ ...input, ...change })).toMatchObject({ status, since });
   });

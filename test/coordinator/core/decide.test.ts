@@ -17,7 +17,11 @@ describe('decide', () => {
       told.fail('Europe', 10);
       const recheck = told.effects('look')[0]?.look ?? null;
       told.fail('Asia', 10.3, { look: recheck, quarantined: true });
-      expect(told.effects('evidence').at(-1)?.row).toMatchObject({ part: 'matrix', continent: 'Asia', outcome: 'unknown' });
+      expect(told.effects('evidence').at(-1)?.row).toMatchObject({
+        part: 'matrix',
+        continent: 'Asia',
+        outcome: 'unknown',
+      });
       expect(told.state().incident?.confirmed_at).toBeNull();
     });
 
@@ -35,9 +39,19 @@ describe('decide', () => {
       told.tell({ is: 'paused', at: at(20) }, 20);
       const { watched } = told.state();
       expect(told.tick(10_000)).toEqual([]);
-      told.tell({ is: 'edited', at: at(30), watched: { ...watched, paused_at: null, interval_ms: 30_000 }, changed: true }, 30);
+      told.tell(
+        {
+          is: 'edited',
+          at: at(30),
+          watched: { ...watched, paused_at: null, interval_ms: 30_000 },
+          changed: true,
+        },
+        30,
+      );
       expect(told.state().watched).toMatchObject({ paused_at: at(20), interval_ms: 30_000 });
-      expect(told.fail('Europe', 40)).not.toContainEqual(expect.objectContaining({ is: 'incident' }));
+      expect(told.fail('Europe', 40)).not.toContainEqual(
+        expect.objectContaining({ is: 'incident' }),
+      );
     });
 
     test('rule 3: a result older than two turns decides nothing, one of exactly two turns does', () => {
@@ -148,14 +162,27 @@ describe('decide', () => {
       told.fail('Europe', 10);
       const { matrix, ...progress } = told.state().incident?.progress ?? { matrix: null };
       expect(progress).toEqual({
-        ...{ refuted: false, below_since: null, run: 0, run_at: at(10), asked_at: at(10.1), past_at: 0, alerted: false, told_alone: false },
+        refuted: false,
+        below_since: null,
+        run: 0,
+        run_at: at(10),
+        asked_at: at(10.1),
+        past_at: 0,
+        alerted: false,
+        told_alone: false,
         sampling: { since: at(10.1), next_at: at(15.1), turn: 0 },
-        ...{ failed: ['Europe'], passed: [], asked: ['Asia', 'Europe'] },
+        failed: ['Europe'],
+        passed: [],
+        asked: ['Asia', 'Europe'],
       });
       expect(matrix?.waiting).toEqual(['Asia']);
       const past = story(['Europe', 'Asia']);
       past.fail('Europe', 10, { handed_over: true, arrives: 30 });
-      expect(past.state().incident?.progress).toMatchObject({ matrix: null, asked_at: 0, past_at: at(30) });
+      expect(past.state().incident?.progress).toMatchObject({
+        matrix: null,
+        asked_at: 0,
+        past_at: at(30),
+      });
     });
 
     test('rule 17: nothing ends before it began, whatever a clock says', () => {
@@ -209,7 +236,9 @@ describe('decide', () => {
     });
 
     test('due so long after the confirmation as the monitor says', () => {
-      expect(twoSee(12, { alert_after_ms: 300_000 }).effects('alert')).toMatchObject([{ due_at: at(311) }]);
+      expect(twoSee(12, { alert_after_ms: 300_000 }).effects('alert')).toMatchObject([
+        { due_at: at(311) },
+      ]);
     });
 
     test('when the past has been told and two still see it; one that passes by then keeps it back', () => {
@@ -257,7 +286,14 @@ describe('A first look', () => {
       quarantined: false,
     })),
   };
-  const hourly: Asked = { monitor: 'one', interval_ms: 3_600_000, timeout_ms: 10_000, ordinal: 7, continents: null, probe: null };
+  const hourly: Asked = {
+    monitor: 'one',
+    interval_ms: 3_600_000,
+    timeout_ms: 10_000,
+    ordinal: 7,
+    continents: null,
+    probe: null,
+  };
   const now = 1_800_000_000_000;
   const turnOf = (placed: Placed, continent: Continent, from: number): number => {
     const its = turns(placed, continent, roster);
@@ -271,8 +307,13 @@ describe('A first look', () => {
   const asked = (assignment: Asked, at: number) => firstCheck(assignment, undefined, roster, at);
 
   test('is asked of the continent whose turn is next', () => {
-    const next = places.toSorted((one, other) => turnOf(hourly, one, now) - turnOf(hourly, other, now))[0];
-    expect(asked(hourly, now).look).toEqual({ continent: next, turn_at: turnOf(hourly, next ?? 'Asia', now) });
+    const next = places.toSorted(
+      (one, other) => turnOf(hourly, one, now) - turnOf(hourly, other, now),
+    )[0];
+    expect(asked(hourly, now).look).toEqual({
+      continent: next,
+      turn_at: turnOf(hourly, next ?? 'Asia', now),
+    });
   });
 
   test('is not asked when a turn comes within a second anyway', () => {
@@ -284,15 +325,24 @@ describe('A first look', () => {
 
   test('is asked only where the monitor may be checked, and of nobody when nobody can', () => {
     expect(asked({ ...hourly, continents: ['Asia'] }, now).look?.continent).toBe('Asia');
-    expect(asked({ ...hourly, continents: ['Africa'] }, now)).toEqual({ awaited: undefined, look: undefined });
-    expect(firstCheck(hourly, undefined, { epoch: 2, probes: [] }, now)).toEqual({ awaited: undefined, look: undefined });
+    expect(asked({ ...hourly, continents: ['Africa'] }, now)).toEqual({
+      awaited: undefined,
+      look: undefined,
+    });
+    expect(firstCheck(hourly, undefined, { epoch: 2, probes: [] }, now)).toEqual({
+      awaited: undefined,
+      look: undefined,
+    });
   });
 
   test('is not asked again while it is awaited, whoever else comes or goes', () => {
     const { awaited, look } = asked(hourly, now);
     const others = places.filter((continent) => continent !== look?.continent);
     for (const network of [roster, without(...others)])
-      expect(firstCheck(hourly, awaited, network, now + 20_000)).toEqual({ awaited, look: undefined });
+      expect(firstCheck(hourly, awaited, network, now + 20_000)).toEqual({
+        awaited,
+        look: undefined,
+      });
   });
 
   test('is asked at once of another when the probe that was asked is lost', () => {
@@ -329,22 +379,29 @@ describe('what goes without saying', () => {
   ] as const;
   const network: Roster = {
     epoch: 1,
-    probes: observingProbes.map(({ probe, ...rest }) => ({ ...rest, id: probe, organisation: null, healthy: true, quarantined: false })),
+    probes: observingProbes.map(({ probe, ...rest }) => ({
+      ...rest,
+      id: probe,
+      organisation: null,
+      healthy: true,
+      quarantined: false,
+    })),
   };
 
   const state: MonitorState = {
     ...createState({
-      ...{
-        id: 'm',
-        organisation: 'o',
-        kind: 'https',
-        interval_ms: 30_000,
-        timeout_ms: 5_000,
-        continents: null,
-        probe: null,
-        paused_at: null,
-      },
-      ...{ config_version: 2, alert_after_ms: 0, sampled: true, created_at: now - 300_000 },
+      id: 'm',
+      organisation: 'o',
+      kind: 'https',
+      interval_ms: 30_000,
+      timeout_ms: 5_000,
+      continents: null,
+      probe: null,
+      paused_at: null,
+      config_version: 2,
+      alert_after_ms: 0,
+      sampled: true,
+      created_at: now - 300_000,
     }),
     clock: now - 30_000,
     covered_until: now + 20_000,
@@ -357,38 +414,53 @@ describe('what goes without saying', () => {
     })),
   };
   const pass: SeenResult = {
-    ...{
-      seq: 1,
-      monitor: 'm',
-      config_version: 2,
-      at: now,
-      took_ms: 5,
-      outcome: 'ok',
-      cause: null,
-      phases: null,
-      evidence: null,
-      look: null,
-    },
-    ...{ from: observingProbes[0], quarantined: false, handed_over: false },
+    seq: 1,
+    monitor: 'm',
+    config_version: 2,
+    at: now,
+    took_ms: 5,
+    outcome: 'ok',
+    cause: null,
+    phases: null,
+    evidence: null,
+    look: null,
+    from: observingProbes[0],
+    quarantined: false,
+    handed_over: false,
   };
-  const says = ({ watched, clock, covered_until, decides_from, gaps }: MonitorState, result: SeenResult): boolean => {
+  const says = (
+    { watched, clock, covered_until, decides_from, gaps }: MonitorState,
+    result: SeenResult,
+  ): boolean => {
     const last = gaps.at(-1);
     const gaps_until = last ? (last.to ?? Number.POSITIVE_INFINITY) : Number.NEGATIVE_INFINITY;
-    return isRoutinePass(result, watched, { ...watched, clock, covered_until, decides_from, gaps_until }, now);
+    return isRoutinePass(
+      result,
+      watched,
+      { ...watched, clock, covered_until, decides_from, gaps_until },
+      now,
+    );
   };
 
   test('is a pass of a monitor that is well', () => {
     expect(says(state, pass)).toBe(true);
   });
 
-  const watched = (change: Partial<MonitorState['watched']>): MonitorState => ({ ...state, watched: { ...state.watched, ...change } });
+  const watched = (change: Partial<MonitorState['watched']>): MonitorState => ({
+    ...state,
+    watched: { ...state.watched, ...change },
+  });
   const missed = { class: 'heartbeat_late', params: { deadline: now - 60_000 } };
   test.each<[string, MonitorState, Partial<SeenResult>]>([
     ['a failure', state, { outcome: 'fail', cause: { class: 'http_status', params: {} } }],
     ['what says nothing', state, { outcome: 'unknown' }],
     ['a pass with a cause, which may tell of an earlier moment', state, { cause: missed }],
     ['a pass of who is quarantined', state, { quarantined: true }],
-    ['a pass while the last one came by a clock that has been set back', { ...state, clock: now + 5_001 }, {}],
+    [
+      'a pass while the last one came by a clock that has been set back',
+      { ...state, clock: now + 5_001 },
+      {},
+    ],
     ['a pass by a clock that is wrong', state, { at: now + 5_001 }],
     ['a pass of another version', state, { config_version: 1 }],
     ['a pass of a heartbeat', watched({ kind: 'heartbeat' }), {}],
@@ -397,8 +469,16 @@ describe('what goes without saying', () => {
     ['a pass from a continent that may not check it', watched({ continents: ['Asia'] }), {}],
     ['a pass by another probe than its own', watched({ probe: 'b' }), {}],
     ['a pass after time without one', { ...state, covered_until: now - 1 }, {}],
-    ['a pass within a gap', { ...state, gaps: [{ from: now - 90_000, to: now + 1, interval_ms: 30_000 }] }, {}],
-    ['a pass while a gap lasts', { ...state, gaps: [{ from: now - 90_000, to: null, interval_ms: 30_000 }] }, {}],
+    [
+      'a pass within a gap',
+      { ...state, gaps: [{ from: now - 90_000, to: now + 1, interval_ms: 30_000 }] },
+      {},
+    ],
+    [
+      'a pass while a gap lasts',
+      { ...state, gaps: [{ from: now - 90_000, to: null, interval_ms: 30_000 }] },
+      {},
+    ],
   ])('is not %s', (_, of, change) => {
     expect(says(of, { ...pass, ...change })).toBe(false);
   });
@@ -422,7 +502,13 @@ describe('what goes without saying', () => {
     });
     const said = fc.record({
       at: fc.integer({ min: -60, max: 7 }).map((s) => now + s * 1_000),
-      outcome: fc.constantFrom('ok' as const, 'ok' as const, 'ok' as const, 'fail' as const, 'unknown' as const),
+      outcome: fc.constantFrom(
+        'ok' as const,
+        'ok' as const,
+        'ok' as const,
+        'fail' as const,
+        'unknown' as const,
+      ),
       config_version: fc.constantFrom(1, 2, 2, 2, 3),
       cause: fc.constantFrom(null, null, missed),
       from: fc.constantFrom(...observingProbes),
@@ -435,10 +521,16 @@ describe('what goes without saying', () => {
         const result: SeenResult = { ...pass, ...change };
         fc.pre(says(of, result));
         count += 1;
-        const { state: after, effects } = decide(of, { is: 'result', result }, { now, network, newId: () => 'new' });
+        const { state: after, effects } = decide(
+          of,
+          { is: 'result', result },
+          { now, network, newId: () => 'new' },
+        );
         expect(effects).toEqual([]);
         const { at } = result;
-        const views = of.views.map((view) => (view.from.probe === result.from.probe && at > view.at ? { ...view, at, ok_at: at } : view));
+        const views = of.views.map((view) =>
+          view.from.probe === result.from.probe && at > view.at ? { ...view, at, ok_at: at } : view,
+        );
         expect(after).toEqual({
           ...of,
           views,

@@ -1,25 +1,52 @@
 import { describe, expect, test } from 'vitest';
 import { byStart, canDecideEarly, isAwaited } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
-import { type Incident, type MonitorState, type SeenResult, type Watched, without } from '../../../coordinator/core/types.ts';
+import {
+  type Incident,
+  type MonitorState,
+  type SeenResult,
+  type Watched,
+  without,
+} from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 
-/** Rule 4: what need not wait for a hand-over, and that what is handed over later dates it as if all had come in order. */
+/**
+ * Rule 4: what need not wait for a hand-over, and that what is handed over later dates it as if all
+ * had come in order.
+ */
 describe('rule 4: an outage that begins while the past is waited for', () => {
   const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
   const roster = rosterOf(places);
 
-  const saw = (outcome: 'ok' | 'fail', continent: Continent, second: number, probe = `probe-${continent}`): SeenResult => ({
-    ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome, cause: outcome === 'fail' ? refused : null },
-    ...{ phases: null, evidence: { from: continent, second }, look: null, quarantined: false, handed_over: false },
+  const saw = (
+    outcome: 'ok' | 'fail',
+    continent: Continent,
+    second: number,
+    probe = `probe-${continent}`,
+  ): SeenResult => ({
+    seq: 1,
+    monitor: 'monitor',
+    config_version: 1,
+    at: at(second),
+    took_ms: 50,
+    outcome,
+    cause: outcome === 'fail' ? refused : null,
+    phases: null,
+    evidence: { from: continent, second },
+    look: null,
+    quarantined: false,
+    handed_over: false,
     from: { probe, name: probe, continent },
   });
-  const failed = (continent: Continent, second: number, probe?: string) => saw('fail', continent, second, probe);
+  const failed = (continent: Continent, second: number, probe?: string) =>
+    saw('fail', continent, second, probe);
   const passed = (continent: Continent, second: number) => saw('ok', continent, second);
 
-  /** Each list is decided as one that came together; the first ones ahead of what others hand over. */
+  /**
+   * Each list is decided as one that came together; the first ones ahead of what others hand over.
+   */
   const live = (rules = without('unobserved_lapses')) => {
     let state: MonitorState = story(places).state();
     const incidents = new Map<string, Incident>();
@@ -31,7 +58,11 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     };
     const decideAll = (results: readonly SeenResult[], now: number): void => {
       for (const result of results.toSorted(byStart)) {
-        const decision = decide(state, { is: 'result', result }, { now, network: roster, newId, rules });
+        const decision = decide(
+          state,
+          { is: 'result', result },
+          { now, network: roster, newId, rules },
+        );
         state = decision.state;
         for (const effect of decision.effects) {
           if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
@@ -51,7 +82,9 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
   const began = at(80);
 
   test('goes ahead when nobody who has handed over saw the monitor failing before', () => {
-    expect(canDecideEarly(well, [passed('Asia', 70), passed('Europe', 75), failed('Asia', 85)], began)).toBe(true);
+    expect(
+      canDecideEarly(well, [passed('Asia', 70), passed('Europe', 75), failed('Asia', 85)], began),
+    ).toBe(true);
     expect(canDecideEarly(well, [passed('Asia', 70), passed('Asia', 85)], began)).toBe(false);
   });
 
@@ -68,14 +101,25 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     told.fail('Asia', 10);
     expect(canDecideEarly(told.state(), [passed('Asia', 70)], began, false)).toBe(true);
     expect(canDecideEarly(told.state(), [], began, false)).toBe(false);
-    expect(canDecideEarly(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began, false)).toBe(false);
-    expect(canDecideEarly(well, [failed('Asia', 70)], began, false, without('waits_for_who_may_tell'))).toBe(false);
+    expect(
+      canDecideEarly(
+        story(places, { kind: 'heartbeat' }).state(),
+        [failed('Asia', 85)],
+        began,
+        false,
+      ),
+    ).toBe(false);
+    expect(
+      canDecideEarly(well, [failed('Asia', 70)], began, false, without('waits_for_who_may_tell')),
+    ).toBe(false);
   });
 
   test('is awaited from public probes of its continents alone, that may reach it, and from its private one', () => {
     const awaits = (watched: Partial<Watched>, ...probes: string[]) =>
       isAwaited(story(places, watched).state().watched, new Set(probes), mixed);
-    const [asia, europe, ...others] = roster.probes.map((probe) => ({ ...probe, allowed_cidrs: [] as string[] })).toReversed();
+    const [asia, europe, ...others] = roster.probes
+      .map((probe) => ({ ...probe, allowed_cidrs: [] as string[] }))
+      .toReversed();
     if (!asia || !europe) throw new Error('the roster has three');
     const mixed: Roster = {
       ...roster,
@@ -98,13 +142,17 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
   });
 
   test('waits when a heartbeat is late, whose pings may still come, and when only a probe in quarantine saw it', () => {
-    expect(canDecideEarly(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began)).toBe(false);
+    expect(
+      canDecideEarly(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began),
+    ).toBe(false);
     expect(canDecideEarly(well, [{ ...failed('Asia', 85), quarantined: true }], began)).toBe(false);
   });
 
   test('goes ahead whatever was before when a private probe alone sees the monitor, and hands over in order', () => {
     const told = story(places, { probe: 'probe-Asia' });
-    expect(canDecideEarly(told.state(), [failed('Asia', 70), failed('Asia', 85)], began)).toBe(true);
+    expect(canDecideEarly(told.state(), [failed('Asia', 70), failed('Asia', 85)], began)).toBe(
+      true,
+    );
     told.fail('Asia', 10);
     expect(canDecideEarly(told.state(), [passed('Asia', 70)], began)).toBe(true);
     expect(canDecideEarly(told.state(), [], began)).toBe(false);
@@ -114,7 +162,9 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     const told = live();
     told.ahead(failed('Asia', 85), failed('Europe', 86));
     told.later(95, passed('Africa', 70), passed('Africa', 80));
-    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86), resolved_at: null }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(85), confirmed_at: at(86), resolved_at: null },
+    ]);
   });
 
   test('is dated by who saw it first, and confirmed by the first of another continent', () => {
@@ -122,7 +172,13 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     told.ahead(failed('Asia', 85), failed('Europe', 86));
     told.later(95, passed('Africa', 70), failed('Africa', 83), failed('Africa', 88));
     expect(told.incidents()).toMatchObject([
-      { started_at: at(83), seen: { continent: 'Africa' }, confirmed_at: at(85), confirmed: { continent: 'Asia' }, resolved_at: null },
+      {
+        started_at: at(83),
+        seen: { continent: 'Africa' },
+        confirmed_at: at(85),
+        confirmed: { continent: 'Asia' },
+        resolved_at: null,
+      },
     ]);
     expect([told.evidence.get('seen'), told.evidence.get('confirmed')]).toEqual(['Africa', 'Asia']);
   });
@@ -131,7 +187,9 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     const told = live();
     told.ahead(failed('Asia', 85), failed('Europe', 89));
     told.later(95, failed('Africa', 87));
-    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(87), confirmed: { continent: 'Africa' } }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(85), confirmed_at: at(87), confirmed: { continent: 'Africa' } },
+    ]);
   });
 
   test('seen by one continent so far, is confirmed by its first failure when an earlier one of another is handed over', () => {
@@ -139,7 +197,12 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     told.ahead(failed('Asia', 85), failed('Asia', 87));
     told.later(95, failed('Africa', 84));
     expect(told.incidents()).toMatchObject([
-      { started_at: at(84), seen: { continent: 'Africa' }, confirmed_at: at(85), confirmed: { continent: 'Asia' } },
+      {
+        started_at: at(84),
+        seen: { continent: 'Africa' },
+        confirmed_at: at(85),
+        confirmed: { continent: 'Asia' },
+      },
     ]);
   });
 
@@ -147,7 +210,9 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     const told = live();
     told.ahead(failed('Asia', 85), failed('Europe', 86));
     told.later(95, failed('Africa', 60), passed('Africa', 70));
-    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86), resolved_at: null }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(85), confirmed_at: at(86), resolved_at: null },
+    ]);
   });
 
   test('keeps its dates across passes of others, after which the lonely failure before them is another matter', () => {
@@ -162,12 +227,23 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     told.ahead(failed('Asia', 85), failed('Europe', 86));
     told.later(3_600, failed('Africa', 83));
     expect(told.incidents()).toMatchObject([
-      { started_at: at(83), seen: { continent: 'Africa' }, confirmed_at: at(85), confirmed: { continent: 'Asia' } },
+      {
+        started_at: at(83),
+        seen: { continent: 'Africa' },
+        confirmed_at: at(85),
+        confirmed: { continent: 'Asia' },
+      },
     ]);
   });
 
   test('comes out the same as if all had come in order, whatever each probe hands over when', () => {
-    const seen = [failed('Africa', 82), failed('Asia', 84), failed('Europe', 85), failed('Africa', 88), failed('Asia', 89)];
+    const seen = [
+      failed('Africa', 82),
+      failed('Asia', 84),
+      failed('Europe', 85),
+      failed('Africa', 88),
+      failed('Asia', 89),
+    ];
     const inOrder = live();
     inOrder.later(95, ...seen);
     const [expected] = inOrder.incidents();
@@ -176,7 +252,12 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
       told.ahead(...seen.filter(({ from }) => from.continent !== away));
       told.later(95, ...seen.filter(({ from }) => from.continent === away));
       const [incident] = told.incidents();
-      expect([incident?.started_at, incident?.seen, incident?.confirmed_at, incident?.confirmed]).toEqual([
+      expect([
+        incident?.started_at,
+        incident?.seen,
+        incident?.confirmed_at,
+        incident?.confirmed,
+      ]).toEqual([
         expected?.started_at,
         expected?.seen,
         expected?.confirmed_at,
@@ -208,7 +289,9 @@ describe('a clock that is set back', () => {
       told.pass('Asia', second + 1);
     }
     expect(told.state().incident).toBeNull();
-    expect(told.incidents()).toMatchObject([{ started_at: at(60.1), confirmed_at: at(60.1), resolved_at: at(60.1) }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(60.1), confirmed_at: at(60.1), resolved_at: at(60.1) },
+    ]);
   });
 
   test('covers nothing until then: who hears nothing from now on knows nothing', () => {
@@ -216,7 +299,10 @@ describe('a clock that is set back', () => {
     told.pass('Europe', hour);
     told.pass('Asia', 60);
     told.tick(600);
-    expect(told.effects('ledger').at(-1)).toMatchObject({ kind: 'unknown', put: [{ ended_at: null }] });
+    expect(told.effects('ledger').at(-1)).toMatchObject({
+      kind: 'unknown',
+      put: [{ ended_at: null }],
+    });
   });
 
   test('by a moment only changes nothing: clocks differ by so much every day', () => {

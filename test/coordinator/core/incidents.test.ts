@@ -21,9 +21,13 @@ describe('decide incidents', () => {
     });
 
     test('rule 9: in the same moment every other continent that may check is asked to look', () => {
-      const told = story(['Europe', 'Asia', 'Africa', 'Oceania'], { continents: ['Europe', 'Asia', 'Africa'] });
+      const told = story(['Europe', 'Asia', 'Africa', 'Oceania'], {
+        continents: ['Europe', 'Asia', 'Africa'],
+      });
       told.fail('Europe', 10);
-      expect(told.effects('look')).toMatchObject([{ continents: ['Africa', 'Asia'], why: 'first' }]);
+      expect(told.effects('look')).toMatchObject([
+        { continents: ['Africa', 'Asia'], why: 'first' },
+      ]);
     });
 
     test('rule 9: lost continents are not asked', () => {
@@ -40,7 +44,9 @@ describe('decide incidents', () => {
       told.pass('Asia', 10.3, { look: recheck });
       told.result('unknown', 'Africa', 10.4, { look: recheck });
       told.pass('Asia', 10.6, { look: recheck });
-      expect(told.effects('evidence').map(({ row }) => [row.part, row.continent, row.outcome])).toEqual([
+      expect(
+        told.effects('evidence').map(({ row }) => [row.part, row.continent, row.outcome]),
+      ).toEqual([
         ['seen', 'Europe', 'fail'],
         ['matrix', 'Asia', 'ok'],
         ['matrix', 'Africa', 'unknown'],
@@ -55,7 +61,13 @@ describe('decide incidents', () => {
       told.fail('Europe', 10);
       told.fail('Asia', 10.4);
       expect(told.incidents()).toMatchObject([
-        { started_at: at(10), confirmed_at: at(10.4), confirmed: { continent: 'Asia' }, scope: 'everywhere', layer: 'tcp' },
+        {
+          started_at: at(10),
+          confirmed_at: at(10.4),
+          confirmed: { continent: 'Asia' },
+          scope: 'everywhere',
+          layer: 'tcp',
+        },
       ]);
       expect(told.effects('alert')).toMatchObject([{ event: 'down', due_at: at(10.4) }]);
       expect(told.effects('evidence').map(({ row }) => row.part)).toEqual(['seen', 'confirmed']);
@@ -85,7 +97,12 @@ describe('decide incidents', () => {
       told.fail('Europe', 10);
       told.fail('Asia', 4, { arrives: 12 });
       expect(told.incidents()).toMatchObject([
-        { started_at: at(4), seen: { continent: 'Asia' }, confirmed_at: at(10), confirmed: { continent: 'Europe' } },
+        {
+          started_at: at(4),
+          seen: { continent: 'Asia' },
+          confirmed_at: at(10),
+          confirmed: { continent: 'Europe' },
+        },
       ]);
     });
 
@@ -97,8 +114,19 @@ describe('decide incidents', () => {
       told.fail('Europe', 370);
       told.fail('Asia', 375);
       expect(told.incidents()).toMatchObject([
-        { started_at: at(10), confirmed_at: null, resolved_at: at(370), note: 'seen from one continent only' },
-        { started_at: at(370), confirmed_at: at(375), resolved_at: null, seen: { continent: 'Europe' }, confirmed: { continent: 'Asia' } },
+        {
+          started_at: at(10),
+          confirmed_at: null,
+          resolved_at: at(370),
+          note: 'seen from one continent only',
+        },
+        {
+          started_at: at(370),
+          confirmed_at: at(375),
+          resolved_at: null,
+          seen: { continent: 'Europe' },
+          confirmed: { continent: 'Asia' },
+        },
       ]);
       expect(told.effects('alert').map(({ event }) => event)).toEqual(['down']);
     });
@@ -129,7 +157,9 @@ describe('decide incidents', () => {
       told.fail('Asia', 100);
       expect(told.state().incident?.confirmed_at).toBeNull();
       told.fail('Europe', 130);
-      expect(told.incidents()).toMatchObject([{ started_at: at(10), confirmed_at: at(100), confirmed: { continent: 'Asia' } }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(10), confirmed_at: at(100), confirmed: { continent: 'Asia' } },
+      ]);
     });
   });
 
@@ -140,7 +170,9 @@ describe('decide incidents', () => {
         told.fail('Europe', second);
         told.pass('Asia', second + 1);
       }
-      expect(told.incidents()).toMatchObject([{ started_at: at(10), confirmed_at: null, resolved_at: null, scope: 'one_continent' }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(10), confirmed_at: null, resolved_at: null, scope: 'one_continent' },
+      ]);
       expect(told.effects('look').filter(({ why }) => why === 'again')).toHaveLength(4);
       expect(told.effects('alert')).toEqual([]);
     });
@@ -150,7 +182,9 @@ describe('decide incidents', () => {
       told.fail('Europe', 10);
       told.pass('Asia', 11);
       told.pass('Europe', 130, { probe: 'second' });
-      expect(told.incidents()).toMatchObject([{ confirmed_at: null, resolved_at: at(130), note: null }]);
+      expect(told.incidents()).toMatchObject([
+        { confirmed_at: null, resolved_at: at(130), note: null },
+      ]);
     });
 
     test('rule 11: when nobody of that continent has reported for two turns it closes as no longer observed', () => {
@@ -159,15 +193,21 @@ describe('decide incidents', () => {
       told.tick(249);
       expect(told.state().incident).not.toBeNull();
       told.tick(251);
-      expect(told.incidents()).toMatchObject([{ resolved_at: at(250), note: 'no longer observed' }]);
+      expect(told.incidents()).toMatchObject([
+        { resolved_at: at(250), note: 'no longer observed' },
+      ]);
     });
   });
 });
 
-/** Rule 3: where an unconfirmed incident begins when older failures come, to the millisecond: as if all had come in order of start. */
+/**
+ * Rule 3: where an unconfirmed incident begins when older failures come, to the millisecond: as if
+ * all had come in order of start.
+ */
 describe('rule 3: an older failure', () => {
   const expired: Cause = { class: 'certificate_expired', params: {} };
-  const beginsAt = (told: ReturnType<typeof story>) => told.incidents().map(({ started_at }) => (started_at - at(0)) / 1000);
+  const beginsAt = (told: ReturnType<typeof story>) =>
+    told.incidents().map(({ started_at }) => (started_at - at(0)) / 1000);
 
   test('brings along what it saw: its place, cause and layer', () => {
     const told = story(['Europe', 'Asia', 'Africa']);
@@ -175,8 +215,13 @@ describe('rule 3: an older failure', () => {
     told.fail('Asia', 20, { cause: expired, arrives: 101 });
     expect(told.incidents()).toMatchObject([
       {
-        ...{ started_at: at(20), confirmed_at: null, seen: { continent: 'Asia' }, cause: expired, layer: 'tls' },
-        ...{ scope: 'some_continents', progress: { failed: ['Europe', 'Asia'] } },
+        started_at: at(20),
+        confirmed_at: null,
+        seen: { continent: 'Asia' },
+        cause: expired,
+        layer: 'tls',
+        scope: 'some_continents',
+        progress: { failed: ['Europe', 'Asia'] },
       },
     ]);
     expect(told.effects('incident').at(-1)?.change).toBe('moved');
@@ -221,7 +266,12 @@ describe('rule 3: an older failure', () => {
     seeing.fail('Europe', 20);
     seeing.fail('Asia', 10, { arrives: 21 });
     expect(seeing.incidents()).toMatchObject([
-      { started_at: at(10), seen: { continent: 'Asia' }, confirmed_at: at(20), confirmed: { continent: 'Europe' } },
+      {
+        started_at: at(10),
+        seen: { continent: 'Asia' },
+        confirmed_at: at(20),
+        confirmed: { continent: 'Europe' },
+      },
     ]);
     const other = story(['Europe', 'Asia', 'Africa']);
     other.fail('Europe', 200);
@@ -239,7 +289,9 @@ describe('rule 3: an older failure', () => {
     told.fail('Europe', 200);
     told.fail('Asia', 270);
     told.fail('Asia', 110, { probe: 'second', arrives: 271 });
-    expect(told.incidents()).toMatchObject([{ started_at: at(200), seen: { continent: 'Europe' }, confirmed_at: null }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(200), seen: { continent: 'Europe' }, confirmed_at: null },
+    ]);
   });
 
   test('is the beginning also when its own continent has passed since: two had seen it by then', () => {
@@ -247,7 +299,9 @@ describe('rule 3: an older failure', () => {
     told.fail('Europe', 20);
     told.pass('Asia', 30);
     told.fail('Asia', 15, { probe: 'second', arrives: 31 });
-    expect(told.incidents()).toMatchObject([{ started_at: at(15), confirmed_at: at(20), confirmed: { continent: 'Europe' } }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(15), confirmed_at: at(20), confirmed: { continent: 'Europe' } },
+    ]);
     // Not an outage of now: one of the two passes.
     expect(told.effects('alert')).toEqual([]);
   });
@@ -286,9 +340,15 @@ describe('rule 3: an older failure', () => {
   });
 });
 
-/** Rules 12, 14, 16 and 17: how a confirmed incident ends, and what happens to the monitor itself. */
+/**
+ * Rules 12, 14, 16 and 17: how a confirmed incident ends, and what happens to the monitor itself.
+ */
 describe('decide endings', () => {
-  const down = (places: readonly Continent[], failing: readonly Continent[], watched: Parameters<typeof story>[1] = {}) => {
+  const down = (
+    places: readonly Continent[],
+    failing: readonly Continent[],
+    watched: Parameters<typeof story>[1] = {},
+  ) => {
     const told = story(places, watched);
     for (const [index, place] of failing.entries()) told.fail(place, 10 + index);
     expect(told.state().incident?.confirmed_at).not.toBeNull();
@@ -336,7 +396,9 @@ describe('decide endings', () => {
       const told = down(['Europe', 'Asia', 'Africa'], ['Europe', 'Asia']);
       told.pass('Europe', 30);
       told.pass('Europe', 31);
-      expect(told.effects('look').filter(({ why }) => why === 'recovery')).toMatchObject([{ continents: ['Africa', 'Asia'] }]);
+      expect(told.effects('look').filter(({ why }) => why === 'recovery')).toMatchObject([
+        { continents: ['Africa', 'Asia'] },
+      ]);
       expect(told.state().incident?.progress.asked_at).toBe(at(30.1));
     });
 
@@ -356,7 +418,11 @@ describe('decide endings', () => {
       const told = story(['Europe']);
       for (const second of [10, 15, 20]) told.fail('Europe', second);
       told.pass('Europe', 60);
-      expect(told.state().incident?.progress).toMatchObject({ run: 1, run_at: at(60), below_since: at(60) });
+      expect(told.state().incident?.progress).toMatchObject({
+        run: 1,
+        run_at: at(60),
+        below_since: at(60),
+      });
       told.fail('Europe', 62);
       expect(told.state().incident?.progress).toMatchObject({ run: 0, below_since: null });
       told.pass('Europe', 65);
@@ -397,9 +463,15 @@ describe('decide endings', () => {
       expect(told.tell({ is: 'paused', at: at(12) }, 12)).toEqual([]);
       expect(told.state().watched.paused_at).toBe(at(10));
       told.tell({ is: 'resumed', at: at(20) }, 20);
-      expect(told.state()).toMatchObject({ watched: { paused_at: null }, views: [], decides_from: at(20) });
+      expect(told.state()).toMatchObject({
+        watched: { paused_at: null },
+        views: [],
+        decides_from: at(20),
+      });
       expect(told.tell({ is: 'resumed', at: at(25) }, 25)).toEqual([]);
-      expect(told.effects('ledger').flatMap(({ kind, put }) => (kind === 'paused' ? [put] : []))).toEqual([
+      expect(
+        told.effects('ledger').flatMap(({ kind, put }) => (kind === 'paused' ? [put] : [])),
+      ).toEqual([
         [{ began_at: at(10), ended_at: null, interval_ms: 60_000 }],
         [{ began_at: at(10), ended_at: at(20), interval_ms: 60_000 }],
       ]);
@@ -407,11 +479,15 @@ describe('decide endings', () => {
 
     test('that is edited forgets what it saw if it is checked otherwise, and else only those who may not check it any more', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
-      for (const [index, place] of (['Europe', 'Asia', 'Africa'] as const).entries()) told.pass(place, 5 + index);
+      for (const [index, place] of (['Europe', 'Asia', 'Africa'] as const).entries())
+        told.pass(place, 5 + index);
       const watched = { ...told.state().watched, continents: ['Europe', 'Asia'] as const };
       told.tell({ is: 'edited', at: at(10), watched, changed: false }, 10);
       expect(told.state().views.map(({ from }) => from.continent)).toEqual(['Europe', 'Asia']);
-      told.tell({ is: 'edited', at: at(11), watched: { ...watched, config_version: 2 }, changed: true }, 11);
+      told.tell(
+        { is: 'edited', at: at(11), watched: { ...watched, config_version: 2 }, changed: true },
+        11,
+      );
       expect(told.state().views).toEqual([]);
     });
   });
@@ -427,7 +503,9 @@ describe('decide endings', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       told.pass('Asia', 11);
-      expect(quarantine(told, 'probe-Europe')).toEqual([['the probe that saw it was quarantined', at(50)]]);
+      expect(quarantine(told, 'probe-Europe')).toEqual([
+        ['the probe that saw it was quarantined', at(50)],
+      ]);
       expect(told.state().views.map(({ from }) => from.probe)).toEqual(['probe-Asia']);
     });
 
@@ -439,7 +517,9 @@ describe('decide endings', () => {
       seenToo.fail('Europe', 10);
       seenToo.fail('Europe', 11, { probe: 'second' });
       expect(quarantine(seenToo, 'probe-Europe')).toEqual(open);
-      expect(quarantine(down(['Europe', 'Asia'], ['Europe', 'Asia']), 'probe-Europe')).toEqual(open);
+      expect(quarantine(down(['Europe', 'Asia'], ['Europe', 'Asia']), 'probe-Europe')).toEqual(
+        open,
+      );
       expect(quarantine(story(['Europe', 'Asia']), 'probe-Europe')).toEqual([]);
       // Also when those who see it have long not said so.
       const long = story(['Europe', 'Asia', 'Africa']);

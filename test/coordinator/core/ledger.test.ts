@@ -3,7 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { cover, gapNoticed, passTime } from '../../../coordinator/core/ledger.ts';
 import { createState } from '../../../coordinator/core/lifecycle.ts';
 import type { Effect, Gap, LedgerRow } from '../../../coordinator/core/types.ts';
-import { type Cause, type Caused, explained, percentOf, states, touches, uptime, windowOf } from '../../../coordinator/core/uptime.ts';
+import {
+  type Cause,
+  type Caused,
+  explained,
+  percentOf,
+  states,
+  touches,
+  uptime,
+  windowOf,
+} from '../../../coordinator/core/uptime.ts';
 import type { Interval } from '../../../shared/base/time.ts';
 import { at, inTime, story } from './story.ts';
 
@@ -18,7 +27,10 @@ describe('ledger', () => {
     return [...rows.values()].toSorted((a, b) => a.began_at - b.began_at);
   };
   const seconds = (rows: readonly LedgerRow[]) =>
-    rows.map(({ began_at, ended_at }) => [(began_at - at(0)) / 1000, ended_at === null ? null : (ended_at - at(0)) / 1000]);
+    rows.map(({ began_at, ended_at }) => [
+      (began_at - at(0)) / 1000,
+      ended_at === null ? null : (ended_at - at(0)) / 1000,
+    ]);
   const unknown = (told: ReturnType<typeof story>) => seconds(rowsOf(told.effects('ledger')));
 
   describe('rule 22: unknown is time without a usable result', () => {
@@ -66,39 +78,58 @@ describe('ledger', () => {
       const told = story(['Europe', 'Asia']);
       told.pass('Europe', 0);
       told.tick(200);
-      told.tell({ is: 'edited', at: at(210), watched: { ...told.state().watched, interval_ms: 30_000 }, changed: false }, 210);
+      told.tell(
+        {
+          is: 'edited',
+          at: at(210),
+          watched: { ...told.state().watched, interval_ms: 30_000 },
+          changed: false,
+        },
+        210,
+      );
       told.pass('Europe', 250);
-      expect(rowsOf(told.effects('ledger'))).toMatchObject([{ interval_ms: 60_000, ended_at: at(250) }]);
+      expect(rowsOf(told.effects('ledger'))).toMatchObject([
+        { interval_ms: 60_000, ended_at: at(250) },
+      ]);
     });
 
     test('rule 22: whatever the order of arrival, unknown is what no result covers', () => {
       const starts = fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 12 });
       fc.assert(
-        fc.property(starts, fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 12, maxLength: 12 }), (times, waits) => {
-          const base = { ...createState(story(['Europe']).state().watched), covered_until: 0 };
-          let state: { covered_until: number; gaps: readonly Gap[] } = { covered_until: 0, gaps: [] };
-          const told: Effect[] = [];
-          let now = 0;
-          const apply = (change: ReturnType<typeof cover>) => {
-            state = change.covered;
-            told.push(...change.effects);
-          };
-          for (const [index, from] of times.entries()) {
-            now = Math.max(now, from) + (waits[index] ?? 0);
-            apply(cover({ ...base, ...state }, from, from + 20));
-            apply(passTime({ ...base, ...state }, now + gapNoticed));
-          }
-          const end = now + 1;
-          const rows = rowsOf(told);
-          expect(rows.filter(({ ended_at }) => ended_at === null).length).toBeLessThanOrEqual(1);
-          for (let time = 0; time < end; time += 1) {
-            const covered = times.some((from) => from <= time && time < from + 20);
-            const isUnknown =
-              rows.some(({ began_at, ended_at }) => began_at <= time && (ended_at === null || time < ended_at)) ||
-              time >= Math.max(state.covered_until, 0);
-            expect(isUnknown).toBe(!covered);
-          }
-        }),
+        fc.property(
+          starts,
+          fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 12, maxLength: 12 }),
+          (times, waits) => {
+            const base = { ...createState(story(['Europe']).state().watched), covered_until: 0 };
+            let state: { covered_until: number; gaps: readonly Gap[] } = {
+              covered_until: 0,
+              gaps: [],
+            };
+            const told: Effect[] = [];
+            let now = 0;
+            const apply = (change: ReturnType<typeof cover>) => {
+              state = change.covered;
+              told.push(...change.effects);
+            };
+            for (const [index, from] of times.entries()) {
+              now = Math.max(now, from) + (waits[index] ?? 0);
+              apply(cover({ ...base, ...state }, from, from + 20));
+              apply(passTime({ ...base, ...state }, now + gapNoticed));
+            }
+            const end = now + 1;
+            const rows = rowsOf(told);
+            expect(rows.filter(({ ended_at }) => ended_at === null).length).toBeLessThanOrEqual(1);
+            for (let time = 0; time < end; time += 1) {
+              const covered = times.some((from) => from <= time && time < from + 20);
+              const isUnknown =
+                rows.some(
+                  ({ began_at, ended_at }) =>
+                    began_at <= time && (ended_at === null || time < ended_at),
+                ) || time >= Math.max(state.covered_until, 0);
+              expect(isUnknown).toBe(!covered);
+            }
+          },
+        ),
       );
     });
   });
@@ -117,7 +148,12 @@ describe('ledger', () => {
     const edit = (told: ReturnType<typeof story>, second: number) => {
       const { watched } = told.state();
       told.tell(
-        { is: 'edited', at: at(second), watched: { ...watched, config_version: watched.config_version + 1 }, changed: true },
+        {
+          is: 'edited',
+          at: at(second),
+          watched: { ...watched, config_version: watched.config_version + 1 },
+          changed: true,
+        },
         second,
       );
     };
@@ -170,7 +206,16 @@ describe('ledger', () => {
       const told = story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000 });
       const ping = (second: number) =>
         told.tell(
-          { is: 'ping', ping: { ...inTime(second), is: 'good', covers_until: at(second + 360), cause: null, evidence: null } },
+          {
+            is: 'ping',
+            ping: {
+              ...inTime(second),
+              is: 'good',
+              covers_until: at(second + 360),
+              cause: null,
+              evidence: null,
+            },
+          },
           second,
         );
       ping(0);
@@ -183,7 +228,10 @@ describe('ledger', () => {
   });
 });
 
-/** Rule 22: the rows that the database holds are the gaps that the core knows, after whatever came in whatever order. */
+/**
+ * Rule 22: the rows that the database holds are the gaps that the core knows, after whatever came
+ * in whatever order.
+ */
 describe('rule 22: the rows of the ledger', () => {
   const watched = story(['Europe']).state().watched;
   const day = 86_400_000;
@@ -194,12 +242,17 @@ describe('rule 22: the rows of the ledger', () => {
     for (const effect of effects) {
       if (effect.is !== 'ledger') continue;
       for (const began of effect.drop) rows.delete(began);
-      for (const { began_at, ended_at, interval_ms } of effect.put) rows.set(began_at, { from: began_at, to: ended_at, interval_ms });
+      for (const { began_at, ended_at, interval_ms } of effect.put)
+        rows.set(began_at, { from: began_at, to: ended_at, interval_ms });
     }
   };
 
   const step = fc.oneof(
-    fc.record({ is: fc.constant('seen' as const), from: fc.integer({ min: 0, max: 200 }), long: fc.integer({ min: 1, max: 15 }) }),
+    fc.record({
+      is: fc.constant('seen' as const),
+      from: fc.integer({ min: 0, max: 200 }),
+      long: fc.integer({ min: 1, max: 15 }),
+    }),
     fc.record({ is: fc.constant('time' as const), wait: fc.integer({ min: 1, max: 20 }) }),
   );
 
@@ -215,7 +268,10 @@ describe('rule 22: the rows of the ledger', () => {
           if (each.is === 'time') now += each.wait * 1000;
           const before = state.gaps;
           const of = { ...state, watched: { ...watched, interval_ms } };
-          const { covered, effects } = each.is === 'time' ? passTime(of, now) : cover(of, each.from * 1000, (each.from + each.long) * 1000);
+          const { covered, effects } =
+            each.is === 'time'
+              ? passTime(of, now)
+              : cover(of, each.from * 1000, (each.from + each.long) * 1000);
           state = covered;
           apply(rows, effects);
           const byStart = (a: Gap, b: Gap) => a.from - b.from;
@@ -225,8 +281,14 @@ describe('rule 22: the rows of the ledger', () => {
           for (const effect of effects) {
             if (effect.is !== 'ledger') throw new Error('only the ledger is written');
             const known = before.map(({ from, to }) => `${from} ${to}`);
-            expect(effect.put.filter(({ began_at, ended_at }) => known.includes(`${began_at} ${ended_at}`))).toEqual([]);
-            expect(effect.drop.filter((began) => state.gaps.some(({ from }) => from === began))).toEqual([]);
+            expect(
+              effect.put.filter(({ began_at, ended_at }) =>
+                known.includes(`${began_at} ${ended_at}`),
+              ),
+            ).toEqual([]);
+            expect(
+              effect.drop.filter((began) => state.gaps.some(({ from }) => from === began)),
+            ).toEqual([]);
           }
         }
       }),
@@ -265,7 +327,10 @@ describe('rule 22: the rows of the ledger', () => {
 
   test('have the interval now in force for a gap that nobody had noticed when the next result came', () => {
     const { covered } = cover({ covered_until: 10_000, gaps: [], watched }, 90_000, 100_000);
-    expect(covered).toEqual({ covered_until: 100_000, gaps: [{ from: 10_000, to: 90_000, interval_ms: watched.interval_ms }] });
+    expect(covered).toEqual({
+      covered_until: 100_000,
+      gaps: [{ from: 10_000, to: 90_000, interval_ms: watched.interval_ms }],
+    });
   });
 
   test('of a gap that is over stay known here for eight days, and not a moment longer, whether or not another lasts', () => {
@@ -293,8 +358,14 @@ describe('rule 22: the rows of the ledger', () => {
     const young = gap(2 * day, 3 * day);
     const lasting = gap(4 * day, null);
     const known = { covered_until: 4 * day, gaps: [old, young, lasting], watched };
-    expect(passTime(known, 9 * day)).toEqual({ covered: { covered_until: 4 * day, gaps: [old, young, lasting] }, effects: [] });
-    expect(passTime(known, 9 * day + 1)).toEqual({ covered: { covered_until: 4 * day, gaps: [young, lasting] }, effects: [] });
+    expect(passTime(known, 9 * day)).toEqual({
+      covered: { covered_until: 4 * day, gaps: [old, young, lasting] },
+      effects: [],
+    });
+    expect(passTime(known, 9 * day + 1)).toEqual({
+      covered: { covered_until: 4 * day, gaps: [young, lasting] },
+      effects: [],
+    });
     expect(passTime(known, 30 * day).covered.gaps).toEqual([lasting]);
     // Nothing is forgotten and one opens: both are known.
     const closed = { covered_until: 4 * day, gaps: [old, young], watched };
@@ -311,7 +382,9 @@ describe('uptime', () => {
     .map(([from, long]): Interval => ({ from, to: from + long }));
   const intervals = fc.array(interval, { maxLength: 8 });
   const input = fc.record({
-    window: fc.tuple(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 200 })).map(([from, long]) => ({ from, to: from + long })),
+    window: fc
+      .tuple(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 200 }))
+      .map(([from, long]) => ({ from, to: from + long })),
     created_at: fc.integer({ min: 0, max: 300 }),
     paused: intervals,
     cover: intervals,
@@ -335,8 +408,13 @@ describe('uptime', () => {
       fc.assert(
         fc.property(input, (given) => {
           const counted = { paused: 0, maintenance: 0, down: 0, unknown: 0, up: 0 };
-          const inside = (list: readonly Interval[], time: number) => list.some(({ from, to }) => from <= time && time < to);
-          for (let time = Math.max(given.window.from, given.created_at); time < given.window.to; time += 1) {
+          const inside = (list: readonly Interval[], time: number) =>
+            list.some(({ from, to }) => from <= time && time < to);
+          for (
+            let time = Math.max(given.window.from, given.created_at);
+            time < given.window.to;
+            time += 1
+          ) {
             if (inside(given.paused, time)) counted.paused += 1;
             else if (inside(given.cover, time)) counted.maintenance += 1;
             else if (inside(given.down, time)) counted.down += 1;
@@ -353,13 +431,26 @@ describe('uptime', () => {
       const down = [{ from: window.to - 3 * hour, to: window.to - hour }];
       const cover = [{ from: window.to - 2 * hour, to: window.to - hour }];
       const sums = uptime({ ...none, window, created_at: 0, down, cover });
-      expect(sums).toMatchObject({ down: hour, maintenance: hour, up: 718 * hour, down_seconds: 3600, percent: 99.8609 });
+      expect(sums).toMatchObject({
+        down: hour,
+        maintenance: hour,
+        up: 718 * hour,
+        down_seconds: 3600,
+        percent: 99.8609,
+      });
     });
   });
 
   describe('rule 23: the percentage', () => {
     test('rule 23: null when nothing was up or down', () => {
-      expect(uptime({ ...none, window: { from: 0, to: hour }, created_at: 0, unknown: [{ from: 0, to: hour }] }).percent).toBeNull();
+      expect(
+        uptime({
+          ...none,
+          window: { from: 0, to: hour },
+          created_at: 0,
+          unknown: [{ from: 0, to: hour }],
+        }).percent,
+      ).toBeNull();
     });
 
     test('rule 23: rounded down, so that 100 means no downtime at all', () => {
@@ -373,7 +464,9 @@ describe('uptime', () => {
         fc.property(fc.nat({ max: year }), fc.integer({ min: 1, max: year }), (up, down) => {
           const percent = percentOf(up, down) ?? Number.NaN;
           expect(percent).toBeLessThan(100);
-          expect(Math.round(percent * 10_000)).toBe(Number((BigInt(up) * 1_000_000n) / BigInt(up + down)));
+          expect(Math.round(percent * 10_000)).toBe(
+            Number((BigInt(up) * 1_000_000n) / BigInt(up + down)),
+          );
         }),
       );
     });
@@ -390,7 +483,10 @@ describe('uptime', () => {
 
   test('rule 21: a year with an interval every ten minutes is summed in a moment', () => {
     const window = windowOf(365, 365 * 24 * hour);
-    const down = Array.from({ length: 52_560 }, (_, index) => ({ from: index * 600_000, to: index * 600_000 + 1000 }));
+    const down = Array.from({ length: 52_560 }, (_, index) => ({
+      from: index * 600_000,
+      to: index * 600_000 + 1000,
+    }));
     const { down: sum, up } = uptime({ ...none, window, created_at: 0, down });
     expect(sum).toBe(52_560_000);
     expect(up + sum).toBe(365 * 24 * hour);
@@ -404,11 +500,17 @@ describe('rule 43: uptime explains itself', () => {
   const incident = (id: string): Cause => ({ is: 'incident', id });
 
   const caused = fc
-    .tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 9 }))
+    .tuple(
+      fc.integer({ min: 0, max: 400 }),
+      fc.integer({ min: 0, max: 60 }),
+      fc.integer({ min: 0, max: 9 }),
+    )
     .map(([from, long, id]): Caused => ({ from, to: from + long, cause: incident(String(id)) }));
   const intervals = fc.array(caused, { maxLength: 8 });
   const input = fc.record({
-    window: fc.tuple(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 200 })).map(([from, long]) => ({ from, to: from + long })),
+    window: fc
+      .tuple(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 200 }))
+      .map(([from, long]) => ({ from, to: from + long })),
     created_at: fc.integer({ min: 0, max: 300 }),
     paused: intervals,
     cover: intervals,
@@ -430,7 +532,9 @@ describe('rule 43: uptime explains itself', () => {
         expect(next).toBe(Math.max(begin, stretches.length === 0 ? begin : given.window.to));
         const sums = uptime(given);
         for (const state of states) {
-          const sum = stretches.filter((each) => each.state === state).reduce((all, { from, to }) => all + to - from, 0);
+          const sum = stretches
+            .filter((each) => each.state === state)
+            .reduce((all, { from, to }) => all + to - from, 0);
           expect(sum).toBe(sums[state]);
         }
       }),
@@ -440,10 +544,18 @@ describe('rule 43: uptime explains itself', () => {
   test('rule 43: each stretch names a cause that lies there', () => {
     fc.assert(
       fc.property(input, (given) => {
-        const of = { paused: given.paused, maintenance: given.cover, down: given.down, unknown: given.unknown };
+        const of = {
+          paused: given.paused,
+          maintenance: given.cover,
+          down: given.down,
+          unknown: given.unknown,
+        };
         for (const { from, to, state, cause } of explained(given)) {
           if (state === 'up') expect(cause).toBeNull();
-          else expect(of[state].some((each) => each.cause === cause && each.from <= from && each.to >= to)).toBe(true);
+          else
+            expect(
+              of[state].some((each) => each.cause === cause && each.from <= from && each.to >= to),
+            ).toBe(true);
         }
       }),
     );
@@ -454,7 +566,9 @@ describe('rule 43: uptime explains itself', () => {
     const upkeep: Cause = { is: 'window', id: 'w', name: 'Database' };
     expect(
       explained({
-        ...{ window, created_at: 0, paused: [{ from: 9 * hour, to: 10 * hour, cause: pause }] },
+        window,
+        created_at: 0,
+        paused: [{ from: 9 * hour, to: 10 * hour, cause: pause }],
         cover: [{ from: 3 * hour, to: 4 * hour, cause: upkeep }],
         down: [{ from: 2 * hour, to: 5 * hour, cause: incident('i') }],
         unknown: [{ from: 7 * hour, to: 10 * hour, cause: gap }],

@@ -12,7 +12,9 @@ describe('decide outages', () => {
       told.fail('Europe', 10);
       told.fail('Asia', 11);
       told.pass('Africa', second);
-      expect(told.incidents()).toMatchObject([{ confirmed_at: at(11), scope: 'some_continents', progress: { passed } }]);
+      expect(told.incidents()).toMatchObject([
+        { confirmed_at: at(11), scope: 'some_continents', progress: { passed } },
+      ]);
     }
   });
 
@@ -36,7 +38,10 @@ describe('decide outages', () => {
       told.fail('Asia', 11);
       told.fail('Africa', 12);
       told.pass('Asia', 100);
-      expect(told.effects('look').at(-1)).toMatchObject({ why: 'recovery', continents: ['Africa', 'Europe'] });
+      expect(told.effects('look').at(-1)).toMatchObject({
+        why: 'recovery',
+        continents: ['Africa', 'Europe'],
+      });
     });
 
     test('rule 12: two down and two up is one steady outage', () => {
@@ -49,7 +54,9 @@ describe('decide outages', () => {
         told.pass('Oceania', second + 120);
         told.tick(second + 200);
       }
-      expect(told.incidents()).toMatchObject([{ confirmed_at: at(15), resolved_at: null, scope: 'some_continents' }]);
+      expect(told.incidents()).toMatchObject([
+        { confirmed_at: at(15), resolved_at: null, scope: 'some_continents' },
+      ]);
       expect(told.effects('alert')).toHaveLength(1);
     });
 
@@ -102,8 +109,14 @@ describe('decide outages', () => {
   describe('rule 13: sampling', () => {
     const samples = (told: ReturnType<typeof story>, until: number): number[] => {
       const times: number[] = [];
-      for (let next = told.nextTick(); next !== null && next < at(until) && times.length < 1000; next = told.nextTick()) {
-        const looks = told.tick((next - at(0)) / 1000).filter((effect) => effect.is === 'look' && effect.why === 'sample');
+      for (
+        let next = told.nextTick();
+        next !== null && next < at(until) && times.length < 1000;
+        next = told.nextTick()
+      ) {
+        const looks = told
+          .tick((next - at(0)) / 1000)
+          .filter((effect) => effect.is === 'look' && effect.why === 'sample');
         if (looks.length > 0) times.push((next - at(0)) / 1000);
       }
       return times;
@@ -135,7 +148,13 @@ describe('decide outages', () => {
       const told = down({});
       samples(told, 26);
       const sampled = told.effects('look').filter(({ why }) => why === 'sample');
-      expect(sampled.map(({ continents }) => continents[0])).toEqual(['Asia', 'Europe', 'Asia', 'Europe', 'Asia']);
+      expect(sampled.map(({ continents }) => continents[0])).toEqual([
+        'Asia',
+        'Europe',
+        'Asia',
+        'Europe',
+        'Asia',
+      ]);
     });
 
     test('rule 13: an unconfirmed incident is sampled for ten minutes at most', () => {
@@ -155,29 +174,36 @@ describe('decide outages', () => {
       ['an installation with one', story(['Europe'])],
       ['continents with one', story(['Europe', 'Asia'], { continents: ['Europe'] })],
       ['a private probe', story(['Europe', 'Asia'], { probe: 'probe-Europe' })],
-    ])('rule 14: %s: two more failures in a row at 5 s confirm, two passes in a row close', (_, told) => {
-      told.fail('Europe', 10);
-      told.fail('Europe', 12);
-      told.fail('Europe', 15);
-      expect(told.state().incident?.confirmed_at).toBeNull();
-      told.fail('Europe', 20);
-      expect(told.incidents()).toMatchObject([{ started_at: at(10), confirmed_at: at(20), confirmed: null }]);
-      told.pass('Europe', 30);
-      told.fail('Europe', 35);
-      told.pass('Europe', 40);
-      expect(told.state().incident).not.toBeNull();
-      told.pass('Europe', 45);
-      expect(told.incidents()).toMatchObject([{ resolved_at: at(40) }]);
-      expect(told.effects('alert').map(({ event }) => event)).toEqual(['down', 'up']);
-      expect(told.effects('notice')).toEqual([]);
-    });
+    ])(
+      'rule 14: %s: two more failures in a row at 5 s confirm, two passes in a row close',
+      (_, told) => {
+        told.fail('Europe', 10);
+        told.fail('Europe', 12);
+        told.fail('Europe', 15);
+        expect(told.state().incident?.confirmed_at).toBeNull();
+        told.fail('Europe', 20);
+        expect(told.incidents()).toMatchObject([
+          { started_at: at(10), confirmed_at: at(20), confirmed: null },
+        ]);
+        told.pass('Europe', 30);
+        told.fail('Europe', 35);
+        told.pass('Europe', 40);
+        expect(told.state().incident).not.toBeNull();
+        told.pass('Europe', 45);
+        expect(told.incidents()).toMatchObject([{ resolved_at: at(40) }]);
+        expect(told.effects('alert').map(({ event }) => event)).toEqual(['down', 'up']);
+        expect(told.effects('notice')).toEqual([]);
+      },
+    );
 
     test('rule 14: where others are configured but lost it stays verifying, and the operator is told once', () => {
       const told = story(['Europe', 'Asia']);
       told.network(rosterOf(['Europe', 'Asia'], ['Asia']));
       for (let second = 10; second < 100; second += 5) told.fail('Europe', second);
       expect(told.incidents()).toMatchObject([{ confirmed_at: null, resolved_at: null }]);
-      expect(told.effects('notice')).toEqual([{ is: 'notice', about: 'alone', continent: 'Europe' }]);
+      expect(told.effects('notice')).toEqual([
+        { is: 'notice', about: 'alone', continent: 'Europe' },
+      ]);
     });
 
     test('rule 14: a lone check that must not be sampled is still asked until it is decided', () => {
@@ -189,9 +215,13 @@ describe('decide outages', () => {
   });
 });
 
-/** Rules 9 to 11 and 14: an incident that is not confirmed yet, who confirms it when several could, and who is asked. */
+/**
+ * Rules 9 to 11 and 14: an incident that is not confirmed yet, who confirms it when several could,
+ * and who is asked.
+ */
 describe('decide lonely', () => {
-  const asked = (told: ReturnType<typeof story>, why: string) => told.effects('look').filter((look) => look.why === why);
+  const asked = (told: ReturnType<typeof story>, why: string) =>
+    told.effects('look').filter((look) => look.why === why);
 
   describe('rule 10: when several could confirm', () => {
     test('it is the earliest of those beside the continent that saw it first', () => {
@@ -202,7 +232,9 @@ describe('decide lonely', () => {
       told.fail('Africa', 165);
       expect(told.state().incident?.confirmed_at).toBeNull();
       told.fail('Europe', 160, { arrives: 166 });
-      expect(told.incidents()).toMatchObject([{ started_at: at(10), confirmed_at: at(100), confirmed: { continent: 'Asia' } }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(10), confirmed_at: at(100), confirmed: { continent: 'Asia' } },
+      ]);
     });
 
     test('a refuted one is parted at the latest failure of the continent that saw it, though two others see it too', () => {
@@ -215,7 +247,12 @@ describe('decide lonely', () => {
       told.fail('Africa', 125, { arrives: 132 });
       expect(told.incidents()).toMatchObject([
         { started_at: at(10), resolved_at: at(70), note: 'seen from one continent only' },
-        { started_at: at(70), seen: { continent: 'Europe' }, confirmed_at: at(125), confirmed: { continent: 'Africa' } },
+        {
+          started_at: at(70),
+          seen: { continent: 'Europe' },
+          confirmed_at: at(125),
+          confirmed: { continent: 'Africa' },
+        },
       ]);
       // The new incident has a matrix of its own.
       expect(asked(told, 'first').at(-1)?.continents).toEqual(['Africa', 'Asia']);
@@ -229,7 +266,12 @@ describe('decide lonely', () => {
       told.fail('Africa', 230);
       expect(told.incidents()).toMatchObject([
         { started_at: at(10), resolved_at: at(200), note: 'seen from one continent only' },
-        { started_at: at(200), seen: { continent: 'Asia' }, confirmed_at: at(230), confirmed: { continent: 'Africa' } },
+        {
+          started_at: at(200),
+          seen: { continent: 'Asia' },
+          confirmed_at: at(230),
+          confirmed: { continent: 'Africa' },
+        },
       ]);
       expect(asked(told, 'first').at(-1)?.continents).toEqual(['Africa', 'Europe']);
     });
@@ -243,8 +285,12 @@ describe('decide lonely', () => {
       expect(told.incidents()).toMatchObject([
         { started_at: at(10), confirmed_at: null, resolved_at: at(110) },
         {
-          ...{ started_at: at(130), seen: { continent: 'Africa' }, confirmed_at: at(130), confirmed: { continent: 'Asia' } },
-          ...{ scope: 'some_continents', progress: { failed: ['Africa', 'Asia'], passed: [] } },
+          started_at: at(130),
+          seen: { continent: 'Africa' },
+          confirmed_at: at(130),
+          confirmed: { continent: 'Asia' },
+          scope: 'some_continents',
+          progress: { failed: ['Africa', 'Asia'], passed: [] },
         },
       ]);
     });
@@ -254,10 +300,16 @@ describe('decide lonely', () => {
       told.fail('Europe', 10);
       told.fail('Asia', 100);
       expect(told.incidents()).toMatchObject([
-        { confirmed_at: null, scope: 'some_continents', progress: { failed: ['Europe', 'Asia'], passed: [] } },
+        {
+          confirmed_at: null,
+          scope: 'some_continents',
+          progress: { failed: ['Europe', 'Asia'], passed: [] },
+        },
       ]);
       told.pass('Africa', 101);
-      expect(told.incidents()).toMatchObject([{ scope: 'some_continents', progress: { passed: ['Africa'] } }]);
+      expect(told.incidents()).toMatchObject([
+        { scope: 'some_continents', progress: { passed: ['Africa'] } },
+      ]);
       expect(told.pass('Africa', 102)).toEqual([]);
     });
   });
@@ -312,7 +364,9 @@ describe('decide lonely', () => {
         told.fail('Europe', 10);
         told.network(lost);
         for (const second of [30, 60, 90]) told.fail('Europe', second);
-        expect(told.effects('notice')).toEqual([{ is: 'notice', about: 'alone', continent: 'Europe' }]);
+        expect(told.effects('notice')).toEqual([
+          { is: 'notice', about: 'alone', continent: 'Europe' },
+        ]);
         expect(told.state().incident?.confirmed_at).toBeNull();
       }
     });
@@ -355,7 +409,9 @@ describe('decide lonely', () => {
       expect(told.state().incident).not.toBeNull();
       expect(told.nextTick()).toBe(at(505));
       told.tick(505);
-      expect(told.incidents()).toMatchObject([{ resolved_at: at(250), note: 'no longer observed' }]);
+      expect(told.incidents()).toMatchObject([
+        { resolved_at: at(250), note: 'no longer observed' },
+      ]);
     });
 
     test('when its continent may not check it any more: two turns after it began', () => {
@@ -366,7 +422,9 @@ describe('decide lonely', () => {
       told.tick(249.999);
       expect(told.state().incident).not.toBeNull();
       told.tick(250);
-      expect(told.incidents()).toMatchObject([{ resolved_at: at(250), note: 'no longer observed' }]);
+      expect(told.incidents()).toMatchObject([
+        { resolved_at: at(250), note: 'no longer observed' },
+      ]);
     });
   });
 });

@@ -4,12 +4,25 @@ import { at, inTime, story } from './story.ts';
 
 /** Rule 20: pings and judgements of a heartbeat, on the lines that the rule draws. */
 describe('decide pings', () => {
-  const heartbeat = () => story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
-  const ping = (second: number, is: SeenPing['is'] = 'good', covers = 360): { is: 'ping'; ping: SeenPing } => ({
+  const heartbeat = () =>
+    story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
+  const ping = (
+    second: number,
+    is: SeenPing['is'] = 'good',
+    covers = 360,
+  ): { is: 'ping'; ping: SeenPing } => ({
     is: 'ping',
-    ping: { ...inTime(second), is, covers_until: at(second + covers), cause: { class: 'heartbeat_failed', params: {} }, evidence: null },
+    ping: {
+      ...inTime(second),
+      is,
+      covers_until: at(second + covers),
+      cause: { class: 'heartbeat_failed', params: {} },
+      evidence: null,
+    },
   });
-  const judged = (params: Readonly<Record<string, number>>) => ({ cause: { class: 'heartbeat_late', params } });
+  const judged = (params: Readonly<Record<string, number>>) => ({
+    cause: { class: 'heartbeat_late', params },
+  });
 
   describe('rule 20: a judgement', () => {
     const opens = (params: Readonly<Record<string, number>>) => {
@@ -64,7 +77,10 @@ describe('decide pings', () => {
       told.tell(ping(300), 300);
       told.tell(ping(310, 'bad'), 310);
       const before = told.state();
-      for (const second of [300, 200]) expect(told.tell(ping(second), 320)).not.toContainEqual(expect.objectContaining({ is: 'incident' }));
+      for (const second of [300, 200])
+        expect(told.tell(ping(second), 320)).not.toContainEqual(
+          expect.objectContaining({ is: 'incident' }),
+        );
       expect(told.state().incident).toEqual(before.incident);
       expect(told.state().beat_at).toBe(at(300));
     });
@@ -81,8 +97,13 @@ describe('decide pings', () => {
       const late = heartbeat();
       late.fail('Europe', 400, judged({ deadline: at(360) }));
       late.tell(ping(355), 401);
-      expect(late.incidents()).toMatchObject([{ resolved_at: at(360), note: 'the beat had come in time and reached us late' }]);
-      expect(late.effects('look').at(-1)).toMatchObject({ why: 'recovery', continents: ['Asia', 'Europe'] });
+      expect(late.incidents()).toMatchObject([
+        { resolved_at: at(360), note: 'the beat had come in time and reached us late' },
+      ]);
+      expect(late.effects('look').at(-1)).toMatchObject({
+        why: 'recovery',
+        continents: ['Asia', 'Europe'],
+      });
     });
 
     test('that comes late ended the outage that a later one seemed to end, and what went wrong after it is another', () => {
@@ -91,10 +112,16 @@ describe('decide pings', () => {
       told.tell(ping(310, 'bad'), 310);
       told.tell(ping(900), 900);
       const { ping: seen } = ping(400);
-      for (let time = 0; time < 2; time += 1) told.tell({ is: 'ping', ping: { ...seen, next_good_at: at(900), fails_at: at(760) } }, 901);
+      for (let time = 0; time < 2; time += 1)
+        told.tell({ is: 'ping', ping: { ...seen, next_good_at: at(900), fails_at: at(760) } }, 901);
       expect(told.incidents()).toMatchObject([
         { started_at: at(310), resolved_at: at(400), note: null },
-        { started_at: at(760), confirmed_at: at(760), resolved_at: at(900), cause: { class: 'heartbeat_late' } },
+        {
+          started_at: at(760),
+          confirmed_at: at(760),
+          resolved_at: at(900),
+          cause: { class: 'heartbeat_late' },
+        },
       ]);
       expect(told.effects('alert').map(({ event }) => event)).toEqual(['down', 'up']);
     });
@@ -106,7 +133,10 @@ describe('decide pings', () => {
       told.tell({ is: 'ping', ping: { ...failed, began_at: at(660) } }, 900);
       told.tell(ping(1_000), 1_000);
       const { ping: seen } = ping(700);
-      told.tell({ is: 'ping', ping: { ...seen, next_good_at: at(1_000), fails_at: at(900) } }, 1_001);
+      told.tell(
+        { is: 'ping', ping: { ...seen, next_good_at: at(1_000), fails_at: at(900) } },
+        1_001,
+      );
       expect(told.incidents()).toMatchObject([
         { started_at: at(660), confirmed_at: at(700), resolved_at: at(700) },
         { started_at: at(900), confirmed_at: at(900), resolved_at: at(1_000) },
@@ -127,10 +157,18 @@ describe('decide pings', () => {
         told.tell(ping(900), 900);
         return told;
       };
-      expect(start(late(), at(660))).toMatchObject([{ started_at: at(660), resolved_at: at(900), note: null }]);
-      expect(start(late(), at(445))).toMatchObject([{ started_at: at(445), resolved_at: at(900), note: null }]);
-      expect(start(late(), at(800))).toMatchObject([{ started_at: at(800), confirmed_at: at(800), resolved_at: at(900) }]);
-      expect(start(late(), null)).toMatchObject([{ started_at: at(660), note: 'the beat had come in time and reached us late' }]);
+      expect(start(late(), at(660))).toMatchObject([
+        { started_at: at(660), resolved_at: at(900), note: null },
+      ]);
+      expect(start(late(), at(445))).toMatchObject([
+        { started_at: at(445), resolved_at: at(900), note: null },
+      ]);
+      expect(start(late(), at(800))).toMatchObject([
+        { started_at: at(800), confirmed_at: at(800), resolved_at: at(900) },
+      ]);
+      expect(start(late(), null)).toMatchObject([
+        { started_at: at(660), note: 'the beat had come in time and reached us late' },
+      ]);
       const well = heartbeat();
       well.tell(ping(300), 300);
       well.tell(ping(900), 900);
@@ -164,12 +202,19 @@ describe('decide pings', () => {
         const told = heartbeat();
         told.tell(ping(300), 300);
         for (let time = 0; time < 2; time += 1) told.tell(ping(second, 'bad'), 301);
-        expect(told.incidents()).toMatchObject([{ started_at: at(second), confirmed_at: at(second), resolved_at }]);
+        expect(told.incidents()).toMatchObject([
+          { started_at: at(second), confirmed_at: at(second), resolved_at },
+        ]);
         expect(told.effects('alert')).toHaveLength(downs);
       }
     });
 
-    const bad = (told: ReturnType<typeof heartbeat>, second: number, more: Partial<SeenPing>, arrives: number) => {
+    const bad = (
+      told: ReturnType<typeof heartbeat>,
+      second: number,
+      more: Partial<SeenPing>,
+      arrives: number,
+    ) => {
       const { ping: seen } = ping(second, 'bad');
       told.tell({ is: 'ping', ping: { ...seen, ...more } }, arrives);
     };
@@ -178,12 +223,19 @@ describe('decide pings', () => {
       const first = heartbeat();
       bad(first, 400, { began_at: at(360) }, 400);
       expect(first.incidents()).toMatchObject([
-        { started_at: at(360), confirmed_at: at(400), seen: null, cause: { class: 'heartbeat_failed' } },
+        {
+          started_at: at(360),
+          confirmed_at: at(400),
+          seen: null,
+          cause: { class: 'heartbeat_failed' },
+        },
       ]);
       const seen = heartbeat();
       seen.fail('Europe', 401, judged({ deadline: at(400) }));
       bad(seen, 400, { began_at: at(360) }, 402);
-      expect(seen.incidents()).toMatchObject([{ started_at: at(360), confirmed_at: at(400), confirmed: null }]);
+      expect(seen.incidents()).toMatchObject([
+        { started_at: at(360), confirmed_at: at(400), confirmed: null },
+      ]);
     });
 
     test('that was made up for by then is of the outage that the same good one ended, and dates it by what came first', () => {
@@ -191,19 +243,28 @@ describe('decide pings', () => {
       told.tell(ping(500, 'bad'), 500);
       told.tell(ping(600), 600);
       bad(told, 450, { next_good_at: at(600) }, 700);
-      expect(told.incidents()).toMatchObject([{ started_at: at(450), confirmed_at: at(450), resolved_at: at(600) }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(450), confirmed_at: at(450), resolved_at: at(600) },
+      ]);
       bad(told, 300, { next_good_at: at(350) }, 701);
-      expect(told.incidents()).toMatchObject([{ started_at: at(450) }, { started_at: at(300), resolved_at: at(350) }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(450) },
+        { started_at: at(300), resolved_at: at(350) },
+      ]);
     });
 
     test('that a good one parts from what went wrong before begins the outage later, open or over', () => {
       const told = heartbeat();
       bad(told, 500, { began_at: at(400) }, 500);
       bad(told, 500, { began_at: at(450) }, 501);
-      expect(told.incidents()).toMatchObject([{ started_at: at(450), confirmed_at: at(500), resolved_at: null }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(450), confirmed_at: at(500), resolved_at: null },
+      ]);
       told.tell(ping(600), 600);
       bad(told, 500, { began_at: at(470), next_good_at: at(600) }, 601);
-      expect(told.incidents()).toMatchObject([{ started_at: at(470), confirmed_at: at(500), resolved_at: at(600) }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(470), confirmed_at: at(500), resolved_at: at(600) },
+      ]);
     });
 
     test('is one outage with the next, and confirms what a probe has seen so far', () => {
@@ -214,7 +275,12 @@ describe('decide pings', () => {
       seen.fail('Europe', 400, judged({ deadline: at(360) }));
       seen.tell(ping(410, 'bad'), 410);
       expect(seen.incidents()).toMatchObject([
-        { started_at: at(360), confirmed_at: at(410), seen: { continent: 'Europe' }, confirmed: null },
+        {
+          started_at: at(360),
+          confirmed_at: at(410),
+          seen: { continent: 'Europe' },
+          confirmed: null,
+        },
       ]);
       expect(seen.effects('alert')).toHaveLength(1);
     });
@@ -237,7 +303,9 @@ describe('decide pings', () => {
     test('is one row, which is new if the decision opened it, whatever else it did', () => {
       const told = heartbeat();
       const rows = told.tell(ping(300, 'bad'), 300).filter((effect) => effect.is === 'incident');
-      expect(rows).toMatchObject([{ change: 'opened', incident: { confirmed_at: at(300), progress: { alerted: true } } }]);
+      expect(rows).toMatchObject([
+        { change: 'opened', incident: { confirmed_at: at(300), progress: { alerted: true } } },
+      ]);
       const closing = told.tell(ping(400), 400).filter((effect) => effect.is === 'incident');
       expect(closing).toMatchObject([{ change: 'closed', incident: { resolved_at: at(400) } }]);
     });
@@ -291,7 +359,8 @@ describe('decide pings', () => {
 });
 
 describe('rule 20: heartbeats', () => {
-  const heartbeat = () => story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
+  const heartbeat = () =>
+    story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
   const ping = (second: number, is: SeenPing['is'] = 'good'): { is: 'ping'; ping: SeenPing } => ({
     is: 'ping',
     ping: {
@@ -311,7 +380,9 @@ describe('rule 20: heartbeats', () => {
     told.tell(ping(0), 0);
     told.fail('Europe', 361, late(360, 0));
     told.fail('Asia', 362, late(360, 0));
-    expect(told.incidents()).toMatchObject([{ started_at: at(360), confirmed_at: at(362), confirmed: { continent: 'Asia' } }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(360), confirmed_at: at(362), confirmed: { continent: 'Asia' } },
+    ]);
     expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
   });
 
@@ -323,7 +394,17 @@ describe('rule 20: heartbeats', () => {
     const [incident] = told.incidents();
     expect(incident).toMatchObject({ seen: null, scope: 'everywhere' });
     expect(told.effects('evidence')).toMatchObject([
-      { incident: incident?.id, row: { part: 'seen', continent: null, probe: 'Frankfurt', at: at(10), outcome: 'fail', evidence: said } },
+      {
+        incident: incident?.id,
+        row: {
+          part: 'seen',
+          continent: null,
+          probe: 'Frankfurt',
+          at: at(10),
+          outcome: 'fail',
+          evidence: said,
+        },
+      },
     ]);
     // A probe that judges the same record afterwards makes no place of it.
     told.fail('Europe', 12, { cause: { class: 'heartbeat_failed', params: { deadline: at(10) } } });
@@ -335,9 +416,14 @@ describe('rule 20: heartbeats', () => {
     told.tell(ping(0), 0);
     told.fail('Europe', 12, { cause: { class: 'heartbeat_failed', params: { deadline: at(10) } } });
     const failed = ping(10, 'bad');
-    told.tell({ ...failed, ping: { ...failed.ping, evidence: { taken_by: 'coordinator', body: 'why' } } }, 13);
+    told.tell(
+      { ...failed, ping: { ...failed.ping, evidence: { taken_by: 'coordinator', body: 'why' } } },
+      13,
+    );
     expect(told.incidents().at(-1)).toMatchObject({ confirmed_at: at(10), scope: 'everywhere' });
-    const parts = told.effects('evidence').map(({ row: { part, continent, probe } }) => [part, continent, probe]);
+    const parts = told
+      .effects('evidence')
+      .map(({ row: { part, continent, probe } }) => [part, continent, probe]);
     expect(parts.at(0)?.slice(0, 2)).toEqual(['seen', 'Europe']);
     expect(parts.at(-1)).toEqual(['confirmed', null, 'coordinator']);
   });
@@ -362,7 +448,13 @@ describe('rule 20: heartbeats', () => {
     told.tell(ping(0), 0);
     told.tell(ping(100, 'bad'), 100);
     expect(told.incidents()).toMatchObject([
-      { started_at: at(100), confirmed_at: at(100), seen: null, confirmed: null, cause: { class: 'heartbeat_failed' } },
+      {
+        started_at: at(100),
+        confirmed_at: at(100),
+        seen: null,
+        confirmed: null,
+        cause: { class: 'heartbeat_failed' },
+      },
     ]);
     expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
     told.tell(ping(130, 'mark'), 130);
@@ -384,7 +476,9 @@ describe('rule 20: heartbeats', () => {
     told.fail('Europe', 361, late(360, 0));
     told.fail('Asia', 362, late(360, 0));
     told.tell(ping(355), 400);
-    expect(told.incidents()).toMatchObject([{ resolved_at: at(362), note: 'the beat had come in time and reached us late' }]);
+    expect(told.incidents()).toMatchObject([
+      { resolved_at: at(362), note: 'the beat had come in time and reached us late' },
+    ]);
   });
 
   test('rule 20: a late one that only one place has judged is judged again until others can', () => {
@@ -408,8 +502,12 @@ describe('rule 20: heartbeats', () => {
     const told = heartbeat();
     told.pass('Europe', 10);
     told.tick(20);
-    expect(told.effects('ledger').flatMap(({ put }) => put)).toMatchObject([{ began_at: at(0), ended_at: null }]);
+    expect(told.effects('ledger').flatMap(({ put }) => put)).toMatchObject([
+      { began_at: at(0), ended_at: null },
+    ]);
     told.tell(ping(30), 30);
-    expect(told.effects('ledger').at(-1)?.put).toMatchObject([{ began_at: at(0), ended_at: at(30) }]);
+    expect(told.effects('ledger').at(-1)?.put).toMatchObject([
+      { began_at: at(0), ended_at: at(30) },
+    ]);
   });
 });

@@ -22,18 +22,38 @@ import { at, refused } from './story.ts';
 /** Rule 16: who is trusted, check by check, on the lines that the rule draws. */
 describe('decide quarantine', () => {
   const turn_ms = 180_000;
-  const shown = (target: string, at: number, ok: boolean, others: ComparedCheck['others'] = 'pass', turn = turn_ms): ComparedCheck => ({
-    ...{ target, at, ok, others },
+  const shown = (
+    target: string,
+    at: number,
+    ok: boolean,
+    others: ComparedCheck['others'] = 'pass',
+    turn = turn_ms,
+  ): ComparedCheck => ({
+    target,
+    at,
+    ok,
+    others,
     turn_ms: turn,
   });
-  const trustAfter = (checks: readonly ComparedCheck[], targets: number, trust: Trust = trusting, isOnly = false): Trust =>
+  const trustAfter = (
+    checks: readonly ComparedCheck[],
+    targets: number,
+    trust: Trust = trusting,
+    isOnly = false,
+  ): Trust =>
     checks.reduce((known, each) => observe(known, each, { targets, isOnly, isAll: true }), trust);
-  const refuted = (...targets: string[]) => targets.map((target, index) => shown(target, index, false));
+  const refuted = (...targets: string[]) =>
+    targets.map((target, index) => shown(target, index, false));
 
   describe('rule 16: a probe is quarantined', () => {
     test('with three refuted targets, not with two, however few it has', () => {
       expect(trustAfter(refuted('a', 'b'), 2).sick_since).toBeNull();
-      expect(trustAfter(refuted('a', 'b', 'c'), 3)).toEqual({ refuted: new Map(), sick_since: 2, clean: 0, cleanTargets: [] });
+      expect(trustAfter(refuted('a', 'b', 'c'), 3)).toEqual({
+        refuted: new Map(),
+        sick_since: 2,
+        clean: 0,
+        cleanTargets: [],
+      });
     });
 
     test('with four in ten of its targets, not with fewer', () => {
@@ -43,7 +63,12 @@ describe('decide quarantine', () => {
 
     test('the only one of its continent with half of its targets or with twenty, not with fewer', () => {
       const sickOf = (wrong: number, targets: number) =>
-        trustAfter(refuted(...Array.from({ length: wrong }, (_, index) => `host-${index}`)), targets, trusting, true).sick_since !== null;
+        trustAfter(
+          refuted(...Array.from({ length: wrong }, (_, index) => `host-${index}`)),
+          targets,
+          trusting,
+          true,
+        ).sick_since !== null;
       expect([sickOf(2, 2), sickOf(3, 6)]).toEqual([false, true]);
       expect([sickOf(4, 9), sickOf(5, 9)]).toEqual([false, true]);
       expect([sickOf(19, 40), sickOf(20, 40)]).toEqual([false, true]);
@@ -53,8 +78,14 @@ describe('decide quarantine', () => {
 
     test('by what is not older than ten minutes, or two turns where those are longer', () => {
       const then = (turn: number, time: number) =>
-        trustAfter([shown('a', 0, false, 'pass', turn), shown('b', 1, false, 'pass', turn), shown('c', time, false, 'pass', turn)], 3)
-          .sick_since;
+        trustAfter(
+          [
+            shown('a', 0, false, 'pass', turn),
+            shown('b', 1, false, 'pass', turn),
+            shown('c', time, false, 'pass', turn),
+          ],
+          3,
+        ).sick_since;
       expect(then(300_000, 599_999)).toBe(599_999);
       expect(then(300_000, 600_000)).toBeNull();
       expect(then(turn_ms, 599_999)).toBe(599_999);
@@ -65,28 +96,62 @@ describe('decide quarantine', () => {
 
     test('not by what it got right since, nor by what others saw fail since, and an open question leaves all as it is', () => {
       for (const others of ['pass', 'fail', 'nothing'] as const) {
-        const known = trustAfter([...refuted('a', 'b'), shown('a', 10, true, others), shown('c', 11, false)], 3);
+        const known = trustAfter(
+          [...refuted('a', 'b'), shown('a', 10, true, others), shown('c', 11, false)],
+          3,
+        );
         expect(known.sick_since).toBeNull();
       }
-      expect(trustAfter([...refuted('a', 'b'), shown('a', 10, false, 'fail'), shown('c', 11, false)], 3).sick_since).toBeNull();
+      expect(
+        trustAfter([...refuted('a', 'b'), shown('a', 10, false, 'fail'), shown('c', 11, false)], 3)
+          .sick_since,
+      ).toBeNull();
       const known = trustAfter(refuted('a', 'b'), 3);
-      expect(observe(known, shown('a', 10, false, 'nothing'), { targets: 3, isOnly: false, isAll: true })).toBe(known);
-      expect(observe(known, shown('c', 10, false, 'nothing'), { targets: 3, isOnly: false, isAll: true })).toBe(known);
-      expect(observe(known, shown('c', 10, true), { targets: 3, isOnly: false, isAll: true })).toBe(known);
+      expect(
+        observe(known, shown('a', 10, false, 'nothing'), {
+          targets: 3,
+          isOnly: false,
+          isAll: true,
+        }),
+      ).toBe(known);
+      expect(
+        observe(known, shown('c', 10, false, 'nothing'), {
+          targets: 3,
+          isOnly: false,
+          isAll: true,
+        }),
+      ).toBe(known);
+      expect(observe(known, shown('c', 10, true), { targets: 3, isOnly: false, isAll: true })).toBe(
+        known,
+      );
     });
   });
 
   describe('rule 16: a probe in quarantine', () => {
     const sick: Trust = { ...trusting, sick_since: 100 };
     const clean = (count: number, targets: readonly string[], from = 200): ComparedCheck[] =>
-      Array.from({ length: count }, (_, index) => shown(targets[index % targets.length] ?? 'a', from + index, true));
+      Array.from({ length: count }, (_, index) =>
+        shown(targets[index % targets.length] ?? 'a', from + index, true),
+      );
 
     test('returns after twenty clean shadow checks in a row of three targets', () => {
-      expect(trustAfter(clean(19, ['a', 'b', 'c']), 8, sick)).toMatchObject({ sick_since: 100, clean: 19, cleanTargets: ['a', 'b', 'c'] });
+      expect(trustAfter(clean(19, ['a', 'b', 'c']), 8, sick)).toMatchObject({
+        sick_since: 100,
+        clean: 19,
+        cleanTargets: ['a', 'b', 'c'],
+      });
       // So many are enough, and each is known once.
-      expect(trustAfter(clean(19, ['a', 'a', 'b', 'c', 'd']), 8, sick).cleanTargets).toEqual(['a', 'b', 'c']);
+      expect(trustAfter(clean(19, ['a', 'a', 'b', 'c', 'd']), 8, sick).cleanTargets).toEqual([
+        'a',
+        'b',
+        'c',
+      ]);
       expect(trustAfter(clean(20, ['a', 'b', 'c', 'd']), 8, sick)).toBe(trusting);
-      expect(trustAfter(clean(40, ['a', 'b']), 8, sick)).toMatchObject({ sick_since: 100, clean: 40, cleanTargets: ['a', 'b'] });
+      expect(trustAfter(clean(40, ['a', 'b']), 8, sick)).toMatchObject({
+        sick_since: 100,
+        clean: 40,
+        cleanTargets: ['a', 'b'],
+      });
     });
 
     test('returns with those that it has, where it has fewer', () => {
@@ -101,8 +166,12 @@ describe('decide quarantine', () => {
     });
 
     test('is judged by checks that started since, the first of them in that very moment', () => {
-      expect(observe(sick, shown('a', 99, true), { targets: 8, isOnly: false, isAll: true })).toBe(sick);
-      expect(observe(sick, shown('a', 100, true), { targets: 8, isOnly: false, isAll: true }).clean).toBe(1);
+      expect(observe(sick, shown('a', 99, true), { targets: 8, isOnly: false, isAll: true })).toBe(
+        sick,
+      );
+      expect(
+        observe(sick, shown('a', 100, true), { targets: 8, isOnly: false, isAll: true }).clean,
+      ).toBe(1);
     });
   });
 
@@ -139,7 +208,9 @@ describe('rule 16: a failure', () => {
     handed_over: false,
   });
 
-  /** What the last of these results shows, all of them being known, as "probe: word of the others". */
+  /**
+   * What the last of these results shows, all of them being known, as "probe: word of the others".
+   */
   const shown = (
     results: readonly SeenResult[],
     sick: readonly Continent[] = [],
@@ -156,7 +227,11 @@ describe('rule 16: a failure', () => {
     );
   };
 
-  const wellBefore = [result('Asia', 0, true), result('Europe', 1, true), result('Africa', 2, true)];
+  const wellBefore = [
+    result('Asia', 0, true),
+    result('Europe', 1, true),
+    result('Africa', 2, true),
+  ];
 
   test('that is the first of an outage is not refuted by passes from before it', () => {
     expect(shown([...wellBefore, result('Asia', 10, false)])).toEqual(['probe-Asia fail: nothing']);
@@ -165,25 +240,40 @@ describe('rule 16: a failure', () => {
   test('is refuted when everybody else passed right after it, and not while one of them has not answered', () => {
     const asked = [...wellBefore, result('Asia', 10, false), result('Europe', 10.1, true)];
     expect(shown(asked)).toEqual(['probe-Europe ok: fail', 'probe-Asia fail: nothing']);
-    expect(shown([...asked, result('Africa', 10.2, true)])).toEqual(['probe-Africa ok: fail', 'probe-Asia fail: pass']);
+    expect(shown([...asked, result('Africa', 10.2, true)])).toEqual([
+      'probe-Africa ok: fail',
+      'probe-Asia fail: pass',
+    ]);
   });
 
   test('that another continent sees too is not refuted by those that do not', () => {
-    const seen = [...wellBefore, result('Asia', 10, false), result('Europe', 10.1, false), result('Africa', 10.2, true)];
+    const seen = [
+      ...wellBefore,
+      result('Asia', 10, false),
+      result('Europe', 10.1, false),
+      result('Africa', 10.2, true),
+    ];
     expect(shown(seen)).toEqual(['probe-Africa ok: fail']);
   });
 
   test('is not refuted by passes of much later', () => {
-    expect(shown([...wellBefore, result('Asia', 10, false), result('Europe', 11, true), result('Africa', 60, true)]).at(-1)).toBe(
-      'probe-Asia fail: nothing',
-    );
+    expect(
+      shown([
+        ...wellBefore,
+        result('Asia', 10, false),
+        result('Europe', 11, true),
+        result('Africa', 60, true),
+      ]).at(-1),
+    ).toBe('probe-Asia fail: nothing');
   });
 
   test('that took its whole time limit is refuted by those who were asked when it ended', () => {
     const slow = { ...result('Asia', 10, false), took_ms: 10_000 };
     const asked = [...wellBefore, slow, result('Europe', 20.1, true), result('Africa', 20.2, true)];
     expect(shown(asked).at(-1)).toBe('probe-Asia fail: pass');
-    expect(shown([...wellBefore, slow, result('Europe', 20.1, true), result('Africa', 60, true)]).at(-1)).toBe('probe-Asia fail: nothing');
+    expect(
+      shown([...wellBefore, slow, result('Europe', 20.1, true), result('Africa', 60, true)]).at(-1),
+    ).toBe('probe-Asia fail: nothing');
   });
 
   test('waits for no continent that cannot check now', () => {
@@ -193,45 +283,76 @@ describe('rule 16: a failure', () => {
 
   test('that was handed over late says nothing about its probe', () => {
     expect(shown([...wellBefore, { ...result('Asia', 10, false), handed_over: true }])).toEqual([]);
-    expect(shown([...wellBefore, { ...result('Asia', 10, true), handed_over: true }])).toEqual(['probe-Asia ok: pass']);
+    expect(shown([...wellBefore, { ...result('Asia', 10, true), handed_over: true }])).toEqual([
+      'probe-Asia ok: pass',
+    ]);
   });
 
   test('of a shadow is held against what others saw last, for it prompts nobody to look', () => {
-    expect(shown([...wellBefore, result('Asia', 10, false)], ['Asia'])).toEqual(['probe-Asia fail: pass']);
+    expect(shown([...wellBefore, result('Asia', 10, false)], ['Asia'])).toEqual([
+      'probe-Asia fail: pass',
+    ]);
   });
 
   test('is refuted by passes from its start until ten seconds after its end, and not a moment later', () => {
     const failure = { ...result('Asia', 10, false), took_ms: 2_000 };
-    const word = (second: number) => shown([...wellBefore, failure, result('Africa', 10, true), result('Europe', second, true)]).at(-1);
+    const word = (second: number) =>
+      shown([
+        ...wellBefore,
+        failure,
+        result('Africa', 10, true),
+        result('Europe', second, true),
+      ]).at(-1);
     expect(word(10)).toBe('probe-Asia fail: pass');
     expect(word(22)).toBe('probe-Asia fail: pass');
     expect(word(22.001)).toBe('probe-Asia fail: nothing');
-    expect(shown([...wellBefore, failure, result('Africa', 9.999, true), result('Europe', 11, true)]).at(-1)).toBe(
-      'probe-Asia fail: nothing',
-    );
+    expect(
+      shown([...wellBefore, failure, result('Africa', 9.999, true), result('Europe', 11, true)]).at(
+        -1,
+      ),
+    ).toBe('probe-Asia fail: nothing');
   });
 
   test('is refuted by nobody where nobody else can look', () => {
     expect(shown([result('Asia', 10, false)], [], ['Asia'])).toEqual(['probe-Asia fail: nothing']);
-    expect(shown([...wellBefore, result('Asia', 10, false)], [], ['Asia'])).toEqual(['probe-Asia fail: nothing']);
+    expect(shown([...wellBefore, result('Asia', 10, false)], [], ['Asia'])).toEqual([
+      'probe-Asia fail: nothing',
+    ]);
   });
 
   test('of two shows nothing about either, and a pass of its own continent does not refute it', () => {
     const two = [...wellBefore, result('Asia', 10, false), result('Europe', 10.1, false)];
     expect(shown(two)).toEqual(['probe-Europe fail: fail']);
-    const second = { ...result('Asia', 10.2, true), from: { probe: 'second', name: 'second', continent: 'Asia' as const } };
+    const second = {
+      ...result('Asia', 10.2, true),
+      from: { probe: 'second', name: 'second', continent: 'Asia' as const },
+    };
     expect(shown([...wellBefore, result('Asia', 10, false), second])).toEqual(['second ok: pass']);
   });
 
   test('is told nothing about by an older word: of its own continent, or a failure that its probe has left behind', () => {
-    const second = { ...result('Asia', 9, true), from: { probe: 'second', name: 'second', continent: 'Asia' as const } };
+    const second = {
+      ...result('Asia', 9, true),
+      from: { probe: 'second', name: 'second', continent: 'Asia' as const },
+    };
     expect(shown([...wellBefore, result('Asia', 10, false), second])).toEqual(['second ok: pass']);
-    const answered = [...wellBefore, result('Asia', 10, false), result('Europe', 10.1, true), result('Africa', 10.2, true)];
+    const answered = [
+      ...wellBefore,
+      result('Asia', 10, false),
+      result('Europe', 10.1, true),
+      result('Africa', 10.2, true),
+    ];
     expect(shown([...answered, result('Europe', 9, false)])).toEqual(['probe-Europe fail: fail']);
   });
 
   test('is told nothing about by what is unknown', () => {
-    expect(shown([...wellBefore, result('Asia', 10, false), { ...result('Europe', 10.1, true), outcome: 'unknown' }])).toEqual([]);
+    expect(
+      shown([
+        ...wellBefore,
+        result('Asia', 10, false),
+        { ...result('Europe', 10.1, true), outcome: 'unknown' },
+      ]),
+    ).toEqual([]);
   });
 });
 
@@ -243,8 +364,14 @@ describe('refuted share', () => {
 
   describe('rule 16: what all coordinators know together', () => {
     test('counts each host once, however many of them know it', () => {
-      expect(together([share([1, 2, 3], [1, 2]), share([3, 4, 5], [3])], now)).toEqual({ targets: 5, refuted: 3 });
-      expect(together([share([1, 2, 3], [1, 2]), share([1, 2, 3], [2])], now)).toEqual({ targets: 3, refuted: 2 });
+      expect(together([share([1, 2, 3], [1, 2]), share([3, 4, 5], [3])], now)).toEqual({
+        targets: 5,
+        refuted: 3,
+      });
+      expect(together([share([1, 2, 3], [1, 2]), share([1, 2, 3], [2])], now)).toEqual({
+        targets: 3,
+        refuted: 2,
+      });
       expect(together([], now)).toEqual({ targets: 0, refuted: 0 });
     });
 
@@ -256,7 +383,8 @@ describe('refuted share', () => {
     });
 
     test('of more hosts than are told, both are estimated from a fair sample', () => {
-      const hosts = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => hashOf(`host-${from + index}.example`));
+      const hosts = (from: number, to: number) =>
+        Array.from({ length: to - from }, (_, index) => hashOf(`host-${from + index}.example`));
       const one = share(hosts(0, 6_000), hosts(0, 3_000));
       const other = share(hosts(4_000, 10_000), hosts(4_000, 5_000));
       expect(one.hosts).toHaveLength(maxHosts);

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { checkpointOf, restore } from '../../../coordinator/core/lifecycle.ts';
-import { type Allowances, emptyBudget, isForgotten, mayAsk, nextSample, spend, unusedBudget } from '../../../coordinator/core/rechecks.ts';
+import {
+  type Allowances,
+  emptyBudget,
+  isForgotten,
+  mayAsk,
+  nextSample,
+  spend,
+  unusedBudget,
+} from '../../../coordinator/core/rechecks.ts';
 import type { Watched } from '../../../coordinator/core/types.ts';
 import { at, inTime, refused, rosterOf, story } from './story.ts';
 
@@ -27,7 +35,9 @@ describe('decide rechecks', () => {
     test('asks the only one each time, and nobody where nobody is able', () => {
       const told = story(['Europe']);
       told.fail('Europe', 10);
-      expect([15.1, 20.1, 25.1].flatMap((second) => rechecksOf(told.tick(second)))).toEqual(Array(3).fill(['sample', 'Europe']));
+      expect([15.1, 20.1, 25.1].flatMap((second) => rechecksOf(told.tick(second)))).toEqual(
+        Array(3).fill(['sample', 'Europe']),
+      );
       told.network(rosterOf(['Europe'], ['Europe']));
       expect(rechecksOf(told.tick(30.1))).toEqual([]);
     });
@@ -79,12 +89,28 @@ describe('decide rechecks', () => {
   describe('after a restart', () => {
     const restarted = (told: ReturnType<typeof story>) => {
       const { watched, incident, gaps } = told.state();
-      return restore({ watched, checkpoint: checkpointOf(told.state()), results: [], resumed_at: null, incident, gaps });
+      return restore({
+        watched,
+        checkpoint: checkpointOf(told.state()),
+        results: [],
+        resumed_at: null,
+        incident,
+        gaps,
+      });
     };
     const asked = (state: ReturnType<typeof restarted>, second: number) => {
-      const moment = { now: at(second), network: rosterOf(['Europe', 'Asia']), newId: () => 'look' };
+      const moment = {
+        now: at(second),
+        network: rosterOf(['Europe', 'Asia']),
+        newId: () => 'look',
+      };
       const { state: after, effects } = decide(state, { is: 'tick' }, moment);
-      return { after, why: effects.flatMap((effect) => (effect.is === 'look' && effect.why !== 'sample' ? [effect.why] : [])) };
+      return {
+        after,
+        why: effects.flatMap((effect) =>
+          effect.is === 'look' && effect.why !== 'sample' ? [effect.why] : [],
+        ),
+      };
     };
 
     test('rule 9: a question is asked once, however many ticks follow', () => {
@@ -111,7 +137,14 @@ describe('decide rechecks', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       const { watched, incident, gaps } = told.state();
-      const bare = restore({ watched, checkpoint: null, results: [], resumed_at: null, incident, gaps });
+      const bare = restore({
+        watched,
+        checkpoint: null,
+        results: [],
+        resumed_at: null,
+        incident,
+        gaps,
+      });
       expect(asked(bare, 20).why).toEqual(['again']);
       told.pass('Asia', 240);
       expect(asked(restarted(told), 250).why).toEqual(['again']);
@@ -120,13 +153,28 @@ describe('decide rechecks', () => {
 
     test('rule 20: a heartbeat that the target itself told of is sampled by nobody', () => {
       const told = story(['Europe', 'Asia'], { kind: 'heartbeat' });
-      told.tell({ is: 'ping', ping: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
-      expect(told.state().incident).toMatchObject({ confirmed_at: at(10), progress: { sampling: { next_at: null }, below_since: null } });
+      told.tell(
+        {
+          is: 'ping',
+          ping: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null },
+        },
+        10,
+      );
+      expect(told.state().incident).toMatchObject({
+        confirmed_at: at(10),
+        progress: { sampling: { next_at: null }, below_since: null },
+      });
     });
 
     test('what the target itself told of is asked of nobody', () => {
       const told = story(['Europe', 'Asia'], { kind: 'heartbeat' });
-      told.tell({ is: 'ping', ping: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
+      told.tell(
+        {
+          is: 'ping',
+          ping: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null },
+        },
+        10,
+      );
       expect(asked(restarted(told), 20).why).toEqual([]);
     });
   });
@@ -142,7 +190,11 @@ describe('sampling', () => {
     is: { confirmed?: boolean; undecidedAlone?: boolean } = {},
   ): number | null => {
     const sampling = { since: now - elapsed, next_at: null, turn: 0 };
-    const next = nextSample(story(['Europe'], watched).state().watched, sampling, now, { confirmed: false, undecidedAlone: false, ...is });
+    const next = nextSample(story(['Europe'], watched).state().watched, sampling, now, {
+      confirmed: false,
+      undecidedAlone: false,
+      ...is,
+    });
     return next === null ? null : next - now;
   };
 
@@ -184,7 +236,10 @@ describe('sampling', () => {
   });
 
   describe('rule 13: the budget', () => {
-    const granted = (allowed: Allowances, asked: readonly (readonly [probe: string, second: number])[]) => {
+    const granted = (
+      allowed: Allowances,
+      asked: readonly (readonly [probe: string, second: number])[],
+    ) => {
       let budget = emptyBudget;
       return asked.map(([probe, second]) => {
         const spent = spend(budget, probe, second * 1000, allowed);
@@ -212,12 +267,22 @@ describe('sampling', () => {
 
     test('is so much a second, saved up for a burst, for each probe', () => {
       expect(granted({ all: wide, probe: narrow }, asked)).toEqual(expected);
-      expect(granted({ all: wide, probe: narrow }, [...asked.slice(0, 3), ['b', 100]])).toEqual([true, true, false, true]);
+      expect(granted({ all: wide, probe: narrow }, [...asked.slice(0, 3), ['b', 100]])).toEqual([
+        true,
+        true,
+        false,
+        true,
+      ]);
     });
 
     test('and for all of them', () => {
       expect(granted({ all: narrow, probe: wide }, asked)).toEqual(expected);
-      expect(granted({ all: narrow, probe: wide }, [...asked.slice(0, 3), ['b', 100]])).toEqual([true, true, false, false]);
+      expect(granted({ all: narrow, probe: wide }, [...asked.slice(0, 3), ['b', 100]])).toEqual([
+        true,
+        true,
+        false,
+        false,
+      ]);
     });
 
     test('costs nothing that is not granted', () => {

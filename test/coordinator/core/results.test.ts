@@ -73,7 +73,10 @@ describe('decide results', () => {
       told.fail('Europe', 20);
       told.fail('Europe', 10, { arrives: 21 });
       expect(told.incidents()).toMatchObject([{ started_at: at(10), seen: { name: 'europe' } }]);
-      expect(told.effects('evidence').at(-1)?.row).toMatchObject({ part: 'seen', evidence: { second: 10 } });
+      expect(told.effects('evidence').at(-1)?.row).toMatchObject({
+        part: 'seen',
+        evidence: { second: 10 },
+      });
     });
 
     test('rule 3: an older failure of another continent moves beginning and seen_from back, and the two confirm each other', () => {
@@ -81,7 +84,12 @@ describe('decide results', () => {
       told.fail('Europe', 20);
       told.fail('Asia', 18, { arrives: 21 });
       expect(told.incidents()).toMatchObject([
-        { started_at: at(18), seen: { continent: 'Asia' }, confirmed_at: at(20), confirmed: { continent: 'Europe' } },
+        {
+          started_at: at(18),
+          seen: { continent: 'Asia' },
+          confirmed_at: at(20),
+          confirmed: { continent: 'Europe' },
+        },
       ]);
     });
 
@@ -105,13 +113,16 @@ describe('decide results', () => {
     test('rule 4: a past outage seen from two continents is recorded, resolved, and not alerted', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       const past = { handed_over: true, arrives: 3600 };
-      for (const place of ['Europe', 'Asia'] as const) told.fail(place, place === 'Europe' ? 100 : 160, past);
+      for (const place of ['Europe', 'Asia'] as const)
+        told.fail(place, place === 'Europe' ? 100 : 160, past);
       told.fail('Europe', 280, past);
       told.pass('Asia', 340, past);
       told.pass('Africa', 400, past);
       told.pass('Europe', 460, past);
       told.tick(3600);
-      expect(told.incidents()).toMatchObject([{ started_at: at(100), confirmed_at: at(160), resolved_at: at(340) }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(100), confirmed_at: at(160), resolved_at: at(340) },
+      ]);
       expect(told.effects('alert')).toEqual([]);
       expect(told.effects('look')).toEqual([]);
     });
@@ -123,7 +134,9 @@ describe('decide results', () => {
       told.fail('Asia', 160, past);
       expect(told.effects('alert')).toEqual([]);
       told.tick(200);
-      expect(told.incidents()).toMatchObject([{ started_at: at(100), confirmed_at: at(160), resolved_at: null }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(100), confirmed_at: at(160), resolved_at: null },
+      ]);
       expect(told.effects('alert')).toMatchObject([{ event: 'down', due_at: at(160) }]);
     });
 
@@ -141,7 +154,9 @@ describe('decide results', () => {
       told.tick(3604.9);
       expect(told.state().incident).not.toBeNull();
       told.tick(3605);
-      expect(told.incidents()).toMatchObject([{ resolved_at: at(340), note: 'no longer observed' }]);
+      expect(told.incidents()).toMatchObject([
+        { resolved_at: at(340), note: 'no longer observed' },
+      ]);
     });
 
     test('rules 4 and 11: however long the past that is told at once, a lonely failure lapses two turns after its continent last reported', () => {
@@ -150,15 +165,21 @@ describe('decide results', () => {
       told.fail('Europe', 190);
       told.network(rosterOf(['Europe', 'Asia', 'Africa'], ['Europe']));
       for (let second = 250; second < 1600; second += 60)
-        told.pass(second % 120 === 10 ? 'Asia' : 'Africa', second, { handed_over: true, arrives: 1600 });
+        told.pass(second % 120 === 10 ? 'Asia' : 'Africa', second, {
+          handed_over: true,
+          arrives: 1600,
+        });
       told.tick(1606);
-      expect(told.incidents()).toMatchObject([{ started_at: at(10), resolved_at: at(190 + 240), note: 'no longer observed' }]);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(10), resolved_at: at(190 + 240), note: 'no longer observed' },
+      ]);
     });
 
     test('rules 4 and 10: passes that another continent kept refute a lonely failure, so that the outage seen by both is another matter', () => {
       const told = story(['Europe', 'Asia']);
       for (let second = 10; second < 1000; second += 120) told.fail('Europe', second);
-      for (const second of [70, 190, 310]) told.pass('Asia', second, { handed_over: true, arrives: 1000 });
+      for (const second of [70, 190, 310])
+        told.pass('Asia', second, { handed_over: true, arrives: 1000 });
       told.fail('Asia', 1010);
       expect(told.incidents()).toMatchObject([
         { started_at: at(10), confirmed_at: null, note: 'seen from one continent only' },
@@ -209,7 +230,9 @@ describe('decide results', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       told.tell({ is: 'quarantined', at: at(30), probe: 'probe-Europe' }, 30);
-      expect(told.incidents()).toMatchObject([{ resolved_at: at(30), confirmed_at: null, note: 'the probe that saw it was quarantined' }]);
+      expect(told.incidents()).toMatchObject([
+        { resolved_at: at(30), confirmed_at: null, note: 'the probe that saw it was quarantined' },
+      ]);
     });
 
     test('rule 16: what another probe saw failing long ago does not keep it open', () => {
@@ -241,7 +264,9 @@ describe('decide results', () => {
     test('rule 17: pausing closes, and who got "down" gets "closed"', () => {
       const told = down();
       told.tell({ is: 'paused', at: at(40) }, 40);
-      expect(told.incidents()).toMatchObject([{ resolved_at: at(40), note: 'the monitor was paused' }]);
+      expect(told.incidents()).toMatchObject([
+        { resolved_at: at(40), note: 'the monitor was paused' },
+      ]);
       expect(told.effects('alert').map(({ event }) => event)).toEqual(['down', 'closed']);
       expect(told.fail('Europe', 50)).toEqual([]);
     });
@@ -251,21 +276,33 @@ describe('decide results', () => {
       const watched = { ...told.state().watched, config_version: 2 };
       told.tell({ is: 'edited', at: at(40), watched, changed: true }, 40);
       told.fail('Europe', 41, { config_version: 1 });
-      expect(told.incidents()).toMatchObject([{ resolved_at: at(40), note: 'what is checked was changed' }]);
+      expect(told.incidents()).toMatchObject([
+        { resolved_at: at(40), note: 'what is checked was changed' },
+      ]);
       told.fail('Europe', 42);
       expect(told.incidents()).toHaveLength(2);
     });
 
     test('rule 17: an edit of anything else leaves it open', () => {
       const told = down();
-      told.tell({ is: 'edited', at: at(40), watched: { ...told.state().watched, alert_after_ms: 5000 }, changed: false }, 40);
+      told.tell(
+        {
+          is: 'edited',
+          at: at(40),
+          watched: { ...told.state().watched, alert_after_ms: 5000 },
+          changed: false,
+        },
+        40,
+      );
       expect(told.state().incident?.confirmed_at).toBe(at(11));
     });
 
     test('rule 17: deleting closes', () => {
       const told = down();
       told.tell({ is: 'deleted', at: at(40) }, 40);
-      expect(told.incidents()).toMatchObject([{ resolved_at: at(40), note: 'the monitor was deleted' }]);
+      expect(told.incidents()).toMatchObject([
+        { resolved_at: at(40), note: 'the monitor was deleted' },
+      ]);
     });
 
     test('rule 17: nobody who got no "down" gets "closed"', () => {
@@ -297,15 +334,23 @@ describe('decide results', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       told.network(rosterOf(['Europe', 'Asia', 'Africa'], ['Africa']));
       for (let second = 0; second < 600; second += 7)
-        told.result(second % 3 === 0 ? 'ok' : 'fail', second % 2 === 0 ? 'Europe' : 'Asia', second, { cause: refused });
-      expect(told.incidents().filter(({ resolved_at }) => resolved_at === null).length).toBeLessThanOrEqual(1);
+        told.result(
+          second % 3 === 0 ? 'ok' : 'fail',
+          second % 2 === 0 ? 'Europe' : 'Asia',
+          second,
+          { cause: refused },
+        );
+      expect(
+        told.incidents().filter(({ resolved_at }) => resolved_at === null).length,
+      ).toBeLessThanOrEqual(1);
     });
   });
 });
 
 /**
- * What a probe that was lost hands over when it is back (rules 3, 4, 22 and 24): nobody waited for it, so it is judged by its own order, dates
- * what is still open, changes nothing that is over, alerts nobody, and turns unknown time into what it saw.
+ * What a probe that was lost hands over when it is back (rules 3, 4, 22 and 24): nobody waited for
+ * it, so it is judged by its own order, dates what is still open, changes nothing that is over,
+ * alerts nobody, and turns unknown time into what it saw.
  */
 describe('a probe that was lost hands over what it saw', () => {
   const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
@@ -316,7 +361,9 @@ describe('a probe that was lost hands over what it saw', () => {
     told.fail('Asia', 100);
     told.pass('Africa', 101);
     told.fail('Europe', 95, { ...late, arrives: 150 });
-    expect(told.incidents()).toMatchObject([{ started_at: at(95), seen: { continent: 'Europe' }, confirmed_at: at(100) }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(95), seen: { continent: 'Europe' }, confirmed_at: at(100) },
+    ]);
   });
 
   test('rule 3: failures before those of a confirmed incident are its beginning, and the first of them that two saw confirmed it', () => {
@@ -327,7 +374,13 @@ describe('a probe that was lost hands over what it saw', () => {
     told.fail('Europe', 105, { ...late, arrives: 150 });
     told.pass('Europe', 149, { arrives: 150 });
     expect(told.incidents()).toMatchObject([
-      { started_at: at(90), seen: { continent: 'Europe' }, confirmed_at: at(100), confirmed: { continent: 'Asia' }, resolved_at: null },
+      {
+        started_at: at(90),
+        seen: { continent: 'Europe' },
+        confirmed_at: at(100),
+        confirmed: { continent: 'Asia' },
+        resolved_at: null,
+      },
     ]);
     // What it saw counts for the scope all the same.
     expect(told.incidents()[0]?.scope).toBe('everywhere');
@@ -344,8 +397,16 @@ describe('a probe that was lost hands over what it saw', () => {
     told.pass('Europe', 240, { ...late, arrives: 1_000 });
     told.pass('Europe', 990, { arrives: 1_000 });
     const [outage, ...others] = told.incidents();
-    expect(outage).toMatchObject({ started_at: at(100), confirmed_at: at(101), resolved_at: at(200) });
-    expect(others.every(({ confirmed_at, resolved_at }) => confirmed_at === null && resolved_at !== null)).toBe(true);
+    expect(outage).toMatchObject({
+      started_at: at(100),
+      confirmed_at: at(101),
+      resolved_at: at(200),
+    });
+    expect(
+      others.every(
+        ({ confirmed_at, resolved_at }) => confirmed_at === null && resolved_at !== null,
+      ),
+    ).toBe(true);
     expect(told.effects('alert')).toHaveLength(alerts);
     expect(told.effects('look').filter(({ why }) => why === 'first')).toHaveLength(1);
   });
@@ -361,13 +422,25 @@ describe('a probe that was lost hands over what it saw', () => {
     told.pass('Europe', 220, { ...late, arrives: 280 });
     expect(told.incidents()).toMatchObject([
       { ...over, resolved_at: at(200) },
-      { started_at: at(150), confirmed_at: null, resolved_at: at(220), seen: { continent: 'Europe' }, scope: 'one_continent' },
+      {
+        started_at: at(150),
+        confirmed_at: null,
+        resolved_at: at(220),
+        seen: { continent: 'Europe' },
+        scope: 'one_continent',
+      },
     ]);
-    expect(told.effects('evidence').at(-1)?.row).toMatchObject({ part: 'seen', continent: 'Europe', at: at(150) });
+    expect(told.effects('evidence').at(-1)?.row).toMatchObject({
+      part: 'seen',
+      continent: 'Europe',
+      at: at(150),
+    });
     const down = [{ from: at(100), to: at(200) }];
     const window = { from: at(0), to: at(300) };
     const none = { created_at: at(0), paused: [], cover: [], unknown: [] };
-    expect(uptime({ ...none, window, down: [...down, { from: at(150), to: at(200) }] })).toEqual(uptime({ ...none, window, down }));
+    expect(uptime({ ...none, window, down: [...down, { from: at(150), to: at(200) }] })).toEqual(
+      uptime({ ...none, window, down }),
+    );
   });
 
   test('rule 8: what it alone saw failing is an incident that its own pass has ended by then, and confirms nothing', () => {
@@ -376,7 +449,9 @@ describe('a probe that was lost hands over what it saw', () => {
     for (const second of [80, 260]) told.pass('Africa', second);
     told.fail('Europe', 100, { ...late, arrives: 280 });
     told.pass('Europe', 160, { ...late, arrives: 280 });
-    expect(told.incidents()).toMatchObject([{ started_at: at(100), confirmed_at: null, resolved_at: at(160) }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(100), confirmed_at: null, resolved_at: at(160) },
+    ]);
     expect(told.effects('alert')).toEqual([]);
     expect(told.effects('look')).toEqual([]);
   });
@@ -386,7 +461,8 @@ describe('a probe that was lost hands over what it saw', () => {
     told.pass('Europe', 0);
     told.tick(300);
     expect(told.state().gaps).toMatchObject([{ from: at(130), to: null }]);
-    for (let second = 60; second < 600; second += 60) told.pass('Europe', second, { ...late, arrives: 600 });
+    for (let second = 60; second < 600; second += 60)
+      told.pass('Europe', second, { ...late, arrives: 600 });
     expect(told.state().gaps).toEqual([]);
     expect(told.effects('ledger').at(-1)?.drop).toContain(at(130));
   });

@@ -1,12 +1,22 @@
 import { expect } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
-import type { Effect, Incident, MonitorEvent, MonitorState, SeenResult, Watched } from '../../../coordinator/core/types.ts';
+import type {
+  Effect,
+  Incident,
+  MonitorEvent,
+  MonitorState,
+  SeenResult,
+  Watched,
+} from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import type { Cause, Outcome } from '../../../shared/checks/result.ts';
 
-/** A monitor's life told step by step, in seconds from its creation, so that a test reads like the rule that it proves. */
+/**
+ * A monitor's life told step by step, in seconds from its creation, so that a test reads like the
+ * rule that it proves.
+ */
 
 const epoch = 1_800_000_000_000;
 export const at = (second: number): number => epoch + Math.round(second * 1000);
@@ -22,7 +32,10 @@ export const inTime = (second: number) => ({
 
 export const refused: Cause = { class: 'connection_refused', params: {} };
 
-export const rosterOf = (places: readonly Continent[], lost: readonly Continent[] = []): Roster => ({
+export const rosterOf = (
+  places: readonly Continent[],
+  lost: readonly Continent[] = [],
+): Roster => ({
   epoch: 1,
   probes: places.map((continent) => ({
     id: `probe-${continent}`,
@@ -34,7 +47,9 @@ export const rosterOf = (places: readonly Continent[], lost: readonly Continent[
   })),
 });
 
-type Extra = Partial<Pick<SeenResult, 'look' | 'config_version' | 'handed_over' | 'quarantined' | 'cause'>> & {
+type Extra = Partial<
+  Pick<SeenResult, 'look' | 'config_version' | 'handed_over' | 'quarantined' | 'cause'>
+> & {
   probe?: string;
   arrives?: number;
 };
@@ -42,7 +57,12 @@ type Extra = Partial<Pick<SeenResult, 'look' | 'config_version' | 'handed_over' 
 export type Story = {
   state: () => MonitorState;
   network: (roster: Roster) => void;
-  result: (outcome: Outcome, continent: Continent, second: number, extra?: Extra) => readonly Effect[];
+  result: (
+    outcome: Outcome,
+    continent: Continent,
+    second: number,
+    extra?: Extra,
+  ) => readonly Effect[];
   fail: (continent: Continent, second: number, extra?: Extra) => readonly Effect[];
   pass: (continent: Continent, second: number, extra?: Extra) => readonly Effect[];
   tick: (second: number) => readonly Effect[];
@@ -75,11 +95,15 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
   let ids = 0;
   let seq = 0;
 
-  /** As the database does it, row by row: one open incident at most (rule 17), and what is written is what is known. */
+  /**
+   * As the database does it, row by row: one open incident at most (rule 17), and what is written
+   * is what is known.
+   */
   const write = (incident: Incident) => {
     incidents.set(incident.id, incident);
     const open = [...incidents.values()].filter(({ resolved_at }) => resolved_at === null);
-    if (open.length > 1) throw new Error(`two open incidents: ${open.map(({ id }) => id).join(' and ')}`);
+    if (open.length > 1)
+      throw new Error(`two open incidents: ${open.map(({ id }) => id).join(' and ')}`);
     if (state.incident?.id === incident.id) expect(incident).toEqual(state.incident);
   };
 
@@ -95,7 +119,12 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
     return decision.effects;
   };
 
-  const result = (outcome: Outcome, continent: Continent, second: number, { probe, arrives, ...extra }: Extra = {}) => {
+  const result = (
+    outcome: Outcome,
+    continent: Continent,
+    second: number,
+    { probe, arrives, ...extra }: Extra = {},
+  ) => {
     seq += 1;
     const seen: SeenResult = {
       seq,
@@ -108,7 +137,11 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
       phases: null,
       evidence: outcome === 'fail' ? { from: continent, second } : null,
       look: null,
-      from: { probe: probe ?? `probe-${continent}`, name: probe ?? continent.toLowerCase(), continent },
+      from: {
+        probe: probe ?? `probe-${continent}`,
+        name: probe ?? continent.toLowerCase(),
+        continent,
+      },
       quarantined: false,
       handed_over: false,
       ...extra,
@@ -127,7 +160,8 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
     tick: (second) => tell({ is: 'tick' }, second),
     tell,
     incidents: () => [...incidents.values()],
-    effects: (is) => told.filter((effect): effect is Extract<Effect, { is: typeof is }> => effect.is === is),
+    effects: (is) =>
+      told.filter((effect): effect is Extract<Effect, { is: typeof is }> => effect.is === is),
     nextTick: () => nextTick(state, roster),
   };
 };

@@ -3,24 +3,47 @@ import { describe, expect, test } from 'vitest';
 import { byStart, canDecideEarly } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { maxObservations } from '../../../coordinator/core/observations.ts';
-import { type Incident, type MonitorState, type SeenResult, without } from '../../../coordinator/core/types.ts';
+import {
+  type Incident,
+  type MonitorState,
+  type SeenResult,
+  without,
+} from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Cause } from '../../../shared/checks/result.ts';
 import { places, roster, type Seen, told } from './restarted-story.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 
-/** Rule 4: how what was decided ahead is dated by what is handed over after it, to the millisecond. */
+/**
+ * Rule 4: how what was decided ahead is dated by what is handed over after it, to the millisecond.
+ */
 describe('decide ahead dates', () => {
   const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
   const expired: Cause = { class: 'certificate_expired', params: {} };
   const began = at(80);
 
-  const saw = (outcome: 'ok' | 'fail', continent: Continent, second: number, cause: Cause = refused): SeenResult => ({
-    ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome, cause: outcome === 'fail' ? cause : null },
-    ...{ phases: null, evidence: { from: continent, second }, look: null, quarantined: false, handed_over: false },
+  const saw = (
+    outcome: 'ok' | 'fail',
+    continent: Continent,
+    second: number,
+    cause: Cause = refused,
+  ): SeenResult => ({
+    seq: 1,
+    monitor: 'monitor',
+    config_version: 1,
+    at: at(second),
+    took_ms: 50,
+    outcome,
+    cause: outcome === 'fail' ? cause : null,
+    phases: null,
+    evidence: { from: continent, second },
+    look: null,
+    quarantined: false,
+    handed_over: false,
     from: { probe: `probe-${continent}`, name: continent, continent },
   });
-  const failed = (continent: Continent, second: number, cause?: Cause) => saw('fail', continent, second, cause);
+  const failed = (continent: Continent, second: number, cause?: Cause) =>
+    saw('fail', continent, second, cause);
   const passed = (continent: Continent, second: number) => saw('ok', continent, second);
 
   const live = () => {
@@ -42,7 +65,8 @@ describe('decide ahead dates', () => {
         for (const effect of decision.effects) {
           if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
           if (effect.is === 'alert') alerts.push(effect.event);
-          if (effect.is === 'evidence') evidence.set(`${effect.row.part} at`, (effect.row.at - at(0)) / 1000);
+          if (effect.is === 'evidence')
+            evidence.set(`${effect.row.part} at`, (effect.row.at - at(0)) / 1000);
           if (effect.is === 'evidence') evidence.set(effect.row.part, effect.row.evidence);
         }
       }
@@ -108,13 +132,16 @@ describe('decide ahead dates', () => {
     test.each([
       [135, 'Africa 135'],
       [135.001, 'Europe 199'],
-    ])('is confirmed by what started a minute after one of its failures at most: %d s', (second, confirmed) => {
-      const told = live();
-      told.ahead(failed('Asia', 75), failed('Asia', 197), failed('Europe', 199));
-      expect(told.dates()).toEqual([['Asia 75', 'Europe 199']]);
-      told.later(failed('Africa', second));
-      expect(told.dates()).toEqual([['Asia 75', confirmed]]);
-    });
+    ])(
+      'is confirmed by what started a minute after one of its failures at most: %d s',
+      (second, confirmed) => {
+        const told = live();
+        told.ahead(failed('Asia', 75), failed('Asia', 197), failed('Europe', 199));
+        expect(told.dates()).toEqual([['Asia 75', 'Europe 199']]);
+        told.later(failed('Africa', second));
+        expect(told.dates()).toEqual([['Asia 75', confirmed]]);
+      },
+    );
 
     test.each([
       ['when it started before the one that did', 88.999, 'Africa 88.999'],
@@ -140,21 +167,27 @@ describe('decide ahead dates', () => {
     test('is not confirmed anew by a second failure of the continent that saw it', () => {
       const told = live();
       told.ahead(failed('Asia', 85), failed('Europe', 95));
-      told.later({ ...failed('Asia', 90), from: { probe: 'second', name: 'second', continent: 'Asia' } });
+      told.later({
+        ...failed('Asia', 90),
+        from: { probe: 'second', name: 'second', continent: 'Asia' },
+      });
       expect(told.dates()).toEqual([['Asia 85', 'Europe 95']]);
     });
 
     test.each([
       [60, 'Asia 144'],
       [60.001, null],
-    ])('of one continent is confirmed by its first failure %d s after an earlier one of another: %s', (before, confirmed) => {
-      const told = live();
-      told.ahead(failed('Asia', 144), failed('Asia', 146));
-      told.later(failed('Africa', 144 - before));
-      expect(told.alerts).toEqual(confirmed === null ? [] : ['down']);
-      if (confirmed !== null) expect(told.evidence.get('confirmed at')).toBe(144);
-      expect(told.dates()).toEqual([[`Africa ${(144_000 - before * 1000) / 1000}`, confirmed]]);
-    });
+    ])(
+      'of one continent is confirmed by its first failure %d s after an earlier one of another: %s',
+      (before, confirmed) => {
+        const told = live();
+        told.ahead(failed('Asia', 144), failed('Asia', 146));
+        told.later(failed('Africa', 144 - before));
+        expect(told.alerts).toEqual(confirmed === null ? [] : ['down']);
+        if (confirmed !== null) expect(told.evidence.get('confirmed at')).toBe(144);
+        expect(told.dates()).toEqual([[`Africa ${(144_000 - before * 1000) / 1000}`, confirmed]]);
+      },
+    );
 
     test('comes out as if all had come in order, whoever was away and whatever they saw', () => {
       const second = fc.integer({ min: 81, max: 130 });
@@ -180,7 +213,10 @@ describe('decide ahead dates', () => {
   });
 });
 
-/** Rule 3: an open incident is dated by all that is stored, as if it had come in order of start, whatever came when and whoever was restarted. */
+/**
+ * Rule 3: an open incident is dated by all that is stored, as if it had come in order of start,
+ * whatever came when and whoever was restarted.
+ */
 
 describe('rule 3: what is handed over late dates an open incident anew', () => {
   test('by all that was stored, not only by the newest of each view', () => {
@@ -297,7 +333,9 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     life.pass('Europe', 70, { arrives: 103 });
     life.fail('Africa', 104);
     expect(life.incidents()).toMatchObject([{ started_at: at(100), confirmed_at: at(101) }]);
-    expect(life.effects('alert').map((effect) => effect.event === 'down' && effect.due_at)).toEqual([at(161), at(160), at(161)]);
+    expect(life.effects('alert').map((effect) => effect.event === 'down' && effect.due_at)).toEqual(
+      [at(161), at(160), at(161)],
+    );
   });
 
   test('what an incident saw before a probe was quarantined counts no more', () => {
@@ -320,27 +358,38 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     beating.fail('Asia', 100);
     expect(beating.state().observations).toEqual([]);
     const lonely = story(places);
-    for (let second = 100; second < 100 + 3 * maxObservations; second += 2) lonely.fail('Asia', second);
+    for (let second = 100; second < 100 + 3 * maxObservations; second += 2)
+      lonely.fail('Asia', second);
     const { observations: sightings } = lonely.state();
     expect(sightings.length).toBeLessThanOrEqual(maxObservations);
     expect(sightings.filter(({ evidence }) => evidence !== null).length).toBeLessThanOrEqual(2);
     // Long ago: it is neither forgotten at once, nor without one beside it.
     lonely.fail('Africa', 130, { arrives: 700 });
     expect(lonely.incidents()).toMatchObject([
-      { started_at: at(100), confirmed_at: at(130), seen: { continent: 'Asia' }, confirmed: { continent: 'Africa' } },
+      {
+        started_at: at(100),
+        confirmed_at: at(130),
+        seen: { continent: 'Asia' },
+        confirmed: { continent: 'Africa' },
+      },
     ]);
   });
 
-  test.each([1.5, 20])('a long lonely failure of which most is forgotten began when it began, however short its turns are', (times) => {
-    const lonely = story(['Africa', 'Asia'], { interval_ms: 5_000 });
-    const until = 100 + times * maxObservations;
-    for (let second = 100; second < until; second += 2) {
-      lonely.fail('Asia', second);
-      lonely.pass('Africa', second + 1);
-    }
-    lonely.pass('Africa', until - 5.5, { arrives: until });
-    expect(lonely.incidents()).toMatchObject([{ started_at: at(100), confirmed_at: null, resolved_at: null }]);
-  });
+  test.each([1.5, 20])(
+    'a long lonely failure of which most is forgotten began when it began, however short its turns are',
+    (times) => {
+      const lonely = story(['Africa', 'Asia'], { interval_ms: 5_000 });
+      const until = 100 + times * maxObservations;
+      for (let second = 100; second < until; second += 2) {
+        lonely.fail('Asia', second);
+        lonely.pass('Africa', second + 1);
+      }
+      lonely.pass('Africa', until - 5.5, { arrives: until });
+      expect(lonely.incidents()).toMatchObject([
+        { started_at: at(100), confirmed_at: null, resolved_at: null },
+      ]);
+    },
+  );
 
   const second = fc.integer({ min: 10, max: 300 });
   const failures = fc.uniqueArray(fc.tuple(fc.constantFrom(...places), second), {
@@ -375,7 +424,9 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
   });
 
   test('in whatever order it comes, and whenever somebody is restarted, as if it had come in order', () => {
-    const shuffled = failures.chain((list) => fc.tuple(fc.shuffledSubarray(list, { minLength: list.length }), fc.nat(list.length)));
+    const shuffled = failures.chain((list) =>
+      fc.tuple(fc.shuffledSubarray(list, { minLength: list.length }), fc.nat(list.length)),
+    );
     fc.assert(fc.property(shuffled, isAsInOrder), { numRuns: 300 });
   });
 });

@@ -20,7 +20,8 @@ describe('reachability', async () => {
         () => false,
       );
       await pause(nth % 12);
-      // One that is ended before it has connected may never settle: nobody who asks like this waits for it without an end.
+      // One that is ended before it has connected may never settle: nobody who asks like this waits
+      // for it without an end.
       await Promise.race([Promise.all([question, asked.end({ timeout: 0 })]), pause(200)]);
     }
     process.off('unhandledRejection', note);
@@ -32,25 +33,51 @@ describe('sql arrays', async () => {
   const { sql } = await ownDatabase();
 
   test('arrays of texts come back as they went, whatever stands in them', async () => {
-    const texts = ['', 'NULL', 'null', 'a,b', '{x}', 'say "no"', 'C:\\dir\\', 'two\nlines', ' spaces ', 'Straße', '🙂'];
-    const [row] = await sql<{ back: string[]; none: string[] }[]>`select ${texts}::text[] as back, ${[] as string[]}::text[] as none`;
+    const texts = [
+      '',
+      'NULL',
+      'null',
+      'a,b',
+      '{x}',
+      'say "no"',
+      'C:\\dir\\',
+      'two\nlines',
+      ' spaces ',
+      'Straße',
+      '🙂',
+    ];
+    const [row] = await sql<
+      { back: string[]; none: string[] }[]
+    >`select ${texts}::text[] as back, ${[] as string[]}::text[] as none`;
     expect(row).toEqual({ back: texts, none: [] });
   });
 
   test('an array that has nothing at a place says so', async () => {
-    const [row] = await sql`select array[null, 'a']::text[] as texts, array[1.5, null]::real[] as numbers`;
+    const [row] =
+      await sql`select array[null, 'a']::text[] as texts, array[1.5, null]::real[] as numbers`;
     expect(row).toEqual({ texts: [null, 'a'], numbers: [1.5, null] });
   });
 
   test('arrays of numbers and of ids come back as they went', async () => {
     const ids = ['0190b5a0-0000-7000-8000-000000000001', '0190b5a0-0000-7000-8000-000000000002'];
-    const [row] = await sql`select ${[1, -2]}::smallint[] as small, ${[3]}::int[] as middle, ${[2 ** 40]}::bigint[] as big,
+    const [row] =
+      await sql`select ${[1, -2]}::smallint[] as small, ${[3]}::int[] as middle, ${[2 ** 40]}::bigint[] as big,
     ${[0.25, 1e300]}::float8[] as float, ${ids}::uuid[] as ids, ${'{4,5}'}::int[] as written`;
-    expect(row).toEqual({ small: [1, -2], middle: [3], big: [2 ** 40], float: [0.25, 1e300], ids, written: [4, 5] });
+    expect(row).toEqual({
+      small: [1, -2],
+      middle: [3],
+      big: [2 ** 40],
+      float: [0.25, 1e300],
+      ids,
+      written: [4, 5],
+    });
   });
 });
 
-/** Whatever the client does wrong after its connection is gone ends the process, and this file with it. */
+/**
+ * Whatever the client does wrong after its connection is gone ends the process, and this file with
+ * it.
+ */
 describe('a transaction whose connection goes while its work waits for something else', () => {
   let database: TestDatabase;
   let sql: Sql;
@@ -64,40 +91,52 @@ describe('a transaction whose connection goes while its work waits for something
     await database.drop();
   });
 
-  /** Ends the connection of a transaction, while its work waits for something else than the database. */
+  /**
+   * Ends the connection of a transaction, while its work waits for something else than the
+   * database.
+   */
   const cutOff = async (pid: number | undefined): Promise<void> => {
     await sql`select pg_terminate_backend(${pid ?? 0})`;
-    await eventually(async () => (await sql`select 1 from pg_stat_activity where pid = ${pid ?? 0}`).length === 0);
+    await eventually(
+      async () => (await sql`select 1 from pg_stat_activity where pid = ${pid ?? 0}`).length === 0,
+    );
   };
 
   test.each([
     ['fails there', () => Promise.reject(new Error('the bus does not answer'))],
     ['comes to its end', () => Promise.resolve('done')],
-  ])('is over for its caller, also when the work %s after that, and ends nobody', async (_, end) => {
-    const waiting = Promise.withResolvers<void>();
-    const worked = Promise.withResolvers<void>();
-    const all = inTransaction(sql, async (tx) => {
-      await tx`insert into written (what) values ('lost')`;
-      const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
-      await cutOff(row?.pid);
-      await waiting.promise;
-      worked.resolve();
-      return end();
-    });
-    await expect(all).rejects.toThrow();
-    waiting.resolve();
-    await worked.promise;
-    // By now whatever the client does about it is done.
-    for (let count = 0; count < 20; count += 1) await sql`select 1`;
-    expect(await sql`select what from written`).toEqual([]);
-  });
+  ])(
+    'is over for its caller, also when the work %s after that, and ends nobody',
+    async (_, end) => {
+      const waiting = Promise.withResolvers<void>();
+      const worked = Promise.withResolvers<void>();
+      const all = inTransaction(sql, async (tx) => {
+        await tx`insert into written (what) values ('lost')`;
+        const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
+        await cutOff(row?.pid);
+        await waiting.promise;
+        worked.resolve();
+        return end();
+      });
+      await expect(all).rejects.toThrow();
+      waiting.resolve();
+      await worked.promise;
+      // By now whatever the client does about it is done.
+      for (let count = 0; count < 20; count += 1) await sql`select 1`;
+      expect(await sql`select what from written`).toEqual([]);
+    },
+  );
 
   test('that the database ended because it waited for too long is done anew by the next', async () => {
     await expect(
       inTransaction(sql, async (tx) => {
         await tx`set local idle_in_transaction_session_timeout = 100`;
         await tx`insert into written (what) values ('late')`;
-        await eventually(async () => (await sql`select 1 from pg_stat_activity where state = 'idle in transaction'`).length === 0);
+        await eventually(
+          async () =>
+            (await sql`select 1 from pg_stat_activity where state = 'idle in transaction'`)
+              .length === 0,
+        );
         throw new Error('the bus did not take it in time');
       }),
     ).rejects.toThrow();

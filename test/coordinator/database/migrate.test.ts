@@ -24,18 +24,27 @@ describe('migrate', async () => {
     await sql`alter table probes drop column dropped, drop column dropped_session`;
     await sql`delete from migrations where name like '003-%'`;
     const patient = { name: 'test', connections: 1, patience: longWork };
-    const others = [connect(database.url), connect(database.url, patient), connect(database.url, patient)] as const;
+    const others = [
+      connect(database.url),
+      connect(database.url, patient),
+      connect(database.url, patient),
+    ] as const;
     const [migrating, reading, watching] = others;
     const held = Promise.withResolvers<void>();
     const holding = sql.begin(async (transaction) => {
       await transaction`select count(*) from probes`;
       await held.promise;
     });
-    await eventually(async () => (await watching`select 1 from pg_locks where relation = 'probes'::regclass and granted`).length > 0);
+    await eventually(
+      async () =>
+        (await watching`select 1 from pg_locks where relation = 'probes'::regclass and granted`)
+          .length > 0,
+    );
     const applied = migrate(migrating, 2_000);
     const isWaiting = async () =>
-      (await watching`select 1 from pg_locks where relation = 'probes'::regclass and mode = 'AccessExclusiveLock' and not granted`).length >
-      0;
+      (
+        await watching`select 1 from pg_locks where relation = 'probes'::regclass and mode = 'AccessExclusiveLock' and not granted`
+      ).length > 0;
     await eventually(isWaiting);
     // While it waits, nobody behind it is let through; it does so only for moments.
     expect(await reading`select count(*)::int as count from probes`).toEqual([{ count: 0 }]);
@@ -47,7 +56,11 @@ describe('migrate', async () => {
 
   test('what the audit log remembers of a webhook is the host of its address alone', async () => {
     const remembered = async () =>
-      (await sql<{ changed: object }[]>`select changed from audit_log where who = 'a webhook' order by key`).map(({ changed }) => changed);
+      (
+        await sql<
+          { changed: object }[]
+        >`select changed from audit_log where who = 'a webhook' order by key`
+      ).map(({ changed }) => changed);
     const [open, other] = [
       { url: 'https://hooks.example.org/s3cret?token=1', secret: '***' },
       { url: 'https://gotify.example.org', token: '***' },
@@ -70,40 +83,65 @@ describe('migrate', async () => {
   });
 
   test('large counts come as numbers and times as dates', async () => {
-    const [row] = await sql`select 9007199254740991::bigint as most, timestamptz '2026-01-01T00:00:00Z' as at`;
+    const [row] =
+      await sql`select 9007199254740991::bigint as most, timestamptz '2026-01-01T00:00:00Z' as at`;
     expect(row).toEqual({ most: 9007199254740991, at: new Date('2026-01-01T00:00:00Z') });
   });
 });
 
 /**
- * During an upgrade coordinators of the version before go on working on the new schema. So a migration only adds: what it takes away, renames or newly
- * demands must be something that no older version reads or writes. Held by reading the SQL; each exception says why it is none.
+ * During an upgrade coordinators of the version before go on working on the new schema. So a
+ * migration only adds: what it takes away, renames or newly demands must be something that no older
+ * version reads or writes. Held by reading the SQL; each exception says why it is none.
  */
 describe('a migration', () => {
   /** The schema that the first release began with. */
   const first = '009-refutations.sql';
 
-  const exceptions: readonly { readonly file: string; readonly what: string; readonly why: string }[] = [
+  const exceptions: readonly {
+    readonly file: string;
+    readonly what: string;
+    readonly why: string;
+  }[] = [
     {
       file: '019-hourly-means.sql',
       what: 'constraint rollups_pkey',
       why: 'the same key again, with more columns in its leaves: "on conflict (monitor_key, hour, continent)" finds it as before',
     },
     { file: '019-hourly-means.sql', what: 'add primary key', why: 'the same' },
-    { file: '031-status-pages.sql', what: 'status_pages_proved_is_domain', why: 'no version before it wrote a domain' },
-    { file: '031-status-pages.sql', what: 'status_pages_domain_has_token', why: 'no version before it wrote a domain' },
+    {
+      file: '031-status-pages.sql',
+      what: 'status_pages_proved_is_domain',
+      why: 'no version before it wrote a domain',
+    },
+    {
+      file: '031-status-pages.sql',
+      what: 'status_pages_domain_has_token',
+      why: 'no version before it wrote a domain',
+    },
     { file: '031-status-pages.sql', what: 'status_pages_domain', why: 'the same' },
-    { file: '035-open-headers.sql', what: 'without_open_secrets', why: 'made by this very file, for its own use' },
+    {
+      file: '035-open-headers.sql',
+      what: 'without_open_secrets',
+      why: 'made by this very file, for its own use',
+    },
     {
       file: '038-labels.sql',
       what: 'monitors_external_id',
       why: 'of a column that comes with it, and is null in what older versions write',
     },
     { file: '038-labels.sql', what: 'groups_external_id', why: 'the same' },
-    { file: '040-probe-invitations.sql', what: 'probes_name_key', why: 'allows more names than the one before it' },
+    {
+      file: '040-probe-invitations.sql',
+      what: 'probes_name_key',
+      why: 'allows more names than the one before it',
+    },
   ];
 
-  /** Without comments and without the bodies of functions, in which statements stand that do nothing yet. */
+  /**
+   * Without comments and without the bodies of functions, in which statements stand that do nothing
+   * yet.
+   */
   const statementsOf = (file: string): string[] =>
     migrationText(file)
       .replaceAll(/(\$\w*\$)[\s\S]*?\1/g, "''")
@@ -115,22 +153,40 @@ describe('a migration', () => {
 
   /** Each clause of an ALTER TABLE for itself. */
   const clausesOf = (statement: string): string[] =>
-    statement.startsWith('alter table') ? statement.split(/,(?= ?(?:add|drop|alter|rename|set|validate) )/) : [statement];
+    statement.startsWith('alter table')
+      ? statement.split(/,(?= ?(?:add|drop|alter|rename|set|validate) )/)
+      : [statement];
 
   const contracts: readonly (readonly [string, RegExp])[] = [
-    ['takes away', /^drop (?:table|view|function|type|sequence|schema)|\bdrop (?:column|constraint|default|not null|expression)\b/],
+    [
+      'takes away',
+      /^drop (?:table|view|function|type|sequence|schema)|\bdrop (?:column|constraint|default|not null|expression)\b/,
+    ],
     ['renames', /\brename\b/],
-    ['demands', /\bset not null\b|\badd (?:constraint|primary key|unique|check|foreign key|exclude)\b/],
+    [
+      'demands',
+      /\bset not null\b|\badd (?:constraint|primary key|unique|check|foreign key|exclude)\b/,
+    ],
     ['changes a type', /\balter (?:column )?\w+ (?:set data )?type\b/],
-    ['demands a value', /\badd column (?:if not exists )?\w+ (?!.*\b(?:default|generated)\b).*\bnot null\b/],
+    [
+      'demands a value',
+      /\badd column (?:if not exists )?\w+ (?!.*\b(?:default|generated)\b).*\bnot null\b/,
+    ],
     ['allows once', /^create unique index/],
   ];
 
   /** What a file of today would take from a coordinator of yesterday. */
   const contractionsOf = (statements: readonly string[]): string[] => {
-    const own = new Set(statements.flatMap((statement) => /^create table (?:if not exists )?(\w+)/.exec(statement)?.[1] ?? []));
+    const own = new Set(
+      statements.flatMap(
+        (statement) => /^create table (?:if not exists )?(\w+)/.exec(statement)?.[1] ?? [],
+      ),
+    );
     const isOwn = (statement: string): boolean => {
-      const [, table = ''] = /^(?:alter table(?: if exists)?(?: only)?|create unique index \w+ on) (\w+)/.exec(statement) ?? [];
+      const [, table = ''] =
+        /^(?:alter table(?: if exists)?(?: only)?|create unique index \w+ on) (\w+)/.exec(
+          statement,
+        ) ?? [];
       return own.has(table);
     };
     return statements
@@ -148,12 +204,16 @@ describe('a migration', () => {
     .flatMap((file) => contractionsOf(statementsOf(file)).map((text) => ({ file, text })));
 
   test('only adds to what the version before works on', () => {
-    const unargued = orNotFound.filter(({ file, text }) => !exceptions.some((one) => one.file === file && text.includes(one.what)));
+    const unargued = orNotFound.filter(
+      ({ file, text }) => !exceptions.some((one) => one.file === file && text.includes(one.what)),
+    );
     expect(unargued).toEqual([]);
   });
 
   test('has no exception that nothing needs', () => {
-    const needless = exceptions.filter(({ file, what }) => !orNotFound.some((one) => one.file === file && one.text.includes(what)));
+    const needless = exceptions.filter(
+      ({ file, what }) => !orNotFound.some((one) => one.file === file && one.text.includes(what)),
+    );
     expect(needless).toEqual([]);
   });
 
@@ -197,7 +257,8 @@ describe('monitor counts', () => {
 
   const inNone = '00000000-0000-0000-0000-000000000000';
   type Counts = { organisation_id: string; group_id: string; monitors: number }[];
-  const kept = () => sql<Counts>`select organisation_id, group_id, monitors from monitor_counts where monitors <> 0 order by 1, 2`;
+  const kept = () =>
+    sql<Counts>`select organisation_id, group_id, monitors from monitor_counts where monitors <> 0 order by 1, 2`;
   const counted = () =>
     sql<Counts>`select organisation_id, coalesce(group_id, ${inNone}) as group_id, count(*)::int as monitors from monitors group by 1, 2 order by 1, 2`;
 
@@ -215,7 +276,9 @@ describe('monitor counts', () => {
         for (const id of groups)
           await sql`insert into groups (id, organisation_id, name, name_folded) values (${id}, ${organisation}, ${id}, ${id})`;
         const groupOf = async (index: number): Promise<string | null> => {
-          const [row] = await sql<{ id: string }[]>`select id from groups where id = ${groups[index] ?? inNone}`;
+          const [row] = await sql<
+            { id: string }[]
+          >`select id from groups where id = ${groups[index] ?? inNone}`;
           return row?.id ?? null;
         };
         const some = (group: string | null, count: number) =>
@@ -225,13 +288,16 @@ describe('monitor counts', () => {
           if (act === 'make')
             await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, group_id)
             select gen_random_uuid(), ${organisation}::uuid, 0, 'M', 'https', 'https://shop.example', 60, ${here}::uuid from generate_series(1, ${count}::int)`;
-          if (act === 'move') await sql`update monitors set group_id = ${there} where id in (${some(here, count)})`;
-          if (act === 'pause') await sql`update monitors set enabled = false, paused_at = now() where id in (${some(here, count)})`;
+          if (act === 'move')
+            await sql`update monitors set group_id = ${there} where id in (${some(here, count)})`;
+          if (act === 'pause')
+            await sql`update monitors set enabled = false, paused_at = now() where id in (${some(here, count)})`;
           if (act === 'delete') await sql`delete from monitors where id in (${some(here, count)})`;
           if (act === 'delete group') await sql`delete from groups where id = ${here}`;
           expect(await kept()).toEqual(await counted());
         }
-        if (changes.length % 3 === 0) await sql`delete from organisations where id = ${organisation}`;
+        if (changes.length % 3 === 0)
+          await sql`delete from organisations where id = ${organisation}`;
         if (changes.length % 5 === 0) await sql`truncate monitors cascade`;
         expect(await kept()).toEqual(await counted());
       }),

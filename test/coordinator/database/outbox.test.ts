@@ -2,7 +2,12 @@ import { createServer, type Server, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type CommitSlot, connect, type Sql, wayOf } from '../../../coordinator/database/connect.ts';
+import {
+  type CommitSlot,
+  connect,
+  type Sql,
+  wayOf,
+} from '../../../coordinator/database/connect.ts';
 import { listenTo } from '../../../coordinator/database/listen.ts';
 import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/database/outbox.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
@@ -33,8 +38,18 @@ describe('outbox', async () => {
     await change(3);
     await change(3);
     await change(7);
-    await enqueue(sql, { topic: 'set_aside', payload: { id: 1 }, partition: 31, organisation: null });
-    await enqueue(sql, { topic: 'probe', payload: { probe: newId(), change: 'created' }, partition: null, organisation: null });
+    await enqueue(sql, {
+      topic: 'set_aside',
+      payload: { id: 1 },
+      partition: 31,
+      organisation: null,
+    });
+    await enqueue(sql, {
+      topic: 'probe',
+      payload: { probe: newId(), change: 'created' },
+      partition: null,
+      organisation: null,
+    });
     expect((await partitionsWaiting(sql, all)).toSorted((a, b) => a - b)).toEqual([3, 7, 31]);
     expect(await partitionsWaiting(sql, [7, 8])).toEqual([7]);
     expect(await partitionsWaiting(sql, [])).toEqual([]);
@@ -59,7 +74,10 @@ describe('line', () => {
     return `${url.href}${more}`;
   };
 
-  const pool = (url: string, options: Parameters<typeof connect>[1] = { name: 'line', connections: 4 }): Sql => {
+  const pool = (
+    url: string,
+    options: Parameters<typeof connect>[1] = { name: 'line', connections: 4 },
+  ): Sql => {
     const sql = connect(url, options);
     ends.push(() => sql.end({ timeout: 1 }));
     return sql;
@@ -76,7 +94,10 @@ describe('line', () => {
     await database.drop();
   });
 
-  /** Stands before the relay and takes TLS, as a database that has a certificate does; `letter` N refuses it. */
+  /**
+   * Stands before the relay and takes TLS, as a database that has a certificate does; `letter` N
+   * refuses it.
+   */
   const serveTls = async (letter: 'S' | 'N', more = ''): Promise<number> => {
     const { chain, key } = mint({ names: ['localhost'] });
     const open = new Set<Socket>();
@@ -86,7 +107,10 @@ describe('line', () => {
       from.once('data', () => {
         from.write(`${letter}${more}`);
         if (letter === 'N') return;
-        const secured = new TLSSocket(from, { isServer: true, secureContext: createSecureContext({ cert: chain, key }) });
+        const secured = new TLSSocket(from, {
+          isServer: true,
+          secureContext: createSecureContext({ cert: chain, key }),
+        });
         const to = new Socket().connect(relay.port, '127.0.0.1');
         open.add(to);
         for (const [one, other] of [[secured, to] as const, [to, secured] as const]) {
@@ -110,8 +134,13 @@ describe('line', () => {
     return address.port;
   };
 
-  /** Asks all the time, each time as soon as an answer came, whatever it was, while connections are reset; says how many never heard anything. */
-  const neverSettled = async (sql: Sql): Promise<{ asked: number; answered: number; left: number }> => {
+  /**
+   * Asks all the time, each time as soon as an answer came, whatever it was, while connections are
+   * reset; says how many never heard anything.
+   */
+  const neverSettled = async (
+    sql: Sql,
+  ): Promise<{ asked: number; answered: number; left: number }> => {
     let [asked, answered, left] = [0, 0, 0];
     let isOver = false;
     const asker = async (nth: number): Promise<void> => {
@@ -160,12 +189,16 @@ describe('line', () => {
   describe('a database that should speak TLS', () => {
     test('and has none is told nothing', async () => {
       const port = await serveTls('N');
-      await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toThrow('does not take TLS');
+      await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toThrow(
+        'does not take TLS',
+      );
     });
 
     test('is not believed what came in the clear behind its consent', async () => {
       const port = await serveTls('S', 'and a word of somebody between us');
-      await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toThrow('does not take TLS');
+      await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toThrow(
+        'does not take TLS',
+      );
     });
 
     test('is not talked to with a certificate that nobody knows, where it is to be verified', async () => {
@@ -176,13 +209,21 @@ describe('line', () => {
 
   describe('a statement', () => {
     test('that the database works on for too long is ended by the database', async () => {
-      const sql = pool(database.url, { name: 'slow', connections: 1, patience: { statementMs: 200, silentMs: 60_000 } });
+      const sql = pool(database.url, {
+        name: 'slow',
+        connections: 1,
+        patience: { statementMs: 200, silentMs: 60_000 },
+      });
       await expect(sql`select pg_sleep(30)`).rejects.toMatchObject({ code: '57014' });
       expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
     });
 
     test('that is not answered at all fails with its connection, and the next gets another', async () => {
-      const sql = pool(relay.url, { name: 'silent', connections: 1, patience: { statementMs: 60_000, silentMs: 300 } });
+      const sql = pool(relay.url, {
+        name: 'silent',
+        connections: 1,
+        patience: { statementMs: 60_000, silentMs: 300 },
+      });
       await sql`select 1`;
       expect(relay.freeze()).toBeGreaterThan(0);
       await expect(sql`select 1`).rejects.toMatchObject({ code: 'CONNECTION_SILENT' });
@@ -190,13 +231,20 @@ describe('line', () => {
     });
 
     test('that is long may be so, as long as the database speaks', async () => {
-      const sql = pool(relay.url, { name: 'long', connections: 1, patience: { statementMs: 60_000, silentMs: 1_000 } });
-      const rows = await sql`select pg_sleep(0.3)::text, repeat('x', 20000) from generate_series(1, 6)`;
+      const sql = pool(relay.url, {
+        name: 'long',
+        connections: 1,
+        patience: { statementMs: 60_000, silentMs: 1_000 },
+      });
+      const rows =
+        await sql`select pg_sleep(0.3)::text, repeat('x', 20000) from generate_series(1, 6)`;
       expect(rows.length).toBe(6);
     });
 
     test('finds the settings of its session, which no startup message names', async () => {
-      const [row] = await pool(database.url)`select current_setting('statement_timeout') as statement,
+      const [row] = await pool(
+        database.url,
+      )`select current_setting('statement_timeout') as statement,
       current_setting('idle_in_transaction_session_timeout') as idle, current_setting('application_name') as name`;
       expect(row).toEqual({ statement: '20s', idle: '4s', name: 'line' });
     });
@@ -255,7 +303,9 @@ describe('whoever listens to the database', async () => {
     await eventually(() => count() > 0);
     leaving.abort(new Error('it ends'));
     await expect(waiting).rejects.toThrow('it ends');
-    await expect(listenTo(pool, 'trial', () => undefined, { log, signal: leaving.signal })).rejects.toThrow('it ends');
+    await expect(
+      listenTo(pool, 'trial', () => undefined, { log, signal: leaving.signal }),
+    ).rejects.toThrow('it ends');
   });
 
   test('hears at once why waiting helps nobody', async () => {
@@ -263,7 +313,9 @@ describe('whoever listens to the database', async () => {
     url.pathname = '/no_such_database';
     const pool = connect(url.href, { name: 'test listening', connections: 1 });
     ends.push(() => pool.end({ timeout: 0 }));
-    await expect(listenTo(pool, 'trial', () => undefined, warnings())).rejects.toMatchObject({ code: '3D000' });
+    await expect(listenTo(pool, 'trial', () => undefined, warnings())).rejects.toMatchObject({
+      code: '3D000',
+    });
   });
 });
 
@@ -274,7 +326,9 @@ describe('commit slot', () => {
   let slot: CommitSlot;
   /** Straight to the database. */
   let sql: Sql;
-  /** How often the client spoke and then listened: what came before it spoke again is one answer. */
+  /**
+   * How often the client spoke and then listened: what came before it spoke again is one answer.
+   */
   let trips = 0;
   let isSpeaking = false;
 
@@ -306,7 +360,8 @@ describe('commit slot', () => {
 
   const write = (...whats: readonly string[]) =>
     slot.inOneTrip((tx) => whats.map((what) => tx`insert into written (what) values (${what})`));
-  const written = async () => (await sql<{ what: string }[]>`select what from written order by what`).map(({ what }) => what);
+  const written = async () =>
+    (await sql<{ what: string }[]>`select what from written order by what`).map(({ what }) => what);
 
   describe('a transaction by the lane', () => {
     test('is one round trip, with its beginning and its end, once it is prepared', async () => {
@@ -327,7 +382,9 @@ describe('commit slot', () => {
       const fault = () => {
         throw new Error('no such row');
       };
-      await expect(slot.inOneTrip((tx) => [tx`insert into written (what) values ('half')`, fault()])).rejects.toThrow('no such row');
+      await expect(
+        slot.inOneTrip((tx) => [tx`insert into written (what) values ('half')`, fault()]),
+      ).rejects.toThrow('no such row');
       await write('g');
       expect(await written()).not.toContain('half');
     });
@@ -335,7 +392,8 @@ describe('commit slot', () => {
     test('that loses its connection in the midst writes nothing on the next one, and the next transaction has another', async () => {
       for (let nth = 0; nth < 12; nth += 1) {
         const name = `lost ${nth}`;
-        // The first statement is not prepared here: what stands behind it waits in the client when the connection goes.
+        // The first statement is not prepared here: what stands behind it waits in the client when
+        // the connection goes.
         const going = slot
           .inOneTrip((tx) => [
             tx.unsafe(`select ${nth}, $1::text`, [name], { prepare: true }),
@@ -376,7 +434,17 @@ describe('commit slot', () => {
       await commitUnits({ sql: pool, slot }, owner, [
         {
           ...emptyUnit(lease),
-          results: [{ monitor_key: 1, probe_key: 1, at: Date.now(), took_ms: 1, outcome: 'fail', cause_class: 'refused', phases: null }],
+          results: [
+            {
+              monitor_key: 1,
+              probe_key: 1,
+              at: Date.now(),
+              took_ms: 1,
+              outcome: 'fail',
+              cause_class: 'refused',
+              phases: null,
+            },
+          ],
           staleHours: [0],
           watermarks: [],
           evidence: [
@@ -395,7 +463,14 @@ describe('commit slot', () => {
               },
             },
           ],
-          ledger: [{ monitor: newId(), kind: 'unknown', put: [{ began_at: 1, ended_at: null, interval_ms: 1_000 }], drop: [0] }],
+          ledger: [
+            {
+              monitor: newId(),
+              kind: 'unknown',
+              put: [{ began_at: 1, ended_at: null, interval_ms: 1_000 }],
+              drop: [0],
+            },
+          ],
           alerts: [{ event: 'down', incident, due_at: 0 }],
           done: [1],
           checkpoint: { takenAt: 0, state: new Uint8Array([1]) },

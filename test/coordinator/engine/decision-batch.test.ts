@@ -2,8 +2,20 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
-import type { Gap, MonitorEvent, MonitorState, ObservingProbe, SeenResult } from '../../../coordinator/core/types.ts';
-import { beginDecisions, decideOn, incidentOf, stateOf, takeRoutine } from '../../../coordinator/engine/decision-batch.ts';
+import type {
+  Gap,
+  MonitorEvent,
+  MonitorState,
+  ObservingProbe,
+  SeenResult,
+} from '../../../coordinator/core/types.ts';
+import {
+  beginDecisions,
+  decideOn,
+  incidentOf,
+  stateOf,
+  takeRoutine,
+} from '../../../coordinator/engine/decision-batch.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
 import { noUnseen } from '../../../coordinator/engine/rechecks.ts';
 import { adopt, unitOf } from '../../../coordinator/engine/results.ts';
@@ -13,21 +25,36 @@ import { batchOf } from '../../../shared/bus/batch.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
 
-/** A batch of decisions keeps what it can as numbers. Whether it does or not, the states after it are those that the core decides. */
-const observingProbes: readonly ObservingProbe[] = (['Asia', 'Europe', 'Africa', 'Europe'] as const).map((continent, nth) => ({
-  ...{ probe: newId(), name: `${continent} ${nth}`, continent },
+/**
+ * A batch of decisions keeps what it can as numbers. Whether it does or not, the states after it
+ * are those that the core decides.
+ */
+const observingProbes: readonly ObservingProbe[] = (
+  ['Asia', 'Europe', 'Africa', 'Europe'] as const
+).map((continent, nth) => ({
+  probe: newId(),
+  name: `${continent} ${nth}`,
+  continent,
 }));
 const network: Roster = {
   epoch: 1,
   probes: observingProbes.map(({ probe, name, continent }, nth) => ({
-    ...{ id: probe, name, continent, organisation: null, healthy: nth !== 3, quarantined: false },
+    id: probe,
+    name,
+    continent,
+    organisation: null,
+    healthy: nth !== 3,
+    quarantined: false,
   })),
 };
 const now = 1_700_000_000_000;
 const ids = ['a', 'b', 'c'] as const;
 
 const seldom = <Value>(usual: Value, other: Value): fc.Arbitrary<Value> =>
-  fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constant(other) });
+  fc.oneof(
+    { weight: 9, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: fc.constant(other) },
+  );
 const near = fc.integer({ min: -400, max: 10 }).map((s) => now + s * 1_000);
 
 const state = fc
@@ -49,17 +76,40 @@ const state = fc
       { from: now - 100_000, to: null, interval_ms: 60_000 },
     ),
   })
-  .map(({ kind, continents, created_at, paused_at, views, gap, covered_until, decides_from }): Omit<MonitorState, 'id'> => {
-    const watched = {
-      ...{ id: '', organisation: 'o', kind, interval_ms: 60_000, timeout_ms: 10_000, continents, probe: null, config_version: 2 },
-      ...{ alert_after_ms: 0, sampled: true, created_at, paused_at },
-    };
-    return {
-      ...createState(watched),
-      ...{ covered_until: gap && gap.to === null ? gap.from : covered_until, decides_from, gaps: gap ? [gap] : [] },
-      views: views.map(({ from, at }) => ({ from, at, ok: true, ok_at: at, failure: null })),
-    };
-  });
+  .map(
+    ({
+      kind,
+      continents,
+      created_at,
+      paused_at,
+      views,
+      gap,
+      covered_until,
+      decides_from,
+    }): Omit<MonitorState, 'id'> => {
+      const watched = {
+        id: '',
+        organisation: 'o',
+        kind,
+        interval_ms: 60_000,
+        timeout_ms: 10_000,
+        continents,
+        probe: null,
+        config_version: 2,
+        alert_after_ms: 0,
+        sampled: true,
+        created_at,
+        paused_at,
+      };
+      return {
+        ...createState(watched),
+        covered_until: gap && gap.to === null ? gap.from : covered_until,
+        decides_from,
+        gaps: gap ? [gap] : [],
+        views: views.map(({ from, at }) => ({ from, at, ok: true, ok_at: at, failure: null })),
+      };
+    },
+  );
 
 const result = (monitor: string): fc.Arbitrary<SeenResult> =>
   fc
@@ -76,21 +126,30 @@ const result = (monitor: string): fc.Arbitrary<SeenResult> =>
     })
     .map((some) => ({
       ...some,
-      ...{ seq: 1, monitor, took_ms: 5, phases: null, evidence: null, look: null },
+      seq: 1,
+      monitor,
+      took_ms: 5,
+      phases: null,
+      evidence: null,
+      look: null,
       cause: some.outcome === 'ok' ? null : { class: 'http_status', params: {} },
     }));
 
 type Step = { readonly monitor: string; readonly event: MonitorEvent | 'ask' };
-const step: fc.Arbitrary<Step> = fc
-  .constantFrom(...ids)
-  .chain((monitor) =>
-    fc
-      .oneof(
-        { weight: 12, arbitrary: result(monitor).map((seen): Step['event'] => ({ is: 'result', result: seen })) },
-        { weight: 1, arbitrary: fc.constantFrom<Step['event']>({ is: 'tick' }, { is: 'paused', at: now }, 'ask') },
-      )
-      .map((event) => ({ monitor, event })),
-  );
+const step: fc.Arbitrary<Step> = fc.constantFrom(...ids).chain((monitor) =>
+  fc
+    .oneof(
+      {
+        weight: 12,
+        arbitrary: result(monitor).map((seen): Step['event'] => ({ is: 'result', result: seen })),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom<Step['event']>({ is: 'tick' }, { is: 'paused', at: now }, 'ask'),
+      },
+    )
+    .map((event) => ({ monitor, event })),
+);
 
 const counting = () => {
   let next = 0;
@@ -129,7 +188,12 @@ describe('a round of a partition', () => {
             if (!from) continue;
             const each = { ...from, watched: { ...from.watched, id } };
             expected.set(id, each);
-            monitors.put(each, { key: nth + 1, target: nth, changedAt: 0, due: nextTick(each, network) ?? Number.POSITIVE_INFINITY });
+            monitors.put(each, {
+              key: nth + 1,
+              target: nth,
+              changedAt: 0,
+              due: nextTick(each, network) ?? Number.POSITIVE_INFINITY,
+            });
           }
           for (const steps of rounds) {
             const decisions = beginDecisions(partition, network, now);
@@ -151,10 +215,16 @@ describe('a round of a partition', () => {
                 monitors.isRoutinePassAt(slot, event.result, { now, network });
               if (isQuiet) {
                 const { result: seen } = event;
-                const batch = batchOf({ probe: seen.from.probe, generation: newId(), partition: 0, after: null }, [
-                  { ...seen, phases: noPhases },
-                ]);
-                takeRoutine(decisions, { probe_key: 1, from: seen.from, batch, slots: Int32Array.of(slot) });
+                const batch = batchOf(
+                  { probe: seen.from.probe, generation: newId(), partition: 0, after: null },
+                  [{ ...seen, phases: noPhases }],
+                );
+                takeRoutine(decisions, {
+                  probe_key: 1,
+                  from: seen.from,
+                  batch,
+                  slots: Int32Array.of(slot),
+                });
                 quiet += 1;
               } else {
                 decideOn(decisions, monitor, event);
@@ -166,13 +236,19 @@ describe('a round of a partition', () => {
               expect(incidentOf(decisions, monitor) !== null).toBe(decided.state.incident !== null);
             }
             const { incidents, evidence, ledger, alerts, alone } = unitOf(decisions);
-            expect([incidents, evidence, ledger, alerts, alone, decisions.rechecks].flat().length).toBe(effects);
+            expect(
+              [incidents, evidence, ledger, alerts, alone, decisions.rechecks].flat().length,
+            ).toBe(effects);
             adopt(decisions);
             for (const [id, each] of expected) {
               expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));
               const due = nextTick(each, network) ?? Number.POSITIVE_INFINITY;
               if (steps.some(({ monitor, event }) => monitor === id && event !== 'ask')) {
-                expect(monitors.dueBy(due === Number.POSITIVE_INFINITY ? Number.MAX_VALUE : due - 1).includes(id)).toBe(false);
+                expect(
+                  monitors
+                    .dueBy(due === Number.POSITIVE_INFINITY ? Number.MAX_VALUE : due - 1)
+                    .includes(id),
+                ).toBe(false);
                 expect(monitors.dueBy(due).includes(id)).toBe(true);
                 expect(partition.nextDue).toBeLessThanOrEqual(due);
               }

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { closeDeliveries, isCaughtUp, openDeliveries, takeMessages, tickDeliveries } from '../../../coordinator/engine/deliveries.ts';
+import {
+  closeDeliveries,
+  isCaughtUp,
+  openDeliveries,
+  takeMessages,
+  tickDeliveries,
+} from '../../../coordinator/engine/deliveries.ts';
 import type { PartitionAnswer } from '../../../coordinator/engine/messages.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -16,9 +22,15 @@ let bus: Bus;
 
 beforeAll(async () => {
   const account = await createAccount();
-  bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'test', log });
+  bus = await connectBus({
+    url: account.url,
+    credentials: account.coordinatorCredentials,
+    name: 'test',
+    log,
+  });
   await bus.ensureStream(streams.results);
-  for (const partition of [1, 2]) await bus.ensureConsumer(streams.results.name, partitionConsumer(partition));
+  for (const partition of [1, 2])
+    await bus.ensureConsumer(streams.results.name, partitionConsumer(partition));
 });
 afterAll(() => bus.close());
 
@@ -27,7 +39,10 @@ const deliveriesOf = (partition: number) => {
   const deliveries = openDeliveries({
     partition,
     deps: {
-      ...{ bus, log, clock: systemClock, timing: usualTiming },
+      bus,
+      log,
+      clock: systemClock,
+      timing: usualTiming,
       presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
     },
     isLoaded: () => true,
@@ -46,7 +61,9 @@ test('a partition is not caught up while the bus has something for it that has n
   expect(isCaughtUp(full.deliveries)).toBe(false);
   const consumer = partitionConsumer(1).name;
   const pull = bus.pull({
-    ...{ stream: streams.results.name, consumer, batch: 10 },
+    stream: streams.results.name,
+    consumer,
+    batch: 10,
     onMessages: async (messages) => {
       await takeMessages(full.deliveries, messages);
       for (const message of messages) message.ack();
@@ -60,41 +77,52 @@ test('a partition is not caught up while the bus has something for it that has n
 
 test('what the partition says that it waits is held, and decided when all have handed over', async () => {
   const shown: string[][] = [];
-  const answers: PartitionAnswer[] = [{ is: 'waits', since: performance.now() - 5_000, from: ['another'] }];
+  const answers: PartitionAnswer[] = [
+    { is: 'waits', since: performance.now() - 5_000, from: ['another'] },
+  ];
   let handedOver = false;
   const deliveries = openDeliveries({
     partition: 3,
     deps: {
-      ...{ bus, log, clock: systemClock, timing: usualTiming },
+      bus,
+      log,
+      clock: systemClock,
+      timing: usualTiming,
       presences: () => [{ probe, heard_at: performance.now(), handed_over: handedOver }],
     },
     isLoaded: () => true,
     tell: async (message) => {
       if (message.is === 'deliveries')
-        shown.push([message.backlog.until === null ? 'working' : 'holding', ...message.deliveries.map(({ subject }) => subject)]);
+        shown.push([
+          message.backlog.until === null ? 'working' : 'holding',
+          ...message.deliveries.map(({ subject }) => subject),
+        ]);
       return (message.is === 'deliveries' && answers.shift()) || { is: 'done' };
     },
   });
   const delivered: Delivered = {
-    ...{
-      subject: 'first',
-      data: new Uint8Array(),
-      header: () => undefined,
-      respond: () => false,
-      reply: undefined,
-      deliveries: 1,
-      delivery: 1,
-      storedAt: 0,
-      pending: 0,
-    },
-    ...{ ack: () => undefined, nak: () => undefined, working: () => undefined },
+    subject: 'first',
+    data: new Uint8Array(),
+    header: () => undefined,
+    respond: () => false,
+    reply: undefined,
+    deliveries: 1,
+    delivery: 1,
+    storedAt: 0,
+    pending: 0,
+    ack: () => undefined,
+    nak: () => undefined,
+    working: () => undefined,
   };
   // Nobody is waited for any more since the partition was taken over.
   handedOver = true;
   await eventually(() => !tickDeliveries(deliveries, performance.now()));
   handedOver = false;
   await takeMessages(deliveries, [delivered]);
-  expect([shown, tickDeliveries(deliveries, performance.now())]).toEqual([[['working', 'first']], true]);
+  expect([shown, tickDeliveries(deliveries, performance.now())]).toEqual([
+    [['working', 'first']],
+    true,
+  ]);
   await takeMessages(deliveries, [{ ...delivered, subject: 'second' }]);
   expect(shown).toHaveLength(1);
   handedOver = true;

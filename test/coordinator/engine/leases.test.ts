@@ -26,12 +26,17 @@ describe('leases', async () => {
   afterEach(async () => {
     await sql`update leases set owner = null, expires_at = 'epoch'`;
   });
-  const live = (owner: string, hasBus = true): Promise<number> => beAlive(sql, { owner, version: '1', hasBus }, 60_000);
+  const live = (owner: string, hasBus = true): Promise<number> =>
+    beAlive(sql, { owner, version: '1', hasBus }, 60_000);
   const expire = () => sql`update leases set expires_at = now() - interval '1 second'`;
 
   test('are taken once each, however many ask at the same time', async () => {
     const others = [connect(database.url), connect(database.url)];
-    const taken = await Promise.all([sql, ...others].map((each, index) => takeLeases(each, index === 0 ? ada : newId(), 16, 60_000)));
+    const taken = await Promise.all(
+      [sql, ...others].map((each, index) =>
+        takeLeases(each, index === 0 ? ada : newId(), 16, 60_000),
+      ),
+    );
     const partitions = taken.flat().map(({ partition }) => partition);
     expect(new Set(partitions).size).toBe(partitions.length);
     expect(await ownedPartitions(sql)).toBe(partitions.length);
@@ -75,7 +80,10 @@ describe('leases', async () => {
       const renewing = renewLeases(other, ada, 60_000);
       renewing.catch(() => undefined); // Told below; until then nobody waits for it.
       await eventually(
-        async () => (await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).length > 0,
+        async () =>
+          (
+            await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+          ).length > 0,
       );
       await transaction`select 1 from leases where partition = 1 for share`;
       return { renewing };
@@ -94,7 +102,10 @@ describe('leases', async () => {
       const renewing = renewEpoch(other, lease).finally(() => done.push('renewed'));
       renewing.catch(() => undefined); // Told below; until then nobody waits for it.
       await eventually(
-        async () => (await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).length > 0,
+        async () =>
+          (
+            await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+          ).length > 0,
       );
       done.push('committed');
       return { renewing };
@@ -127,7 +138,9 @@ describe('leases', async () => {
     await expire();
     await takeLeases(sql, bob, 1, 60_000);
     await expect(commitUnits({ sql, slot }, ada, [unit])).rejects.toThrow(Fenced);
-    await expect(commitUnits({ sql, slot }, bob, [{ ...unit, staleHours: [7_200_000] }])).rejects.toThrow(Fenced);
+    await expect(
+      commitUnits({ sql, slot }, bob, [{ ...unit, staleHours: [7_200_000] }]),
+    ).rejects.toThrow(Fenced);
     expect(await sql`select hour from stale_hours`).toEqual([{ hour: new Date(3_600_000) }]);
   });
 
@@ -172,7 +185,8 @@ describe('leases', async () => {
 });
 
 describe('the fair share of a coordinator', () => {
-  const share = (cutOffMs: number | null, others: number) => fairShare(32, { cutOffMs, others, reportedWithinMs: 12_000 });
+  const share = (cutOffMs: number | null, others: number) =>
+    fairShare(32, { cutOffMs, others, reportedWithinMs: 12_000 });
 
   test('is the same for all who have the bus, rounded up so that none is left over', () => {
     expect([0, 1, 2, 31, 40].map((others) => share(null, others).most)).toEqual([32, 16, 11, 1, 1]);

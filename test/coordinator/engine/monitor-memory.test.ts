@@ -1,18 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkpointOf, createState } from '../../../coordinator/core/lifecycle.ts';
-import type { Checkpoint, MonitorState, ObservingProbe, Watched } from '../../../coordinator/core/types.ts';
+import type {
+  Checkpoint,
+  MonitorState,
+  ObservingProbe,
+  Watched,
+} from '../../../coordinator/core/types.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
 import { pack, unpack } from '../../../coordinator/engine/packing.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 
-const observingProbes: readonly ObservingProbe[] = (['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const).map(
-  (continent) => ({
-    probe: newId(),
-    name: continent,
-    continent,
-  }),
-);
+const observingProbes: readonly ObservingProbe[] = (
+  ['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const
+).map((continent) => ({
+  probe: newId(),
+  name: continent,
+  continent,
+}));
 
 const time = fc.integer({ min: 0, max: 2_000_000_000_000 });
 const watched: fc.Arbitrary<Watched> = fc
@@ -39,7 +44,13 @@ const failure = fc.constantFrom(null, {
   phases: null,
   evidence: null,
 });
-const view = fc.record({ from: fc.constantFrom(...observingProbes), at: time, ok: fc.boolean(), ok_at: fc.option(time), failure });
+const view = fc.record({
+  from: fc.constantFrom(...observingProbes),
+  at: time,
+  ok: fc.boolean(),
+  ok_at: fc.option(time),
+  failure,
+});
 const gap = fc.record({ from: time, to: fc.option(time), interval_ms: fc.constant(60_000) });
 const state: fc.Arbitrary<MonitorState> = fc
   .record({
@@ -76,8 +87,12 @@ describe('the monitors of a partition', () => {
         expect(monitors.size()).toBe(expected.size);
         for (const [id, each] of expected) expect(monitors.stateOf(id)).toEqual(each);
         for (const { probe } of observingProbes) {
-          const seen = [...expected.values()].filter(({ views }) => views.some(({ from }) => from.probe === probe));
-          expect(new Set(monitors.seenBy(probe))).toEqual(new Set(seen.map((each) => each.watched.id)));
+          const seen = [...expected.values()].filter(({ views }) =>
+            views.some(({ from }) => from.probe === probe),
+          );
+          expect(new Set(monitors.seenBy(probe))).toEqual(
+            new Set(seen.map((each) => each.watched.id)),
+          );
         }
         const dues = monitors.dueBy(100);
         expect(dues.every((id) => expected.has(id))).toBe(true);
@@ -90,12 +105,20 @@ describe('the monitors of a partition', () => {
   test('survive being packed into a checkpoint, but for the evidence of failures', () => {
     fc.assert(
       fc.property(fc.array(state, { maxLength: 30 }), (states) => {
-        const rows = states.map((each, index) => ({ key: index, changedAt: index * 2, state: each }));
+        const rows = states.map((each, index) => ({
+          key: index,
+          changedAt: index * 2,
+          state: each,
+        }));
         const unpacked = unpack(pack(rows), (observer) => observer);
         expect(unpacked?.size).toBe(states.length);
         for (const [index, each] of states.entries()) {
           const checkpoint: Checkpoint = checkpointOf(each);
-          expect(unpacked?.get(index)).toEqual({ configVersion: each.watched.config_version, changedAt: index * 2, checkpoint });
+          expect(unpacked?.get(index)).toEqual({
+            configVersion: each.watched.config_version,
+            changedAt: index * 2,
+            checkpoint,
+          });
         }
       }),
     );

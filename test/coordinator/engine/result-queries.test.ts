@@ -30,7 +30,13 @@ beforeAll(async () => {
   await makeResultDays(sql, noon - 2 * day, noon + day);
 });
 const result = (monitor_key: number, at: number, more: Partial<ResultRow> = {}): ResultRow => ({
-  ...{ monitor_key, at, probe_key: probe, took_ms: 12.5, outcome: 'ok', cause_class: null, phases: null },
+  monitor_key,
+  at,
+  probe_key: probe,
+  took_ms: 12.5,
+  outcome: 'ok',
+  cause_class: null,
+  phases: null,
   ...more,
 });
 
@@ -63,15 +69,34 @@ describe('results', () => {
   test('that are passes and nothing more come back as the others do, though they are written as columns', async () => {
     const [one, other] = [noPasses(), noPasses()];
     const add = (columns: PassColumns, row: Readonly<Record<keyof PassColumns, number>>): void => {
-      for (const name of Object.keys(columns) as (keyof PassColumns)[]) columns[name].push(row[name]);
+      for (const name of Object.keys(columns) as (keyof PassColumns)[])
+        columns[name].push(row[name]);
     };
-    const times = { took_ms: 35.25, dns: 1.2, tcp: Number.NaN, tls: 20.1, first_byte: 30.5, total: 35.25 };
+    const times = {
+      took_ms: 35.25,
+      dns: 1.2,
+      tcp: Number.NaN,
+      tls: 20.1,
+      first_byte: 30.5,
+      total: 35.25,
+    };
     add(one, { monitor_key: 8, probe_key: probe, at: noon + 1, ...times });
-    add(one, { monitor_key: 8, probe_key: probe, at: noon + 3.5, ...times, took_ms: 1e-7, total: Number.NaN });
+    add(one, {
+      monitor_key: 8,
+      probe_key: probe,
+      at: noon + 3.5,
+      ...times,
+      took_ms: 1e-7,
+      total: Number.NaN,
+    });
     add(other, { monitor_key: 8, probe_key: probe, at: noon + 2, ...times, dns: 0 });
     await executeAll(insertPasses(sql, [one, noPasses(), other]));
     await executeAll(insertPasses(sql, [noPasses()]));
-    await executeAll(insertResults(sql, [result(9, noon + 1, { took_ms: 35.25, phases: { ...times, tcp: null } })]));
+    await executeAll(
+      insertResults(sql, [
+        result(9, noon + 1, { took_ms: 35.25, phases: { ...times, tcp: null } }),
+      ]),
+    );
     const rowsOf = (key: number) =>
       sql`select at, probe_key, took_ms, outcome, cause_class, to_json(phases) as phases from results where monitor_key = ${key} order by at`;
     const [first, second, third, ...more] = await rowsOf(8);
@@ -85,7 +110,9 @@ describe('results', () => {
     for (const _ of [1, 2]) await makeResultDays(sql, noon + 2 * day, noon + 4 * day);
     await executeAll(insertResults(sql, [result(2, noon + 3 * day)]));
     await makeResultDays(sql, noon + 2 * day, noon + 4 * day);
-    expect(await sql`select at from results where monitor_key = 2`).toEqual([{ at: new Date(noon + 3 * day) }]);
+    expect(await sql`select at from results where monitor_key = 2`).toEqual([
+      { at: new Date(noon + 3 * day) },
+    ]);
   });
 
   test('are dropped a day at a time, and only days that are over', async () => {
@@ -93,7 +120,9 @@ describe('results', () => {
     await executeAll(insertResults(sql, [result(3, noon - 9 * day), result(3, noon)]));
     const dropped = await dropResultDays(sql, Math.floor(noon / day) * day - 7 * day);
     expect(dropped).toEqual(['results_20261110', 'results_20261111', 'results_20261112']);
-    expect(await sql`select at from results where monitor_key = 3`).toEqual([{ at: new Date(noon) }]);
+    expect(await sql`select at from results where monitor_key = 3`).toEqual([
+      { at: new Date(noon) },
+    ]);
     expect(await dropResultDays(sql, Math.floor(noon / day) * day - 7 * day)).toEqual([]);
   });
 
@@ -109,8 +138,19 @@ describe('results', () => {
     await executeAll(markStale(sql, [hour, hour + 3_600_000]));
     expect(await rollUpOneHour(sql, hour + 3_600_000)).toBe(true);
     expect(await rollUpOneHour(sql, hour + 3_600_000)).toBe(false);
-    const rollup = () => sql`select continent, ok, failed, unknown, took_sum, took_min, took_max from rollups where monitor_key = 4`;
-    expect(await rollup()).toEqual([{ continent: 'Europe', ok: 2, failed: 1, unknown: 0, took_sum: 40, took_min: 10, took_max: 30 }]);
+    const rollup = () =>
+      sql`select continent, ok, failed, unknown, took_sum, took_min, took_max from rollups where monitor_key = 4`;
+    expect(await rollup()).toEqual([
+      {
+        continent: 'Europe',
+        ok: 2,
+        failed: 1,
+        unknown: 0,
+        took_sum: 40,
+        took_min: 10,
+        took_max: 30,
+      },
+    ]);
     await executeAll(insertResults(sql, [result(4, hour + 4, { outcome: 'unknown' })]));
     await executeAll(markStale(sql, [hour]));
     await rollUpOneHour(sql, hour + 3_600_000);
@@ -125,13 +165,16 @@ describe('results', () => {
       ),
     );
     await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (5, ${newId()})`;
-    const left = async () => Number((await sql`select count(*) as count from results where monitor_key = 5`)[0]?.count);
+    const left = async () =>
+      Number((await sql`select count(*) as count from results where monitor_key = 5`)[0]?.count);
     expect(await left()).toBe(13);
     await sql.begin((transaction) => forgetMonitors(transaction, 10));
     expect(await left()).toBe(3);
     while (await sql.begin((transaction) => forgetMonitors(transaction, 10)));
     expect(await left()).toBe(0);
     expect(await sql`select 1 from forgotten_monitors`).toHaveLength(0);
-    expect((await sql`select count(*) as count from results where monitor_key = 6`)[0]?.count).toBe(12);
+    expect((await sql`select count(*) as count from results where monitor_key = 6`)[0]?.count).toBe(
+      12,
+    );
   });
 });

@@ -18,47 +18,82 @@ import type { Result } from '../../../shared/checks/result.ts';
 const now = 1_700_000_000_000;
 const probes = (['Asia', 'Europe', 'Africa'] as const).map(
   (continent, nth): ProbeRow => ({
-    ...{ id: newId(), key: nth + 1, organisation_id: null, name: continent, continent, keys: [], created_at: new Date(now - 1e9) },
-    ...{
-      last_seen_at: new Date(now),
-      clock_offset_ms: null,
-      quarantined_at: null,
-      sick_at: null,
-      doubted_at: null,
-      doubt_reason: null,
-      place_trusted_as: null,
-      relayed_at: null,
-      quarantine_reason: null,
-      revoked_at: null,
-      seal_key: null,
-    },
-    ...{ allowed_cidrs: [], version: null, ear: null },
+    id: newId(),
+    key: nth + 1,
+    organisation_id: null,
+    name: continent,
+    continent,
+    keys: [],
+    created_at: new Date(now - 1e9),
+    last_seen_at: new Date(now),
+    clock_offset_ms: null,
+    quarantined_at: null,
+    sick_at: null,
+    doubted_at: null,
+    doubt_reason: null,
+    place_trusted_as: null,
+    relayed_at: null,
+    quarantine_reason: null,
+    revoked_at: null,
+    seal_key: null,
+    allowed_cidrs: [],
+    version: null,
+    ear: null,
   }),
 );
 const network: Roster = {
   epoch: 1,
-  probes: probes.map(({ id, name, continent }) => ({ id, name, continent, organisation: null, healthy: true, quarantined: false })),
+  probes: probes.map(({ id, name, continent }) => ({
+    id,
+    name,
+    continent,
+    organisation: null,
+    healthy: true,
+    quarantined: false,
+  })),
 };
 const ids = Array.from({ length: 8 }, newId);
 const generation = newId();
 
 const result: fc.Arbitrary<Omit<Result, 'seq'>> = fc
   .record({
-    monitor: fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...ids) }, { weight: 1, arbitrary: fc.constant(newId()) }),
+    monitor: fc.oneof(
+      { weight: 20, arbitrary: fc.constantFrom(...ids) },
+      { weight: 1, arbitrary: fc.constant(newId()) },
+    ),
     at: fc.integer({ min: -70, max: 1 }).map((s) => now + s * 1_000),
-    outcome: fc.oneof({ weight: 20, arbitrary: fc.constant('ok' as const) }, { weight: 1, arbitrary: fc.constant('fail' as const) }),
-    config_version: fc.oneof({ weight: 20, arbitrary: fc.constant(2) }, { weight: 1, arbitrary: fc.constantFrom(1, 3) }),
+    outcome: fc.oneof(
+      { weight: 20, arbitrary: fc.constant('ok' as const) },
+      { weight: 1, arbitrary: fc.constant('fail' as const) },
+    ),
+    config_version: fc.oneof(
+      { weight: 20, arbitrary: fc.constant(2) },
+      { weight: 1, arbitrary: fc.constantFrom(1, 3) },
+    ),
   })
   .map((some) => ({
-    ...{ ...some, took_ms: 5, look: null, phases: { dns: 1, tcp: null, tls: 2, first_byte: 3, total: 5 } },
+    ...some,
+    took_ms: 5,
+    look: null,
+    phases: { dns: 1, tcp: null, tls: 2, first_byte: 3, total: 5 },
     cause: some.outcome === 'ok' ? null : { class: 'http_status', params: {} },
     evidence: some.outcome === 'ok' ? null : {},
   }));
 
 const stateFor = (known: readonly number[]): MonitorState => ({
   ...createState({
-    ...{ id: '', organisation: newId(), kind: 'https', interval_ms: 30_000, timeout_ms: 5_000, continents: null, probe: null },
-    ...{ config_version: 2, alert_after_ms: 0, sampled: true, created_at: now - 300_000, paused_at: null },
+    id: '',
+    organisation: newId(),
+    kind: 'https',
+    interval_ms: 30_000,
+    timeout_ms: 5_000,
+    continents: null,
+    probe: null,
+    config_version: 2,
+    alert_after_ms: 0,
+    sampled: true,
+    created_at: now - 300_000,
+    paused_at: null,
   }),
   covered_until: now - 10_000,
   views: known.flatMap((nth) => {
@@ -69,7 +104,9 @@ const stateFor = (known: readonly number[]): MonitorState => ({
 });
 
 const withoutIds = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value ?? null, (key, part) => (key === 'id' || key === 'look' ? '' : part)));
+  JSON.parse(
+    JSON.stringify(value ?? null, (key, part) => (key === 'id' || key === 'look' ? '' : part)),
+  );
 
 describe('a set of batches', () => {
   test('comes to what deciding about each of its results in order of start comes to, however much of it is left to numbers', () => {
@@ -77,21 +114,38 @@ describe('a set of batches', () => {
     let loud = 0;
     fc.assert(
       fc.property(
-        fc.array(fc.subarray([0, 1, 2], { minLength: 2 }), { minLength: ids.length, maxLength: ids.length }),
-        fc.array(fc.array(result, { minLength: 1, maxLength: 8 }), { minLength: probes.length, maxLength: probes.length }),
+        fc.array(fc.subarray([0, 1, 2], { minLength: 2 }), {
+          minLength: ids.length,
+          maxLength: ids.length,
+        }),
+        fc.array(fc.array(result, { minLength: 1, maxLength: 8 }), {
+          minLength: probes.length,
+          maxLength: probes.length,
+        }),
         fc.boolean(),
         (known, said, attentive) => {
           const monitors = createMonitors();
           const state: PartitionState = {
-            ...{ lease: { partition: 0, epoch: 1 }, monitors, watermarks: new Map(), ahead: new Map() },
-            ...{ nextDue: Number.POSITIVE_INFINITY, unpublished: new Set(), early: undefined, unseen: noUnseen() },
+            lease: { partition: 0, epoch: 1 },
+            monitors,
+            watermarks: new Map(),
+            ahead: new Map(),
+            nextDue: Number.POSITIVE_INFINITY,
+            unpublished: new Set(),
+            early: undefined,
+            unseen: noUnseen(),
           };
           const expected = new Map<string, MonitorState>();
           for (const [nth, id] of ids.entries()) {
             const made = stateFor(known[nth] ?? []);
             const each = { ...made, watched: { ...made.watched, id } };
             expected.set(id, each);
-            monitors.put(each, { key: nth + 1, target: nth, changedAt: 0, due: nextTick(each, network) ?? Number.POSITIVE_INFINITY });
+            monitors.put(each, {
+              key: nth + 1,
+              target: nth,
+              changedAt: 0,
+              due: nextTick(each, network) ?? Number.POSITIVE_INFINITY,
+            });
           }
           const batches = probes.flatMap((probe, nth) => {
             const results = (said[nth] ?? []).map((one, place) => ({ ...one, seq: place + 1 }));
@@ -111,26 +165,43 @@ describe('a set of batches', () => {
           });
           const told: SeenResult[] = probes.flatMap(({ id, name, continent }, nth) =>
             (said[nth] ?? []).map((one, place) => ({
-              ...{ ...one, seq: place + 1, from: { probe: id, name, continent }, quarantined: false },
+              ...one,
+              seq: place + 1,
+              from: { probe: id, name, continent },
+              quarantined: false,
               handed_over: now - (one.at + one.took_ms) > usualTiming.lateMs,
             })),
           );
-          const counted = told.filter(({ monitor, config_version }) => ids.includes(monitor) && config_version <= 2);
+          const counted = told.filter(
+            ({ monitor, config_version }) => ids.includes(monitor) && config_version <= 2,
+          );
           for (const seen of counted.toSorted(byStart)) {
             const before = expected.get(seen.monitor);
-            if (before) expected.set(seen.monitor, decide(before, { is: 'result', result: seen }, { now, network, newId }).state);
+            if (before)
+              expected.set(
+                seen.monitor,
+                decide(before, { is: 'result', result: seen }, { now, network, newId }).state,
+              );
           }
           for (const [id, each] of expected)
-            if (counted.some(({ monitor, handed_over }) => monitor === id && handed_over) && each.incident)
+            if (
+              counted.some(({ monitor, handed_over }) => monitor === id && handed_over) &&
+              each.incident
+            )
               expected.set(id, decide(each, { is: 'tick' }, { now, network, newId }).state);
-          expect(refused).toHaveLength(told.filter(({ monitor, config_version }) => ids.includes(monitor) && config_version > 2).length);
+          expect(refused).toHaveLength(
+            told.filter(
+              ({ monitor, config_version }) => ids.includes(monitor) && config_version > 2,
+            ).length,
+          );
           const { results, passes, watermarks } = unitOf(decisions);
           expect(results.length + passes.at.length).toBe(counted.length);
           expect(results).toHaveLength(judged.length);
           if (attentive) expect(passes.at).toEqual([]);
           expect(watermarks.map(({ seq }) => seq)).toEqual(said.map(({ length }) => length));
           adopt(decisions);
-          for (const [id, each] of expected) expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));
+          for (const [id, each] of expected)
+            expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));
           quiet += passes.at.length;
           loud += results.length;
         },

@@ -4,11 +4,20 @@ import { setMemberRole } from '../../../coordinator/organisations/contract.ts';
 import { createSignInLink, signOut } from '../../../coordinator/people/contract.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createToken } from '../../../coordinator/tokens/contract.ts';
-import { createMonitor, deleteMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
+import {
+  createMonitor,
+  deleteMonitor,
+  listMonitors,
+  updateMonitor,
+} from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { gateBench, intake, signUpPolicyOf } from '../../support/gate.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 
 const bench = gateBench();
 const door = signUpPolicyOf(bench);
@@ -28,7 +37,9 @@ type Row = {
 const traces = async (): Promise<Row[]> => {
   const rows = await bench.sql<Row[]>`
     select organisation_id, who, through, token_name, operation, changed, address from audit_log where key > ${seen} order by key`;
-  const [last] = await bench.sql<{ key: number }[]>`select coalesce(max(key), 0) as key from audit_log`;
+  const [last] = await bench.sql<
+    { key: number }[]
+  >`select coalesce(max(key), 0) as key from audit_log`;
   seen = last?.key ?? 0;
   return [...rows];
 };
@@ -41,17 +52,30 @@ beforeAll(async () => {
 
 test('a change says who made it, through what, and from where', async () => {
   const tokens = createTokens({
-    ...{ sql: bench.sql, secretKey: testSecretKey, clock: { now: () => bench.now } },
+    sql: bench.sql,
+    secretKey: testSecretKey,
+    clock: { now: () => bench.now },
     log: createLog({ name: 't', level: 'silent' }),
   });
   const byToken = await tokens.authenticate(`Bearer ${house.member.readWrite}`, '192.0.2.44');
-  await bench.call(createMonitor, byToken, { type: 'https', target: 'https://shop.example', interval_s: 60 });
+  await bench.call(createMonitor, byToken, {
+    type: 'https',
+    target: 'https://shop.example',
+    interval_s: 60,
+  });
   const signedIn = await door.signedIn(await door.comeIn(house.owner.email));
   await traces();
-  await bench.call(createMonitor, byToken, { type: 'https', target: 'https://shop.example', interval_s: 60 });
+  await bench.call(createMonitor, byToken, {
+    type: 'https',
+    target: 'https://shop.example',
+    interval_s: 60,
+  });
   if (!signedIn.caller) throw new Error('no organisation');
   await bench.call(setMemberRole, signedIn.caller, { email: house.viewer.email, role: 'member' });
-  await bench.call(setMemberRole, operatorIn(house.owner.caller.organisation), { email: house.viewer.email, role: 'viewer' });
+  await bench.call(setMemberRole, operatorIn(house.owner.caller.organisation), {
+    email: house.viewer.email,
+    role: 'viewer',
+  });
   const of = { organisation_id: house.organisation };
   expect(await traces()).toMatchObject([
     {
@@ -62,8 +86,22 @@ test('a change says who made it, through what, and from where', async () => {
       operation: 'createMonitor',
       address: '192.0.2.44',
     },
-    { ...of, who: house.owner.email, through: 'page', token_name: null, operation: 'setMemberRole', address: intake.address },
-    { ...of, who: 'operator', through: 'operator', token_name: null, operation: 'setMemberRole', address: null },
+    {
+      ...of,
+      who: house.owner.email,
+      through: 'page',
+      token_name: null,
+      operation: 'setMemberRole',
+      address: intake.address,
+    },
+    {
+      ...of,
+      who: 'operator',
+      through: 'operator',
+      token_name: null,
+      operation: 'setMemberRole',
+      address: null,
+    },
   ]);
 });
 
@@ -74,11 +112,21 @@ test('it says what was before and what is after, as far as they differ', async (
     interval_s: 60,
     name: 'Shop',
   });
-  await bench.call(updateMonitor, house.owner, { monitor_id: made.id, name: 'Checkout', interval_s: 60 });
+  await bench.call(updateMonitor, house.owner, {
+    monitor_id: made.id,
+    name: 'Checkout',
+    interval_s: 60,
+  });
   await bench.call(deleteMonitor, house.owner, { monitor_id: made.id });
   expect((await traces()).map(({ operation, changed }) => [operation, changed])).toMatchObject([
-    ['createMonitor', { about: { id: made.id }, after: { name: 'Shop', target: 'https://shop.example' } }],
-    ['updateMonitor', { about: { monitor_id: made.id }, before: { name: 'Shop' }, after: { name: 'Checkout' } }],
+    [
+      'createMonitor',
+      { about: { id: made.id }, after: { name: 'Shop', target: 'https://shop.example' } },
+    ],
+    [
+      'updateMonitor',
+      { about: { monitor_id: made.id }, before: { name: 'Shop' }, after: { name: 'Checkout' } },
+    ],
     ['deleteMonitor', { about: { monitor_id: made.id }, before: { name: 'Checkout' } }],
   ]);
   const [row] = await bench.sql<
@@ -90,19 +138,31 @@ test('it says what was before and what is after, as far as they differ', async (
 test('it never holds a secret', async () => {
   const config = {
     basic_auth: { username: 'ada', password: 'S3CRET-1' },
-    ...{ headers: { 'X-Key': 'S3CRET-3' }, secret_headers: ['x-key'] },
+    headers: { 'X-Key': 'S3CRET-3' },
+    secret_headers: ['x-key'],
   };
-  const { id } = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://shop.example', interval_s: 60, config });
+  const { id } = await bench.call(createMonitor, house.owner, {
+    type: 'https',
+    target: 'https://shop.example',
+    interval_s: 60,
+    config,
+  });
   await bench.call(updateMonitor, house.owner, {
     monitor_id: id,
     config: { ...config, basic_auth: { username: 'bob', password: 'S3CRET-4' } },
   });
   const { token } = await bench.call(createToken, house.owner, { name: 'CI', scope: 'read' });
-  const { address } = (await bench.gate.executeForInstallation(createSignInLink, rawInput(createSignInLink, { email: house.owner.email })))
-    .body as { address: string };
+  const { address } = (
+    await bench.gate.executeForInstallation(
+      createSignInLink,
+      rawInput(createSignInLink, { email: house.owner.email }),
+    )
+  ).body as { address: string };
   const secret = address.split('/').at(-1) ?? '';
   const cookie = await door.comeIn(house.owner.email);
-  const [row] = await bench.sql<{ text: string }[]>`select string_agg(a::text, ' ') as text from audit_log a`;
+  const [row] = await bench.sql<
+    { text: string }[]
+  >`select string_agg(a::text, ' ') as text from audit_log a`;
   expect(row?.text).toContain('createToken');
   for (const hidden of ['S3CRET', token, secret, cookie]) expect(row?.text).not.toContain(hidden);
 });
@@ -110,8 +170,16 @@ test('it never holds a secret', async () => {
 test('what only looks leaves no trace, and what is refused none either', async () => {
   await traces();
   await bench.call(listMonitors, house.viewer);
-  await bench.refusal(createMonitor, house.viewer, { type: 'https', target: 'https://shop.example', interval_s: 60 });
-  await bench.refusal(createMonitor, house.owner, { type: 'https', target: 'nonsense', interval_s: 60 });
+  await bench.refusal(createMonitor, house.viewer, {
+    type: 'https',
+    target: 'https://shop.example',
+    interval_s: 60,
+  });
+  await bench.refusal(createMonitor, house.owner, {
+    type: 'https',
+    target: 'nonsense',
+    interval_s: 60,
+  });
   expect(await traces()).toEqual([]);
 });
 
@@ -120,7 +188,13 @@ test('coming in and going are traces of the person, in no organisation', async (
   await door.act(signOut, person);
   expect(await traces()).toMatchObject([
     { who: 'operator', operation: 'createSignInLink', organisation_id: null },
-    { who: house.admin.email, operation: 'enter', through: 'page', organisation_id: null, address: intake.address },
+    {
+      who: house.admin.email,
+      operation: 'enter',
+      through: 'page',
+      organisation_id: null,
+      address: intake.address,
+    },
     { who: house.admin.email, operation: 'signOut', through: 'page', organisation_id: null },
   ]);
 });

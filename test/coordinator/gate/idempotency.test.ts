@@ -3,7 +3,11 @@ import { onceChapter } from '../../../coordinator/api/openapi.ts';
 import { connect, type Queryable, type Sql } from '../../../coordinator/database/connect.ts';
 import type { Caller } from '../../../coordinator/gate/caller.ts';
 import { noTestRuns } from '../../../coordinator/gate/context.ts';
-import { deleteIdempotencyRecords, maxRecordsOfOrganisation, shrinkIdempotencyRecords } from '../../../coordinator/gate/idempotency.ts';
+import {
+  deleteIdempotencyRecords,
+  maxRecordsOfOrganisation,
+  shrinkIdempotencyRecords,
+} from '../../../coordinator/gate/idempotency.ts';
 import { createOperations, type Gate, type Outcome } from '../../../coordinator/gate/setup.ts';
 import { handlers } from '../../../coordinator/operations.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../../coordinator/secrets/at-rest.ts';
@@ -18,9 +22,16 @@ import { partitionOf } from '../../../shared/bus/subjects.ts';
 import { testChannels } from '../../support/channels.ts';
 import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 
-/** Calls that name a key: each is done once, whatever is killed and whichever coordinator it comes to. */
+/**
+ * Calls that name a key: each is done once, whatever is killed and whichever coordinator it comes
+ * to.
+ */
 describe('done once', () => {
   const bench = gateBench();
   const day = 86_400_000;
@@ -39,11 +50,22 @@ describe('done once', () => {
     };
     const gate = createOperations({
       handlers,
-      ...{ ...keys, sql, clock, secrets, partitionOf, trials: noTestRuns, channels: testChannels(sql, secretKey, clock) },
-      ...{ mintToken: absent, baseUrl: () => 'https://antipode.test' },
+      ...keys,
+      sql,
+      clock,
+      secrets,
+      partitionOf,
+      trials: noTestRuns,
+      channels: testChannels(sql, secretKey, clock),
+      mintToken: absent,
+      baseUrl: () => 'https://antipode.test',
       probes: {
-        ...{ createProbe: absent, rotateProbe: absent, revokeProbe: absent, enrolProbe: absent },
-        ...{ isEnrolmentProof: () => false, welcome: absent },
+        createProbe: absent,
+        rotateProbe: absent,
+        revokeProbe: absent,
+        enrolProbe: absent,
+        isEnrolmentProof: () => false,
+        welcome: absent,
       },
     });
     const made = { sql, gate, secrets };
@@ -67,12 +89,21 @@ describe('done once', () => {
   const send = (
     operation: Operation,
     input: object,
-    { key = 'a key', who = house.owner.caller, at = bench.gate }: { key?: string; who?: Caller; at?: Gate } = {},
+    {
+      key = 'a key',
+      who = house.owner.caller,
+      at = bench.gate,
+    }: { key?: string; who?: Caller; at?: Gate } = {},
   ): Promise<Outcome> =>
-    at.executeOnce(operation, who, rawInput(operation, input), { key, request: `${operation.id} ${JSON.stringify(input)}` });
+    at.executeOnce(operation, who, rawInput(operation, input), {
+      key,
+      request: `${operation.id} ${JSON.stringify(input)}`,
+    });
 
   /** The id of what was made and whether it was told again, or the code of the refusal. */
-  const told = async (asked: Promise<Outcome>): Promise<{ readonly id?: unknown; readonly code?: string; readonly replayed: boolean }> => {
+  const told = async (
+    asked: Promise<Outcome>,
+  ): Promise<{ readonly id?: unknown; readonly code?: string; readonly replayed: boolean }> => {
     try {
       const outcome = await asked;
       if ('refused' in outcome) return { code: outcome.refused.code, replayed: outcome.replayed };
@@ -93,7 +124,9 @@ describe('done once', () => {
     (await bench.sql`select 1 from audit_log where organisation_id = ${house.organisation}`).length;
 
   /** Holds what the statement locks until it is let go. */
-  const holding = async (lock: (sql: Queryable) => PromiseLike<unknown>): Promise<() => Promise<void>> => {
+  const holding = async (
+    lock: (sql: Queryable) => PromiseLike<unknown>,
+  ): Promise<() => Promise<void>> => {
     const [locked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const done = bench.sql.begin(async (transaction) => {
       await lock(transaction);
@@ -121,7 +154,10 @@ describe('done once', () => {
       expect(first.replayed).toBe(false);
       const before = [await groups(), await traces()];
       for (const at of [bench.gate, other.gate, bench.gate])
-        expect(await send(createGroup, { name: 'G' }, { at })).toEqual({ ...first, replayed: true });
+        expect(await send(createGroup, { name: 'G' }, { at })).toEqual({
+          ...first,
+          replayed: true,
+        });
       expect([await groups(), await traces()]).toEqual(before);
       expect(before[0]).toBe(1);
       // What the group is called by now is not what the call was answered.
@@ -139,14 +175,19 @@ describe('done once', () => {
 
     test('is refused under the key of another request, and is new after 24 hours', async () => {
       const first = await told(send(createGroup, { name: 'G' }));
-      expect(await told(send(createGroup, { name: 'H' }))).toMatchObject({ code: 'idempotency_key_reused' });
+      expect(await told(send(createGroup, { name: 'H' }))).toMatchObject({
+        code: 'idempotency_key_reused',
+      });
       expect(await groups()).toBe(1);
       bench.now += day - 1;
       expect(await told(send(createGroup, { name: 'G' }))).toEqual({ ...first, replayed: true });
       bench.now += 1;
       const next = await told(send(createGroup, { name: 'H' }));
       expect([next.replayed, next.id === first.id]).toEqual([false, false]);
-      expect([await told(send(createGroup, { name: 'H' })), await kept()]).toEqual([{ ...next, replayed: true }, 1]);
+      expect([await told(send(createGroup, { name: 'H' })), await kept()]).toEqual([
+        { ...next, replayed: true },
+        1,
+      ]);
     });
 
     test('belongs to one token of one organisation', async () => {
@@ -163,21 +204,42 @@ describe('done once', () => {
 
     test('tells nothing to whoever may not do it any more', async () => {
       await send(createGroup, { name: 'G' });
-      expect(await told(send(createGroup, { name: 'G' }, { who: { ...house.owner.caller, role: 'viewer' } }))).toMatchObject({
+      expect(
+        await told(
+          send(createGroup, { name: 'G' }, { who: { ...house.owner.caller, role: 'viewer' } }),
+        ),
+      ).toMatchObject({
         code: 'role_insufficient',
       });
-      expect(await told(send(createGroup, { name: 'G' }, { who: { ...house.owner.caller, scope: 'read' } }))).toMatchObject({
+      expect(
+        await told(
+          send(createGroup, { name: 'G' }, { who: { ...house.owner.caller, scope: 'read' } }),
+        ),
+      ).toMatchObject({
         code: 'scope_insufficient',
       });
     });
 
     test('is told its refusal again, but not what may succeed when it is sent again', async () => {
       const crooked = { type: 'https', target: 'ftp://x', name: 'M' };
-      expect(await told(send(createMonitor, crooked))).toEqual({ code: 'target_invalid', replayed: false });
-      expect(await told(send(createMonitor, crooked))).toEqual({ code: 'target_invalid', replayed: true });
-      expect(await told(send(createGroup, {}, { key: 'b' }))).toEqual({ code: 'faults', replayed: false });
-      expect(await told(send(createGroup, { name: 'G' }, { key: 'b' }))).toMatchObject({ replayed: false });
-      expect(await told(send(createGroup, { name: 'G' }, { key: 'c', who: house.viewer.caller }))).toMatchObject({
+      expect(await told(send(createMonitor, crooked))).toEqual({
+        code: 'target_invalid',
+        replayed: false,
+      });
+      expect(await told(send(createMonitor, crooked))).toEqual({
+        code: 'target_invalid',
+        replayed: true,
+      });
+      expect(await told(send(createGroup, {}, { key: 'b' }))).toEqual({
+        code: 'faults',
+        replayed: false,
+      });
+      expect(await told(send(createGroup, { name: 'G' }, { key: 'b' }))).toMatchObject({
+        replayed: false,
+      });
+      expect(
+        await told(send(createGroup, { name: 'G' }, { key: 'c', who: house.viewer.caller })),
+      ).toMatchObject({
         code: 'role_insufficient',
       });
       expect(await kept()).toBe(2);
@@ -191,26 +253,47 @@ describe('done once', () => {
     test('is done once where many send it at the same time, to two coordinators', async () => {
       const sent = await Promise.all(
         Array.from({ length: 12 }, (_, nth) =>
-          told(send(createMonitor, { type: 'heartbeat', name: 'M' }, { at: nth % 2 === 0 ? bench.gate : other.gate })),
+          told(
+            send(
+              createMonitor,
+              { type: 'heartbeat', name: 'M' },
+              { at: nth % 2 === 0 ? bench.gate : other.gate },
+            ),
+          ),
         ),
       );
       const done = sent.filter(({ id, replayed }) => id !== undefined && !replayed);
       expect(done).toHaveLength(1);
       for (const each of sent)
-        expect(each.id === undefined ? each.code : each.id).toBe(each.id === undefined ? 'idempotency_key_in_use' : done[0]?.id);
-      expect(await bench.sql`select 1 from monitors where organisation_id = ${house.organisation}`).toHaveLength(1);
-      expect(await told(send(createMonitor, { type: 'heartbeat', name: 'M' }))).toEqual({ id: done[0]?.id, replayed: true });
+        expect(each.id === undefined ? each.code : each.id).toBe(
+          each.id === undefined ? 'idempotency_key_in_use' : done[0]?.id,
+        );
+      expect(
+        await bench.sql`select 1 from monitors where organisation_id = ${house.organisation}`,
+      ).toHaveLength(1);
+      expect(await told(send(createMonitor, { type: 'heartbeat', name: 'M' }))).toEqual({
+        id: done[0]?.id,
+        replayed: true,
+      });
     });
   });
 
   describe('while it is worked on', () => {
     test('another coordinator is told so at once, and has the answer afterwards', async () => {
-      const letGo = await holding((sql) => sql`select 1 from organisations where id = ${house.organisation} for update`);
+      const letGo = await holding(
+        (sql) => sql`select 1 from organisations where id = ${house.organisation} for update`,
+      );
       const first = told(send(createGroup, { name: 'G' }, { at: other.gate }));
       await waiting();
       // The organisation is locked: whoever waited for it would not be answered here.
-      expect(await told(send(createGroup, { name: 'G' }))).toEqual({ code: 'idempotency_key_in_use', replayed: false });
-      expect(await told(send(createGroup, { name: 'G' }, { at: other.gate }))).toEqual({ code: 'idempotency_key_in_use', replayed: false });
+      expect(await told(send(createGroup, { name: 'G' }))).toEqual({
+        code: 'idempotency_key_in_use',
+        replayed: false,
+      });
+      expect(await told(send(createGroup, { name: 'G' }, { at: other.gate }))).toEqual({
+        code: 'idempotency_key_in_use',
+        replayed: false,
+      });
       await letGo();
       const { id } = await first;
       expect(await told(send(createGroup, { name: 'G' }))).toEqual({ id, replayed: true });
@@ -218,7 +301,9 @@ describe('done once', () => {
     });
 
     test('a coordinator that dies before it did anything leaves nothing behind', async () => {
-      const letGo = await holding((sql) => sql`select 1 from organisations where id = ${house.organisation} for update`);
+      const letGo = await holding(
+        (sql) => sql`select 1 from organisations where id = ${house.organisation} for update`,
+      );
       const first = send(createGroup, { name: 'G' }, { at: other.gate });
       const failed = expect(first).rejects.toThrow();
       await bench.sql`select pg_terminate_backend(${await waiting()})`;
@@ -229,7 +314,9 @@ describe('done once', () => {
     });
 
     test('a coordinator that dies after the effect and before the answer is kept takes the effect with it', async () => {
-      const letGo = await holding((sql) => sql`lock table kept_answers in share row exclusive mode`);
+      const letGo = await holding(
+        (sql) => sql`lock table kept_answers in share row exclusive mode`,
+      );
       const first = send(createGroup, { name: 'G' }, { at: other.gate });
       const failed = expect(first).rejects.toThrow();
       await bench.sql`select pg_terminate_backend(${await waiting()})`;
@@ -246,7 +333,10 @@ describe('done once', () => {
       const page = await bench.call(createStatusPage, house.owner, { name: 'P', slug: newId() });
       const input = { page_id: page.id };
       const first = await send(renewStatusPageLink, input);
-      const link = 'answered' in first && isRecord(first.answered.body) ? String(first.answered.body.link) : '';
+      const link =
+        'answered' in first && isRecord(first.answered.body)
+          ? String(first.answered.body.link)
+          : '';
       const secret = link.split(/[/=]/).at(-1) ?? '';
       expect(secret.length).toBeGreaterThan(20);
       const [row] = await bench.sql<{ call: Buffer; answer: Buffer; text: string }[]>`
@@ -263,7 +353,9 @@ describe('done once', () => {
       expect(await send(renewStatusPageLink, input, { at: both.gate })).toEqual(again);
       await both.secrets.replaceSecretKey(both.sql);
       expect(await send(renewStatusPageLink, input, { at: both.gate })).toEqual(again);
-      expect(await send(renewStatusPageLink, input, { at: another(newSecretKey).gate })).toEqual(again);
+      expect(await send(renewStatusPageLink, input, { at: another(newSecretKey).gate })).toEqual(
+        again,
+      );
       const back = another(testSecretKey, newSecretKey);
       await back.secrets.replaceSecretKey(back.sql);
       expect(await send(renewStatusPageLink, input, { at: back.gate })).toEqual(again);
@@ -271,15 +363,32 @@ describe('done once', () => {
 
     test('are a batch of 500 with its answer; one that is too large is not kept, and still not done again', async () => {
       const items = (name: string) =>
-        Array.from({ length: 500 }, (_, nth) => ({ type: 'heartbeat', name: `${name} ${nth}`, external_id: `${name} ${nth}` }));
+        Array.from({ length: 500 }, (_, nth) => ({
+          type: 'heartbeat',
+          name: `${name} ${nth}`,
+          external_id: `${name} ${nth}`,
+        }));
       const first = await send(batchMonitors, { items: items('M') });
       expect(first).toMatchObject({ answered: { body: { applied: true, created: 500 } } });
-      expect(await send(batchMonitors, { items: items('M') })).toEqual({ ...first, replayed: true });
+      expect(await send(batchMonitors, { items: items('M') })).toEqual({
+        ...first,
+        replayed: true,
+      });
       const large = { items: items('界'.repeat(190)) };
-      expect(await send(batchMonitors, large, { key: 'b' })).toMatchObject({ replayed: false, answered: { body: { created: 500 } } });
-      expect(await told(send(batchMonitors, large, { key: 'b' }))).toEqual({ code: 'idempotency_answer_too_large', replayed: false });
-      expect(await told(send(batchMonitors, { items: items('N') }, { key: 'b' }))).toMatchObject({ code: 'idempotency_key_reused' });
-      expect(await bench.sql`select 1 from monitors where organisation_id = ${house.organisation}`).toHaveLength(1_000);
+      expect(await send(batchMonitors, large, { key: 'b' })).toMatchObject({
+        replayed: false,
+        answered: { body: { created: 500 } },
+      });
+      expect(await told(send(batchMonitors, large, { key: 'b' }))).toEqual({
+        code: 'idempotency_answer_too_large',
+        replayed: false,
+      });
+      expect(await told(send(batchMonitors, { items: items('N') }, { key: 'b' }))).toMatchObject({
+        code: 'idempotency_key_reused',
+      });
+      expect(
+        await bench.sql`select 1 from monitors where organisation_id = ${house.organisation}`,
+      ).toHaveLength(1_000);
     });
 
     test('go bite by bite when their day is over', async () => {
@@ -303,7 +412,12 @@ describe('kept answers', () => {
   const send = async (house: TestOrganisation, key: string, name = key): Promise<string> => {
     const named = { key, request: `createGroup ${name}` };
     try {
-      const { replayed } = await bench.gate.executeOnce(createGroup, house.owner.caller, rawInput(createGroup, { name }), named);
+      const { replayed } = await bench.gate.executeOnce(
+        createGroup,
+        house.owner.caller,
+        rawInput(createGroup, { name }),
+        named,
+      );
       return replayed ? 'replayed' : 'done';
     } catch (error) {
       if (error instanceof Refusal) return error.code;
@@ -312,7 +426,10 @@ describe('kept answers', () => {
   };
 
   test('of one organisation the newest answers are kept, up to a sum; of the others only that they were given: nothing is done twice', async () => {
-    const [house, elsewhere] = [await createTestOrganisation(bench.sql), await createTestOrganisation(bench.sql)];
+    const [house, elsewhere] = [
+      await createTestOrganisation(bench.sql),
+      await createTestOrganisation(bench.sql),
+    ];
     await send(elsewhere, 'theirs');
     for (const key of ['1', '2', '3', '4']) {
       bench.now += 1_000;
@@ -322,12 +439,23 @@ describe('kept answers', () => {
     select sum(octet_length(answer))::int as bytes from kept_answers where organisation_id = ${house.organisation}`;
     const half = Math.ceil((row?.bytes ?? 0) / 2);
     expect(await shrinkIdempotencyRecords(bench.sql, 2 * half, 1)).toBe(false);
-    for (const more of [true, true, false]) expect(await shrinkIdempotencyRecords(bench.sql, half, 1)).toBe(more);
+    for (const more of [true, true, false])
+      expect(await shrinkIdempotencyRecords(bench.sql, half, 1)).toBe(more);
     const again: string[] = [];
     for (const key of ['1', '2', '3', '4']) again.push(await send(house, key));
-    expect(again).toEqual(['idempotency_answer_too_large', 'idempotency_answer_too_large', 'replayed', 'replayed']);
-    expect(await bench.sql`select 1 from groups where organisation_id = ${house.organisation}`).toHaveLength(4);
-    expect([await send(elsewhere, 'theirs'), await send(house, '1', 'else')]).toEqual(['replayed', 'idempotency_key_reused']);
+    expect(again).toEqual([
+      'idempotency_answer_too_large',
+      'idempotency_answer_too_large',
+      'replayed',
+      'replayed',
+    ]);
+    expect(
+      await bench.sql`select 1 from groups where organisation_id = ${house.organisation}`,
+    ).toHaveLength(4);
+    expect([await send(elsewhere, 'theirs'), await send(house, '1', 'else')]).toEqual([
+      'replayed',
+      'idempotency_key_reused',
+    ]);
   });
 
   test('the page of the API says how much is kept', () => {

@@ -21,11 +21,35 @@ describe('a call that names a key', () => {
 });
 
 test('a refusal is kept where it was decided about what was asked, and not where sending it again may succeed', () => {
-  const kept: readonly RefusalCode[] = ['plan_limit_monitors', 'monitor_not_found', 'target_invalid', 'name_taken', 'already_published'];
+  const kept: readonly RefusalCode[] = [
+    'plan_limit_monitors',
+    'monitor_not_found',
+    'target_invalid',
+    'name_taken',
+    'already_published',
+  ];
   const open: readonly RefusalCode[] = [
-    ...(['token_missing', 'token_invalid', 'scope_insufficient', 'role_insufficient', 'organisation_ending'] as const),
-    ...(['rate_limited', 'channel_test_limit', 'unavailable', 'internal', 'body_too_large', 'request_malformed'] as const),
-    ...(['idempotency_key_in_use', 'idempotency_key_reused', 'idempotency_answer_too_large', 'organisation_not_found'] as const),
+    ...([
+      'token_missing',
+      'token_invalid',
+      'scope_insufficient',
+      'role_insufficient',
+      'organisation_ending',
+    ] as const),
+    ...([
+      'rate_limited',
+      'channel_test_limit',
+      'unavailable',
+      'internal',
+      'body_too_large',
+      'request_malformed',
+    ] as const),
+    ...([
+      'idempotency_key_in_use',
+      'idempotency_key_reused',
+      'idempotency_answer_too_large',
+      'organisation_not_found',
+    ] as const),
   ];
   expect(kept.filter((code) => !isKept(code))).toEqual([]);
   expect(open.filter(isKept)).toEqual([]);

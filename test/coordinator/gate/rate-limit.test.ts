@@ -1,6 +1,10 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { connect } from '../../../coordinator/database/connect.ts';
-import { type Count, createRateLimiter, type RateLimiter } from '../../../coordinator/gate/rate-limit.ts';
+import {
+  type Count,
+  createRateLimiter,
+  type RateLimiter,
+} from '../../../coordinator/gate/rate-limit.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { ownDatabase } from '../../support/services.ts';
@@ -12,7 +16,14 @@ const limiters: RateLimiter[] = [];
 /** Settles only when told to, so that tests say when coordinators hear of each other. */
 const limiter = (perMinute: number): RateLimiter => {
   const log = createLog({ name: 'test', level: 'silent' });
-  const made = createRateLimiter({ sql, clock: { now: () => now }, log, perMinute, settleEvery: 3_600_000, patience: 3_600_000 });
+  const made = createRateLimiter({
+    sql,
+    clock: { now: () => now },
+    log,
+    perMinute,
+    settleEvery: 3_600_000,
+    patience: 3_600_000,
+  });
   limiters.push(made);
   return made;
 };
@@ -37,7 +48,9 @@ const present = async (count: number): Promise<void> => {
 describe('a window', () => {
   test('can be looked at, which counts nothing', async () => {
     const one = limiter(3);
-    expect([one.look('token:looked'), one.look('token:looked')]).toEqual(Array(2).fill({ allowed: true, remaining: 3, reset: 60 }));
+    expect([one.look('token:looked'), one.look('token:looked')]).toEqual(
+      Array(2).fill({ allowed: true, remaining: 3, reset: 60 }),
+    );
     await calls(one, 'token:looked', 3);
     now += 20_000;
     expect(one.look('token:looked')).toEqual({ allowed: false, remaining: 0, reset: 40 });
@@ -49,7 +62,9 @@ describe('a window', () => {
     const one = limiter(120);
     const first = await calls(one, 'token:a', 120);
     expect(first.every(({ allowed }) => allowed)).toBe(true);
-    expect(first.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 120 }, (_, index) => 119 - index));
+    expect(first.map(({ remaining }) => remaining)).toEqual(
+      Array.from({ length: 120 }, (_, index) => 119 - index),
+    );
     now += 20_500;
     expect(await one.count('token:a')).toEqual({ allowed: false, remaining: 0, reset: 40 });
     expect(await one.count('token:b')).toEqual({ allowed: true, remaining: 119, reset: 60 });
@@ -100,7 +115,9 @@ describe('two coordinators', () => {
     const one = limiter(100_000);
     await calls(one, 'token:f', 1000);
     await one.settle();
-    expect(await sql`select calls from rate_windows where subject = 'token:f'`).toEqual([{ calls: 1000 }]);
+    expect(await sql`select calls from rate_windows where subject = 'token:f'`).toEqual([
+      { calls: 1000 },
+    ]);
   });
 });
 
@@ -115,7 +132,9 @@ describe('several coordinators at once', () => {
         await each.count(`token:warm ${many}`);
         await each.settle();
       }
-      const burst = await Promise.all(all.flatMap((each) => Array.from({ length: 200 }, () => each.count(`token:burst ${many}`))));
+      const burst = await Promise.all(
+        all.flatMap((each) => Array.from({ length: 200 }, () => each.count(`token:burst ${many}`))),
+      );
       const passed = burst.filter(({ allowed }) => allowed).length;
       expect(passed).toBeGreaterThanOrEqual(120);
       expect(passed).toBeLessThanOrEqual(132);
@@ -149,7 +168,13 @@ describe('several coordinators at once', () => {
 test('a database that is away stops nobody, and what was counted meanwhile is settled later', async () => {
   const gone = connect('postgres://nobody@127.0.0.1:1/none', { name: 'gone', connections: 1 });
   const log = createLog({ name: 'test', level: 'silent' });
-  const alone = createRateLimiter({ sql: gone, clock: { now: () => now }, log, perMinute: 3, settleEvery: 3_600_000 });
+  const alone = createRateLimiter({
+    sql: gone,
+    clock: { now: () => now },
+    log,
+    perMinute: 3,
+    settleEvery: 3_600_000,
+  });
   await calls(alone, 'token:g', 2);
   await alone.settle();
   expect(await alone.count('token:g')).toMatchObject({ allowed: true, remaining: 0 });

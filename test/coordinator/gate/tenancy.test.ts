@@ -1,7 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Caller, operatorIn } from '../../../coordinator/gate/caller.ts';
 import { handlers } from '../../../coordinator/operations.ts';
-import { beginExport, endOrganisation, inviteMember, keepOrganisation, removeMember } from '../../../coordinator/organisations/contract.ts';
+import {
+  beginExport,
+  endOrganisation,
+  inviteMember,
+  keepOrganisation,
+  removeMember,
+} from '../../../coordinator/organisations/contract.ts';
 import { setStatusPageLogo } from '../../../coordinator/status-pages/contract.ts';
 import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
 import { revokeToken } from '../../../coordinator/tokens/contract.ts';
@@ -11,15 +17,27 @@ import { operations } from '../../../shared/api/index.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { isReadOnly, type Operation } from '../../../shared/api/operation.ts';
-import { addStatusPageGroup, addStatusPageMonitor, createStatusPage, createStatusPagePost } from '../../../shared/api/status-pages.ts';
+import {
+  addStatusPageGroup,
+  addStatusPageMonitor,
+  createStatusPage,
+  createStatusPagePost,
+} from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createTestOrganisation, reading, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  reading,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 
 const bench = gateBench();
-const every: readonly Operation[] = Object.values(handlers.organisation).map(({ operation }) => operation);
+const every: readonly Operation[] = Object.values(handlers.organisation).map(
+  ({ operation }) => operation,
+);
 
 /** One of everything that an organisation can have. */
 type Estate = { readonly house: TestOrganisation; readonly ids: Readonly<Record<string, string>> };
@@ -31,9 +49,13 @@ const estate = async (): Promise<Estate> => {
   const house = await createTestOrganisation(bench.sql);
   const as = house.owner;
   const group_id = (await bench.call(createGroup, as, { name: 'G' })).id;
-  const monitor_id = (await bench.call(createMonitor, as, { type: 'heartbeat', name: 'M', group: group_id })).id;
+  const monitor_id = (
+    await bench.call(createMonitor, as, { type: 'heartbeat', name: 'M', group: group_id })
+  ).id;
   const times = { starts_at: '2030-01-01T00:00Z', ends_at: '2030-01-01T01:00Z' };
-  const window_id = (await bench.call(createMaintenanceWindow, as, { ...times, monitors: [monitor_id] })).id;
+  const window_id = (
+    await bench.call(createMaintenanceWindow, as, { ...times, monitors: [monitor_id] })
+  ).id;
   const page_id = (await bench.call(createStatusPage, as, { name: 'P', slug: newId() })).id;
   await bench.call(addStatusPageMonitor, as, { page_id, monitor: monitor_id });
   await bench.call(addStatusPageGroup, as, { page_id, group: group_id });
@@ -41,19 +63,29 @@ const estate = async (): Promise<Estate> => {
   const incident_id = newId();
   await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
     values (${incident_id}, ${house.organisation}, ${monitor_id}, now(), now())`;
-  const post_id = (await bench.call(createStatusPagePost, as, { page_id, incident_id, kind: 'investigating' })).id;
+  const post_id = (
+    await bench.call(createStatusPagePost, as, { page_id, incident_id, kind: 'investigating' })
+  ).id;
   const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, try: false };
   const channel_id = (await bench.call(createChannel, as, hook)).id;
   const message_id = newId();
   const told = JSON.stringify({ sentence: 'It is down.', monitors: [] });
   await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
     values (${message_id}, ${house.organisation}, ${channel_id}, 'down', ${message_id}, ${told}::text::jsonb, 'taken', now(), now(), now())`;
-  const invitation_id = (await bench.call(inviteMember, as, { email: `${newId()}@example.org`, role: 'viewer' })).id;
-  const probe_invitation_id = (await bench.call(operations.inviteProbe, as, { name: newId(), continent: 'Africa' })).id;
+  const invitation_id = (
+    await bench.call(inviteMember, as, { email: `${newId()}@example.org`, role: 'viewer' })
+  ).id;
+  const probe_invitation_id = (
+    await bench.call(operations.inviteProbe, as, { name: newId(), continent: 'Africa' })
+  ).id;
   const probe_id = await bench.addProbe('Africa', { house });
-  const [token] = await bench.sql<{ id: string }[]>`select id from tokens where organisation_id = ${house.organisation} limit 1`;
+  const [token] = await bench.sql<
+    { id: string }[]
+  >`select id from tokens where organisation_id = ${house.organisation} limit 1`;
   const token_id = token?.id ?? '';
-  const connection_id = (await connectAssistant(bench.sql, house.owner, { baseUrl: 'https://antipode.test' })).connection;
+  const connection_id = (
+    await connectAssistant(bench.sql, house.owner, { baseUrl: 'https://antipode.test' })
+  ).connection;
   return {
     house,
     ids: {
@@ -98,7 +130,11 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
     groups: [ids.group_id],
   },
   updateMaintenanceWindow: { name: 'x' },
-  previewMaintenanceWindow: { starts_at: '2030-01-01T00:00Z', ends_at: '2030-01-01T01:00Z', window: ids.window_id },
+  previewMaintenanceWindow: {
+    starts_at: '2030-01-01T00:00Z',
+    ends_at: '2030-01-01T01:00Z',
+    window: ids.window_id,
+  },
   createChannel: {
     kind: 'webhook',
     config: { url: 'https://hooks.example.org/' },
@@ -107,7 +143,11 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
     monitors: [ids.monitor_id],
   },
   updateChannel: { name: 'x' },
-  tryChannel: { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, channel: ids.channel_id },
+  tryChannel: {
+    kind: 'webhook',
+    config: { url: 'https://hooks.example.org/' },
+    channel: ids.channel_id,
+  },
   listMessages: { channel: ids.channel_id },
   listWouldBeTold: { monitor: ids.monitor_id, group: ids.group_id },
   muteAlerts: { minutes: 5 },
@@ -141,66 +181,94 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
   ...bodies(ids)[id],
 });
 
-/** Operations that name nothing of the caller's organisation: for a stranger they are calls in the stranger's own. */
+/**
+ * Operations that name nothing of the caller's organisation: for a stranger they are calls in the
+ * stranger's own.
+ */
 const namesNothing = [
   'batchMonitors',
   'listEvents',
-  ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
-  ...[
-    'createStatusPage',
-    'setMemberRole',
-    'removeMember',
-    'listMembers',
-    'listInvitations',
-    'inviteMember',
-    'listTokens',
-    'listConnections',
-  ],
-  ...['inviteProbe', 'listProbeInvitations'],
-  ...[
-    'listGroupStandings',
-    'listMonitorFigures',
-    'listCheckers',
-    'listStatusPageOverviews',
-    'listDashboard',
-    'countOpenIncidents',
-    'listMaintenanceByTime',
-    'search',
-    'getMonitorChoices',
-  ],
-  ...[
-    'listAudit',
-    'getAuditChoices',
-    'showOrganisation',
-    'updateOrganisation',
-    'beginExport',
-    'readExport',
-    'endOrganisation',
-    'keepOrganisation',
-    'leaveOrganisation',
-  ],
-  ...['listStatusPageOverviews', 'listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
-  ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute', 'showDelivery'],
+  'whoami',
+  'listMonitors',
+  'listMaintenanceWindows',
+  'listGroups',
+  'listStatusPages',
+  'createGroup',
+  'createUser',
+  'createToken',
+  'createStatusPage',
+  'setMemberRole',
+  'removeMember',
+  'listMembers',
+  'listInvitations',
+  'inviteMember',
+  'listTokens',
+  'listConnections',
+  'inviteProbe',
+  'listProbeInvitations',
+  'listGroupStandings',
+  'listMonitorFigures',
+  'listCheckers',
+  'listStatusPageOverviews',
+  'listDashboard',
+  'countOpenIncidents',
+  'listMaintenanceByTime',
+  'search',
+  'getMonitorChoices',
+  'listAudit',
+  'getAuditChoices',
+  'showOrganisation',
+  'updateOrganisation',
+  'beginExport',
+  'readExport',
+  'endOrganisation',
+  'keepOrganisation',
+  'leaveOrganisation',
+  'listStatusPageOverviews',
+  'listDashboard',
+  'countOpenIncidents',
+  'listMaintenanceByTime',
+  'search',
+  'getMonitorChoices',
+  'listChannels',
+  'listChannelKinds',
+  'getChannelChoices',
+  'muteAlerts',
+  'unmuteAlerts',
+  'showMute',
+  'showDelivery',
 ];
 
 test('every operation has its handler, and every handler its operation', () => {
   expect(every).toEqual(expect.arrayContaining(Object.values(operations)));
-  for (const [id, { operation }] of Object.entries(handlers.organisation)) expect(operation.id).toBe(id);
+  for (const [id, { operation }] of Object.entries(handlers.organisation))
+    expect(operation.id).toBe(id);
 });
 
 describe('another organisation', () => {
-  test.each(every.filter(({ id }) => !namesNothing.includes(id)).map((operation) => [operation.id, operation] as const))(
+  test.each(
+    every
+      .filter(({ id }) => !namesNothing.includes(id))
+      .map((operation) => [operation.id, operation] as const),
+  )(
     'is told of %s that there is no such thing, just as for an id that does not exist',
     async (_id, operation) => {
-      const nowhere = { ...ours, ids: Object.fromEntries(Object.keys(ours.ids).map((name) => [name, newId()])) };
+      const nowhere = {
+        ...ours,
+        ids: Object.fromEntries(Object.keys(ours.ids).map((name) => [name, newId()])),
+      };
       const foreign = await bench.refusal(operation, theirs.house.owner, inputFor(operation, ours));
       expect(foreign).toMatch(/_not_found$/);
-      expect(await bench.refusal(operation, theirs.house.owner, inputFor(operation, nowhere))).toBe(foreign);
+      expect(await bench.refusal(operation, theirs.house.owner, inputFor(operation, nowhere))).toBe(
+        foreign,
+      );
     },
   );
 
   test('sees nothing of ours in any list', async () => {
-    for (const operation of every.filter(({ id, params }) => /^(?:list|search)/.test(id) && Object.keys(params).length === 0)) {
+    for (const operation of every.filter(
+      ({ id, params }) => /^(?:list|search)/.test(id) && Object.keys(params).length === 0,
+    )) {
       const text = JSON.stringify(await bench.answer(operation, theirs.house.owner));
       for (const id of Object.values(ours.ids)) expect(text).not.toContain(id);
     }
@@ -209,41 +277,59 @@ describe('another organisation', () => {
   test('cannot put ours among its own', async () => {
     const mixed: [Operation, object][] = [
       [operations.updateMonitor, { monitor_id: theirs.ids.monitor_id, group: ours.ids.group_id }],
-      [operations.addStatusPageMonitor, { page_id: theirs.ids.page_id, monitor: ours.ids.monitor_id }],
+      [
+        operations.addStatusPageMonitor,
+        { page_id: theirs.ids.page_id, monitor: ours.ids.monitor_id },
+      ],
       [operations.addStatusPageGroup, { page_id: theirs.ids.page_id, group: ours.ids.group_id }],
-      [operations.removeStatusPageMonitor, { page_id: theirs.ids.page_id, monitor_id: ours.ids.monitor_id }],
+      [
+        operations.removeStatusPageMonitor,
+        { page_id: theirs.ids.page_id, monitor_id: ours.ids.monitor_id },
+      ],
     ];
-    for (const [operation, input] of mixed) expect(await bench.refusal(operation, theirs.house.owner, input)).toMatch(/_not_found$/);
+    for (const [operation, input] of mixed)
+      expect(await bench.refusal(operation, theirs.house.owner, input)).toMatch(/_not_found$/);
   });
 });
 
 describe('a viewer and a read token', () => {
-  test.each(every.filter(({ access }) => access !== 'read').map((operation) => [operation.id, operation] as const))(
-    'may not %s',
-    async (_id, operation) => {
-      const input = inputFor(operation, ours);
-      expect(await bench.refusal(operation, ours.house.viewer, input)).toBe('role_insufficient');
-      expect(await bench.refusal(operation, reading(ours.house.owner), input)).toBe('scope_insufficient');
-      if (operation.access === 'own') expect(await bench.refusal(operation, ours.house.admin, input)).toBe('role_insufficient');
-      if (operation.access === 'manage' || operation.access === 'own')
-        expect(await bench.refusal(operation, ours.house.member, input)).toBe('role_insufficient');
-    },
-  );
+  test.each(
+    every
+      .filter(({ access }) => access !== 'read')
+      .map((operation) => [operation.id, operation] as const),
+  )('may not %s', async (_id, operation) => {
+    const input = inputFor(operation, ours);
+    expect(await bench.refusal(operation, ours.house.viewer, input)).toBe('role_insufficient');
+    expect(await bench.refusal(operation, reading(ours.house.owner), input)).toBe(
+      'scope_insufficient',
+    );
+    if (operation.access === 'own')
+      expect(await bench.refusal(operation, ours.house.admin, input)).toBe('role_insufficient');
+    if (operation.access === 'manage' || operation.access === 'own')
+      expect(await bench.refusal(operation, ours.house.member, input)).toBe('role_insufficient');
+  });
 
   // Who leaves may nothing any more: pages/settings.test.ts has them leave.
   const reads = every.filter(({ id, access }) => access === 'read' && id !== 'leaveOrganisation');
-  test.each(reads.map((operation) => [operation.id, operation] as const))('may %s', async (id, operation) => {
-    const outcome = await bench.refusal(operation, reading(ours.house.viewer), inputFor(operation, ours));
-    // A viewer neither sees nor ends tokens of others, nor does it hear what somebody else tries.
-    const unseen = {
-      revokeToken: 'token',
-      getToken: 'token',
-      getConnection: 'connection',
-      disconnectAssistant: 'connection',
-      hearTrial: 'trial',
-    }[id];
-    expect(outcome).toBe(unseen === undefined ? 'taken' : `${unseen}_not_found`);
-  });
+  test.each(reads.map((operation) => [operation.id, operation] as const))(
+    'may %s',
+    async (id, operation) => {
+      const outcome = await bench.refusal(
+        operation,
+        reading(ours.house.viewer),
+        inputFor(operation, ours),
+      );
+      // A viewer neither sees nor ends tokens of others, nor does it hear what somebody else tries.
+      const unseen = {
+        revokeToken: 'token',
+        getToken: 'token',
+        getConnection: 'connection',
+        disconnectAssistant: 'connection',
+        hearTrial: 'trial',
+      }[id];
+      expect(outcome).toBe(unseen === undefined ? 'taken' : `${unseen}_not_found`);
+    },
+  );
 });
 
 describe('an organisation that is about to end', () => {
@@ -251,7 +337,9 @@ describe('an organisation that is about to end', () => {
   let owner: Caller;
   beforeAll(async () => {
     ending = await estate();
-    const { ends_at } = await bench.call(endOrganisation, ending.house.owner, { name: ending.house.name });
+    const { ends_at } = await bench.call(endOrganisation, ending.house.owner, {
+      name: ending.house.name,
+    });
     const { caller } = ending.house.owner;
     owner = { ...caller, organisation: { ...caller.organisation, ends_at: Date.parse(ends_at) } };
   });
@@ -259,28 +347,41 @@ describe('an organisation that is about to end', () => {
   test.each(every.filter(isReadOnly).map((operation) => [operation.id, operation] as const))(
     'is looked at by %s',
     async (_id, operation) => {
-      expect(await bench.refusal(operation, owner, inputFor(operation, ending))).not.toBe('organisation_ending');
+      expect(await bench.refusal(operation, owner, inputFor(operation, ending))).not.toBe(
+        'organisation_ending',
+      );
     },
   );
 
   const acts = every.filter((operation) => !isReadOnly(operation));
-  test.each(acts.filter(({ whileEnding }) => whileEnding !== true).map((operation) => [operation.id, operation] as const))(
-    'is not changed by %s, also by who does not know of it yet',
-    async (_id, operation) => {
-      expect(await bench.refusal(operation, owner, inputFor(operation, ending))).toBe('organisation_ending');
-      expect(await bench.refusal(operation, operatorIn(owner.organisation), inputFor(operation, ending))).toBe('organisation_ending');
-    },
-  );
+  test.each(
+    acts
+      .filter(({ whileEnding }) => whileEnding !== true)
+      .map((operation) => [operation.id, operation] as const),
+  )('is not changed by %s, also by who does not know of it yet', async (_id, operation) => {
+    expect(await bench.refusal(operation, owner, inputFor(operation, ending))).toBe(
+      'organisation_ending',
+    );
+    expect(
+      await bench.refusal(operation, operatorIn(owner.organisation), inputFor(operation, ending)),
+    ).toBe('organisation_ending');
+  });
 
   test('is not changed by a call that came in before and was slower', async () => {
-    expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'late' })).toBe('organisation_ending');
+    expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'late' })).toBe(
+      'organisation_ending',
+    );
   });
 
   test('lets go of what opens doors, and is taken along and kept', async () => {
-    expect(await bench.refusal(revokeToken, owner, { token_id: ending.ids.token_id })).toBe('taken');
+    expect(await bench.refusal(revokeToken, owner, { token_id: ending.ids.token_id })).toBe(
+      'taken',
+    );
     expect(await bench.refusal(beginExport, owner)).toBe('taken');
     expect(await bench.refusal(keepOrganisation, owner)).toBe('taken');
-    expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'kept' })).toBe('taken');
+    expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'kept' })).toBe(
+      'taken',
+    );
   });
 });
 
@@ -288,5 +389,7 @@ test('somebody who was removed is nobody at once', async () => {
   const { house } = await estate();
   expect((await tokens.authenticate(`Bearer ${house.member.readWrite}`)).role).toBe('member');
   await bench.call(removeMember, house.owner, { email: house.member.email });
-  await expect(tokens.authenticate(`Bearer ${house.member.readWrite}`)).rejects.toMatchObject({ code: 'token_invalid' });
+  await expect(tokens.authenticate(`Bearer ${house.member.readWrite}`)).rejects.toMatchObject({
+    code: 'token_invalid',
+  });
 });

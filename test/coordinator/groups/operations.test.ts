@@ -1,9 +1,19 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { listGroupStatuses, listMonitorsOutside, showGroup } from '../../../coordinator/groups/contract.ts';
+import {
+  listGroupStatuses,
+  listMonitorsOutside,
+  showGroup,
+} from '../../../coordinator/groups/contract.ts';
 import { groupStatus } from '../../../coordinator/groups/model.ts';
 import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
 import { createChannel } from '../../../shared/api/channels.ts';
-import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/groups.ts';
+import {
+  createGroup,
+  deleteGroup,
+  getGroup,
+  listGroups,
+  updateGroup,
+} from '../../../shared/api/groups.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -22,81 +32,149 @@ describe('operations', () => {
 
   describe('createGroup', () => {
     test('makes a group, and gives the same one for the same name trimmed and without case', async () => {
-      const made = await bench.answer(createGroup, house.member, { name: '  Größe  ', description: 'First' });
+      const made = await bench.answer(createGroup, house.member, {
+        name: '  Größe  ',
+        description: 'First',
+      });
       expect(made.status).toBeUndefined();
       expect(made.body).toMatchObject({ name: 'Größe', description: 'First', monitors: 0 });
-      const again = await bench.answer(createGroup, house.owner, { name: 'GRÖßE', description: 'Second' });
+      const again = await bench.answer(createGroup, house.owner, {
+        name: 'GRÖßE',
+        description: 'Second',
+      });
       expect(again).toEqual({ status: 200, body: made.body });
       for (const name of ['GRÖSSE', 'grösse', 'GRÖẞE', 'Gro\u0308ße'])
         expect((await bench.answer(createGroup, house.owner, { name })).body).toEqual(made.body);
-      expect((await bench.answer(createGroup, unknownSender.owner, { name: 'Größe' })).status).toBeUndefined();
+      expect(
+        (await bench.answer(createGroup, unknownSender.owner, { name: 'Größe' })).status,
+      ).toBeUndefined();
     });
 
     test('makes one group, however many ask for it at once', async () => {
       const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => bench.answer(createGroup, house.owner, { name: index % 2 ? 'Race' : 'RACE ' })),
+        Array.from({ length: 20 }, (_, index) =>
+          bench.answer(createGroup, house.owner, { name: index % 2 ? 'Race' : 'RACE ' }),
+        ),
       );
       expect(answers.filter(({ status }) => status === undefined)).toHaveLength(1);
       expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     });
 
     test('wants a name of one line and a description that is not too long', async () => {
-      for (const name of ['', '   ', 'x'.repeat(201), 'a\nb', 'a\u007f', '\u200b', '\u00a0\u2060\u00ad'])
-        expect(await bench.refusal(createGroup, house.owner, { name }), JSON.stringify(name)).toBe('name_invalid');
-      expect(await bench.refusal(createGroup, house.owner, { name: '😀'.repeat(200) })).toBe('taken');
+      for (const name of [
+        '',
+        '   ',
+        'x'.repeat(201),
+        'a\nb',
+        'a\u007f',
+        '\u200b',
+        '\u00a0\u2060\u00ad',
+      ])
+        expect(await bench.refusal(createGroup, house.owner, { name }), JSON.stringify(name)).toBe(
+          'name_invalid',
+        );
+      expect(await bench.refusal(createGroup, house.owner, { name: '😀'.repeat(200) })).toBe(
+        'taken',
+      );
       for (const description of ['x'.repeat(2001)])
-        expect(await bench.refusal(createGroup, house.owner, { name: 'Fine', description })).toBe('description_invalid');
+        expect(await bench.refusal(createGroup, house.owner, { name: 'Fine', description })).toBe(
+          'description_invalid',
+        );
       expect(await bench.refusal(createGroup, house.owner, {})).toBe('faults');
     });
 
     test('is for who may write', async () => {
-      expect(await bench.refusal(createGroup, house.viewer, { name: 'No' })).toBe('role_insufficient');
-      expect(await bench.refusal(createGroup, reading(house.owner), { name: 'No' })).toBe('scope_insufficient');
+      expect(await bench.refusal(createGroup, house.viewer, { name: 'No' })).toBe(
+        'role_insufficient',
+      );
+      expect(await bench.refusal(createGroup, reading(house.owner), { name: 'No' })).toBe(
+        'scope_insufficient',
+      );
     });
   });
 
   describe('a group', () => {
     test('is read by everyone in its organisation, and counts its monitors', async () => {
       const { id } = await bench.call(createGroup, house.owner, { name: 'Counted' });
-      for (const name of ['a', 'b']) await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, group: id });
+      for (const name of ['a', 'b'])
+        await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, group: id });
       expect((await bench.call(getGroup, house.viewer, { group_id: id })).monitors).toBe(2);
-      expect((await bench.call(listGroups, house.viewer)).items.find((group) => group.id === id)?.monitors).toBe(2);
-      expect(await bench.refusal(getGroup, unknownSender.owner, { group_id: id })).toBe('group_not_found');
-      expect(await bench.refusal(getGroup, house.owner, { group_id: newId() })).toBe('group_not_found');
+      expect(
+        (await bench.call(listGroups, house.viewer)).items.find((group) => group.id === id)
+          ?.monitors,
+      ).toBe(2);
+      expect(await bench.refusal(getGroup, unknownSender.owner, { group_id: id })).toBe(
+        'group_not_found',
+      );
+      expect(await bench.refusal(getGroup, house.owner, { group_id: newId() })).toBe(
+        'group_not_found',
+      );
     });
 
     test('changes what is sent; an empty description takes the old one away', async () => {
-      const { id } = await bench.call(createGroup, house.owner, { name: 'Before', description: 'Old' });
-      expect(await bench.call(updateGroup, house.member, { group_id: id, name: 'After' })).toMatchObject({
+      const { id } = await bench.call(createGroup, house.owner, {
+        name: 'Before',
+        description: 'Old',
+      });
+      expect(
+        await bench.call(updateGroup, house.member, { group_id: id, name: 'After' }),
+      ).toMatchObject({
         name: 'After',
         description: 'Old',
       });
-      expect(await bench.call(updateGroup, house.member, { group_id: id, name: null, description: '' })).toMatchObject({
-        ...{ name: 'After', description: null },
+      expect(
+        await bench.call(updateGroup, house.member, { group_id: id, name: null, description: '' }),
+      ).toMatchObject({
+        name: 'After',
+        description: null,
       });
-      expect(await bench.call(updateGroup, house.member, { group_id: id, name: 'AFTER' })).toMatchObject({ name: 'AFTER' });
+      expect(
+        await bench.call(updateGroup, house.member, { group_id: id, name: 'AFTER' }),
+      ).toMatchObject({ name: 'AFTER' });
     });
 
     test('cannot take the name of another', async () => {
       const { id } = await bench.call(createGroup, house.owner, { name: 'Mine' });
       await bench.call(createGroup, house.owner, { name: 'Other' });
-      expect(await bench.refusal(updateGroup, house.owner, { group_id: id, name: ' other' })).toBe('name_taken');
-      expect(await bench.refusal(updateGroup, house.owner, { group_id: id, name: ' ' })).toBe('name_invalid');
-      expect(await bench.refusal(updateGroup, unknownSender.owner, { group_id: id, name: 'x' })).toBe('group_not_found');
-      expect(await bench.refusal(updateGroup, house.viewer, { group_id: id, name: 'x' })).toBe('role_insufficient');
+      expect(await bench.refusal(updateGroup, house.owner, { group_id: id, name: ' other' })).toBe(
+        'name_taken',
+      );
+      expect(await bench.refusal(updateGroup, house.owner, { group_id: id, name: ' ' })).toBe(
+        'name_invalid',
+      );
+      expect(
+        await bench.refusal(updateGroup, unknownSender.owner, { group_id: id, name: 'x' }),
+      ).toBe('group_not_found');
+      expect(await bench.refusal(updateGroup, house.viewer, { group_id: id, name: 'x' })).toBe(
+        'role_insufficient',
+      );
     });
 
     test('goes and leaves its monitors, whose membership ends', async () => {
       const { id } = await bench.call(createGroup, house.owner, { name: 'Going' });
-      const monitor = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'stays', group: id });
-      expect(await bench.refusal(deleteGroup, unknownSender.owner, { group_id: id })).toBe('group_not_found');
-      expect(await bench.refusal(deleteGroup, house.viewer, { group_id: id })).toBe('role_insufficient');
-      expect((await bench.answer(deleteGroup, house.member, { group_id: id })).body).toBeUndefined();
-      expect((await bench.call(getMonitor, house.owner, { monitor_id: monitor.id })).group).toBeNull();
-      expect(await bench.sql`select ended_at is null as open from group_memberships where monitor_id = ${monitor.id}`).toEqual([
-        { open: false },
-      ]);
-      expect(await bench.refusal(deleteGroup, house.owner, { group_id: id })).toBe('group_not_found');
+      const monitor = await bench.call(createMonitor, house.owner, {
+        type: 'heartbeat',
+        name: 'stays',
+        group: id,
+      });
+      expect(await bench.refusal(deleteGroup, unknownSender.owner, { group_id: id })).toBe(
+        'group_not_found',
+      );
+      expect(await bench.refusal(deleteGroup, house.viewer, { group_id: id })).toBe(
+        'role_insufficient',
+      );
+      expect(
+        (await bench.answer(deleteGroup, house.member, { group_id: id })).body,
+      ).toBeUndefined();
+      expect(
+        (await bench.call(getMonitor, house.owner, { monitor_id: monitor.id })).group,
+      ).toBeNull();
+      expect(
+        await bench.sql`select ended_at is null as open from group_memberships where monitor_id = ${monitor.id}`,
+      ).toEqual([{ open: false }]);
+      expect(await bench.refusal(deleteGroup, house.owner, { group_id: id })).toBe(
+        'group_not_found',
+      );
     });
   });
 });
@@ -113,7 +191,15 @@ describe('standings', () => {
     shop = (await bench.call(createGroup, house.owner, { name: 'Shop' })).id;
     idle = (await bench.call(createGroup, house.owner, { name: 'Idle' })).id;
     for (const name of ['Checkout', 'Search', 'Cart', 'Alone'])
-      ids.push((await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, group: name === 'Alone' ? null : shop })).id);
+      ids.push(
+        (
+          await bench.call(createMonitor, house.owner, {
+            type: 'heartbeat',
+            name,
+            group: name === 'Alone' ? null : shop,
+          })
+        ).id,
+      );
   });
 
   const down = async (monitor: string): Promise<void> => {
@@ -132,11 +218,16 @@ describe('standings', () => {
     });
     await down(cart);
     await bench.call(updateMonitor, house.owner, { monitor_id: cart, affects_group_status: false });
-    expect(await bench.call(showGroup, house.viewer, { group_id: shop })).toMatchObject({ status: 'pending', down: 1 });
+    expect(await bench.call(showGroup, house.viewer, { group_id: shop })).toMatchObject({
+      status: 'pending',
+      down: 1,
+    });
     await down(checkout);
     const { items, matching } = await bench.call(listGroupStatuses, house.viewer);
     expect(matching).toBe(2);
-    expect(items.map(({ name, status, monitors, down: fails }) => [name, status, monitors, fails])).toEqual([
+    expect(
+      items.map(({ name, status, monitors, down: fails }) => [name, status, monitors, fails]),
+    ).toEqual([
       ['Idle', 'pending', 0, 0],
       ['Shop', 'down', 3, 2],
     ]);
@@ -144,12 +235,26 @@ describe('standings', () => {
   });
 
   test('what names a group is told, so that it can be said before the group is deleted', async () => {
-    const times = { starts_at: new Date(bench.now + 3_600_000).toISOString(), ends_at: new Date(bench.now + 7_200_000).toISOString() };
-    const window = await bench.call(createMaintenanceWindow, house.owner, { name: 'Upgrade', ...times, groups: [shop] });
+    const times = {
+      starts_at: new Date(bench.now + 3_600_000).toISOString(),
+      ends_at: new Date(bench.now + 7_200_000).toISOString(),
+    };
+    const window = await bench.call(createMaintenanceWindow, house.owner, {
+      name: 'Upgrade',
+      ...times,
+      groups: [shop],
+    });
     const { now } = bench;
     bench.now = now - 86_400_000;
-    const past = { starts_at: new Date(bench.now).toISOString(), ends_at: new Date(bench.now + 3_600_000).toISOString() };
-    await bench.call(createMaintenanceWindow, house.owner, { name: 'Long over', ...past, groups: [shop] });
+    const past = {
+      starts_at: new Date(bench.now).toISOString(),
+      ends_at: new Date(bench.now + 3_600_000).toISOString(),
+    };
+    await bench.call(createMaintenanceWindow, house.owner, {
+      name: 'Long over',
+      ...past,
+      groups: [shop],
+    });
     bench.now = now;
     const hook = {
       kind: 'webhook',
@@ -175,12 +280,19 @@ describe('standings', () => {
       ['Checkout', 'Shop'],
       ['Search', 'Shop'],
     ]);
-    expect((await bench.call(listMonitorsOutside, house.viewer, { group_id: shop })).items.map(({ name }) => name)).toEqual(['Alone']);
+    expect(
+      (await bench.call(listMonitorsOutside, house.viewer, { group_id: shop })).items.map(
+        ({ name }) => name,
+      ),
+    ).toEqual(['Alone']);
   });
 });
 
 describe('rule 29: the one status of a group', () => {
-  const member = (status: Parameters<typeof groupStatus>[0][number]['status'], affects_group_status = true) => ({
+  const member = (
+    status: Parameters<typeof groupStatus>[0][number]['status'],
+    affects_group_status = true,
+  ) => ({
     status,
     affects_group_status,
   });
@@ -191,9 +303,21 @@ describe('rule 29: the one status of a group', () => {
     ['members that do not affect it do not count', [member('down', false), member('up')], 'up'],
     ['paused members do not count', [member('paused'), member('up')], 'up'],
     ['paused when none is enabled', [member('paused'), member('paused', false)], 'paused'],
-    ['paused when the only one is not enabled, affect it or not', [member('paused', false)], 'paused'],
-    ['paused when none that affects it is enabled', [member('paused'), member('up', false)], 'paused'],
-    ['pending when none affects it and one is enabled', [member('paused', false), member('up', false)], 'pending'],
+    [
+      'paused when the only one is not enabled, affect it or not',
+      [member('paused', false)],
+      'paused',
+    ],
+    [
+      'paused when none that affects it is enabled',
+      [member('paused'), member('up', false)],
+      'paused',
+    ],
+    [
+      'pending when none affects it and one is enabled',
+      [member('paused', false), member('up', false)],
+      'pending',
+    ],
     ['pending when the only one does not affect it', [member('up', false)], 'pending'],
     ['pending without members', [], 'pending'],
   ] as const)('rule 29: %s', (_, members, expected) => {

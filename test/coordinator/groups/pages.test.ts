@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Person } from '../../support/people.ts';
-import { type Answer, hostile, sameSite, startWeb, type TestWeb, type Values } from '../../support/web.ts';
+import {
+  type Answer,
+  hostile,
+  sameSite,
+  startWeb,
+  type TestWeb,
+  type Values,
+} from '../../support/web.ts';
 
 /** Groups on pages: made, filled, emptied, renamed, deleted. */
 
@@ -11,13 +18,16 @@ beforeAll(async () => {
 afterAll(() => web.close());
 
 const get = (path: string, as: Person = web.house.owner): Promise<Answer> => web.get(path, { as });
-const post = (path: string, form: Values, as: Person = web.house.owner): Promise<Answer> => web.post(path, form, { as, headers: sameSite });
+const post = (path: string, form: Values, as: Person = web.house.owner): Promise<Answer> =>
+  web.post(path, form, { as, headers: sameSite });
 const placeOf = ({ status, headers, text }: Answer): string => {
   if (status !== 303) throw new Error(`${status}: ${/<ul>.*/.exec(text)?.[0]}`);
   return headers.get('location') ?? '';
 };
 const monitor = async (name: string): Promise<string> =>
-  placeOf(await post('/monitors/new', { type: 'heartbeat', name, interval_s: '3600', act: 'save' })).split(/[/#]/)[2] ?? '';
+  placeOf(
+    await post('/monitors/new', { type: 'heartbeat', name, interval_s: '3600', act: 'save' }),
+  ).split(/[/#]/)[2] ?? '';
 const make = async (name: string): Promise<string> => placeOf(await post('/groups', { name }));
 
 test('before there is any, the page is one sentence and one form; who only looks is told who makes them', async () => {
@@ -35,13 +45,20 @@ test('a group is made, monitors are moved in from where they are, and out again'
   expect(await make('  shop ')).toBe(shop);
   expect((await get(shop)).text).toContain('Shop has no monitors yet.');
   const nothing = await post(`${shop}/add`, {});
-  expect([nothing.status, nothing.text.includes('Choose between one and 100 monitors')]).toEqual([400, true]);
+  expect([nothing.status, nothing.text.includes('Choose between one and 100 monitors')]).toEqual([
+    400,
+    true,
+  ]);
   expect(placeOf(await post(`${shop}/add`, { 'monitors[]': [one, two] }))).toBe(shop);
   expect((await get(`${other}/add`)).text).toContain('now in Shop');
   placeOf(await post(`${other}/add`, { 'monitors[]': two }));
   const { text } = await get(shop);
   expect([text.includes('>One</a>'), text.includes('>Two</a>')]).toEqual([true, false]);
-  expect(placeOf(await post('/monitors/change', { back: shop, 'monitors[]': one, change: 'group', group: '' }))).toBe(shop);
+  expect(
+    placeOf(
+      await post('/monitors/change', { back: shop, 'monitors[]': one, change: 'group', group: '' }),
+    ),
+  ).toBe(shop);
   expect((await get(shop)).text).not.toContain('>One</a>');
   expect((await get('/groups')).text).toContain('None of your 2 groups is down.');
 });
@@ -59,8 +76,20 @@ test('what becomes of what names it is said before it is deleted, and its monito
   const [own, id] = [await make('Stores'), await monitor('Store')];
   placeOf(await post(`${own}/add`, { 'monitors[]': id }));
   const group = own.split('/').at(-1) ?? '';
-  const times = { when: 'planned', starts_at: '2090-01-01T00:00', ends_at: '2090-01-01T01:00', repeats: 'once' };
-  placeOf(await post('/maintenance/new', { name: 'Stocktaking', ...times, 'groups[]': group, act: 'save' }));
+  const times = {
+    when: 'planned',
+    starts_at: '2090-01-01T00:00',
+    ends_at: '2090-01-01T01:00',
+    repeats: 'once',
+  };
+  placeOf(
+    await post('/maintenance/new', {
+      name: 'Stocktaking',
+      ...times,
+      'groups[]': group,
+      act: 'save',
+    }),
+  );
   const { text } = await get(`${own}/delete`);
   expect(text).toContain('Its monitor stays, without a group, with all its history.');
   expect(text).toContain('Maintenance covers them through it no longer: Stocktaking.');

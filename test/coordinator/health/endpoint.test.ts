@@ -1,8 +1,18 @@
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Health, type HealthInput, healthRoutes, versions } from '../../../coordinator/health/endpoint.ts';
+import {
+  type Health,
+  type HealthInput,
+  healthRoutes,
+  versions,
+} from '../../../coordinator/health/endpoint.ts';
 import { createZoneNotice } from '../../../coordinator/health/notices.ts';
-import { createDatabaseClock, createWatchdog, type Part, readerOf } from '../../../coordinator/health/watches.ts';
+import {
+  createDatabaseClock,
+  createWatchdog,
+  type Part,
+  readerOf,
+} from '../../../coordinator/health/watches.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -32,9 +42,16 @@ describe('endpoint', () => {
   test('/health tells the versions and that of the time zones beside the parts', async () => {
     const web = Fastify();
     const time_zones = { version: '2026c', released_on: '2026-07-08', least_age_days: 3 };
-    healthRoutes(web, { ...here, look: async () => well, timeZones: () => time_zones }, () => undefined);
+    healthRoutes(
+      web,
+      { ...here, look: async () => well, timeZones: () => time_zones },
+      () => undefined,
+    );
     const { statusCode, payload } = await web.inject({ url: '/health' });
-    expect([statusCode, JSON.parse(payload)]).toEqual([200, expect.objectContaining({ status: 'ok', versions: versions(), time_zones })]);
+    expect([statusCode, JSON.parse(payload)]).toEqual([
+      200,
+      expect.objectContaining({ status: 'ok', versions: versions(), time_zones }),
+    ]);
     await web.close();
   });
 
@@ -45,27 +62,58 @@ describe('endpoint', () => {
     const web = Fastify();
     healthRoutes(web, { ...here, look: async () => ({ ...well, probes }) }, () => undefined);
     const { statusCode, payload } = await web.inject({ url: '/health' });
-    expect([statusCode, JSON.parse(payload)]).toEqual([503, expect.objectContaining({ status: 'degraded' })]);
+    expect([statusCode, JSON.parse(payload)]).toEqual([
+      503,
+      expect.objectContaining({ status: 'degraded' }),
+    ]);
     await web.close();
   });
 
   test.each([
-    ['the database does not answer', { database: false }, 'The database does not answer, or is not yet of this version.'],
+    [
+      'the database does not answer',
+      { database: false },
+      'The database does not answer, or is not yet of this version.',
+    ],
     ['the bus is away', { bus: false, streams: false }, 'The bus cannot be reached.'],
-    ['no stream has a leader', { streams: false }, 'Streams of the bus have no leader, or what waits in them is not read.'],
+    [
+      'no stream has a leader',
+      { streams: false },
+      'Streams of the bus have no leader, or what waits in them is not read.',
+    ],
     ['a partition has no owner', { partitions: false }, 'Not every partition is worked on.'],
-    ['the bus must not be used', { busFault: 'nats-server 2.11.0 loses messages.' }, 'nats-server 2.11.0 loses messages.'],
-  ])('/health says why it is degraded, and /readyz stays 200, when %s: all coordinators share that', async (_, differs, why) => {
-    const web = Fastify();
-    healthRoutes(web, { ...here, look: async () => ({ ...well, ...differs }) }, () => undefined);
-    const [health, ready] = await Promise.all([web.inject({ url: '/health' }), web.inject({ url: '/readyz' })]);
-    expect([health.statusCode, JSON.parse(health.payload)]).toEqual([503, expect.objectContaining({ status: 'degraded', why: [why] })]);
-    expect([ready.statusCode, JSON.parse(ready.payload)]).toEqual([200, { status: 'ok', why: [] }]);
-    await web.close();
-  });
+    [
+      'the bus must not be used',
+      { busFault: 'nats-server 2.11.0 loses messages.' },
+      'nats-server 2.11.0 loses messages.',
+    ],
+  ])(
+    '/health says why it is degraded, and /readyz stays 200, when %s: all coordinators share that',
+    async (_, differs, why) => {
+      const web = Fastify();
+      healthRoutes(web, { ...here, look: async () => ({ ...well, ...differs }) }, () => undefined);
+      const [health, ready] = await Promise.all([
+        web.inject({ url: '/health' }),
+        web.inject({ url: '/readyz' }),
+      ]);
+      expect([health.statusCode, JSON.parse(health.payload)]).toEqual([
+        503,
+        expect.objectContaining({ status: 'degraded', why: [why] }),
+      ]);
+      expect([ready.statusCode, JSON.parse(ready.payload)]).toEqual([
+        200,
+        { status: 'ok', why: [] },
+      ]);
+      await web.close();
+    },
+  );
 
   test.each([
-    ['is starting', { isAtWork: () => false }, ['This coordinator is starting: it waits for its database, or for the bus.']],
+    [
+      'is starting',
+      { isAtWork: () => false },
+      ['This coordinator is starting: it waits for its database, or for the bus.'],
+    ],
     ['was told to end', { isLeaving: () => true }, ['This coordinator was told to end.']],
   ])('/readyz is 503 while this process %s', async (_, differs, why) => {
     const web = Fastify();
@@ -102,7 +150,9 @@ describe('watchdog', () => {
   });
 
   test('a part that is not ours any more is not asked for', async () => {
-    let parts: Part[] = [{ name: 'partition 3', mayStandMs: 1, moved: () => new Promise(() => undefined) }];
+    let parts: Part[] = [
+      { name: 'partition 3', mayStandMs: 1, moved: () => new Promise(() => undefined) },
+    ];
     const movement = createWatchdog({ parts: () => parts, log });
     await eventually(async () => {
       await movement.tick();
@@ -114,7 +164,10 @@ describe('watchdog', () => {
   });
 
   test('a reader moves when he came further or nothing waits for him', async () => {
-    let reading: { waiting: number; acknowledged: number } | undefined = { waiting: 5, acknowledged: 10 };
+    let reading: { waiting: number; acknowledged: number } | undefined = {
+      waiting: 5,
+      acknowledged: 10,
+    };
     const moved = readerOf(async () => reading);
     expect(await moved()).toBe(true);
     expect(await moved()).toBe(false);
@@ -127,13 +180,17 @@ describe('watchdog', () => {
   });
 });
 
-/** The page about the installation itself is open to whom the operator wants, and only they are led to it. */
+/**
+ * The page about the installation itself is open to whom the operator wants, and only they are led
+ * to it.
+ */
 describe('about page', () => {
   let web: TestWeb;
   let readers: 'everyone' | 'users' | 'nobody';
   beforeAll(async () => {
     web = await startWeb({
-      ownRecord: (isSignedIn) => (readers === 'everyone' || (readers === 'users' && isSignedIn) ? ownRecordOfTest : undefined),
+      ownRecord: (isSignedIn) =>
+        readers === 'everyone' || (readers === 'users' && isSignedIn) ? ownRecordOfTest : undefined,
     });
     await web.sql`update users set is_operator = true where id = ${web.house.owner.user}`;
   });
@@ -148,15 +205,25 @@ describe('about page', () => {
     ['everyone', [1, 1, 2, 0]],
     ['users', [0, 1, 2, 0]],
     ['nobody', [0, 0, 0, 0]],
-  ] as const)('where it is open to %s, they find it below every page, and operators on theirs', async (open, expected) => {
-    readers = open;
-    expect([await links('/sign-in', false), await links('/', true), await links('/operator', true), await links('/about', true)]).toEqual(
-      expected,
-    );
-  });
+  ] as const)(
+    'where it is open to %s, they find it below every page, and operators on theirs',
+    async (open, expected) => {
+      readers = open;
+      expect([
+        await links('/sign-in', false),
+        await links('/', true),
+        await links('/operator', true),
+        await links('/about', true),
+      ]).toEqual(expected);
+    },
+  );
 
   test('a status page leads there in its foot, in its language, where it is open to everyone and only there', async () => {
-    await web.gate.execute(createStatusPage, web.house.owner.caller, rawInput(createStatusPage, { name: 'Shop', slug: 'shop' }));
+    await web.gate.execute(
+      createStatusPage,
+      web.house.owner.caller,
+      rawInput(createStatusPage, { name: 'Shop', slug: 'shop' }),
+    );
     for (const open of ['everyone', 'users', 'nobody'] as const) {
       readers = open;
       for (const [path, words] of [
@@ -164,11 +231,11 @@ describe('about page', () => {
         ['/status/shop/measured?lang=de', 'Wie gut dieser Dienst arbeitet'],
       ] as const) {
         const { text } = await web.get(path, { as: web.house.owner });
-        expect([open, text.includes(`<a href="${web.url}/about">${words}</a>`), text.includes('/about')]).toEqual([
+        expect([
           open,
-          open === 'everyone',
-          open === 'everyone',
-        ]);
+          text.includes(`<a href="${web.url}/about">${words}</a>`),
+          text.includes('/about'),
+        ]).toEqual([open, open === 'everyone', open === 'everyone']);
       }
     }
   });
@@ -266,7 +333,8 @@ describe('zone notice', async () => {
   test('a notice comes when the time zones are over 120 days old, once, and goes when a coordinator has newer ones', async () => {
     const owner = newId();
     let now = Date.parse('2026-11-01T00:00:00Z');
-    const of = (version: string) => createZoneNotice({ sql, owner, clock: { now: () => now }, version, isLeader: () => false });
+    const of = (version: string) =>
+      createZoneNotice({ sql, owner, clock: { now: () => now }, version, isLeader: () => false });
     const notices = () => sql<{ message: string; over: boolean }[]>`
     select message, ended_at is not null as over from notices where kind = 'time_zones_old' order by id`;
     const old = of('2026c');

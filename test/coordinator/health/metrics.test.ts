@@ -10,7 +10,11 @@ import { createLive } from '../../../coordinator/health/metrics.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { contractFaults } from '../../support/contract.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 import { debianProgram, runProgram } from '../../support/processes.ts';
 import { createAccount, environmentOf, ownDatabase } from '../../support/services.ts';
 import { monitoringFolder, rulesAndPanels } from './rules.ts';
@@ -20,20 +24,37 @@ describe('metrics', async () => {
 
   /** The sum of all rows of a figure, of those with these labels. */
   const figureOf = (text: string, name: string, labels = ''): number | undefined => {
-    const rows = text.split('\n').filter((line) => new RegExp(`^${name}(?:\\{[^}]*${labels}[^}]*\\})? `).test(line));
-    return rows.length === 0 ? undefined : rows.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+    const rows = text
+      .split('\n')
+      .filter((line) => new RegExp(`^${name}(?:\\{[^}]*${labels}[^}]*\\})? `).test(line));
+    return rows.length === 0
+      ? undefined
+      : rows.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   };
 
-  const unit = (change: Partial<Unit>): Unit => ({ ...emptyUnit({ partition: 0, epoch: 1 }), ...change });
+  const unit = (change: Partial<Unit>): Unit => ({
+    ...emptyUnit({ partition: 0, epoch: 1 }),
+    ...change,
+  });
 
   const row = (outcome: 'ok' | 'fail' | 'unknown', at: number) => ({
-    ...{ monitor_key: 1, probe_key: 1, at, took_ms: 500, outcome, cause_class: null, phases: null },
+    monitor_key: 1,
+    probe_key: 1,
+    at,
+    took_ms: 500,
+    outcome,
+    cause_class: null,
+    phases: null,
   });
 
   describe('what is counted as it happens', () => {
     test('results by outcome, and the age of the oldest of each commit', async () => {
       const registry = new Registry();
-      createLive(registry).committed([unit({ results: [row('ok', 1_000), row('fail', 3_000), row('fail', 500)] })], 20, 5_000);
+      createLive(registry).committed(
+        [unit({ results: [row('ok', 1_000), row('fail', 3_000), row('fail', 500)] })],
+        20,
+        5_000,
+      );
       const text = await registry.metrics();
       expect(figureOf(text, 'antipode_results_committed_total', 'outcome="ok"')).toBe(1);
       expect(figureOf(text, 'antipode_results_committed_total', 'outcome="fail"')).toBe(2);
@@ -73,24 +94,31 @@ describe('metrics', async () => {
       const registry = new Registry();
       const show = createSeen(registry);
       const seen = {
-        ...{
-          isReady: true,
-          database: true,
-          bus: true,
-          streams: true,
-          partitions: 32,
-          resting: false,
-          onBus: undefined,
-          disk: undefined,
-          certificates: [],
-          stored: [],
-        },
+        isReady: true,
+        database: true,
+        bus: true,
+        streams: true,
+        partitions: 32,
+        resting: false,
+        onBus: undefined,
+        disk: undefined,
+        certificates: [],
+        stored: [],
       };
       const checks = [
         { kind: 'https', outcome: 'ok', count: 40 },
         { kind: 'https', outcome: 'fail', count: 2 },
       ];
-      const said = { waiting: 7, bytes: 700, dropped: 5, refused: 4, clockOffsetMs: -250, inFlight: 3, lateMs: 12, checks };
+      const said = {
+        waiting: 7,
+        bytes: 700,
+        dropped: 5,
+        refused: 4,
+        clockOffsetMs: -250,
+        inFlight: 3,
+        lateMs: 12,
+        checks,
+      };
       show({
         ...seen,
         resting: true,
@@ -108,11 +136,20 @@ describe('metrics', async () => {
       expect(figureOf(before, 'antipode_resting')).toBe(1);
       expect(figureOf(before, 'antipode_probe_clock_offset_seconds', 'probe="Oslo"')).toBe(-0.25);
       expect(figureOf(before, 'antipode_probe_results_dropped_total', 'probe="Oslo"')).toBe(5);
-      expect(figureOf(before, 'antipode_probe_announcements_refused_total', 'probe="Oslo"')).toBe(4);
-      expect(figureOf(before, 'antipode_probe_checks_total', 'probe="Oslo",kind="https",outcome="fail"')).toBe(2);
-      show({ ...seen, probes: [{ name: 'Oslo', of: 'public', continent: 'Europe', state: 'well', said }] });
+      expect(figureOf(before, 'antipode_probe_announcements_refused_total', 'probe="Oslo"')).toBe(
+        4,
+      );
+      expect(
+        figureOf(before, 'antipode_probe_checks_total', 'probe="Oslo",kind="https",outcome="fail"'),
+      ).toBe(2);
+      show({
+        ...seen,
+        probes: [{ name: 'Oslo', of: 'public', continent: 'Europe', state: 'well', said }],
+      });
       // What a probe counts is told as it says it, however often it is asked for.
-      expect(figureOf(await registry.metrics(), 'antipode_probe_checks_total', 'outcome="ok"')).toBe(40);
+      expect(
+        figureOf(await registry.metrics(), 'antipode_probe_checks_total', 'outcome="ok"'),
+      ).toBe(40);
       expect(figureOf(before, 'antipode_notices_open', 'kind="probe_twice"')).toBe(1);
       expect(figureOf(before, 'antipode_stream_replicas_missing', 'stream="RESULTS"')).toBe(2);
       expect(figureOf(before, 'antipode_partition_pending_messages', 'partition="7"')).toBe(12);
@@ -124,7 +161,9 @@ describe('metrics', async () => {
         ...seen,
         database: false,
         stored: undefined,
-        probes: [{ name: 'Oslo', of: 'public', continent: 'Europe', state: 'lost', said: undefined }],
+        probes: [
+          { name: 'Oslo', of: 'public', continent: 'Europe', state: 'lost', said: undefined },
+        ],
       });
       const after = await registry.metrics();
       expect(figureOf(after, 'antipode_probes', 'state="lost"')).toBe(1);
@@ -153,7 +192,12 @@ describe('metrics', async () => {
         said += line;
       };
       const log = createLog({ name: 'test', level: 'info' }, { write: hear });
-      const environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0', METRICS_PORT: '0' };
+      const environment = {
+        ...environmentOf(database, await createAccount()),
+        SECRET_KEY: testSecretKey,
+        PORT: '0',
+        METRICS_PORT: '0',
+      };
       app = createApp(readConfig(environment), { log });
       ({ url } = await app.start());
       figures = `http://127.0.0.1:${/"port":(\d+),"msg":"serving \/metrics/.exec(said)?.[1]}/metrics`;
@@ -163,14 +207,20 @@ describe('metrics', async () => {
     const scrape = async (): Promise<string> => (await fetch(figures)).text();
 
     test('tells how it and the installation are, at that port alone', async () => {
-      const called = await fetch(`${url}/api/v1/monitors`, { headers: { authorization: `Bearer ${house.owner.read}` } });
+      const called = await fetch(`${url}/api/v1/monitors`, {
+        headers: { authorization: `Bearer ${house.owner.read}` },
+      });
       expect(called.status).toBe(200);
       const text = await eventually(async () => {
         const now = await scrape();
         const isWhole =
           figureOf(now, 'antipode_partition_pending_messages', 'partition="31"') !== undefined &&
           figureOf(now, 'antipode_stream_replicas_missing', 'stream="RESULTS"') !== undefined;
-        return isWhole && figureOf(now, 'antipode_partitions_owned') === 32 && figureOf(now, 'antipode_ready') === 1 ? now : undefined;
+        return isWhole &&
+          figureOf(now, 'antipode_partitions_owned') === 32 &&
+          figureOf(now, 'antipode_ready') === 1
+          ? now
+          : undefined;
       });
       expect(figureOf(text, 'antipode_build_info')).toBe(1);
       expect(figureOf(text, 'antipode_partitions_with_owner')).toBe(32);
@@ -180,7 +230,9 @@ describe('metrics', async () => {
       expect(figureOf(text, 'antipode_stream_replicas_missing', 'stream="RESULTS"')).toBe(0);
       expect(figureOf(text, 'antipode_partition_pending_messages', 'partition="31"')).toBe(0);
       expect(figureOf(text, 'antipode_data_size_bytes')).toBeGreaterThan(0);
-      expect(figureOf(text, 'antipode_http_request_seconds_count', 'route="/api/v1/monitors"')).toBe(1);
+      expect(
+        figureOf(text, 'antipode_http_request_seconds_count', 'route="/api/v1/monitors"'),
+      ).toBe(1);
       expect(figureOf(text, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
       expect((await fetch(`${url}/metrics`)).status).toBe(404);
       expect((await fetch(new URL('/', figures))).status).toBe(404);
@@ -196,12 +248,18 @@ describe('metrics', async () => {
     });
 
     test("gives an organisation's own monitoring its monitors, for a token that may read", async () => {
-      const ask = (token: string) => fetch(`${url}/api/v1/metrics`, { headers: { authorization: `Bearer ${token}` } });
+      const ask = (token: string) =>
+        fetch(`${url}/api/v1/metrics`, { headers: { authorization: `Bearer ${token}` } });
       const answer = await ask(house.viewer.read);
-      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([
+        200,
+        'text/plain; version=0.0.4; charset=utf-8',
+      ]);
       const text = await answer.text();
       expect(text).toContain('antipode_monitors_left_out 0\n');
-      expect(contractFaults('getMetrics', { status: answer.status, headers: answer.headers, text })).toEqual([]);
+      expect(
+        contractFaults('getMetrics', { status: answer.status, headers: answer.headers, text }),
+      ).toEqual([]);
       expect((await ask('svc_nobody')).status).toBe(401);
       expect((await fetch(`${url}/api/v1/metrics`, { method: 'DELETE' })).status).toBe(405);
     });
@@ -260,9 +318,12 @@ describe('rules', async () => {
       ['belong to a configuration that Prometheus takes', ['check', 'config', 'prometheus.yml']],
       ['fire when they should, and not before', ['test', 'rules', 'alerts-test.yml']],
     ])('%s', async (_what, [verb = '', noun = '', file = '']) => {
-      const said = await runProgram([promtool?.file ?? '', verb, noun, join(monitoringFolder, file)], {
-        env: { ...process.env, ...promtool?.env },
-      });
+      const said = await runProgram(
+        [promtool?.file ?? '', verb, noun, join(monitoringFolder, file)],
+        {
+          env: { ...process.env, ...promtool?.env },
+        },
+      );
       expect(said).toMatchObject({ code: 0 });
     });
   });

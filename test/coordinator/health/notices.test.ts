@@ -4,7 +4,12 @@ import { createSecureContext, createServer as createTls, TLSSocket } from 'node:
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createCertificates, type OwnPlace, ownPlaces, type SeenCertificate } from '../../../coordinator/health/certificates.ts';
+import {
+  createCertificates,
+  type OwnPlace,
+  ownPlaces,
+  type SeenCertificate,
+} from '../../../coordinator/health/certificates.ts';
 import { createSeen, seenProbes } from '../../../coordinator/health/gauges.ts';
 import { createRefusals } from '../../../coordinator/health/refusals.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
@@ -20,8 +25,17 @@ describe('certificates', () => {
     const bus = 'nats://127.0.0.1:4222';
 
     test('is nowhere where nothing has TLS', () => {
-      expect(ownPlaces({ baseUrl: 'http://antipode.example', bus, tlsFirst: false, hasAuthority: false })).toEqual([]);
-      expect(ownPlaces({ baseUrl: undefined, bus, tlsFirst: false, hasAuthority: false })).toEqual([]);
+      expect(
+        ownPlaces({
+          baseUrl: 'http://antipode.example',
+          bus,
+          tlsFirst: false,
+          hasAuthority: false,
+        }),
+      ).toEqual([]);
+      expect(ownPlaces({ baseUrl: undefined, bus, tlsFirst: false, hasAuthority: false })).toEqual(
+        [],
+      );
     });
 
     test('is the address that people reach, and every server of the bus', () => {
@@ -46,13 +60,20 @@ describe('certificates', () => {
     const soon = new Date('2031-05-06T07:08:09Z');
     const past = new Date('2024-01-02T03:04:05Z');
     const shown = (to: Date) => {
-      const { chain: cert, key } = mint({ names: ['127.0.0.1'], from: new Date('2023-01-01T00:00:00Z'), to });
+      const { chain: cert, key } = mint({
+        names: ['127.0.0.1'],
+        from: new Date('2023-01-01T00:00:00Z'),
+        to,
+      });
       return { cert, key };
     };
     /** As nats-server does without TLS first: its greeting, and TLS on the same connection. */
     const greeter = createServer((socket) => {
       socket.write('INFO {"tls_required":true}\r\n', () => {
-        const secured = new TLSSocket(socket, { isServer: true, secureContext: createSecureContext(shown(past)) });
+        const secured = new TLSSocket(socket, {
+          isServer: true,
+          secureContext: createSecureContext(shown(past)),
+        });
         secured.on('error', () => socket.destroy());
       });
     });
@@ -79,7 +100,10 @@ describe('certificates', () => {
         port: portOf(server),
         ...more,
       });
-      const places = [place(tls, { of: 'web', greetsFirst: false }), place(greeter, { of: 'bus', greetsFirst: true })];
+      const places = [
+        place(tls, { of: 'web', greetsFirst: false }),
+        place(greeter, { of: 'bus', greetsFirst: true }),
+      ];
       const certificates = createCertificates({ places, log, elapsed: () => now });
       expect(certificates.seen()).toEqual([]);
       const both: readonly SeenCertificate[] = [
@@ -99,25 +123,50 @@ describe('certificates', () => {
 });
 
 describe('probes', () => {
-  const probe = (id: string, continent: Continent, organisation: string | null, healthy: boolean) => ({
-    ...{ id, name: id, continent, organisation, healthy, quarantined: false },
+  const probe = (
+    id: string,
+    continent: Continent,
+    organisation: string | null,
+    healthy: boolean,
+  ) => ({
+    id,
+    name: id,
+    continent,
+    organisation,
+    healthy,
+    quarantined: false,
   });
 
   test("an organisation's own probe is never counted with the public ones of its continent", async () => {
     const probes = seenProbes({
       roster: {
         epoch: 1,
-        probes: [probe('public', 'Asia', null, false), probe('private', 'Asia', 'house', true), probe('other', 'Asia', 'house', true)],
+        probes: [
+          probe('public', 'Asia', null, false),
+          probe('private', 'Asia', 'house', true),
+          probe('other', 'Asia', 'house', true),
+        ],
       },
       directory: { byId: () => undefined },
       presentOf: () => undefined,
     });
     const registry = new Registry();
     createSeen(registry)({
-      ...{ isReady: true, database: true, bus: true, streams: true, partitions: 32, resting: false },
-      ...{ onBus: undefined, disk: undefined, certificates: [], stored: [], probes },
+      isReady: true,
+      database: true,
+      bus: true,
+      streams: true,
+      partitions: 32,
+      resting: false,
+      onBus: undefined,
+      disk: undefined,
+      certificates: [],
+      stored: [],
+      probes,
     });
-    const rows = (await registry.metrics()).split('\n').filter((line) => line.startsWith('antipode_probes{'));
+    const rows = (await registry.metrics())
+      .split('\n')
+      .filter((line) => line.startsWith('antipode_probes{'));
     expect(rows.toSorted()).toEqual([
       'antipode_probes{of="private",continent="Asia",state="well"} 2',
       'antipode_probes{of="public",continent="Asia",state="lost"} 1',
@@ -130,12 +179,17 @@ describe('refused messages', () => {
 
   test('a flood of refusals is counted whole, and does not fill the log', async () => {
     const lines: string[] = [];
-    const refusals = createRefusals({ sql: bench.sql, log: pino({}, { write: (line) => void lines.push(line) }) });
+    const refusals = createRefusals({
+      sql: bench.sql,
+      log: pino({}, { write: (line) => void lines.push(line) }),
+    });
     for (let nth = 0; nth < 5_000; nth += 1) refusals.count('a flooder', 'wrong_subject');
     // Who is refused for the first time is told all the same.
     refusals.count('another', 'wrong_subject');
     await refusals.flush();
-    const rows = await bench.sql<{ count: number }[]>`select count from refused where probe = 'a flooder'`;
+    const rows = await bench.sql<
+      { count: number }[]
+    >`select count from refused where probe = 'a flooder'`;
     expect(rows.map(({ count }) => Number(count))).toEqual([5_000]);
     expect(lines.length).toBeLessThanOrEqual(30);
     expect(lines.filter((line) => line.includes('another'))).toHaveLength(1);

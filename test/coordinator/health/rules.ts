@@ -6,6 +6,8 @@ export const monitoringFolder = join(import.meta.dirname, '../../../deploy/monit
 
 /** The name of every figure in alerts.yml and dashboard.json. */
 export const rulesAndPanels = (): readonly string[] => {
-  const texts = ['alerts.yml', 'dashboard.json'].map((file) => readFileSync(join(monitoringFolder, file), 'utf8'));
+  const texts = ['alerts.yml', 'dashboard.json'].map((file) =>
+    readFileSync(join(monitoringFolder, file), 'utf8'),
+  );
   return [...new Set(texts.flatMap((text) => text.match(/\bantipode_[a-z_]+/g) ?? []))].toSorted();
 };

@@ -1,7 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
-import { createServiceRecord, settledDays, sumOf } from '../../../coordinator/health/service-record.ts';
+import {
+  createServiceRecord,
+  settledDays,
+  sumOf,
+} from '../../../coordinator/health/service-record.ts';
 import { sayOutageFalse } from '../../../coordinator/operator/contract.ts';
 import { writeDropped } from '../../../coordinator/probes/queries.ts';
 import { operations } from '../../../shared/api/index.ts';
@@ -18,7 +22,12 @@ const hour = 3_600_000;
 test('a day is settled an hour and ten minutes after its end, and none is counted of which raw results are gone', () => {
   expect(settledDays(Date.UTC(2026, 10, 22, 1, 9), 7).at(-1)).toBe('2026-11-20');
   expect(settledDays(Date.UTC(2026, 10, 22, 1, 10), 7)).toEqual([
-    ...['2026-11-16', '2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21'],
+    '2026-11-16',
+    '2026-11-17',
+    '2026-11-18',
+    '2026-11-19',
+    '2026-11-20',
+    '2026-11-21',
   ]);
   expect(settledDays(now, 1)).toEqual([]);
 });
@@ -34,13 +43,27 @@ let probes: Record<string, string>;
 
 beforeAll(async () => {
   house = await createTestOrganisation(bench.sql);
-  probes = { Europe: await bench.addProbe('Europe'), Asia: await bench.addProbe('Asia'), Africa: await bench.addProbe('Africa') };
-  monitor = (await bench.call(operations.createMonitor, house.owner, { type: 'https', target: 'https://shop.example/', interval_s: 300 }))
-    .id;
-  await inTransaction(bench.sql, (transaction) => makeResultDays(transaction, noon - hour, noon + hour));
+  probes = {
+    Europe: await bench.addProbe('Europe'),
+    Asia: await bench.addProbe('Asia'),
+    Africa: await bench.addProbe('Africa'),
+  };
+  monitor = (
+    await bench.call(operations.createMonitor, house.owner, {
+      type: 'https',
+      target: 'https://shop.example/',
+      interval_s: 300,
+    })
+  ).id;
+  await inTransaction(bench.sql, (transaction) =>
+    makeResultDays(transaction, noon - hour, noon + hour),
+  );
 });
 
-/** An outage that Europe saw and Asia confirmed; it took so long from the first failing check to the commit. */
+/**
+ * An outage that Europe saw and Asia confirmed; it took so long from the first failing check to the
+ * commit.
+ */
 const outage = async (at: number, took_ms: number, others?: 'agree' | 'pass'): Promise<string> => {
   const id = newId();
   await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_continent, confirmed_continent)
@@ -57,7 +80,13 @@ const outage = async (at: number, took_ms: number, others?: 'agree' | 'pass'): P
 };
 
 const record = (readers: 'everyone' | 'users' | 'nobody', isLeader = true) =>
-  createServiceRecord({ sql: bench.sql, clock: { now: () => now }, rawDays: 7, isLeader: () => isLeader, readers });
+  createServiceRecord({
+    sql: bench.sql,
+    clock: { now: () => now },
+    rawDays: 7,
+    isLeader: () => isLeader,
+    readers,
+  });
 
 describe('the record of the house', () => {
   test('counts a day from what is stored: how long it took, who agreed, what was lost, what was out', async () => {
@@ -74,14 +103,29 @@ describe('the record of the house', () => {
     await own.tick();
     const day = own.shown(false)?.days.find((each) => each.day === '2026-11-20');
     expect(day).toEqual({
-      ...{ day: '2026-11-20', confirmed: 3, p50_ms: 2_000, p95_ms: 9_000, doubted: 1, false_by_word: 0 },
-      ...{ results_lost: 12, own_outages: 1, own_outage_s: 90 },
+      day: '2026-11-20',
+      confirmed: 3,
+      p50_ms: 2_000,
+      p95_ms: 9_000,
+      doubted: 1,
+      false_by_word: 0,
+      results_lost: 12,
+      own_outages: 1,
+      own_outage_s: 90,
     });
     const say = (is_false: boolean) =>
-      bench.gate.executeForInstallation(sayOutageFalse, rawInput(sayOutageFalse, { incident_id: early, is_false }));
+      bench.gate.executeForInstallation(
+        sayOutageFalse,
+        rawInput(sayOutageFalse, { incident_id: early, is_false }),
+      );
     expect((await say(true)).body).toMatchObject({ incident: early, is_false: true });
     await own.tick();
-    expect(own.shown(false)?.sum).toMatchObject({ confirmed: 4, false_by_word: 1, doubted: 1, own_outage_s: 90 });
+    expect(own.shown(false)?.sum).toMatchObject({
+      confirmed: 4,
+      false_by_word: 1,
+      doubted: 1,
+      own_outage_s: 90,
+    });
     await say(false);
     await own.tick();
     expect(own.shown(false)?.sum.false_by_word).toBe(0);
@@ -107,7 +151,10 @@ describe('the record of the house', () => {
   });
 
   test('knows no outage that was not confirmed', async () => {
-    const ask = bench.gate.executeForInstallation(sayOutageFalse, rawInput(sayOutageFalse, { incident_id: newId() }));
+    const ask = bench.gate.executeForInstallation(
+      sayOutageFalse,
+      rawInput(sayOutageFalse, { incident_id: newId() }),
+    );
     await expect(ask).rejects.toMatchObject({ code: 'incident_not_found' });
   });
 
@@ -121,6 +168,8 @@ describe('the record of the house', () => {
       [second, 2],
     ] as const)
       await writeDropped(bench.sql, probes.Europe ?? '', session, dropped);
-    expect(await bench.sql`select sum(results)::int as lost from own_losses`).toEqual([{ lost: 10 }]);
+    expect(await bench.sql`select sum(results)::int as lost from own_losses`).toEqual([
+      { lost: 10 },
+    ]);
   });
 });

@@ -3,7 +3,11 @@ import { connect, type Socket } from 'node:net';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { refuseOutside, restServerOptions } from '../../../coordinator/api/routes.ts';
-import { forwardedPingsRoute, pingRoutes, type TakeForwardedPings } from '../../../coordinator/heartbeats/routes.ts';
+import {
+  forwardedPingsRoute,
+  pingRoutes,
+  type TakeForwardedPings,
+} from '../../../coordinator/heartbeats/routes.ts';
 import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { closed } from '../../support/connections.ts';
@@ -16,7 +20,9 @@ describe('the address of kept pings', () => {
   const headers: (string | undefined)[] = [];
   let port = 0;
   beforeAll(async () => {
-    pingRoutes(web, { take: async ({ address }) => ({ status: 404, text: `no beat at ${address}`, headers: {} }) });
+    pingRoutes(web, {
+      take: async ({ address }) => ({ status: 404, text: `no beat at ${address}`, headers: {} }),
+    });
     forwardedPingsRoute(web, {
       patienceMs: 200,
       take: async ({ probe, header, body }: Call) => {
@@ -37,7 +43,9 @@ describe('the address of kept pings', () => {
   const open = (probe: string, length: number): Socket => {
     const socket = connect(port, '127.0.0.1').setEncoding('utf8');
     socket.on('error', () => socket.destroy());
-    socket.write(`POST /beat/kept/${probe} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\nthe first part`);
+    socket.write(
+      `POST /beat/kept/${probe} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\nthe first part`,
+    );
     return socket;
   };
 
@@ -77,16 +85,20 @@ describe('the address of kept pings', () => {
 
   test('reads nothing of a stranger', async () => {
     read.length = 0;
-    expect(await heard(open('stranger', 1_000_000_000))).toMatch(/^HTTP\/1\.1 401 .*connection: close.*who\?$/is);
+    expect(await heard(open('stranger', 1_000_000_000))).toMatch(
+      /^HTTP\/1\.1 401 .*connection: close.*who\?$/is,
+    );
     expect(read).toEqual([]);
   });
 
   test('is no heartbeat address, and no heartbeat address is it', async () => {
     for (const path of ['kept', 'kept/', 'kept/ear/more', 'k3ptk3ptk3ptk3pt/start'])
-      expect(await (await fetch(`http://127.0.0.1:${port}/beat/${path}`, { method: 'POST' })).text()).toBe(
-        path === 'kept/' ? 'taken' : `no beat at /beat/${path}`,
-      );
-    expect(await (await fetch(`http://127.0.0.1:${port}/beat/kept/ear`)).text()).toBe('no beat at /beat/kept/ear');
+      expect(
+        await (await fetch(`http://127.0.0.1:${port}/beat/${path}`, { method: 'POST' })).text(),
+      ).toBe(path === 'kept/' ? 'taken' : `no beat at /beat/${path}`);
+    expect(await (await fetch(`http://127.0.0.1:${port}/beat/kept/ear`)).text()).toBe(
+      'no beat at /beat/kept/ear',
+    );
   });
 });
 
@@ -113,7 +125,13 @@ describe('methods', () => {
   });
   afterAll(() => Promise.all(ends.map((end) => end())));
 
-  const say = async (place: string, method: string, path: string, body = '', type = 'application/json'): Promise<string> => {
+  const say = async (
+    place: string,
+    method: string,
+    path: string,
+    body = '',
+    type = 'application/json',
+  ): Promise<string> => {
     const socket = connect(places[place] ?? 0, '127.0.0.1').setEncoding('utf8');
     let heard = '';
     socket.on('data', (text) => {
@@ -129,21 +147,32 @@ describe('methods', () => {
   const address = '/beat/abcdefghijklmnopqrstuvwx';
 
   describe.each(['ear', 'coordinator'])('at the ping address of the %s', (place) => {
-    test.each(['QUERY', 'PROPFIND', 'TRACE', 'SEARCH'])('%s is refused in our own words, whatever its body', async (method) => {
-      for (const body of ['', '{"a":1}', 'no json'])
-        for (const type of ['application/json', ';;;', 'text/plain']) {
-          const heard = await say(place, method, address, body, type);
-          expect(heard, `${body} as ${type}`).toMatch(/^HTTP\/1\.1 405 .*allow: GET, HEAD, POST.*\r\n\r\n/is);
-          expect(heard.split('\r\n\r\n')[1]).toBe(`${method} is not allowed`);
-        }
-    });
+    test.each(['QUERY', 'PROPFIND', 'TRACE', 'SEARCH'])(
+      '%s is refused in our own words, whatever its body',
+      async (method) => {
+        for (const body of ['', '{"a":1}', 'no json'])
+          for (const type of ['application/json', ';;;', 'text/plain']) {
+            const heard = await say(place, method, address, body, type);
+            expect(heard, `${body} as ${type}`).toMatch(
+              /^HTTP\/1\.1 405 .*allow: GET, HEAD, POST.*\r\n\r\n/is,
+            );
+            expect(heard.split('\r\n\r\n')[1]).toBe(`${method} is not allowed`);
+          }
+      },
+    );
   });
 
-  test.each(['QUERY', 'POST'])('%s where there is nothing is answered in our own words, whatever its body', async (method) => {
-    for (const body of ['', '{"a":1}', 'no json'])
-      for (const type of ['application/json', ';;;', 'text/plain'])
-        expect(await say('coordinator', method, '/nowhere', body, type), `${body} as ${type}`).toMatch(
-          /^HTTP\/1\.1 404 .*\{"error":\{"code":"route_not_found","message":"There is nothing here; .*"\}\}$/s,
-        );
-  });
+  test.each(['QUERY', 'POST'])(
+    '%s where there is nothing is answered in our own words, whatever its body',
+    async (method) => {
+      for (const body of ['', '{"a":1}', 'no json'])
+        for (const type of ['application/json', ';;;', 'text/plain'])
+          expect(
+            await say('coordinator', method, '/nowhere', body, type),
+            `${body} as ${type}`,
+          ).toMatch(
+            /^HTTP\/1\.1 404 .*\{"error":\{"code":"route_not_found","message":"There is nothing here; .*"\}\}$/s,
+          );
+    },
+  );
 });

@@ -1,8 +1,17 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKeyLookup, createKeyRing, type KeyRing, openPingBook, type PingBook } from '../../../coordinator/heartbeats/keys.ts';
+import {
+  createKeyLookup,
+  createKeyRing,
+  type KeyRing,
+  openPingBook,
+  type PingBook,
+} from '../../../coordinator/heartbeats/keys.ts';
 import { getPingAddress } from '../../../coordinator/monitors/contract.ts';
-import { type Announcements, createAnnouncements } from '../../../coordinator/probes/announcements.ts';
+import {
+  type Announcements,
+  createAnnouncements,
+} from '../../../coordinator/probes/announcements.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { systemClock } from '../../../shared/base/time.ts';
@@ -16,11 +25,19 @@ import { eventually, passed } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
 import { addHeartbeat, digestOf } from '../../support/monitors.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 import { createAccount } from '../../support/services.ts';
 
 describe('the keys that a coordinator knows', () => {
-  const known = (organisation: string, until: number | null = null): KnownKey => ({ organisation, monitor: 'm', until });
+  const known = (organisation: string, until: number | null = null): KnownKey => ({
+    organisation,
+    monitor: 'm',
+    until,
+  });
   const pages = async function* (...all: (readonly (readonly [string, KnownKey])[])[]) {
     yield* all;
   };
@@ -103,10 +120,21 @@ describe('the keys on the bus', () => {
     await bench.addProbe('Europe');
     const { url, coordinatorCredentials: credentials } = await createAccount();
     announcements = await createAnnouncements({
-      ...{ sql: bench.sql, clock: { now: () => bench.now }, log, secretKeys: [testSecretKey], setting: 'auto', aliveMs: 5_000 },
+      sql: bench.sql,
+      clock: { now: () => bench.now },
+      log,
+      secretKeys: [testSecretKey],
+      setting: 'auto',
+      aliveMs: 5_000,
       onRefused: () => undefined,
     });
-    const real = await connectBus({ url, credentials, name: 'test', log, announce: announcements.announce });
+    const real = await connectBus({
+      url,
+      credentials,
+      name: 'test',
+      log,
+      announce: announcements.announce,
+    });
     const store: Bus['store'] = (subject, ...rest) => {
       if (subject.startsWith('beatkey.')) published.push(lastTokenOf(subject));
       return real.store(subject, ...rest);
@@ -116,26 +144,31 @@ describe('the keys on the bus', () => {
   });
   afterAll(() => bus.close());
 
-  /** Opens the book, which looks after the bus first, and closes it; gives the keys that were published meanwhile. */
+  /**
+   * Opens the book, which looks after the bus first, and closes it; gives the keys that were
+   * published meanwhile.
+   */
   const lookAfterBus = async (): Promise<string[]> => {
     const from = published.length;
     const book = await openPingBook({
-      ...{
-        sql: bench.sql,
-        bus,
-        log,
-        announcements,
-        records: createPingRecords(bus),
-        clock: { now: () => bench.now },
-        lookAgainMs: 3_600_000,
-      },
+      sql: bench.sql,
+      bus,
+      log,
+      announcements,
+      records: createPingRecords(bus),
+      clock: { now: () => bench.now },
+      lookAgainMs: 3_600_000,
     });
     await book.close();
     return published.slice(from);
   };
 
   const addHeartbeat = async (name: string): Promise<string> => {
-    const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, interval_s: 300 });
+    const { id } = await bench.call(createMonitor, house.owner, {
+      type: 'heartbeat',
+      name,
+      interval_s: 300,
+    });
     const { address } = await bench.call(getPingAddress, house.owner, { monitor_id: id });
     return pingFingerprint(address.slice(address.lastIndexOf('/') + 1));
   };
@@ -176,12 +209,21 @@ describe('what is not known by heart', () => {
       return key;
     };
     const lookUp = createKeyLookup({ ask, log: testLog(), mostPerSecond: 3, patienceMs: 1_000 });
-    expect(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(lookUp))).toEqual(['a', 'b', 'c', undefined, undefined]);
+    expect(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(lookUp))).toEqual([
+      'a',
+      'b',
+      'c',
+      undefined,
+      undefined,
+    ]);
     expect(asked).toEqual(['a', 'b', 'c']);
   });
 });
 
-/** The keys that a coordinator knows, with a real bus, and a real database that says nothing for a while. */
+/**
+ * The keys that a coordinator knows, with a real bus, and a real database that says nothing for a
+ * while.
+ */
 describe('a heartbeat key', () => {
   let network: Network;
   let bus: Bus;
@@ -195,13 +237,30 @@ describe('a heartbeat key', () => {
     const log = testLog();
     const { url, coordinatorCredentials: credentials } = network.account;
     const announcements = await createAnnouncements({
-      ...{ sql: network.sql, clock: systemClock, log, secretKeys: [testSecretKey], setting: 'auto', aliveMs: 5_000 },
+      sql: network.sql,
+      clock: systemClock,
+      log,
+      secretKeys: [testSecretKey],
+      setting: 'auto',
+      aliveMs: 5_000,
       onRefused: (why) => refused.push(why),
     });
-    bus = await connectBus({ url, credentials, name: 'test of the book', log, announce: announcements.announce });
+    bus = await connectBus({
+      url,
+      credentials,
+      name: 'test of the book',
+      log,
+      announce: announcements.announce,
+    });
     plain = await connectBus({ url, credentials, name: 'test of replays', log });
     book = await openPingBook({
-      ...{ sql: network.sql, bus, records: createPingRecords(bus), clock: systemClock, log, announcements, lookAgainMs: 1_000 },
+      sql: network.sql,
+      bus,
+      records: createPingRecords(bus),
+      clock: systemClock,
+      log,
+      announcements,
+      lookAgainMs: 1_000,
     });
   });
   afterAll(async () => {
@@ -232,13 +291,20 @@ describe('a heartbeat key', () => {
     silence.resolve();
     await holding;
     const later = await addHeartbeat(network, {}, 3_600);
-    expect(await eventually(() => book.findKey(later.key))).toMatchObject({ monitor: later.monitor });
+    expect(await eventually(() => book.findKey(later.key))).toMatchObject({
+      monitor: later.monitor,
+    });
   });
 
   test('that was taken back does not come again with what coordinators said of it before', async () => {
     const key = madeUp();
     const subject = subjects.pingKey(network.organisation, key);
-    const put = JSON.stringify({ v: 1, organisation: network.organisation, monitor: newId(), until: null });
+    const put = JSON.stringify({
+      v: 1,
+      organisation: network.organisation,
+      monitor: newId(),
+      until: null,
+    });
     await bus.store(subject, put);
     await eventually(() => book.byHeart(key) !== undefined);
     await bus.store(subject, '');

@@ -3,8 +3,17 @@ import { decide } from '../../../coordinator/core/decide.ts';
 import { checkpointOf, createState, restore } from '../../../coordinator/core/lifecycle.ts';
 import type { Incident, MonitorState, SeenPing, Watched } from '../../../coordinator/core/types.ts';
 import { keptPings, type PingRow, writePings } from '../../../coordinator/heartbeats/queries.ts';
-import { isLate, isMadeUpFor, type RelayedPing, seenOf } from '../../../coordinator/heartbeats/relay.ts';
-import { getPingAddress, listBeats, rotatePingAddress } from '../../../coordinator/monitors/contract.ts';
+import {
+  isLate,
+  isMadeUpFor,
+  type RelayedPing,
+  seenOf,
+} from '../../../coordinator/heartbeats/relay.ts';
+import {
+  getPingAddress,
+  listBeats,
+  rotatePingAddress,
+} from '../../../coordinator/monitors/contract.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { pingFingerprint, tokenOverlapMs } from '../../../shared/checks/heartbeat/config.ts';
@@ -12,15 +21,43 @@ import { foldPing, noPings } from '../../../shared/checks/heartbeat/state.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
-/** Rule 20: whatever order pings are handed over in, and whatever befalls the partition meanwhile, the incidents are those of the order of time. */
+/**
+ * Rule 20: whatever order pings are handed over in, and whatever befalls the partition meanwhile,
+ * the incidents are those of the order of time.
+ */
 describe('order of pings', () => {
   const watched: Watched = {
-    ...{ id: 'job', organisation: 'one', kind: 'heartbeat', interval_ms: 4_000, timeout_ms: 10_000, continents: null, probe: null },
-    ...{ config_version: 1, alert_after_ms: 0, sampled: false, created_at: 0, paused_at: null },
+    id: 'job',
+    organisation: 'one',
+    kind: 'heartbeat',
+    interval_ms: 4_000,
+    timeout_ms: 10_000,
+    continents: null,
+    probe: null,
+    config_version: 1,
+    alert_after_ms: 0,
+    sampled: false,
+    created_at: 0,
+    paused_at: null,
   };
-  const monitor = { id: 'job', organisation_id: 'one', partition: 0, interval_s: 4, config: { grace_s: 4 } };
+  const monitor = {
+    id: 'job',
+    organisation_id: 'one',
+    partition: 0,
+    interval_s: 4,
+    config: { grace_s: 4 },
+  };
   const pingAt = (at: number, kind: 'success' | 'fail'): PingRow => ({
-    ...{ id: `${kind} ${at}`, monitor: 'job', kind, exit_code: null, at, rid: null, run_ms: null, method: 'GET', body: '', ear: 'ear' },
+    id: `${kind} ${at}`,
+    monitor: 'job',
+    kind,
+    exit_code: null,
+    at,
+    rid: null,
+    run_ms: null,
+    method: 'GET',
+    body: '',
+    ear: 'ear',
   });
   const before = pingAt(15_000, 'success');
   const pings = [
@@ -32,7 +69,10 @@ describe('order of pings', () => {
   ];
   const right = ['17000 to 19000', '21000 to 23000'];
 
-  /** What befalls a batch: it is written down and not decided, so that it comes again; the partition starts again from the database; or both. */
+  /**
+   * What befalls a batch: it is written down and not decided, so that it comes again; the partition
+   * starts again from the database; or both.
+   */
   const mishaps = ['none', 'not decided', 'started again', 'decided and not acknowledged'] as const;
   type Mishap = (typeof mishaps)[number];
 
@@ -40,11 +80,15 @@ describe('order of pings', () => {
     if (some.length === 0) yield [];
     for (let choice = 1; choice < 2 ** some.length; choice += 1) {
       const isIn = (_: PingRow, nth: number) => Math.floor(choice / 2 ** nth) % 2 === 1;
-      for (const rest of batchings(some.filter((ping, nth) => !isIn(ping, nth)))) yield [some.filter(isIn), ...rest];
+      for (const rest of batchings(some.filter((ping, nth) => !isIn(ping, nth))))
+        yield [some.filter(isIn), ...rest];
     }
   }
 
-  const live = (batches: readonly (readonly PingRow[])[], mishapOf: (nth: number) => Mishap): string[] => {
+  const live = (
+    batches: readonly (readonly PingRow[])[],
+    mishapOf: (nth: number) => Mishap,
+  ): string[] => {
     let state: MonitorState = createState(watched);
     let folded = noPings;
     const written = new Map<string, PingRow>();
@@ -55,9 +99,14 @@ describe('order of pings', () => {
       return `id ${ids}`;
     };
     const tell = (ping: SeenPing): void => {
-      const decision = decide(state, { is: 'ping', ping }, { now: 30_000, network: { epoch: 1, probes: [] }, newId });
+      const decision = decide(
+        state,
+        { is: 'ping', ping },
+        { now: 30_000, network: { epoch: 1, probes: [] }, newId },
+      );
       state = decision.state;
-      for (const effect of decision.effects) if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
+      for (const effect of decision.effects)
+        if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
     };
     const relay = (batch: readonly PingRow[], isDecided: boolean): void => {
       const told = batch.map((row): RelayedPing => {
@@ -74,9 +123,19 @@ describe('order of pings', () => {
     const checkpoint = checkpointOf(state);
     const startAgain = (): void => {
       const all = [...incidents.values()];
-      const closed = all.filter(({ resolved_at }) => resolved_at !== null).toSorted((a, b) => (b.resolved_at ?? 0) - (a.resolved_at ?? 0));
+      const closed = all
+        .filter(({ resolved_at }) => resolved_at !== null)
+        .toSorted((a, b) => (b.resolved_at ?? 0) - (a.resolved_at ?? 0));
       const incident = all.find(({ resolved_at }) => resolved_at === null) ?? null;
-      state = restore({ watched, checkpoint, results: [], resumed_at: null, incident, closed, gaps: [] });
+      state = restore({
+        watched,
+        checkpoint,
+        results: [],
+        resumed_at: null,
+        incident,
+        closed,
+        gaps: [],
+      });
     };
     const again: (readonly PingRow[])[] = [];
     for (const [nth, batch] of batches.entries()) {
@@ -86,7 +145,9 @@ describe('order of pings', () => {
       if (mishap === 'not decided' || mishap === 'decided and not acknowledged') again.push(batch);
     }
     for (const batch of again) relay(batch, true);
-    const ended = [...incidents.values()].filter(({ note }) => note === null).toSorted((a, b) => a.started_at - b.started_at);
+    const ended = [...incidents.values()]
+      .filter(({ note }) => note === null)
+      .toSorted((a, b) => a.started_at - b.started_at);
     return ended.map(({ started_at, resolved_at }) => `${started_at} to ${resolved_at}`);
   };
 
@@ -122,33 +183,54 @@ describe('ping address', () => {
     await bench.addProbe('Europe');
   });
 
-  const keyIn = (address: string): string => pingFingerprint(address.slice(address.lastIndexOf('/') + 1));
+  const keyIn = (address: string): string =>
+    pingFingerprint(address.slice(address.lastIndexOf('/') + 1));
 
   describe('rotateBeatAddress', () => {
     test('gives a new address at once, and lets the old one count for a day', async () => {
-      const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
+      const { id } = await bench.call(createMonitor, house.owner, {
+        type: 'heartbeat',
+        name: 'Backup',
+        interval_s: 300,
+      });
       const before = await bench.call(getPingAddress, house.viewer, { monitor_id: id });
       const rotated = await bench.call(rotatePingAddress, house.member, { monitor_id: id });
       expect(rotated.address).not.toBe(before.address);
-      expect(await bench.call(getPingAddress, house.viewer, { monitor_id: id })).toEqual({ id, address: rotated.address });
+      expect(await bench.call(getPingAddress, house.viewer, { monitor_id: id })).toEqual({
+        id,
+        address: rotated.address,
+      });
       const keys = await bench.sql<{ key: string; until: Date | null }[]>`
       select encode(fingerprint, 'hex') as key, until from beat_tokens where monitor_id = ${id} order by until nulls last`;
       expect(keys).toEqual([
         { key: keyIn(before.address), until: new Date(rotated.old_until) },
         { key: keyIn(rotated.address), until: null },
       ]);
-      expect(Math.abs(Date.parse(rotated.old_until) - Date.now() - tokenOverlapMs)).toBeLessThan(60_000);
+      expect(Math.abs(Date.parse(rotated.old_until) - Date.now() - tokenOverlapMs)).toBeLessThan(
+        60_000,
+      );
       const lines = await bench.sql<{ payload: { key: string; until: number | null } }[]>`
       select payload from outbox where topic = 'beat_key' and payload ->> 'monitor' = ${id} order by id`;
-      expect(lines.map(({ payload }) => payload.key)).toEqual([keyIn(before.address), keyIn(before.address), keyIn(rotated.address)]);
+      expect(lines.map(({ payload }) => payload.key)).toEqual([
+        keyIn(before.address),
+        keyIn(before.address),
+        keyIn(rotated.address),
+      ]);
       expect(lines[1]?.payload.until).toBe(Date.parse(rotated.old_until));
     });
 
     test('ends the old address at once when it is told to, and those that were to go on for a while with it', async () => {
-      const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
+      const { id } = await bench.call(createMonitor, house.owner, {
+        type: 'heartbeat',
+        name: 'Backup',
+        interval_s: 300,
+      });
       const first = await bench.call(getPingAddress, house.owner, { monitor_id: id });
       const second = await bench.call(rotatePingAddress, house.owner, { monitor_id: id });
-      const third = await bench.call(rotatePingAddress, house.owner, { monitor_id: id, overlap_s: 0 });
+      const third = await bench.call(rotatePingAddress, house.owner, {
+        monitor_id: id,
+        overlap_s: 0,
+      });
       expect(third.old_until).toBe(new Date(bench.now).toISOString());
       const keys = await bench.sql<{ key: string; until: Date | null }[]>`
       select encode(fingerprint, 'hex') as key, until from beat_tokens where monitor_id = ${id}`;
@@ -162,46 +244,76 @@ describe('ping address', () => {
       // The ping receivers hear of both.
       const told = await bench.sql<{ payload: { key: string; until: number | null } }[]>`
       select payload from outbox where topic = 'beat_key' and payload ->> 'monitor' = ${id} and payload ->> 'until' = ${String(bench.now)}`;
-      expect(new Set(told.map(({ payload }) => payload.key))).toEqual(new Set([keyIn(first.address), keyIn(second.address)]));
+      expect(new Set(told.map(({ payload }) => payload.key))).toEqual(
+        new Set([keyIn(first.address), keyIn(second.address)]),
+      );
       // A longer overlap later does not bring them back.
       bench.now += 60_000;
       await bench.call(rotatePingAddress, house.owner, { monitor_id: id, overlap_s: 3_600 });
-      const [still] = await bench.sql`select until from beat_tokens where fingerprint = decode(${keyIn(second.address)}, 'hex')`;
+      const [still] =
+        await bench.sql`select until from beat_tokens where fingerprint = decode(${keyIn(second.address)}, 'hex')`;
       expect(still).toEqual({ until: new Date(third.old_until) });
       for (const overlap_s of [-1, 86_401, 0.5, 'soon'])
-        expect(await bench.refusal(rotatePingAddress, house.owner, { monitor_id: id, overlap_s })).toBe('faults');
+        expect(
+          await bench.refusal(rotatePingAddress, house.owner, { monitor_id: id, overlap_s }),
+        ).toBe('faults');
     });
 
     test('is for those who may write, for heartbeats, and in their own organisation', async () => {
-      const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
-      const other = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://example.com' });
-      expect(await bench.refusal(rotatePingAddress, house.viewer, { monitor_id: id })).toBe('role_insufficient');
-      expect(await bench.refusal(rotatePingAddress, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
-      expect(await bench.refusal(rotatePingAddress, house.owner, { monitor_id: other.id })).toBe('not_a_heartbeat');
+      const { id } = await bench.call(createMonitor, house.owner, {
+        type: 'heartbeat',
+        name: 'Backup',
+        interval_s: 300,
+      });
+      const other = await bench.call(createMonitor, house.owner, {
+        type: 'https',
+        target: 'https://example.com',
+      });
+      expect(await bench.refusal(rotatePingAddress, house.viewer, { monitor_id: id })).toBe(
+        'role_insufficient',
+      );
+      expect(await bench.refusal(rotatePingAddress, unknownSender.owner, { monitor_id: id })).toBe(
+        'monitor_not_found',
+      );
+      expect(await bench.refusal(rotatePingAddress, house.owner, { monitor_id: other.id })).toBe(
+        'not_a_heartbeat',
+      );
     });
   });
 
   describe('listBeats', () => {
     test('shows the last pings, newest first, with body and run time, to members of the organisation alone', async () => {
-      const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
+      const { id } = await bench.call(createMonitor, house.owner, {
+        type: 'heartbeat',
+        name: 'Backup',
+        interval_s: 300,
+      });
       expect(await bench.call(listBeats, house.viewer, { monitor_id: id })).toEqual({ items: [] });
       const pings = Array.from({ length: keptPings + 5 }, (_, index) => ({
-        ...{
-          id: newId(),
-          monitor: id,
-          kind: index % 2 === 0 ? ('start' as const) : ('success' as const),
-          exit_code: null,
-          at: 1_800_000_000_000 + index * 1_000,
-        },
-        ...{ rid: null, run_ms: index % 2 === 0 ? null : 1_000, method: 'POST', body: `line ${index}`, ear: 'eu-1' },
+        id: newId(),
+        monitor: id,
+        kind: index % 2 === 0 ? ('start' as const) : ('success' as const),
+        exit_code: null,
+        at: 1_800_000_000_000 + index * 1_000,
+        rid: null,
+        run_ms: index % 2 === 0 ? null : 1_000,
+        method: 'POST',
+        body: `line ${index}`,
+        ear: 'eu-1',
       }));
       await bench.sql.begin((tx) => writePings(tx, pings));
       await bench.sql.begin((tx) => writePings(tx, pings.slice(-3)));
       const { items } = await bench.call(listBeats, house.viewer, { monitor_id: id });
       expect(items).toHaveLength(keptPings);
-      expect(items[0]).toMatchObject({ body: `line ${keptPings + 4}`, kind: 'start', taken_by: 'eu-1' });
+      expect(items[0]).toMatchObject({
+        body: `line ${keptPings + 4}`,
+        kind: 'start',
+        taken_by: 'eu-1',
+      });
       expect(items[1]).toMatchObject({ kind: 'success' as const, run_ms: 1_000 });
-      expect(await bench.refusal(listBeats, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
+      expect(await bench.refusal(listBeats, unknownSender.owner, { monitor_id: id })).toBe(
+        'monitor_not_found',
+      );
     });
   });
 });

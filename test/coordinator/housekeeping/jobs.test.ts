@@ -17,7 +17,13 @@ const { sql } = await ownDatabase();
 const secrets = { open: async () => '{}', seal: async () => Buffer.alloc(0) };
 
 const resultAt = (at: number): ResultRow => ({
-  ...{ monitor_key: 1, at, probe_key: 1, took_ms: 12.5, outcome: 'ok', cause_class: null, phases: null },
+  monitor_key: 1,
+  at,
+  probe_key: 1,
+  took_ms: 12.5,
+  outcome: 'ok',
+  cause_class: null,
+  phases: null,
 });
 
 const days = async (): Promise<string[]> => {
@@ -56,7 +62,14 @@ const isAnyWaiting = async (): Promise<boolean> => {
 describe('the housekeeper', () => {
   test('makes the days that come and drops those that are over, and holds up no result while somebody reads them all', async () => {
     let now = noon;
-    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => true, secrets });
+    const housekeeper = createHousekeeper({
+      sql,
+      clock: { now: () => now },
+      log: testLog(),
+      kept,
+      isLeader: () => true,
+      secrets,
+    });
     await housekeeper.prepare();
     const before = await days();
     expect(before[0]).toBe('results_20261118');
@@ -75,13 +88,21 @@ describe('the housekeeper', () => {
     await housekeeper.tick();
     expect(await days()).toEqual([...before.slice(1), 'results_20261124']);
     await executeAll(insertResults(sql, [resultAt(now + 3 * day)]));
-    const [index] = await sql`select 1 from pg_indexes where tablename = 'results_20261124' and indexdef like '%(monitor_key, at)%'`;
+    const [index] =
+      await sql`select 1 from pg_indexes where tablename = 'results_20261124' and indexdef like '%(monitor_key, at)%'`;
     expect(index).toBeDefined();
   });
 
   test('deletes what is over on the one coordinator that leads, and once an hour', async () => {
     let [now, leads] = [noon, false];
-    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => leads, secrets });
+    const housekeeper = createHousekeeper({
+      sql,
+      clock: { now: () => now },
+      log: testLog(),
+      kept,
+      isLeader: () => leads,
+      secrets,
+    });
     const leave = async () => {
       await sql`insert into outbox (topic, payload, done_at) values ('probe', '{}', now() - interval '8 days')`;
     };
@@ -103,7 +124,14 @@ describe('the housekeeper', () => {
 
   test('forgets after a day what a call was answered that named a key', async () => {
     const { organisation } = await createTestOrganisation(sql);
-    const housekeeper = createHousekeeper({ sql, clock: { now: () => noon }, log: testLog(), kept, isLeader: () => true, secrets });
+    const housekeeper = createHousekeeper({
+      sql,
+      clock: { now: () => noon },
+      log: testLog(),
+      kept,
+      isLeader: () => true,
+      secrets,
+    });
     for (const [call, age] of [
       ['over', day],
       ['kept', day - 1],
@@ -111,16 +139,27 @@ describe('the housekeeper', () => {
       await sql`insert into kept_answers (organisation_id, call, request, answered_at)
         values (${organisation}, ${Buffer.from(call)}, ${Buffer.from('request')}, ${new Date(noon - age)})`;
     await housekeeper.tick();
-    const left = await sql<{ call: Buffer }[]>`select call from kept_answers where organisation_id = ${organisation}`;
+    const left = await sql<
+      { call: Buffer }[]
+    >`select call from kept_answers where organisation_id = ${organisation}`;
     expect(left.map(({ call }) => String(call))).toEqual(['kept']);
   });
 
   test('lets go of the older half of answers, when those of an organisation come to twice what they may', async () => {
     const { organisation } = await createTestOrganisation(sql);
     let now = noon;
-    const parts = { sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => true, secrets };
+    const parts = {
+      sql,
+      clock: { now: () => now },
+      log: testLog(),
+      kept,
+      isLeader: () => true,
+      secrets,
+    };
     const housekeeper = createHousekeeper({ ...parts, mostAnswerBytes: 2_000 });
-    const keep = (call: string) => sql`insert into kept_answers (organisation_id, call, request, answered_at, answer)
+    const keep = (
+      call: string,
+    ) => sql`insert into kept_answers (organisation_id, call, request, answered_at, answer)
       values (${organisation}, ${Buffer.from(call)}, ${Buffer.from('request')}, ${new Date(now)}, ${Buffer.alloc(1_000)})`;
     const whole = async () => {
       const rows = await sql<{ call: Buffer }[]>`
@@ -140,12 +179,21 @@ describe('the housekeeper', () => {
     now += 1_000;
     await housekeeper.tick();
     expect(await whole()).toEqual(['d', 'e']);
-    expect(await sql`select 1 from kept_answers where organisation_id = ${organisation}`).toHaveLength(5);
+    expect(
+      await sql`select 1 from kept_answers where organisation_id = ${organisation}`,
+    ).toHaveLength(5);
   });
 
   test('rule 40: forgets after 400 days what was told, and never what an open incident needs for its end', async () => {
     const bench = await notificationBench(sql);
-    const kept400 = createHousekeeper({ sql, clock: { now: () => bench.now }, log: testLog(), kept, isLeader: () => true, secrets });
+    const kept400 = createHousekeeper({
+      sql,
+      clock: { now: () => bench.now },
+      log: testLog(),
+      kept,
+      isLeader: () => true,
+      secrets,
+    });
     await bench.channel('chat');
     const over = await bench.down(await bench.monitor('Over'));
     await bench.tell();
@@ -171,7 +219,11 @@ describe('the housekeeper', () => {
 
   test.each([
     ['rollups', `delete from rollups where hour < now() - interval '400 days'`, 'rollups_by_hour'],
-    ['the ledger', `delete from ledger where ended_at < now() - interval '400 days'`, 'ledger_by_end'],
+    [
+      'the ledger',
+      `delete from ledger where ended_at < now() - interval '400 days'`,
+      'ledger_by_end',
+    ],
     ['the outbox', `delete from outbox where done_at < now() - interval '7 days'`, 'outbox_by_end'],
     [
       'messages',
@@ -188,10 +240,15 @@ describe('the housekeeper', () => {
       `select ctid from kept_answers where answered_at <= now() - interval '1 day' order by answered_at limit 9`,
       'kept_answers_at',
     ],
-    ['mails', `delete from mails where id in (select id from mails where created_at < now() order by created_at limit 9)`, 'mails_by_age'],
+    [
+      'mails',
+      `delete from mails where id in (select id from mails where created_at < now() order by created_at limit 9)`,
+      'mails_by_age',
+    ],
   ])('finds what is over in %s by an index', async (_, statement, index) => {
     const plan = await sql.begin(async (transaction) => {
-      // Of thousands of monitors, as an installation has them: of a few hundred the key that begins with them is as good.
+      // Of thousands of monitors, as an installation has them: of a few hundred the key that begins
+      // with them is as good.
       await transaction`insert into rollups select n % 5000, 'Asia', now() - n / 5000 * interval '1 hour', 1, 0, 0, 1, 1, 1 from generate_series(1, 50000) n`;
       await transaction`analyze rollups`;
       // A small table is read as fast without one.

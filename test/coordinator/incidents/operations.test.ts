@@ -1,10 +1,19 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { dropResultDays, makeResultDays } from '../../../coordinator/engine/result-queries.ts';
-import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../../../coordinator/incidents/contract.ts';
+import {
+  addIncidentNote,
+  shareIncident,
+  withdrawIncidentShare,
+} from '../../../coordinator/incidents/contract.ts';
 import { freezeSamples } from '../../../coordinator/incidents/queries.ts';
 import { createShares, type Shares } from '../../../coordinator/incidents/shared-link.ts';
 import { lastDowns } from '../../../coordinator/incidents/writes.ts';
-import { acknowledgeIncident, getIncident, getIncidentEvidence, listIncidents } from '../../../shared/api/incidents.ts';
+import {
+  acknowledgeIncident,
+  getIncident,
+  getIncidentEvidence,
+  listIncidents,
+} from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -26,10 +35,19 @@ describe('operations', () => {
     readonly house?: TestOrganisation;
   };
 
-  const incident = async ({ started, resolved, confirmed, of = monitor, house: at = house }: Row): Promise<string> => {
+  const incident = async ({
+    started,
+    resolved,
+    confirmed,
+    of = monitor,
+    house: at = house,
+  }: Row): Promise<string> => {
     const id = newId();
     const from = { name: 'Oslo', continent: 'Europe' };
-    const by = confirmed === undefined ? { name: null, continent: null } : { name: 'Tokyo', continent: 'Asia' };
+    const by =
+      confirmed === undefined
+        ? { name: null, continent: null }
+        : { name: 'Tokyo', continent: 'Asia' };
     await bench.sql`
     insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_probe, seen_continent, confirmed_probe,
       confirmed_continent, cause, note)
@@ -42,7 +60,8 @@ describe('operations', () => {
     bench.now = now;
     house = await createTestOrganisation(bench.sql);
     unknownSender = await createTestOrganisation(bench.sql);
-    monitor = (await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Shop' })).id;
+    monitor = (await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Shop' }))
+      .id;
     other = (await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Other' })).id;
   });
 
@@ -50,13 +69,24 @@ describe('operations', () => {
     (await bench.call(listIncidents, who.viewer, input)).items.map(({ id }) => id);
 
   test('who acknowledged it, and when, stands in an incident, in lists of them and beside its evidence', async () => {
-    const id = await incident({ started: '2026-11-20T11:00:00Z', confirmed: '2026-11-20T11:00:01Z' });
+    const id = await incident({
+      started: '2026-11-20T11:00:00Z',
+      confirmed: '2026-11-20T11:00:01Z',
+    });
     const nobody = { acknowledged_at: null, acknowledged_by: null };
     expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject(nobody);
-    const { acknowledged_at, acknowledged_by } = await bench.call(acknowledgeIncident, house.owner, { incident_id: id });
+    const { acknowledged_at, acknowledged_by } = await bench.call(
+      acknowledgeIncident,
+      house.owner,
+      { incident_id: id },
+    );
     const somebody = { acknowledged_at, acknowledged_by };
-    expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject(somebody);
-    expect(await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).toMatchObject(somebody);
+    expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject(
+      somebody,
+    );
+    expect(await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).toMatchObject(
+      somebody,
+    );
     const { items } = await bench.call(listIncidents, house.viewer, { state: 'open' });
     expect(items.find((item) => item.id === id)).toMatchObject(somebody);
     await bench.sql`delete from incidents where id = ${id}`;
@@ -78,8 +108,12 @@ describe('operations', () => {
       expect(await listed({ monitor, days: 365 })).toEqual([reaching, old]);
       expect(await listed({ monitor: other, state: 'open' })).toEqual([open]);
       expect(await listed({ days: 365 }, unknownSender)).toEqual([]);
-      expect(await bench.refusal(listIncidents, house.owner, { monitor: newId() })).toBe('monitor_not_found');
-      expect(await bench.refusal(listIncidents, unknownSender.owner, { monitor })).toBe('monitor_not_found');
+      expect(await bench.refusal(listIncidents, house.owner, { monitor: newId() })).toBe(
+        'monitor_not_found',
+      );
+      expect(await bench.refusal(listIncidents, unknownSender.owner, { monitor })).toBe(
+        'monitor_not_found',
+      );
       expect(await bench.refusal(listIncidents, house.owner, { state: 'closed' })).toBe('faults');
       expect(await bench.refusal(listIncidents, house.owner, { days: 0 })).toBe('faults');
       const first = await bench.call(listIncidents, house.owner, { days: 365, limit: 3 });
@@ -90,19 +124,42 @@ describe('operations', () => {
 
   describe('getIncident', () => {
     test('tells when, by whom and why, in our own words', async () => {
-      const id = await incident({ started: '2026-11-19T10:00:00Z', confirmed: '2026-11-19T10:00:01.5Z', resolved: '2026-11-19T10:30:00Z' });
+      const id = await incident({
+        started: '2026-11-19T10:00:00Z',
+        confirmed: '2026-11-19T10:00:01.5Z',
+        resolved: '2026-11-19T10:30:00Z',
+      });
       expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toEqual({
-        ...{ id, monitor, monitor_name: 'Shop', cause: 'The probe failed in its own code', open: false, note: null },
-        ...{ started_at: '2026-11-19T10:00:00.000Z', confirmed_at: '2026-11-19T10:00:01.500Z', resolved_at: '2026-11-19T10:30:00.000Z' },
+        id,
+        monitor,
+        monitor_name: 'Shop',
+        cause: 'The probe failed in its own code',
+        open: false,
+        note: null,
+        started_at: '2026-11-19T10:00:00.000Z',
+        confirmed_at: '2026-11-19T10:00:01.500Z',
+        resolved_at: '2026-11-19T10:30:00.000Z',
         seen_from: { name: 'Oslo', continent: 'Europe' },
         confirmed_from: { name: 'Tokyo', continent: 'Asia' },
-        ...{ scope: null, layer: null, acknowledged_at: null, acknowledged_by: null, duration_s: 1_800 },
+        scope: null,
+        layer: null,
+        acknowledged_at: null,
+        acknowledged_by: null,
+        duration_s: 1_800,
       });
       await bench.sql`update incidents set scope = 'some_continents', layer = 'tls' where id = ${id}`;
-      expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject({ scope: 'some_continents', layer: 'tls' });
+      expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject({
+        scope: 'some_continents',
+        layer: 'tls',
+      });
       const unconfirmed = await incident({ started: '2026-11-20T10:00:00Z' });
-      expect(await bench.call(getIncident, house.viewer, { incident_id: unconfirmed })).toMatchObject({
-        ...{ open: true, confirmed_at: null, resolved_at: null, confirmed_from: null },
+      expect(
+        await bench.call(getIncident, house.viewer, { incident_id: unconfirmed }),
+      ).toMatchObject({
+        open: true,
+        confirmed_at: null,
+        resolved_at: null,
+        confirmed_from: null,
         // So far: until the moment of asking.
         duration_s: (bench.now - Date.parse('2026-11-20T10:00:00Z')) / 1_000,
       });
@@ -110,8 +167,12 @@ describe('operations', () => {
 
     test('is not there for strangers, nor when it does not exist', async () => {
       const id = await incident({ started: '2026-11-19', resolved: '2026-11-19' });
-      expect(await bench.refusal(getIncident, unknownSender.owner, { incident_id: id })).toBe('incident_not_found');
-      expect(await bench.refusal(getIncident, house.owner, { incident_id: newId() })).toBe('incident_not_found');
+      expect(await bench.refusal(getIncident, unknownSender.owner, { incident_id: id })).toBe(
+        'incident_not_found',
+      );
+      expect(await bench.refusal(getIncident, house.owner, { incident_id: newId() })).toBe(
+        'incident_not_found',
+      );
       expect(await bench.refusal(getIncident, house.owner, { incident_id: 'x' })).toBe('faults');
     });
   });
@@ -139,7 +200,10 @@ describe('the evidence of an incident', () => {
   const iso = (at: number): string => new Date(at).toISOString();
 
   const monitor = async (): Promise<string> => {
-    const { id } = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://example.com' });
+    const { id } = await bench.call(createMonitor, house.owner, {
+      type: 'https',
+      target: 'https://example.com',
+    });
     await bench.sql`update monitors set created_at = ${iso(now - 12 * day)} where id = ${id}`;
     return id;
   };
@@ -152,14 +216,22 @@ describe('the evidence of an incident', () => {
   };
 
   /** Results every so often, of one probe. */
-  const results = async (of: string, probe: string, from: number, to: number, step: number, outcome: number): Promise<void> => {
+  const results = async (
+    of: string,
+    probe: string,
+    from: number,
+    to: number,
+    step: number,
+    outcome: number,
+  ): Promise<void> => {
     await bench.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class)
     select m.key, at, p.key, 25, ${outcome}, ${outcome === 1 ? 'http_status' : null}
     from monitors m, probes p, generate_series(${iso(from)}::timestamptz, ${iso(to)}::timestamptz, ${`${step} milliseconds`}::interval) as at
     where m.id = ${of} and p.id = ${probe}`;
   };
 
-  const evidence = (id: string, who = house) => bench.call(getIncidentEvidence, who.viewer, { incident_id: id });
+  const evidence = (id: string, who = house) =>
+    bench.call(getIncidentEvidence, who.viewer, { incident_id: id });
   const freeze = (endedBefore = now, keptFrom = now - 10 * day) =>
     bench.sql.begin((transaction) => freezeSamples(transaction, { endedBefore, keptFrom }));
 
@@ -173,7 +245,13 @@ describe('the evidence of an incident', () => {
     const { samples, samples_complete, duration_s, effect } = await evidence(of);
     expect(samples_complete).toBe(true);
     expect(duration_s).toBe(300);
-    expect(samples.map(({ at, continent, outcome }) => [(Date.parse(at) - began) / 1_000, continent, outcome])).toEqual([
+    expect(
+      samples.map(({ at, continent, outcome }) => [
+        (Date.parse(at) - began) / 1_000,
+        continent,
+        outcome,
+      ]),
+    ).toEqual([
       [-60, 'Europe', 'ok'],
       ...[0, 1, 2, 3].flatMap((minutes) => [
         [60 * minutes, 'Europe', 'fail'],
@@ -181,7 +259,10 @@ describe('the evidence of an incident', () => {
       ]),
       [240, 'Europe', 'fail'],
     ]);
-    expect(samples.find(({ outcome }) => outcome === 'fail')).toMatchObject({ cause_class: 'http_status', took_ms: 25 });
+    expect(samples.find(({ outcome }) => outcome === 'fail')).toMatchObject({
+      cause_class: 'http_status',
+      took_ms: 25,
+    });
     expect(effect).toMatchObject({ days: 30, down_seconds: 300 });
     expect(effect.percent).toBeLessThan(effect.percent_without ?? 0);
   });
@@ -231,8 +312,12 @@ describe('the evidence of an incident', () => {
 
   test('is not shown to strangers, and nothing is frozen twice', async () => {
     const of = await incident(await monitor(), now - 20 * minute, now - 15 * minute);
-    expect(await bench.refusal(getIncidentEvidence, unknownSender.owner, { incident_id: of })).toBe('incident_not_found');
-    expect(await bench.refusal(getIncidentEvidence, house.owner, { incident_id: newId() })).toBe('incident_not_found');
+    expect(await bench.refusal(getIncidentEvidence, unknownSender.owner, { incident_id: of })).toBe(
+      'incident_not_found',
+    );
+    expect(await bench.refusal(getIncidentEvidence, house.owner, { incident_id: newId() })).toBe(
+      'incident_not_found',
+    );
     while (await freeze());
     expect(await freeze()).toBe(false);
   });
@@ -252,7 +337,9 @@ describe('sharing', () => {
 
   const incident = async (): Promise<string> => {
     const { id: monitor } = await bench.call(createMonitor, house.owner, {
-      ...{ type: 'https', name: 'Checkout', target: 'https://shop.example/secret-path?token=hidden' },
+      type: 'https',
+      name: 'Checkout',
+      target: 'https://shop.example/secret-path?token=hidden',
     });
     const id = newId();
     await bench.sql`
@@ -271,41 +358,77 @@ describe('sharing', () => {
   describe('a share link', () => {
     test('shows verdict, times, causes and continents, and nothing that the target sent, no address, no note, nobody', async () => {
       const id = await incident();
-      await bench.call(addIncidentNote, house.member, { incident_id: id, text: 'We deployed at noon' });
+      await bench.call(addIncidentNote, house.member, {
+        incident_id: id,
+        text: 'We deployed at noon',
+      });
       const { link } = await bench.call(shareIncident, house.member, { incident_id: id });
       expect(link).toMatch(/^https:\/\/antipode\.test\/shared\/incidents\/[A-Za-z0-9_-]{32}$/);
       const seen = await shares.read(textOf(link));
       expect(seen).toMatchObject({
-        ...{ name: 'Checkout', scope: 'everywhere', layer: 'http', resolved_at: null },
+        name: 'Checkout',
+        scope: 'everywhere',
+        layer: 'http',
+        resolved_at: null,
         cause: expect.stringContaining('503'),
         checks: [{ part: 'seen', continent: 'Europe', outcome: 'fail' }],
       });
       const text = JSON.stringify(seen);
-      for (const hidden of ['203.0.113.10', 'upstream', 'nginx', 'secret-path', 'hidden', 'noon', 'own-probe', house.member.email])
+      for (const hidden of [
+        '203.0.113.10',
+        'upstream',
+        'nginx',
+        'secret-path',
+        'hidden',
+        'noon',
+        'own-probe',
+        house.member.email,
+      ])
         expect(text).not.toContain(hidden);
     });
 
     test('shows nothing any more once it was withdrawn, or another was made', async () => {
       const id = await incident();
-      const first = textOf((await bench.call(shareIncident, house.member, { incident_id: id })).link);
-      const second = textOf((await bench.call(shareIncident, house.member, { incident_id: id })).link);
+      const first = textOf(
+        (await bench.call(shareIncident, house.member, { incident_id: id })).link,
+      );
+      const second = textOf(
+        (await bench.call(shareIncident, house.member, { incident_id: id })).link,
+      );
       expect(await shares.read(first)).toBeUndefined();
       expect(await shares.read(second)).toBeDefined();
-      expect((await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).share).toMatchObject({ by: house.member.email });
-      expect(await bench.refusal(withdrawIncidentShare, unknownSender.owner, { incident_id: id })).toBe('share_not_found');
+      expect(
+        (await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).share,
+      ).toMatchObject({ by: house.member.email });
+      expect(
+        await bench.refusal(withdrawIncidentShare, unknownSender.owner, { incident_id: id }),
+      ).toBe('share_not_found');
       await bench.call(withdrawIncidentShare, house.member, { incident_id: id });
       expect(await shares.read(second)).toBeUndefined();
-      expect(await bench.refusal(withdrawIncidentShare, house.member, { incident_id: id })).toBe('share_not_found');
+      expect(await bench.refusal(withdrawIncidentShare, house.member, { incident_id: id })).toBe(
+        'share_not_found',
+      );
     });
 
     test('that nobody made shows nothing, however it is written', async () => {
-      for (const text of ['', 'x', 'A'.repeat(32), `${'A'.repeat(31)}\u0000`, '../../etc', 'A'.repeat(5_000)])
+      for (const text of [
+        '',
+        'x',
+        'A'.repeat(32),
+        `${'A'.repeat(31)}\u0000`,
+        '../../etc',
+        'A'.repeat(5_000),
+      ])
         expect(await shares.read(text)).toBeUndefined();
     });
 
     test('is stored as a hash alone', async () => {
-      const { link } = await bench.call(shareIncident, house.member, { incident_id: await incident() });
-      const rows = await bench.sql<{ row: string }[]>`select row_to_json(s)::text as row from incident_shares s`;
+      const { link } = await bench.call(shareIncident, house.member, {
+        incident_id: await incident(),
+      });
+      const rows = await bench.sql<
+        { row: string }[]
+      >`select row_to_json(s)::text as row from incident_shares s`;
       for (const { row } of rows) expect(row).not.toContain(textOf(link));
     });
   });
@@ -320,13 +443,19 @@ describe('sharing', () => {
         bench.now += 1_000;
         await bench.call(addIncidentNote, who, { incident_id: id, text });
       }
-      expect((await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).notes).toMatchObject([
+      expect(
+        (await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).notes,
+      ).toMatchObject([
         { by: house.member.email, text: 'First' },
         { by: house.owner.email, text: 'Second\nline' },
       ]);
-      expect(await bench.refusal(addIncidentNote, house.viewer, { incident_id: id, text: 'x' })).toBe('role_insufficient');
+      expect(
+        await bench.refusal(addIncidentNote, house.viewer, { incident_id: id, text: 'x' }),
+      ).toBe('role_insufficient');
       for (const text of ['', '   ', 'x'.repeat(5_001), 'a\u0000b'])
-        expect(await bench.refusal(addIncidentNote, house.member, { incident_id: id, text })).toBe('note_invalid');
+        expect(await bench.refusal(addIncidentNote, house.member, { incident_id: id, text })).toBe(
+          'note_invalid',
+        );
     });
   });
 });
@@ -335,12 +464,21 @@ describe('sharing', () => {
 describe('last downs', () => {
   const bench = gateBench();
 
-  type Dates = { readonly started: string; readonly confirmed?: string; readonly resolved?: string };
+  type Dates = {
+    readonly started: string;
+    readonly confirmed?: string;
+    readonly resolved?: string;
+  };
 
   test('of each monitor the confirmed outage that ended last, of the last days; none of a heartbeat, or of another partition', async () => {
     const { sql } = bench;
     const { organisation } = await createTestOrganisation(sql);
-    const monitor = async (name: string, type: 'https' | 'heartbeat', partition: number, incidents: readonly Dates[]) => {
+    const monitor = async (
+      name: string,
+      type: 'https' | 'heartbeat',
+      partition: number,
+      incidents: readonly Dates[],
+    ) => {
       const id = newId();
       await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
       values (${id}, ${organisation}, ${partition}, ${name}, ${type}, ${type === 'https' ? 'https://shop.example' : ''}, 60)`;
@@ -351,12 +489,27 @@ describe('last downs', () => {
           ${confirmed === undefined ? null : 'Tokyo'}, ${confirmed === undefined ? null : 'Asia'}, '{"class":"probe_internal","params":{}}')`;
       return id;
     };
-    const outage = { started: '2026-11-20T10:00:00Z', confirmed: '2026-11-20T10:00:01Z', resolved: '2026-11-20T10:20:00Z' };
-    const before = { started: '2026-11-20T09:00:00Z', confirmed: '2026-11-20T09:00:01Z', resolved: '2026-11-20T09:20:00Z' };
+    const outage = {
+      started: '2026-11-20T10:00:00Z',
+      confirmed: '2026-11-20T10:00:01Z',
+      resolved: '2026-11-20T10:20:00Z',
+    };
+    const before = {
+      started: '2026-11-20T09:00:00Z',
+      confirmed: '2026-11-20T09:00:01Z',
+      resolved: '2026-11-20T09:20:00Z',
+    };
     const lonely = { started: '2026-11-20T11:00:00Z', resolved: '2026-11-20T11:20:00Z' };
-    const old = { started: '2026-11-01T10:00:00Z', confirmed: '2026-11-01T10:00:01Z', resolved: '2026-11-01T10:20:00Z' };
+    const old = {
+      started: '2026-11-01T10:00:00Z',
+      confirmed: '2026-11-01T10:00:01Z',
+      resolved: '2026-11-01T10:20:00Z',
+    };
     const shop = await monitor('shop', 'https', 7, [before, outage, lonely]);
-    const failing = await monitor('failing', 'https', 7, [outage, { started: '2026-11-20T12:00:00Z', confirmed: '2026-11-20T12:00:01Z' }]);
+    const failing = await monitor('failing', 'https', 7, [
+      outage,
+      { started: '2026-11-20T12:00:00Z', confirmed: '2026-11-20T12:00:01Z' },
+    ]);
     await monitor('old', 'https', 7, [old]);
     await monitor('well', 'https', 7, []);
     await monitor('job', 'heartbeat', 7, [outage]);

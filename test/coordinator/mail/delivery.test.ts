@@ -22,18 +22,30 @@ describe('mail', async () => {
     senders.push(sender);
     const accountSecrets = createAccountSecrets(sql, { secretKey: testSecretKey });
     return createMailer({
-      ...{ sql, clock, sender, accountSecrets, log: createLog({ name: 't', level: 'silent' }) },
+      sql,
+      clock,
+      sender,
+      accountSecrets,
+      log: createLog({ name: 't', level: 'silent' }),
       baseUrl: () => 'https://antipode.test',
     });
   };
 
   const post = async (recipient: string): Promise<void> =>
-    postMail(sql, { kind: 'notice', recipient, about: { what: 'password', detail: '' }, at: new Date(now) });
+    postMail(sql, {
+      kind: 'notice',
+      recipient,
+      about: { what: 'password', detail: '' },
+      at: new Date(now),
+    });
 
   const fresh = (): string => `ada-${newId()}@shop.example`;
-  const receivedBy = (recipient: string) => mailbox.received.filter(({ to }) => to.includes(recipient));
+  const receivedBy = (recipient: string) =>
+    mailbox.received.filter(({ to }) => to.includes(recipient));
   const stateOf = async (recipient: string) => {
-    const [row] = await sql<{ attempts: number; done: boolean; failed: boolean; failure: string | null }[]>`
+    const [row] = await sql<
+      { attempts: number; done: boolean; failed: boolean; failure: string | null }[]
+    >`
     select attempts, done_at is not null as done, failed_at is not null as failed, failure from mails where recipient = ${recipient}`;
     return row;
   };
@@ -52,7 +64,10 @@ describe('mail', async () => {
     await post(to);
     await mailerTo(mailbox.url).tick();
     const [mail] = receivedBy(to);
-    expect(mail).toMatchObject({ from: 'antipode@antipode.test', subject: 'Your password was changed' });
+    expect(mail).toMatchObject({
+      from: 'antipode@antipode.test',
+      subject: 'Your password was changed',
+    });
     expect(mail?.text).toContain('https://antipode.test/sign-in');
     expect(mail?.raw).toMatch(/^message-id: <[0-9a-f-]{36}@antipode\.test>/im);
     expect(mail?.raw).toMatch(/^auto-submitted: auto-generated/im);
@@ -126,7 +141,12 @@ describe('mail', async () => {
   });
 
   test('tells owners of the end of an organisation by what is done, in its own clock', async () => {
-    const about = { organisation: 'Shop', by: 'Ada', ends_at: '2026-12-01T09:00:00.000Z', time_zone: 'Europe/Berlin' };
+    const about = {
+      organisation: 'Shop',
+      by: 'Ada',
+      ends_at: '2026-12-01T09:00:00.000Z',
+      time_zone: 'Europe/Berlin',
+    };
     const [ends, soon, kept, gone] = [fresh(), fresh(), fresh(), fresh()];
     const all = [
       [ends, 'ends'],
@@ -135,7 +155,12 @@ describe('mail', async () => {
       [gone, 'gone'],
     ] as const;
     for (const [recipient, what] of all)
-      await postMail(sql, { kind: 'organisation', recipient, about: { ...about, what }, at: new Date(now) });
+      await postMail(sql, {
+        kind: 'organisation',
+        recipient,
+        about: { ...about, what },
+        at: new Date(now),
+      });
     await mailerTo(mailbox.url).tick();
     const texts = all.map(([recipient]) => receivedBy(recipient)[0]?.text ?? '');
     expect(all.map(([recipient]) => receivedBy(recipient)[0]?.subject)).toEqual([
@@ -144,15 +169,28 @@ describe('mail', async () => {
       'Shop stays',
       'Shop is deleted',
     ]);
-    expect(texts[0]).toContain('Ada wants Shop to be deleted, with all that belongs to it, on 1 December 2026 at 10:00 (Europe/Berlin).');
-    expect(texts.map((text) => text.includes('https://antipode.test/organisation'))).toEqual([true, true, true, false]);
+    expect(texts[0]).toContain(
+      'Ada wants Shop to be deleted, with all that belongs to it, on 1 December 2026 at 10:00 (Europe/Berlin).',
+    );
+    expect(texts.map((text) => text.includes('https://antipode.test/organisation'))).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
   });
 });
 
 describe('templates', () => {
   const address = 'https://antipode.test/x';
   const page = (title: string) => ({
-    ...{ email: 'a@shop.example', language: 'en' as const, slug: 'shop', domain: null, title, organisation: 'o', time_zone: 'UTC' },
+    email: 'a@shop.example',
+    language: 'en' as const,
+    slug: 'shop',
+    domain: null,
+    title,
+    organisation: 'o',
+    time_zone: 'UTC',
   });
   /** Mails that anyone with an account has us send to a mailbox of someone else's. */
   const sentToOthers = (name: string) => [

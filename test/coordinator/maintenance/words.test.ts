@@ -1,7 +1,11 @@
 import { rrulestr } from 'rrule';
 import { describe, expect, test } from 'vitest';
 import { ruleFrom } from '../../../coordinator/maintenance/recurrence.ts';
-import { draftWindow, occurrencesAhead, type Schedule } from '../../../coordinator/maintenance/window.ts';
+import {
+  draftWindow,
+  occurrencesAhead,
+  type Schedule,
+} from '../../../coordinator/maintenance/window.ts';
 import { ruleWords } from '../../../coordinator/maintenance/words.ts';
 
 describe('a rule in words', () => {
@@ -17,8 +21,14 @@ describe('a rule in words', () => {
     ['FREQ=WEEKLY;BYDAY=FR,MO', 'every week on Monday and Friday'],
     ['FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR', 'every weekday'],
     ['FREQ=DAILY;BYDAY=MO,TU,WE,TH,FR', 'every weekday'],
-    ['FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TU,WE,TH,FR', 'every 2 weeks on Monday, Tuesday, Wednesday, Thursday and Friday'],
-    ['FREQ=WEEKLY;INTERVAL=2;WKST=SU;BYDAY=MO', 'every 2 weeks on Monday, in weeks that begin on Sunday'],
+    [
+      'FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TU,WE,TH,FR',
+      'every 2 weeks on Monday, Tuesday, Wednesday, Thursday and Friday',
+    ],
+    [
+      'FREQ=WEEKLY;INTERVAL=2;WKST=SU;BYDAY=MO',
+      'every 2 weeks on Monday, in weeks that begin on Sunday',
+    ],
     ['FREQ=MONTHLY', 'every month on the 24th'],
     ['FREQ=MONTHLY;BYMONTHDAY=1,-1', 'every month on the 1st and the last day'],
     ['FREQ=MONTHLY;BYMONTHDAY=-2', 'every month on the 2nd to last day'],
@@ -70,9 +80,19 @@ describe('a rule in words', () => {
 
 describe('ahead', () => {
   const utc = (text: string): number => Date.parse(`${text}Z`);
-  const window = (starts: string, ends: string, rrule: string | null, zone = 'Europe/Berlin'): Schedule =>
+  const window = (
+    starts: string,
+    ends: string,
+    rrule: string | null,
+    zone = 'Europe/Berlin',
+  ): Schedule =>
     draftWindow(
-      { name: null, starts_at: { is: 'local', local: `${starts}:00.000` }, ends_at: { is: 'local', local: `${ends}:00.000` }, rrule },
+      {
+        name: null,
+        starts_at: { is: 'local', local: `${starts}:00.000` },
+        ends_at: { is: 'local', local: `${ends}:00.000` },
+        rrule,
+      },
       zone,
     ).schedule;
   const minute = (at: number): string => new Date(at).toISOString().slice(0, 16);
@@ -90,50 +110,66 @@ describe('ahead', () => {
       const daily = window('2026-11-01T23:00', '2026-11-02T01:00', 'FREQ=DAILY');
       const ahead = occurrencesAhead(daily, utc('2026-11-10T23:30'));
       expect(ahead).toHaveLength(10);
-      expect(ahead.slice(0, 2).map(({ from, local_from, local_to }) => [from, local_from, local_to].map(minute))).toEqual([
+      expect(
+        ahead
+          .slice(0, 2)
+          .map(({ from, local_from, local_to }) => [from, local_from, local_to].map(minute)),
+      ).toEqual([
         ['2026-11-10T22:00', '2026-11-10T23:00', '2026-11-11T01:00'],
         ['2026-11-11T22:00', '2026-11-11T23:00', '2026-11-12T01:00'],
       ]);
     });
 
     test('of a yearly one reach years ahead, and of a counted one end', () => {
-      const yearly = occurrencesAhead(window('2026-02-28T02:00', '2026-02-28T03:00', 'FREQ=YEARLY'), utc('2026-03-01T00:00'));
+      const yearly = occurrencesAhead(
+        window('2026-02-28T02:00', '2026-02-28T03:00', 'FREQ=YEARLY'),
+        utc('2026-03-01T00:00'),
+      );
       expect(yearly.map(({ from }) => new Date(from).getUTCFullYear())).toEqual([
         2027, 2028, 2029, 2030, 2031, 2032, 2033, 2034, 2035, 2036,
       ]);
       const counted = window('2026-11-01T02:00', '2026-11-01T03:00', 'FREQ=WEEKLY;COUNT=3');
-      expect(occurrencesAhead(counted, utc('2026-11-02T00:00')).map(({ from }) => minute(from))).toEqual([
-        '2026-11-08T01:00',
-        '2026-11-15T01:00',
-      ]);
+      expect(
+        occurrencesAhead(counted, utc('2026-11-02T00:00')).map(({ from }) => minute(from)),
+      ).toEqual(['2026-11-08T01:00', '2026-11-15T01:00']);
       expect(occurrencesAhead(counted, utc('2026-11-16T00:00'))).toEqual([]);
     });
 
     test('end where somebody ended the one that ran, and go on with the next', () => {
       const daily = window('2026-11-01T02:00', '2026-11-01T04:00', 'FREQ=DAILY', 'UTC');
       const [cut_at, now] = [utc('2026-11-10T02:30'), utc('2026-11-10T02:45')];
-      expect(occurrencesAhead(daily, now, { most: 2, cut_at }).map(({ from }) => minute(from))).toEqual([
-        '2026-11-11T02:00',
-        '2026-11-12T02:00',
+      expect(
+        occurrencesAhead(daily, now, { most: 2, cut_at }).map(({ from }) => minute(from)),
+      ).toEqual(['2026-11-11T02:00', '2026-11-12T02:00']);
+      expect(occurrencesAhead(daily, now, { most: 1 }).map(({ from }) => minute(from))).toEqual([
+        '2026-11-10T02:00',
       ]);
-      expect(occurrencesAhead(daily, now, { most: 1 }).map(({ from }) => minute(from))).toEqual(['2026-11-10T02:00']);
     });
   });
 
   describe('summer time', () => {
     const notes = (schedule: Schedule, now: string): (readonly [string, readonly string[]])[] =>
-      occurrencesAhead(schedule, utc(now), { most: 3 }).map(({ from, notes: said }) => [minute(from), said] as const);
+      occurrencesAhead(schedule, utc(now), { most: 3 }).map(
+        ({ from, notes: said }) => [minute(from), said] as const,
+      );
 
     test('that skips the time is said, with when it begins instead; in UTC it moves from the next on', () => {
-      expect(notes(window('2030-03-24T02:30', '2030-03-24T03:30', 'FREQ=WEEKLY'), '2030-03-20T00:00')).toEqual([
+      expect(
+        notes(window('2030-03-24T02:30', '2030-03-24T03:30', 'FREQ=WEEKLY'), '2030-03-20T00:00'),
+      ).toEqual([
         ['2030-03-24T01:30', []],
-        ['2030-03-31T01:30', ['The clock is put forward over 02:30 that night, so it begins at 03:30.']],
+        [
+          '2030-03-31T01:30',
+          ['The clock is put forward over 02:30 that night, so it begins at 03:30.'],
+        ],
         ['2030-04-07T00:30', ['From here on 1 h earlier in UTC; the local time stays.']],
       ]);
     });
 
     test('that shows the time twice is said: the first counts', () => {
-      expect(notes(window('2030-10-20T02:30', '2030-10-20T03:30', 'FREQ=WEEKLY'), '2030-10-19T00:00')).toEqual([
+      expect(
+        notes(window('2030-10-20T02:30', '2030-10-20T03:30', 'FREQ=WEEKLY'), '2030-10-19T00:00'),
+      ).toEqual([
         ['2030-10-20T00:30', []],
         [
           '2030-10-27T00:30',
@@ -147,17 +183,28 @@ describe('ahead', () => {
     });
 
     test('within an occurrence moves its end on the clock, because it lasts as long as the first', () => {
-      expect(notes(window('2030-03-24T01:00', '2030-03-24T05:00', 'FREQ=WEEKLY'), '2030-03-20T00:00')[1]).toEqual([
+      expect(
+        notes(window('2030-03-24T01:00', '2030-03-24T05:00', 'FREQ=WEEKLY'), '2030-03-20T00:00')[1],
+      ).toEqual([
         '2030-03-31T00:00',
         ['The clock is put forward by 1 h meanwhile, so it ends at 06:00.'],
       ]);
     });
 
     test('of half an hour is told as that, and where no clock changes nothing is said', () => {
-      const said = notes(window('2030-10-05T12:00', '2030-10-05T13:00', 'FREQ=DAILY', 'Australia/Lord_Howe'), '2030-10-04T00:00');
-      expect(said[1]).toEqual(['2030-10-06T01:00', ['From here on 30 min earlier in UTC; the local time stays.']]);
+      const said = notes(
+        window('2030-10-05T12:00', '2030-10-05T13:00', 'FREQ=DAILY', 'Australia/Lord_Howe'),
+        '2030-10-04T00:00',
+      );
+      expect(said[1]).toEqual([
+        '2030-10-06T01:00',
+        ['From here on 30 min earlier in UTC; the local time stays.'],
+      ]);
       expect(
-        notes(window('2030-03-24T02:30', '2030-03-24T03:30', 'FREQ=WEEKLY', 'UTC'), '2030-03-20T00:00').flatMap(([, each]) => each),
+        notes(
+          window('2030-03-24T02:30', '2030-03-24T03:30', 'FREQ=WEEKLY', 'UTC'),
+          '2030-03-20T00:00',
+        ).flatMap(([, each]) => each),
       ).toEqual([]);
     });
   });

@@ -17,14 +17,24 @@ beforeAll(async () => {
 });
 
 const add = async (name: string, who = house): Promise<string> =>
-  (await bench.call(operations.createMonitor, who.owner, { type: 'heartbeat', name, interval_s: 300 })).id;
+  (
+    await bench.call(operations.createMonitor, who.owner, {
+      type: 'heartbeat',
+      name,
+      interval_s: 300,
+    })
+  ).id;
 
 const outage = (monitor: string, isConfirmed: boolean) => bench.sql`
   insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_continent)
   select ${newId()}, organisation_id, id, now(), case when ${isConfirmed} then now() end, 'Europe' from monitors where id = ${monitor}`;
 
 test('the monitors of an organisation: down only once it is confirmed, unknown where nobody looks', async () => {
-  const [down, verifying, paused] = [await add('Down'), await add('Verifying'), await add('Paused')];
+  const [down, verifying, paused] = [
+    await add('Down'),
+    await add('Verifying'),
+    await add('Paused'),
+  ];
   await add('of others', other);
   await outage(down, true);
   await outage(verifying, false);
@@ -43,9 +53,16 @@ test('have the response time of the newest check, if that passed and is not of l
   bench.now = at;
   await makeResultDays(bench.sql, at - 4 * 86_400_000, at);
   const mine = await createTestOrganisation(bench.sql);
-  const checked = async (name: string, ...results: readonly (readonly [minutes: number, took_ms: number, outcome: number])[]) => {
+  const checked = async (
+    name: string,
+    ...results: readonly (readonly [minutes: number, took_ms: number, outcome: number])[]
+  ) => {
     const target = `https://${name.toLowerCase()}.example/`;
-    const { id } = await bench.call(operations.createMonitor, mine.owner, { type: 'https', name, target });
+    const { id } = await bench.call(operations.createMonitor, mine.owner, {
+      type: 'https',
+      name,
+      target,
+    });
     for (const [minutes, took, outcome] of results)
       await bench.sql`
         insert into results (monitor_key, at, probe_key, took_ms, outcome)
@@ -70,15 +87,28 @@ test('are no more than the plan lets the organisation have, and it is said how m
   for (let count = 0; count < 22; count += 1) await add(`Monitor ${count}`, crowded);
   await bench.sql`update organisations set plan = 'free' where id = ${crowded.organisation}`;
   const { owner } = crowded;
-  const caller = { ...owner.caller, organisation: { ...owner.caller.organisation, plan: 'free' as const } };
+  const caller = {
+    ...owner.caller,
+    organisation: { ...owner.caller.organisation, plan: 'free' as const },
+  };
   const { items, left_out } = await bench.call(listMonitorFigures, caller);
   expect([items.length, left_out]).toEqual([20, 2]);
 });
 
 test('are rows that Prometheus reads, whatever a monitor is called, and none for what is not known', () => {
-  const item = { id: 'a', name: 'quote " slash \\ line\nend', type: 'https', status: 'up', is_up: true, response_ms: 120 };
+  const item = {
+    id: 'a',
+    name: 'quote " slash \\ line\nend',
+    type: 'https',
+    status: 'up',
+    is_up: true,
+    response_ms: 120,
+  };
   const text = figuresText({
-    items: [item, { ...item, id: 'b', name: 'new', status: 'pending', is_up: null, response_ms: null }],
+    items: [
+      item,
+      { ...item, id: 'b', name: 'new', status: 'pending', is_up: null, response_ms: null },
+    ],
     left_out: 3,
   });
   expect(text.split('\n').filter((line) => !line.startsWith('#'))).toEqual([

@@ -3,7 +3,13 @@ import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { listDashboard } from '../../../coordinator/monitors/contract.ts';
 import { search } from '../../../coordinator/search/contract.ts';
 import { createGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/groups.ts';
-import { createMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
+import {
+  createMonitor,
+  getMonitor,
+  getMonitorStatus,
+  listMonitors,
+  updateMonitor,
+} from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -70,31 +76,51 @@ describe('lists', () => {
     await bench.sql`update outbox set done_at = now()`;
   });
 
-  const named = (of: readonly { readonly id: string }[]) => of.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id) ?? id);
-  const listed = async (input: object = {}) => named((await bench.call(listMonitors, house.viewer, input)).items);
+  const named = (of: readonly { readonly id: string }[]) =>
+    of.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id) ?? id);
+  const listed = async (input: object = {}) =>
+    named((await bench.call(listMonitors, house.viewer, input)).items);
 
   describe('the status in a monitor', () => {
     test.each(['up', 'down', 'verifying', 'pending', 'paused', 'silent', 'beating'])(
       'that is %s is the one of the status operation, alone and in the list',
       async (which) => {
         const id = ids[which] ?? '';
-        const { status, since, last_checked_at } = await bench.call(getMonitorStatus, house.viewer, { monitor_id: id });
+        const { status, since, last_checked_at } = await bench.call(
+          getMonitorStatus,
+          house.viewer,
+          { monitor_id: id },
+        );
         const told = { status, since, last_checked_at };
         expect(await bench.call(getMonitor, house.viewer, { monitor_id: id })).toMatchObject(told);
-        expect((await bench.call(listMonitors, house.viewer)).items.find((item) => item.id === id)).toMatchObject(told);
+        expect(
+          (await bench.call(listMonitors, house.viewer)).items.find((item) => item.id === id),
+        ).toMatchObject(told);
         expect(status).toBe({ silent: 'pending', beating: 'up' }[which] ?? which);
       },
     );
 
     test('follows what its owner did, before its partition has decided about it', async () => {
       const of = await createTestOrganisation(bench.sql);
-      const made = await bench.call(createMonitor, of.owner, { type: 'https', target: 'https://new.example.com/' });
-      expect(made).toMatchObject({ status: 'pending', since: made.created_at, last_checked_at: null });
+      const made = await bench.call(createMonitor, of.owner, {
+        type: 'https',
+        target: 'https://new.example.com/',
+      });
+      expect(made).toMatchObject({
+        status: 'pending',
+        since: made.created_at,
+        last_checked_at: null,
+      });
       await bench.sql`update monitors set created_at = ${iso(now - day)} where id = ${made.id}`;
       await see(made.id, now - minute);
       const monitor_id = made.id;
-      expect(await bench.call(getMonitor, of.owner, { monitor_id })).toMatchObject({ status: 'up', last_checked_at: iso(now - minute) });
-      expect(await bench.call(updateMonitor, of.owner, { monitor_id, enabled: false })).toMatchObject({ status: 'paused' });
+      expect(await bench.call(getMonitor, of.owner, { monitor_id })).toMatchObject({
+        status: 'up',
+        last_checked_at: iso(now - minute),
+      });
+      expect(
+        await bench.call(updateMonitor, of.owner, { monitor_id, enabled: false }),
+      ).toMatchObject({ status: 'paused' });
       bench.now = Date.now() + minute;
       const resumed = await bench.call(updateMonitor, of.owner, { monitor_id, enabled: true });
       expect(resumed).toMatchObject({ status: 'pending', last_checked_at: iso(now - minute) });
@@ -120,19 +146,41 @@ describe('lists', () => {
       await expect(listed({ text: 'x'.repeat(1_001) })).rejects.toMatchObject({
         faults: [{ type: 'string_too_long', loc: ['query', 'text'] }],
       });
-      expect(await listed({ type: 'https', group, status: 'up', enabled: true, text: 'z' })).toEqual(['up']);
+      expect(
+        await listed({ type: 'https', group, status: 'up', enabled: true, text: 'z' }),
+      ).toEqual(['up']);
       expect(await listed({ status: 'down', type: 'dns' })).toEqual([]);
     });
 
     test('refuses what is no status, type or order, and a group that is not there', async () => {
-      for (const input of [{ status: 'broken' }, { type: 'ping' }, { sort: 'colour' }, { enabled: 'perhaps' }, { group: 'x' }])
-        expect(await bench.refusal(listMonitors, house.owner, input), JSON.stringify(input)).toBe('faults');
-      expect(await bench.refusal(listMonitors, house.owner, { group: newId() })).toBe('group_not_found');
-      expect(await bench.refusal(listMonitors, unknownSender.owner, { group })).toBe('group_not_found');
+      for (const input of [
+        { status: 'broken' },
+        { type: 'ping' },
+        { sort: 'colour' },
+        { enabled: 'perhaps' },
+        { group: 'x' },
+      ])
+        expect(await bench.refusal(listMonitors, house.owner, input), JSON.stringify(input)).toBe(
+          'faults',
+        );
+      expect(await bench.refusal(listMonitors, house.owner, { group: newId() })).toBe(
+        'group_not_found',
+      );
+      expect(await bench.refusal(listMonitors, unknownSender.owner, { group })).toBe(
+        'group_not_found',
+      );
     });
 
     test('comes by name, or by the newest change', async () => {
-      expect(await listed({ sort: 'name' })).toEqual(['down', 'paused', 'pending', 'silent', 'verifying', 'beating', 'up']);
+      expect(await listed({ sort: 'name' })).toEqual([
+        'down',
+        'paused',
+        'pending',
+        'silent',
+        'verifying',
+        'beating',
+        'up',
+      ]);
       const changed = (await bench.call(listMonitors, house.owner, { sort: 'changed' })).items;
       expect(named(changed).slice(0, 4)).toEqual(['paused', 'verifying', 'beating', 'down']);
     });
@@ -149,11 +197,17 @@ describe('lists', () => {
       const input = 'group' in asked ? { ...asked, group } : asked;
       const whole = await listed(input);
       const walked: string[] = [];
-      for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-        const page: { items: readonly { id: string }[]; next_cursor: string | null } = await bench.call(listMonitors, house.viewer, {
-          ...{ ...input, limit: 2 },
-          ...(cursor === null ? {} : { cursor }),
-        });
+      for (
+        let cursor: string | null = null, first = true;
+        first || cursor !== null;
+        first = false
+      ) {
+        const page: { items: readonly { id: string }[]; next_cursor: string | null } =
+          await bench.call(listMonitors, house.viewer, {
+            ...input,
+            limit: 2,
+            ...(cursor === null ? {} : { cursor }),
+          });
         walked.push(...named(page.items));
         cursor = page.next_cursor;
       }
@@ -164,25 +218,55 @@ describe('lists', () => {
       const first = await bench.call(listMonitors, house.owner, { sort: 'name', limit: 2 });
       expect(named(first.items)).toEqual(['down', 'paused']);
       await bench.call(updateMonitor, house.owner, { monitor_id: ids.paused, name: 'zzz' });
-      expect(await listed({ sort: 'name', limit: 2, cursor: first.next_cursor })).toEqual(['pending', 'silent']);
+      expect(await listed({ sort: 'name', limit: 2, cursor: first.next_cursor })).toEqual([
+        'pending',
+        'silent',
+      ]);
       await bench.call(updateMonitor, house.owner, { monitor_id: ids.paused, name: 'Apple pie' });
     });
 
     test('takes no cursor of another order or filter, and its cursors tell nothing', async () => {
-      const { next_cursor: cursor } = await bench.call(listMonitors, house.owner, { sort: 'name', limit: 1 });
-      for (const input of [{}, { sort: 'changed' }, { sort: 'name', type: 'https' }, { sort: 'name', text: 'a' }])
-        expect(await bench.refusal(listMonitors, house.owner, { ...input, cursor }), JSON.stringify(input)).toBe('faults');
-      expect(await bench.refusal(listMonitors, unknownSender.owner, { sort: 'name', cursor })).toBe('faults');
+      const { next_cursor: cursor } = await bench.call(listMonitors, house.owner, {
+        sort: 'name',
+        limit: 1,
+      });
+      for (const input of [
+        {},
+        { sort: 'changed' },
+        { sort: 'name', type: 'https' },
+        { sort: 'name', text: 'a' },
+      ])
+        expect(
+          await bench.refusal(listMonitors, house.owner, { ...input, cursor }),
+          JSON.stringify(input),
+        ).toBe('faults');
+      expect(await bench.refusal(listMonitors, unknownSender.owner, { sort: 'name', cursor })).toBe(
+        'faults',
+      );
       expect(Buffer.from(cursor ?? '', 'base64url').toString('latin1')).not.toContain('apple');
-      expect((await bench.call(listMonitors, house.owner, { sort: 'name', limit: 1 })).next_cursor).toBe(cursor);
+      expect(
+        (await bench.call(listMonitors, house.owner, { sort: 'name', limit: 1 })).next_cursor,
+      ).toBe(cursor);
     });
   });
 
   test('a group tells its one status, and how many of its monitors are how', async () => {
-    const standing = { status: 'verifying', monitors: 3, down: 0, verifying: 1, up: 2, pending: 0, paused: 0 };
+    const standing = {
+      status: 'verifying',
+      monitors: 3,
+      down: 0,
+      verifying: 1,
+      up: 2,
+      pending: 0,
+      paused: 0,
+    };
     expect(await bench.call(getGroup, house.viewer, { group_id: group })).toMatchObject(standing);
     expect((await bench.call(listGroups, house.viewer)).items).toMatchObject([standing]);
-    expect(await bench.call(createGroup, house.owner, { name: 'Empty' })).toMatchObject({ status: 'pending', monitors: 0, up: 0 });
+    expect(await bench.call(createGroup, house.owner, { name: 'Empty' })).toMatchObject({
+      status: 'pending',
+      monitors: 0,
+      up: 0,
+    });
   });
 });
 
@@ -198,42 +282,84 @@ describe('labels', () => {
     await bench.addProbe('Europe');
   });
 
-  const listed = async (input: object) => (await bench.call(listMonitors, house.viewer, input)).items.map(({ name }) => name);
+  const listed = async (input: object) =>
+    (await bench.call(listMonitors, house.viewer, input)).items.map(({ name }) => name);
 
   describe('a monitor that a program calls by an id of its own', () => {
     test('keeps what is not sent of whether it counts for its group', async () => {
-      const counts = async (sent: object) => bench.call(createMonitor, house.owner, { ...https, external_id: 'quiet', ...sent });
-      expect(await counts({ affects_group_status: false })).toMatchObject({ affects_group_status: false });
-      expect(await counts({ interval_s: 120 })).toMatchObject({ affects_group_status: false, interval_s: 120 });
-      expect(await counts({ affects_group_status: true })).toMatchObject({ affects_group_status: true });
-      expect(await bench.call(createMonitor, house.owner, { ...https, external_id: 'loud' })).toMatchObject({ affects_group_status: true });
+      const counts = async (sent: object) =>
+        bench.call(createMonitor, house.owner, { ...https, external_id: 'quiet', ...sent });
+      expect(await counts({ affects_group_status: false })).toMatchObject({
+        affects_group_status: false,
+      });
+      expect(await counts({ interval_s: 120 })).toMatchObject({
+        affects_group_status: false,
+        interval_s: 120,
+      });
+      expect(await counts({ affects_group_status: true })).toMatchObject({
+        affects_group_status: true,
+      });
+      expect(
+        await bench.call(createMonitor, house.owner, { ...https, external_id: 'loud' }),
+      ).toMatchObject({ affects_group_status: true });
     });
 
     test('is made once, and changed to what is sent when it is asked for again', async () => {
-      const sent = { ...https, name: 'Till', external_id: ' shop/till ', tags: ['EU', 'shop', 'eu'] };
+      const sent = {
+        ...https,
+        name: 'Till',
+        external_id: ' shop/till ',
+        tags: ['EU', 'shop', 'eu'],
+      };
       const made = await bench.answer(createMonitor, house.owner, sent);
       expect(made.status).toBeUndefined();
-      expect(made.body).toMatchObject({ name: 'Till', external_id: 'shop/till', tags: ['eu', 'shop'], interval_s: 60 });
-      const again = await bench.answer(createMonitor, house.member, { ...https, external_id: 'shop/till', interval_s: 120 });
-      expect(again).toMatchObject({ status: 200, body: { name: 'Till', interval_s: 120, tags: ['eu', 'shop'] } });
+      expect(made.body).toMatchObject({
+        name: 'Till',
+        external_id: 'shop/till',
+        tags: ['eu', 'shop'],
+        interval_s: 60,
+      });
+      const again = await bench.answer(createMonitor, house.member, {
+        ...https,
+        external_id: 'shop/till',
+        interval_s: 120,
+      });
+      expect(again).toMatchObject({
+        status: 200,
+        body: { name: 'Till', interval_s: 120, tags: ['eu', 'shop'] },
+      });
       expect(again.body).toHaveProperty('id', Object(made.body).id);
       expect(await listed({ external_id: 'shop/till' })).toEqual(['Till']);
       expect(await listed({ external_id: 'shop' })).toEqual([]);
-      expect(await bench.refusal(createMonitor, house.owner, { type: 'dns', target: 'example.com', external_id: 'shop/till' })).toBe(
-        'type_differs',
-      );
+      expect(
+        await bench.refusal(createMonitor, house.owner, {
+          type: 'dns',
+          target: 'example.com',
+          external_id: 'shop/till',
+        }),
+      ).toBe('type_differs');
       // A refused change changes nothing.
-      expect(await bench.refusal(createMonitor, house.owner, { ...https, external_id: 'shop/till', name: 'x', interval_s: 1 })).toBe(
-        'interval_out_of_range',
-      );
+      expect(
+        await bench.refusal(createMonitor, house.owner, {
+          ...https,
+          external_id: 'shop/till',
+          name: 'x',
+          interval_s: 1,
+        }),
+      ).toBe('interval_out_of_range');
       expect(await listed({ external_id: 'shop/till' })).toEqual(['Till']);
-      const theirs = await bench.answer(createMonitor, unknownSender.owner, { ...https, external_id: 'shop/till' });
+      const theirs = await bench.answer(createMonitor, unknownSender.owner, {
+        ...https,
+        external_id: 'shop/till',
+      });
       expect(theirs.status).toBeUndefined();
     });
 
     test('is one, however many ask for it at once', async () => {
       const answers = await Promise.all(
-        Array.from({ length: 12 }, () => bench.answer(createMonitor, house.owner, { ...https, name: 'Race', external_id: 'race' })),
+        Array.from({ length: 12 }, () =>
+          bench.answer(createMonitor, house.owner, { ...https, name: 'Race', external_id: 'race' }),
+        ),
       );
       expect(answers.filter(({ status }) => status === undefined)).toHaveLength(1);
       expect(await listed({ external_id: 'race' })).toEqual(['Race']);
@@ -242,38 +368,77 @@ describe('labels', () => {
     test('takes no id of another, and gives its own back', async () => {
       const one = await bench.call(createMonitor, house.owner, { ...https, external_id: 'one' });
       const two = await bench.call(createMonitor, house.owner, { ...https, external_id: 'two' });
-      expect(await bench.refusal(updateMonitor, house.owner, { monitor_id: two.id, external_id: 'one' })).toBe('external_id_taken');
-      expect(await bench.call(updateMonitor, house.owner, { monitor_id: one.id, external_id: '' })).toMatchObject({ external_id: null });
-      expect(await bench.call(updateMonitor, house.owner, { monitor_id: two.id, external_id: 'one' })).toMatchObject({
+      expect(
+        await bench.refusal(updateMonitor, house.owner, { monitor_id: two.id, external_id: 'one' }),
+      ).toBe('external_id_taken');
+      expect(
+        await bench.call(updateMonitor, house.owner, { monitor_id: one.id, external_id: '' }),
+      ).toMatchObject({ external_id: null });
+      expect(
+        await bench.call(updateMonitor, house.owner, { monitor_id: two.id, external_id: 'one' }),
+      ).toMatchObject({
         external_id: 'one',
       });
-      expect(await bench.call(updateMonitor, house.owner, { monitor_id: two.id, name: 'Two' })).toMatchObject({ external_id: 'one' });
+      expect(
+        await bench.call(updateMonitor, house.owner, { monitor_id: two.id, name: 'Two' }),
+      ).toMatchObject({ external_id: 'one' });
       for (const external_id of ['x'.repeat(201), 'a\nb', '\u200b'])
-        expect(await bench.refusal(createMonitor, house.owner, { ...https, external_id }), external_id).toBe('external_id_invalid');
+        expect(
+          await bench.refusal(createMonitor, house.owner, { ...https, external_id }),
+          external_id,
+        ).toBe('external_id_invalid');
     });
   });
 
   describe('tags', () => {
     test('are replaced whole or left, and narrow the list and the dashboard to those that have one', async () => {
-      const { id } = await bench.call(createMonitor, house.owner, { ...https, name: 'Tagged', tags: ['it"s', 'back\\slash', 'größe'] });
-      expect((await bench.call(getMonitor, house.viewer, { monitor_id: id })).tags).toEqual(['back\\slash', 'größe', 'it"s']);
+      const { id } = await bench.call(createMonitor, house.owner, {
+        ...https,
+        name: 'Tagged',
+        tags: ['it"s', 'back\\slash', 'größe'],
+      });
+      expect((await bench.call(getMonitor, house.viewer, { monitor_id: id })).tags).toEqual([
+        'back\\slash',
+        'größe',
+        'it"s',
+      ]);
       for (const tag of ['it"s', 'back\\slash', 'GRÖSSE'.replace('SS', 'ß'), ' größe '])
         expect(await listed({ tag }), tag).toEqual(['Tagged']);
-      expect((await bench.call(updateMonitor, house.owner, { monitor_id: id, name: 'Still' })).tags).toHaveLength(3);
-      expect((await bench.call(updateMonitor, house.owner, { monitor_id: id, tags: ['night'] })).tags).toEqual(['night']);
+      expect(
+        (await bench.call(updateMonitor, house.owner, { monitor_id: id, name: 'Still' })).tags,
+      ).toHaveLength(3);
+      expect(
+        (await bench.call(updateMonitor, house.owner, { monitor_id: id, tags: ['night'] })).tags,
+      ).toEqual(['night']);
       const { items, matching } = await bench.call(listDashboard, house.viewer, { tag: 'Night' });
-      expect([items.map(({ name, tags }) => [name, tags]), matching]).toEqual([[['Still', ['night']]], 1]);
-      expect((await bench.call(listDashboard, unknownSender.viewer, { tag: 'night' })).items).toEqual([]);
-      expect((await bench.call(updateMonitor, house.owner, { monitor_id: id, tags: [] })).tags).toEqual([]);
+      expect([items.map(({ name, tags }) => [name, tags]), matching]).toEqual([
+        [['Still', ['night']]],
+        1,
+      ]);
+      expect(
+        (await bench.call(listDashboard, unknownSender.viewer, { tag: 'night' })).items,
+      ).toEqual([]);
+      expect(
+        (await bench.call(updateMonitor, house.owner, { monitor_id: id, tags: [] })).tags,
+      ).toEqual([]);
       expect(await listed({ tag: 'night' })).toEqual([]);
     });
 
     test('are found as words are, whole and in part, together with names and targets', async () => {
       const of = await createTestOrganisation(bench.sql);
-      const found = async (text: string) => (await bench.call(listMonitors, of.viewer, { text })).items.map(({ name }) => name);
-      await bench.call(createMonitor, of.owner, { ...https, name: 'Checkout', tags: ['payments', '100%'] });
+      const found = async (text: string) =>
+        (await bench.call(listMonitors, of.viewer, { text })).items.map(({ name }) => name);
+      await bench.call(createMonitor, of.owner, {
+        ...https,
+        name: 'Checkout',
+        tags: ['payments', '100%'],
+      });
       await bench.call(createMonitor, of.owner, { ...https, name: 'Payments API' });
-      await bench.call(createMonitor, of.owner, { ...https, name: 'Blog', tags: ['night', 'shift'] });
+      await bench.call(createMonitor, of.owner, {
+        ...https,
+        name: 'Blog',
+        tags: ['night', 'shift'],
+      });
       expect(await found('PAYMENTS')).toEqual(['Checkout', 'Payments API']);
       expect(await found('pay till check')).toEqual(['Checkout']);
       expect(await found('100%')).toEqual(['Checkout']);
@@ -288,41 +453,80 @@ describe('labels', () => {
         expect(await listed({ tag: text })).toEqual([]);
         expect(await listed({ external_id: text })).toEqual([]);
         expect((await bench.call(listDashboard, house.viewer, { tag: text })).items).toEqual([]);
-        expect((await bench.call(search, house.viewer, { q: `${text}\u0000 zzz` })).items).toEqual([]);
+        expect((await bench.call(search, house.viewer, { q: `${text}\u0000 zzz` })).items).toEqual(
+          [],
+        );
       }
     });
 
     test('are few, short and of one word', async () => {
-      const wrong = [Array.from({ length: 21 }, (_, nth) => `t${nth}`), ['x'.repeat(51)], ['two words'], ['a,b'], [''], ['a\u0000']];
+      const wrong = [
+        Array.from({ length: 21 }, (_, nth) => `t${nth}`),
+        ['x'.repeat(51)],
+        ['two words'],
+        ['a,b'],
+        [''],
+        ['a\u0000'],
+      ];
       for (const tags of wrong)
-        expect(await bench.refusal(createMonitor, house.owner, { ...https, tags }), String(tags)).toBe('tags_invalid');
-      expect(await bench.refusal(createMonitor, house.owner, { ...https, tags: 'shop' })).toBe('faults');
+        expect(
+          await bench.refusal(createMonitor, house.owner, { ...https, tags }),
+          String(tags),
+        ).toBe('tags_invalid');
+      expect(await bench.refusal(createMonitor, house.owner, { ...https, tags: 'shop' })).toBe(
+        'faults',
+      );
       // Fifty signs as people count them, each of two units.
       const signs = '\u{1f600}'.repeat(50);
-      expect((await bench.call(createMonitor, house.owner, { ...https, tags: [signs] })).tags).toEqual([signs]);
-      expect(await bench.refusal(createMonitor, house.owner, { ...https, tags: [`${signs}x`] })).toBe('tags_invalid');
+      expect(
+        (await bench.call(createMonitor, house.owner, { ...https, tags: [signs] })).tags,
+      ).toEqual([signs]);
+      expect(
+        await bench.refusal(createMonitor, house.owner, { ...https, tags: [`${signs}x`] }),
+      ).toBe('tags_invalid');
     });
   });
 
   describe('a group that a program calls by an id of its own', () => {
     test('is made once, changed when asked for again, and takes over the one of its name', async () => {
-      const made = await bench.answer(createGroup, house.owner, { name: 'Web', description: 'Old', external_id: 'web' });
+      const made = await bench.answer(createGroup, house.owner, {
+        name: 'Web',
+        description: 'Old',
+        external_id: 'web',
+      });
       expect(made.status).toBeUndefined();
-      const again = await bench.answer(createGroup, house.owner, { name: 'Website', external_id: 'web' });
+      const again = await bench.answer(createGroup, house.owner, {
+        name: 'Website',
+        external_id: 'web',
+      });
       expect(again).toMatchObject({
         status: 200,
         body: { id: Object(made.body).id, name: 'Website', description: 'Old', external_id: 'web' },
       });
       const plain = await bench.call(createGroup, house.owner, { name: 'Jobs' });
       expect(plain.external_id).toBeNull();
-      expect(await bench.answer(createGroup, house.owner, { name: 'jobs', external_id: 'jobs' })).toMatchObject({
-        ...{ status: 200, body: { id: plain.id, name: 'Jobs', external_id: 'jobs' } },
+      expect(
+        await bench.answer(createGroup, house.owner, { name: 'jobs', external_id: 'jobs' }),
+      ).toMatchObject({
+        status: 200,
+        body: { id: plain.id, name: 'Jobs', external_id: 'jobs' },
       });
-      expect(await bench.refusal(createGroup, house.owner, { name: 'Jobs', external_id: 'other' })).toBe('name_taken');
-      expect(await bench.refusal(createGroup, house.owner, { name: 'Website', external_id: 'jobs' })).toBe('name_taken');
-      expect(await bench.refusal(updateGroup, house.owner, { group_id: plain.id, external_id: 'web' })).toBe('external_id_taken');
-      expect(await bench.call(updateGroup, house.owner, { group_id: plain.id, external_id: '' })).toMatchObject({ external_id: null });
-      expect(await bench.call(getGroup, house.viewer, { group_id: plain.id })).toMatchObject({ name: 'Jobs', external_id: null });
+      expect(
+        await bench.refusal(createGroup, house.owner, { name: 'Jobs', external_id: 'other' }),
+      ).toBe('name_taken');
+      expect(
+        await bench.refusal(createGroup, house.owner, { name: 'Website', external_id: 'jobs' }),
+      ).toBe('name_taken');
+      expect(
+        await bench.refusal(updateGroup, house.owner, { group_id: plain.id, external_id: 'web' }),
+      ).toBe('external_id_taken');
+      expect(
+        await bench.call(updateGroup, house.owner, { group_id: plain.id, external_id: '' }),
+      ).toMatchObject({ external_id: null });
+      expect(await bench.call(getGroup, house.viewer, { group_id: plain.id })).toMatchObject({
+        name: 'Jobs',
+        external_id: null,
+      });
       expect((await bench.call(listGroups, unknownSender.viewer)).items).toEqual([]);
     });
   });

@@ -37,7 +37,9 @@ describe('status', () => {
   });
 
   const standing = async (): Promise<{ status: string; since: Date } | undefined> => {
-    const [row] = await sql<{ status: string; since: Date }[]>`select status, since from monitor_status where monitor_id = ${monitor}`;
+    const [row] = await sql<
+      { status: string; since: Date }[]
+    >`select status, since from monitor_status where monitor_id = ${monitor}`;
     return row && { status: row.status, since: row.since };
   };
 
@@ -113,7 +115,8 @@ describe('status', () => {
       });
       await opened.promise;
       const person = sql`update monitors set name = 'Till' where id = ${monitor}`.execute();
-      const waiting = () => sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      const waiting = () =>
+        sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       await expect.poll(async () => (await waiting()).length).toBeGreaterThan(0);
       renamed.resolve();
       await Promise.all([engine, person]);
@@ -125,7 +128,12 @@ describe('status', () => {
 
   describe('what a search looks in', () => {
     test('is name, target and group, as they are now', async () => {
-      const words = async () => (await sql<{ words: string }[]>`select words from monitor_status where monitor_id = ${monitor}`)[0]?.words;
+      const words = async () =>
+        (
+          await sql<
+            { words: string }[]
+          >`select words from monitor_status where monitor_id = ${monitor}`
+        )[0]?.words;
       expect(await words()).toBe('checkout https://shop.example/');
       const group = newId();
       await sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${organisation}, 'Shops', 'shops')`;
@@ -174,22 +182,38 @@ describe('status operations', () => {
   const iso = (at: number): string => new Date(at).toISOString();
 
   /** A monitor that has been there for some days. */
-  const monitor = async (days: number, input: object = { type: 'https', target: 'https://example.com' }): Promise<string> => {
+  const monitor = async (
+    days: number,
+    input: object = { type: 'https', target: 'https://example.com' },
+  ): Promise<string> => {
     const { id } = await bench.call(createMonitor, house.owner, input);
     await bench.sql`update monitors set created_at = ${iso(now - days * day)} where id = ${id}`;
     return id;
   };
   const status = (id: string, days?: number) =>
-    bench.call(getMonitorStatus, house.viewer, { monitor_id: id, ...(days === undefined ? {} : { days }) });
+    bench.call(getMonitorStatus, house.viewer, {
+      monitor_id: id,
+      ...(days === undefined ? {} : { days }),
+    });
   const result = async (id: string, at: number, outcome = 0): Promise<void> => {
     await bench.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
     select m.key, ${iso(at)}, p.key, 12, ${outcome} from monitors m, probes p where m.id = ${id} and p.id = ${probe}`;
   };
-  const incident = async (id: string, from: number, confirmed: number | null, to: number | null): Promise<void> => {
+  const incident = async (
+    id: string,
+    from: number,
+    confirmed: number | null,
+    to: number | null,
+  ): Promise<void> => {
     await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
     values (${newId()}, ${house.organisation}, ${id}, ${iso(from)}, ${confirmed === null ? null : iso(confirmed)}, ${to === null ? null : iso(to)})`;
   };
-  const ledger = async (id: string, kind: string, from: number, to: number | null): Promise<void> => {
+  const ledger = async (
+    id: string,
+    kind: string,
+    from: number,
+    to: number | null,
+  ): Promise<void> => {
     await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
     values (${id}, ${kind}, ${iso(from)}, ${to === null ? null : iso(to)}, 60)`;
   };
@@ -198,10 +222,21 @@ describe('status operations', () => {
     test('is pending before the first result, and all of its time is unknown', async () => {
       const id = await monitor(1);
       expect(await status(id)).toEqual({
-        ...{ monitor: id, status: 'pending', since: iso(now - day), last_checked_at: null, enabled: true },
+        monitor: id,
+        status: 'pending',
+        since: iso(now - day),
+        last_checked_at: null,
+        enabled: true,
         uptime: {
-          ...{ days: 30, percent: null, down_seconds: 0, from: iso(now - day), to: iso(now) },
-          ...{ up_seconds: 0, maintenance_seconds: 0, unknown_seconds: 86_400, paused_seconds: 0 },
+          days: 30,
+          percent: null,
+          down_seconds: 0,
+          from: iso(now - day),
+          to: iso(now),
+          up_seconds: 0,
+          maintenance_seconds: 0,
+          unknown_seconds: 86_400,
+          paused_seconds: 0,
         },
       });
     });
@@ -210,7 +245,11 @@ describe('status operations', () => {
       const id = await monitor(1);
       await result(id, now - 30_000);
       await result(id, now - 10_000, 2);
-      expect(await status(id)).toMatchObject({ status: 'up', last_checked_at: iso(now - 30_000), since: iso(now - day) });
+      expect(await status(id)).toMatchObject({
+        status: 'up',
+        last_checked_at: iso(now - 30_000),
+        since: iso(now - day),
+      });
       const silent = await monitor(1);
       await result(silent, now - 10 * minute);
       // Two intervals of a minute and a time limit of ten seconds.
@@ -227,9 +266,17 @@ describe('status operations', () => {
       await incident(id, now - 60_000, null, null);
       expect(await status(id)).toMatchObject({ status: 'verifying', since: iso(now - 60_000) });
       await bench.sql`update incidents set confirmed_at = ${iso(now - 58_000)} where monitor_id = ${id}`;
-      expect(await status(id)).toMatchObject({ status: 'down', since: iso(now - 58_000), uptime: { down_seconds: 60 } });
+      expect(await status(id)).toMatchObject({
+        status: 'down',
+        since: iso(now - 58_000),
+        uptime: { down_seconds: 60 },
+      });
       await bench.sql`update incidents set resolved_at = ${iso(now - 20_000)} where monitor_id = ${id}`;
-      expect(await status(id)).toMatchObject({ status: 'up', since: iso(now - 20_000), uptime: { down_seconds: 40 } });
+      expect(await status(id)).toMatchObject({
+        status: 'up',
+        since: iso(now - 20_000),
+        uptime: { down_seconds: 40 },
+      });
     });
 
     test('is paused from the moment of pausing', async () => {
@@ -238,31 +285,55 @@ describe('status operations', () => {
       bench.now = Date.now() + 1000;
       const paused = await status(id);
       expect(paused).toMatchObject({ status: 'paused', enabled: false });
-      const [row] = await bench.sql<{ paused_at: Date }[]>`select paused_at from monitors where id = ${id}`;
+      const [row] = await bench.sql<
+        { paused_at: Date }[]
+      >`select paused_at from monitors where id = ${id}`;
       expect(paused.since).toBe(row?.paused_at.toISOString());
       bench.now = now;
     });
 
     test('of a heartbeat counts from its last ping to its deadline', async () => {
-      const id = await monitor(1, { type: 'heartbeat', name: 'Job', interval_s: 600, config: { grace_s: 60 } });
+      const id = await monitor(1, {
+        type: 'heartbeat',
+        name: 'Job',
+        interval_s: 600,
+        config: { grace_s: 60 },
+      });
       const ping = (at: number) =>
         bench.sql`insert into beats (id, monitor_id, kind, at, method, body, ear) values (${newId()}, ${id}, 'success', ${iso(at)}, 'GET', '', 'x')`;
       expect((await status(id)).status).toBe('pending');
       await ping(now - 12 * minute);
-      expect(await status(id)).toMatchObject({ status: 'pending', since: iso(now - minute), last_checked_at: iso(now - 12 * minute) });
+      expect(await status(id)).toMatchObject({
+        status: 'pending',
+        since: iso(now - minute),
+        last_checked_at: iso(now - 12 * minute),
+      });
       // That a probe found it in time says nothing beyond the deadline.
       await result(id, now - 2 * minute);
-      expect(await status(id)).toMatchObject({ status: 'pending', since: iso(now - minute), last_checked_at: iso(now - 2 * minute) });
+      expect(await status(id)).toMatchObject({
+        status: 'pending',
+        since: iso(now - minute),
+        last_checked_at: iso(now - 2 * minute),
+      });
       await ping(now - 10 * minute);
-      expect(await status(id)).toMatchObject({ status: 'up', last_checked_at: iso(now - 2 * minute) });
+      expect(await status(id)).toMatchObject({
+        status: 'up',
+        last_checked_at: iso(now - 2 * minute),
+      });
     });
 
     test('is not told to strangers, and not for days beyond the bounds', async () => {
       const id = await monitor(1);
-      expect(await bench.refusal(getMonitorStatus, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
-      expect(await bench.refusal(getMonitorStatus, house.owner, { monitor_id: newId() })).toBe('monitor_not_found');
+      expect(await bench.refusal(getMonitorStatus, unknownSender.owner, { monitor_id: id })).toBe(
+        'monitor_not_found',
+      );
+      expect(await bench.refusal(getMonitorStatus, house.owner, { monitor_id: newId() })).toBe(
+        'monitor_not_found',
+      );
       for (const days of [0, 366, 'many', 1.5])
-        expect(await bench.refusal(getMonitorStatus, house.owner, { monitor_id: id, days })).toBe('faults');
+        expect(await bench.refusal(getMonitorStatus, house.owner, { monitor_id: id, days })).toBe(
+          'faults',
+        );
     });
   });
 
@@ -277,8 +348,15 @@ describe('status operations', () => {
       await incident(id, at(12), null, at(20));
       // Of the last day: 6 h paused, 3 h down (the unknown hour is inside), 15 h up.
       expect((await status(id, 1)).uptime).toEqual({
-        ...{ days: 1, percent: 83.3333, down_seconds: 3 * 3600, from: iso(now - day), to: iso(now) },
-        ...{ up_seconds: 15 * 3600, maintenance_seconds: 0, unknown_seconds: 0, paused_seconds: 6 * 3600 },
+        days: 1,
+        percent: 83.3333,
+        down_seconds: 3 * 3600,
+        from: iso(now - day),
+        to: iso(now),
+        up_seconds: 15 * 3600,
+        maintenance_seconds: 0,
+        unknown_seconds: 0,
+        paused_seconds: 6 * 3600,
       });
       bench.now = at(0) - day;
       const window = { starts_at: iso(at(8)), ends_at: iso(at(10)), monitors: [id] };
@@ -286,8 +364,13 @@ describe('status operations', () => {
       bench.now = now;
       // The window covers one hour of the outage and one that was up.
       expect((await status(id, 1)).uptime).toMatchObject({
-        ...{ days: 1, percent: 87.5, down_seconds: 2 * 3600 },
-        ...{ up_seconds: 14 * 3600, maintenance_seconds: 2 * 3600, unknown_seconds: 0, paused_seconds: 6 * 3600 },
+        days: 1,
+        percent: 87.5,
+        down_seconds: 2 * 3600,
+        up_seconds: 14 * 3600,
+        maintenance_seconds: 2 * 3600,
+        unknown_seconds: 0,
+        paused_seconds: 6 * 3600,
       });
     });
 
@@ -297,7 +380,10 @@ describe('status operations', () => {
       expect((await status(id, 365)).uptime.percent).toBe(100);
       await incident(id, now - 5000, now - 5000, now - 4999);
       expect((await status(id, 365)).uptime).toMatchObject({
-        ...{ days: 365, percent: 99.9999, down_seconds: 0.001, up_seconds: 365 * 86_400 - 0.001 },
+        days: 365,
+        percent: 99.9999,
+        down_seconds: 0.001,
+        up_seconds: 365 * 86_400 - 0.001,
       });
     });
 
@@ -312,7 +398,10 @@ describe('status operations', () => {
       from (select ${iso(now - 365 * day + 7_200_000)}::timestamptz + n * interval '1 day' as t from generate_series(0, 364) n) x`;
       bench.now = now - 364 * day;
       await bench.call(createMaintenanceWindow, house.owner, {
-        ...{ starts_at: iso(now - 364 * day), ends_at: iso(now - 364 * day + 3_600_000), rrule: 'FREQ=DAILY', monitors: [id] },
+        starts_at: iso(now - 364 * day),
+        ends_at: iso(now - 364 * day + 3_600_000),
+        rrule: 'FREQ=DAILY',
+        monitors: [id],
       });
       bench.now = now;
       await bench.sql`insert into maintenance_occurrences (window_id, began_at, ended_at)
@@ -320,7 +409,8 @@ describe('status operations', () => {
       on conflict do nothing`;
       const { percent, down_seconds } = (await status(id, 365)).uptime;
       expect(down_seconds).toBe(365 * 7 * 60);
-      // With nothing but up and down it would be 99.5138; what is unknown or under maintenance counts neither way.
+      // With nothing but up and down it would be 99.5138; what is unknown or under maintenance
+      // counts neither way.
       expect(percent).toBeGreaterThan(99.48);
       expect(percent).toBeLessThan(99.5138);
     });
@@ -332,19 +422,25 @@ describe('the time that the last ping of a scheduled job covers', () => {
   const noon = Date.parse('2026-11-20T12:00Z');
 
   const nightly: MonitorHistory = {
-    ...{ id: 'backup', kind: 'heartbeat', interval_s: 60, config: { schedule: '0 12 * * *', grace_s: 600 }, created_at: noon - 48 * hour },
-    ...{
-      paused_at: null,
-      paused: [],
-      cover: [],
-      causedCover: [],
-      down: [],
-      unknown: [],
-      incident: null,
-      gap_since: null,
-      resumed_at: null,
-    },
-    ...{ last_result_at: null, last_covering_at: null, last_beat_at: null, last_resolved_at: null, last_gap_ended_at: null },
+    id: 'backup',
+    kind: 'heartbeat',
+    interval_s: 60,
+    config: { schedule: '0 12 * * *', grace_s: 600 },
+    created_at: noon - 48 * hour,
+    paused_at: null,
+    paused: [],
+    cover: [],
+    causedCover: [],
+    down: [],
+    unknown: [],
+    incident: null,
+    gap_since: null,
+    resumed_at: null,
+    last_result_at: null,
+    last_covering_at: null,
+    last_beat_at: null,
+    last_resolved_at: null,
+    last_gap_ended_at: null,
     begins_anew_at: null,
   };
 

@@ -14,7 +14,11 @@ import {
 } from '../../../coordinator/notifications/channels.ts';
 import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import { clean } from '../../../coordinator/notifications/kinds/text.ts';
-import type { ChannelKind, Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
+import type {
+  ChannelKind,
+  Outgoing,
+  OutgoingRequest,
+} from '../../../coordinator/notifications/kinds/types.ts';
 import type { Notification } from '../../../coordinator/notifications/message.ts';
 import { disabledReasonOf, isCovered } from '../../../coordinator/notifications/policy.ts';
 import { configs, hostileMessages, toldOf } from '../../support/channels.ts';
@@ -24,7 +28,11 @@ describe('channel kinds', () => {
   const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
   addFormats.default(ajv);
 
-  const made = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): Outgoing => {
+  const made = (
+    id: string,
+    notification: Notification,
+    more: Readonly<Record<string, string>> = {},
+  ): Outgoing => {
     const kind = kindOf(id);
     if (kind === undefined) throw new Error(`no kind ${id}`);
     return kind.message(notification, { ...configs[id], ...more }, notification.at + 1_000);
@@ -34,12 +42,21 @@ describe('channel kinds', () => {
     if (outgoing.by !== 'https') throw new Error(`goes by ${outgoing.by}`);
     return outgoing;
   };
-  const bodyOf = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): string => {
+  const bodyOf = (
+    id: string,
+    notification: Notification,
+    more: Readonly<Record<string, string>> = {},
+  ): string => {
     const { body, headers } = requestOf(made(id, notification, more));
-    return headers['content-type'] === 'application/json' ? body : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
+    return headers['content-type'] === 'application/json'
+      ? body
+      : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
   };
-  const jsonOf = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): unknown =>
-    JSON.parse(bodyOf(id, notification, more));
+  const jsonOf = (
+    id: string,
+    notification: Notification,
+    more: Readonly<Record<string, string>> = {},
+  ): unknown => JSON.parse(bodyOf(id, notification, more));
 
   const textsOf = (value: unknown): string[] => {
     if (typeof value === 'string') return [value];
@@ -78,7 +95,9 @@ describe('channel kinds', () => {
           const { body } = requestOf(made(id, notification));
           const content = jsonOf(id, notification);
           expect(validate(content), `${JSON.stringify(validate.errors)?.slice(0, 500)}`).toBe(true);
-          expect(Buffer.byteLength(body)).toBeLessThanOrEqual(maxBytes[id] ?? Number.POSITIVE_INFINITY);
+          expect(Buffer.byteLength(body)).toBeLessThanOrEqual(
+            maxBytes[id] ?? Number.POSITIVE_INFINITY,
+          );
           expect(body.isWellFormed()).toBe(true);
         }),
         runs,
@@ -112,18 +131,30 @@ describe('channel kinds', () => {
       );
 
     test('Slack: what others wrote stands in plain text alone, and every angle bracket of ours is a link of ours', () => {
-      const slack = z.object({ text: z.string(), attachments: z.array(z.object({ blocks: z.array(z.record(z.string(), z.unknown())) })) });
+      const slack = z.object({
+        text: z.string(),
+        attachments: z.array(z.object({ blocks: z.array(z.record(z.string(), z.unknown())) })),
+      });
       property((notification) => {
         const { text, attachments } = slack.parse(jsonOf('slack', notification));
         expect(text).not.toMatch(/[<>]/);
-        const formatted = attachments.flatMap(({ blocks }) => blocks.filter((block) => JSON.stringify(block).includes('"mrkdwn"')));
+        const formatted = attachments.flatMap(({ blocks }) =>
+          blocks.filter((block) => JSON.stringify(block).includes('"mrkdwn"')),
+        );
         expect(formatted).toHaveLength(1);
-        expect(JSON.stringify(formatted).replaceAll(/<https:\/\/antipode\.example\/[\w/-]+\|[A-Z][A-Za-z ]+>/g, '')).not.toMatch(/[<>@]/);
+        expect(
+          JSON.stringify(formatted).replaceAll(
+            /<https:\/\/antipode\.example\/[\w/-]+\|[A-Z][A-Za-z ]+>/g,
+            '',
+          ),
+        ).not.toMatch(/[<>@]/);
       });
     });
 
     test('Discord: nothing that a text says may call anybody', () => {
-      property((notification) => expect(jsonOf('discord', notification)).toMatchObject({ allowed_mentions: { parse: [] } }));
+      property((notification) =>
+        expect(jsonOf('discord', notification)).toMatchObject({ allowed_mentions: { parse: [] } }),
+      );
     });
 
     test('Mattermost and incident.io: no @ has a name behind it, no bracket is one of theirs, no markup is open', () => {
@@ -131,7 +162,9 @@ describe('channel kinds', () => {
         property((notification) => {
           const { attachments: [one] = [], description } = z
             .object({
-              attachments: z.array(z.object({ text: z.string(), title: z.string(), fallback: z.string() })).optional(),
+              attachments: z
+                .array(z.object({ text: z.string(), title: z.string(), fallback: z.string() }))
+                .optional(),
               description: z.string().optional(),
             })
             .parse(jsonOf(id, notification));
@@ -143,16 +176,27 @@ describe('channel kinds', () => {
           expect(`${text}${one?.fallback}`).not.toMatch(/@[\w*]/);
           expect(text).not.toMatch(/<[!@a-zA-Z]/);
           expect(text).not.toMatch(/\w:\/\/\w/);
-          expect(text.replaceAll(/\\./gs, '').replaceAll(/^- \*\*|^\*\*|\*\*$|\*\*: /gm, '')).not.toMatch(/`|\*|~~/);
+          expect(
+            text.replaceAll(/\\./gs, '').replaceAll(/^- \*\*|^\*\*|\*\*$|\*\*: /gm, ''),
+          ).not.toMatch(/`|\*|~~/);
         });
     });
 
     test('Teams: what others wrote stands in text runs, which know no markdown, and nothing names anybody', () => {
-      property((notification) => expect(bodyOf('teams', notification)).not.toMatch(/"TextBlock"|"FactSet"|"entities"/));
-      const bare = jsonOf('teams', toldOf(), { form: 'card' });
-      expect(ajv.validate({ type: 'object', required: ['body', 'actions'], properties: { type: { const: 'AdaptiveCard' } } }, bare)).toBe(
-        true,
+      property((notification) =>
+        expect(bodyOf('teams', notification)).not.toMatch(/"TextBlock"|"FactSet"|"entities"/),
       );
+      const bare = jsonOf('teams', toldOf(), { form: 'card' });
+      expect(
+        ajv.validate(
+          {
+            type: 'object',
+            required: ['body', 'actions'],
+            properties: { type: { const: 'AdaptiveCard' } },
+          },
+          bare,
+        ),
+      ).toBe(true);
     });
 
     test('Google Chat: no mention opens, and cards know only the elements that are ours', () => {
@@ -160,7 +204,9 @@ describe('channel kinds', () => {
         const body = bodyOf('google_chat', notification);
         expect(body).not.toContain('<users/');
         for (const text of textsOf(JSON.parse(body)))
-          expect([...read(text).elements].filter((name) => !['#text', 'b', 'font'].includes(name))).toEqual([]);
+          expect(
+            [...read(text).elements].filter((name) => !['#text', 'b', 'font'].includes(name)),
+          ).toEqual([]);
       });
     });
 
@@ -169,19 +215,31 @@ describe('channel kinds', () => {
         const { text } = z.object({ text: z.string() }).parse(jsonOf('telegram', notification));
         expect([...read(text).elements].filter((name) => !['b', 'a'].includes(name))).toEqual([]);
         // In a link nothing is a mention.
-        expect(text.replaceAll(/https?:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=[/:?#\s<]|$)[^\s<>]*/gi, '')).not.toMatch(/@\w/);
-        const { formatted_body } = z.object({ formatted_body: z.string() }).parse(jsonOf('matrix', notification));
-        expect([...read(formatted_body).elements].filter((name) => !['b', 'a', 'ul', 'li', 'p'].includes(name))).toEqual([]);
+        expect(
+          text.replaceAll(/https?:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=[/:?#\s<]|$)[^\s<>]*/gi, ''),
+        ).not.toMatch(/@\w/);
+        const { formatted_body } = z
+          .object({ formatted_body: z.string() })
+          .parse(jsonOf('matrix', notification));
+        expect(
+          [...read(formatted_body).elements].filter(
+            (name) => !['b', 'a', 'ul', 'li', 'p'].includes(name),
+          ),
+        ).toEqual([]);
       });
       const name = '<b>&amp; "x" \'y\'</b>';
-      const { formatted_body } = z.object({ formatted_body: z.string() }).parse(jsonOf('matrix', toldOf({ sentence: `${name} is down.` })));
+      const { formatted_body } = z
+        .object({ formatted_body: z.string() })
+        .parse(jsonOf('matrix', toldOf({ sentence: `${name} is down.` })));
       expect(read(formatted_body).text).toContain(name);
     });
 
     test('Zulip: no @, no # and no star is left open in what others wrote', () => {
       property((notification) => {
         const { content } = z.object({ content: z.string() }).parse(jsonOf('zulip', notification));
-        expect(content.replaceAll(/\(https:[^)]*\)/g, '')).not.toMatch(/@|`|(?<!&)#|~|\*(?! )|_(?!circle)/);
+        expect(content.replaceAll(/\(https:[^)]*\)/g, '')).not.toMatch(
+          /@|`|(?<!&)#|~|\*(?! )|_(?!circle)/,
+        );
       });
     });
 
@@ -223,7 +281,8 @@ describe('channel config', () => {
     if (found === undefined) throw new Error(`no kind ${id}`);
     return found;
   };
-  const faultsOf = (read: ConfigRead): readonly string[] => ('faults' in read ? Object.keys(read.faults) : []);
+  const faultsOf = (read: ConfigRead): readonly string[] =>
+    'faults' in read ? Object.keys(read.faults) : [];
 
   describe.each(channelKinds.map((each) => [each.id, each] as const))('%s', (id, its) => {
     const config = configs[id] ?? {};
@@ -250,7 +309,9 @@ describe('channel config', () => {
       for (const name of needed) {
         expect(faultsOf(readChannelConfig(its, { ...config, [name]: 7 }))).toEqual([name]);
         expect(faultsOf(readChannelConfig(its, { ...config, [name]: 'a\nb' }))).toEqual([name]);
-        expect(faultsOf(readChannelConfig(its, { ...config, [name]: 'x'.repeat(5_000) }))).toEqual([name]);
+        expect(faultsOf(readChannelConfig(its, { ...config, [name]: 'x'.repeat(5_000) }))).toEqual([
+          name,
+        ]);
       }
     });
 
@@ -265,11 +326,14 @@ describe('channel config', () => {
   });
 
   test('an address that is a secret in itself is shown as its host alone', () => {
-    expect(maskedChannelConfig(kind('slack'), configs.slack ?? {})).toEqual({ url: `https://hooks.slack.com/${mask}` });
+    expect(maskedChannelConfig(kind('slack'), configs.slack ?? {})).toEqual({
+      url: `https://hooks.slack.com/${mask}`,
+    });
   });
 
   test('addresses are those of the vendor, whoever writes what before or behind them', () => {
-    const taken = (id: string, url: string): boolean => 'config' in readChannelConfig(kind(id), { ...configs[id], url });
+    const taken = (id: string, url: string): boolean =>
+      'config' in readChannelConfig(kind(id), { ...configs[id], url });
     for (const url of [
       'https://hooks.slack.com.evil.example/services/T000/B000/XXXXXXXX',
       'https://hooks.slack.com@evil.example/services/T000/B000/XXXXXXXX',
@@ -279,10 +343,17 @@ describe('channel config', () => {
       'https://hooks.slack.com/services/../../T000/B000',
     ])
       expect(taken('slack', url), url).toBe(false);
-    expect(taken('teams', 'https://shop.webhook.office.com/webhookb2/abc/IncomingWebhook/def/ghi')).toBe(false);
-    expect(taken('teams', 'https://evil.example/.logic.azure.com/workflows/abc/triggers')).toBe(false);
     expect(
-      taken('teams', 'https://default1.ab.environment.api.powerplatform.com:443/powerautomate/automations/direct/workflows/a/triggers'),
+      taken('teams', 'https://shop.webhook.office.com/webhookb2/abc/IncomingWebhook/def/ghi'),
+    ).toBe(false);
+    expect(taken('teams', 'https://evil.example/.logic.azure.com/workflows/abc/triggers')).toBe(
+      false,
+    );
+    expect(
+      taken(
+        'teams',
+        'https://default1.ab.environment.api.powerplatform.com:443/powerautomate/automations/direct/workflows/a/triggers',
+      ),
     ).toBe(true);
     expect(taken('webhook', 'https://name:word@shop.example/')).toBe(false);
     expect(taken('webhook', 'javascript:alert(1)')).toBe(false);
@@ -293,28 +364,52 @@ describe('channel config', () => {
     const stored = configs.gotify ?? {};
 
     test('another path of the same host keeps it', () => {
-      const read = readChannelConfig(gotify, { url: 'https://gotify.shop.example/other', token: mask }, stored);
-      expect(read).toEqual({ config: { url: 'https://gotify.shop.example/other', token: 'Asecret' } });
+      const read = readChannelConfig(
+        gotify,
+        { url: 'https://gotify.shop.example/other', token: mask },
+        stored,
+      );
+      expect(read).toEqual({
+        config: { url: 'https://gotify.shop.example/other', token: 'Asecret' },
+      });
     });
 
-    test.each(['https://evil.example', 'http://gotify.shop.example', 'https://gotify.shop.example:8443'])('%s wants it anew', (url) => {
+    test.each([
+      'https://evil.example',
+      'http://gotify.shop.example',
+      'https://gotify.shop.example:8443',
+    ])('%s wants it anew', (url) => {
       expect(faultsOf(readChannelConfig(gotify, { url, token: mask }, stored))).toEqual(['token']);
-      expect(readChannelConfig(gotify, { url, token: 'Aother' }, stored)).toEqual({ config: { url, token: 'Aother' } });
+      expect(readChannelConfig(gotify, { url, token: 'Aother' }, stored)).toEqual({
+        config: { url, token: 'Aother' },
+      });
     });
 
     test('a mask without anything stored is no secret', () => {
-      expect(faultsOf(readChannelConfig(gotify, { url: 'https://gotify.shop.example', token: mask }))).toEqual(['token']);
-      expect(faultsOf(readChannelConfig(kind('slack'), { url: `https://hooks.slack.com/${mask}` }))).toEqual(['url']);
+      expect(
+        faultsOf(readChannelConfig(gotify, { url: 'https://gotify.shop.example', token: mask })),
+      ).toEqual(['token']);
+      expect(
+        faultsOf(readChannelConfig(kind('slack'), { url: `https://hooks.slack.com/${mask}` })),
+      ).toEqual(['url']);
     });
 
     test('a webhook keeps its own secret wherever it goes, and gives up the header that was for another host', () => {
       const before = { ...configs.webhook, authorization: 'Bearer theirs' };
       const shown = maskedChannelConfig(kind('webhook'), before);
-      expect(faultsOf(readChannelConfig(kind('webhook'), { ...shown, url: 'https://elsewhere.example/' }, before))).toEqual([
-        'authorization',
-      ]);
+      expect(
+        faultsOf(
+          readChannelConfig(
+            kind('webhook'),
+            { ...shown, url: 'https://elsewhere.example/' },
+            before,
+          ),
+        ),
+      ).toEqual(['authorization']);
       const { authorization: _, ...rest } = shown;
-      expect(readChannelConfig(kind('webhook'), { ...rest, url: 'https://elsewhere.example/' }, before)).toEqual({
+      expect(
+        readChannelConfig(kind('webhook'), { ...rest, url: 'https://elsewhere.example/' }, before),
+      ).toEqual({
         config: { secret: configs.webhook?.secret, url: 'https://elsewhere.example/' },
       });
     });
@@ -322,10 +417,19 @@ describe('channel config', () => {
 });
 
 describe('rule 30: what a channel covers', () => {
-  const chosen = { covers: 'chosen', monitors: new Set(['shop']), groups: new Set(['web']) } as const;
+  const chosen = {
+    covers: 'chosen',
+    monitors: new Set(['shop']),
+    groups: new Set(['web']),
+  } as const;
 
   test.each([
-    ['all, whatever was chosen before', { ...chosen, covers: 'all' }, { id: 'mail', group: null }, true],
+    [
+      'all, whatever was chosen before',
+      { ...chosen, covers: 'all' },
+      { id: 'mail', group: null },
+      true,
+    ],
     ['a monitor that was chosen', chosen, { id: 'shop', group: null }, true],
     ['a monitor of a group that was chosen', chosen, { id: 'cart', group: 'web' }, true],
     ['no other', chosen, { id: 'mail', group: 'office' }, false],
@@ -354,12 +458,15 @@ describe('host of channel', () => {
     twilio_sms: 'api.twilio.com',
   };
 
-  test.each(channelKinds.map((kind) => [kind.id, kind] as const))('%s goes where its settings say, or to its vendor', (id, kind) => {
-    const config = configs[id] ?? {};
-    const own = URL.parse(config.endpoint ?? config.url ?? '')?.host;
-    expect(hostOf(kind, config)).toBe(own ?? expected[id]);
-    expect(hostOf(kind, config)).not.toBe('');
-  });
+  test.each(channelKinds.map((kind) => [kind.id, kind] as const))(
+    '%s goes where its settings say, or to its vendor',
+    (id, kind) => {
+      const config = configs[id] ?? {};
+      const own = URL.parse(config.endpoint ?? config.url ?? '')?.host;
+      expect(hostOf(kind, config)).toBe(own ?? expected[id]);
+      expect(hostOf(kind, config)).not.toBe('');
+    },
+  );
 
   test('two addresses of one host share, and settings that make no message have no host', () => {
     const webhook = kindOf('webhook');

@@ -20,14 +20,24 @@ import {
 import { linkChannel } from '../../../coordinator/notifications/queries.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
-import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from '../../../shared/api/channels.ts';
+import {
+  createChannel,
+  deleteChannel,
+  getChannel,
+  listChannels,
+  updateChannel,
+} from '../../../shared/api/channels.ts';
 import { acknowledgeIncident } from '../../../shared/api/incidents.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { memberOf } from '../../../shared/base/json.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 
 describe('channel operations', () => {
   const bench = gateBench();
@@ -62,7 +72,11 @@ describe('channel operations', () => {
       });
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as AddressInfo;
-      return { heard, config: { url: `http://127.0.0.1:${port}/hook` }, close: () => server.close() };
+      return {
+        heard,
+        config: { url: `http://127.0.0.1:${port}/hook` },
+        close: () => server.close(),
+      };
     };
 
     test('is tried with a real message first', async () => {
@@ -85,8 +99,12 @@ describe('channel operations', () => {
         message: expect.stringMatching(/not taken: .*\(410\).*try: false/),
       });
       expect(heard).toHaveLength(1);
-      expect((await bench.call(listChannels, owner)).items.filter(({ kind }) => kind === 'webhook')).toEqual([]);
-      expect((await bench.call(createChannel, owner, { ...sent, try: false })).kind).toBe('webhook');
+      expect(
+        (await bench.call(listChannels, owner)).items.filter(({ kind }) => kind === 'webhook'),
+      ).toEqual([]);
+      expect((await bench.call(createChannel, owner, { ...sent, try: false })).kind).toBe(
+        'webhook',
+      );
       close();
     });
 
@@ -95,7 +113,13 @@ describe('channel operations', () => {
       const { member, owner } = await createTestOrganisation(bench.sql);
       const sent = { kind: 'webhook', config };
       expect(await bench.refusal(createChannel, member, sent)).toBe('role_insufficient');
-      expect(await bench.refusal(createChannel, owner, { ...sent, covers: 'chosen', monitors: [newId()] })).toBe('monitor_not_found');
+      expect(
+        await bench.refusal(createChannel, owner, {
+          ...sent,
+          covers: 'chosen',
+          monitors: [newId()],
+        }),
+      ).toBe('monitor_not_found');
       expect(heard).toEqual([]);
       close();
     });
@@ -103,9 +127,17 @@ describe('channel operations', () => {
 
   test('what the API document gives as an example makes a channel as it stands', async () => {
     const { owner } = await createTestOrganisation(bench.sql);
-    const { requestBody } = apiDocument('https://antipode.example.org').paths['/api/v1/channels']?.post ?? {};
-    const sent = memberOf(memberOf(memberOf(requestBody, 'content'), 'application/json'), 'example');
-    expect(await bench.call(createChannel, owner, Object(sent))).toMatchObject({ kind: 'webhook', name: 'Pager', covers: 'all' });
+    const { requestBody } =
+      apiDocument('https://antipode.example.org').paths['/api/v1/channels']?.post ?? {};
+    const sent = memberOf(
+      memberOf(memberOf(requestBody, 'content'), 'application/json'),
+      'example',
+    );
+    expect(await bench.call(createChannel, owner, Object(sent))).toMatchObject({
+      kind: 'webhook',
+      name: 'Pager',
+      covers: 'all',
+    });
   });
 
   describe('channels', () => {
@@ -118,7 +150,9 @@ describe('channel operations', () => {
         await bench.call(listChannels, here().viewer),
       ]);
       expect(seen).not.toContain(made.secret?.slice(6, 20));
-      const stored = await bench.sql<{ config: object }[]>`select config from channels where id = ${made.id}`;
+      const stored = await bench.sql<
+        { config: object }[]
+      >`select config from channels where id = ${made.id}`;
       expect(stored[0]?.config).toEqual({});
     });
 
@@ -135,43 +169,80 @@ describe('channel operations', () => {
         try: false,
         config: { [url]: config.server, [token]: config.token },
       });
-      const moved = { channel_id: made.id, config: { [url]: 'https://elsewhere.example.org', [token]: '***' } };
+      const moved = {
+        channel_id: made.id,
+        config: { [url]: 'https://elsewhere.example.org', [token]: '***' },
+      };
       expect(await bench.refusal(updateChannel, here().admin, moved)).toBe('channel_invalid');
-      const stays = { channel_id: made.id, name: 'Phone', config: { [url]: config.server, [token]: '***' } };
+      const stays = {
+        channel_id: made.id,
+        name: 'Phone',
+        config: { [url]: config.server, [token]: '***' },
+      };
       expect((await bench.call(updateChannel, here().admin, stays)).name).toBe('Phone');
     });
 
     test('rule 30: members make their own, owners and admins those of the organisation, viewers look', async () => {
       expect(await bench.refusal(createChannel, here().member, hook)).toBe('role_insufficient');
-      expect(await bench.refusal(createChannel, here().viewer, { ...hook, personal: true })).toBe('role_insufficient');
-      const own = await bench.call(createChannel, here().member, { ...hook, personal: true, name: 'Mine' });
+      expect(await bench.refusal(createChannel, here().viewer, { ...hook, personal: true })).toBe(
+        'role_insufficient',
+      );
+      const own = await bench.call(createChannel, here().member, {
+        ...hook,
+        personal: true,
+        name: 'Mine',
+      });
       expect(own.owner).not.toBeNull();
       const shared = await bench.call(createChannel, here().owner, hook);
-      expect(await bench.refusal(updateChannel, here().member, { channel_id: shared.id, enabled: false })).toBe('role_insufficient');
-      expect(await bench.refusal(updateChannel, here().member, { channel_id: own.id, enabled: false })).toBe('taken');
+      expect(
+        await bench.refusal(updateChannel, here().member, {
+          channel_id: shared.id,
+          enabled: false,
+        }),
+      ).toBe('role_insufficient');
+      expect(
+        await bench.refusal(updateChannel, here().member, { channel_id: own.id, enabled: false }),
+      ).toBe('taken');
       await bench.call(deleteChannel, here().member, { channel_id: own.id });
-      expect(await bench.refusal(getChannel, here().member, { channel_id: own.id })).toBe('channel_not_found');
+      expect(await bench.refusal(getChannel, here().member, { channel_id: own.id })).toBe(
+        'channel_not_found',
+      );
     });
 
     test('a foreign id looks like an unknown one', async () => {
       const made = await bench.call(createChannel, here().owner, hook);
       if (!other) throw new Error('there are two houses');
       for (const operation of [getChannel, updateChannel, deleteChannel, testChannel])
-        expect(await bench.refusal(operation, other.owner, { channel_id: made.id })).toBe('channel_not_found');
+        expect(await bench.refusal(operation, other.owner, { channel_id: made.id })).toBe(
+          'channel_not_found',
+        );
       const { monitor } = await incidentOf();
       const chosen = { ...hook, covers: 'chosen', monitors: [monitor] };
       expect(await bench.refusal(createChannel, other.owner, chosen)).toBe('monitor_not_found');
     });
 
     test('bad input says what to do', async () => {
-      expect(await bench.refusal(createChannel, here().owner, { kind: 'pigeon', config: {} })).toBe('channel_kind_unknown');
-      expect(await bench.refusal(createChannel, here().owner, { kind: 'webhook', config: { url: 'nowhere' } })).toBe('channel_invalid');
-      expect(await bench.refusal(createChannel, here().owner, { ...hook, hours: { spans: [{ days: [1], from: '9', to: '17:00' }] } })).toBe(
-        'hours_invalid',
+      expect(await bench.refusal(createChannel, here().owner, { kind: 'pigeon', config: {} })).toBe(
+        'channel_kind_unknown',
       );
-      expect(await bench.refusal(createChannel, here().owner, { kind: 'email', config: { address: 'else@example.org' } })).toBe(
-        'mail_missing',
-      );
+      expect(
+        await bench.refusal(createChannel, here().owner, {
+          kind: 'webhook',
+          config: { url: 'nowhere' },
+        }),
+      ).toBe('channel_invalid');
+      expect(
+        await bench.refusal(createChannel, here().owner, {
+          ...hook,
+          hours: { spans: [{ days: [1], from: '9', to: '17:00' }] },
+        }),
+      ).toBe('hours_invalid');
+      expect(
+        await bench.refusal(createChannel, here().owner, {
+          kind: 'email',
+          config: { address: 'else@example.org' },
+        }),
+      ).toBe('mail_missing');
     });
 
     test('a time to wait that is out of range is refused by the domain, when it is made and when it is changed', async () => {
@@ -184,7 +255,9 @@ describe('channel operations', () => {
         [{ hours: { spans } }, 'hours_invalid'],
       ] as const) {
         expect(await bench.refusal(createChannel, here().owner, { ...hook, ...wrong })).toBe(code);
-        expect(await bench.refusal(updateChannel, here().owner, { channel_id: made.id, ...wrong })).toBe(code);
+        expect(
+          await bench.refusal(updateChannel, here().owner, { channel_id: made.id, ...wrong }),
+        ).toBe(code);
       }
       const kept = await bench.call(getChannel, here().owner, { channel_id: made.id });
       expect([kept.delay_s, kept.reminder_s, kept.hours]).toEqual([0, null, null]);
@@ -195,17 +268,30 @@ describe('channel operations', () => {
       const small = await createTestOrganisation(bench.sql);
       await bench.sql`update organisations set plan = 'free' where id = ${small.organisation}`;
       const codes: string[] = [];
-      for (let times = 0; times < 6; times += 1) codes.push(await bench.refusal(createChannel, small.owner, hook));
+      for (let times = 0; times < 6; times += 1)
+        codes.push(await bench.refusal(createChannel, small.owner, hook));
       expect(codes).toEqual(['taken', 'taken', 'taken', 'taken', 'taken', 'plan_limit_channels']);
     });
 
     test('rule 30: the first owner of an organisation has a channel, without anybody having made one', async () => {
       const fresh = await createTestOrganisation(bench.sql);
-      const organisation = { id: fresh.organisation, name: 'fresh', plan: 'team', time_zone: 'UTC', ends_at: null } as const;
-      const user = { email: `first-${newId()}@example.org`, password: 'long enough words', role: 'owner' };
+      const organisation = {
+        id: fresh.organisation,
+        name: 'fresh',
+        plan: 'team',
+        time_zone: 'UTC',
+        ends_at: null,
+      } as const;
+      const user = {
+        email: `first-${newId()}@example.org`,
+        password: 'long enough words',
+        role: 'owner',
+      };
       await bench.call(createUser, operatorIn(organisation), user);
       const { items } = await bench.call(listChannels, fresh.owner);
-      expect(items.map(({ kind, config, covers, verified }) => ({ kind, config, covers, verified }))).toEqual([
+      expect(
+        items.map(({ kind, config, covers, verified }) => ({ kind, config, covers, verified })),
+      ).toEqual([
         { kind: 'email', config: { address: user.email }, covers: 'all', verified: true },
       ]);
     });
@@ -220,11 +306,24 @@ describe('channel operations', () => {
       const { port } = server.address() as AddressInfo;
       const config = { url: `http://127.0.0.1:${port}/` };
       const fresh = await createTestOrganisation(bench.sql);
-      expect(await bench.call(tryChannel, fresh.owner, { kind: 'webhook', config })).toMatchObject({ verdict: 'taken', status: 204 });
-      const made = await bench.call(createChannel, fresh.owner, { kind: 'webhook', try: false, config });
-      expect(await bench.call(testChannel, fresh.owner, { channel_id: made.id })).toMatchObject({ verdict: 'refused', status: 410 });
-      for (let times = 2; times < 10; times += 1) await bench.call(testChannel, fresh.owner, { channel_id: made.id });
-      expect(await bench.refusal(testChannel, fresh.owner, { channel_id: made.id })).toBe('channel_test_limit');
+      expect(await bench.call(tryChannel, fresh.owner, { kind: 'webhook', config })).toMatchObject({
+        verdict: 'taken',
+        status: 204,
+      });
+      const made = await bench.call(createChannel, fresh.owner, {
+        kind: 'webhook',
+        try: false,
+        config,
+      });
+      expect(await bench.call(testChannel, fresh.owner, { channel_id: made.id })).toMatchObject({
+        verdict: 'refused',
+        status: 410,
+      });
+      for (let times = 2; times < 10; times += 1)
+        await bench.call(testChannel, fresh.owner, { channel_id: made.id });
+      expect(await bench.refusal(testChannel, fresh.owner, { channel_id: made.id })).toBe(
+        'channel_test_limit',
+      );
       expect(got).toHaveLength(10);
       server.close();
     });
@@ -235,7 +334,11 @@ describe('channel operations', () => {
     const { monitor, incident } = await incidentOf();
     const organisation_id = here().organisation;
     const at = (ms: number) => new Date(bench.now + ms);
-    const told = async (event: string, holds: readonly (readonly [string, number, number])[], takenAfter: number): Promise<void> => {
+    const told = async (
+      event: string,
+      holds: readonly (readonly [string, number, number])[],
+      takenAfter: number,
+    ): Promise<void> => {
       const message = newId();
       await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
       values (${message}, ${organisation_id}, ${id}, ${event}, ${message}, '{}', 'taken', ${at(0)}, ${at(0)}, ${at(0)}, ${at(takenAfter)})`;
@@ -251,23 +354,38 @@ describe('channel operations', () => {
       await bench.sql`insert into alert_steps ${bench.sql({ ...step, due_at: at(0), look_at: at(0), created_at: at(0), holds: bench.sql.json([...holds]) })}`;
     };
     await told('down', [['delay', bench.now, bench.now + 300_000]], 300_200);
-    expect((await bench.call(getChannel, here().viewer, { channel_id: id })).p95_ms).toBeCloseTo(200, 0);
+    expect((await bench.call(getChannel, here().viewer, { channel_id: id })).p95_ms).toBeCloseTo(
+      200,
+      0,
+    );
     await bench.sql`delete from messages where channel_id = ${id}`;
     await told('up', [], 700);
-    expect((await bench.call(getChannel, here().viewer, { channel_id: id })).p95_ms).toBeCloseTo(700, 0);
+    expect((await bench.call(getChannel, here().viewer, { channel_id: id })).p95_ms).toBeCloseTo(
+      700,
+      0,
+    );
     await bench.sql`delete from messages where channel_id = ${id}`;
   });
 
   describe('what was told', () => {
     test('rule 34: whoever may write acknowledges, the first one counts, and what is over or not confirmed cannot be', async () => {
       const { incident } = await incidentOf();
-      expect(await bench.refusal(acknowledgeIncident, here().viewer, { incident_id: incident })).toBe('role_insufficient');
+      expect(
+        await bench.refusal(acknowledgeIncident, here().viewer, { incident_id: incident }),
+      ).toBe('role_insufficient');
       const first = await bench.call(acknowledgeIncident, here().member, { incident_id: incident });
       bench.now += 1_000;
-      expect(await bench.call(acknowledgeIncident, here().owner, { incident_id: incident })).toEqual(first);
+      expect(
+        await bench.call(acknowledgeIncident, here().owner, { incident_id: incident }),
+      ).toEqual(first);
       const { incident: unconfirmed } = await incidentOf(false);
-      expect(await bench.refusal(acknowledgeIncident, here().member, { incident_id: unconfirmed })).toBe('incident_over');
-      if (other) expect(await bench.refusal(acknowledgeIncident, other.owner, { incident_id: incident })).toBe('incident_not_found');
+      expect(
+        await bench.refusal(acknowledgeIncident, here().member, { incident_id: unconfirmed }),
+      ).toBe('incident_over');
+      if (other)
+        expect(
+          await bench.refusal(acknowledgeIncident, other.owner, { incident_id: incident }),
+        ).toBe('incident_not_found');
     });
 
     test('rule 36: a mute says until when, ends by itself, and can be ended', async () => {
@@ -287,13 +405,18 @@ describe('channel operations', () => {
         expect(outcome).toBe('untold');
         expect(lines.at(-1)?.text).toContain('nobody on another continent confirmed the outage');
       }
-      expect((await bench.call(listNotified, here().viewer, { monitor_id: monitor })).items.length).toBeGreaterThan(0);
+      expect(
+        (await bench.call(listNotified, here().viewer, { monitor_id: monitor })).items.length,
+      ).toBeGreaterThan(0);
       expect(await bench.call(listMessages, here().viewer)).toEqual({ items: [] });
     });
   });
 });
 
-/** Rule 30: a mailbox is told of nothing before somebody said from it that it is theirs, and is not asked without end. */
+/**
+ * Rule 30: a mailbox is told of nothing before somebody said from it that it is theirs, and is not
+ * asked without end.
+ */
 describe('asking mailboxes', () => {
   const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });
   let house: TestOrganisation;
@@ -315,8 +438,14 @@ describe('asking mailboxes', () => {
       const { id } = await bench.call(createChannel, house.owner, email(to));
       expect(await questions(to)).toBe(1);
       const again = () => bench.refusal(askMailbox, house.owner, { channel_id: id });
-      expect([await again(), await again(), await again()]).toEqual(['taken', 'taken', 'channel_test_limit']);
-      await expect(bench.call(askMailbox, house.owner, { channel_id: id })).rejects.toMatchObject({ waitS: 86_400 });
+      expect([await again(), await again(), await again()]).toEqual([
+        'taken',
+        'taken',
+        'channel_test_limit',
+      ]);
+      await expect(bench.call(askMailbox, house.owner, { channel_id: id })).rejects.toMatchObject({
+        waitS: 86_400,
+      });
       expect(await questions(to)).toBe(3);
       later(day + 1);
       expect(await again()).toBe('taken');
@@ -327,10 +456,14 @@ describe('asking mailboxes', () => {
 
     test('and its channel are those of who looks after it', async () => {
       const { id } = await bench.call(createChannel, house.owner, email(address()));
-      expect(await bench.refusal(askMailbox, house.member, { channel_id: id })).toBe('role_insufficient');
-      expect(await bench.refusal(askMailbox, (await createTestOrganisation(bench.sql)).owner, { channel_id: id })).toBe(
-        'channel_not_found',
+      expect(await bench.refusal(askMailbox, house.member, { channel_id: id })).toBe(
+        'role_insufficient',
       );
+      expect(
+        await bench.refusal(askMailbox, (await createTestOrganisation(bench.sql)).owner, {
+          channel_id: id,
+        }),
+      ).toBe('channel_not_found');
     });
 
     test('that has not said yes is sent no test either; the own one is', async () => {
@@ -341,17 +474,26 @@ describe('asking mailboxes', () => {
       expect(await bench.refusal(tryChannel, owner, email(to))).toBe('channel_invalid');
       // Mail is set up for accounts alone here, so that nothing leaves; but it is tried.
       await bench.sql`update users set email_verified_at = now() where id = ${owner.user}`;
-      expect(await bench.call(tryChannel, owner, email(owner.email))).toMatchObject({ class: 'mail_not_set_up' });
+      expect(await bench.call(tryChannel, owner, email(owner.email))).toMatchObject({
+        class: 'mail_not_set_up',
+      });
       await bench.sql`update channels set verified_at = now() where id = ${id}`;
-      expect(await bench.call(testChannel, owner, { channel_id: id })).toMatchObject({ class: 'mail_not_set_up' });
-      expect(await bench.call(tryChannel, owner, { ...email(to), channel: id })).toMatchObject({ class: 'mail_not_set_up' });
-      expect(await bench.refusal(tryChannel, owner, { ...email(address()), channel: id })).toBe('channel_invalid');
+      expect(await bench.call(testChannel, owner, { channel_id: id })).toMatchObject({
+        class: 'mail_not_set_up',
+      });
+      expect(await bench.call(tryChannel, owner, { ...email(to), channel: id })).toMatchObject({
+        class: 'mail_not_set_up',
+      });
+      expect(await bench.refusal(tryChannel, owner, { ...email(address()), channel: id })).toBe(
+        'channel_invalid',
+      );
     });
 
     test('is one of ten that an organisation asks and tests in an hour', async () => {
       const { owner } = await createTestOrganisation(bench.sql);
       const codes: string[] = [];
-      for (let times = 0; times < 11; times += 1) codes.push(await bench.refusal(createChannel, owner, email(address())));
+      for (let times = 0; times < 11; times += 1)
+        codes.push(await bench.refusal(createChannel, owner, email(address())));
       expect(codes).toEqual([...Array.from({ length: 10 }, () => 'taken'), 'channel_test_limit']);
       const [channel] = await bench.sql<
         { id: string }[]
@@ -361,7 +503,9 @@ describe('asking mailboxes', () => {
       await expect(bench.call(updateChannel, owner, moved)).rejects.toMatchObject({ waitS: 3600 });
       later(hour + 1);
       expect(await bench.refusal(updateChannel, owner, moved)).toBe('taken');
-      expect((await bench.call(getChannel, owner, { channel_id: channel?.id })).verified).toBe(false);
+      expect((await bench.call(getChannel, owner, { channel_id: channel?.id })).verified).toBe(
+        false,
+      );
     });
   });
 
@@ -374,10 +518,15 @@ describe('asking mailboxes', () => {
       await linkChannel(bench.sql, id, fingerprint);
       return text;
     };
-    const asVisitor = async (operation: typeof showConfirmation | typeof confirmChannel, secret: string): Promise<unknown> => {
+    const asVisitor = async (
+      operation: typeof showConfirmation | typeof confirmChannel,
+      secret: string,
+    ): Promise<unknown> => {
       try {
         const visitor = { address: '127.0.0.1', device: '', cookie: undefined };
-        return (await bench.gate.executeForVisitor(operation, visitor, rawInput(operation, { secret }))).body;
+        return (
+          await bench.gate.executeForVisitor(operation, visitor, rawInput(operation, { secret }))
+        ).body;
       } catch (error) {
         return error instanceof Refusal ? error.code : error;
       }

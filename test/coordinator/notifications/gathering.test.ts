@@ -3,7 +3,13 @@ import { executeAll } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { claimMessages, type OnTheWay } from '../../../coordinator/notifications/deliver.ts';
-import { heldAlerts, type Owned, releaseAlerts, writeAlerts, writeDowns } from '../../../coordinator/notifications/release.ts';
+import {
+  heldAlerts,
+  type Owned,
+  releaseAlerts,
+  writeAlerts,
+  writeDowns,
+} from '../../../coordinator/notifications/release.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/services.ts';
@@ -22,7 +28,9 @@ describe('gathering', async () => {
   describe('what leaves together', () => {
     test('rule 32: 100 monitors that go down one after the other within a minute are four messages at most, the first undelayed', async () => {
       await bench.channel('chat');
-      const monitors = await Promise.all(Array.from({ length: 100 }, (_, index) => bench.monitor(`Shop ${index}`)));
+      const monitors = await Promise.all(
+        Array.from({ length: 100 }, (_, index) => bench.monitor(`Shop ${index}`)),
+      );
       for (const [index, monitor] of monitors.entries()) {
         await bench.down(monitor);
         if (index % 4 === 0) await bench.tell();
@@ -59,13 +67,16 @@ describe('gathering', async () => {
         ['incident.down', ['Two']],
         ['incident.was_down', ['Three']],
       ]);
-      expect(await sql`select holds -> -1 ->> 0 as held_by from alert_steps where incident_id = ${third}`).toEqual([{ held_by: 'bucket' }]);
+      expect(
+        await sql`select holds -> -1 ->> 0 as held_by from alert_steps where incident_id = ${third}`,
+      ).toEqual([{ held_by: 'bucket' }]);
     });
   });
 
   describe('what is said together', () => {
     /** All that was sent to a channel that shows text, as one. */
-    const said = (): string[] => bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [outgoing.body] : []));
+    const said = (): string[] =>
+      bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [outgoing.body] : []));
 
     test('rule 32: has one line for a monitor, with its newest state', async () => {
       await bench.channel('room', { kind: 'mattermost' });
@@ -110,8 +121,16 @@ describe('gathering', async () => {
       await due(id, 3);
       return id;
     };
-    const countBy = (messages: Awaited<ReturnType<typeof claim>>, key: 'host' | 'channel_id' | 'organisation_id') =>
-      Object.fromEntries([...Map.groupBy(messages, (message) => message[key])].map(([of, some]) => [of, some.length]));
+    const countBy = (
+      messages: Awaited<ReturnType<typeof claim>>,
+      key: 'host' | 'channel_id' | 'organisation_id',
+    ) =>
+      Object.fromEntries(
+        [...Map.groupBy(messages, (message) => message[key])].map(([of, some]) => [
+          of,
+          some.length,
+        ]),
+      );
 
     test('neither a channel, nor a host, nor an organisation takes more than its share of what is on its way', async () => {
       const slow = [];
@@ -122,15 +141,20 @@ describe('gathering', async () => {
       await due(await other.channel('theirs'), 3, other.organisation);
       const claimed = await claim();
       expect(countBy(claimed, 'host')['slow.test']).toBe(4);
-      expect(countBy(claimed, 'organisation_id')).toEqual({ [bench.organisation]: 8, [other.organisation]: 2 });
+      expect(countBy(claimed, 'organisation_id')).toEqual({
+        [bench.organisation]: 8,
+        [other.organisation]: 2,
+      });
       expect(Math.max(...Object.values(countBy(claimed, 'channel_id')))).toBe(2);
       // What is on its way counts, and gives its places back.
-      const onTheWay = claimed.map(({ channel_id: channel, host, organisation_id: organisation }) => ({
-        channel,
-        host,
-        organisation,
-        count: 1,
-      }));
+      const onTheWay = claimed.map(
+        ({ channel_id: channel, host, organisation_id: organisation }) => ({
+          channel,
+          host,
+          organisation,
+          count: 1,
+        }),
+      );
       expect(await claim(onTheWay)).toEqual([]);
       const left = onTheWay.filter(({ host }) => host !== 'slow.test');
       expect(countBy(await claim(left), 'host')).toEqual({ 'slow.test': 4 });
@@ -152,8 +176,11 @@ describe('gathering', async () => {
       await incident(bench.organisation, monitor, 300);
       await incident(other.organisation, theirs, 2);
       expect(await bench.coordinator().planner.plan()).toBe(true);
-      const planned = await sql`select organisation_id, count(*)::int from alerts where planned_at is not null group by 1`;
-      expect(Object.fromEntries(planned.map(({ organisation_id, count }) => [organisation_id, count]))).toEqual({
+      const planned =
+        await sql`select organisation_id, count(*)::int from alerts where planned_at is not null group by 1`;
+      expect(
+        Object.fromEntries(planned.map(({ organisation_id, count }) => [organisation_id, count])),
+      ).toEqual({
         [bench.organisation]: 98,
         [other.organisation]: 2,
       });
@@ -178,7 +205,9 @@ describe('gathering', async () => {
       answer = resolve;
     });
     bench.answers.of = (outgoing) =>
-      'url' in outgoing && outgoing.url.includes('slow') ? hanging.then(() => answered(200)) : answered(200);
+      'url' in outgoing && outgoing.url.includes('slow')
+        ? hanging.then(() => answered(200))
+        : answered(200);
     const by = bench.coordinator();
     for (const name of ['One', 'Two', 'Three']) {
       await bench.down(await bench.monitor(name));
@@ -188,9 +217,13 @@ describe('gathering', async () => {
       bench.now += 20 * second;
     }
     await eventually(async () => bench.heard('quick').length === 3);
-    expect(bench.sent.filter((outgoing) => 'url' in outgoing && outgoing.url.includes('slow')).length).toBe(10);
+    expect(
+      bench.sent.filter((outgoing) => 'url' in outgoing && outgoing.url.includes('slow')).length,
+    ).toBe(10);
     answer();
-    await eventually(async () => (await sql`select 1 from messages where state = 'waiting'`).length === 0);
+    await eventually(
+      async () => (await sql`select 1 from messages where state = 'waiting'`).length === 0,
+    );
     await by.courier.close();
   });
 });
@@ -212,7 +245,9 @@ describe('last resort', async () => {
       await sql`insert into memberships (organisation_id, user_id, role) values (${bench.organisation}, ${id}, 'owner')`;
     };
     const mails = () =>
-      sql<{ kind: string; recipient: string; about: object }[]>`select kind, recipient, about from mails order by kind, recipient`;
+      sql<
+        { kind: string; recipient: string; about: object }[]
+      >`select kind, recipient, about from mails order by kind, recipient`;
 
     test('rule 38: a "down" that no channel took within two minutes is mailed to all owners, once and together', async () => {
       await sql`truncate users, mails cascade`;
@@ -241,7 +276,8 @@ describe('last resort', async () => {
       await owner('ada@example.org');
       await bench.channel('chat');
       await bench.channel('good');
-      bench.answers.of = (outgoing) => answered('url' in outgoing && outgoing.url.includes('good') ? 200 : 503);
+      bench.answers.of = (outgoing) =>
+        answered('url' in outgoing && outgoing.url.includes('good') ? 200 : 503);
       await bench.down(await bench.monitor('Shop'));
       await bench.tell();
       bench.now += 3 * minute;
@@ -260,7 +296,9 @@ describe('last resort', async () => {
       bench.now += 23 * 60 * minute;
       await bench.rescue();
       const of = (await mails()).filter(({ kind }) => kind === 'not-delivering');
-      expect(of.map(({ about }) => about)).toMatchObject([{ name: 'gone', failure: expect.stringContaining('410') }]);
+      expect(of.map(({ about }) => about)).toMatchObject([
+        { name: 'gone', failure: expect.stringContaining('410') },
+      ]);
       bench.now += 60 * minute;
       await bench.rescue();
       expect((await mails()).filter(({ kind }) => kind === 'not-delivering')).toHaveLength(2);
@@ -285,7 +323,11 @@ describe('last resort', async () => {
     bench.now += 1;
     await bench.rescue();
     await bench.rescue();
-    const mail = { kind: 'private-probe', recipient: 'ada@example.org', about: { message: 'The probe attic has not been heard' } };
+    const mail = {
+      kind: 'private-probe',
+      recipient: 'ada@example.org',
+      about: { message: 'The probe attic has not been heard' },
+    };
     expect(await mails()).toEqual([mail]);
     const again = async () => {
       await sql`update notices set ended_at = ${new Date(bench.now)} where ended_at is null`;
@@ -308,7 +350,10 @@ describe('last resort', async () => {
   });
 });
 
-/** What the core decides of alerts (core/incident.ts) is what the table says, also when two decide at once. */
+/**
+ * What the core decides of alerts (core/incident.ts) is what the table says, also when two decide
+ * at once.
+ */
 describe('alerts', async () => {
   const { sql } = await ownDatabase();
   let incident: string;
@@ -331,12 +376,17 @@ describe('alerts', async () => {
   const rows = () =>
     sql<{ event: string; state: string; settled: boolean }[]>`
     select event, state, settled_at is not null as settled from alerts where incident_id = ${incident} order by id`;
-  const write = (...writes: Parameters<typeof writeAlerts>[1]) => inTransaction(sql, (transaction) => writeAlerts(transaction, writes));
+  const write = (...writes: Parameters<typeof writeAlerts>[1]) =>
+    inTransaction(sql, (transaction) => writeAlerts(transaction, writes));
   type Down = Parameters<typeof writeDowns>[1][number];
-  const writeOnly = (...writes: Down[]) => inTransaction(sql, (transaction) => executeAll(writeDowns(transaction, writes)));
+  const writeOnly = (...writes: Down[]) =>
+    inTransaction(sql, (transaction) => executeAll(writeDowns(transaction, writes)));
   const down = { event: 'down', due_at: time } as const;
   const up = { event: 'up', at: time + 60_000 } as const;
-  const ids = async () => (await sql<{ id: number }[]>`select id from alerts where incident_id = ${incident}`).map(({ id }) => id);
+  const ids = async () =>
+    (await sql<{ id: number }[]>`select id from alerts where incident_id = ${incident}`).map(
+      ({ id }) => id,
+    );
 
   test('rule 28: a "down" that is told twice is one', async () => {
     await write({ ...down, incident });
@@ -347,17 +397,22 @@ describe('alerts', async () => {
   test.each([
     ['beside others', write],
     ['in one trip', writeOnly],
-  ])('rule 25: one that waits is due when its incident is dated anew, written %s; one that left has left', async (_, tell) => {
-    const dueAt = async () =>
-      (await sql<{ due_at: Date }[]>`select due_at from alerts where incident_id = ${incident}`)[0]?.due_at.getTime();
-    await tell({ ...down, incident });
-    await tell({ ...down, incident, due_at: time + 1 }, { ...down, incident, due_at: time + 2 });
-    expect(await dueAt()).toBe(time + 2);
-    expect(await releaseAlerts(sql, owned, await ids())).toBe(1);
-    await tell({ ...down, incident, due_at: time + 3 });
-    expect(await dueAt()).toBe(time + 2);
-    expect(await rows()).toEqual([{ event: 'down', state: 'due', settled: false }]);
-  });
+  ])(
+    'rule 25: one that waits is due when its incident is dated anew, written %s; one that left has left',
+    async (_, tell) => {
+      const dueAt = async () =>
+        (
+          await sql<{ due_at: Date }[]>`select due_at from alerts where incident_id = ${incident}`
+        )[0]?.due_at.getTime();
+      await tell({ ...down, incident });
+      await tell({ ...down, incident, due_at: time + 1 }, { ...down, incident, due_at: time + 2 });
+      expect(await dueAt()).toBe(time + 2);
+      expect(await releaseAlerts(sql, owned, await ids())).toBe(1);
+      await tell({ ...down, incident, due_at: time + 3 });
+      expect(await dueAt()).toBe(time + 2);
+      expect(await rows()).toEqual([{ event: 'down', state: 'due', settled: false }]);
+    },
+  );
 
   test('rule 25: what is over before it was due is dropped, and nobody is told', async () => {
     await write({ ...down, incident });
@@ -403,7 +458,9 @@ describe('alerts', async () => {
     const mine = owned.leases.filter(({ partition }) => partition === 3);
     const others = owned.leases.filter(({ partition }) => partition !== 3);
     expect(await heldAlerts(sql, { owner, leases: others }, time, 0, 10)).toEqual([]);
-    expect(await heldAlerts(sql, { owner, leases: mine }, time, 0, 10)).toMatchObject([{ partition: 3, by_target: true }]);
+    expect(await heldAlerts(sql, { owner, leases: mine }, time, 0, 10)).toMatchObject([
+      { partition: 3, by_target: true },
+    ]);
     await sql`update leases set expires_at = now() - interval '1 second'`;
     await takeLeases(sql, newId(), 32, 60_000);
     expect(await releaseAlerts(sql, owned, await ids())).toBe(0);

@@ -1,14 +1,31 @@
 import { describe, expect, test } from 'vitest';
-import { messagesOf, newestOfEach, sentenceOf } from '../../../coordinator/notifications/message.ts';
-import { type OnItsWay, type StoredStep, storyOf } from '../../../coordinator/notifications/story.ts';
+import {
+  messagesOf,
+  newestOfEach,
+  sentenceOf,
+} from '../../../coordinator/notifications/message.ts';
+import {
+  type OnItsWay,
+  type StoredStep,
+  storyOf,
+} from '../../../coordinator/notifications/story.ts';
 
 describe('rule 32: what leaves together', () => {
   let monitors = 0;
   const item = (changes: object) =>
     ({
       monitor_id: `m${monitors++}`,
-      ...{ event: 'down', thread: 'a', group: null, cause: 'status 503, expected 2xx', name: 'Checkout' },
-      ...{ scope: null, continents: null, started_at: 0, ended_at: null, acknowledged_as: null, steady: false },
+      event: 'down',
+      thread: 'a',
+      group: null,
+      cause: 'status 503, expected 2xx',
+      name: 'Checkout',
+      scope: null,
+      continents: null,
+      started_at: 0,
+      ended_at: null,
+      acknowledged_as: null,
+      steady: false,
       ...changes,
     }) as Parameters<typeof sentenceOf>[0][number];
 
@@ -34,12 +51,18 @@ describe('rule 32: what leaves together', () => {
     const [message] = messagesOf([down, up, item({ event: 'up' })], false);
     expect(message?.event).toBe('up');
     expect(message?.items).toHaveLength(3);
-    const newest = newestOfEach([up, down, item({ ...flap, event: 'acknowledged', started_at: 2 })], ({ monitor_id }) => monitor_id);
+    const newest = newestOfEach(
+      [up, down, item({ ...flap, event: 'acknowledged', started_at: 2 })],
+      ({ monitor_id }) => monitor_id,
+    );
     expect(newest).toEqual([up]);
   });
 
   test('rule 32: one for each talk, where something stands open at the receiver', () => {
-    const messages = messagesOf([item({ thread: 'a' }), item({ thread: 'b' }), item({ thread: 'a', event: 'up' })], true);
+    const messages = messagesOf(
+      [item({ thread: 'a' }), item({ thread: 'b' }), item({ thread: 'a', event: 'up' })],
+      true,
+    );
     expect(messages.map(({ items }) => items.length)).toEqual([2, 1]);
   });
 
@@ -50,7 +73,11 @@ describe('rule 32: what leaves together', () => {
       [
         item({
           scope: 'some_continents',
-          continents: { failed: ['Asia', 'North America'], passed: [], asked: ['Asia', 'Europe', 'North America'] },
+          continents: {
+            failed: ['Asia', 'North America'],
+            passed: [],
+            asked: ['Asia', 'Europe', 'North America'],
+          },
         }),
       ],
     ],
@@ -59,7 +86,11 @@ describe('rule 32: what leaves together', () => {
       [
         item({
           scope: 'some_continents',
-          continents: { failed: ['Asia', 'Oceania'], passed: [], asked: ['Africa', 'Asia', 'Europe', 'Oceania'] },
+          continents: {
+            failed: ['Asia', 'Oceania'],
+            passed: [],
+            asked: ['Africa', 'Asia', 'Europe', 'Oceania'],
+          },
         }),
       ],
     ],
@@ -68,15 +99,31 @@ describe('rule 32: what leaves together', () => {
       [
         item({
           scope: 'some_continents',
-          continents: { failed: ['Asia', 'Oceania'], passed: ['Africa'], asked: ['Africa', 'Asia', 'Oceania'] },
+          continents: {
+            failed: ['Asia', 'Oceania'],
+            passed: ['Africa'],
+            asked: ['Africa', 'Asia', 'Oceania'],
+          },
         }),
       ],
     ],
-    ['Checkout is down from some continents: status 503, expected 2xx.', [item({ scope: 'some_continents' })]],
-    ['Checkout was down for 6 min: status 503, expected 2xx.', [item({ event: 'was_down', ended_at: 360_000 })]],
+    [
+      'Checkout is down from some continents: status 503, expected 2xx.',
+      [item({ scope: 'some_continents' })],
+    ],
+    [
+      'Checkout was down for 6 min: status 503, expected 2xx.',
+      [item({ event: 'was_down', ended_at: 360_000 })],
+    ],
     ['Checkout is up again after 12 s.', [item({ event: 'up', ended_at: 12_000 })]],
-    ['Checkout is up again, and has been stable for 15 min.', [item({ event: 'up', ended_at: 12_000, steady: true })]],
-    ['Checkout is still down after 10 min: status 503, expected 2xx.', [item({ event: 'reminder' })]],
+    [
+      'Checkout is up again, and has been stable for 15 min.',
+      [item({ event: 'up', ended_at: 12_000, steady: true })],
+    ],
+    [
+      'Checkout is still down after 10 min: status 503, expected 2xx.',
+      [item({ event: 'reminder' })],
+    ],
     ['Checkout is acknowledged by Ada.', [item({ event: 'acknowledged', acknowledged_as: 'Ada' })]],
     ['2 monitors are down, 1 is up again.', [item({}), item({}), item({ event: 'up' })]],
     ['2 monitors are down: status 503, expected 2xx.', [item({}), item({})]],
@@ -86,7 +133,13 @@ describe('rule 32: what leaves together', () => {
     [
       'Flap is up again after 12 s.',
       [
-        item({ name: 'Flap', monitor_id: 'flap', event: 'was_down', started_at: -60_000, ended_at: -55_000 }),
+        item({
+          name: 'Flap',
+          monitor_id: 'flap',
+          event: 'was_down',
+          started_at: -60_000,
+          ended_at: -55_000,
+        }),
         item({ name: 'Flap', monitor_id: 'flap', event: 'up', ended_at: 12_000 }),
       ],
     ],
@@ -119,7 +172,11 @@ describe('rule 40: why was I told, and why was I not', () => {
       ...step,
       holds: [['bucket', 6, 5_000]],
       message: {
-        ...{ state: 'taken', created_at: 5_000, next_at: 0, settled_at: 7_000, together: 3 },
+        state: 'taken',
+        created_at: 5_000,
+        next_at: 0,
+        settled_at: 7_000,
+        together: 3,
         attempts: [
           { at: 5_001, status: 503, class: 'answer', verdict: 'retry', words: null },
           { at: 6_001, status: 204, class: 'answer', verdict: 'taken', words: null },
@@ -138,14 +195,32 @@ describe('rule 40: why was I told, and why was I not', () => {
   });
 
   test.each([
-    ['nobody on another continent confirmed the outage', { ...way, incident: { confirmed_at: null, ended_at: 9 } }],
-    ['maintenance covers the monitor', { ...way, down: { state: 'held', due_at: 0, covered: true } }],
-    ['the outage was over before it was time to tell', { ...way, down: { state: 'dropped', due_at: 0, covered: false } }],
+    [
+      'nobody on another continent confirmed the outage',
+      { ...way, incident: { confirmed_at: null, ended_at: 9 } },
+    ],
+    [
+      'maintenance covers the monitor',
+      { ...way, down: { state: 'held', due_at: 0, covered: true } },
+    ],
+    [
+      'the outage was over before it was time to tell',
+      { ...way, down: { state: 'dropped', due_at: 0, covered: false } },
+    ],
     ['the channel is for chosen monitors', { ...way, channel: { ...way.channel, covered: false } }],
     ['the channel is turned off', { ...way, channel: { ...way.channel, shut: 'off' } }],
-    ['it became known only when it was past', { ...way, down: { state: 'none', due_at: null, covered: false } }],
-    ['somebody was on it already', { ...way, steps: [{ ...step, state: 'dropped', because: 'acknowledged' }] }],
-    ['maintenance covered the monitor', { ...way, down: { ...way.down, covered: true }, steps: [{ ...step, created_at: 60_000 }] }],
+    [
+      'it became known only when it was past',
+      { ...way, down: { state: 'none', due_at: null, covered: false } },
+    ],
+    [
+      'somebody was on it already',
+      { ...way, steps: [{ ...step, state: 'dropped', because: 'acknowledged' }] },
+    ],
+    [
+      'maintenance covered the monitor',
+      { ...way, down: { ...way.down, covered: true }, steps: [{ ...step, created_at: 60_000 }] },
+    ],
   ] as const)('rule 40: %s', (words, given) => {
     expect(texts(given).join(' ')).toContain(words);
   });

@@ -20,9 +20,16 @@ describe('notifier', async () => {
 
   describe('who is told, and when', () => {
     test('rules 25 and 30: a "down" and its "up", to each channel that covers the monitor, once', async () => {
-      const [shop, mail, group] = [await bench.monitor('Shop'), await bench.monitor('Mail'), newId()];
+      const [shop, mail, group] = [
+        await bench.monitor('Shop'),
+        await bench.monitor('Mail'),
+        newId(),
+      ];
       await sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${bench.organisation}, 'Web', 'web')`;
-      const [one, ofGroup] = [await bench.channel('one', { covers: 'chosen' }), await bench.channel('group', { covers: 'chosen' })];
+      const [one, ofGroup] = [
+        await bench.channel('one', { covers: 'chosen' }),
+        await bench.channel('group', { covers: 'chosen' }),
+      ];
       await bench.channel('all');
       await bench.channel('off', { enabled: false });
       await sql`insert into channel_monitors (channel_id, monitor_id) values (${one}, ${mail})`;
@@ -36,8 +43,16 @@ describe('notifier', async () => {
       bench.now += 20_000;
       await bench.up(incident);
       await bench.tell();
-      expect({ all: events('all'), group: events('group'), one: events('one'), off: events('off') }).toEqual({
-        ...{ all: ['down', 'up'], group: ['down', 'up'], one: [], off: [] },
+      expect({
+        all: events('all'),
+        group: events('group'),
+        one: events('one'),
+        off: events('off'),
+      }).toEqual({
+        all: ['down', 'up'],
+        group: ['down', 'up'],
+        one: [],
+        off: [],
       });
       expect(bench.heard('all').map(({ sentence }) => sentence)).toEqual([
         expect.stringMatching(/^Shop is down: /),
@@ -47,7 +62,11 @@ describe('notifier', async () => {
 
     test('rule 33: a later channel is told only if then it is open, and nobody has acknowledged it', async () => {
       await bench.channel('later', { delay_s: 300 });
-      const [one, two, three] = [await bench.monitor('One'), await bench.monitor('Two'), await bench.monitor('Three')];
+      const [one, two, three] = [
+        await bench.monitor('One'),
+        await bench.monitor('Two'),
+        await bench.monitor('Three'),
+      ];
       await bench.down(one);
       const over = await bench.down(two);
       const acknowledged = await bench.down(three);
@@ -76,7 +95,13 @@ describe('notifier', async () => {
         bench.now += minute;
       }
       expect(events('chat')).toEqual(['down', 'reminder', 'reminder']);
-      await writeAcknowledgement(sql, { incidents: [incident], organisation: bench.organisation, user: null, as: 'Ada', now: bench.now });
+      await writeAcknowledgement(sql, {
+        incidents: [incident],
+        organisation: bench.organisation,
+        user: null,
+        as: 'Ada',
+        now: bench.now,
+      });
       for (let minutes = 0; minutes <= 60; minutes += 10) {
         await bench.tell();
         bench.now += 10 * minute;
@@ -89,7 +114,12 @@ describe('notifier', async () => {
 
     test('rule 36: while all is muted, and outside hours, a "down" is held; what is over by then is told to nobody', async () => {
       await bench.channel('chat');
-      await bench.channel('office', { hours: { zone: 'UTC', spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '14:00', to: '17:00' }] } });
+      await bench.channel('office', {
+        hours: {
+          zone: 'UTC',
+          spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '14:00', to: '17:00' }],
+        },
+      });
       await sql`insert into mutes (id, organisation_id, began_at, until)
       values (${newId()}, ${bench.organisation}, ${new Date(bench.now)}, ${new Date(bench.now + 60 * minute)})`;
       await bench.down(await bench.monitor('Shop'));
@@ -150,7 +180,9 @@ describe('notifier', async () => {
   describe('how it leaves', () => {
     test('rule 32: 100 monitors down within a second are at most four messages, and each says what else is down', async () => {
       await bench.channel('chat');
-      const monitors = await Promise.all(Array.from({ length: 100 }, (_, index) => bench.monitor(`Shop ${index}`)));
+      const monitors = await Promise.all(
+        Array.from({ length: 100 }, (_, index) => bench.monitor(`Shop ${index}`)),
+      );
       for (const [index, monitor] of monitors.entries()) {
         await bench.down(monitor);
         bench.now += 10;
@@ -186,13 +218,18 @@ describe('notifier', async () => {
       await bench.tell();
       expect(bench.heard('chat')).toHaveLength(5);
       expect(new Set(bench.heard('chat').map(({ key }) => key)).size).toBe(1);
-      expect(await sql`select attempt, status, verdict from message_attempts order by attempt`).toHaveLength(5);
+      expect(
+        await sql`select attempt, status, verdict from message_attempts order by attempt`,
+      ).toHaveLength(5);
     });
 
     test('rule 31: a "down" that ended before it was taken becomes one message, and what it was told with is told on', async () => {
       await bench.channel('chat');
       bench.answers.of = () => answered(503);
-      const [over] = [await bench.down(await bench.monitor('Shop')), await bench.down(await bench.monitor('Mail'))];
+      const [over] = [
+        await bench.down(await bench.monitor('Shop')),
+        await bench.down(await bench.monitor('Mail')),
+      ];
       await bench.tell();
       bench.now += 6 * minute;
       bench.answers.of = () => answered(200);
@@ -201,10 +238,9 @@ describe('notifier', async () => {
       bench.now += 3_600_000;
       await bench.tell();
       const heard = bench.heard('chat').slice(1);
-      expect(heard.flatMap(({ event, names }) => names.map((name) => `${event} ${name}`)).toSorted()).toEqual([
-        'incident.down Mail',
-        'incident.was_down Shop',
-      ]);
+      expect(
+        heard.flatMap(({ event, names }) => names.map((name) => `${event} ${name}`)).toSorted(),
+      ).toEqual(['incident.down Mail', 'incident.was_down Shop']);
     });
 
     test('rule 31: a refusal for good ends it, and nobody is told of an end', async () => {
@@ -224,7 +260,9 @@ describe('notifier', async () => {
 
     test('two coordinators at once tell each channel of each incident once', async () => {
       await Promise.all(['a', 'b', 'c'].map((name) => bench.channel(name)));
-      const monitors = await Promise.all(Array.from({ length: 20 }, (_, index) => bench.monitor(`Shop ${index}`)));
+      const monitors = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => bench.monitor(`Shop ${index}`)),
+      );
       for (const monitor of monitors) await bench.down(monitor);
       const both = [bench.coordinator(), bench.coordinator(), bench.coordinator()];
       for (let seconds = 0; seconds < 20; seconds += 1) {
@@ -248,7 +286,9 @@ describe('notifier', async () => {
         answer = resolve;
       });
       bench.answers.of = (outgoing) =>
-        'url' in outgoing && outgoing.url.includes('slow') ? slow.then(() => answered(200)) : answered(200);
+        'url' in outgoing && outgoing.url.includes('slow')
+          ? slow.then(() => answered(200))
+          : answered(200);
       const by = bench.coordinator();
       for (const name of ['One', 'Two', 'Three', 'Four']) {
         await bench.down(await bench.monitor(name));
@@ -266,8 +306,15 @@ describe('notifier', async () => {
 
     test('rule 15: says which continents are still checking, and "everywhere" of all that are asked alone', async () => {
       await bench.channel('all');
-      const [some, every] = [await bench.down(await bench.monitor('Some')), await bench.down(await bench.monitor('Every'))];
-      const seen = { failed: ['Asia', 'North America'], passed: [], asked: ['Asia', 'Europe', 'North America'] };
+      const [some, every] = [
+        await bench.down(await bench.monitor('Some')),
+        await bench.down(await bench.monitor('Every')),
+      ];
+      const seen = {
+        failed: ['Asia', 'North America'],
+        passed: [],
+        asked: ['Asia', 'Europe', 'North America'],
+      };
       await sql`update incidents set scope = 'some_continents', progress = ${sql.json({ progress: seen })} where id = ${some}`;
       await sql`update incidents set scope = 'everywhere', progress = ${sql.json({ progress: { ...seen, failed: seen.asked } })} where id = ${every}`;
       await sql`update alerts set due_at = ${new Date(bench.now + minute)} where incident_id = ${every}`;
@@ -285,13 +332,20 @@ describe('notifier', async () => {
       await bench.channel('duty', { kind: 'pagerduty' });
       await bench.down(await bench.monitor('Shop'));
       await bench.tell();
-      const bodies = bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [JSON.parse(outgoing.body)] : []));
-      expect(bodies).toMatchObject([{ payload: { custom_details: { Started: '2026-11-23 13:00:00 (12:00:00 UTC)' } } }]);
+      const bodies = bench.sent.flatMap((outgoing) =>
+        outgoing.by === 'https' ? [JSON.parse(outgoing.body)] : [],
+      );
+      expect(bodies).toMatchObject([
+        { payload: { custom_details: { Started: '2026-11-23 13:00:00 (12:00:00 UTC)' } } },
+      ]);
     });
 
     test('where something stands open at the receiver, each talk is told of by itself, and closed when all of it is over', async () => {
       await bench.channel('duty', { kind: 'pagerduty' });
-      const [one, two] = [await bench.down(await bench.monitor('One')), await bench.down(await bench.monitor('Two'))];
+      const [one, two] = [
+        await bench.down(await bench.monitor('One')),
+        await bench.down(await bench.monitor('Two')),
+      ];
       await bench.tell();
       const over = async () =>
         await sql<{ over: boolean; thread: boolean }[]>`
@@ -306,8 +360,12 @@ describe('notifier', async () => {
         { over: false, thread: true },
         { over: true, thread: true },
       ]);
-      expect(await sql`select because from alert_steps where state = 'dropped'`).toEqual([{ because: 'others_open' }]);
-      const paged = bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [JSON.parse(outgoing.body).event_action] : []));
+      expect(await sql`select because from alert_steps where state = 'dropped'`).toEqual([
+        { because: 'others_open' },
+      ]);
+      const paged = bench.sent.flatMap((outgoing) =>
+        outgoing.by === 'https' ? [JSON.parse(outgoing.body).event_action] : [],
+      );
       expect(paged).toEqual(['trigger', 'resolve']);
     });
   });
@@ -340,8 +398,13 @@ describe('notifier killed', async () => {
     expect(bench.sent).toHaveLength(1);
     bench.now += 121_000;
     await Promise.all([there.courier.hurry(), there.courier.hurry()]);
-    await eventually(async () => (await sql`select 1 from messages where state = 'taken'`).length === 1);
-    expect(bench.heard('chat').map(({ key }) => key)).toEqual([bench.heard('chat')[0]?.key, bench.heard('chat')[0]?.key]);
+    await eventually(
+      async () => (await sql`select 1 from messages where state = 'taken'`).length === 1,
+    );
+    expect(bench.heard('chat').map(({ key }) => key)).toEqual([
+      bench.heard('chat')[0]?.key,
+      bench.heard('chat')[0]?.key,
+    ]);
     die();
   });
 
@@ -362,7 +425,9 @@ describe('notifier killed', async () => {
     expect(bench.sent).toHaveLength(1);
     const again = bench.coordinator(place);
     await again.courier.hurry();
-    await eventually(async () => (await sql`select 1 from messages where state = 'taken'`).length === 1);
+    await eventually(
+      async () => (await sql`select 1 from messages where state = 'taken'`).length === 1,
+    );
     const [first, second, ...more] = bench.heard('chat').map(({ key }) => key);
     expect([second, more]).toEqual([first, []]);
     dying.reject(new Error('killed'));
@@ -378,7 +443,10 @@ describe('an outage that is over before anybody came to tell of it', async () =>
     await sql`truncate organisations, alerts cascade`;
     bench = await notificationBench(sql);
   });
-  const told = (name: string) => bench.heard(name).flatMap(({ event, names }) => names.map((of) => `${event.split('.')[1]} ${of}`));
+  const told = (name: string) =>
+    bench
+      .heard(name)
+      .flatMap(({ event, names }) => names.map((of) => `${event.split('.')[1]} ${of}`));
   const tellFor = async (ms: number): Promise<void> => {
     for (const until = bench.now + ms; bench.now < until; ) {
       bench.now += 15 * second;
@@ -386,7 +454,9 @@ describe('an outage that is over before anybody came to tell of it', async () =>
     }
   };
   const steps = () =>
-    sql<{ event: string; state: string; because: string | null }[]>`select event, state, because from alert_steps order by id`;
+    sql<
+      { event: string; state: string; because: string | null }[]
+    >`select event, state, because from alert_steps order by id`;
 
   test('rule 31: a "down" that was due is told as one that was, once, whether it was planned by then or not', async () => {
     await bench.channel('chat');
@@ -407,7 +477,10 @@ describe('an outage that is over before anybody came to tell of it', async () =>
 
   test('rule 31: so is one whose delay was over before it was, and no other', async () => {
     await bench.channel('later', { delay_s: 30 });
-    const [short, long] = [await bench.down(await bench.monitor('Short')), await bench.down(await bench.monitor('Long'))];
+    const [short, long] = [
+      await bench.down(await bench.monitor('Short')),
+      await bench.down(await bench.monitor('Long')),
+    ];
     await bench.coordinator().planner.plan();
     bench.now += 29 * second;
     await bench.up(short);
@@ -419,7 +492,12 @@ describe('an outage that is over before anybody came to tell of it', async () =>
 
   test('rules 31 and 36: what a mute held until the end is told to nobody, however late it is asked about', async () => {
     await bench.channel('chat');
-    const mute = { organisation: bench.organisation, user: null, at: new Date(bench.now), until: new Date(bench.now + minute) };
+    const mute = {
+      organisation: bench.organisation,
+      user: null,
+      at: new Date(bench.now),
+      until: new Date(bench.now + minute),
+    };
     await beginMute(sql, mute);
     const incident = await bench.down(await bench.monitor('Shop'));
     bench.now += 30 * second;
@@ -449,7 +527,14 @@ describe('an outage that is over before anybody came to tell of it', async () =>
       bench.now += minute;
     }
     await tellFor(16 * minute);
-    expect(told('chat')).toEqual(['down Shop', 'up Shop', 'down Shop', 'up Shop', 'flapping Shop', 'up Shop']);
+    expect(told('chat')).toEqual([
+      'down Shop',
+      'up Shop',
+      'down Shop',
+      'up Shop',
+      'flapping Shop',
+      'up Shop',
+    ]);
   });
 
   test('rule 31: of what is told anew as past, no end is told that was planned before', async () => {
@@ -461,7 +546,10 @@ describe('an outage that is over before anybody came to tell of it', async () =>
     };
     const answer = Promise.withResolvers<SendOutcome>();
     bench.answers.of = () => answer.promise;
-    const [one, other] = [await bench.down(await bench.monitor('One')), await bench.down(await bench.monitor('Other'))];
+    const [one, other] = [
+      await bench.down(await bench.monitor('One')),
+      await bench.down(await bench.monitor('Other')),
+    ];
     await compose();
     await by.courier.hurry();
     await eventually(async () => bench.sent.length === 1);
@@ -486,7 +574,9 @@ describe('an outage that is over before anybody came to tell of it', async () =>
     const by = bench.coordinator();
     await by.planner.plan();
     const isComposing = async () =>
-      (await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length > 0;
+      (
+        await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      ).length > 0;
     let composing: Promise<boolean> | undefined;
     // As who plans the end does: the steps are held fast, and found untold.
     await sql.begin(async (planner) => {

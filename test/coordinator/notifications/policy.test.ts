@@ -30,7 +30,10 @@ describe('step', () => {
     ...around,
     incident: { ...around.incident, ...changes },
   });
-  const channel = (changes: Partial<Surroundings['channel']>): Surroundings => ({ ...around, channel: { ...around.channel, ...changes } });
+  const channel = (changes: Partial<Surroundings['channel']>): Surroundings => ({
+    ...around,
+    channel: { ...around.channel, ...changes },
+  });
 
   describe('rule 33: delay is escalation', () => {
     const later = channel({ delay_s: 300 });
@@ -39,12 +42,17 @@ describe('step', () => {
       expect(decideStep(down, later, 300_000)).toEqual({ is: 'due' });
     });
     test('rule 33: not when it is over by then, or acknowledged', () => {
-      expect(decideStep(down, { ...later, incident: incident({ ended_at: 200_000 }).incident }, 300_000)).toEqual({
+      expect(
+        decideStep(down, { ...later, incident: incident({ ended_at: 200_000 }).incident }, 300_000),
+      ).toEqual({
         is: 'dropped',
         because: 'over',
       });
       const acknowledged = { ...later, incident: incident({ acknowledged_at: 200_000 }).incident };
-      expect(decideStep(down, acknowledged, 300_000)).toEqual({ is: 'dropped', because: 'acknowledged' });
+      expect(decideStep(down, acknowledged, 300_000)).toEqual({
+        is: 'dropped',
+        because: 'acknowledged',
+      });
     });
   });
 
@@ -54,7 +62,10 @@ describe('step', () => {
     // Somebody was on it before it left: only what waited for others is told all the same.
     const both = { ...over, incident: { ...over.incident, acknowledged_at: 10_000 } };
     expect(decideStep(down, both, 30_000)).toEqual({ is: 'due', as: 'was_down' });
-    expect(decideStep(down, { ...both, gathered: false }, 30_000)).toEqual({ is: 'dropped', because: 'over' });
+    expect(decideStep(down, { ...both, gathered: false }, 30_000)).toEqual({
+      is: 'dropped',
+      because: 'over',
+    });
     const taken = incident({ acknowledged_at: 20_000 });
     expect(decideStep(down, { ...taken, gathered: true }, 30_000)).toEqual({ is: 'due' });
     expect(decideStep(down, taken, 30_000)).toEqual({ is: 'dropped', because: 'acknowledged' });
@@ -63,17 +74,38 @@ describe('step', () => {
   describe('rule 34: acknowledging', () => {
     test('rule 34: it ends reminders', () => {
       const reminder = { event: 'reminder', due_at: 0, not_before: 600_000 } as const;
-      expect(decideStep(reminder, around, 0)).toEqual({ is: 'held', by: 'reminder', until: 600_000 });
+      expect(decideStep(reminder, around, 0)).toEqual({
+        is: 'held',
+        by: 'reminder',
+        until: 600_000,
+      });
       expect(decideStep(reminder, around, 600_000)).toEqual({ is: 'due' });
-      expect(decideStep(reminder, incident({ acknowledged_at: 5 }), 600_000)).toEqual({ is: 'dropped', because: 'acknowledged' });
+      expect(decideStep(reminder, incident({ acknowledged_at: 5 }), 600_000)).toEqual({
+        is: 'dropped',
+        because: 'acknowledged',
+      });
     });
     test('rule 34: it takes no "down" from somebody who is told in the same moment, and the end is told all the same', () => {
       expect(decideStep(down, incident({ acknowledged_at: 500 }), 600)).toEqual({ is: 'due' });
-      expect(decideStep({ ...down, event: 'up' }, incident({ acknowledged_at: 500, ended_at: 900 }), 1_000)).toEqual({ is: 'due' });
+      expect(
+        decideStep(
+          { ...down, event: 'up' },
+          incident({ acknowledged_at: 500, ended_at: 900 }),
+          1_000,
+        ),
+      ).toEqual({ is: 'due' });
     });
     test('rule 34: it is told at once, unless the incident is over', () => {
-      expect(decideStep({ ...down, event: 'acknowledged' }, incident({ acknowledged_at: 5 }), 6)).toEqual({ is: 'due' });
-      expect(decideStep({ ...down, event: 'acknowledged' }, incident({ acknowledged_at: 5, ended_at: 5 }), 6)).toEqual({
+      expect(
+        decideStep({ ...down, event: 'acknowledged' }, incident({ acknowledged_at: 5 }), 6),
+      ).toEqual({ is: 'due' });
+      expect(
+        decideStep(
+          { ...down, event: 'acknowledged' },
+          incident({ acknowledged_at: 5, ended_at: 5 }),
+          6,
+        ),
+      ).toEqual({
         is: 'dropped',
         because: 'over',
       });
@@ -82,12 +114,25 @@ describe('step', () => {
 
   describe('rule 36: hours, mute and cover hold a "down", and do not drop it', () => {
     test('rule 36: until the mute ends', () => {
-      expect(decideStep(down, { ...around, muted_until: 3_600_000 }, 5)).toEqual({ is: 'held', by: 'mute', until: 3_600_000 });
-      expect(decideStep(down, { ...around, muted_until: 3_600_000 }, 3_600_000)).toEqual({ is: 'due' });
+      expect(decideStep(down, { ...around, muted_until: 3_600_000 }, 5)).toEqual({
+        is: 'held',
+        by: 'mute',
+        until: 3_600_000,
+      });
+      expect(decideStep(down, { ...around, muted_until: 3_600_000 }, 3_600_000)).toEqual({
+        is: 'due',
+      });
     });
     test('rule 36: until the hours of the channel begin', () => {
-      const hours = { zone: 'UTC', spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '09:00', to: '17:00' }] };
-      expect(decideStep(down, channel({ hours }), 0)).toEqual({ is: 'held', by: 'hours', until: 9 * 60 * minute });
+      const hours = {
+        zone: 'UTC',
+        spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '09:00', to: '17:00' }],
+      };
+      expect(decideStep(down, channel({ hours }), 0)).toEqual({
+        is: 'held',
+        by: 'hours',
+        until: 9 * 60 * minute,
+      });
       expect(decideStep(down, channel({ hours }), 10 * 60 * minute)).toEqual({ is: 'due' });
     });
     test('rule 36: as in cover, which a delay may reach into', () => {
@@ -110,7 +155,11 @@ describe('step', () => {
       });
     });
     test('rule 36: an "up" goes out all the same', () => {
-      const quiet = { ...incident({ ended_at: 5 }), muted_until: 3_600_000, cover: [{ from: 0, to: 100 }] };
+      const quiet = {
+        ...incident({ ended_at: 5 }),
+        muted_until: 3_600_000,
+        cover: [{ from: 0, to: 100 }],
+      };
       expect(decideStep({ ...down, event: 'up' }, quiet, 6)).toEqual({ is: 'due' });
     });
     test('rule 36: whatever holds it, it is held until a later moment, and once nothing does it is due', () => {
@@ -129,17 +178,30 @@ describe('step', () => {
   describe('rule 37: what is told of a flapping monitor', () => {
     test('rule 37: a "down" only when it stays down for 5 min', () => {
       for (const flapping of ['flapping', 'silent'] as const) {
-        expect(decideStep(down, { ...around, flapping }, 1)).toEqual({ is: 'held', by: 'flapping', until: 5 * minute });
+        expect(decideStep(down, { ...around, flapping }, 1)).toEqual({
+          is: 'held',
+          by: 'flapping',
+          until: 5 * minute,
+        });
         expect(decideStep(down, { ...around, flapping }, 5 * minute)).toEqual({ is: 'due' });
       }
-      expect(decideStep({ ...down, event: 'flapping' }, { ...around, flapping: 'flapping' }, 1)).toEqual({ is: 'due' });
+      expect(
+        decideStep({ ...down, event: 'flapping' }, { ...around, flapping: 'flapping' }, 1),
+      ).toEqual({ is: 'due' });
     });
     test('rule 37: its end once it was steady for 15 min, and not if it went down again', () => {
       const up = { event: 'up', due_at: 0, not_before: 0 } as const;
       const waits = { ...incident({ ended_at: 0 }), waits_for_steadiness: true };
-      expect(decideStep(up, waits, 5)).toEqual({ is: 'held', by: 'steadiness', until: 15 * minute });
+      expect(decideStep(up, waits, 5)).toEqual({
+        is: 'held',
+        by: 'steadiness',
+        until: 15 * minute,
+      });
       expect(decideStep(up, waits, 15 * minute)).toEqual({ is: 'due' });
-      expect(decideStep(up, { ...waits, down_again: true }, 5)).toEqual({ is: 'dropped', because: 'down_again' });
+      expect(decideStep(up, { ...waits, down_again: true }, 5)).toEqual({
+        is: 'dropped',
+        because: 'down_again',
+      });
     });
   });
 
@@ -147,7 +209,9 @@ describe('step', () => {
     const over = incident({ ended_at: 60_000 });
     test('rule 31: is told all the same, however late it is asked about', () => {
       expect(decideStep(down, over, 61_000)).toEqual({ is: 'due', as: 'was_down' });
-      expect(decideStep({ ...down, event: 'flapping' }, { ...over, flapping: 'flapping' }, 61_000)).toEqual({ is: 'due' });
+      expect(
+        decideStep({ ...down, event: 'flapping' }, { ...over, flapping: 'flapping' }, 61_000),
+      ).toEqual({ is: 'due' });
     });
     test('rules 25 and 31: is told to nobody when something held it until then', () => {
       const held: readonly Surroundings[] = [
@@ -156,14 +220,24 @@ describe('step', () => {
         { ...over, muted_until: 70_000 },
         { ...over, cover: [{ from: 50_000, to: 70_000 }] },
       ];
-      for (const one of held) expect(decideStep(down, one, 65_000)).toEqual({ is: 'dropped', because: 'over' });
-      expect(decideStep({ ...down, due_at: 60_001 }, over, 65_000)).toEqual({ is: 'dropped', because: 'over' });
-      expect(decideStep({ ...down, event: 'reminder' }, over, 65_000)).toEqual({ is: 'dropped', because: 'over' });
+      for (const one of held)
+        expect(decideStep(down, one, 65_000)).toEqual({ is: 'dropped', because: 'over' });
+      expect(decideStep({ ...down, due_at: 60_001 }, over, 65_000)).toEqual({
+        is: 'dropped',
+        because: 'over',
+      });
+      expect(decideStep({ ...down, event: 'reminder' }, over, 65_000)).toEqual({
+        is: 'dropped',
+        because: 'over',
+      });
     });
   });
 
   test('rule 30: a channel that is told of nothing drops what it would be told, and says why', () => {
-    expect(decideStep(down, channel({ shut: 'off' }), 0)).toEqual({ is: 'dropped', because: 'channel_off' });
+    expect(decideStep(down, channel({ shut: 'off' }), 0)).toEqual({
+      is: 'dropped',
+      because: 'channel_off',
+    });
   });
 });
 
@@ -180,21 +254,41 @@ describe('rule 37: a monitor that flaps', () => {
 
   test.each([
     ['two are plain', outages([0, 1], [10, null]), 'plain'],
-    ['the third within 30 min is told as flapping', outages([0, 1], [10, 1], [20, null]), 'flapping'],
+    [
+      'the third within 30 min is told as flapping',
+      outages([0, 1], [10, 1], [20, null]),
+      'flapping',
+    ],
     ['three in more than 30 min are plain', outages([0, 1], [20, 1], [31, null]), 'plain'],
     ['the fourth is silent', outages([0, 1], [5, 1], [10, 1], [15, null]), 'silent'],
-    ['still silent after an hour, if it never was steady', outages([0, 1], [9, 1], [18, 1], [32, 1], [46, 1], [60, null]), 'silent'],
-    ['after 15 min of rest it is plain again', outages([0, 1], [5, 1], [10, 1], [26, null]), 'plain'],
+    [
+      'still silent after an hour, if it never was steady',
+      outages([0, 1], [9, 1], [18, 1], [32, 1], [46, 1], [60, null]),
+      'silent',
+    ],
+    [
+      'after 15 min of rest it is plain again',
+      outages([0, 1], [5, 1], [10, 1], [26, null]),
+      'plain',
+    ],
     ['a minute less, and it is not', outages([0, 1], [5, 1], [10, 1], [25, null]), 'silent'],
-    ['one that was down for 5 min was told, and ends the silence', outages([0, 1], [5, 1], [10, 1], [15, 5], [21, null]), 'plain'],
+    [
+      'one that was down for 5 min was told, and ends the silence',
+      outages([0, 1], [5, 1], [10, 1], [15, 5], [21, null]),
+      'plain',
+    ],
   ] as const)('rule 37: %s', (_, told, expected) => {
     expect(flappingOf(told)).toBe(expected);
   });
 });
 
 describe('rule 36: the hours of a channel', () => {
-  const at = (text: string): number => Temporal.ZonedDateTime.from(`${text}[Europe/Berlin]`).epochMilliseconds;
-  const office = { zone: 'Europe/Berlin', spans: [{ days: [1, 2, 3, 4, 5], from: '09:00', to: '17:00' }] };
+  const at = (text: string): number =>
+    Temporal.ZonedDateTime.from(`${text}[Europe/Berlin]`).epochMilliseconds;
+  const office = {
+    zone: 'Europe/Berlin',
+    spans: [{ days: [1, 2, 3, 4, 5], from: '09:00', to: '17:00' }],
+  };
   const night = { zone: 'Europe/Berlin', spans: [{ days: [5], from: '22:00', to: '06:00' }] };
 
   test.each([
@@ -213,11 +307,21 @@ describe('rule 36: the hours of a channel', () => {
     const span = { days: [1], from: '09:00', to: '17:00' };
     expect(hoursFrom({ zone: null, spans: [] }, 'UTC')).toBe(null);
     expect(() => hoursFrom({ zone: 'Mars', spans: [] }, 'UTC')).toThrow('Mars');
-    expect(() => hoursFrom({ zone: null, spans: Array.from({ length: 22 }, () => span) }, 'UTC')).toThrow('give at most 21 spans');
-    expect(() => hoursFrom({ zone: null, spans: [{ days: [8], from: '09:00', to: '17:00' }] }, 'UTC')).toThrow('1 (Monday) to 7 (Sunday)');
-    expect(() => hoursFrom({ zone: null, spans: [{ days: [1], from: '9', to: '17:00' }] }, 'UTC')).toThrow('09:00');
-    expect(() => hoursFrom({ zone: 'Mars', spans: [{ days: [1], from: '09:00', to: '17:00' }] }, 'UTC')).toThrow('Mars');
-    expect(hoursFrom({ zone: null, spans: [{ days: [2, 1, 2], from: '00:00', to: '24:00' }] }, 'UTC')).toEqual({
+    expect(() =>
+      hoursFrom({ zone: null, spans: Array.from({ length: 22 }, () => span) }, 'UTC'),
+    ).toThrow('give at most 21 spans');
+    expect(() =>
+      hoursFrom({ zone: null, spans: [{ days: [8], from: '09:00', to: '17:00' }] }, 'UTC'),
+    ).toThrow('1 (Monday) to 7 (Sunday)');
+    expect(() =>
+      hoursFrom({ zone: null, spans: [{ days: [1], from: '9', to: '17:00' }] }, 'UTC'),
+    ).toThrow('09:00');
+    expect(() =>
+      hoursFrom({ zone: 'Mars', spans: [{ days: [1], from: '09:00', to: '17:00' }] }, 'UTC'),
+    ).toThrow('Mars');
+    expect(
+      hoursFrom({ zone: null, spans: [{ days: [2, 1, 2], from: '00:00', to: '24:00' }] }, 'UTC'),
+    ).toEqual({
       zone: 'UTC',
       spans: [{ days: [1, 2], from: '00:00', to: '24:00' }],
     });
@@ -230,20 +334,26 @@ describe('waits', () => {
     expect([0, 1, 60, 86_400].map(reminderFrom)).toEqual([null, 60, 60, 86_400]);
     for (const wrong of [-1, 86_401, Number.POSITIVE_INFINITY]) {
       expect(() => delayFrom(wrong)).toThrow('delay_s: must be from 0 (at once) to 86400 seconds');
-      expect(() => reminderFrom(wrong)).toThrow('reminder_s: must be from 0 (never) to 86400 seconds');
+      expect(() => reminderFrom(wrong)).toThrow(
+        'reminder_s: must be from 0 (never) to 86400 seconds',
+      );
     }
   });
 
   test('all alerts are muted for a week at most', () => {
     expect([1, 60, 10_080].map(muteFrom)).toEqual([1, 60, 10_080]);
-    for (const wrong of [-5, 0, 10_081]) expect(() => muteFrom(wrong)).toThrow('minutes: must be from 1 to 10080');
+    for (const wrong of [-5, 0, 10_081])
+      expect(() => muteFrom(wrong)).toThrow('minutes: must be from 1 to 10080');
   });
 });
 
 describe('rule 32: how messages of a channel are gathered', () => {
   const second = 1_000;
 
-  /** When messages leave, if something is due at each of these moments and what waits leaves together as soon as it may. */
+  /**
+   * When messages leave, if something is due at each of these moments and what waits leaves
+   * together as soon as it may.
+   */
   const leaving = (dueAt: readonly number[]): number[] => {
     const due = dueAt.toSorted((a, b) => a - b);
     let bucket = fullBucket;
@@ -261,7 +371,8 @@ describe('rule 32: how messages of a channel are gathered', () => {
     }
     return left;
   };
-  const at = (...seconds: readonly number[]): number[] => seconds.map((each) => 1_000_000 + each * second);
+  const at = (...seconds: readonly number[]): number[] =>
+    seconds.map((each) => 1_000_000 + each * second);
 
   test('rule 32: two leave at once, the third when nothing came for 5 s, those after it when nothing came for 15 s', () => {
     expect(leaving(at(0, 1, 2))).toEqual(at(0, 1, 7));
@@ -280,7 +391,9 @@ describe('rule 32: how messages of a channel are gathered', () => {
 
   test('rule 32: 100 within a second, or within a minute, are at most four messages, the first undelayed', () => {
     for (const within of [1, 10, 60]) {
-      const left = leaving(at(...Array.from({ length: 100 }, (_, index) => (index * within) / 100)));
+      const left = leaving(
+        at(...Array.from({ length: 100 }, (_, index) => (index * within) / 100)),
+      );
       expect(left[0]).toBe(1_000_000);
       expect([within, left.length]).toEqual([within, within === 60 ? 4 : 3]);
     }
@@ -288,36 +401,51 @@ describe('rule 32: how messages of a channel are gathered', () => {
 
   test('rule 32: many within a minute, come as they may, are at most four messages', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 59_999 }), { minLength: 1, maxLength: 100 }), (more) => {
-        // Never 5 s without any: else it is not one matter.
-        const due = [...more, ...Array.from({ length: 15 }, (_, index) => index * 4_000)].map((ms) => 1_000_000 + ms);
-        const left = leaving(due);
-        expect(left.length).toBeLessThanOrEqual(4);
-        expect(left[0]).toBe(1_000_000);
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 59_999 }), { minLength: 1, maxLength: 100 }),
+        (more) => {
+          // Never 5 s without any: else it is not one matter.
+          const due = [...more, ...Array.from({ length: 15 }, (_, index) => index * 4_000)].map(
+            (ms) => 1_000_000 + ms,
+          );
+          const left = leaving(due);
+          expect(left.length).toBeLessThanOrEqual(4);
+          expect(left[0]).toBe(1_000_000);
+        },
+      ),
     );
   });
 
   test('rule 32: whatever is due when leaves within a minute, and no more than four and one for each 15 s', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 300_000 }), { minLength: 1, maxLength: 100 }), (more) => {
-        const due = more.map((ms) => 1_000_000 + ms);
-        const left = leaving(due);
-        for (const one of due) expect(left.some((when) => when >= one && when - one <= 60 * second)).toBe(true);
-        for (const [index, from] of left.entries())
-          for (const [many, to] of left.slice(index).entries())
-            expect(many + 1).toBeLessThanOrEqual(4 + Math.floor((to - from) / (15 * second)));
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 300_000 }), { minLength: 1, maxLength: 100 }),
+        (more) => {
+          const due = more.map((ms) => 1_000_000 + ms);
+          const left = leaving(due);
+          for (const one of due)
+            expect(left.some((when) => when >= one && when - one <= 60 * second)).toBe(true);
+          for (const [index, from] of left.entries())
+            for (const [many, to] of left.slice(index).entries())
+              expect(many + 1).toBeLessThanOrEqual(4 + Math.floor((to - from) / (15 * second)));
+        },
+      ),
     );
   });
 
   test('rule 32: a clock that is set back keeps nobody waiting for longer than ever', () => {
     const before = { fullAt: 9_000_000, since: 8_990_000, newest: 8_999_000 };
-    expect(gather(before, { now: 1_000_000, more: false })).toMatchObject({ is: 'waits', until: 1_015_000 });
+    expect(gather(before, { now: 1_000_000, more: false })).toMatchObject({
+      is: 'waits',
+      until: 1_015_000,
+    });
   });
 
   test('rule 32: what was dropped while it waited keeps nothing that comes much later', () => {
     const before = { fullAt: 1_040_000, since: 1_002_000, newest: 1_002_000 };
-    expect(gather(before, { now: 1_200_000, more: true })).toMatchObject({ is: 'leaves', bucket: { fullAt: 1_215_000 } });
+    expect(gather(before, { now: 1_200_000, more: true })).toMatchObject({
+      is: 'leaves',
+      bucket: { fullAt: 1_215_000 },
+    });
   });
 });

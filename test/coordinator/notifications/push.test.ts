@@ -2,11 +2,25 @@ import { createECDH, createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { webPush } from '../../../coordinator/notifications/kinds/web-push.ts';
-import { createSender, encryptPush, type Sender, type VapidKeys } from '../../../coordinator/notifications/transport.ts';
+import {
+  createSender,
+  encryptPush,
+  type Sender,
+  type VapidKeys,
+} from '../../../coordinator/notifications/transport.ts';
 import { at, toldOf } from '../../support/channels.ts';
-import { newPushKeys, openReceiver, type Receiver, readPush, says } from '../../support/receivers.ts';
+import {
+  newPushKeys,
+  openReceiver,
+  type Receiver,
+  readPush,
+  says,
+} from '../../support/receivers.ts';
 
-/** Web Push, read by the receiving side: the browser that has the keys, and the push service that knows ours. */
+/**
+ * Web Push, read by the receiving side: the browser that has the keys, and the push service that
+ * knows ours.
+ */
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'base64url');
 
@@ -34,7 +48,8 @@ test('the message of RFC 8291 comes out byte for byte', () => {
   const message = encryptPush(
     'When I grow up, I want to be a watermelon',
     {
-      p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+      p256dh:
+        'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
       auth: 'BTBZMqHH6r4Tts7J_aSIgg',
     },
     { salt: bytes('DGv6ra1nlYgDCS1FRnbzlw'), own },
@@ -54,7 +69,12 @@ const claimsOf = (authorization: string): z.infer<typeof claimsShape> => {
   const x = point.subarray(1, 33).toString('base64url');
   const y = point.subarray(33, 65).toString('base64url');
   const publicKey = createPublicKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', x, y } });
-  const isOurs = verify('sha256', Buffer.from(`${header}.${claims}`), { key: publicKey, dsaEncoding: 'ieee-p1363' }, bytes(signature));
+  const isOurs = verify(
+    'sha256',
+    Buffer.from(`${header}.${claims}`),
+    { key: publicKey, dsaEncoding: 'ieee-p1363' },
+    bytes(signature),
+  );
   expect(isOurs).toBe(true);
   expect(key).toBe(vapid.public_key);
   expect(JSON.parse(bytes(header).toString())).toEqual({ typ: 'JWT', alg: 'ES256' });
@@ -75,20 +95,34 @@ test('a browser reads what it is told, and its push service knows who says so', 
 
   const got = service.got.at(-1);
   expect(got?.path).toBe('/send/abc');
-  expect(got?.headers).toMatchObject({ 'content-encoding': 'aes128gcm', urgency: 'high', ttl: '86400' });
+  expect(got?.headers).toMatchObject({
+    'content-encoding': 'aes128gcm',
+    urgency: 'high',
+    ttl: '86400',
+  });
   expect(got?.headers.topic).toMatch(/^[\w-]{32}$/);
-  const shown: unknown = JSON.parse(readPush(got?.body ?? Buffer.alloc(0), { privateKey: browser.getPrivateKey(), auth }));
+  const shown: unknown = JSON.parse(
+    readPush(got?.body ?? Buffer.alloc(0), { privateKey: browser.getPrivateKey(), auth }),
+  );
   expect(shown).toMatchObject({
     title: 'Checkout is down: status 503, expected 2xx',
     url: toldOf().links.incident,
     tag: got?.headers.topic,
   });
   const claims = claimsOf(got?.headers.authorization ?? '');
-  expect(claims).toEqual({ aud: service.url, exp: at / 1_000 + 12 * 3_600, sub: 'mailto:ops@antipode.example' });
+  expect(claims).toEqual({
+    aud: service.url,
+    exp: at / 1_000 + 12 * 3_600,
+    sub: 'mailto:ops@antipode.example',
+  });
 });
 
 test('two messages have nothing alike that is to be new', async () => {
-  const config = { endpoint: service.url, p256dh: newPushKeys().getPublicKey().toString('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
+  const config = {
+    endpoint: service.url,
+    p256dh: newPushKeys().getPublicKey().toString('base64url'),
+    auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+  };
   const before = service.got.length;
   for (const _ of [1, 2]) await sender.send(webPush.message(toldOf(), config, at));
   const [one, two] = service.got.slice(before);
@@ -96,10 +130,16 @@ test('two messages have nothing alike that is to be new', async () => {
 });
 
 test('a browser that is gone is refused for good, and a key that is none never leaves', async () => {
-  const config = { endpoint: service.url, p256dh: newPushKeys().getPublicKey().toString('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
+  const config = {
+    endpoint: service.url,
+    p256dh: newPushKeys().getPublicKey().toString('base64url'),
+    auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+  };
   for (const status of [404, 410]) {
     service.answer(says(status));
-    expect(webPush.judge(await sender.send(webPush.message(toldOf(), config, at)))).toMatchObject({ is: 'refused' });
+    expect(webPush.judge(await sender.send(webPush.message(toldOf(), config, at)))).toMatchObject({
+      is: 'refused',
+    });
   }
   const before = service.got.length;
   const broken = webPush.message(toldOf(), { ...config, p256dh: `B${'A'.repeat(86)}` }, at);

@@ -18,12 +18,15 @@ test('a clock that is set back while alerts are held keeps none of them waiting 
     values (${monitor}, ${organisation}, 3, 'shop', 'https', 'https://shop.example', 60)`;
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at, seen_continent)
     values (${incident}, ${organisation}, ${monitor}, ${new Date(now - 2 * hour)}, 'Europe')`;
-  await inTransaction(sql, (transaction) => writeAlerts(transaction, [{ event: 'down', incident, due_at: now - 2 * hour }]));
+  await inTransaction(sql, (transaction) =>
+    writeAlerts(transaction, [{ event: 'down', incident, due_at: now - 2 * hour }]),
+  );
   const leases = await takeLeases(sql, owner, 32, 60_000);
   let isCaughtUp = false;
   const known = () => leases.map((lease) => ({ lease, isCaughtUp, isDecidedEarly: () => false }));
   const alerter = createAlerter({ sql, clock: { now: () => now }, log: testLog(), owner, known });
-  const states = async () => (await sql<{ state: string }[]>`select state from alerts`).map(({ state }) => state);
+  const states = async () =>
+    (await sql<{ state: string }[]>`select state from alerts`).map(({ state }) => state);
 
   await alerter.tick();
   expect(await states()).toEqual(['held']);

@@ -1,6 +1,10 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { OutgoingRequest, SendFailure, SendOutcome } from '../../../coordinator/notifications/kinds/types.ts';
+import type {
+  OutgoingRequest,
+  SendFailure,
+  SendOutcome,
+} from '../../../coordinator/notifications/kinds/types.ts';
 import {
   afterAttempt,
   isDelivering,
@@ -9,20 +13,33 @@ import {
   reminderAfter,
   tryAgain,
 } from '../../../coordinator/notifications/policy.ts';
-import { createSender, type Sender, type SenderDependencies } from '../../../coordinator/notifications/transport.ts';
+import {
+  createSender,
+  type Sender,
+  type SenderDependencies,
+} from '../../../coordinator/notifications/transport.ts';
 import { UnknownName } from '../../../coordinator/outbound/connection.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { breaksOff, hangs, openReceiver, type Receiver, says } from '../../support/receivers.ts';
 
-/** The performer against real sockets: what comes of every way in which a receiver can behave, and where nothing may ever go. */
+/**
+ * The performer against real sockets: what comes of every way in which a receiver can behave, and
+ * where nothing may ever go.
+ */
 describe('transport', () => {
   let receiver: Receiver;
   const senders: Sender[] = [];
   const loopback = ['127.0.0.0/8', '::1'];
 
   const senderOf = (dependencies: Partial<SenderDependencies> = {}): Sender => {
-    const sender = createSender({ clock: systemClock, allow: loopback, mail: undefined, vapid: undefined, ...dependencies });
+    const sender = createSender({
+      clock: systemClock,
+      allow: loopback,
+      mail: undefined,
+      vapid: undefined,
+      ...dependencies,
+    });
     senders.push(sender);
     return sender;
   };
@@ -50,10 +67,21 @@ describe('transport', () => {
   describe('what comes back', () => {
     test('an answer whole: status, headers in lower case, body; the request as it was made', async () => {
       receiver.answer(says(202, { id: 'x' }, { 'X-Id': '7', 'Retry-After': '3' }));
-      const answer = await senderOf().send(post(`${receiver.url}/in?a=b`, { method: 'PUT', headers: { authorization: 'Bearer t' } }));
-      expect(answer).toMatchObject({ is: 'answer', status: 202, headers: { 'x-id': '7', 'retry-after': '3' }, body: '{"id":"x"}' });
+      const answer = await senderOf().send(
+        post(`${receiver.url}/in?a=b`, { method: 'PUT', headers: { authorization: 'Bearer t' } }),
+      );
+      expect(answer).toMatchObject({
+        is: 'answer',
+        status: 202,
+        headers: { 'x-id': '7', 'retry-after': '3' },
+        body: '{"id":"x"}',
+      });
       const got = receiver.got.at(-1);
-      expect(got).toMatchObject({ method: 'PUT', path: '/in?a=b', headers: { authorization: 'Bearer t', 'accept-encoding': 'identity' } });
+      expect(got).toMatchObject({
+        method: 'PUT',
+        path: '/in?a=b',
+        headers: { authorization: 'Bearer t', 'accept-encoding': 'identity' },
+      });
       expect(got?.headers['user-agent']).toMatch(/^Antipode\//);
       expect(got?.body.toString()).toBe('{"a":1}');
     });
@@ -61,7 +89,10 @@ describe('transport', () => {
     test('a redirect is an answer, and nobody follows it', async () => {
       const elsewhere = await openReceiver();
       receiver.answer(says(302, '', { location: `${elsewhere.url}/stolen` }));
-      expect(await senderOf().send(post(receiver.url))).toMatchObject({ is: 'answer', status: 302 });
+      expect(await senderOf().send(post(receiver.url))).toMatchObject({
+        is: 'answer',
+        status: 302,
+      });
       expect(elsewhere.connections()).toBe(0);
       await elsewhere.close();
     });
@@ -75,7 +106,11 @@ describe('transport', () => {
 
     test('a body that breaks off leaves the status known: what was taken is not told again', async () => {
       receiver.answer(breaksOff(200));
-      expect(await senderOf().send(post(receiver.url))).toMatchObject({ is: 'answer', status: 200, body: '{"half":' });
+      expect(await senderOf().send(post(receiver.url))).toMatchObject({
+        is: 'answer',
+        status: 200,
+        body: '{"half":',
+      });
     });
 
     test('an answer without a whole head is none', async () => {
@@ -83,7 +118,10 @@ describe('transport', () => {
       expect(await senderOf().send(post(receiver.url))).toEqual(failure('broken_off'));
       receiver.answer((response) => void response.socket?.destroy());
       expect(await senderOf().send(post(receiver.url))).toEqual(failure('broken_off'));
-      receiver.answer((response) => void response.socket?.end(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}\r\n`));
+      receiver.answer(
+        (response) =>
+          void response.socket?.end(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}\r\n`),
+      );
       expect(await senderOf().send(post(receiver.url))).toEqual(failure('broken_off'));
     });
 
@@ -107,7 +145,11 @@ describe('transport', () => {
         response.on('close', () => clearInterval(drip));
       });
       const answer = await senderOf({ limitMs: 300 }).send(post(receiver.url));
-      expect(answer).toMatchObject({ is: 'answer', status: 200, body: expect.stringMatching(/^x+$/) });
+      expect(answer).toMatchObject({
+        is: 'answer',
+        status: 200,
+        body: expect.stringMatching(/^x+$/),
+      });
     });
 
     test('what follows is sent once when the first was taken, and not when it was refused', async () => {
@@ -132,14 +174,36 @@ describe('transport', () => {
       expect(await nameless.send(post('https://nowhere.example/'))).toEqual(failure('dns_failed'));
       const empty = senderOf({ lookup: () => Promise.resolve([]) });
       expect(await empty.send(post('https://nowhere.example/'))).toEqual(failure('dns_failed'));
-      for (const url of ['not an address', 'ftp://127.0.0.1/', 'file:///etc/passwd', 'https://name:word@127.0.0.1/', ''])
+      for (const url of [
+        'not an address',
+        'ftp://127.0.0.1/',
+        'file:///etc/passwd',
+        'https://name:word@127.0.0.1/',
+        '',
+      ])
         expect(await senderOf().send(post(url)), url).toEqual(failure('bad_address'));
     });
 
     test('mail and push that are not set up say so', async () => {
-      const letter = { to: 'a@b.example', subject: 's', text: 't', html: 'h', id: 'i', in_reply_to: null, headers: {} };
+      const letter = {
+        to: 'a@b.example',
+        subject: 's',
+        text: 't',
+        html: 'h',
+        id: 'i',
+        in_reply_to: null,
+        headers: {},
+      };
       expect(await senderOf().send({ by: 'mail', ...letter })).toEqual(failure('mail_not_set_up'));
-      const push = { endpoint: receiver.url, p256dh: '', auth: '', payload: '', topic: 't', urgency: 'high', ttl_s: 1 } as const;
+      const push = {
+        endpoint: receiver.url,
+        p256dh: '',
+        auth: '',
+        payload: '',
+        topic: 't',
+        urgency: 'high',
+        ttl_s: 1,
+      } as const;
       expect(await senderOf().send({ by: 'push', ...push })).toEqual(failure('push_not_set_up'));
     });
   });
@@ -156,7 +220,10 @@ describe('transport', () => {
       const usual = getCACertificates('default');
       setDefaultCACertificates([...usual, authority.certificate]);
       try {
-        expect(await sender.send(post(url('inside.example')))).toMatchObject({ is: 'answer', status: 200 });
+        expect(await sender.send(post(url('inside.example')))).toMatchObject({
+          is: 'answer',
+          status: 200,
+        });
         expect(await sender.send(post(url('other.example')))).toEqual(failure('tls_invalid'));
       } finally {
         setDefaultCACertificates(usual);
@@ -168,20 +235,32 @@ describe('transport', () => {
 
   describe('where nothing goes', () => {
     const inside = [
-      ...[
-        '127.0.0.1',
-        '[::1]',
-        '[::ffff:127.0.0.1]',
-        '[::ffff:7f00:1]',
-        '0.0.0.0',
-        '[::]',
-        '127.1',
-        '2130706433',
-        '0x7f.1',
-        '017700000001',
-      ],
-      ...['169.254.169.254', '10.0.0.1', '192.168.1.1', '172.16.0.1', '100.64.0.1', '100.100.100.200', '168.63.129.16', '224.0.0.1'],
-      ...['[fe80::1]', '[fd00:ec2::254]', '[fc00::1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', 'localhost', 'localhost.', 'a.localhost'],
+      '127.0.0.1',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '0.0.0.0',
+      '[::]',
+      '127.1',
+      '2130706433',
+      '0x7f.1',
+      '017700000001',
+      '169.254.169.254',
+      '10.0.0.1',
+      '192.168.1.1',
+      '172.16.0.1',
+      '100.64.0.1',
+      '100.100.100.200',
+      '168.63.129.16',
+      '224.0.0.1',
+      '[fe80::1]',
+      '[fd00:ec2::254]',
+      '[fc00::1]',
+      '[64:ff9b::7f00:1]',
+      '[2002:7f00:1::]',
+      'localhost',
+      'localhost.',
+      'a.localhost',
     ];
 
     test.each(inside)('%s is refused without a connection', async (host) => {
@@ -201,7 +280,10 @@ describe('transport', () => {
         ['no address'],
       ]) {
         const sender = senderOf({ allow: [], lookup: () => Promise.resolve(addresses) });
-        expect(await sender.send(post(`http://rebinding.example:${receiver.port}/`)), addresses.join()).toEqual(failure('blocked_address'));
+        expect(
+          await sender.send(post(`http://rebinding.example:${receiver.port}/`)),
+          addresses.join(),
+        ).toEqual(failure('blocked_address'));
       }
       expect(receiver.connections()).toBe(before);
     });
@@ -215,11 +297,16 @@ describe('transport', () => {
         return Promise.resolve([asked % 2 === 1 ? '127.0.0.2' : '127.0.0.1']);
       };
       const sender = senderOf({ allow: ['127.0.0.2'], lookup });
-      expect(await sender.send(post(`http://rebinding.example:${second.port}/`))).toMatchObject({ status: 200 });
+      expect(await sender.send(post(`http://rebinding.example:${second.port}/`))).toMatchObject({
+        status: 200,
+      });
       expect(asked).toBe(1);
       expect(second.got.map(({ at }) => at)).toEqual(['127.0.0.2']);
-      // The next message is judged anew: no connection is kept that would reach where the name no longer leads.
-      expect(await sender.send(post(`http://rebinding.example:${second.port}/`))).toEqual(failure('blocked_address'));
+      // The next message is judged anew: no connection is kept that would reach where the name no
+      // longer leads.
+      expect(await sender.send(post(`http://rebinding.example:${second.port}/`))).toEqual(
+        failure('blocked_address'),
+      );
       expect(second.connections()).toBe(1);
       await second.close();
     });
@@ -227,12 +314,18 @@ describe('transport', () => {
     test('ALERT_ALLOW_CIDRS opens what it names and nothing beside it; metadata only singly', async () => {
       const some = senderOf({ allow: ['127.0.0.0/30'] });
       expect(await some.send(post(receiver.url))).toMatchObject({ status: 200 });
-      expect(await some.send(post(`http://127.0.0.9:${receiver.port}/`))).toEqual(failure('blocked_address'));
-      expect(await senderOf({ allow: ['0.0.0.0/0', '::/0'] }).send(post('http://169.254.169.254/'))).toEqual(failure('blocked_address'));
+      expect(await some.send(post(`http://127.0.0.9:${receiver.port}/`))).toEqual(
+        failure('blocked_address'),
+      );
+      expect(
+        await senderOf({ allow: ['0.0.0.0/0', '::/0'] }).send(post('http://169.254.169.254/')),
+      ).toEqual(failure('blocked_address'));
     });
 
     test('names of this machine are known to the system alone, and are judged like others', async () => {
-      expect(await senderOf().send(post(`http://localhost:${receiver.port}/`))).toMatchObject({ status: 200 });
+      expect(await senderOf().send(post(`http://localhost:${receiver.port}/`))).toMatchObject({
+        status: 200,
+      });
     });
   });
 
@@ -242,7 +335,10 @@ describe('transport', () => {
     const sender = senderOf({ limitMs: 1_500 });
     const hanging = Array.from({ length: 40 }, () => sender.send(post(slow.url)));
     const quick = Array.from({ length: 40 }, () => sender.send(post(receiver.url)));
-    const first = await Promise.race([Promise.all(quick), Promise.all(hanging).then(() => 'the slow ones')]);
+    const first = await Promise.race([
+      Promise.all(quick),
+      Promise.all(hanging).then(() => 'the slow ones'),
+    ]);
     expect(first).not.toBe('the slow ones');
     for (const answer of await Promise.all(hanging)) expect(answer).toEqual(failure('timeout'));
     expect(slow.mostAtOnce()).toBeLessThanOrEqual(10);

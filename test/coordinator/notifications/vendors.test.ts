@@ -4,12 +4,24 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
-import type { Outgoing, OutgoingRequest, Verdict } from '../../../coordinator/notifications/kinds/types.ts';
+import type {
+  Outgoing,
+  OutgoingRequest,
+  Verdict,
+} from '../../../coordinator/notifications/kinds/types.ts';
 import type { Notification } from '../../../coordinator/notifications/message.ts';
 import { createSender, type Sender } from '../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { at, configs, hostileMessages, monitorOf, overOf, toldOf } from '../../support/channels.ts';
-import { type Behaviour, breaksOff, hangs, openReceiver, type Receiver, redirected, says } from '../../support/receivers.ts';
+import {
+  type Behaviour,
+  breaksOff,
+  hangs,
+  openReceiver,
+  type Receiver,
+  redirected,
+  says,
+} from '../../support/receivers.ts';
 import { vendorAnswers } from '../../support/vendors.ts';
 
 /** Each kind by the real sender against a real server that behaves as its vendor does. */
@@ -36,27 +48,42 @@ describe('vendors', () => {
     await receiver.close();
   });
 
-  const judged = async (id: string, behaviour: Behaviour, by: Sender = sender): Promise<Verdict> => {
+  const judged = async (
+    id: string,
+    behaviour: Behaviour,
+    by: Sender = sender,
+  ): Promise<Verdict> => {
     const kind = kindOf(id);
     if (kind === undefined) throw new Error(`no kind ${id}`);
     receiver.answer(behaviour);
-    return kind.judge(await by.send(redirected(kind.message(toldOf(), configs[id] ?? {}, Date.now()), receiver.url)));
+    return kind.judge(
+      await by.send(
+        redirected(kind.message(toldOf(), configs[id] ?? {}, Date.now()), receiver.url),
+      ),
+    );
   };
 
   test('every kind that goes by HTTP has a vendor here', () => {
-    expect(Object.keys(vendorAnswers).toSorted()).toEqual(channelKinds.flatMap(({ id }) => (id === 'email' ? [] : [id])).toSorted());
+    expect(Object.keys(vendorAnswers).toSorted()).toEqual(
+      channelKinds.flatMap(({ id }) => (id === 'email' ? [] : [id])).toSorted(),
+    );
   });
 
   describe.each(Object.entries(vendorAnswers))('%s', (id, answers) => {
     test('is taken, under the name that the vendor gives it', async () => {
       expect(await judged(id, answers.taken)).toEqual(
-        answers.reference === undefined ? { is: 'taken' } : { is: 'taken', reference: answers.reference },
+        answers.reference === undefined
+          ? { is: 'taken' }
+          : { is: 'taken', reference: answers.reference },
       );
     });
 
     test('is refused for good where the vendor means it so, in words', async () => {
       for (const [behaviour, words] of answers.refused)
-        expect(await judged(id, behaviour)).toEqual({ is: 'refused', words: expect.stringMatching(words) });
+        expect(await judged(id, behaviour)).toEqual({
+          is: 'refused',
+          words: expect.stringMatching(words),
+        });
     });
 
     test('is tried again where it may pass, not before the vendor wants it', async () => {
@@ -73,8 +100,13 @@ describe('vendors', () => {
         is: 'retry',
         words: expect.stringMatching(/redirect/),
       });
-      expect(await judged(id, hangs, hasty)).toMatchObject({ is: 'retry', words: expect.stringMatching(/10 s/) });
-      expect(await judged(id, (response) => void response.socket?.destroy())).toMatchObject({ is: 'retry' });
+      expect(await judged(id, hangs, hasty)).toMatchObject({
+        is: 'retry',
+        words: expect.stringMatching(/10 s/),
+      });
+      expect(await judged(id, (response) => void response.socket?.destroy())).toMatchObject({
+        is: 'retry',
+      });
       expect(await judged(id, breaksOff(200))).toEqual({ is: 'taken' });
       expect(await judged(id, says(200, 'x'.repeat(1_000_000)))).toEqual({ is: 'taken' });
     });
@@ -84,7 +116,9 @@ describe('vendors', () => {
     for (const id of ['\u0000', 'x'.repeat(60_000), 'two words', '', null, { a: 1 }, true])
       expect(await judged('gotify', says(200, { id }))).toEqual({ is: 'taken' });
     expect(await judged('gotify', says(200, '{"__proto__": {"id": 7}}'))).toEqual({ is: 'taken' });
-    expect(await judged('telegram', says(400, { parameters: { migrate_to_chat_id: '\u0000<b>' } }))).toEqual({
+    expect(
+      await judged('telegram', says(400, { parameters: { migrate_to_chat_id: '\u0000<b>' } })),
+    ).toEqual({
       is: 'refused',
       words: expect.not.stringContaining('number'),
     });
@@ -97,7 +131,8 @@ describe('vendors', () => {
     expect(await later('Sun, 22 Nov 2026 18:01:30 GMT')).toMatchObject({ after_s: 90 });
     expect(await later('Sun, 22 Nov 2026 17:00:00 GMT')).toMatchObject({ after_s: 0 });
     expect(await later('99999999')).toMatchObject({ after_s: 86_400 });
-    for (const nonsense of ['soon', '-5', '1e3', 'Infinity', '']) expect(await later(nonsense)).not.toHaveProperty('after_s');
+    for (const nonsense of ['soon', '-5', '1e3', 'Infinity', ''])
+      expect(await later(nonsense)).not.toHaveProperty('after_s');
   });
 
   describe('what goes over the wire', () => {
@@ -106,7 +141,9 @@ describe('vendors', () => {
       if (kind === undefined) throw new Error(`no kind ${id}`);
       const before = receiver.got.length;
       receiver.answer(vendorAnswers[id]?.taken ?? says(200));
-      await sender.send(redirected(kind.message(notification, configs[id] ?? {}, Date.now()), receiver.url));
+      await sender.send(
+        redirected(kind.message(notification, configs[id] ?? {}, Date.now()), receiver.url),
+      );
       return receiver.got.slice(before);
     };
 
@@ -114,28 +151,41 @@ describe('vendors', () => {
       const [got] = await sent('webhook');
       const body = got?.body.toString() ?? '';
       const headers = Object.fromEntries(
-        Object.entries(got?.headers ?? {}).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+        Object.entries(got?.headers ?? {}).flatMap(([name, value]) =>
+          typeof value === 'string' ? [[name, value]] : [],
+        ),
       );
       const verifier = new Webhook(configs.webhook?.secret ?? '');
       expect(verifier.verify(body, headers)).toMatchObject({
         type: 'incident.down',
-        data: { organisation: 'Shop & Söhne', incidents: [{ monitor: { name: 'Checkout' }, cause: 'status 503, expected 2xx' }] },
+        data: {
+          organisation: 'Shop & Söhne',
+          incidents: [{ monitor: { name: 'Checkout' }, cause: 'status 503, expected 2xx' }],
+        },
       });
       expect(headers['webhook-id']).toBe('a-41');
       expect(() => verifier.verify(body.replace('Checkout', 'Other'), headers)).toThrow();
-      expect(() => new Webhook(`whsec_${Buffer.alloc(32, 8).toString('base64')}`).verify(body, headers)).toThrow();
+      expect(() =>
+        new Webhook(`whsec_${Buffer.alloc(32, 8).toString('base64')}`).verify(body, headers),
+      ).toThrow();
     });
 
     test('another attempt is the same webhook, signed for its own time', () => {
       const kind = kindOf('webhook');
-      const [one, two] = [0, 3_600_000].map((later) => kind?.message(toldOf(), configs.webhook ?? {}, 1_795_370_704_000 + later));
+      const [one, two] = [0, 3_600_000].map((later) =>
+        kind?.message(toldOf(), configs.webhook ?? {}, 1_795_370_704_000 + later),
+      );
       if (one?.by !== 'https' || two?.by !== 'https') throw new Error('is no request');
       expect(two.body).toBe(one.body);
       expect(two.headers['webhook-id']).toBe(one.headers['webhook-id']);
       expect(two.headers['webhook-signature']).not.toBe(one.headers['webhook-signature']);
-      expect(new Webhook(configs.webhook?.secret ?? '').sign('a-41', new Date(1_795_374_304_000), two.body)).toBe(
-        two.headers['webhook-signature'],
-      );
+      expect(
+        new Webhook(configs.webhook?.secret ?? '').sign(
+          'a-41',
+          new Date(1_795_374_304_000),
+          two.body,
+        ),
+      ).toBe(two.headers['webhook-signature']);
     });
 
     test('secrets travel where the vendor wants them, and nowhere else', async () => {
@@ -143,7 +193,9 @@ describe('vendors', () => {
       expect(await header('matrix', 'authorization')).toBe('Bearer syt_secret');
       expect(await header('gotify', 'x-gotify-key')).toBe('Asecret');
       expect(await header('ntfy', 'authorization')).toBe('Bearer tk_secret');
-      expect(await header('zulip', 'authorization')).toBe(`Basic ${Buffer.from('bot@zulip.shop.example:k3y').toString('base64')}`);
+      expect(await header('zulip', 'authorization')).toBe(
+        `Basic ${Buffer.from('bot@zulip.shop.example:k3y').toString('base64')}`,
+      );
       expect((await sent('discord'))[0]?.path).toMatch(/\?wait=true$/);
       expect((await sent('google_chat'))[0]?.path).toMatch(
         /key=k3&token=t4&messageReplyOption=REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD&requestId=a-41$/,
@@ -164,7 +216,11 @@ describe('vendors', () => {
 });
 
 describe('channel messages', () => {
-  const made = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): Outgoing => {
+  const made = (
+    id: string,
+    notification: Notification,
+    more: Readonly<Record<string, string>> = {},
+  ): Outgoing => {
     const kind = kindOf(id);
     if (kind === undefined) throw new Error(`no kind ${id}`);
     return kind.message(notification, { ...configs[id], ...more }, notification.at + 1_000);
@@ -174,12 +230,21 @@ describe('channel messages', () => {
     if (outgoing.by !== 'https') throw new Error(`goes by ${outgoing.by}`);
     return outgoing;
   };
-  const bodyOf = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): string => {
+  const bodyOf = (
+    id: string,
+    notification: Notification,
+    more: Readonly<Record<string, string>> = {},
+  ): string => {
     const { body, headers } = requestOf(made(id, notification, more));
-    return headers['content-type'] === 'application/json' ? body : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
+    return headers['content-type'] === 'application/json'
+      ? body
+      : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
   };
-  const jsonOf = (id: string, notification: Notification, more: Readonly<Record<string, string>> = {}): unknown =>
-    JSON.parse(bodyOf(id, notification, more));
+  const jsonOf = (
+    id: string,
+    notification: Notification,
+    more: Readonly<Record<string, string>> = {},
+  ): unknown => JSON.parse(bodyOf(id, notification, more));
 
   const textsOf = (value: unknown): string[] => {
     if (typeof value === 'string') return [value];
@@ -196,7 +261,9 @@ describe('channel messages', () => {
         monitors: [monitorOf({ target, cause: `leads to ${target}` })],
       });
       for (const id of ['discord', 'mattermost', 'incident_io']) {
-        const said = textsOf(jsonOf(id, notification)).filter((text) => text.includes('shop.example'));
+        const said = textsOf(jsonOf(id, notification)).filter((text) =>
+          text.includes('shop.example'),
+        );
         expect(said.length, id).toBeGreaterThan(0);
         expect(said.join('\n'), id).toContain(`\`${target}\``);
         expect(said.join('\n'), id).not.toContain(':\u200b//');
@@ -205,7 +272,10 @@ describe('channel messages', () => {
 
     test('Telegram and Google Chat: nothing is hidden in them', () => {
       const target = 'http://shop.example:8080/a_b/*c?d=~e&f=@ops';
-      const notification = toldOf({ sentence: `${target} is down: it leads to ${target}.`, monitors: [monitorOf({ target })] });
+      const notification = toldOf({
+        sentence: `${target} is down: it leads to ${target}.`,
+        monitors: [monitorOf({ target })],
+      });
       for (const id of ['telegram', 'google_chat']) {
         const said = textsOf(jsonOf(id, notification))
           .map((text) => text.replaceAll('&amp;', '&'))
@@ -234,14 +304,30 @@ describe('channel messages', () => {
         payload: { severity: 'critical' },
       });
       expect(
-        actions('pagerduty', toldOf({ event: 'acknowledged', key: 'a-43', thread: { key: 'a-41', reference: null, over: false } })),
+        actions(
+          'pagerduty',
+          toldOf({
+            event: 'acknowledged',
+            key: 'a-43',
+            thread: { key: 'a-41', reference: null, over: false },
+          }),
+        ),
       ).toMatchObject({
         event_action: 'acknowledge',
         dedup_key: 'a-41',
       });
-      expect(actions('pagerduty', overOf())).toMatchObject({ event_action: 'resolve', dedup_key: 'a-41' });
-      expect(actions('incident_io', toldOf())).toMatchObject({ status: 'firing', deduplication_key: 'a-41' });
-      expect(actions('incident_io', overOf())).toMatchObject({ status: 'resolved', deduplication_key: 'a-41' });
+      expect(actions('pagerduty', overOf())).toMatchObject({
+        event_action: 'resolve',
+        dedup_key: 'a-41',
+      });
+      expect(actions('incident_io', toldOf())).toMatchObject({
+        status: 'firing',
+        deduplication_key: 'a-41',
+      });
+      expect(actions('incident_io', overOf())).toMatchObject({
+        status: 'resolved',
+        deduplication_key: 'a-41',
+      });
     });
 
     test.each(['up', 'closed'] as const)(
@@ -256,7 +342,10 @@ describe('channel messages', () => {
         const { url, body } = requestOf(made('pagerduty', half));
         expect(url).toBe('https://events.pagerduty.com/v2/change/enqueue');
         expect(body).not.toMatch(/event_action|severity/);
-        expect(jsonOf('incident_io', half)).toMatchObject({ status: 'firing', title: '2 monitors are still down: Search, Mail' });
+        expect(jsonOf('incident_io', half)).toMatchObject({
+          status: 'firing',
+          title: '2 monitors are still down: Search, Mail',
+        });
       },
     );
 
@@ -269,40 +358,65 @@ describe('channel messages', () => {
       ['closed', 'info'],
       ['test', 'info'],
     ] as const)('PagerDuty: the severity of "%s" is %s', (event, severity) => {
-      const notification = toldOf({ event, thread: { key: 'a-41', reference: null, over: event === 'up' || event === 'closed' } });
+      const notification = toldOf({
+        event,
+        thread: { key: 'a-41', reference: null, over: event === 'up' || event === 'closed' },
+      });
       expect(jsonOf('pagerduty', notification)).toMatchObject({ payload: { severity } });
     });
 
     test('PagerDuty: what is over already pages nobody, and a test leaves nothing open', () => {
-      expect(requestOf(made('pagerduty', toldOf({ event: 'was_down' }))).url).toBe('https://events.pagerduty.com/v2/change/enqueue');
-      const { afterwards, url } = requestOf(made('pagerduty', toldOf({ event: 'test', monitors: [] }), { region: 'eu' }));
+      expect(requestOf(made('pagerduty', toldOf({ event: 'was_down' }))).url).toBe(
+        'https://events.pagerduty.com/v2/change/enqueue',
+      );
+      const { afterwards, url } = requestOf(
+        made('pagerduty', toldOf({ event: 'test', monitors: [] }), { region: 'eu' }),
+      );
       expect(url).toBe('https://events.eu.pagerduty.com/v2/enqueue');
-      expect(JSON.parse(afterwards?.body ?? '')).toMatchObject({ event_action: 'resolve', dedup_key: 'a-41' });
+      expect(JSON.parse(afterwards?.body ?? '')).toMatchObject({
+        event_action: 'resolve',
+        dedup_key: 'a-41',
+      });
     });
 
     test('Telegram replies, Matrix and Google Chat answer in the thread', () => {
       expect(jsonOf('telegram', overOf())).toMatchObject({ reply_parameters: { message_id: 17 } });
       expect(jsonOf('telegram', toldOf())).not.toHaveProperty('reply_parameters');
       const thread = { key: 'a-41', reference: '$1:x', over: true };
-      expect(jsonOf('matrix', overOf({ thread }))).toMatchObject({ 'm.relates_to': { rel_type: 'm.thread', event_id: '$1:x' } });
+      expect(jsonOf('matrix', overOf({ thread }))).toMatchObject({
+        'm.relates_to': { rel_type: 'm.thread', event_id: '$1:x' },
+      });
       expect(requestOf(made('matrix', overOf())).url).toMatch(/\/send\/m\.room\.message\/a-42$/);
       expect(jsonOf('google_chat', overOf())).toMatchObject({ thread: { threadKey: 'a-41' } });
     });
 
     test('Pushover: an emergency ends when it is acknowledged or over', () => {
-      const form = (notification: Notification) => Object.fromEntries(new URLSearchParams(requestOf(made('pushover', notification)).body));
-      expect(form(toldOf())).toMatchObject({ priority: '2', retry: '60', expire: '3600', tags: 'a-41' });
+      const form = (notification: Notification) =>
+        Object.fromEntries(new URLSearchParams(requestOf(made('pushover', notification)).body));
+      expect(form(toldOf())).toMatchObject({
+        priority: '2',
+        retry: '60',
+        expire: '3600',
+        tags: 'a-41',
+      });
       expect(form(overOf())).toMatchObject({ priority: '0' });
-      expect(requestOf(made('pushover', overOf())).afterwards?.url).toBe('https://api.pushover.net/1/receipts/cancel_by_tag/a-41.json');
+      expect(requestOf(made('pushover', overOf())).afterwards?.url).toBe(
+        'https://api.pushover.net/1/receipts/cancel_by_tag/a-41.json',
+      );
       expect(requestOf(made('pushover', toldOf())).afterwards).toBeUndefined();
     });
 
     test('ntfy: one tap acknowledges', () => {
       expect(jsonOf('ntfy', toldOf())).toMatchObject({
         priority: 4,
-        actions: [{ action: 'http', url: toldOf().links.acknowledge, method: 'POST', clear: true }, { action: 'view' }],
+        actions: [
+          { action: 'http', url: toldOf().links.acknowledge, method: 'POST', clear: true },
+          { action: 'view' },
+        ],
       });
-      expect(jsonOf('ntfy', overOf({ links: { ...toldOf().links, acknowledge: null } }))).toMatchObject({
+      expect(
+        jsonOf('ntfy', overOf({ links: { ...toldOf().links, acknowledge: null } })),
+      ).toMatchObject({
         priority: 3,
         actions: [{ action: 'view' }],
       });
@@ -310,16 +424,23 @@ describe('channel messages', () => {
   });
 
   test('Google Chat: good news is green, whatever the message is', () => {
-    expect(bodyOf('google_chat', toldOf())).toContain('<font color=\\"#1a7f4b\\">All else is up.</font>');
-    expect(bodyOf('google_chat', overOf({ others_down: { count: 1, names: ['Search'] } }))).toContain(
-      '<font color=\\"#c8291f\\">Down as well: Search.</font>',
+    expect(bodyOf('google_chat', toldOf())).toContain(
+      '<font color=\\"#1a7f4b\\">All else is up.</font>',
     );
+    expect(
+      bodyOf('google_chat', overOf({ others_down: { count: 1, names: ['Search'] } })),
+    ).toContain('<font color=\\"#c8291f\\">Down as well: Search.</font>');
   });
 
   test('times are of the clock of the organisation, with UTC beside it', () => {
-    const said = (more: Partial<Notification>) => textsOf(jsonOf('gotify', toldOf(more))).join('\n');
-    expect(said({ time_zone: 'Europe/Berlin' })).toContain('Started: 2026-11-22 19:04:52 (18:04:52 UTC)');
-    expect(said({ time_zone: 'Asia/Tokyo' })).toContain('Started: 2026-11-23 03:04:52 (2026-11-22 18:04:52 UTC)');
+    const said = (more: Partial<Notification>) =>
+      textsOf(jsonOf('gotify', toldOf(more))).join('\n');
+    expect(said({ time_zone: 'Europe/Berlin' })).toContain(
+      'Started: 2026-11-22 19:04:52 (18:04:52 UTC)',
+    );
+    expect(said({ time_zone: 'Asia/Tokyo' })).toContain(
+      'Started: 2026-11-23 03:04:52 (2026-11-22 18:04:52 UTC)',
+    );
     expect(said({ time_zone: 'UTC' })).toContain('Started: 2026-11-22 18:04:52 UTC');
   });
 
@@ -327,20 +448,41 @@ describe('channel messages', () => {
     const many = toldOf({
       sentence: '120 monitors are down.',
       monitors: Array.from({ length: 120 }, (_, index) =>
-        monitorOf({ id: `m${index}`, name: `Shop ${index + 1}`, group: index < 60 ? 'Europe' : 'Asia', started_at: at - 5_000 }),
+        monitorOf({
+          id: `m${index}`,
+          name: `Shop ${index + 1}`,
+          group: index < 60 ? 'Europe' : 'Asia',
+          started_at: at - 5_000,
+        }),
       ),
     });
 
     test('say since when', () => {
-      expect(textsOf(jsonOf('gotify', { ...many, time_zone: 'Europe/Berlin' })).join('\n')).toContain(
-        'Since 2026-11-22 19:04:59 (18:04:59 UTC) (first)',
-      );
-      for (const id of ['slack', 'teams', 'discord', 'google_chat', 'mattermost', 'telegram', 'matrix', 'zulip', 'ntfy', 'incident_io'])
-        expect(textsOf(jsonOf(id, many)).join('\n'), id).toContain('Since 2026-11-22 18:04:59 UTC (first)');
+      expect(
+        textsOf(jsonOf('gotify', { ...many, time_zone: 'Europe/Berlin' })).join('\n'),
+      ).toContain('Since 2026-11-22 19:04:59 (18:04:59 UTC) (first)');
+      for (const id of [
+        'slack',
+        'teams',
+        'discord',
+        'google_chat',
+        'mattermost',
+        'telegram',
+        'matrix',
+        'zulip',
+        'ntfy',
+        'incident_io',
+      ])
+        expect(textsOf(jsonOf(id, many)).join('\n'), id).toContain(
+          'Since 2026-11-22 18:04:59 UTC (first)',
+        );
     });
 
     test('a webhook gets every state of a monitor, the newest first', () => {
-      const notification = toldOf({ monitors: [monitorOf({ event: 'up' })], earlier: [monitorOf({ event: 'was_down', incident: 'i0' })] });
+      const notification = toldOf({
+        monitors: [monitorOf({ event: 'up' })],
+        earlier: [monitorOf({ event: 'was_down', incident: 'i0' })],
+      });
       expect(jsonOf('webhook', notification)).toMatchObject({
         data: { incidents: [{ event: 'incident.up' }, { event: 'incident.was_down', id: 'i0' }] },
       });
@@ -363,9 +505,12 @@ describe('channel messages', () => {
     const sms = (notification: Notification): string =>
       new URLSearchParams(requestOf(made('twilio_sms', notification)).body).get('Body') ?? '';
 
-    const isGsm = (text: string): boolean => /^[\x20-\x5f\x61-\x7e£¥èéùìòÇØøÅåΔΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà€]*$/.test(text);
+    const isGsm = (text: string): boolean =>
+      /^[\x20-\x5f\x61-\x7e£¥èéùìòÇØøÅåΔΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà€]*$/.test(text);
     const units = (text: string): number =>
-      isGsm(text) ? [...text].reduce((sum, letter) => sum + ('^{}\\[~]|€'.includes(letter) ? 2 : 1), 0) : text.length;
+      isGsm(text)
+        ? [...text].reduce((sum, letter) => sum + ('^{}\\[~]|€'.includes(letter) ? 2 : 1), 0)
+        : text.length;
 
     test('carries the link that acknowledges, whatever the name of the host and of what is down', () => {
       const link = `https://antipode.operations.a-longer-name-of-a-host.example.com/a/9ix${'k'.repeat(16)}`;
@@ -374,7 +519,11 @@ describe('channel messages', () => {
           const text = sms({
             ...notification,
             event: 'down',
-            links: { ...notification.links, acknowledge: notification.links.incident, acknowledge_short: link },
+            links: {
+              ...notification.links,
+              acknowledge: notification.links.incident,
+              acknowledge_short: link,
+            },
           });
           expect(text.endsWith(` ${link}`)).toBe(true);
           expect(units(text)).toBeLessThanOrEqual(isGsm(text) ? 306 : 134);
@@ -392,8 +541,14 @@ describe('channel messages', () => {
     });
 
     test('names a monitor of a bundle, and is never cut inside brackets', () => {
-      const monitors = ['Shop m0', 'Shop m1', 'Shop m2'].map((name, index) => monitorOf({ name, id: `m${index}` }));
-      const notification = toldOf({ sentence: '3 monitors are down.', monitors, others_down: { count: 11, names: [] } });
+      const monitors = ['Shop m0', 'Shop m1', 'Shop m2'].map((name, index) =>
+        monitorOf({ name, id: `m${index}` }),
+      );
+      const notification = toldOf({
+        sentence: '3 monitors are down.',
+        monitors,
+        others_down: { count: 11, names: [] },
+      });
       expect(sms(notification)).toBe(
         '3 monitors are down: Shop m0 and 2 more (14 down in all) https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1',
       );
@@ -412,7 +567,9 @@ describe('channel messages', () => {
     });
 
     test('fits: one or two segments with a link that acknowledges, else one', () => {
-      expect(sms(toldOf())).toBe('Checkout is down: status 503, expected 2xx https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1');
+      expect(sms(toldOf())).toBe(
+        'Checkout is down: status 503, expected 2xx https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1',
+      );
       fc.assert(
         fc.property(hostileMessages, (notification) => {
           const text = sms(notification);

@@ -22,18 +22,28 @@ const said = (...argv: readonly string[]) => {
 };
 
 test.each(['help', '--help', '-h'])('%s alone tells of all commands', (word) => {
-  expect(said(word)).toMatchObject({ code: 0, err: '', out: expect.stringContaining('probe rotate') });
+  expect(said(word)).toMatchObject({
+    code: 0,
+    err: '',
+    out: expect.stringContaining('probe rotate'),
+  });
 });
 
-test.each(['probe --help', 'probe -h', 'probe help', 'help probe'])('%s tells of the commands with that noun', (line) => {
-  const { code, out } = said(...line.split(' '));
-  expect(code).toBe(0);
-  expect(out).toContain('probe rotate');
-  expect(out).not.toContain('token create');
-});
+test.each(['probe --help', 'probe -h', 'probe help', 'help probe'])(
+  '%s tells of the commands with that noun',
+  (line) => {
+    const { code, out } = said(...line.split(' '));
+    expect(code).toBe(0);
+    expect(out).toContain('probe rotate');
+    expect(out).not.toContain('token create');
+  },
+);
 
 test.each(['--help', '-h'])('token create %s tells what it takes', (flag) => {
-  expect(said('token', 'create', flag)).toMatchObject({ code: 0, out: expect.stringContaining('--scope') });
+  expect(said('token', 'create', flag)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('--scope'),
+  });
 });
 
 test('nothing at all is no command', () => {
@@ -54,13 +64,22 @@ test.each<[line: string, says: string]>([
   ['probe revoke --id 1 --id 2', 'given twice'],
   ['probe revoke --id=', '--id needs a value'],
 ])('%s is told what would be right', (line, says) => {
-  expect(said(...line.split(' '))).toMatchObject({ code: 2, out: '', err: expect.stringContaining(says) });
+  expect(said(...line.split(' '))).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining(says),
+  });
 });
 
 test('what the flags say is read as it stands, also behind = and with dashes', () => {
-  const understood = understand(['probe', 'create', '--name=--Oslo=1', '--continent', 'North America', '--json'], {
-    ...{ out: () => undefined, err: () => undefined, watched: false },
-  });
+  const understood = understand(
+    ['probe', 'create', '--name=--Oslo=1', '--continent', 'North America', '--json'],
+    {
+      out: () => undefined,
+      err: () => undefined,
+      watched: false,
+    },
+  );
   if (typeof understood === 'number') throw new Error('it was not understood');
   expect(understood.input).toEqual({ name: '--Oslo=1', continent: 'North America', json: true });
 });
@@ -73,7 +92,9 @@ test('flags are those of the operation, and what it is about is its --id', () =>
     ['scope', 'scope', true],
     ['expires-at', 'expires_at', false],
   ]);
-  expect(inputFlags(rotateProbe)).toMatchObject([{ name: 'id', key: 'probe_id', hint: 'id of the probe' }]);
+  expect(inputFlags(rotateProbe)).toMatchObject([
+    { name: 'id', key: 'probe_id', hint: 'id of the probe' },
+  ]);
   const refused = inputFlags(listRefused, { names: { probe_id: 'probe' } });
   expect(refused.map(({ name, key }) => [name, key])).toContainEqual(['probe', 'probe_id']);
 });
@@ -83,5 +104,6 @@ test('what is done each day waits for the next time that clocks in UTC show it',
   expect(untilNext('03:18', now)).toBe(60_000);
   expect(untilNext('03:17', now)).toBe(86_400_000);
   expect(untilNext('03:16', now)).toBe(86_340_000);
-  for (const wrong of ['24:00', '3:17', '03:60', 'noon']) expect(() => untilNext(wrong, now)).toThrow('such as 03:17');
+  for (const wrong of ['24:00', '3:17', '03:60', 'noon'])
+    expect(() => untilNext(wrong, now)).toThrow('such as 03:17');
 });

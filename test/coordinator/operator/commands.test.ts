@@ -12,7 +12,11 @@ import { setAside } from '../../../coordinator/engine/queries.ts';
 import { createOrganisationLookup } from '../../../coordinator/gate/lookups.ts';
 import { openNotice } from '../../../coordinator/health/notices.ts';
 import { countRefused } from '../../../coordinator/health/refusals.ts';
-import { type OperatorDependencies, runUnderstood, understand } from '../../../coordinator/operator/command-line.ts';
+import {
+  type OperatorDependencies,
+  runUnderstood,
+  understand,
+} from '../../../coordinator/operator/command-line.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
@@ -52,7 +56,10 @@ const run = async (...argv: readonly string[]): Promise<Said> => {
     said.err += text;
   };
   const understood = understand(argv, { out, err, watched: false });
-  const code = typeof understood === 'number' ? understood : await runUnderstood(understood, dependencies(), { out, err, watched: false });
+  const code =
+    typeof understood === 'number'
+      ? understood
+      : await runUnderstood(understood, dependencies(), { out, err, watched: false });
   return { code, ...said };
 };
 
@@ -78,18 +85,34 @@ const authenticated = async (token: unknown) => {
 
 describe('the operator', () => {
   test('makes an organisation, a user and a token that works, and takes each away again', async () => {
-    const { id } = await json('organisation', 'create', '--name', 'Harbour', '--time-zone', 'europe/berlin');
-    expect(await bench.sql`select name, plan, time_zone from organisations where id = ${text(id)}`).toEqual([
-      { name: 'Harbour', plan: 'self_hosted', time_zone: 'Europe/Berlin' },
-    ]);
+    const { id } = await json(
+      'organisation',
+      'create',
+      '--name',
+      'Harbour',
+      '--time-zone',
+      'europe/berlin',
+    );
+    expect(
+      await bench.sql`select name, plan, time_zone from organisations where id = ${text(id)}`,
+    ).toEqual([{ name: 'Harbour', plan: 'self_hosted', time_zone: 'Europe/Berlin' }]);
     const ada = ['--email', 'ada@harbour.example', '--organisation', 'harbour'];
     await json('user', 'create', ...ada, '--password', 'correct horse', '--role', 'owner');
     for (const verb of ['mark', 'unmark'])
-      expect((await json('user', verb, '--email', 'ada@harbour.example')).is_operator).toBe(verb === 'mark');
+      expect((await json('user', verb, '--email', 'ada@harbour.example')).is_operator).toBe(
+        verb === 'mark',
+      );
     const made = await json('token', 'create', ...ada, '--name', 'CI', '--scope', 'read_write');
-    expect(await authenticated(made.token)).toMatchObject({ organisation: { id, name: 'Harbour' }, role: 'owner', scope: 'read_write' });
+    expect(await authenticated(made.token)).toMatchObject({
+      organisation: { id, name: 'Harbour' },
+      role: 'owner',
+      scope: 'read_write',
+    });
     const listed = await json('token', 'list', '--organisation', 'Harbour');
-    expect(listed).toMatchObject({ items: [{ id: made.id, name: 'CI', scope: 'read_write' }], next_cursor: null });
+    expect(listed).toMatchObject({
+      items: [{ id: made.id, name: 'CI', scope: 'read_write' }],
+      next_cursor: null,
+    });
     expect(JSON.stringify(listed)).not.toContain(text(made.token));
     await json('token', 'revoke', '--id', text(made.id));
     await expect(authenticated(made.token)).rejects.toThrow('unknown');
@@ -107,46 +130,117 @@ describe('the operator', () => {
     const { id: organisation } = await json('organisation', 'create', '--name', 'Watch');
     const probe = await json('probe', 'create', '--name', 'Oslo', '--continent', 'Europe');
     expect(text(probe.credentials).length).toBeGreaterThan(100);
-    const own = await json('probe', 'create', '--name', 'Cellar', '--continent', 'Europe', '--organisation', 'Watch');
+    const own = await json(
+      'probe',
+      'create',
+      '--name',
+      'Cellar',
+      '--continent',
+      'Europe',
+      '--organisation',
+      'Watch',
+    );
     const list = await json('probe', 'list');
     expect(list.items).toMatchObject([
       { id: probe.id, name: 'Oslo', organisation: null },
       { id: own.id, organisation },
     ]);
-    expect((await json('probe', 'rotate', '--id', text(own.id))).credentials).not.toBe(own.credentials);
+    expect((await json('probe', 'rotate', '--id', text(own.id))).credentials).not.toBe(
+      own.credentials,
+    );
     expect((await json('probe', 'revoke', '--id', text(own.id))).id).toBe(own.id);
     expect((await run('probe', 'revoke', '--id', text(own.id))).err).toContain('(probe_not_found)');
-    expect((await run('probe', 'create', '--name', 'Oslo', '--continent', 'Europe')).err).toContain('(name_taken)');
-    expect((await run('probe', 'create', '--name', 'Mars', '--continent', 'Mars')).err).toContain('(continent_unknown)');
+    expect((await run('probe', 'create', '--name', 'Oslo', '--continent', 'Europe')).err).toContain(
+      '(name_taken)',
+    );
+    expect((await run('probe', 'create', '--name', 'Mars', '--continent', 'Mars')).err).toContain(
+      '(continent_unknown)',
+    );
 
     const here = ['--organisation', text(organisation)];
-    const wanted = ['--type', 'https', '--target', 'https://example.com', '--interval-s', '30', '--config', '{"expected_status":[200]}'];
+    const wanted = [
+      '--type',
+      'https',
+      '--target',
+      'https://example.com',
+      '--interval-s',
+      '30',
+      '--config',
+      '{"expected_status":[200]}',
+    ];
     const https = await json('monitor', 'create', ...here, ...wanted);
-    expect(https).toMatchObject({ name: 'example.com', interval_s: 30, config: { expected_status: [200] } });
-    const ping = await json('monitor', 'create', ...here, '--type', 'heartbeat', '--name', 'Nightly');
-    expect((await json('monitor', 'beat-address', '--id', text(ping.id))).address).toMatch(/^https:\/\/antipode\.test\/beat\/\S+$/);
-    expect((await run('monitor', 'beat-address', '--id', text(https.id))).err).toContain('(not_a_heartbeat)');
-    const rotated = await json('monitor', 'rotate-beat-address', '--id', text(ping.id), '--overlap-s', '0');
+    expect(https).toMatchObject({
+      name: 'example.com',
+      interval_s: 30,
+      config: { expected_status: [200] },
+    });
+    const ping = await json(
+      'monitor',
+      'create',
+      ...here,
+      '--type',
+      'heartbeat',
+      '--name',
+      'Nightly',
+    );
+    expect((await json('monitor', 'beat-address', '--id', text(ping.id))).address).toMatch(
+      /^https:\/\/antipode\.test\/beat\/\S+$/,
+    );
+    expect((await run('monitor', 'beat-address', '--id', text(https.id))).err).toContain(
+      '(not_a_heartbeat)',
+    );
+    const rotated = await json(
+      'monitor',
+      'rotate-beat-address',
+      '--id',
+      text(ping.id),
+      '--overlap-s',
+      '0',
+    );
     expect(Date.parse(text(rotated.old_until))).toBe(bench.now);
-    expect((await json('monitor', 'beat-address', '--id', text(ping.id))).address).toBe(rotated.address);
+    expect((await json('monitor', 'beat-address', '--id', text(ping.id))).address).toBe(
+      rotated.address,
+    );
     const day = await json('monitor', 'rotate-beat-address', '--id', text(ping.id));
     expect(Date.parse(text(day.old_until))).toBe(bench.now + 86_400_000);
-    expect((await run('monitor', 'rotate-beat-address', '--id', text(ping.id), '--overlap-s', '86401')).err).toContain('overlap');
+    expect(
+      (await run('monitor', 'rotate-beat-address', '--id', text(ping.id), '--overlap-s', '86401'))
+        .err,
+    ).toContain('overlap');
     expect(await json('monitor', 'beats', '--id', text(ping.id))).toEqual({ items: [] });
-    expect((await run('monitor', 'beats', '--id', text(https.id))).err).toContain('(not_a_heartbeat)');
-    expect((await json('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).slug).toBe('watch');
-    expect((await run('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).err).toContain('(slug_taken)');
+    expect((await run('monitor', 'beats', '--id', text(https.id))).err).toContain(
+      '(not_a_heartbeat)',
+    );
+    expect(
+      (await json('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).slug,
+    ).toBe('watch');
+    expect(
+      (await run('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).err,
+    ).toContain('(slug_taken)');
   });
 
   test('shows an incident with its evidence', async () => {
-    const monitor = await json('monitor', 'create', '--organisation', 'Watch', '--type', 'heartbeat', '--name', 'Seen');
+    const monitor = await json(
+      'monitor',
+      'create',
+      '--organisation',
+      'Watch',
+      '--type',
+      'heartbeat',
+      '--name',
+      'Seen',
+    );
     const id = newId();
     await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, cause, scope, layer)
       select ${id}, organisation_id, id, now(), '{"class":"probe_internal","params":{}}', 'everywhere', 'http' from monitors where id = ${text(monitor.id)}`;
     await bench.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, evidence)
       values (${id}, 'matrix', 'Asia', 'Singapore', now(), 0, 12.5, null), (${id}, 'seen', 'Europe', 'Oslo', now(), 1, 99, '{"status":503}')`;
     expect(await json('incident', 'show', '--id', id)).toMatchObject({
-      ...{ id, monitor_name: 'Seen', cause: 'The probe failed in its own code', scope: 'everywhere', layer: 'http' },
+      id,
+      monitor_name: 'Seen',
+      cause: 'The probe failed in its own code',
+      scope: 'everywhere',
+      layer: 'http',
       checks: [
         { part: 'seen', probe: 'Oslo', outcome: 'fail', evidence: { status: 503 } },
         { part: 'matrix', probe: 'Singapore', outcome: 'ok', evidence: null },
@@ -159,7 +253,9 @@ describe('the operator', () => {
   test('reads what the house tells: open notices with what to do, those that are over, and what was refused', async () => {
     const probe = newId();
     expect(await openNotice(bench.sql, 'probe_lost', probe, 'The probe Oslo is silent')).toBe(true);
-    expect(await openNotice(bench.sql, 'probe_lost', probe, 'The probe Oslo is still silent')).toBe(false);
+    expect(await openNotice(bench.sql, 'probe_lost', probe, 'The probe Oslo is still silent')).toBe(
+      false,
+    );
     await bench.sql`insert into notices (kind, subject, message, began_at, ended_at) values
       ('bus_silent', 'bus', 'Most fell silent', now() - interval '3 days', now() - interval '2 days'),
       ('bus_silent', 'bus', 'Long ago', now() - interval '20 days', now() - interval '19 days')`;
@@ -167,11 +263,18 @@ describe('the operator', () => {
     expect(notices).toMatchObject({
       open: 1,
       items: [
-        { kind: 'probe_lost', subject: probe, message: 'The probe Oslo is still silent', ended_at: null },
+        {
+          kind: 'probe_lost',
+          subject: probe,
+          message: 'The probe Oslo is still silent',
+          ended_at: null,
+        },
         { kind: 'bus_silent', message: 'Most fell silent', what_to_do: null },
       ],
     });
-    expect((await run('notice', 'list')).out).toContain('Start the probe again with the same data folder');
+    expect((await run('notice', 'list')).out).toContain(
+      'Start the probe again with the same data folder',
+    );
     expect((await json('notice', 'list', '--days', '30')).items).toHaveLength(3);
     await countRefused(bench.sql, [
       { probe, reason: 'not_signed', count: 2 },
@@ -182,7 +285,12 @@ describe('the operator', () => {
     expect(await json('refused', 'list')).toMatchObject({
       count: 6,
       items: [
-        { probe, reason: 'not_signed', count: 5, meaning: expect.stringContaining('somebody speaks for it') },
+        {
+          probe,
+          reason: 'not_signed',
+          count: 5,
+          meaning: expect.stringContaining('somebody speaks for it'),
+        },
         { probe: 'unknown', probe_name: null, count: 1 },
       ],
     });
@@ -193,7 +301,11 @@ describe('the operator', () => {
     const subject = (partition: string) => `result.europe.${partition}.${newId()}`;
     for (const data of [Buffer.from('{"v":1}'), Buffer.from([0xff, 0x00])])
       await setAside(bench.sql, { subject: subject('7'), reason: 'it cannot be', data });
-    await setAside(bench.sql, { subject: 'nonsense', reason: 'no partition', data: Buffer.from('x') });
+    await setAside(bench.sql, {
+      subject: 'nonsense',
+      reason: 'no partition',
+      data: Buffer.from('x'),
+    });
     const { items, count } = await json('set-aside', 'list');
     expect(count).toBe(3);
     const [last = 0, second = 0, first = 0] = z
@@ -206,16 +318,25 @@ describe('the operator', () => {
       bytes: 7,
       attempts: 0,
     });
-    expect(await json('set-aside', 'show', '--id', String(second))).toMatchObject({ data: '/wA=', encoding: 'base64' });
+    expect(await json('set-aside', 'show', '--id', String(second))).toMatchObject({
+      data: '/wA=',
+      encoding: 'base64',
+    });
     expect(await json('set-aside', 'retry', '--id', String(first))).toEqual({ asked: [first] });
     expect(await json('set-aside', 'retry', '--all')).toEqual({ asked: [second] });
-    expect(await bench.sql`select payload, partition from outbox where topic = 'set_aside' order by id`).toEqual([
+    expect(
+      await bench.sql`select payload, partition from outbox where topic = 'set_aside' order by id`,
+    ).toEqual([
       { payload: { id: first }, partition: 7 },
       { payload: { id: second }, partition: 7 },
     ]);
     expect(await json('set-aside', 'drop', '--id', String(last))).toEqual({ dropped: [last] });
-    expect((await run('set-aside', 'drop', '--id', String(last))).err).toContain('(set_aside_not_found)');
-    expect((await run('set-aside', 'show', '--id', '999999')).err).toContain('(set_aside_not_found)');
+    expect((await run('set-aside', 'drop', '--id', String(last))).err).toContain(
+      '(set_aside_not_found)',
+    );
+    expect((await run('set-aside', 'show', '--id', '999999')).err).toContain(
+      '(set_aside_not_found)',
+    );
     for (const flags of [[], ['--id', String(first), '--all']])
       expect((await run('set-aside', 'drop', ...flags)).err).toContain('give its id');
     expect(await json('set-aside', 'drop', '--all')).toEqual({ dropped: [first, second] });
@@ -256,7 +377,8 @@ describe('the operator', () => {
 
 test('an organisation is named without case, and one that is spelt the same goes before others', async () => {
   const made = await json('organisation', 'create', '--name', 'watch');
-  const into = (name: string) => run('status-page', 'create', '--organisation', name, '--name', 'x', '--slug', 'of-watch');
+  const into = (name: string) =>
+    run('status-page', 'create', '--organisation', name, '--name', 'x', '--slug', 'of-watch');
   expect((await into('WATCH')).err).toContain('Several organisations are called "WATCH"');
   expect(await into('watch')).toMatchObject({ code: 0 });
   const [row] = await bench.sql`select organisation_id from status_pages where slug = 'of-watch'`;
@@ -269,32 +391,75 @@ describe('a line that is not right', () => {
     ['set-aside show --id one', '--id takes a number, not "one"'],
     ['probe revoke --id 17', '--id: Input should be a valid UUID'],
     ['refused list --probe 17', '--probe: Input should be a valid UUID'],
-    ['monitor create --organisation Watch --type https --target x --interval-s often', '--interval-s takes a number, not "often"'],
-    ['monitor create --organisation Watch --type dns --config {"n":9007199254740993}', 'is not kept exactly'],
-    ['monitor create --organisation Watch --type https --target x --config {', '--config is not valid JSON'],
+    [
+      'monitor create --organisation Watch --type https --target x --interval-s often',
+      '--interval-s takes a number, not "often"',
+    ],
+    [
+      'monitor create --organisation Watch --type dns --config {"n":9007199254740993}',
+      'is not kept exactly',
+    ],
+    [
+      'monitor create --organisation Watch --type https --target x --config {',
+      '--config is not valid JSON',
+    ],
   ])('%s', async (line, says) => {
-    expect(await run(...line.split(' '))).toMatchObject({ code: 2, out: '', err: expect.stringContaining(says) });
+    expect(await run(...line.split(' '))).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining(says),
+    });
   });
 
   test('that is right and refused by the house ends with 1 and the code', async () => {
-    const said = await run('monitor', 'create', '--organisation', 'Watch', '--type', 'https', '--target', 'nonsense');
+    const said = await run(
+      'monitor',
+      'create',
+      '--organisation',
+      'Watch',
+      '--type',
+      'https',
+      '--target',
+      'nonsense',
+    );
     expect(said.code).toBe(1);
     expect(said.err).toMatch(/^`target` must be .*\(target_invalid\)\n$/);
     expect(
-      (await run('user', 'create', '--organisation', 'Nowhere', '--email', 'a@b.c', '--password', 'xxxxxxxxxxx', '--role', 'owner')).err,
+      (
+        await run(
+          'user',
+          'create',
+          '--organisation',
+          'Nowhere',
+          '--email',
+          'a@b.c',
+          '--password',
+          'xxxxxxxxxxx',
+          '--role',
+          'owner',
+        )
+      ).err,
     ).toContain('(organisation_not_found)');
   });
 });
 
 test('the command runs as a process of its own on an empty database, and prints for people', async () => {
   const [database, account] = [await createDatabase(), await createAccount()];
-  const env = { ...environmentOf(database, account), SECRET_KEY: testSecretKey, PATH: process.env.PATH ?? '' };
+  const env = {
+    ...environmentOf(database, account),
+    SECRET_KEY: testSecretKey,
+    PATH: process.env.PATH ?? '',
+  };
   const main = join(import.meta.dirname, '../../../coordinator/main.ts');
-  const { stdout } = await promisify(execFile)(process.execPath, [main, 'operator', 'organisation', 'create', '--name', 'Alone'], { env });
-  expect(stdout).toMatch(/^id +[0-9a-f-]{36}\nname +Alone\nplan +self_hosted\ntime_zone +UTC\n$/);
-  const failed = await promisify(execFile)(process.execPath, [main, 'operator', 'probe', 'lst'], { env }).catch(
-    (error: { code: number }) => error,
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [main, 'operator', 'organisation', 'create', '--name', 'Alone'],
+    { env },
   );
+  expect(stdout).toMatch(/^id +[0-9a-f-]{36}\nname +Alone\nplan +self_hosted\ntime_zone +UTC\n$/);
+  const failed = await promisify(execFile)(process.execPath, [main, 'operator', 'probe', 'lst'], {
+    env,
+  }).catch((error: { code: number }) => error);
   expect(failed).toMatchObject({ code: 2 });
   await database.drop();
 });

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { operate } from '../../../coordinator/operator/operate.ts';
 import { testSecretKey } from '../../support/people.ts';
-import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/services.ts';
+import {
+  createAccount,
+  createDatabase,
+  environmentOf,
+  type TestDatabase,
+} from '../../support/services.ts';
 
 /** What must be kept beside backups. */
 
@@ -35,19 +40,29 @@ const run = async (surroundings: Record<string, string>, ...argv: readonly strin
 };
 
 test('the keys come out under a passphrase, and go back as settings on a machine that has none', async () => {
-  const [file, passphrase, other, to] = [join(folder, 'keys'), join(folder, 'phrase'), join(folder, 'other'), join(folder, 'opened.env')];
+  const [file, passphrase, other, to] = [
+    join(folder, 'keys'),
+    join(folder, 'phrase'),
+    join(folder, 'other'),
+    join(folder, 'opened.env'),
+  ];
   await writeFile(passphrase, 'correct horse battery\n');
   await writeFile(other, 'another passphrase');
   const exporting = ['keys', 'export', '--file', file, '--passphrase-file', passphrase, '--json'];
   expect(await run(environment, ...exporting)).toMatchObject({ code: 0, err: '' });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const locked = await readFile(file, 'utf8');
-  for (const secret of [testSecretKey, environment.NATS_OPERATOR_SEED ?? 'missing']) expect(locked).not.toContain(secret);
+  for (const secret of [testSecretKey, environment.NATS_OPERATOR_SEED ?? 'missing'])
+    expect(locked).not.toContain(secret);
   // What is there is never written over.
   expect((await run(environment, ...exporting)).code).toBe(1);
   expect(await readFile(file, 'utf8')).toBe(locked);
-  const importing = (phrase: string) => run({}, 'keys', 'import', '--file', file, '--passphrase-file', phrase, '--to', to, '--json');
-  expect(await importing(other)).toMatchObject({ code: 2, err: expect.stringContaining('does not open') });
+  const importing = (phrase: string) =>
+    run({}, 'keys', 'import', '--file', file, '--passphrase-file', phrase, '--to', to, '--json');
+  expect(await importing(other)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('does not open'),
+  });
   expect((await importing(passphrase)).code).toBe(0);
   const settings = Object.fromEntries(
     (await readFile(to, 'utf8'))

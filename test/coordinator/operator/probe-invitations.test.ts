@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createOrganisationLookup } from '../../../coordinator/gate/lookups.ts';
-import { type OperatorDependencies, runUnderstood, understand } from '../../../coordinator/operator/command-line.ts';
+import {
+  type OperatorDependencies,
+  runUnderstood,
+  understand,
+} from '../../../coordinator/operator/command-line.ts';
 import { gateBench } from '../../support/gate.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
@@ -12,16 +16,16 @@ describe('probe invitations', () => {
     gate: bench.gate,
     organisations: createOrganisationLookup(bench.sql),
     migrate: async () => [],
-    ...{
-      backup: nothing,
-      backups: { nightly: nothing, drillNewest: nothing, takeUp: nothing },
-      restore: nothing,
-      rotateKey: nothing,
-      keys: {},
-    },
+    backup: nothing,
+    backups: { nightly: nothing, drillNewest: nothing, takeUp: nothing },
+    restore: nothing,
+    rotateKey: nothing,
+    keys: {},
   });
 
-  const run = async (...argv: readonly string[]): Promise<{ readonly out: string; readonly err: string }> => {
+  const run = async (
+    ...argv: readonly string[]
+  ): Promise<{ readonly out: string; readonly err: string }> => {
     let [out, err] = ['', ''];
     const streams = {
       watched: false,
@@ -50,7 +54,16 @@ describe('probe invitations', () => {
     expect(open).toMatchObject({ name: 'Nairobi', state: 'open' });
     expect(open.command).toContain(`join https://antipode.test ${String(open.token)}`);
     const own = await json('probe', 'invite', ...where, '--organisation', organisation);
-    const behind = await json('probe', 'invite', '--name', 'Lagos', '--continent', 'Africa', '--ca', '/etc/our ca.pem');
+    const behind = await json(
+      'probe',
+      'invite',
+      '--name',
+      'Lagos',
+      '--continent',
+      'Africa',
+      '--ca',
+      '/etc/our ca.pem',
+    );
     expect(behind.command).toContain("curl --cacert '/etc/our ca.pem' -fsSO");
     expect(behind.command).toContain("antipode-probe.mjs join --ca '/etc/our ca.pem' http");
     const inside = await json(
@@ -67,12 +80,16 @@ describe('probe invitations', () => {
     );
     expect(inside.command).toContain('curl --cacert ~/ca.pem -fsSO');
     expect((await run('probe', 'invite', ...where)).err).toContain('name_taken');
-    expect((await run('probe', 'invite', '--name', 'X', '--continent', 'Atlantis')).err).toContain('continent_unknown');
+    expect((await run('probe', 'invite', '--name', 'X', '--continent', 'Atlantis')).err).toContain(
+      'continent_unknown',
+    );
     const listed = JSON.stringify(await json('probe', 'invitations'));
     for (const { id } of [open, own]) expect(listed).toContain(String(id));
     expect(listed).not.toContain(String(open.token));
     expect(await json('probe', 'uninvite', '--id', String(own.id))).toEqual({ id: own.id });
-    expect((await run('probe', 'uninvite', '--id', String(own.id))).err).toContain('invitation_not_found');
+    expect((await run('probe', 'uninvite', '--id', String(own.id))).err).toContain(
+      'invitation_not_found',
+    );
   });
 });
 
@@ -93,10 +110,17 @@ describe('config warnings', () => {
     };
     const out: string[] = [];
     const err: string[] = [];
-    const streams = { out: (text: string) => void out.push(text), err: (text: string) => void err.push(text), watched: false };
+    const streams = {
+      out: (text: string) => void out.push(text),
+      err: (text: string) => void err.push(text),
+      watched: false,
+    };
     const understood = understand([...argv, '--json'], streams);
     return {
-      code: typeof understood === 'number' ? understood : await runUnderstood(understood, dependencies, streams),
+      code:
+        typeof understood === 'number'
+          ? understood
+          : await runUnderstood(understood, dependencies, streams),
       out: out.join(''),
       err: err.join(''),
     };
@@ -104,14 +128,26 @@ describe('config warnings', () => {
 
   test('an operator who types a config key that does nothing is told what was probably meant, and the monitor is made', async () => {
     await run('organisation', 'create', '--name', 'Typing');
-    const line = ['monitor', 'create', '--organisation', 'Typing', '--type', 'dns', '--target', 'example.com'];
+    const line = [
+      'monitor',
+      'create',
+      '--organisation',
+      'Typing',
+      '--type',
+      'dns',
+      '--target',
+      'example.com',
+    ];
     const typo = await run(...line, '--config', '{"record_typ":"MX","odd\\u001b[31m":1}');
     expect([typo.code, typo.err]).toEqual([
       0,
       '`odd\\x1b[31m` is not used by dns checks\n`record_typ` is not used by dns checks; did you mean `record_type`?\n',
     ]);
     expect(JSON.parse(typo.out)).toMatchObject({ config: { record_typ: 'MX' } });
-    expect(await run(...line, '--config', '{"record_type":"MX"}')).toMatchObject({ code: 0, err: '' });
+    expect(await run(...line, '--config', '{"record_type":"MX"}')).toMatchObject({
+      code: 0,
+      err: '',
+    });
   });
 });
 
@@ -126,7 +162,8 @@ describe('pages', () => {
   });
   afterAll(() => web.close());
 
-  const mark = (is_operator: boolean) => web.sql`update users set is_operator = ${is_operator} where id = ${web.house.viewer.user}`;
+  const mark = (is_operator: boolean) =>
+    web.sql`update users set is_operator = ${is_operator} where id = ${web.house.viewer.user}`;
   beforeEach(async () => {
     await mark(true);
   });
@@ -146,7 +183,14 @@ describe('pages', () => {
       expect(text).toContain('One notice is open');
       expect(text).toContain('Osaka &lt;1&gt; was not heard.');
       expect(text).toContain('Start the probe again with the same data folder');
-      for (const each of ['Figures of the house', 'Organisations', web.house.name, 'Probes', 'Refused on the bus', 'Set aside'])
+      for (const each of [
+        'Figures of the house',
+        'Organisations',
+        web.house.name,
+        'Probes',
+        'Refused on the bus',
+        'Set aside',
+      ])
         expect(main(text)).toContain(each);
     });
 
@@ -156,7 +200,10 @@ describe('pages', () => {
       expect((await web.get('/profile', { as })).text).toContain(entry);
       await mark(false);
       expect((await web.get('/profile', { as })).text).not.toContain(entry);
-      const [gone, unknown] = [await web.get('/operator', { as }), await web.get('/nothing', { as })];
+      const [gone, unknown] = [
+        await web.get('/operator', { as }),
+        await web.get('/nothing', { as }),
+      ];
       expect([gone.status, main(gone.text)]).toEqual([404, main(unknown.text)]);
     });
 
@@ -180,7 +227,10 @@ describe('pages', () => {
       const cookie = await web.cookieOf(as);
       await web.sql`update sessions set proven_at = now() - interval '1 day' where user_id = ${as.user}`;
       const asked = await web.post(address, {}, { cookie, headers: sameOrigin });
-      expect([asked.status, asked.headers.get('location')]).toEqual([303, `/confirm?next=${encodeURIComponent(address)}`]);
+      expect([asked.status, asked.headers.get('location')]).toEqual([
+        303,
+        `/confirm?next=${encodeURIComponent(address)}`,
+      ]);
       expect((await web.get(address, { cookie })).status).toBe(200);
     });
 
@@ -188,7 +238,9 @@ describe('pages', () => {
       const as = web.house.viewer;
       const address = await setAside();
       for (const path of [address, `${address}/retry`])
-        expect((await web.post(path, {}, { as, headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403);
+        expect(
+          (await web.post(path, {}, { as, headers: { 'sec-fetch-site': 'cross-site' } })).status,
+        ).toBe(403);
       const text = (await web.get(address, { as })).text;
       expect(text).not.toContain('It waits to be worked on again');
     });
@@ -196,6 +248,9 @@ describe('pages', () => {
 
   test('a stranger is told the same as of a page that there is not', async () => {
     const [here, nowhere] = [await web.get('/operator'), await web.get('/nothing')];
-    expect([here.status, here.text]).toEqual([404, nowhere.text.replaceAll('/nothing', '/operator')]);
+    expect([here.status, here.text]).toEqual([
+      404,
+      nowhere.text.replaceAll('/nothing', '/operator'),
+    ]);
   });
 });

@@ -3,7 +3,12 @@ import { operatorIn, type Person as SignedInPerson } from '../../../coordinator/
 import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
 import { muteAlerts, showMute } from '../../../coordinator/notifications/contract.ts';
 import { listOrganisations } from '../../../coordinator/operator/contract.ts';
-import { endOrganisation, inviteMember, keepOrganisation, showOrganisation } from '../../../coordinator/organisations/contract.ts';
+import {
+  endOrganisation,
+  inviteMember,
+  keepOrganisation,
+  showOrganisation,
+} from '../../../coordinator/organisations/contract.ts';
 import { acceptInvitation } from '../../../coordinator/people/contract.ts';
 import { publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
@@ -14,9 +19,17 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createTestOrganisation, type Person, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type Person,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 
-/** An organisation that its owner ends: what happens at once, and that undoing it puts back exactly what was. */
+/**
+ * An organisation that its owner ends: what happens at once, and that undoing it puts back exactly
+ * what was.
+ */
 
 const bench = gateBench();
 const day = 86_400_000;
@@ -27,7 +40,8 @@ let monitors: readonly string[];
 beforeEach(async () => {
   house = await createTestOrganisation(bench.sql, { name: 'Corner shop' });
   const made: string[] = [];
-  for (const name of ['A', 'B', 'C']) made.push((await bench.call(createMonitor, house.owner, { type: 'heartbeat', name })).id);
+  for (const name of ['A', 'B', 'C'])
+    made.push((await bench.call(createMonitor, house.owner, { type: 'heartbeat', name })).id);
   monitors = made;
 });
 
@@ -35,23 +49,31 @@ const end = (by: Person = house.owner) => bench.call(endOrganisation, by, { name
 const mails = async (): Promise<readonly { recipient: string; what: string }[]> =>
   bench.sql`select recipient, about->>'what' as what from mails where kind = 'organisation' and recipient = ${house.owner.email} order by created_at, what`;
 const told = async (change: string): Promise<string[]> => {
-  const rows = await bench.sql<{ monitor: string }[]>`select payload->>'monitor' as monitor from outbox
+  const rows = await bench.sql<
+    { monitor: string }[]
+  >`select payload->>'monitor' as monitor from outbox
     where organisation_id = ${house.organisation} and payload->>'change' = ${change} order by id`;
   return rows.map(({ monitor }) => monitor);
 };
 /** All that undoing is to put back. */
 const standing = async () => ({
-  monitors: await bench.sql`select id, enabled, paused_at is null as is_checked, config_version, interval_s, name from monitors
+  monitors:
+    await bench.sql`select id, enabled, paused_at is null as is_checked, config_version, interval_s, name from monitors
     where organisation_id = ${house.organisation} order by key`,
   mute: await bench.call(showMute, house.owner),
   organisation: await bench.call(showOrganisation, house.owner),
-  tokens: await bench.sql`select id from tokens where organisation_id = ${house.organisation} order by id`,
+  tokens:
+    await bench.sql`select id from tokens where organisation_id = ${house.organisation} order by id`,
 });
 
 describe('ending', () => {
   test('wants the name as it stands, whatever blanks are between, and a proof that is fresh', async () => {
-    expect(await bench.refusal(endOrganisation, house.owner, { name: 'Corner' })).toBe('name_invalid');
-    expect(await bench.refusal(endOrganisation, house.owner, { name: ' Corner  shop ' })).toBe('taken');
+    expect(await bench.refusal(endOrganisation, house.owner, { name: 'Corner' })).toBe(
+      'name_invalid',
+    );
+    expect(await bench.refusal(endOrganisation, house.owner, { name: ' Corner  shop ' })).toBe(
+      'taken',
+    );
     expect(endOrganisation.dangerous).toBe(true);
   });
 
@@ -59,16 +81,25 @@ describe('ending', () => {
     await bench.call(changeMonitors, house.owner, { monitors: [monitors[1]], change: 'pause' });
     const { ends_at, paused } = await end();
     expect([Date.parse(ends_at) - bench.now, paused]).toEqual([7 * day, 2]);
-    expect((await standing()).monitors.map(({ enabled }) => enabled)).toEqual([false, false, false]);
+    expect((await standing()).monitors.map(({ enabled }) => enabled)).toEqual([
+      false,
+      false,
+      false,
+    ]);
     expect((await bench.call(showMute, house.owner)).until).toBe(ends_at);
-    const { organisation } = await createTokens({ ...bench, clock: { now: () => bench.now }, log, secretKey: testSecretKey }).authenticate(
-      `Bearer ${house.viewer.read}`,
-    );
+    const { organisation } = await createTokens({
+      ...bench,
+      clock: { now: () => bench.now },
+      log,
+      secretKey: testSecretKey,
+    }).authenticate(`Bearer ${house.viewer.read}`);
     expect(organisation.ends_at).toBe(Date.parse(ends_at));
     expect(await mails()).toEqual([{ recipient: house.owner.email, what: 'ends' }]);
     expect(await told('paused')).toEqual([monitors[1], monitors[0], monitors[2]]);
     expect((await bench.call(listMonitors, house.viewer)).items).toHaveLength(3);
-    expect(await bench.refusal(endOrganisation, house.owner, { name: 'Corner shop' })).toBe('organisation_ending');
+    expect(await bench.refusal(endOrganisation, house.owner, { name: 'Corner shop' })).toBe(
+      'organisation_ending',
+    );
   });
 
   test('hides the status pages, and they are back when it is undone', async () => {
@@ -82,26 +113,29 @@ describe('ending', () => {
   });
 
   test('lets nobody join; the invitation is good again when it is undone', async () => {
-    const { address } = await bench.call(inviteMember, house.owner, { email: `${newId()}@example.org`, role: 'viewer' });
+    const { address } = await bench.call(inviteMember, house.owner, {
+      email: `${newId()}@example.org`,
+      role: 'viewer',
+    });
     const secret = address?.split('/').at(-1) ?? '';
     const other = (await createTestOrganisation(bench.sql)).viewer;
     const person: SignedInPerson = {
-      ...{
-        user: other.user,
-        email: other.email,
-        name: '',
-        email_verified: true,
-        is_operator: false,
-        session: newId(),
-        proven_at: bench.now,
-      },
+      user: other.user,
+      email: other.email,
+      name: '',
+      email_verified: true,
+      is_operator: false,
+      session: newId(),
+      proven_at: bench.now,
       from: { address: '192.0.2.1', device: 'a test' },
     };
     const join = (): Promise<string> =>
-      bench.gate.executeForPerson(acceptInvitation, person, rawInput(acceptInvitation, { secret })).then(
-        () => 'taken',
-        (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
-      );
+      bench.gate
+        .executeForPerson(acceptInvitation, person, rawInput(acceptInvitation, { secret }))
+        .then(
+          () => 'taken',
+          (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
+        );
     await end();
     expect(await join()).toBe('organisation_ending');
     await bench.call(keepOrganisation, house.owner);
@@ -132,7 +166,9 @@ describe('keeping', () => {
       { recipient: house.owner.email, what: 'ends' },
       { recipient: house.owner.email, what: 'kept' },
     ]);
-    expect(await bench.sql`select 1 from endings where organisation_id = ${house.organisation}`).toHaveLength(0);
+    expect(
+      await bench.sql`select 1 from endings where organisation_id = ${house.organisation}`,
+    ).toHaveLength(0);
   });
 
   test('brings back no mute that would be over, and ends the one that came with the end', async () => {
@@ -147,7 +183,15 @@ describe('keeping', () => {
 test('the operator sees when, begins it and undoes it', async () => {
   const operator = operatorIn(house.owner.caller.organisation);
   const { ends_at } = await bench.call(endOrganisation, operator, { name: 'Corner shop' });
-  const { body } = await bench.gate.executeForInstallation(listOrganisations, rawInput(listOrganisations, { limit: 200 }));
-  expect(body).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ id: house.organisation, ends_at })]) });
-  expect(await bench.call(keepOrganisation, operator)).toEqual({ id: house.organisation, resumed: 3 });
+  const { body } = await bench.gate.executeForInstallation(
+    listOrganisations,
+    rawInput(listOrganisations, { limit: 200 }),
+  );
+  expect(body).toMatchObject({
+    items: expect.arrayContaining([expect.objectContaining({ id: house.organisation, ends_at })]),
+  });
+  expect(await bench.call(keepOrganisation, operator)).toEqual({
+    id: house.organisation,
+    resumed: 3,
+  });
 });

@@ -2,7 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { forgetMonitors } from '../../../coordinator/engine/result-queries.ts';
 import { insertPingTokens } from '../../../coordinator/monitors/queries.ts';
-import { beginEnding, createFarewells, endOrganisation, undoEnding } from '../../../coordinator/organisations/deletion.ts';
+import {
+  beginEnding,
+  createFarewells,
+  endOrganisation,
+  undoEnding,
+} from '../../../coordinator/organisations/deletion.ts';
 import { insertAudit } from '../../../coordinator/organisations/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { seedDemo } from '../../support/demo.ts';
@@ -18,8 +23,10 @@ const always = (): boolean => true;
 const end = (house: TestOrganisation, now: number): Promise<number> =>
   inTransaction(sql, (transaction) =>
     beginEnding(transaction, {
-      ...{ organisation: house.organisation, user: house.owner.user },
-      ...{ at: new Date(now), endsAt: new Date(now + 7 * day) },
+      organisation: house.organisation,
+      user: house.owner.user,
+      at: new Date(now),
+      endsAt: new Date(now + 7 * day),
     }),
   );
 
@@ -27,8 +34,13 @@ const end = (house: TestOrganisation, now: number): Promise<number> =>
 const ending = async (now: number): Promise<TestOrganisation> => {
   const house = await createTestOrganisation(sql);
   const monitors = Array.from({ length: 20 }, (_, number) => ({
-    ...{ id: newId(), organisation_id: house.organisation, partition: number, name: `M ${number}` },
-    ...{ type: 'heartbeat', target: '', interval_s: 60 },
+    id: newId(),
+    organisation_id: house.organisation,
+    partition: number,
+    name: `M ${number}`,
+    type: 'heartbeat',
+    target: '',
+    interval_s: 60,
   }));
   await sql`insert into monitors ${sql(monitors)}`;
   expect(await end(house, now)).toBe(20);
@@ -43,27 +55,44 @@ const endingEstate = async (now: number): Promise<TestOrganisation> => {
   await sql`insert into probes (id, organisation_id, name, continent, keys)
     values (${newId()}, ${organisation}, ${newId()}, 'Europe', '[{"key": "K", "until": null}]')`;
   const fingerprint = Buffer.from(newId()).toString('hex');
-  await insertPingTokens(sql, organisation, [{ fingerprint, monitor: idOf('Nightly backup'), box: Buffer.from('box') }]);
+  await insertPingTokens(sql, organisation, [
+    { fingerprint, monitor: idOf('Nightly backup'), box: Buffer.from('box') },
+  ]);
   await sql`insert into invitations (id, organisation_id, email, role, created_at, expires_at)
     values (${newId()}, ${organisation}, 'x@example.org', 'viewer', now(), now() + interval '30 days')`;
   await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${newId()}, ${organisation}, 'P', 'Europe', ${Buffer.from(newId())}, 's', now(), now() + interval '1 hour')`;
   await sql`insert into kept_answers (organisation_id, call, request, answered_at)
     values (${organisation}, ${Buffer.from(newId())}, ${Buffer.from('request')}, now())`;
-  const entry = { at: new Date(now), organisation, user: null, who: 'x', through: 'page', token_name: null, address: null } as const;
-  for (let count = 0; count < 12; count += 1) await insertAudit(sql, { ...entry, operation: 'createGroup', changed: {} });
+  const entry = {
+    at: new Date(now),
+    organisation,
+    user: null,
+    who: 'x',
+    through: 'page',
+    token_name: null,
+    address: null,
+  } as const;
+  for (let count = 0; count < 12; count += 1)
+    await insertAudit(sql, { ...entry, operation: 'createGroup', changed: {} });
   await end(house, now);
   return house;
 };
 
-/** Table → how many rows of it are the organisation's, of every table that says whose its rows are. */
+/**
+ * Table → how many rows of it are the organisation's, of every table that says whose its rows are.
+ */
 const rowsOf = async (organisation: string): Promise<Readonly<Record<string, number>>> => {
-  const tables = await sql<{ name: string }[]>`select c.table_name as name from information_schema.columns c
+  const tables = await sql<
+    { name: string }[]
+  >`select c.table_name as name from information_schema.columns c
     join information_schema.tables t using (table_schema, table_name)
     where c.table_schema = current_schema() and c.column_name = 'organisation_id' and t.table_type = 'BASE TABLE' order by 1`;
   const counts: Record<string, number> = {};
   for (const { name } of tables) {
-    const [row] = await sql<{ count: number }[]>`select count(*)::int as count from ${sql(name)} where organisation_id = ${organisation}`;
+    const [row] = await sql<
+      { count: number }[]
+    >`select count(*)::int as count from ${sql(name)} where organisation_id = ${organisation}`;
     counts[name] = row?.count ?? 0;
   }
   return counts;
@@ -76,9 +105,11 @@ const hearAll = async (): Promise<void> => {
   await sql`update outbox set done_at = now() where done_at is null`;
 };
 const mailsTo = async (recipient: string): Promise<string[]> =>
-  (await sql<{ what: string }[]>`select about->>'what' as what from mails where recipient = ${recipient} order by created_at`).map(
-    ({ what }) => what,
-  );
+  (
+    await sql<
+      { what: string }[]
+    >`select about->>'what' as what from mails where recipient = ${recipient} order by created_at`
+  ).map(({ what }) => what);
 
 describe('an organisation whose days are over', () => {
   test('goes bite by bite, waits until everybody heard of it, and leaves its people and nothing else', async () => {
@@ -100,35 +131,51 @@ describe('an organisation whose days are over', () => {
       expect([table, (before[table] ?? 0) > 0]).toEqual([table, true]);
     const farewells = createFarewells({ sql, clock: { now: () => now }, log: testLog(), bite });
     await farewells.tick(always);
-    expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([[], before]);
+    expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([
+      [],
+      before,
+    ]);
 
     now += 6 * day;
     await farewells.tick(always);
     await farewells.tick(always);
-    expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([['ends-soon'], before]);
+    expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([
+      ['ends-soon'],
+      before,
+    ]);
 
     now += day;
     await farewells.tick(always);
     expect(await isThere(house.organisation)).toBe(true);
-    const [probe] = await sql`select keys, revoked_at is not null as revoked from probes where organisation_id = ${house.organisation}`;
+    const [probe] =
+      await sql`select keys, revoked_at is not null as revoked from probes where organisation_id = ${house.organisation}`;
     expect(probe).toEqual({ keys: [], revoked: true });
     expect(await sql`select 1 from revoked_keys where key = 'K'`).toHaveLength(1);
     const waiting = await sql<{ what: string; count: number }[]>`
       select coalesce(payload->>'change', topic) as what, count(*)::int as count from outbox
       where organisation_id = ${house.organisation} and done_at is null and topic <> 'probe' group by 1 order by 1`;
-    expect(Object.fromEntries(waiting.map(({ what, count }) => [what, count]))).toMatchObject({ beat_key: 2, deleted: before.monitors });
+    expect(Object.fromEntries(waiting.map(({ what, count }) => [what, count]))).toMatchObject({
+      beat_key: 2,
+      deleted: before.monitors,
+    });
     await hearAll();
     await farewells.tick(always);
     expect(await isThere(house.organisation)).toBe(false);
     const { outbox: _, ...left } = await rowsOf(house.organisation);
     expect(Object.entries(left).filter(([, count]) => count > 0)).toEqual([]);
-    const users = await sql`select 1 from users where email in ${sql([house.owner, house.viewer].map(({ email }) => email))}`;
+    const users =
+      await sql`select 1 from users where email in ${sql([house.owner, house.viewer].map(({ email }) => email))}`;
     expect(users).toHaveLength(2);
     expect(await mailsTo(house.owner.email)).toEqual(['ends-soon', 'gone']);
     expect((await rowsOf(other.organisation)).memberships).toBe(4);
-    const [trace] = await sql`select operation, changed->'about'->>'id' as id, changed->'before'->>'name' as name from audit_log
+    const [trace] =
+      await sql`select operation, changed->'about'->>'id' as id, changed->'before'->>'name' as name from audit_log
       where organisation_id is null and operation = 'endOrganisation'`;
-    expect(trace).toEqual({ operation: 'endOrganisation', id: house.organisation, name: house.name });
+    expect(trace).toEqual({
+      operation: 'endOrganisation',
+      id: house.organisation,
+      name: house.name,
+    });
     // The bulk of the history goes as that of any monitor that was deleted.
     while (await inTransaction(sql, (transaction) => forgetMonitors(transaction, 10_000)));
     expect(await sql`select 1 from results limit 1`).toHaveLength(0);
@@ -138,7 +185,10 @@ describe('an organisation whose days are over', () => {
     const now = Date.now();
     const at = new Date(now + 7 * day);
     const house = await ending(now);
-    const step = () => inTransaction(sql, (transaction) => endOrganisation(transaction, house.organisation, at, bite));
+    const step = () =>
+      inTransaction(sql, (transaction) =>
+        endOrganisation(transaction, house.organisation, at, bite),
+      );
     const states: string[] = [];
     for (let state = ''; state !== 'gone'; ) {
       // Killed after its bite and before the commit: as if it had not been.
@@ -161,8 +211,10 @@ describe('an organisation whose days are over', () => {
     const now = Date.now();
     const at = new Date(now + 7 * day);
     const [late, kept] = [await ending(now), await ending(now)];
-    const step = (of: TestOrganisation) => inTransaction(sql, (transaction) => endOrganisation(transaction, of.organisation, at, bite));
-    const keep = (of: TestOrganisation, when: Date) => inTransaction(sql, (transaction) => undoEnding(transaction, of.organisation, when));
+    const step = (of: TestOrganisation) =>
+      inTransaction(sql, (transaction) => endOrganisation(transaction, of.organisation, at, bite));
+    const keep = (of: TestOrganisation, when: Date) =>
+      inTransaction(sql, (transaction) => undoEnding(transaction, of.organisation, when));
     expect(await step(late)).toBe('more');
     // Whose clock is behind.
     expect(await keep(late, new Date(now))).toBeUndefined();

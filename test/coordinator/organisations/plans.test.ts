@@ -24,17 +24,21 @@ describe('plans', () => {
   let monitors: string[];
 
   const iso = (at: number): string => new Date(at).toISOString();
-  const used = async (what: string) => (await bench.call(showOrganisation, house.owner)).used.find((one) => one.what === what);
+  const used = async (what: string) =>
+    (await bench.call(showOrganisation, house.owner)).used.find((one) => one.what === what);
 
   beforeAll(async () => {
     house = await createTestOrganisation(bench.sql, { plan: 'free' });
     own = await createTestOrganisation(bench.sql, { plan: 'self_hosted' });
-    monitors = [(await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'job' })).id];
+    monitors = [
+      (await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'job' })).id,
+    ];
   });
 
   test('a plan has so many groups, and one that is there already is answered still', async () => {
     const codes: string[] = [];
-    for (let nth = 0; nth <= plans.free.groups; nth += 1) codes.push(await bench.refusal(createGroup, house.owner, { name: `G ${nth}` }));
+    for (let nth = 0; nth <= plans.free.groups; nth += 1)
+      codes.push(await bench.refusal(createGroup, house.owner, { name: `G ${nth}` }));
     expect(codes).toEqual([...Array.from({ length: 20 }, () => 'taken'), 'plan_limit_groups']);
     const { id } = await bench.call(createGroup, house.owner, { name: 'g 7' });
     expect(await used('groups')).toEqual({ what: 'groups', count: 20, most: 20 });
@@ -45,28 +49,46 @@ describe('plans', () => {
   test('a plan has so many windows that are not over; what is over or deleted counts no more, and comes back only where there is room', async () => {
     const { now } = bench;
     const times = { starts_at: iso(now + hour), ends_at: iso(now + 2 * hour), monitors };
-    const make = (more: object = {}) => bench.refusal(createMaintenanceWindow, house.owner, { ...times, ...more });
+    const make = (more: object = {}) =>
+      bench.refusal(createMaintenanceWindow, house.owner, { ...times, ...more });
     const { id: once } = await bench.call(createMaintenanceWindow, house.owner, times);
-    const { id: yearly } = await bench.call(createMaintenanceWindow, house.owner, { ...times, rrule: 'FREQ=YEARLY' });
+    const { id: yearly } = await bench.call(createMaintenanceWindow, house.owner, {
+      ...times,
+      rrule: 'FREQ=YEARLY',
+    });
     const codes: string[] = [];
     for (let nth = 2; nth <= plans.free.windows; nth += 1) codes.push(await make());
     expect(codes).toEqual([...Array.from({ length: 18 }, () => 'taken'), 'plan_limit_windows']);
     expect(await used('windows')).toEqual({ what: 'windows', count: 20, most: 20 });
     await bench.call(deleteMaintenanceWindow, house.owner, { window_id: yearly });
-    expect([await make({ rrule: 'FREQ=YEARLY' }), await make()]).toEqual(['taken', 'plan_limit_windows']);
+    expect([await make({ rrule: 'FREQ=YEARLY' }), await make()]).toEqual([
+      'taken',
+      'plan_limit_windows',
+    ]);
 
     bench.now = now + 3 * hour;
     const later = { starts_at: iso(bench.now + hour), ends_at: iso(bench.now + 2 * hour) };
     expect((await used('windows'))?.count).toBe(1);
     for (let nth = 1; nth < plans.free.windows; nth += 1) expect(await make(later)).toBe('taken');
-    expect(await bench.refusal(updateMaintenanceWindow, house.owner, { window_id: once, ...later })).toBe('plan_limit_windows');
-    expect(await bench.refusal(startMaintenanceNow, house.owner, { window_id: once })).toBe('plan_limit_windows');
-    expect(await bench.refusal(updateMaintenanceWindow, house.owner, { window_id: once, name: 'Deploy' })).toBe('taken');
+    expect(
+      await bench.refusal(updateMaintenanceWindow, house.owner, { window_id: once, ...later }),
+    ).toBe('plan_limit_windows');
+    expect(await bench.refusal(startMaintenanceNow, house.owner, { window_id: once })).toBe(
+      'plan_limit_windows',
+    );
+    expect(
+      await bench.refusal(updateMaintenanceWindow, house.owner, {
+        window_id: once,
+        name: 'Deploy',
+      }),
+    ).toBe('taken');
     bench.now = now;
   });
 
   test('a window occurs at most 5,000 times within the 90 days that are written down, under every plan', async () => {
-    const others = [(await bench.call(createMonitor, own.owner, { type: 'heartbeat', name: 'job' })).id];
+    const others = [
+      (await bench.call(createMonitor, own.owner, { type: 'heartbeat', name: 'job' })).id,
+    ];
     const starts = Date.parse('2040-03-01T00:00:00Z');
     const times = { starts_at: iso(starts), ends_at: iso(starts + 60_000) };
     // Not one in the ninety days after its start: it is June that holds too many.
@@ -74,18 +96,36 @@ describe('plans', () => {
     await expect(bench.call(previewMaintenanceWindow, own.owner, dense)).rejects.toThrow(
       /6,172 times within 90 days, and 5,000 are the most/,
     );
-    expect(await bench.refusal(createMaintenanceWindow, own.owner, { ...dense, monitors: others })).toBe('plan_limit_occurrences');
+    expect(
+      await bench.refusal(createMaintenanceWindow, own.owner, { ...dense, monitors: others }),
+    ).toBe('plan_limit_occurrences');
     const sparse = { ...dense, rrule: 'FREQ=MINUTELY;INTERVAL=9;BYMONTH=6' };
-    const { id } = await bench.call(createMaintenanceWindow, own.owner, { ...sparse, monitors: others });
-    expect(await bench.refusal(updateMaintenanceWindow, own.owner, { window_id: id, rrule: dense.rrule })).toBe('plan_limit_occurrences');
+    const { id } = await bench.call(createMaintenanceWindow, own.owner, {
+      ...sparse,
+      monitors: others,
+    });
+    expect(
+      await bench.refusal(updateMaintenanceWindow, own.owner, {
+        window_id: id,
+        rrule: dense.rrule,
+      }),
+    ).toBe('plan_limit_occurrences');
   });
 
   test('who makes and deletes windows leaves nothing behind that never covered anything', async () => {
     const { now } = bench;
-    const others = [(await bench.call(createMonitor, own.owner, { type: 'heartbeat', name: 'job' })).id];
-    const often = { starts_at: iso(now - hour), ends_at: iso(now - hour + 60_000), rrule: 'FREQ=HOURLY', monitors: others };
+    const others = [
+      (await bench.call(createMonitor, own.owner, { type: 'heartbeat', name: 'job' })).id,
+    ];
+    const often = {
+      starts_at: iso(now - hour),
+      ends_at: iso(now - hour + 60_000),
+      rrule: 'FREQ=HOURLY',
+      monitors: others,
+    };
     const { id } = await bench.call(createMaintenanceWindow, own.owner, often);
-    const written = async () => (await bench.sql`select 1 from maintenance_occurrences where window_id = ${id}`).length;
+    const written = async () =>
+      (await bench.sql`select 1 from maintenance_occurrences where window_id = ${id}`).length;
     expect(await written()).toBeGreaterThan(2_000);
     bench.now = now + day;
     await bench.call(deleteMaintenanceWindow, own.owner, { window_id: id });
@@ -101,24 +141,47 @@ describe('plans', () => {
     select gen_random_uuid(), ${own.organisation}, 0, 'm', 'heartbeat', '', 60, ${group} from generate_series(1, 10000) returning id`;
     const times = { starts_at: iso(bench.now + hour), ends_at: iso(bench.now + 2 * hour) };
     const named = made.map(({ id }) => id);
-    const window = await bench.call(createMaintenanceWindow, own.owner, { ...times, monitors: named });
+    const window = await bench.call(createMaintenanceWindow, own.owner, {
+      ...times,
+      monitors: named,
+    });
     expect(window.monitors).toHaveLength(10_000);
     expect(
-      (await bench.call(updateMaintenanceWindow, own.owner, { window_id: window.id, monitors: named.slice(1) })).monitors,
+      (
+        await bench.call(updateMaintenanceWindow, own.owner, {
+          window_id: window.id,
+          monitors: named.slice(1),
+        })
+      ).monitors,
     ).toHaveLength(9_999);
-    expect(await bench.call(createMaintenanceWindow, own.owner, { ...times, groups: [group] })).toMatchObject({ groups: [group] });
+    expect(
+      await bench.call(createMaintenanceWindow, own.owner, { ...times, groups: [group] }),
+    ).toMatchObject({ groups: [group] });
   });
 
   test('a plan with none of something says so', () => {
-    expect(() => enforceLimit('private_probes', 'free', 0)).toThrow('The plan free has no private probes; take a larger plan.');
+    expect(() => enforceLimit('private_probes', 'free', 0)).toThrow(
+      'The plan free has no private probes; take a larger plan.',
+    );
   });
 
   test.each([
-    ['members', 1, 'The plan free allows 1 member, and there is 1. Remove one, or take a larger plan.'],
-    ['monitors', plans.free.monitors, `allows ${plans.free.monitors} monitors, and there are ${plans.free.monitors}. Delete one,`],
-  ] as const)('one %s more than the plan has is refused in words that fit the number', (of, present, words) => {
-    expect(() => enforceLimit(of, 'free', present)).toThrow(words);
-  });
+    [
+      'members',
+      1,
+      'The plan free allows 1 member, and there is 1. Remove one, or take a larger plan.',
+    ],
+    [
+      'monitors',
+      plans.free.monitors,
+      `allows ${plans.free.monitors} monitors, and there are ${plans.free.monitors}. Delete one,`,
+    ],
+  ] as const)(
+    'one %s more than the plan has is refused in words that fit the number',
+    (of, present, words) => {
+      expect(() => enforceLimit(of, 'free', present)).toThrow(words);
+    },
+  );
 });
 
 describe('another organisation', () => {

@@ -1,7 +1,11 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import dnsPacket from 'dns-packet';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createDocumentReader, createTextRecords, type DocumentReader } from '../../../coordinator/outbound/documents.ts';
+import {
+  createDocumentReader,
+  createTextRecords,
+  type DocumentReader,
+} from '../../../coordinator/outbound/documents.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { type Resolver, startResolver } from '../../support/name-servers.ts';
 import { openReceiver, type Receiver, says } from '../../support/receivers.ts';
@@ -11,7 +15,10 @@ describe('documents', () => {
   const usual = getCACertificates('default');
   let server: Receiver;
   const readers: DocumentReader[] = [];
-  const readerOf = (addresses: readonly string[], allow: readonly string[] = []): DocumentReader => {
+  const readerOf = (
+    addresses: readonly string[],
+    allow: readonly string[] = [],
+  ): DocumentReader => {
     const reader = createDocumentReader({ allow, lookup: async () => addresses });
     readers.push(reader);
     return reader;
@@ -28,18 +35,21 @@ describe('documents', () => {
     await server.close();
   });
 
-  const url = (name = 'assistant.example', scheme = 'https') => `${scheme}://${name}:${server.port}/client.json?a=b`;
+  const url = (name = 'assistant.example', scheme = 'https') =>
+    `${scheme}://${name}:${server.port}/client.json?a=b`;
 
   test('a document is read as it is, and nobody follows where it leads', async () => {
     const reader = readerOf(['127.0.0.1'], ['127.0.0.0/8']);
     server.answer(says(200, { client_id: 'x' }, { 'Cache-Control': 'max-age=60' }));
     const read = await reader.read(url());
-    expect([read.status, read.headers['cache-control'], Buffer.from(read.body).toString()]).toEqual([
-      200,
-      'max-age=60',
-      '{"client_id":"x"}',
-    ]);
-    expect(server.got.at(-1)).toMatchObject({ method: 'GET', path: '/client.json?a=b', headers: { accept: 'application/json' } });
+    expect([read.status, read.headers['cache-control'], Buffer.from(read.body).toString()]).toEqual(
+      [200, 'max-age=60', '{"client_id":"x"}'],
+    );
+    expect(server.got.at(-1)).toMatchObject({
+      method: 'GET',
+      path: '/client.json?a=b',
+      headers: { accept: 'application/json' },
+    });
     server.answer(says(302, '', { location: 'https://elsewhere.example/' }));
     expect((await reader.read(url())).status).toBe(302);
     server.answer(says(200, 'x'.repeat(70_000)));
@@ -51,10 +61,16 @@ describe('documents', () => {
     for (const name of ['127.0.0.1', '[::1]', '169.254.169.254', '10.0.0.1'])
       await expect(readerOf(['192.0.2.1']).read(url(name))).rejects.toThrow('nothing is sent');
     await expect(readerOf(['127.0.0.1']).read(url())).rejects.toThrow('nothing is sent');
-    await expect(readerOf(['198.51.100.7', '10.0.0.1']).read(url())).rejects.toThrow('nothing is sent');
-    await expect(readerOf(['127.0.0.1'], ['127.0.0.0/8']).read(url('assistant.example', 'http'))).rejects.toThrow('over TLS alone');
+    await expect(readerOf(['198.51.100.7', '10.0.0.1']).read(url())).rejects.toThrow(
+      'nothing is sent',
+    );
+    await expect(
+      readerOf(['127.0.0.1'], ['127.0.0.0/8']).read(url('assistant.example', 'http')),
+    ).rejects.toThrow('over TLS alone');
     expect(server.connections()).toBe(before);
-    await expect(readerOf(['127.0.0.1'], ['127.0.0.0/8']).read(url('other.example'))).rejects.toThrow();
+    await expect(
+      readerOf(['127.0.0.1'], ['127.0.0.0/8']).read(url('other.example')),
+    ).rejects.toThrow();
   });
 });
 
@@ -69,7 +85,12 @@ describe('dns text records', () => {
     resolver = await startResolver(({ query }) => {
       const { id, questions } = dnsPacket.decode(query);
       const name = questions?.[0]?.name ?? '';
-      const answers = texts.map((parts) => ({ type: 'TXT' as const, name, ttl: 60, data: [...parts] }));
+      const answers = texts.map((parts) => ({
+        type: 'TXT' as const,
+        name,
+        ttl: 60,
+        data: [...parts],
+      }));
       return dnsPacket.encode({
         type: 'response',
         ...(id === undefined ? {} : { id }),
@@ -83,11 +104,16 @@ describe('dns text records', () => {
 
   test('the texts of a name are read from the servers that were set, with their parts put together', async () => {
     const server = await answering([['antipode-status-', 'page=abc'], ['v=spf1']]);
-    expect(await createTextRecords([server], patient)('_antipode.status.example')).toEqual(['antipode-status-page=abc', 'v=spf1']);
+    expect(await createTextRecords([server], patient)('_antipode.status.example')).toEqual([
+      'antipode-status-page=abc',
+      'v=spf1',
+    ]);
   });
 
   test('a name without a record has no texts', async () => {
-    expect(await createTextRecords([await answering([])], patient)('_antipode.status.example')).toEqual([]);
+    expect(
+      await createTextRecords([await answering([])], patient)('_antipode.status.example'),
+    ).toEqual([]);
     expect(resolver?.asked()).toBeGreaterThan(0);
   });
 });

@@ -1,13 +1,28 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createMailer, type Mailer } from '../../../coordinator/mail/delivery.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
-import { createUser, inviteMember, listInvitations, listMembers, withdrawInvitation } from '../../../coordinator/organisations/contract.ts';
-import { acceptInvitation, finishSignUp, showInvitation, signUp } from '../../../coordinator/people/contract.ts';
+import {
+  createUser,
+  inviteMember,
+  listInvitations,
+  listMembers,
+  withdrawInvitation,
+} from '../../../coordinator/organisations/contract.ts';
+import {
+  acceptInvitation,
+  finishSignUp,
+  showInvitation,
+  signUp,
+} from '../../../coordinator/people/contract.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 import { type Mailbox, openMailbox } from '../../support/receivers.ts';
 
 /** An installation with mail where anybody may sign up. */
@@ -24,8 +39,12 @@ beforeAll(async () => {
   mailbox = await openMailbox();
   sender = createMailSender({ url: mailbox.url, from: 'Antipode <antipode@antipode.test>' });
   mailer = createMailer({
-    ...{ sql: bench.sql, clock: { now: () => bench.now }, log: createLog({ name: 't', level: 'silent' }), sender },
-    ...{ accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }), baseUrl: () => 'https://antipode.test' },
+    sql: bench.sql,
+    clock: { now: () => bench.now },
+    log: createLog({ name: 't', level: 'silent' }),
+    sender,
+    accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }),
+    baseUrl: () => 'https://antipode.test',
   });
   house = await createTestOrganisation(bench.sql, { name: 'Shop' });
 });
@@ -47,12 +66,21 @@ const mailTo = async (email: string) => {
 };
 const secretIn = (text: string | undefined, path: string): string =>
   new RegExp(`https://antipode\\.test/${path}/([\\w-]{43})\\s`).exec(text ?? '')?.[1] ?? '';
-const application = (email: string) => ({ email, password, name: 'Ada', organisation: 'Engines', time_zone: 'Europe/London' });
+const application = (email: string) => ({
+  email,
+  password,
+  name: 'Ada',
+  organisation: 'Engines',
+  time_zone: 'Europe/London',
+});
 
 const newcomer = async (): Promise<{ email: string; session: string }> => {
   const email = fresh();
   await door.visit(signUp, application(email));
-  const { session } = await door.visit(finishSignUp, { secret: secretIn((await mailTo(email))?.text, 'finish'), password });
+  const { session } = await door.visit(finishSignUp, {
+    secret: secretIn((await mailTo(email))?.text, 'finish'),
+    password,
+  });
   return { email, session };
 };
 
@@ -66,23 +94,41 @@ describe('an invitation', () => {
   test('joins whoever signs in, whatever address it was sent to, once', async () => {
     const { secret, address } = await invite('viewer');
     expect(address).toBeNull();
-    expect(await door.visit(showInvitation, { secret })).toEqual({ organisation: 'Shop', role: 'viewer', inviter: house.admin.email });
+    expect(await door.visit(showInvitation, { secret })).toEqual({
+      organisation: 'Shop',
+      role: 'viewer',
+      inviter: house.admin.email,
+    });
     const { email, session } = await newcomer();
     const { person } = await door.signedIn(session);
-    expect(await door.act(acceptInvitation, person, { secret })).toMatchObject({ id: house.organisation, role: 'viewer' });
-    expect((await door.signedIn(session)).caller).toMatchObject({ organisation: { name: 'Shop' }, role: 'viewer' });
+    expect(await door.act(acceptInvitation, person, { secret })).toMatchObject({
+      id: house.organisation,
+      role: 'viewer',
+    });
+    expect((await door.signedIn(session)).caller).toMatchObject({
+      organisation: { name: 'Shop' },
+      role: 'viewer',
+    });
     const { items } = await bench.call(listMembers, house.viewer);
     expect(items.find((member) => member.email === email)?.role).toBe('viewer');
     const another = await door.signedIn((await newcomer()).session);
-    expect(await codeOfRefusal(door.act(acceptInvitation, another.person, { secret }))).toBe('link_invalid');
+    expect(await codeOfRefusal(door.act(acceptInvitation, another.person, { secret }))).toBe(
+      'link_invalid',
+    );
   });
 
   test('lets somebody sign up without an organisation of their own, and join when the address is proven', async () => {
     const { secret } = await invite();
     const email = fresh();
     await door.visit(signUp, { email, password, name: 'Bo', invitation_secret: secret });
-    const { session } = await door.visit(finishSignUp, { secret: secretIn((await mailTo(email))?.text, 'finish'), password });
-    expect((await door.signedIn(session)).caller).toMatchObject({ organisation: { name: 'Shop' }, role: 'member' });
+    const { session } = await door.visit(finishSignUp, {
+      secret: secretIn((await mailTo(email))?.text, 'finish'),
+      password,
+    });
+    expect((await door.signedIn(session)).caller).toMatchObject({
+      organisation: { name: 'Shop' },
+      role: 'member',
+    });
   });
 
   test('is listed until it is followed, withdrawn, or a week old; inviting anew ends the earlier link', async () => {
@@ -90,45 +136,74 @@ describe('an invitation', () => {
     const again = await bench.call(inviteMember, house.owner, { email, role: 'admin' });
     expect(await codeOfRefusal(door.visit(showInvitation, { secret }))).toBe('link_invalid');
     const { items } = await bench.call(listInvitations, house.owner);
-    expect(items.filter((one) => one.email === email)).toMatchObject([{ id: again.id, role: 'admin', inviter: house.owner.email }]);
-    expect(await bench.refusal(withdrawInvitation, house.owner, { invitation_id: id })).toBe('invitation_not_found');
+    expect(items.filter((one) => one.email === email)).toMatchObject([
+      { id: again.id, role: 'admin', inviter: house.owner.email },
+    ]);
+    expect(await bench.refusal(withdrawInvitation, house.owner, { invitation_id: id })).toBe(
+      'invitation_not_found',
+    );
     const foreign = await createTestOrganisation(bench.sql);
-    expect(await bench.refusal(withdrawInvitation, foreign.owner, { invitation_id: again.id })).toBe('invitation_not_found');
+    expect(
+      await bench.refusal(withdrawInvitation, foreign.owner, { invitation_id: again.id }),
+    ).toBe('invitation_not_found');
     await bench.call(withdrawInvitation, house.owner, { invitation_id: again.id });
     const late = await invite();
     const before = bench.now;
     bench.now = before + 8 * 86_400_000;
-    expect(await codeOfRefusal(door.visit(showInvitation, { secret: late.secret }))).toBe('link_invalid');
+    expect(await codeOfRefusal(door.visit(showInvitation, { secret: late.secret }))).toBe(
+      'link_invalid',
+    );
     bench.now = before;
   });
 
   test('is made by owners and admins, as far as the plan goes, and not for a member', async () => {
-    expect(await bench.refusal(inviteMember, house.member, { email: fresh(), role: 'member' })).toBe('role_insufficient');
-    expect(await bench.refusal(inviteMember, house.owner, { email: house.viewer.email, role: 'member' })).toBe('already_member');
-    expect(await bench.refusal(inviteMember, house.owner, { email: fresh(), role: 'boss' })).toBe('role_unknown');
+    expect(
+      await bench.refusal(inviteMember, house.member, { email: fresh(), role: 'member' }),
+    ).toBe('role_insufficient');
+    expect(
+      await bench.refusal(inviteMember, house.owner, { email: house.viewer.email, role: 'member' }),
+    ).toBe('already_member');
+    expect(await bench.refusal(inviteMember, house.owner, { email: fresh(), role: 'boss' })).toBe(
+      'role_unknown',
+    );
     const { session } = await newcomer();
     const { caller } = await door.signedIn(session);
     if (!caller) throw new Error('no organisation');
     await bench.sql`update organisations set plan = 'free' where id = ${caller.organisation.id}`;
-    expect(await bench.refusal(inviteMember, caller, { email: fresh(), role: 'member' })).toBe('plan_limit_members');
+    expect(await bench.refusal(inviteMember, caller, { email: fresh(), role: 'member' })).toBe(
+      'plan_limit_members',
+    );
   });
 
   test('counts as a member of the plan while it waits, is sent to a mailbox five times at most, and thirty times for an organisation', async () => {
-    const small = await createTestOrganisation(bench.sql, { plan: 'team', name: 'https://evil.example/win' });
+    const small = await createTestOrganisation(bench.sql, {
+      plan: 'team',
+      name: 'https://evil.example/win',
+    });
     const codes = [];
     for (let index = 0; index < 8; index += 1)
-      codes.push(await codeOfRefusal(bench.call(inviteMember, small.owner, { email: fresh(), role: 'viewer' })));
+      codes.push(
+        await codeOfRefusal(
+          bench.call(inviteMember, small.owner, { email: fresh(), role: 'viewer' }),
+        ),
+      );
     expect(codes.slice(-2)).toEqual(['plan_limit_members', 'plan_limit_members']);
     await bench.sql`update organisations set plan = 'business' where id = ${small.organisation}`;
     const email = fresh();
     const again = [];
     for (let index = 0; index < 6; index += 1)
-      again.push(await codeOfRefusal(bench.call(inviteMember, small.owner, { email, role: 'viewer' })));
+      again.push(
+        await codeOfRefusal(bench.call(inviteMember, small.owner, { email, role: 'viewer' })),
+      );
     expect(again).toEqual([...Array.from({ length: 5 }, () => 'taken'), 'too_many_attempts']);
     expect((await mailTo(email))?.subject).toBe('You are invited to an organisation on Antipode');
     const many = [];
     for (let index = 0; index < 20; index += 1)
-      many.push(await codeOfRefusal(bench.call(inviteMember, small.owner, { email: fresh(), role: 'viewer' })));
+      many.push(
+        await codeOfRefusal(
+          bench.call(inviteMember, small.owner, { email: fresh(), role: 'viewer' }),
+        ),
+      );
     expect(many.at(-1)).toBe('too_many_attempts');
   });
 
@@ -149,8 +224,14 @@ describe('an invitation', () => {
       }),
     );
     const codes = await Promise.all(
-      people.map((person, index) => codeOfRefusal(door.act(acceptInvitation, person, { secret: secrets[index] }))),
+      people.map((person, index) =>
+        codeOfRefusal(door.act(acceptInvitation, person, { secret: secrets[index] })),
+      ),
     );
-    expect(codes.toSorted()).toEqual([...['plan_limit_members', 'plan_limit_members'], ...Array.from({ length: 6 }, () => 'taken')]);
+    expect(codes.toSorted()).toEqual([
+      'plan_limit_members',
+      'plan_limit_members',
+      ...Array.from({ length: 6 }, () => 'taken'),
+    ]);
   });
 });

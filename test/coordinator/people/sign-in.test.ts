@@ -15,7 +15,11 @@ import {
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, gateBench, intake, signUpPolicyOf } from '../../support/gate.ts';
-import { createTestOrganisation, type Person, type TestOrganisation } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type Person,
+  type TestOrganisation,
+} from '../../support/people.ts';
 
 const bench = gateBench();
 const door = signUpPolicyOf(bench);
@@ -30,8 +34,13 @@ const personWithPassword = async (): Promise<string> => {
 
 const linkFor = async (email: string, made_for = 'operator'): Promise<string> => {
   const operation = createSignInLink;
-  const { body } = await bench.gate.executeForInstallation(operation, rawInput(operation, { email, made_for }));
-  const [, secret = ''] = /^https:\/\/antipode\.test\/enter\/([\w-]{43})$/.exec((body as { address: string }).address) ?? [];
+  const { body } = await bench.gate.executeForInstallation(
+    operation,
+    rawInput(operation, { email, made_for }),
+  );
+  const [, secret = ''] =
+    /^https:\/\/antipode\.test\/enter\/([\w-]{43})$/.exec((body as { address: string }).address) ??
+    [];
   return secret;
 };
 
@@ -44,13 +53,20 @@ describe('a sign-in link', () => {
     const { session } = await door.visit(enter, { secret: await linkFor(house.owner.email) });
     expect(await door.who(session)).toMatchObject({
       person: { user: house.owner.user, email: house.owner.email },
-      caller: { is: 'session', organisation: { id: house.organisation, name: 'Shop' }, role: 'owner', scope: 'read_write' },
+      caller: {
+        is: 'session',
+        organisation: { id: house.organisation, name: 'Shop' },
+        role: 'owner',
+        scope: 'read_write',
+      },
     });
   });
 
   test('signs in once, also when two come at the same time', async () => {
     const secret = await linkFor(house.owner.email);
-    const codes = await Promise.all(Array.from({ length: 8 }, () => codeOfRefusal(door.visit(enter, { secret }))));
+    const codes = await Promise.all(
+      Array.from({ length: 8 }, () => codeOfRefusal(door.visit(enter, { secret }))),
+    );
     expect(codes.toSorted()).toEqual([...Array.from({ length: 7 }, () => 'link_invalid'), 'taken']);
   });
 
@@ -77,7 +93,9 @@ describe('a sign-in link', () => {
   test('is made for nobody who is not there, and is stored as a fingerprint only', async () => {
     expect(await codeOfRefusal(linkFor('nobody@shop.example'))).toBe('user_not_found');
     const secret = await linkFor(house.owner.email);
-    const [row] = await bench.sql<{ text: string }[]>`select string_agg(l::text, ' ') as text from sign_in_links l`;
+    const [row] = await bench.sql<
+      { text: string }[]
+    >`select string_agg(l::text, ' ') as text from sign_in_links l`;
     expect(row?.text).not.toContain(secret);
   });
 });
@@ -85,7 +103,10 @@ describe('a sign-in link', () => {
 describe('signing in with a password', () => {
   test('takes the right one, whatever the case of the address', async () => {
     const email = await personWithPassword();
-    const { session, second_step } = await door.visit(signIn, { email: email.toUpperCase(), password });
+    const { session, second_step } = await door.visit(signIn, {
+      email: email.toUpperCase(),
+      password,
+    });
     expect(second_step).toBeNull();
     expect((await door.signedIn(session ?? '')).person.email).toBe(email);
   });
@@ -102,10 +123,18 @@ describe('signing in with a password', () => {
     const email = await personWithPassword();
     const from = { ...intake, address: '198.51.100.7' };
     for (let index = 0; index < 10; index += 1)
-      expect(await codeOfRefusal(door.visit(signIn, { email, password: `wrong ${index}` }, from))).toBe('sign_in_failed');
-    expect(await codeOfRefusal(door.visit(signIn, { email, password }, from))).toBe('too_many_attempts');
+      expect(
+        await codeOfRefusal(door.visit(signIn, { email, password: `wrong ${index}` }, from)),
+      ).toBe('sign_in_failed');
+    expect(await codeOfRefusal(door.visit(signIn, { email, password }, from))).toBe(
+      'too_many_attempts',
+    );
     // The owner of the account, elsewhere, is not locked out.
-    expect(await codeOfRefusal(door.visit(signIn, { email, password }, { ...intake, address: '203.0.113.9' }))).toBe('taken');
+    expect(
+      await codeOfRefusal(
+        door.visit(signIn, { email, password }, { ...intake, address: '203.0.113.9' }),
+      ),
+    ).toBe('taken');
     const before = bench.now;
     bench.now = before + 16 * 60_000;
     expect(await codeOfRefusal(door.visit(signIn, { email, password }, from))).toBe('taken');
@@ -116,7 +145,9 @@ describe('signing in with a password', () => {
     const from = { ...intake, address: '198.51.100.8' };
     const codes: string[] = [];
     for (let index = 0; index < 11; index += 1)
-      codes.push(await codeOfRefusal(door.visit(signIn, { email: 'nobody@shop.example', password }, from)));
+      codes.push(
+        await codeOfRefusal(door.visit(signIn, { email: 'nobody@shop.example', password }, from)),
+      );
     expect([...new Set(codes)]).toEqual(['sign_in_failed', 'too_many_attempts']);
   });
 
@@ -124,15 +155,31 @@ describe('signing in with a password', () => {
     const email = await personWithPassword();
     const codes: string[] = [];
     for (let index = 0; index < 11; index += 1)
-      codes.push(await codeOfRefusal(door.visit(signIn, { email, password: 'wrong' }, { ...intake, address: `2001:db8:1:2::${index}` })));
+      codes.push(
+        await codeOfRefusal(
+          door.visit(
+            signIn,
+            { email, password: 'wrong' },
+            { ...intake, address: `2001:db8:1:2::${index}` },
+          ),
+        ),
+      );
     expect(codes.at(-1)).toBe('too_many_attempts');
-    expect(await codeOfRefusal(door.visit(signIn, { email, password }, { ...intake, address: '2001:db8:1:3::1' }))).toBe('taken');
+    expect(
+      await codeOfRefusal(
+        door.visit(signIn, { email, password }, { ...intake, address: '2001:db8:1:3::1' }),
+      ),
+    ).toBe('taken');
   });
 
   test('makes a session of its own and ends the one that the browser had', async () => {
     const email = await personWithPassword();
     const before = await door.comeIn(email);
-    const { session } = await door.visit(signIn, { email, password }, { ...intake, cookie: before });
+    const { session } = await door.visit(
+      signIn,
+      { email, password },
+      { ...intake, cookie: before },
+    );
     expect(session).not.toBe(before);
     expect(await door.who(before)).toBeUndefined();
     expect(await door.who(session ?? '')).toBeDefined();
@@ -142,9 +189,12 @@ describe('signing in with a password', () => {
 describe('a session', () => {
   test('is stored as a fingerprint only, and nobody gets in by what was never given out', async () => {
     const cookie = await door.comeIn(house.member.email);
-    const [row] = await bench.sql<{ text: string }[]>`select string_agg(s::text, ' ') as text from sessions s`;
+    const [row] = await bench.sql<
+      { text: string }[]
+    >`select string_agg(s::text, ' ') as text from sessions s`;
     expect(row?.text).not.toContain(cookie);
-    for (const wrong of ['', 'x', `${cookie.slice(0, -2)}AA`, `${cookie}A`, "' or true --"]) expect(await door.who(wrong)).toBeUndefined();
+    for (const wrong of ['', 'x', `${cookie.slice(0, -2)}AA`, `${cookie}A`, "' or true --"])
+      expect(await door.who(wrong)).toBeUndefined();
   });
 
   test('ends after a week in which nobody used it, and after thirty days in any case', async () => {
@@ -166,10 +216,15 @@ describe('a session', () => {
   test('is listed with device and address, and ended one by one or all but this', async () => {
     const elsewhere = {
       address: '203.0.113.5',
-      device: 'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Version/19.0 Mobile Safari/604.1',
+      device:
+        'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Version/19.0 Mobile Safari/604.1',
     };
     const email = await personWithPassword();
-    const [desktop, phone, third] = [await door.comeIn(email), await door.comeIn(email, elsewhere), await door.comeIn(email)];
+    const [desktop, phone, third] = [
+      await door.comeIn(email),
+      await door.comeIn(email, elsewhere),
+      await door.comeIn(email),
+    ];
     const { person } = await door.signedIn(desktop);
     const { items } = await door.act(listSessions, person);
     expect(items.map(({ device, address, is_this }) => [device, address, is_this])).toEqual(
@@ -181,7 +236,9 @@ describe('a session', () => {
     );
     const ofPhone = items.find(({ device }) => device.includes('iPhone'))?.id ?? '';
     const stranger = await door.signedIn(await door.comeIn(house.viewer.email));
-    expect(await codeOfRefusal(door.act(endSession, stranger.person, { session_id: ofPhone }))).toBe('session_not_found');
+    expect(
+      await codeOfRefusal(door.act(endSession, stranger.person, { session_id: ofPhone })),
+    ).toBe('session_not_found');
     await door.act(endSession, person, { session_id: ofPhone });
     expect(await door.who(phone)).toBeUndefined();
     expect(await door.act(endOtherSessions, person)).toEqual({ ended: 1 });
@@ -202,11 +259,16 @@ describe('a session', () => {
       ['Side project', 'viewer'],
     ]);
     await door.act(switchOrganisation, person, { organisation_id: other.organisation });
-    expect((await door.signedIn(cookie)).caller).toMatchObject({ organisation: { name: 'Side project' }, role: 'viewer' });
+    expect((await door.signedIn(cookie)).caller).toMatchObject({
+      organisation: { name: 'Side project' },
+      role: 'viewer',
+    });
     const foreign = await createTestOrganisation(bench.sql);
-    expect(await codeOfRefusal(door.act(switchOrganisation, person, { organisation_id: foreign.organisation }))).toBe(
-      'organisation_not_found',
-    );
+    expect(
+      await codeOfRefusal(
+        door.act(switchOrganisation, person, { organisation_id: foreign.organisation }),
+      ),
+    ).toBe('organisation_not_found');
     await bench.sql`delete from memberships where organisation_id = ${other.organisation} and user_id = ${house.admin.user}`;
     expect((await door.signedIn(cookie)).caller?.organisation.name).toBe('Shop');
     await bench.sql`delete from memberships where user_id = ${house.admin.user}`;
@@ -221,7 +283,9 @@ describe('before dangerous acts', () => {
     const email = await personWithPassword();
     await bench.sql`update memberships set role = 'owner' where user_id = (select id from users where email = ${email})`;
     const cookie = await door.comeIn(email);
-    const asSession = async (): Promise<Person | NonNullable<Awaited<ReturnType<typeof door.signedIn>>['caller']>> => {
+    const asSession = async (): Promise<
+      Person | NonNullable<Awaited<ReturnType<typeof door.signedIn>>['caller']>
+    > => {
       const { caller } = await door.signedIn(cookie);
       if (!caller) throw new Error('no organisation');
       return caller;
@@ -232,7 +296,9 @@ describe('before dangerous acts', () => {
     expect(await bench.refusal(createUser, await asSession(), newUser())).toBe('proof_needed');
     expect(await bench.refusal(createUser, house.owner, newUser())).toBe('taken');
     const { person } = await door.signedIn(cookie);
-    expect(await codeOfRefusal(door.act(proveAgain, person, { password: 'wrong horse' }))).toBe('sign_in_failed');
+    expect(await codeOfRefusal(door.act(proveAgain, person, { password: 'wrong horse' }))).toBe(
+      'sign_in_failed',
+    );
     expect(await bench.refusal(createUser, await asSession(), newUser())).toBe('proof_needed');
     await door.act(proveAgain, person, { password });
     expect(await bench.refusal(createUser, await asSession(), newUser())).toBe('taken');

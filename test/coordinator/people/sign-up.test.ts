@@ -21,7 +21,11 @@ import { createToken } from '../../../coordinator/tokens/contract.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 import { type Mailbox, openMailbox } from '../../support/receivers.ts';
 
 /** An installation with mail where anybody may sign up. */
@@ -38,8 +42,12 @@ beforeAll(async () => {
   mailbox = await openMailbox();
   sender = createMailSender({ url: mailbox.url, from: 'Antipode <antipode@antipode.test>' });
   mailer = createMailer({
-    ...{ sql: bench.sql, clock: { now: () => bench.now }, log: createLog({ name: 't', level: 'silent' }), sender },
-    ...{ accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }), baseUrl: () => 'https://antipode.test' },
+    sql: bench.sql,
+    clock: { now: () => bench.now },
+    log: createLog({ name: 't', level: 'silent' }),
+    sender,
+    accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }),
+    baseUrl: () => 'https://antipode.test',
   });
   house = await createTestOrganisation(bench.sql, { name: 'Shop' });
 });
@@ -61,35 +69,59 @@ const mailTo = async (email: string) => {
 };
 const secretIn = (text: string | undefined, path: string): string =>
   new RegExp(`https://antipode\\.test/${path}/([\\w-]{43})\\s`).exec(text ?? '')?.[1] ?? '';
-const application = (email: string) => ({ email, password, name: 'Ada', organisation: 'Engines', time_zone: 'Europe/London' });
+const application = (email: string) => ({
+  email,
+  password,
+  name: 'Ada',
+  organisation: 'Engines',
+  time_zone: 'Europe/London',
+});
 
 const newcomer = async (): Promise<{ email: string; session: string }> => {
   const email = fresh();
   await door.visit(signUp, application(email));
-  const { session } = await door.visit(finishSignUp, { secret: secretIn((await mailTo(email))?.text, 'finish'), password });
+  const { session } = await door.visit(finishSignUp, {
+    secret: secretIn((await mailTo(email))?.text, 'finish'),
+    password,
+  });
   return { email, session };
 };
 
 describe('signing up', () => {
   test('makes a person with an organisation of their own, once the address is proven', async () => {
     const email = fresh();
-    expect(await door.visit(signUp, application(email))).toEqual({ session: null, must_confirm: true });
+    expect(await door.visit(signUp, application(email))).toEqual({
+      session: null,
+      must_confirm: true,
+    });
     expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('sign_in_failed');
     const secret = secretIn((await mailTo(email))?.text, 'finish');
-    expect(await door.visit(showLink, { kind: 'sign-up', secret })).toEqual({ email, name: 'Ada', organisation: 'Engines' });
+    expect(await door.visit(showLink, { kind: 'sign-up', secret })).toEqual({
+      email,
+      name: 'Ada',
+      organisation: 'Engines',
+    });
     const { session } = await door.visit(finishSignUp, { secret, password });
     expect(await door.signedIn(session)).toMatchObject({
       person: { email, name: 'Ada', email_verified: true },
-      caller: { role: 'owner', organisation: { name: 'Engines', plan: 'team', time_zone: 'Europe/London' } },
+      caller: {
+        role: 'owner',
+        organisation: { name: 'Engines', plan: 'team', time_zone: 'Europe/London' },
+      },
     });
-    expect(await codeOfRefusal(door.visit(finishSignUp, { secret, password }))).toBe('link_invalid');
+    expect(await codeOfRefusal(door.visit(finishSignUp, { secret, password }))).toBe(
+      'link_invalid',
+    );
     expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('taken');
   });
 
   test('answers the same to an address that has an account; only its mailbox hears the difference', async () => {
     const email = fresh();
     await bench.call(createUser, house.owner, { email, password, role: 'member' });
-    expect(await door.visit(signUp, application(email))).toEqual({ session: null, must_confirm: true });
+    expect(await door.visit(signUp, application(email))).toEqual({
+      session: null,
+      must_confirm: true,
+    });
     const mail = await mailTo(email);
     expect(mail?.subject).toContain('already');
     expect(mail?.text).not.toContain('/finish/');
@@ -99,13 +131,16 @@ describe('signing up', () => {
     const email = fresh();
     await door.visit(signUp, application(email));
     const secret = secretIn((await mailTo(email))?.text, 'finish');
-    const [row] = await bench.sql<{ text: string }[]>`select (select string_agg(s::text, ' ') from sign_ups s) ||
+    const [row] = await bench.sql<
+      { text: string }[]
+    >`select (select string_agg(s::text, ' ') from sign_ups s) ||
       (select string_agg(m::text, ' ') from mails m) || (select string_agg(a::text, ' ') from audit_log a) as text`;
     for (const hidden of [password, secret]) expect(row?.text).not.toContain(hidden);
   });
 
   test('tells what is wrong with what was sent before anything is made', async () => {
-    const code = (input: object) => codeOfRefusal(door.visit(signUp, { ...application(fresh()), ...input }));
+    const code = (input: object) =>
+      codeOfRefusal(door.visit(signUp, { ...application(fresh()), ...input }));
     expect(await code({ email: 'no address' })).toBe('email_invalid');
     expect(await code({ password: 'short' })).toBe('password_invalid');
     expect(await code({ name: ' ' })).toBe('name_invalid');
@@ -117,7 +152,8 @@ describe('signing up', () => {
   test('sends no more than five mails to an address in a quarter of an hour', async () => {
     const email = fresh();
     const codes: string[] = [];
-    for (let index = 0; index < 6; index += 1) codes.push(await codeOfRefusal(door.visit(signUp, application(email))));
+    for (let index = 0; index < 6; index += 1)
+      codes.push(await codeOfRefusal(door.visit(signUp, application(email))));
     expect(codes).toEqual([...Array.from({ length: 5 }, () => 'taken'), 'too_many_attempts']);
   });
 
@@ -132,13 +168,19 @@ describe('a new password', () => {
     await door.visit(requestPasswordReset, { email: email.toUpperCase() });
     const secret = secretIn((await mailTo(email))?.text, 'reset');
     expect(await door.visit(showLink, { kind: 'password reset', secret })).toMatchObject({ email });
-    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'short' }))).toBe('password_invalid');
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'short' }))).toBe(
+      'password_invalid',
+    );
     const entered = await door.visit(resetPassword, { secret, password: 'battery staple' });
     expect(await door.who(entered.session ?? '')).toBeDefined();
     expect(await door.who(session)).toBeUndefined();
     expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('sign_in_failed');
-    expect(await codeOfRefusal(door.visit(signIn, { email, password: 'battery staple' }))).toBe('taken');
-    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'another staple' }))).toBe('link_invalid');
+    expect(await codeOfRefusal(door.visit(signIn, { email, password: 'battery staple' }))).toBe(
+      'taken',
+    );
+    expect(
+      await codeOfRefusal(door.visit(resetPassword, { secret, password: 'another staple' })),
+    ).toBe('link_invalid');
     expect((await mailTo(email))?.subject).toContain('was changed');
   });
 
@@ -154,8 +196,12 @@ describe('a new password', () => {
     const secret = secretIn((await mailTo(email))?.text, 'reset');
     const before = bench.now;
     bench.now = before + 61 * 60_000;
-    expect(await door.visit(showLink, { kind: 'password reset', secret })).toMatchObject({ email: null });
-    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'battery staple' }))).toBe('link_invalid');
+    expect(await door.visit(showLink, { kind: 'password reset', secret })).toMatchObject({
+      email: null,
+    });
+    expect(
+      await codeOfRefusal(door.visit(resetPassword, { secret, password: 'battery staple' })),
+    ).toBe('link_invalid');
     bench.now = before;
   });
 
@@ -163,7 +209,9 @@ describe('a new password', () => {
     const { email, session } = await newcomer();
     const other = await door.comeIn(email);
     const { person } = await door.signedIn(session);
-    const { session: next } = await door.act(changePassword, person, { password: 'battery staple' });
+    const { session: next } = await door.act(changePassword, person, {
+      password: 'battery staple',
+    });
     expect([await door.who(session), await door.who(other)]).toEqual([undefined, undefined]);
     expect((await door.signedIn(next)).person.email).toBe(email);
   });
@@ -186,9 +234,13 @@ describe('what a new password leaves', () => {
       values (${newId()}, ${user}, ${newId()}, '', 0, '{}', 'Phone', true, now())`;
     await bench.sql`insert into connections (id, organisation_id, user_id, client_id, client_name, redirect_host, scope, created_at)
       values (${newId()}, ${caller.organisation.id}, ${user}, 'x', 'An editor', '127.0.0.1', 'read', now())`;
-    const { session: second } = await door.act(changePassword, person, { password: 'battery staple' });
+    const { session: second } = await door.act(changePassword, person, {
+      password: 'battery staple',
+    });
     expect(await kept()).toEqual([1, 1, 1]);
-    expect((await mailTo(email))?.text).toContain('Its API tokens, passkeys and connected assistants, if there are any, stay valid.');
+    expect((await mailTo(email))?.text).toContain(
+      'Its API tokens, passkeys and connected assistants, if there are any, stay valid.',
+    );
     const again = (await door.signedIn(second)).person;
     const { session: third } = await door.act(changePassword, again, {
       password: 'another staple',
@@ -197,8 +249,13 @@ describe('what a new password leaves', () => {
     });
     expect(await kept()).toEqual([0, 1, 0]);
     const told = (await mailTo(email))?.text;
-    expect(told).toContain('Its API tokens and connected assistants were revoked. Its passkeys, if there are any, stay valid.');
-    await door.act(changePassword, (await door.signedIn(third)).person, { password: 'the last staple', end_passkeys: true });
+    expect(told).toContain(
+      'Its API tokens and connected assistants were revoked. Its passkeys, if there are any, stay valid.',
+    );
+    await door.act(changePassword, (await door.signedIn(third)).person, {
+      password: 'the last staple',
+      end_passkeys: true,
+    });
     expect(await kept()).toEqual([0, 0, 0]);
   });
 });
@@ -208,11 +265,17 @@ describe('an e-mail address', () => {
     const { email, session } = await newcomer();
     const wanted = fresh();
     const { person } = await door.signedIn(session);
-    expect(await door.act(changeEmail, person, { email: wanted })).toEqual({ email: wanted, must_confirm: true });
+    expect(await door.act(changeEmail, person, { email: wanted })).toEqual({
+      email: wanted,
+      must_confirm: true,
+    });
     expect(await door.act(showProfile, person)).toMatchObject({ email, wanted_email: wanted });
     const secret = secretIn((await mailTo(wanted))?.text, 'verify');
     expect(await door.act(verifyEmail, person, { secret })).toEqual({ email: wanted });
-    expect((await door.signedIn(session)).person).toMatchObject({ email: wanted, email_verified: true });
+    expect((await door.signedIn(session)).person).toMatchObject({
+      email: wanted,
+      email_verified: true,
+    });
     const notice = await mailTo(email);
     expect(notice?.subject).toContain('address was changed');
     expect(await codeOfRefusal(door.act(verifyEmail, person, { secret }))).toBe('link_invalid');
@@ -222,7 +285,10 @@ describe('an e-mail address', () => {
     const [{ session }, { email: other }] = [await newcomer(), await newcomer()];
     const { person } = await door.signedIn(session);
     const sent = mailbox.received.filter(({ to }) => to.includes(other)).length;
-    expect(await door.act(changeEmail, person, { email: other })).toEqual({ email: other, must_confirm: true });
+    expect(await door.act(changeEmail, person, { email: other })).toEqual({
+      email: other,
+      must_confirm: true,
+    });
     await mailer.tick();
     expect(mailbox.received.filter(({ to }) => to.includes(other))).toHaveLength(sent);
   });
@@ -234,7 +300,9 @@ describe('an e-mail address', () => {
     const { person } = await door.signedIn(session);
     expect(person.email_verified).toBe(false);
     await door.act(changeEmail, person, { email });
-    await door.act(verifyEmail, person, { secret: secretIn((await mailTo(email))?.text, 'verify') });
+    await door.act(verifyEmail, person, {
+      secret: secretIn((await mailTo(email))?.text, 'verify'),
+    });
     expect((await door.signedIn(session)).person.email_verified).toBe(true);
   });
 });
@@ -249,7 +317,9 @@ describe('a change of address', () => {
     const told = await mailTo(email);
     expect(told?.subject).toContain('about to change');
     const keep = secretIn(told?.text, 'keep');
-    expect(await door.visit(showLink, { kind: 'e-mail kept', secret: keep })).toMatchObject({ email: wanted });
+    expect(await door.visit(showLink, { kind: 'e-mail kept', secret: keep })).toMatchObject({
+      email: wanted,
+    });
     expect(await door.visit(keepEmail, { secret: keep })).toEqual({ wanted });
     expect(await codeOfRefusal(door.act(verifyEmail, person, { secret }))).toBe('link_invalid');
     expect((await door.signedIn(session)).person.email).toBe(email);
@@ -261,17 +331,25 @@ describe('a change of address', () => {
     const wanted = fresh();
     await door.visit(requestPasswordReset, { email });
     const reset = secretIn((await mailTo(email))?.text, 'reset');
-    expect(await door.visit(showLink, { kind: 'password reset', secret: reset })).toMatchObject({ email });
+    expect(await door.visit(showLink, { kind: 'password reset', secret: reset })).toMatchObject({
+      email,
+    });
     const { person } = await door.signedIn(session);
     await door.act(changeEmail, person, { email: wanted });
     const secret = secretIn((await mailTo(wanted))?.text, 'verify');
     const stranger = (await door.signedIn((await newcomer()).session)).person;
     expect(await codeOfRefusal(door.act(verifyEmail, stranger, { secret }))).toBe('link_invalid');
-    const { session: next } = await door.act(changePassword, person, { password: 'battery staple' });
+    const { session: next } = await door.act(changePassword, person, {
+      password: 'battery staple',
+    });
     const again = (await door.signedIn(next)).person;
     expect(await codeOfRefusal(door.act(verifyEmail, again, { secret }))).toBe('link_invalid');
     expect(again.email).not.toBe(wanted);
-    expect(await codeOfRefusal(door.visit(resetPassword, { secret: reset, password: 'chosen by another' }))).toBe('link_invalid');
+    expect(
+      await codeOfRefusal(
+        door.visit(resetPassword, { secret: reset, password: 'chosen by another' }),
+      ),
+    ).toBe('link_invalid');
   });
 
   test('ends the links to a new password that went to the old mailbox', async () => {
@@ -281,8 +359,12 @@ describe('a change of address', () => {
     const wanted = fresh();
     const { person } = await door.signedIn(session);
     await door.act(changeEmail, person, { email: wanted });
-    await door.act(verifyEmail, person, { secret: secretIn((await mailTo(wanted))?.text, 'verify') });
-    expect(await codeOfRefusal(door.visit(resetPassword, { secret: reset, password: 'battery staple' }))).toBe('link_invalid');
+    await door.act(verifyEmail, person, {
+      secret: secretIn((await mailTo(wanted))?.text, 'verify'),
+    });
+    expect(
+      await codeOfRefusal(door.visit(resetPassword, { secret: reset, password: 'battery staple' })),
+    ).toBe('link_invalid');
   });
 });
 
@@ -291,8 +373,12 @@ describe('signing up with an address of someone else', () => {
     const email = fresh();
     await door.visit(signUp, { ...application(email), password: 'chosen by a stranger' });
     const secret = secretIn((await mailTo(email))?.text, 'finish');
-    expect(await codeOfRefusal(door.visit(finishSignUp, { secret, password }))).toBe('sign_in_failed');
-    expect(await codeOfRefusal(door.visit(signIn, { email, password: 'chosen by a stranger' }))).toBe('sign_in_failed');
+    expect(await codeOfRefusal(door.visit(finishSignUp, { secret, password }))).toBe(
+      'sign_in_failed',
+    );
+    expect(
+      await codeOfRefusal(door.visit(signIn, { email, password: 'chosen by a stranger' })),
+    ).toBe('sign_in_failed');
   });
 
   test('ends with a sign-up of the owner: one link alone is good', async () => {
@@ -301,18 +387,26 @@ describe('signing up with an address of someone else', () => {
     const first = secretIn((await mailTo(email))?.text, 'finish');
     await door.visit(signUp, application(email));
     const second = secretIn((await mailTo(email))?.text, 'finish');
-    expect(await codeOfRefusal(door.visit(finishSignUp, { secret: first, password: 'chosen by a stranger' }))).toBe('link_invalid');
+    expect(
+      await codeOfRefusal(
+        door.visit(finishSignUp, { secret: first, password: 'chosen by a stranger' }),
+      ),
+    ).toBe('link_invalid');
     expect((await door.visit(finishSignUp, { secret: second, password })).session).toBeTruthy();
   });
 
   test('a link for a new password is asked for with an address that is one', async () => {
-    expect(await codeOfRefusal(door.visit(requestPasswordReset, { email: 'no address' }))).toBe('email_invalid');
+    expect(await codeOfRefusal(door.visit(requestPasswordReset, { email: 'no address' }))).toBe(
+      'email_invalid',
+    );
   });
 });
 
 describe('wrong passwords', () => {
   const wrong = async (email: string, address: string): Promise<string> =>
-    codeOfRefusal(door.visit(signIn, { email, password: 'guessed wrong' }, { address, device: '' }));
+    codeOfRefusal(
+      door.visit(signIn, { email, password: 'guessed wrong' }, { address, device: '' }),
+    );
 
   test('of a host at many accounts are refused after sixty, however often it signs in to its own', async () => {
     const { email: own } = await newcomer();
@@ -320,7 +414,8 @@ describe('wrong passwords', () => {
     const codes = [];
     for (let index = 0; index < 62; index += 1) {
       codes.push(await wrong(`victim-${index}@shop.example`, host));
-      if (index === 30) await door.visit(signIn, { email: own, password }, { address: host, device: '' });
+      if (index === 30)
+        await door.visit(signIn, { email: own, password }, { address: host, device: '' });
     }
     expect(codes.at(50)).toBe('sign_in_failed');
     expect(codes.at(-1)).toBe('too_many_attempts');
@@ -328,8 +423,11 @@ describe('wrong passwords', () => {
 
   test('of an account from many hosts lead to a link by mail after a hundred, which lets its owner in', async () => {
     const { email } = await newcomer();
-    for (let index = 0; index < 100; index += 1) expect(await wrong(email, `198.51.100.${index}`)).toBe('sign_in_failed');
-    await expect(door.visit(signIn, { email, password }, { address: '203.0.113.9', device: '' })).rejects.toThrow('Ask for a link by mail');
+    for (let index = 0; index < 100; index += 1)
+      expect(await wrong(email, `198.51.100.${index}`)).toBe('sign_in_failed');
+    await expect(
+      door.visit(signIn, { email, password }, { address: '203.0.113.9', device: '' }),
+    ).rejects.toThrow('Ask for a link by mail');
     await door.visit(requestPasswordReset, { email });
     const secret = secretIn((await mailTo(email))?.text, 'reset');
     const entered = await door.visit(resetPassword, { secret, password: 'battery staple' });
@@ -341,7 +439,9 @@ describe('wrong passwords', () => {
 describe('nobody locks another out', () => {
   const owner = { address: '203.0.113.9', device: '' };
   const guess = (email: string, address: string): Promise<string> =>
-    codeOfRefusal(door.visit(signIn, { email, password: 'guessed wrong' }, { address, device: '' }));
+    codeOfRefusal(
+      door.visit(signIn, { email, password: 'guessed wrong' }, { address, device: '' }),
+    );
 
   test('from one host: tries that are refused there count for no account', async () => {
     const { email } = await newcomer();
@@ -351,7 +451,8 @@ describe('nobody locks another out', () => {
 
   test('of the link by mail: other mails to the mailbox leave room for it', async () => {
     const { email } = await newcomer();
-    for (let index = 0; index < 6; index += 1) await codeOfRefusal(door.visit(signUp, application(email)));
+    for (let index = 0; index < 6; index += 1)
+      await codeOfRefusal(door.visit(signUp, application(email)));
     expect(await door.visit(requestPasswordReset, { email })).toEqual({ sent: true });
   });
 
@@ -360,7 +461,9 @@ describe('nobody locks another out', () => {
     for (let index = 0; index < 60; index += 1) await guess(email, `198.51.100.${index}`);
     bench.now += 20 * 60_000;
     for (let index = 0; index < 40; index += 1) await guess(email, `198.51.100.${index}`);
-    await expect(door.visit(signIn, { email, password }, owner)).rejects.toThrow('Ask for a link by mail');
+    await expect(door.visit(signIn, { email, password }, owner)).rejects.toThrow(
+      'Ask for a link by mail',
+    );
     bench.now += 41 * 60_000;
     expect((await door.visit(signIn, { email, password }, owner)).session).toBeTruthy();
   });

@@ -1,6 +1,12 @@
 import { beforeAll, expect, test } from 'vitest';
 import { inviteMember } from '../../../coordinator/organisations/contract.ts';
-import { changeEmail, requestPasswordReset, showSignUpPolicy, signIn, signUp } from '../../../coordinator/people/contract.ts';
+import {
+  changeEmail,
+  requestPasswordReset,
+  showSignUpPolicy,
+  signIn,
+  signUp,
+} from '../../../coordinator/people/contract.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -16,13 +22,22 @@ beforeAll(async () => {
 });
 
 test('nobody signs up without an invitation', async () => {
-  const application = { email: 'ada@shop.example', password, name: 'Ada', organisation: 'Engines', time_zone: 'UTC' };
+  const application = {
+    email: 'ada@shop.example',
+    password,
+    name: 'Ada',
+    organisation: 'Engines',
+    time_zone: 'UTC',
+  };
   expect(await codeOfRefusal(door.visit(signUp, application))).toBe('sign_up_closed');
   expect(await door.visit(showSignUpPolicy, {})).toMatchObject({ sign_up: 'invited', mail: false });
 });
 
 test('an invitation is shown to whoever invites; it makes an account whose address is not proven, and signs nobody in by itself', async () => {
-  const { address } = await bench.call(inviteMember, house.owner, { email: 'bo@shop.example', role: 'member' });
+  const { address } = await bench.call(inviteMember, house.owner, {
+    email: 'bo@shop.example',
+    role: 'member',
+  });
   const [, secret] = /^https:\/\/antipode\.test\/join\/([\w-]{43})$/.exec(address ?? '') ?? [];
   const email = `bo-${newId()}@shop.example`;
   const application = { email, password, name: 'Bo', invitation_secret: secret };
@@ -37,7 +52,9 @@ test('an invitation is shown to whoever invites; it makes an account whose addre
 });
 
 test('a forgotten password names what the operator can do', async () => {
-  const words = await door.visit(requestPasswordReset, { email: 'ada@shop.example' }).then(String, String);
+  const words = await door
+    .visit(requestPasswordReset, { email: 'ada@shop.example' })
+    .then(String, String);
   expect(words).toContain('npm run operator -- user sign-in-link --email ada@shop.example');
 });
 
@@ -47,5 +64,7 @@ test('an e-mail address changes at once and counts as not proven; one that is ta
   const email = `new-${newId()}@shop.example`;
   expect(await door.act(changeEmail, person, { email })).toEqual({ email, must_confirm: false });
   expect((await door.signedIn(session)).person).toMatchObject({ email, email_verified: false });
-  expect(await codeOfRefusal(door.act(changeEmail, person, { email: house.owner.email }))).toBe('email_taken');
+  expect(await codeOfRefusal(door.act(changeEmail, person, { email: house.owner.email }))).toBe(
+    'email_taken',
+  );
 });

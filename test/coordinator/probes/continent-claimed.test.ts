@@ -25,21 +25,27 @@ const trip = (one: string, other: string, ms: number) => ({ one, other, ms });
 describe('where a probe can be', () => {
   test('is not bounded by round trips such as real ones', () => {
     const real = [
-      ...[trip('frankfurt', 'lagos', 92), trip('frankfurt', 'virginia', 88), trip('frankfurt', 'singapore', 155)],
-      ...[trip('frankfurt', 'sydney', 275), trip('frankfurt', 'sao-paulo', 195), trip('virginia', 'sao-paulo', 115)],
-      ...[
-        trip('virginia', 'sydney', 198),
-        trip('singapore', 'sydney', 92),
-        trip('lagos', 'sao-paulo', 200),
-        trip('sydney', 'sao-paulo', 310),
-      ],
+      trip('frankfurt', 'lagos', 92),
+      trip('frankfurt', 'virginia', 88),
+      trip('frankfurt', 'singapore', 155),
+      trip('frankfurt', 'sydney', 275),
+      trip('frankfurt', 'sao-paulo', 195),
+      trip('virginia', 'sao-paulo', 115),
+      trip('virginia', 'sydney', 198),
+      trip('singapore', 'sydney', 92),
+      trip('lagos', 'sao-paulo', 200),
+      trip('sydney', 'sao-paulo', 310),
     ];
     expect(doubtedOf(all, real)).toEqual(new Set());
   });
 
   test('cannot be Oceania for one that is as near to Europe and to Africa as a host in Frankfurt', () => {
     const liar: Placed = { id: 'liar', continent: 'Oceania' };
-    const trips = [trip('liar', 'frankfurt', 4), trip('lagos', 'liar', 44), trip('liar', 'virginia', 88)];
+    const trips = [
+      trip('liar', 'frankfurt', 4),
+      trip('lagos', 'liar', 44),
+      trip('liar', 'virginia', 88),
+    ];
     expect(doubtedOf([...all, liar], trips)).toEqual(new Set(['liar']));
     expect(doubtedOf([...all, liar], [...trips].reverse())).toEqual(new Set(['liar']));
   });
@@ -47,7 +53,9 @@ describe('where a probe can be', () => {
   test('is not proven by one continent alone, however many probes stand there, because the one that measures may be elsewhere', () => {
     const liar: Placed = { id: 'liar', continent: 'South America' };
     const second: Placed = { id: 'paris', continent: 'Europe' };
-    expect(doubtedOf([...all, liar, second], [trip('liar', 'frankfurt', 4), trip('liar', 'paris', 9)])).toEqual(new Set());
+    expect(
+      doubtedOf([...all, liar, second], [trip('liar', 'frankfurt', 4), trip('liar', 'paris', 9)]),
+    ).toEqual(new Set());
   });
 
   test('of continents that touch, or of the same one, nothing is ever proven', () => {
@@ -63,28 +71,42 @@ describe('where a probe can be', () => {
 
   test('a trip of a probe that is unknown, or that is no number, says nothing', () => {
     const liar: Placed = { id: 'liar', continent: 'Oceania' };
-    const odd = [trip('liar', 'nobody', 1), trip('liar', 'frankfurt', Number.NaN), trip('liar', 'lagos', -1)];
+    const odd = [
+      trip('liar', 'nobody', 1),
+      trip('liar', 'frankfurt', Number.NaN),
+      trip('liar', 'lagos', -1),
+    ];
     expect(doubtedOf([...all, liar], odd)).toEqual(new Set());
   });
 
   test('is bounded alike from both sides, and ever less by longer trips', () => {
     const continent = fc.constantFrom(...continents);
     fc.assert(
-      fc.property(continent, continent, fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 400 }), (one, other, ms, more) => {
-        expect(leastDistanceKm(one, other)).toBe(leastDistanceKm(other, one));
-        expect(isImpossible(one, other, ms)).toBe(isImpossible(other, one, ms));
-        if (!isImpossible(one, other, ms)) expect(isImpossible(one, other, ms + more)).toBe(false);
-      }),
+      fc.property(
+        continent,
+        continent,
+        fc.integer({ min: 0, max: 400 }),
+        fc.integer({ min: 0, max: 400 }),
+        (one, other, ms, more) => {
+          expect(leastDistanceKm(one, other)).toBe(leastDistanceKm(other, one));
+          expect(isImpossible(one, other, ms)).toBe(isImpossible(other, one, ms));
+          if (!isImpossible(one, other, ms))
+            expect(isImpossible(one, other, ms + more)).toBe(false);
+        },
+      ),
     );
   });
 
   test('whoever lies about their own place puts nobody else in doubt', () => {
     const place = fc.constantFrom(...continents);
-    // All but the liar are where they say: their trips are possible. What the liar measures is whatever it likes.
+    // All but the liar are where they say: their trips are possible. What the liar measures is
+    // whatever it likes.
     fc.assert(
       fc.property(
         place,
-        fc.array(fc.tuple(fc.nat(all.length - 1), fc.integer({ min: 0, max: 300 })), { maxLength: 20 }),
+        fc.array(fc.tuple(fc.nat(all.length - 1), fc.integer({ min: 0, max: 300 })), {
+          maxLength: 20,
+        }),
         (continent, said) => {
           const liar: Placed = { id: 'liar', continent };
           const trips = said.map(([at, ms]) => trip('liar', all[at]?.id ?? '', ms));
@@ -100,7 +122,11 @@ describe('what is measured', () => {
 
   test('are probes at public addresses of their own', () => {
     const addressed = [
-      ...[at(frankfurt, '198.41.0.4'), at(lagos, '10.0.0.7'), at(virginia, '127.0.0.1'), at(singapore), at(sydney, 'no address')],
+      at(frankfurt, '198.41.0.4'),
+      at(lagos, '10.0.0.7'),
+      at(virginia, '127.0.0.1'),
+      at(singapore),
+      at(sydney, 'no address'),
       at(saoPaulo, '2a00:1450:4001:80e::200e'),
     ];
     expect(measurable(addressed).map(({ id }) => id)).toEqual(['frankfurt', 'sao-paulo']);
@@ -108,7 +134,12 @@ describe('what is measured', () => {
 
   test('is no address that probes of several continents come from, as through one gate', () => {
     const second: Placed = { id: 'paris', continent: 'Europe' };
-    const shared = [at(frankfurt, '198.41.0.4'), at(second, '198.41.0.4'), at(lagos, '199.9.14.201'), at(sydney, '199.9.14.201')];
+    const shared = [
+      at(frankfurt, '198.41.0.4'),
+      at(second, '198.41.0.4'),
+      at(lagos, '199.9.14.201'),
+      at(sydney, '199.9.14.201'),
+    ];
     expect(measurable(shared).map(({ id }) => id)).toEqual(['frankfurt', 'paris']);
   });
 
@@ -122,19 +153,39 @@ describe('what is measured', () => {
 
   test('counts when the host itself took or refused the connection, and never when somebody on the way may have spoken', () => {
     const phases = { ...noPhases, tcp: 12 };
-    const failed = (name: string) => roundTripOf({ outcome: 'fail', cause: { class: name, params: {} }, phases });
+    const failed = (name: string) =>
+      roundTripOf({ outcome: 'fail', cause: { class: name, params: {} }, phases });
     expect(roundTripOf({ outcome: 'ok', cause: null, phases })).toBe(12);
-    for (const name of ['connection_refused', 'tls_not_spoken', 'tls_closed', 'unexpected_status']) expect(failed(name)).toBe(12);
-    for (const name of ['host_unreachable', 'network_unreachable', 'connection_failed', 'connection_reset', 'timeout', 'of_tomorrow'])
+    for (const name of ['connection_refused', 'tls_not_spoken', 'tls_closed', 'unexpected_status'])
+      expect(failed(name)).toBe(12);
+    for (const name of [
+      'host_unreachable',
+      'network_unreachable',
+      'connection_failed',
+      'connection_reset',
+      'timeout',
+      'of_tomorrow',
+    ])
       expect(failed(name)).toBeUndefined();
-    expect(roundTripOf({ outcome: 'unknown', cause: { class: 'connection_refused', params: {} }, phases })).toBeUndefined();
+    expect(
+      roundTripOf({
+        outcome: 'unknown',
+        cause: { class: 'connection_refused', params: {} },
+        phases,
+      }),
+    ).toBeUndefined();
     expect(roundTripOf({ outcome: 'ok', cause: null, phases: null })).toBeUndefined();
   });
 
   test('a doubt says which ways are too short', () => {
     const liar = { id: 'liar', name: 'Suva', continent: 'Oceania' } as const;
     const named = [liar, ...all.map((one) => ({ ...one, name: one.id }))];
-    const trips = [trip('frankfurt', 'liar', 9), trip('liar', 'frankfurt', 3.2), trip('lagos', 'liar', 31), trip('virginia', 'liar', 90)];
+    const trips = [
+      trip('frankfurt', 'liar', 9),
+      trip('liar', 'frankfurt', 3.2),
+      trip('lagos', 'liar', 31),
+      trip('virginia', 'liar', 90),
+    ];
     expect(doubtSentence(liar, named, trips)).toBe(
       'It answers frankfurt (Europe) in 4 ms and lagos (Africa) in 31 ms: no host in Oceania can be so near',
     );

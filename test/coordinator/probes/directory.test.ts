@@ -2,10 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import type { Checker } from '../../../coordinator/monitors/model.ts';
 import { listAudit } from '../../../coordinator/organisations/contract.ts';
-import { countedMinutes, listCheckers, showOwnProbe } from '../../../coordinator/probes/contract.ts';
+import {
+  countedMinutes,
+  listCheckers,
+  showOwnProbe,
+} from '../../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { clockText, refutedText } from '../../../coordinator/probes/pages.ts';
-import { type RestrictedMonitor, unassignableSentence, whyUnassignable } from '../../../coordinator/probes/uncheckable.ts';
+import {
+  type RestrictedMonitor,
+  unassignableSentence,
+  whyUnassignable,
+} from '../../../coordinator/probes/uncheckable.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { endProbe, inviteProbe } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -52,7 +60,11 @@ describe('checking', () => {
     frankfurt = await probe('Frankfurt', { clock_offset_ms: -12, version: '1.2.0' });
     const lost = await probe('Oslo');
     await bench.sql`insert into notices (kind, subject, message) values ('probe_lost', ${lost.id}, 'It is lost')`;
-    await probe('Singapore', { continent: 'Asia', quarantined_at: new Date(bench.now), quarantine_reason: 'Too much was refuted' });
+    await probe('Singapore', {
+      continent: 'Asia',
+      quarantined_at: new Date(bench.now),
+      quarantine_reason: 'Too much was refuted',
+    });
     await probe('Ours', { organisation_id: house.organisation, last_seen_at: null });
     await probe('Theirs', { organisation_id: elsewhere.organisation });
     await probe('Gone', { revoked_at: new Date(bench.now) });
@@ -61,14 +73,26 @@ describe('checking', () => {
 
   test('are the public probes that were heard and the own ones, by continent, each with its state', async () => {
     const { items } = await bench.call(listCheckers, house.viewer);
-    expect(items.map(({ name, continent, state, private: own }) => [continent, name, state, own])).toEqual([
+    expect(
+      items.map(({ name, continent, state, private: own }) => [continent, name, state, own]),
+    ).toEqual([
       ['Asia', 'Singapore', 'quarantined', false],
       ['Europe', 'Frankfurt', 'well', false],
       ['Europe', 'Oslo', 'lost', false],
       ['Europe', 'Ours', 'unseen', true],
     ]);
-    expect(items[0]).toMatchObject({ quarantined: true, quarantine_reason: 'Too much was refuted' });
-    expect(items[1]).toMatchObject({ clock_offset_ms: -12, version: '1.2.0', refuted: 0, targets: null, monitors: 0, checks: 0 });
+    expect(items[0]).toMatchObject({
+      quarantined: true,
+      quarantine_reason: 'Too much was refuted',
+    });
+    expect(items[1]).toMatchObject({
+      clock_offset_ms: -12,
+      version: '1.2.0',
+      refuted: 0,
+      targets: null,
+      monitors: 0,
+      checks: 0,
+    });
     const others = (await bench.call(listCheckers, elsewhere.owner)).items.map(({ name }) => name);
     expect([others.includes('Theirs'), others.includes('Ours')]).toEqual([true, false]);
   });
@@ -86,17 +110,31 @@ describe('checking', () => {
       [ours, countedMinutes + 1],
       [theirs, 1],
     ].map(([monitor_key = 0, minutes = 0]) => ({
-      ...{ monitor_key, probe_key: frankfurt.key, took_ms: 5, outcome: 0, at: new Date(bench.now - minutes * 60_000) },
+      monitor_key,
+      probe_key: frankfurt.key,
+      took_ms: 5,
+      outcome: 0,
+      at: new Date(bench.now - minutes * 60_000),
     }));
     await bench.sql`insert into results ${bench.sql(looks)}`;
     const { items } = await bench.call(listCheckers, house.viewer);
-    expect(items.find(({ name }) => name === 'Frankfurt')).toMatchObject({ monitors: 1, checks: 2 });
+    expect(items.find(({ name }) => name === 'Frankfurt')).toMatchObject({
+      monitors: 1,
+      checks: 2,
+    });
   });
 
   test('rule 16: the share that others refuted is that of all coordinators together, each host once', async () => {
-    const tell = async (hosts: readonly number[], refuted: readonly number[], seen_at: Date): Promise<void> => {
+    const tell = async (
+      hosts: readonly number[],
+      refuted: readonly number[],
+      seen_at: Date,
+    ): Promise<void> => {
       const coordinator = newId();
-      const share = JSON.stringify({ hosts, refuted: refuted.map((host) => [host, bench.now + 60_000]) });
+      const share = JSON.stringify({
+        hosts,
+        refuted: refuted.map((host) => [host, bench.now + 60_000]),
+      });
       await bench.sql`insert into coordinators (id, version, seen_at) values (${coordinator}, '1', ${seen_at})`;
       await bench.sql`insert into refutations (coordinator_id, probe_id, share) values (${coordinator}, ${frankfurt.id}, ${share}::text::jsonb)`;
     };
@@ -104,11 +142,19 @@ describe('checking', () => {
     await tell([3, 4], [], new Date(bench.now));
     await tell([5, 6], [5, 6], new Date(bench.now - 3_600_000));
     const { items } = await bench.call(listCheckers, house.viewer);
-    expect(items.find(({ name }) => name === 'Frankfurt')).toMatchObject({ refuted: 1, targets: 4 });
+    expect(items.find(({ name }) => name === 'Frankfurt')).toMatchObject({
+      refuted: 1,
+      targets: 4,
+    });
   });
 
   test('a clock and a share are told in words', () => {
-    expect([null, 0, 12, -3_500].map(clockText)).toEqual(['–', 'right', '12 ms behind', '3 s ahead']);
+    expect([null, 0, 12, -3_500].map(clockText)).toEqual([
+      '–',
+      'right',
+      '12 ms behind',
+      '3 s ahead',
+    ]);
     expect(refutedText({ refuted: 0, targets: null })).toBe('nothing');
     expect(refutedText({ refuted: 3, targets: 7 })).toBe('3 of 7 hosts (43 %)');
   });
@@ -126,7 +172,10 @@ describe('a private probe', () => {
 
   const monitorOf = (probe: string | null, name: string) =>
     bench.call(createMonitor, house.owner, {
-      ...{ type: 'https', target: 'https://shop.example/', name, interval_s: 60 },
+      type: 'https',
+      target: 'https://shop.example/',
+      name,
+      interval_s: 60,
       config: probe === null ? {} : { probe },
     });
 
@@ -139,7 +188,9 @@ describe('a private probe', () => {
     for (const who of [house.member, house.viewer])
       for (const operation of [endProbe, showOwnProbe])
         expect(await bench.refusal(operation, who, { probe_id: probe })).toBe('role_insufficient');
-    const [before] = await bench.sql<{ keys: { key: string }[] }[]>`select keys from probes where id = ${probe}`;
+    const [before] = await bench.sql<
+      { keys: { key: string }[] }[]
+    >`select keys from probes where id = ${probe}`;
     expect(await bench.call(endProbe, house.admin, { probe_id: probe })).toMatchObject(own);
     const [after] = await bench.sql<
       { keys: unknown[]; revoked_at: Date | null }[]
@@ -147,11 +198,15 @@ describe('a private probe', () => {
     expect(after).toMatchObject({ keys: [], revoked_at: expect.any(Date) });
     const keys = (before?.keys ?? []).map(({ key }) => key);
     expect(keys.length).toBeGreaterThan(0);
-    expect(await bench.sql`select 1 from revoked_keys where key = any(${keys})`).toHaveLength(keys.length);
+    expect(await bench.sql`select 1 from revoked_keys where key = any(${keys})`).toHaveLength(
+      keys.length,
+    );
     const lines = await bench.sql<{ change: string }[]>`
       select payload ->> 'change' as change from outbox where topic = 'probe' and payload ->> 'probe' = ${probe} order by id`;
     expect(lines.at(-1)?.change).toBe('revoked');
-    expect((await bench.call(listCheckers, house.owner)).items.map(({ id }) => id)).not.toContain(probe);
+    expect((await bench.call(listCheckers, house.owner)).items.map(({ id }) => id)).not.toContain(
+      probe,
+    );
     const { items } = await bench.call(listAudit, house.owner);
     expect(items.find(({ operation }) => operation === 'endProbe')).toMatchObject({
       about: { id: probe },
@@ -161,28 +216,50 @@ describe('a private probe', () => {
   });
 
   test('that is public, of others, or nobody’s is not there', async () => {
-    const ids = [await bench.addProbe('Asia'), await bench.addProbe('Asia', { house: strangers }), newId()];
+    const ids = [
+      await bench.addProbe('Asia'),
+      await bench.addProbe('Asia', { house: strangers }),
+      newId(),
+    ];
     for (const probe_id of ids)
       for (const operation of [endProbe, showOwnProbe])
         expect(await bench.refusal(operation, house.owner, { probe_id })).toBe('probe_not_found');
-    expect(await bench.sql`select 1 from probes where id = any(${ids}::uuid[]) and revoked_at is not null`).toEqual([]);
+    expect(
+      await bench.sql`select 1 from probes where id = any(${ids}::uuid[]) and revoked_at is not null`,
+    ).toEqual([]);
   });
 
   test('once ended, makes room in the plan', async () => {
     const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const probes: string[] = [];
-    while ((await bench.refusal(inviteProbe, small.owner, { name: newId(), continent: 'Africa' })) === 'taken') {
+    while (
+      (await bench.refusal(inviteProbe, small.owner, { name: newId(), continent: 'Africa' })) ===
+      'taken'
+    ) {
       await bench.sql`delete from probe_invitations where organisation_id = ${small.organisation}`;
       probes.push(await bench.addProbe('Africa', { house: small }));
     }
     await bench.call(endProbe, small.owner, { probe_id: probes[0] });
-    expect(await bench.refusal(inviteProbe, small.owner, { name: newId(), continent: 'Africa' })).toBe('taken');
+    expect(
+      await bench.refusal(inviteProbe, small.owner, { name: newId(), continent: 'Africa' }),
+    ).toBe('taken');
   });
 });
 
 describe('rule 5: a monitor that nobody can check any more', () => {
-  const somewhere: Checker = { id: 'p', organisation: null, continent: 'Europe', allowed_cidrs: [] };
-  const monitor: RestrictedMonitor = { name: 'shop', kind: 'https', target: 'https://example.com/', config: {}, organisation: 'o' };
+  const somewhere: Checker = {
+    id: 'p',
+    organisation: null,
+    continent: 'Europe',
+    allowed_cidrs: [],
+  };
+  const monitor: RestrictedMonitor = {
+    name: 'shop',
+    kind: 'https',
+    target: 'https://example.com/',
+    config: {},
+    organisation: 'o',
+  };
 
   test('is told by what a new one like it would be refused with', () => {
     const asian = { ...monitor, config: { continents: ['Asia'] } };
@@ -200,12 +277,17 @@ describe('rule 5: a monitor that nobody can check any more', () => {
     expect(() => whyUnassignable(monitor, broken)).toThrow(TypeError);
   });
 
-  const some = (count: number) => Array.from({ length: count }, (_, nth) => ({ name: `m${nth + 1}`, why: `gone ${nth + 1}.` }));
+  const some = (count: number) =>
+    Array.from({ length: count }, (_, nth) => ({ name: `m${nth + 1}`, why: `gone ${nth + 1}.` }));
 
   test('is one notice for all of them, which names the first five', () => {
     expect(unassignableSentence(some(1))).toBe('Nobody can check this monitor: "m1" (gone 1)');
-    expect(unassignableSentence(some(2))).toBe('Nobody can check these 2 monitors: "m1" (gone 1), "m2" (gone 2)');
+    expect(unassignableSentence(some(2))).toBe(
+      'Nobody can check these 2 monitors: "m1" (gone 1), "m2" (gone 2)',
+    );
     expect(unassignableSentence(some(5))).toMatch(/"m4" \(gone 4\), "m5" \(gone 5\)$/);
-    expect(unassignableSentence(some(7))).toMatch(/^Nobody can check these 7 monitors: .*"m5" \(gone 5\) and 2 more$/);
+    expect(unassignableSentence(some(7))).toMatch(
+      /^Nobody can check these 7 monitors: .*"m5" \(gone 5\) and 2 more$/,
+    );
   });
 });

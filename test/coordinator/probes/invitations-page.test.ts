@@ -18,7 +18,12 @@ describe('invitations page', () => {
   });
   afterAll(() => web.close());
 
-  const invite = (name: string) => web.post('/probes/invite', { name, continent: 'Africa' }, { as: web.house.admin, headers: same });
+  const invite = (name: string) =>
+    web.post(
+      '/probes/invite',
+      { name, continent: 'Africa' },
+      { as: web.house.admin, headers: same },
+    );
 
   /** As the host and the coordinator do it when the line is typed. */
   const spend = async (name: string, probe: string): Promise<void> => {
@@ -41,10 +46,18 @@ describe('invitations page', () => {
     const list = await web.get('/probes', { as: web.house.owner });
     expect(list.text).toContain('Invited, and not here yet');
     for (const page of [watching, list]) expect(page.text).not.toContain(token.slice(9));
-    expect((await web.get('/probes', { as: web.house.member })).text).not.toContain('Invited, and not here yet');
-    const taken = await web.post(`/probes/invitations/${id}/withdraw`, {}, { as: web.house.admin, headers: same });
+    expect((await web.get('/probes', { as: web.house.member })).text).not.toContain(
+      'Invited, and not here yet',
+    );
+    const taken = await web.post(
+      `/probes/invitations/${id}/withdraw`,
+      {},
+      { as: web.house.admin, headers: same },
+    );
     expect(taken.status).toBe(303);
-    expect((await web.get('/probes', { as: web.house.owner })).text).not.toContain('Invited, and not here yet');
+    expect((await web.get('/probes', { as: web.house.owner })).text).not.toContain(
+      'Invited, and not here yet',
+    );
   });
 
   test('a form that is refused comes back with what was sent', async () => {
@@ -57,7 +70,8 @@ describe('invitations page', () => {
   test('each step is shown as it comes, the first check with a notice', async () => {
     const { text } = await invite('Nairobi');
     const [, id = ''] = /data-live="\/probes\/invitations\/([^"]+)"/.exec(text) ?? [];
-    const page = async () => (await web.get(`/probes/invitations/${id}`, { as: web.house.owner })).text;
+    const page = async () =>
+      (await web.get(`/probes/invitations/${id}`, { as: web.house.owner })).text;
     const probe = crypto.randomUUID();
     await spend('Nairobi', probe);
     expect(await page()).toContain('Nairobi has joined.');
@@ -78,11 +92,14 @@ describe('invitations page', () => {
     const probe = crypto.randomUUID();
     await sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${house.organisation}, 'Cellar <1>', 'Africa')`;
     expect((await web.get('/probes', { as: house.admin })).text).toContain(`/probes/${probe}/end`);
-    expect((await web.get('/probes', { as: house.member })).text).not.toContain(`/probes/${probe}/end`);
+    expect((await web.get('/probes', { as: house.member })).text).not.toContain(
+      `/probes/${probe}/end`,
+    );
     const asked = await web.get(`/probes/${probe}/end`, { as: house.admin });
     expect(asked.text).toContain('End the probe Cellar &lt;1&gt; for good?');
     expect(asked.text).toContain('No monitor names it.');
-    const end = (name: string) => web.post(`/probes/${probe}/end`, { name }, { as: house.admin, headers: same });
+    const end = (name: string) =>
+      web.post(`/probes/${probe}/end`, { name }, { as: house.admin, headers: same });
     expect((await end('Cellar')).status).toBe(400);
     expect((await end('Cellar <1>')).status).toBe(303);
     expect((await web.get('/probes', { as: house.admin })).text).not.toContain(probe);
@@ -90,7 +107,10 @@ describe('invitations page', () => {
 
   describeInBrowser('the page with the line', (browser) => {
     test('watches for the host, and goes on showing the line', async () => {
-      const { page, close } = await openTab(browser(), web.url, { scripts: true, cookie: await web.cookieOf(web.house.owner) });
+      const { page, close } = await openTab(browser(), web.url, {
+        scripts: true,
+        cookie: await web.cookieOf(web.house.owner),
+      });
       await page.goto(`${web.url}/probes/invite`);
       await page.getByLabel('Name').fill('Watched');
       await page.getByRole('button', { name: 'Make the line' }).click();
@@ -128,16 +148,26 @@ describe('enrolment route', () => {
   });
   afterEach(() => app.close());
 
-  const post = (payload: string) => app.inject({ method: 'POST', url: enrolmentPath, payload, remoteAddress: '192.0.2.7' });
+  const post = (payload: string) =>
+    app.inject({ method: 'POST', url: enrolmentPath, payload, remoteAddress: '192.0.2.7' });
 
   test('carries what a host sends to the gate, with the address that it comes from, and the answer back', async () => {
-    const { statusCode, headers, body } = await post('{"token":"t","key":"k","proof":"p","more":1}');
-    expect([statusCode, body, headers['cache-control']]).toEqual([200, '{"probe":"p"}', 'no-store']);
-    expect(heard).toMatchObject([{ visitor: { address: '192.0.2.7' }, body: { token: 't', key: 'k', proof: 'p' } }]);
+    const { statusCode, headers, body } = await post(
+      '{"token":"t","key":"k","proof":"p","more":1}',
+    );
+    expect([statusCode, body, headers['cache-control']]).toEqual([
+      200,
+      '{"probe":"p"}',
+      'no-store',
+    ]);
+    expect(heard).toMatchObject([
+      { visitor: { address: '192.0.2.7' }, body: { token: 't', key: 'k', proof: 'p' } },
+    ]);
   });
 
   test('refuses in words, and with 409 what was spent', async () => {
-    answer = () => Promise.reject(new Refusal('join_token_used', 'token: another host has used it already.'));
+    answer = () =>
+      Promise.reject(new Refusal('join_token_used', 'token: another host has used it already.'));
     const { statusCode, body } = await post('{}');
     expect([statusCode, JSON.parse(body)]).toEqual([
       409,

@@ -9,7 +9,11 @@ import {
   revokeProbe,
 } from '../../../coordinator/probes/contract.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
-import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../../shared/api/probes.ts';
+import {
+  inviteProbe,
+  listProbeInvitations,
+  revokeProbeInvitation,
+} from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { enrolmentAnswer, enrolmentProof } from '../../../shared/bus/identity.ts';
@@ -32,13 +36,20 @@ beforeEach(async () => {
 const nairobi = () => ({ name: `Nairobi ${newId()}`, continent: 'Africa' });
 const invitePrivate = (of = house) => bench.call(inviteProbe, of.admin, nairobi());
 const atMachine = async (
-  operation: typeof invitePublicProbe | typeof listAllProbeInvitations | typeof revokeAnyProbeInvitation,
+  operation:
+    | typeof invitePublicProbe
+    | typeof listAllProbeInvitations
+    | typeof revokeAnyProbeInvitation,
   input = {},
 ) => (await bench.gate.executeForInstallation(operation, rawInput(operation, input))).body;
 
 const enrol = async (token: string, key: Key, more: object = {}, address = newId()) => {
   const body = { token, key: key.id, proof: enrolmentProof(key, token), ...more };
-  const answered = await bench.gate.executeForVisitor(enrolProbe, { address, device: 'test' }, rawInput(enrolProbe, body));
+  const answered = await bench.gate.executeForVisitor(
+    enrolProbe,
+    { address, device: 'test' },
+    rawInput(enrolProbe, body),
+  );
   return enrolmentAnswer.parse(answered.body);
 };
 
@@ -60,12 +71,19 @@ describe('an invitation', () => {
   test('is a token that is shown once, good for an hour, and stored as a fingerprint', async () => {
     const made = await invitePrivate();
     expect(made.token).toMatch(/^svcj_[0-9A-Za-z]{40}$/);
-    expect(made).toMatchObject({ continent: 'Africa', state: 'open', probe: null, heard_at: null, shown: made.token.slice(0, 9) });
+    expect(made).toMatchObject({
+      continent: 'Africa',
+      state: 'open',
+      probe: null,
+      heard_at: null,
+      shown: made.token.slice(0, 9),
+    });
     expect(Date.parse(made.expires_at) - bench.now).toBe(hour);
     expect(made.command).toBe(
       `curl -fsSO https://antipode.test/downloads/antipode-probe.mjs && node antipode-probe.mjs join https://antipode.test ${made.token}`,
     );
-    const kept = await bench.sql`select i::text as row from probe_invitations i union all select a::text from audit_log a`;
+    const kept =
+      await bench.sql`select i::text as row from probe_invitations i union all select a::text from audit_log a`;
     expect(kept.length).toBeGreaterThan(0);
     expect(JSON.stringify(kept)).not.toContain(made.token.slice(9));
     const { items } = await bench.call(listProbeInvitations, house.owner);
@@ -76,7 +94,9 @@ describe('an invitation', () => {
   test('counts against the plan while it is open, and so does the probe that comes of it', async () => {
     const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const first = await invitePrivate(small);
-    expect(await bench.refusal(inviteProbe, small.owner, nairobi())).toBe('plan_limit_private_probes');
+    expect(await bench.refusal(inviteProbe, small.owner, nairobi())).toBe(
+      'plan_limit_private_probes',
+    );
     await bench.call(revokeProbeInvitation, small.owner, { probe_invitation_id: first.id });
     const second = await invitePrivate(small);
     bench.now += hour;
@@ -84,20 +104,35 @@ describe('an invitation', () => {
     expect(second.id).not.toBe(third.id);
     await enrol(third.token, createKey('user'));
     bench.now += hour;
-    expect(await bench.refusal(inviteProbe, small.owner, nairobi())).toBe('plan_limit_private_probes');
+    expect(await bench.refusal(inviteProbe, small.owner, nairobi())).toBe(
+      'plan_limit_private_probes',
+    );
     const free = await createTestOrganisation(bench.sql, { plan: 'free' });
-    expect(await bench.refusal(inviteProbe, free.owner, nairobi())).toBe('plan_limit_private_probes');
+    expect(await bench.refusal(inviteProbe, free.owner, nairobi())).toBe(
+      'plan_limit_private_probes',
+    );
   });
 
   test('names a probe as nobody else of the same owner is named, and a continent that there is', async () => {
     const { name } = await invitePrivate();
-    expect(await bench.refusal(inviteProbe, house.owner, { name, continent: 'Africa' })).toBe('name_taken');
-    expect(await bench.refusal(inviteProbe, house.owner, { name: 'x', continent: 'Atlantis' })).toBe('continent_unknown');
+    expect(await bench.refusal(inviteProbe, house.owner, { name, continent: 'Africa' })).toBe(
+      'name_taken',
+    );
+    expect(
+      await bench.refusal(inviteProbe, house.owner, { name: 'x', continent: 'Atlantis' }),
+    ).toBe('continent_unknown');
     // What others call theirs is not told.
     const others = await createTestOrganisation(bench.sql, { plan: 'business' });
-    expect(await bench.refusal(inviteProbe, others.owner, { name, continent: 'Africa' })).toBe('taken');
-    expect(await atMachine(invitePublicProbe, { name, continent: 'Africa' })).toMatchObject({ name, state: 'open' });
-    expect(await refusalOf(atMachine(invitePublicProbe, { name, continent: 'Africa' }))).toBe('name_taken');
+    expect(await bench.refusal(inviteProbe, others.owner, { name, continent: 'Africa' })).toBe(
+      'taken',
+    );
+    expect(await atMachine(invitePublicProbe, { name, continent: 'Africa' })).toMatchObject({
+      name,
+      state: 'open',
+    });
+    expect(await refusalOf(atMachine(invitePublicProbe, { name, continent: 'Africa' }))).toBe(
+      'name_taken',
+    );
   });
 
   test('is taken back by owner, admin and operator, and its token is good for nothing then', async () => {
@@ -106,7 +141,9 @@ describe('an invitation', () => {
     await atMachine(revokeAnyProbeInvitation, { probe_invitation_id: also.id });
     for (const { id, token } of [mine, also]) {
       expect(await refusalOf(enrol(token, createKey('user')))).toBe('join_token_invalid');
-      expect(await bench.refusal(revokeProbeInvitation, house.owner, { probe_invitation_id: id })).toBe('invitation_not_found');
+      expect(
+        await bench.refusal(revokeProbeInvitation, house.owner, { probe_invitation_id: id }),
+      ).toBe('invitation_not_found');
     }
   });
 });
@@ -116,23 +153,40 @@ describe('a host that enrols', () => {
     const invitation = await invitePrivate();
     const key = createKey('user');
     const answer = await enrol(invitation.token, key);
-    expect(answer).toMatchObject({ name: invitation.name, continent: 'Africa', organisation: house.organisation });
-    expect(answer).toMatchObject({ nats_url: 'nats://127.0.0.1:4222', nats_ca: null, base_url: 'https://antipode.test', now: bench.now });
+    expect(answer).toMatchObject({
+      name: invitation.name,
+      continent: 'Africa',
+      organisation: house.organisation,
+    });
+    expect(answer).toMatchObject({
+      nats_url: 'nats://127.0.0.1:4222',
+      nats_ca: null,
+      base_url: 'https://antipode.test',
+      now: bench.now,
+    });
     expect(JSON.stringify(answer)).not.toContain(key.seed);
     const claims = readJwt(answer.jwt);
     expect(claims.sub).toBe(key.id);
     expect(claims.exp).toBe(Math.floor((bench.now + 30 * 24 * hour) / 1_000));
     expect(JSON.stringify(claims.nats)).toContain(inboxOf(answer.probe));
     expect(await probesOf(invitation.name)).toEqual([
-      { id: answer.probe, organisation_id: house.organisation, keys: [{ key: key.id, until: null }] },
+      {
+        id: answer.probe,
+        organisation_id: house.organisation,
+        keys: [{ key: key.id, until: null }],
+      },
     ]);
     const { items } = await bench.call(listProbeInvitations, house.owner);
-    expect(items.find(({ id }) => id === invitation.id)).toMatchObject({ state: 'used', probe: answer.probe });
+    expect(items.find(({ id }) => id === invitation.id)).toMatchObject({
+      state: 'used',
+      probe: answer.probe,
+    });
   });
 
   test('becomes a public probe by the operator’s token', async () => {
     const made = await atMachine(invitePublicProbe, nairobi());
-    if (typeof made !== 'object' || made === null || !('token' in made)) throw new Error('no token');
+    if (typeof made !== 'object' || made === null || !('token' in made))
+      throw new Error('no token');
     const answer = await enrol(String(made.token), createKey('user'));
     expect(answer.organisation).toBeNull();
     expect(JSON.stringify(await atMachine(listAllProbeInvitations))).toContain(answer.probe);
@@ -155,7 +209,9 @@ describe('a host that enrols', () => {
 
   test('at the same time as another with the same token: one is the probe, the other is refused', async () => {
     const { token, name } = await invitePrivate();
-    const outcomes = await Promise.all([createKey('user'), createKey('user')].map((key) => refusalOf(enrol(token, key))));
+    const outcomes = await Promise.all(
+      [createKey('user'), createKey('user')].map((key) => refusalOf(enrol(token, key))),
+    );
     expect(outcomes.toSorted()).toEqual(['join_token_used', 'taken']);
     expect(await probesOf(name)).toHaveLength(1);
   });
@@ -164,9 +220,17 @@ describe('a host that enrols', () => {
     const late = await invitePrivate();
     const other = await invitePrivate();
     const key = createKey('user');
-    expect(await refusalOf(enrol(late.token, key, { proof: enrolmentProof(key, other.token) }))).toBe('join_proof_invalid');
+    expect(
+      await refusalOf(enrol(late.token, key, { proof: enrolmentProof(key, other.token) })),
+    ).toBe('join_proof_invalid');
     expect(await refusalOf(enrol(late.token, key, { key: 'U' }))).toBe('join_proof_invalid');
-    for (const wrong of ['', 'svcj_', `${late.token}x`, late.token.replace('svcj_', 'svc_'), `svcj_${'0'.repeat(40)}`])
+    for (const wrong of [
+      '',
+      'svcj_',
+      `${late.token}x`,
+      late.token.replace('svcj_', 'svc_'),
+      `svcj_${'0'.repeat(40)}`,
+    ])
       expect(await refusalOf(enrol(wrong, key))).toBe('join_token_invalid');
     bench.now += hour;
     expect(await refusalOf(enrol(late.token, key))).toBe('join_token_expired');
@@ -178,15 +242,31 @@ describe('a host that enrols', () => {
     const key = createKey('user');
     const { probe } = await enrol(token, key);
     bench.now += 40 * 24 * hour;
-    const elsewhere = await bench.call(inviteProbe, house.admin, { name: newId(), continent: 'Asia' });
-    const others = await bench.call(inviteProbe, (await createTestOrganisation(bench.sql)).admin, nairobi());
-    for (const wrong of [elsewhere, others]) expect(await refusalOf(enrol(wrong.token, key))).toBe('join_proof_invalid');
+    const elsewhere = await bench.call(inviteProbe, house.admin, {
+      name: newId(),
+      continent: 'Asia',
+    });
+    const others = await bench.call(
+      inviteProbe,
+      (await createTestOrganisation(bench.sql)).admin,
+      nairobi(),
+    );
+    for (const wrong of [elsewhere, others])
+      expect(await refusalOf(enrol(wrong.token, key))).toBe('join_proof_invalid');
     // Nothing of these was spent.
     await bench.call(revokeProbeInvitation, house.owner, { probe_invitation_id: elsewhere.id });
     const again = await invitePrivate();
     const answer = await enrol(again.token, key);
-    expect(answer).toMatchObject({ probe, name, continent: 'Africa', organisation: house.organisation });
-    expect(readJwt(answer.jwt)).toMatchObject({ sub: key.id, exp: Math.floor((bench.now + 30 * 24 * hour) / 1_000) });
+    expect(answer).toMatchObject({
+      probe,
+      name,
+      continent: 'Africa',
+      organisation: house.organisation,
+    });
+    expect(readJwt(answer.jwt)).toMatchObject({
+      sub: key.id,
+      exp: Math.floor((bench.now + 30 * 24 * hour) / 1_000),
+    });
     expect(await probesOf(again.name)).toEqual([]);
     // Killed before it heard the answer.
     expect(await enrol(again.token, key)).toMatchObject({ probe, name });
@@ -202,7 +282,9 @@ describe('a host that enrols', () => {
     await bench.gate.executeForInstallation(revokeProbe, { path: { probe_id: probe } });
     expect(await refusalOf(enrol(token, key))).toBe('join_token_invalid');
     // Its name is free again.
-    expect(await bench.refusal(inviteProbe, house.owner, { name, continent: 'Africa' })).toBe('taken');
+    expect(await bench.refusal(inviteProbe, house.owner, { name, continent: 'Africa' })).toBe(
+      'taken',
+    );
   });
 
   test('finds its name taken meanwhile: nothing is spent', async () => {
@@ -217,7 +299,8 @@ describe('a host that enrols', () => {
   test('guesses no tokens: after sixty tries from one address nobody there is heard for a while', async () => {
     const { token } = await invitePrivate();
     const key = createKey('user');
-    for (let tries = 0; tries < 60; tries += 1) await refusalOf(enrol('svcj_', key, {}, '192.0.2.1'));
+    for (let tries = 0; tries < 60; tries += 1)
+      await refusalOf(enrol('svcj_', key, {}, '192.0.2.1'));
     expect(await refusalOf(enrol(token, key, {}, '192.0.2.1'))).toBe('too_many_attempts');
     expect(await refusalOf(enrol(token, key, {}, '192.0.2.2'))).toBe('taken');
   });

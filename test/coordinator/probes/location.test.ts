@@ -12,14 +12,22 @@ import { testLog } from '../../support/network.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 import { type MadeUp, measuring } from '../../support/probes.ts';
 
-/** Rule 16: a probe that cannot be on the continent that it claims confirms nothing until the operator says otherwise. */
+/**
+ * Rule 16: a probe that cannot be on the continent that it claims confirms nothing until the
+ * operator says otherwise.
+ */
 
 const bench = gateBench();
 const hour = 3_600_000;
 let ids: Map<string, string>;
 let made: MadeUp;
 
-const makeProbe = async (name: string, continent: Continent, address?: string, organisation: string | null = null): Promise<string> => {
+const makeProbe = async (
+  name: string,
+  continent: Continent,
+  address?: string,
+  organisation: string | null = null,
+): Promise<string> => {
   const id = newId();
   await insertProbe(bench.sql, id, { name, continent, organisation, key: newId() });
   await bench.sql`update probes set last_seen_at = now() where id = ${id}`;
@@ -28,8 +36,15 @@ const makeProbe = async (name: string, continent: Continent, address?: string, o
   return id;
 };
 
-/** Where hosts really are, in milliseconds of the way to all others: near to those of the same place. */
-const places: Record<string, string> = { '198.41.0.4': 'Frankfurt', '199.9.14.201': 'Lagos', '192.33.4.12': 'Frankfurt' };
+/**
+ * Where hosts really are, in milliseconds of the way to all others: near to those of the same
+ * place.
+ */
+const places: Record<string, string> = {
+  '198.41.0.4': 'Frankfurt',
+  '199.9.14.201': 'Lagos',
+  '192.33.4.12': 'Frankfurt',
+};
 
 beforeEach(async () => {
   await bench.sql`delete from notices`;
@@ -52,12 +67,20 @@ const start = async () => {
 };
 
 const doubted = async () =>
-  (await bench.sql<{ name: string }[]>`select name from probes where doubted_at is not null`).map(({ name }) => name);
-const notices = async () => (await said(listNotices, { days: 1 })).items.filter(({ kind }) => kind === 'continent_doubted');
-const said = async <Op extends Operation>(operation: Op, flat: object = {}): Promise<OutputOf<Op>> =>
+  (await bench.sql<{ name: string }[]>`select name from probes where doubted_at is not null`).map(
+    ({ name }) => name,
+  );
+const notices = async () =>
+  (await said(listNotices, { days: 1 })).items.filter(({ kind }) => kind === 'continent_doubted');
+const said = async <Op extends Operation>(
+  operation: Op,
+  flat: object = {},
+): Promise<OutputOf<Op>> =>
   // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
-  (await bench.gate.executeForInstallation(operation, rawInput(operation, flat))).body as OutputOf<Op>;
-const trust = (name: string, is_trusted = true) => said(trustProbe, { probe_id: ids.get(name), is_trusted });
+  (await bench.gate.executeForInstallation(operation, rawInput(operation, flat)))
+    .body as OutputOf<Op>;
+const trust = (name: string, is_trusted = true) =>
+  said(trustProbe, { probe_id: ids.get(name), is_trusted });
 
 describe('rule 16: a probe that is where it cannot be', () => {
   test('is found by two continents, twice in a row, told once, and held until the operator says that it is there', async () => {
@@ -66,7 +89,10 @@ describe('rule 16: a probe that is where it cannot be', () => {
     await round();
     expect(made.asked.toSorted()).toEqual([
       // Europe and Africa touch: nothing could be proven between them.
-      ...['Frankfurt 192.33.4.12', 'Lagos 192.33.4.12', 'Suva 198.41.0.4', 'Suva 199.9.14.201'],
+      'Frankfurt 192.33.4.12',
+      'Lagos 192.33.4.12',
+      'Suva 198.41.0.4',
+      'Suva 199.9.14.201',
     ]);
     expect(await doubted()).toEqual([]);
     await round();
@@ -84,9 +110,17 @@ describe('rule 16: a probe that is where it cannot be', () => {
     await round();
     expect(await notices()).toHaveLength(1);
     const listed = (await said(listProbes)).items.find(({ id }) => id === suva);
-    expect(listed).toMatchObject({ quarantined: true, place: 'doubted', doubt: expect.stringContaining('no host in Oceania') });
+    expect(listed).toMatchObject({
+      quarantined: true,
+      place: 'doubted',
+      doubt: expect.stringContaining('no host in Oceania'),
+    });
 
-    expect(await trust('Suva')).toMatchObject({ name: 'Suva', continent: 'Oceania', is_trusted: true });
+    expect(await trust('Suva')).toMatchObject({
+      name: 'Suva',
+      continent: 'Oceania',
+      is_trusted: true,
+    });
     await directory.refresh();
     expect(directory.byId(suva)).toMatchObject({ quarantined_at: null, doubted_at: null });
     expect(await notices()).toMatchObject([{ ended_at: expect.any(String) }]);
@@ -95,7 +129,10 @@ describe('rule 16: a probe that is where it cannot be', () => {
       await round();
     }
     expect(await doubted()).toEqual([]);
-    expect((await said(listProbes)).items.find(({ id }) => id === suva)).toMatchObject({ place: 'trusted', doubt: null });
+    expect((await said(listProbes)).items.find(({ id }) => id === suva)).toMatchObject({
+      place: 'trusted',
+      doubt: null,
+    });
 
     // The word was on Oceania.
     await bench.sql`update probes set continent = 'South America' where id = ${suva}`;
@@ -133,7 +170,8 @@ describe('rule 16: a probe that is where it cannot be', () => {
     await makeProbe('Behind', 'South America', '10.1.2.3');
     await makeProbe('Unknown', 'North America');
     await makeProbe('Ours', 'Oceania', '192.33.4.12', house.organisation);
-    for (const continent of ['Asia', 'Antarctica'] as const) await makeProbe(`Gate ${continent}`, continent, '192.203.230.10');
+    for (const continent of ['Asia', 'Antarctica'] as const)
+      await makeProbe(`Gate ${continent}`, continent, '192.203.230.10');
     made.way = () => 0.1;
     const { round } = await start();
     for (let again = 0; again < 3; again += 1) {
@@ -144,7 +182,11 @@ describe('rule 16: a probe that is where it cannot be', () => {
     expect(asked).toEqual(new Set(['198.41.0.4', '199.9.14.201']));
     expect((await doubted()).filter((name) => !['Frankfurt', 'Lagos'].includes(name))).toEqual([]);
     const { items } = await bench.call(listCheckers, house.viewer);
-    expect(items.find(({ name }) => name === 'Behind')).toMatchObject({ place: 'not_proven', doubt: null, quarantined: false });
+    expect(items.find(({ name }) => name === 'Behind')).toMatchObject({
+      place: 'not_proven',
+      doubt: null,
+      quarantined: false,
+    });
   });
 
   test('is looked for by the one that leads, soon after a probe comes', async () => {
@@ -168,7 +210,14 @@ describe('rule 16: a probe that is where it cannot be', () => {
     const { whereabouts, round } = await start();
     made.way = () => undefined;
     for (let again = 0; again < 3; again += 1) {
-      const stray = { at: bench.now, took_ms: 1, outcome: 'ok', cause: null, phases: null, evidence: null } as const;
+      const stray = {
+        at: bench.now,
+        took_ms: 1,
+        outcome: 'ok',
+        cause: null,
+        phases: null,
+        evidence: null,
+      } as const;
       whereabouts.answered({ v: 1, probe: suva, trial: newId(), result: stray });
       await round();
       bench.now += hour;
@@ -188,7 +237,11 @@ describe('rule 16: a probe that is where it cannot be', () => {
     const owner = newId();
     const clock = { now: () => bench.now };
     const parts = { sql: bench.sql, clock, log: testLog(), directory, owner, aliveMs: 60_000 };
-    const judge = createProbeTrust({ ...parts, roster: () => ({ epoch: 1, probes: [] }), targetsOf: () => new Set() });
+    const judge = createProbeTrust({
+      ...parts,
+      roster: () => ({ epoch: 1, probes: [] }),
+      targetsOf: () => new Set(),
+    });
     await judge.settle();
     await directory.refresh();
     expect(judge.attends(suva)).toBe(false);
@@ -210,6 +263,8 @@ describe('rule 16: a probe that is where it cannot be', () => {
       await round();
     }
     expect(await doubted()).toEqual(['Suva']);
-    await expect(said(trustProbe, { probe_id: newId() })).rejects.toMatchObject({ code: 'probe_not_found' });
+    await expect(said(trustProbe, { probe_id: newId() })).rejects.toMatchObject({
+      code: 'probe_not_found',
+    });
   });
 });

@@ -1,6 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
-import { noSessions, noteSession, type Sessions, watchConnections } from '../../../coordinator/probes/duplicates.ts';
+import {
+  noSessions,
+  noteSession,
+  type Sessions,
+  watchConnections,
+} from '../../../coordinator/probes/duplicates.ts';
 import { createReceipts } from '../../../coordinator/probes/presence.ts';
 import { judgeSilence } from '../../../coordinator/probes/roster.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -11,8 +16,12 @@ import { createNetwork, type Network, testLog } from '../../support/network.ts';
 import { speakAs } from '../../support/probes.ts';
 
 describe('of the processes that speak as one probe', () => {
-  /** What a listener makes of presences, each `[heard at, id, started at, spoken at]` in seconds. */
-  const listenTo = (said: readonly (readonly [at: number, id: string, began: number, spoken: number])[]) => {
+  /**
+   * What a listener makes of presences, each `[heard at, id, started at, spoken at]` in seconds.
+   */
+  const listenTo = (
+    said: readonly (readonly [at: number, id: string, began: number, spoken: number])[],
+  ) => {
     let sessions: Sessions = noSessions;
     return said.map(([at, id, began, spoken]) => {
       const heard = noteSession(sessions, { id, up_ms: (spoken - began) * 1_000 }, at * 1_000);
@@ -26,7 +35,9 @@ describe('of the processes that speak as one probe', () => {
     listenTo(said.map(([at, id, began]) => [at, id, began, at] as const));
 
   test('the only one stays', () => {
-    expect(listen(Array.from({ length: 10 }, (_, at) => [at * 5, 'a', 0] as const))).toEqual(Array(10).fill('stays'));
+    expect(listen(Array.from({ length: 10 }, (_, at) => [at * 5, 'a', 0] as const))).toEqual(
+      Array(10).fill('stays'),
+    );
   });
 
   test('the older is told to end, as often as it speaks, and the later one stays', () => {
@@ -67,8 +78,15 @@ describe('of the processes that speak as one probe', () => {
       [0, 'hung', -50],
       [20, 'other', 19],
     ] as const;
-    expect(listen([...takenOver, [21, 'hung', -50], [25, 'other', 19], [26, 'hung', -50]]).at(-1)).toBe('ends');
-    expect(listen([...takenOver, [60, 'hung', -50], [65, 'hung', -50]])).toEqual(['stays', 'stays', 'stays', 'stays']);
+    expect(
+      listen([...takenOver, [21, 'hung', -50], [25, 'other', 19], [26, 'hung', -50]]).at(-1),
+    ).toBe('ends');
+    expect(listen([...takenOver, [60, 'hung', -50], [65, 'hung', -50]])).toEqual([
+      'stays',
+      'stays',
+      'stays',
+      'stays',
+    ]);
   });
 
   test('those that are started again and again are left in peace after three, and told again when it has been quiet', () => {
@@ -81,8 +99,12 @@ describe('of the processes that speak as one probe', () => {
     const told = listen(said);
     expect(told.filter((word) => word === 'ends')).toHaveLength(3);
     expect(told.slice(-4)).toEqual(['stays', 'older', 'stays', 'older']);
-    expect(listen([...said, [500, 'x', 400], [501, 'y', 500.5], [502, 'x', 400]]).at(-1)).toBe('ends');
-    const daysLater = said.map(([at, id, began]) => [at + 1_000_000, id, began + 1_000_000] as const);
+    expect(listen([...said, [500, 'x', 400], [501, 'y', 500.5], [502, 'x', 400]]).at(-1)).toBe(
+      'ends',
+    );
+    const daysLater = said.map(
+      ([at, id, began]) => [at + 1_000_000, id, began + 1_000_000] as const,
+    );
     expect(listen(daysLater)).toEqual(told);
   });
 
@@ -163,7 +185,15 @@ describe('of the processes that speak as one probe', () => {
     expect(listen(three).filter((word) => word === 'ends')).toHaveLength(6);
     expect(listen([...three, [43, 'e', -10]]).at(-1)).toBe('ends');
     // Two later ones have been told since.
-    expect(listen([...pair(0, 'a', 'b'), ...pair(3, 'c', 'd'), ...pair(6, 'e', 'f'), [9, 'b', 0], [10, 'a', -50]]).at(-1)).toBe('ends');
+    expect(
+      listen([
+        ...pair(0, 'a', 'b'),
+        ...pair(3, 'c', 'd'),
+        ...pair(6, 'e', 'f'),
+        [9, 'b', 0],
+        [10, 'a', -50],
+      ]).at(-1),
+    ).toBe('ends');
     expect(listen([...three, ...pair(60, 'g', 'h')]).at(-1)).toBe('older');
   });
 
@@ -177,7 +207,13 @@ describe('of the processes that speak as one probe', () => {
         ] as const,
     );
     // The first was told at 2 s.
-    const fourth = (at: number) => listen([...three, [at - 2, 'old', at - 50], [at - 1, 'new', at - 2], [at, 'old', at - 50]]).at(-1);
+    const fourth = (at: number) =>
+      listen([
+        ...three,
+        [at - 2, 'old', at - 50],
+        [at - 1, 'new', at - 2],
+        [at, 'old', at - 50],
+      ]).at(-1);
     expect(fourth(301.999)).toBe('older');
     expect(fourth(302)).toBe('ends');
   });
@@ -221,11 +257,15 @@ describe('silence of probes', () => {
 
     test('half of them are not most', () => {
       expect(judge({ a: 16, b: 15, c: 1, d: 1 })).toEqual({ lost: ['a', 'b'], busAway: false });
-      expect(judge({ a: 16, b: 15, c: 15, d: 1, e: 1, f: 1 })).toEqual({ lost: ['a', 'b', 'c'], busAway: false });
+      expect(judge({ a: 16, b: 15, c: 15, d: 1, e: 1, f: 1 })).toEqual({
+        lost: ['a', 'b', 'c'],
+        busAway: false,
+      });
     });
 
     test('at once means within one ping and a little', () => {
-      // The last of them was heard 9 s ago: who was heard 6 s before that belongs to them, who was heard earlier does not.
+      // The last of them was heard 9 s ago: who was heard 6 s before that belongs to them, who was
+      // heard earlier does not.
       expect(judge({ a: 15, b: 9, c: 1 })).toEqual({ lost: [], busAway: true });
       expect(judge({ a: 15.001, b: 9, c: 1 })).toEqual({ lost: ['a'], busAway: false });
       // Who was heard within a ping has not fallen silent.
@@ -250,8 +290,11 @@ describe('silence of probes', () => {
 describe('receipts', () => {
   const generation = newId();
 
-  const receipt = (committed: Record<string, number>, again: number[] = [], of = generation): ReceiptMessage =>
-    receiptMessage.parse({ v: 1, generation: of, committed, again });
+  const receipt = (
+    committed: Record<string, number>,
+    again: number[] = [],
+    of = generation,
+  ): ReceiptMessage => receiptMessage.parse({ v: 1, generation: of, committed, again });
 
   afterEach(() => vi.useRealTimers());
 
@@ -259,7 +302,10 @@ describe('receipts', () => {
     vi.useFakeTimers();
     const told: [string, unknown][] = [];
     const receipts = createReceipts({
-      bus: { publish: (subject, data) => void told.push([subject, receiptMessage.parse(JSON.parse(String(data)))]) },
+      bus: {
+        publish: (subject, data) =>
+          void told.push([subject, receiptMessage.parse(JSON.parse(String(data)))]),
+      },
     });
     return { receipts, told };
   };
@@ -310,15 +356,24 @@ describe('one connection', () => {
 
   test('a server that could not be asked who is connected to it is asked again when it next says that it is there', async () => {
     const log = testLog();
-    const encode = (content: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(content));
+    const encode = (content: unknown): Uint8Array =>
+      new TextEncoder().encode(JSON.stringify(content));
     const heard = new Map<string, (message: Message) => unknown>();
     const said = (subject: string, content: unknown): Message => ({
-      ...{ subject, data: encode(content), header: () => undefined, respond: () => false, reply: undefined },
+      subject,
+      data: encode(content),
+      header: () => undefined,
+      respond: () => false,
+      reply: undefined,
     });
     let refusals = 1;
     const asked: string[] = [];
     const displacer = await watchConnections({
-      ...{ account: 'A', clock: systemClock, log, isLeader: () => false, onTwice: () => undefined },
+      account: 'A',
+      clock: systemClock,
+      log,
+      isLeader: () => false,
+      onTwice: () => undefined,
       directory: await createDirectory({ sql: network.sql, log }),
       system: {
         subscribe: (subject, handle) => {
@@ -327,10 +382,14 @@ describe('one connection', () => {
         },
         request: async (subject) => {
           asked.push(subject);
-          if (!subject.includes('.SERVER.')) return said(subject, { server: { id: 'one' }, data: { connections: [] } });
+          if (!subject.includes('.SERVER.'))
+            return said(subject, { server: { id: 'one' }, data: { connections: [] } });
           refusals -= 1;
           if (refusals >= 0) throw new Error('no answer');
-          return said(subject, { server: { id: 'two' }, data: { connections: [{ cid: 7, authorized_user: 'U', ip: '192.0.2.7' }] } });
+          return said(subject, {
+            server: { id: 'two' },
+            data: { connections: [{ cid: 7, authorized_user: 'U', ip: '192.0.2.7' }] },
+          });
         },
       },
     });
@@ -354,12 +413,17 @@ describe('one connection', () => {
     'a newer connection displaces the older also when nobody had read anew since the probe was made',
     async () => {
       const log = testLog();
-      // Read before the probe is made, and told of nothing: a coordinator whose notification is still on its way.
+      // Read before the probe is made, and told of nothing: a coordinator whose notification is
+      // still on its way.
       const directory = await createDirectory({ sql: network.sql, log });
       const { url, systemCredentials: credentials, account } = network.account;
       const system = await connectBus({ url, credentials, name: 'test of the displacer', log });
       const displacer = await watchConnections({
-        ...{ system, account, clock: systemClock, log, directory },
+        system,
+        account,
+        clock: systemClock,
+        log,
+        directory,
         isLeader: () => true,
         onTwice: () => undefined,
       });

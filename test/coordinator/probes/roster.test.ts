@@ -37,7 +37,13 @@ test('an outdated roster that is heard while the leader stores its own is replac
   const first = network.tick();
   await expect.poll(() => stored.length).toBe(1);
   const data = Buffer.from(JSON.stringify({ v: 1, epoch: now - 60_000, probes: [] }));
-  hear({ subject: 'roster', data, reply: undefined, header: () => undefined, respond: () => false });
+  hear({
+    subject: 'roster',
+    data,
+    reply: undefined,
+    header: () => undefined,
+    respond: () => false,
+  });
   answered.resolve();
   await first;
   await network.tick();

@@ -1,18 +1,31 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTombstones } from '../../../coordinator/probes/assignments.ts';
-import { type Consumer, createConsumers, createStreamGrowth } from '../../../coordinator/probes/bus-keeper.ts';
+import {
+  type Consumer,
+  createConsumers,
+  createStreamGrowth,
+} from '../../../coordinator/probes/bus-keeper.ts';
 import { BusRefusal, createManagement } from '../../../shared/bus/jetstream.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
 import { probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
 import { createAccount } from '../../support/services.ts';
 
-/** Durables of probes on a bus of three servers, of which one may be gone: what lies with it nobody answers for. */
+/**
+ * Durables of probes on a bus of three servers, of which one may be gone: what lies with it nobody
+ * answers for.
+ */
 describe('durables', () => {
-  const durables: readonly Consumer[] = ['a', 'b', 'c'].map((probe) => ({ stream: 'ASSIGN', consumer: probeConsumers.roster(probe) }));
+  const durables: readonly Consumer[] = ['a', 'b', 'c'].map((probe) => ({
+    stream: 'ASSIGN',
+    consumer: probeConsumers.roster(probe),
+  }));
   const [name = ''] = durables.map(({ consumer }) => consumer.name);
 
-  /** `falls`: the servers that chance lays the next durables with, one after the other, the last one for ever. */
+  /**
+   * `falls`: the servers that chance lays the next durables with, one after the other, the last one
+   * for ever.
+   */
   const servers = ({ falls, isSlow = false }: { falls: number[]; isSlow?: boolean }) => {
     const lies = new Map<string, number>();
     const state = { gone: -1, created: 0, deleted: [] as string[] };
@@ -34,7 +47,12 @@ describe('durables', () => {
         state.deleted.push(consumer);
         answer(server);
       },
-      streamState: async () => ({ messages: 0, bytes: 0, createdAt: 0, missing: state.gone < 0 ? 0 : 1 }),
+      streamState: async () => ({
+        messages: 0,
+        bytes: 0,
+        createdAt: 0,
+        missing: state.gone < 0 ? 0 : 1,
+      }),
     };
     return { bus, state, lies };
   };
@@ -66,7 +84,9 @@ describe('durables', () => {
         if (consumer.name === name) throw new BusRefusal(10_026, 'maximum consumers limit reached');
         await bus.ensureConsumer(stream, consumer);
       };
-      await expect(createConsumers({ bus: { ...bus, ensureConsumer }, log }).keep(durables)).rejects.toThrow('maximum consumers');
+      await expect(
+        createConsumers({ bus: { ...bus, ensureConsumer }, log }).keep(durables),
+      ).rejects.toThrow('maximum consumers');
       expect([...lies.keys()]).toEqual(durables.slice(1).map(({ consumer }) => consumer.name));
       expect(state.deleted).toEqual([]);
     });
@@ -121,22 +141,33 @@ describe('durables', () => {
 describe('stream growth', () => {
   const second = 1_000;
 
-  /** Servers that keep all streams with one replica until `areTogether`, and what they were asked for. */
+  /**
+   * Servers that keep all streams with one replica until `areTogether`, and what they were asked
+   * for.
+   */
   const servers = () => {
     const replicas = new Map<string, number>();
     const state = { areTogether: false, updates: 0 };
-    const data = (answer: object) => ({ data: new TextEncoder().encode(JSON.stringify(answer)), headers: undefined });
+    const data = (answer: object) => ({
+      data: new TextEncoder().encode(JSON.stringify(answer)),
+      headers: undefined,
+    });
     const request: Parameters<typeof createManagement>[0] = async (subject, body) => {
       const [, , , action, name = ''] = subject.split('.');
       const asked = typeof body === 'string' && body !== '' ? JSON.parse(body) : {};
       if (action === 'UPDATE') {
         state.updates += 1;
         if (asked.num_replicas > 1 && !state.areTogether)
-          return data({ error: { code: 400, err_code: 10_074, description: 'replicas > 1 not supported' } });
+          return data({
+            error: { code: 400, err_code: 10_074, description: 'replicas > 1 not supported' },
+          });
         replicas.set(name, asked.num_replicas);
         return data({});
       }
-      return data({ config: { num_replicas: replicas.get(name) ?? 1 }, cluster: { leader: 'one' } });
+      return data({
+        config: { num_replicas: replicas.get(name) ?? 1 },
+        cluster: { leader: 'one' },
+      });
     };
     return { state, request, replicas };
   };
@@ -144,7 +175,10 @@ describe('stream growth', () => {
   test('what was refused is asked for again at doubling distances, until it is given', async () => {
     const { state, request, replicas } = servers();
     const refusals: string[] = [];
-    const management = createManagement(request, { keeping: { replicas: 3 }, onRefused: (stream) => void refusals.push(stream) });
+    const management = createManagement(request, {
+      keeping: { replicas: 3 },
+      onRefused: (stream) => void refusals.push(stream),
+    });
     const names = Object.values(streams).map(({ name }) => name);
     for (const stream of Object.values(streams)) await management.ensureStream(stream);
     expect(management.refusedStreams()).toEqual(names);
@@ -201,9 +235,13 @@ describe('a tombstone', () => {
   });
   afterEach(() => bus.close());
 
-  const tombstonesOn = (onBus: Bus) => createTombstones({ bus: onBus, clock: { now: () => Date.now() + later }, log, keptMs: week });
+  const tombstonesOn = (onBus: Bus) =>
+    createTombstones({ bus: onBus, clock: { now: () => Date.now() + later }, log, keptMs: week });
   const held = async (): Promise<string[]> =>
-    [...(await bus.subjectsOf('ASSIGN', '>')), ...(await bus.subjectsOf('BEATKEYS', '>'))].toSorted();
+    [
+      ...(await bus.subjectsOf('ASSIGN', '>')),
+      ...(await bus.subjectsOf('BEATKEYS', '>')),
+    ].toSorted();
   const assignment = (monitor: string): string => subjects.assignment('Europe', monitor);
 
   test('goes after a week, of assignments and of heartbeat keys alike; what is no tombstone stays', async () => {
@@ -233,7 +271,9 @@ describe('a tombstone', () => {
 
   test('goes in steps: a tick looks at five hundred messages of a stream, and the next goes on from there', async () => {
     const monitors = Array.from({ length: 1_100 }, (_, index) => `m${index}`);
-    await Promise.all(monitors.map((monitor, index) => bus.store(assignment(monitor), index % 2 === 0 ? '' : '{}')));
+    await Promise.all(
+      monitors.map((monitor, index) => bus.store(assignment(monitor), index % 2 === 0 ? '' : '{}')),
+    );
     const tombstones = tombstonesOn(bus);
     const left: number[] = [];
     for (let tick = 0; tick < 3; tick += 1) {
@@ -251,7 +291,8 @@ describe('a tombstone', () => {
       ...bus,
       next: async (...which) => {
         const found = await bus.next(...which);
-        if (found?.subject === assignment('resumed') && found.data.length === 0) await bus.store(assignment('resumed'), '{"v":1}');
+        if (found?.subject === assignment('resumed') && found.data.length === 0)
+          await bus.store(assignment('resumed'), '{"v":1}');
         return found;
       },
     };

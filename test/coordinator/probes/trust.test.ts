@@ -3,7 +3,12 @@ import { beAlive } from '../../../coordinator/engine/queries.ts';
 import { canEveryoneVerify } from '../../../coordinator/probes/announcements.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { mintProbe } from '../../../coordinator/probes/identities.ts';
-import { endAllDirectCredentials, endDirectCredentials, endedDirectCredentials, insertProbe } from '../../../coordinator/probes/queries.ts';
+import {
+  endAllDirectCredentials,
+  endDirectCredentials,
+  endedDirectCredentials,
+  insertProbe,
+} from '../../../coordinator/probes/queries.ts';
 import { createProbeTrust } from '../../../coordinator/probes/trust.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { credentialsLiveMs } from '../../../shared/bus/identity.ts';
@@ -46,9 +51,19 @@ describe('rule 16: a probe is judged by what all coordinators know of it', async
     const directory = await createDirectory({ sql, log: testLog() });
     const clock = { now: () => at(102) };
     const targetsOf = (probe: string) => new Set(probe === sick ? hosts : []);
-    const trust = createProbeTrust({ sql, clock, log: testLog(), directory, roster: () => roster, owner, aliveMs, targetsOf });
+    const trust = createProbeTrust({
+      sql,
+      clock,
+      log: testLog(),
+      directory,
+      roster: () => roster,
+      owner,
+      aliveMs,
+      targetsOf,
+    });
     await trust.settle();
-    const probeIn = (place: (typeof places)[number]) => roster.probes.find(({ continent }) => continent === place)?.id ?? '';
+    const probeIn = (place: (typeof places)[number]) =>
+      roster.probes.find(({ continent }) => continent === place)?.id ?? '';
     /** The sick one sees this host fail (or pass, later), and then everybody else passes. */
     const sees = (host: number, ok = false) => {
       const life = story(places);
@@ -57,11 +72,24 @@ describe('rule 16: a probe is judged by what all coordinators know of it', async
         const probe = probeIn(place);
         life.result(outcome, place, second, { probe });
         const seen = {
-          ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome, look: null },
+          seq: 1,
+          monitor: 'monitor',
+          config_version: 1,
+          at: at(second),
+          took_ms: 50,
+          outcome,
+          look: null,
           phases: null,
         };
         const from = { probe, name: place, continent: place };
-        const result = { ...seen, cause: outcome === 'ok' ? null : refused, evidence: null, from, quarantined: false, handed_over: false };
+        const result = {
+          ...seen,
+          cause: outcome === 'ok' ? null : refused,
+          evidence: null,
+          from,
+          quarantined: false,
+          handed_over: false,
+        };
         trust.observe(result, { target: () => host, state: life.state, unwell: life.state });
       };
       tell('Africa', 100, 'ok');
@@ -77,7 +105,10 @@ describe('rule 16: a probe is judged by what all coordinators know of it', async
   const talk = async (...all: readonly One[]) => {
     for (let round = 0; round < 3; round += 1) for (const one of all) await one.settle();
   };
-  const quarantined = async () => (await sql<{ id: string }[]>`select id from probes where quarantined_at is not null`).map(({ id }) => id);
+  const quarantined = async () =>
+    (await sql<{ id: string }[]>`select id from probes where quarantined_at is not null`).map(
+      ({ id }) => id,
+    );
   const rows = () => sql`select * from refutations`;
 
   test('two that see half of what is needed quarantine it together, and tell so once', async () => {
@@ -159,13 +190,20 @@ describe('announcements', () => {
 
   test('signatures are required once every probe that is heard says that it verifies, a private one’s word waited for as long as asked', () => {
     const probe = (id: string, more: Partial<RosterProbe> = {}): RosterProbe => ({
-      ...{ id, name: id, continent: 'Europe', organisation: null, healthy: true, quarantined: false },
+      id,
+      name: id,
+      continent: 'Europe',
+      organisation: null,
+      healthy: true,
+      quarantined: false,
       ...more,
     });
     const saying = (can: Readonly<Record<string, readonly string[]>>) => (id: string) =>
       can[id] === undefined ? undefined : { message: { can: [...can[id]] } };
     const both = { epoch: 1, probes: [probe('a'), probe('b')] };
-    expect(canEveryoneVerify(both, saying({ a: ['verify'], b: ['verify', 'relay'] }), true)).toBe(true);
+    expect(canEveryoneVerify(both, saying({ a: ['verify'], b: ['verify', 'relay'] }), true)).toBe(
+      true,
+    );
     // One of the version before says nothing of it, one has not spoken, nobody is there.
     expect(canEveryoneVerify(both, saying({ a: ['verify'], b: [] }), true)).toBe(false);
     expect(canEveryoneVerify(both, saying({ a: ['verify'] }), true)).toBe(false);
@@ -179,7 +217,9 @@ describe('announcements', () => {
 
   test('a private probe’s credentials of before end whatever it says of those that it has now', async () => {
     const { organisation } = await createTestOrganisation(bench.sql);
-    const [offered] = await bench.sql<{ at: Date }[]>`select signing_offered_at as at from installation`;
+    const [offered] = await bench.sql<
+      { at: Date }[]
+    >`select signing_offered_at as at from installation`;
     const add = async (key: string, createdAt = Date.now() - 3_600_000): Promise<string> => {
       const id = newId();
       await bench.sql`insert into probes (id, name, continent, organisation_id, keys, created_at)
@@ -203,11 +243,14 @@ describe('announcements', () => {
     const now = Date.now();
     const issuedAt = (organisation: string | null, isRelayed: boolean): number => {
       const of = { name: 'one', continent: 'Europe', organisation } as const;
-      const { iat, exp = 0 } = readJwt(mintProbe(account, { probe: newId(), key: createKey('user').id, of, isRelayed }, now));
+      const { iat, exp = 0 } = readJwt(
+        mintProbe(account, { probe: newId(), key: createKey('user').id, of, isRelayed }, now),
+      );
       expect(exp * 1_000).toBeGreaterThan(now + credentialsLiveMs - 2_000);
       return iat * 1_000;
     };
     expect(issuedAt(newId(), false)).toBeLessThanOrEqual(now - 14 * 86_400_000);
-    for (const at of [issuedAt(newId(), true), issuedAt(null, true), issuedAt(null, false)]) expect(at).toBeGreaterThan(now - 2_000);
+    for (const at of [issuedAt(newId(), true), issuedAt(null, true), issuedAt(null, false)])
+      expect(at).toBeGreaterThan(now - 2_000);
   });
 });

@@ -1,11 +1,24 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hashPassword, verifyPassword } from '../../../coordinator/people/secrets.ts';
-import { addProbeKey, endOldKeys, insertProbe, revokeProbe } from '../../../coordinator/probes/queries.ts';
-import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/secrets/at-rest.ts';
+import {
+  addProbeKey,
+  endOldKeys,
+  insertProbe,
+  revokeProbe,
+} from '../../../coordinator/probes/queries.ts';
+import {
+  createSecretsAtRest,
+  pingTokenOf,
+  secretsOf,
+} from '../../../coordinator/secrets/at-rest.ts';
 import { growEverySealEpoch, readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 describe('at rest', async () => {
@@ -17,20 +30,29 @@ describe('at rest', async () => {
   });
 
   const stored = async (id: string): Promise<Buffer> =>
-    (await sql<{ secrets: Buffer }[]>`select secrets from monitors where id = ${id}`)[0]?.secrets ?? Buffer.alloc(0);
+    (await sql<{ secrets: Buffer }[]>`select secrets from monitors where id = ${id}`)[0]?.secrets ??
+    Buffer.alloc(0);
 
   test('a secret opens again, for what it belongs to only, and only with the key of the installation', async () => {
     const secrets = createSecretsAtRest(testSecretKey);
     const id = newId();
-    const box = await sql.begin((transaction) => secrets.seal(transaction, 'hunter2', secretsOf(id)));
+    const box = await sql.begin((transaction) =>
+      secrets.seal(transaction, 'hunter2', secretsOf(id)),
+    );
     expect(box.includes('hunter2')).toBe(false);
     expect(await secrets.open(sql, box, secretsOf(id))).toBe('hunter2');
     expect(await createSecretsAtRest(testSecretKey).open(sql, box, secretsOf(id))).toBe('hunter2');
     await expect(secrets.open(sql, box, secretsOf(newId()))).rejects.toThrow();
-    await expect(createSecretsAtRest('another key, which is just as long as the first one').open(sql, box, secretsOf(id))).rejects.toThrow(
-      'SECRET_KEY',
+    await expect(
+      createSecretsAtRest('another key, which is just as long as the first one').open(
+        sql,
+        box,
+        secretsOf(id),
+      ),
+    ).rejects.toThrow('SECRET_KEY');
+    const twice = await sql.begin((transaction) =>
+      secrets.seal(transaction, 'hunter2', secretsOf(id)),
     );
-    const twice = await sql.begin((transaction) => secrets.seal(transaction, 'hunter2', secretsOf(id)));
     expect(twice.equals(box)).toBe(false);
   });
 
@@ -47,7 +69,9 @@ describe('at rest', async () => {
       await transaction`insert into beat_tokens (fingerprint, organisation_id, monitor_id, token)
       values (${Buffer.from([0])}, ${house.organisation}, ${monitors[0] ?? ''}, ${token})`;
     });
-    const before = new Map(await Promise.all(monitors.map(async (id) => [id, await stored(id)] as const)));
+    const before = new Map(
+      await Promise.all(monitors.map(async (id) => [id, await stored(id)] as const)),
+    );
 
     // Holds the old key while the rotation runs, and writes with it at the very end.
     const late = newId();
@@ -82,12 +106,16 @@ describe('at rest', async () => {
     }
     expect(await secrets.open(sql, await stored(late), secretsOf(late))).toBe('late');
     const [ping] = await sql<{ token: Buffer }[]>`select token from beat_tokens`;
-    expect(await secrets.open(sql, ping?.token ?? Buffer.alloc(0), pingTokenOf(monitors[0] ?? ''))).toBe('a beat token');
+    expect(
+      await secrets.open(sql, ping?.token ?? Buffer.alloc(0), pingTokenOf(monitors[0] ?? '')),
+    ).toBe('a beat token');
   });
 
   test('a password is kept as argon2id, recognised, and a wrong or missing one is not', async () => {
     const stored = await hashPassword('correct horse battery');
-    expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    expect(stored).toMatch(
+      /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/,
+    );
     expect(await hashPassword('correct horse battery')).not.toBe(stored);
     expect(await verifyPassword('correct horse battery', stored)).toBe(true);
     expect(await verifyPassword('correct horse batterx', stored)).toBe(false);
@@ -99,9 +127,14 @@ describe('at rest', async () => {
 describe('seal epochs', async () => {
   const { sql } = await ownDatabase();
 
-  const make = async (continent: Continent, organisation: string | null = null): Promise<string> => {
+  const make = async (
+    continent: Continent,
+    organisation: string | null = null,
+  ): Promise<string> => {
     const id = newId();
-    await sql.begin((transaction) => insertProbe(transaction, id, { name: id, continent, organisation, key: newId() }));
+    await sql.begin((transaction) =>
+      insertProbe(transaction, id, { name: id, continent, organisation, key: newId() }),
+    );
     return id;
   };
   const epochs = async (...places: readonly string[]): Promise<number[]> => {
@@ -139,12 +172,15 @@ describe('seal epochs', async () => {
 
   test('the epoch grows when rotated-out credentials end, and a rotation at the same moment loses no key', async () => {
     const id = await make('Oceania');
-    const rotate = (key: string, until: number) => sql.begin((transaction) => addProbeKey(transaction, id, () => key, until));
+    const rotate = (key: string, until: number) =>
+      sql.begin((transaction) => addProbeKey(transaction, id, () => key, until));
     await rotate('second', 5);
     expect(await epochs('Oceania')).toEqual([1]);
     await Promise.all([endOldKeys(sql, 10), rotate('third', 1_000)]);
     expect((await epochs('Oceania'))[0]).toBeGreaterThan(1);
-    const [row] = await sql<{ keys: { key: string; until: number | null }[] }[]>`select keys from probes where id = ${id}`;
+    const [row] = await sql<
+      { keys: { key: string; until: number | null }[] }[]
+    >`select keys from probes where id = ${id}`;
     expect(row?.keys).toEqual([
       { key: 'second', until: 1_000 },
       { key: 'third', until: null },

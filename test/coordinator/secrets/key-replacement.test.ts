@@ -3,14 +3,27 @@ import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { createCursors } from '../../../coordinator/gate/cursors.ts';
 import { operate } from '../../../coordinator/operator/operate.ts';
 import { createNetworkKeys } from '../../../coordinator/probes/identities.ts';
-import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/secrets/at-rest.ts';
+import {
+  createSecretsAtRest,
+  pingTokenOf,
+  secretsOf,
+} from '../../../coordinator/secrets/at-rest.ts';
 import { createKeptKey, inForce } from '../../../coordinator/secrets/keys.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { systemClock } from '../../../shared/base/time.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
-import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/services.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
+import {
+  createAccount,
+  createDatabase,
+  environmentOf,
+  type TestDatabase,
+} from '../../support/services.ts';
 
 let database: TestDatabase;
 let sql: Sql;
@@ -49,7 +62,11 @@ const startedWith = (secretKey: string, previousKey?: string) => {
   return {
     secrets: createSecretsAtRest(secretKey, previousKey),
     authenticate: async (token: string) =>
-      (await createTokens({ ...keys, sql, log, clock: systemClock }).authenticate(`Bearer ${token}`)).role,
+      (
+        await createTokens({ ...keys, sql, log, clock: systemClock }).authenticate(
+          `Bearer ${token}`,
+        )
+      ).role,
     mint: () => createTokens({ ...keys, sql, log, clock: systemClock }).mint(),
     cursors,
     networkKeys: () => createNetworkKeys({ sql, masterOf: (newest) => inForce(keys, newest) }),
@@ -58,8 +75,12 @@ const startedWith = (secretKey: string, previousKey?: string) => {
 type Coordinator = ReturnType<typeof startedWith>;
 
 const opensAll = async ({ secrets }: Coordinator): Promise<boolean> => {
-  const rows = await sql<{ id: string; secrets: Buffer }[]>`select id, secrets from monitors where secrets is not null`;
-  for (const row of rows) if ((await secrets.open(sql, row.secrets, secretsOf(row.id))) !== `secret of ${row.id}`) return false;
+  const rows = await sql<
+    { id: string; secrets: Buffer }[]
+  >`select id, secrets from monitors where secrets is not null`;
+  for (const row of rows)
+    if ((await secrets.open(sql, row.secrets, secretsOf(row.id))) !== `secret of ${row.id}`)
+      return false;
   return rows.length === monitors.length;
 };
 
@@ -76,12 +97,16 @@ test('SECRET_KEY is replaced while coordinators work, also by a command that was
   expect(bothNetwork.keyOf('Europe').id).toBe(before);
   expect(await both.authenticate(house.owner.readWrite)).toBe('owner');
   expect(await both.cursors.read(list, cursor)).toEqual({ key: 7, place: null });
-  expect(await old.cursors.read(list, await both.cursors.make(list, { key: 8, place: 'Größe' }))).toEqual({ key: 8, place: 'Größe' });
+  expect(
+    await old.cursors.read(list, await both.cursors.make(list, { key: 8, place: 'Größe' })),
+  ).toEqual({ key: 8, place: 'Größe' });
   const late = await sql.begin((transaction) => both.secrets.seal(transaction, 'late', 'x'));
   expect(await old.secrets.open(sql, late, 'x')).toBe('late');
   expect((await both.secrets.rotate(sql)).rewritten).toBe(451);
   expect(await opensAll(old)).toBe(true);
-  await expect(startedWith(newKey).secrets.check(sql)).rejects.toThrow(/SECRET_KEY: is not the one/);
+  await expect(startedWith(newKey).secrets.check(sql)).rejects.toThrow(
+    /SECRET_KEY: is not the one/,
+  );
 
   const killed = both.secrets.replaceSecretKey(sql, () => {
     throw new Error('killed');
@@ -95,10 +120,15 @@ test('SECRET_KEY is replaced while coordinators work, also by a command that was
   expect(await bothNetwork.refresh(async () => undefined)).toBe(true);
   const after = bothNetwork.keyOf('Europe').id;
   expect(after).not.toBe(before);
-  expect((await (await startedWith(newKey, testSecretKey).networkKeys()).keysNow())('Europe').id).toBe(after);
+  expect(
+    (await (await startedWith(newKey, testSecretKey).networkKeys()).keysNow())('Europe').id,
+  ).toBe(after);
 
   const seen: number[] = [];
-  const again = await startedWith(newKey, testSecretKey).secrets.replaceSecretKey(sql, (_what, rows) => seen.push(rows));
+  const again = await startedWith(newKey, testSecretKey).secrets.replaceSecretKey(
+    sql,
+    (_what, rows) => seen.push(rows),
+  );
   expect(again.rewritten).toBe(251);
   expect(seen).toEqual([200, 250, 251]);
   expect(await sql`select id from secret_keys`).toEqual([{ id: again.id }]);
@@ -109,10 +139,12 @@ test('SECRET_KEY is replaced while coordinators work, also by a command that was
   expect(await alone.authenticate(house.owner.readWrite)).toBe('owner');
   expect(await alone.cursors.read(list, cursor)).toEqual({ key: 7, place: null });
   expect((await alone.networkKeys()).keyOf('Europe').id).toBe(after);
-  await expect(startedWith(testSecretKey).secrets.check(sql)).rejects.toThrow(/SECRET_KEY: is not the one/);
-  await expect(startedWith(testSecretKey, 'yet another key, with enough characters too').secrets.check(sql)).rejects.toThrow(
+  await expect(startedWith(testSecretKey).secrets.check(sql)).rejects.toThrow(
     /SECRET_KEY: is not the one/,
   );
+  await expect(
+    startedWith(testSecretKey, 'yet another key, with enough characters too').secrets.check(sql),
+  ).rejects.toThrow(/SECRET_KEY: is not the one/);
 });
 
 test('done, it does nothing more, and another replacement after it keeps the tokens, too', async () => {
@@ -131,7 +163,10 @@ test('done, it does nothing more, and another replacement after it keeps the tok
 
 test('the command says what is missing when the key before is not named, and changes nothing', async () => {
   const said = { out: '', err: '' };
-  const environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: 'a third key, because this is done every year' };
+  const environment = {
+    ...environmentOf(database, await createAccount()),
+    SECRET_KEY: 'a third key, because this is done every year',
+  };
   const code = await operate(['secret-key', 'replace'], environment, {
     out: (text) => {
       said.out += text;

@@ -1,5 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { accentFrom, logoTypeOf, pageLanguages, postKinds, usualPost } from '../../../coordinator/status-pages/model.ts';
+import {
+  accentFrom,
+  logoTypeOf,
+  pageLanguages,
+  postKinds,
+  usualPost,
+} from '../../../coordinator/status-pages/model.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import {
@@ -27,63 +33,114 @@ describe('a status page', () => {
 
   const page = async (of: TestOrganisation = house): Promise<string> =>
     (await bench.call(createStatusPage, of.owner, { name: 'Status', slug: newId() })).id;
-  const monitor = async (name: string, group: string | null = null, of: TestOrganisation = house): Promise<string> =>
+  const monitor = async (
+    name: string,
+    group: string | null = null,
+    of: TestOrganisation = house,
+  ): Promise<string> =>
     (await bench.call(createMonitor, of.owner, { type: 'heartbeat', name, group })).id;
 
   test('is created under an address of its own, as far as the plan goes, also by many at once', async () => {
     const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const made = await Promise.all(
-      Array.from({ length: 9 }, (_, index) => bench.refusal(createStatusPage, small.owner, { name: 'S', slug: `small-${index}` })),
+      Array.from({ length: 9 }, (_, index) =>
+        bench.refusal(createStatusPage, small.owner, { name: 'S', slug: `small-${index}` }),
+      ),
     );
     expect(made.filter((code) => code === 'taken')).toHaveLength(5);
     expect(made.filter((code) => code === 'plan_limit_status_pages')).toHaveLength(4);
-    const code = (slug: string) => bench.refusal(createStatusPage, house.owner, { name: 'S', slug });
+    const code = (slug: string) =>
+      bench.refusal(createStatusPage, house.owner, { name: 'S', slug });
     expect(await code('SMALL-0')).toBe('slug_taken');
-    for (const slug of ['', '-a', 'a--b', 'a/b', 'ä', 'x'.repeat(61)]) expect(await code(slug), slug).toBe('slug_invalid');
-    expect(await bench.refusal(createStatusPage, house.viewer, { name: 'S', slug: 'seen' })).toBe('role_insufficient');
+    for (const slug of ['', '-a', 'a--b', 'a/b', 'ä', 'x'.repeat(61)])
+      expect(await code(slug), slug).toBe('slug_invalid');
+    expect(await bench.refusal(createStatusPage, house.viewer, { name: 'S', slug: 'seen' })).toBe(
+      'role_insufficient',
+    );
   });
 
   test('is listed and read by everyone in its organisation, and by nobody else', async () => {
     const id = await page();
-    expect((await bench.call(listStatusPages, house.viewer)).items.map((item) => item.id)).toContain(id);
+    expect(
+      (await bench.call(listStatusPages, house.viewer)).items.map((item) => item.id),
+    ).toContain(id);
     expect(await bench.call(getStatusPage, house.viewer, { page_id: id })).toMatchObject({
-      ...{ id, name: 'Status', description: null, enabled: true, monitors: [], groups: [] },
+      id,
+      name: 'Status',
+      description: null,
+      enabled: true,
+      monitors: [],
+      groups: [],
     });
-    expect((await bench.call(listStatusPages, unknownSender.owner)).items.map((item) => item.id)).not.toContain(id);
-    expect(await bench.refusal(getStatusPage, unknownSender.owner, { page_id: id })).toBe('status_page_not_found');
-    expect(await bench.refusal(getStatusPage, house.owner, { page_id: newId() })).toBe('status_page_not_found');
+    expect(
+      (await bench.call(listStatusPages, unknownSender.owner)).items.map((item) => item.id),
+    ).not.toContain(id);
+    expect(await bench.refusal(getStatusPage, unknownSender.owner, { page_id: id })).toBe(
+      'status_page_not_found',
+    );
+    expect(await bench.refusal(getStatusPage, house.owner, { page_id: newId() })).toBe(
+      'status_page_not_found',
+    );
   });
 
   test('publishes a monitor under a name for its audience, once, at its place', async () => {
     const [id, one, two] = [await page(), await monitor('db-3'), await monitor('db-4')];
-    expect(await bench.call(addStatusPageMonitor, house.member, { page_id: id, monitor: one, display_name: ' Shop ' })).toEqual({
-      ...{ monitor: one, display_name: 'Shop', group: null, position: 0 },
+    expect(
+      await bench.call(addStatusPageMonitor, house.member, {
+        page_id: id,
+        monitor: one,
+        display_name: ' Shop ',
+      }),
+    ).toEqual({
+      monitor: one,
+      display_name: 'Shop',
+      group: null,
+      position: 0,
     });
-    expect(await bench.call(addStatusPageMonitor, house.member, { page_id: id, monitor: two, position: 0 })).toEqual({
-      ...{ monitor: two, display_name: 'db-4', group: null, position: 0 },
+    expect(
+      await bench.call(addStatusPageMonitor, house.member, {
+        page_id: id,
+        monitor: two,
+        position: 0,
+      }),
+    ).toEqual({
+      monitor: two,
+      display_name: 'db-4',
+      group: null,
+      position: 0,
     });
-    expect(await bench.refusal(addStatusPageMonitor, house.member, { page_id: id, monitor: one })).toBe('already_published');
-    const code = (input: object, who = house.owner) => bench.refusal(addStatusPageMonitor, who, { page_id: id, monitor: two, ...input });
+    expect(
+      await bench.refusal(addStatusPageMonitor, house.member, { page_id: id, monitor: one }),
+    ).toBe('already_published');
+    const code = (input: object, who = house.owner) =>
+      bench.refusal(addStatusPageMonitor, who, { page_id: id, monitor: two, ...input });
     expect(await code({ display_name: ' ' })).toBe('name_invalid');
     expect(await code({ position: -1 })).toBe('position_invalid');
     expect(await code({ position: 1e9 })).toBe('position_invalid');
     expect(await code({ monitor: newId() })).toBe('monitor_not_found');
-    expect(await code({ monitor: await monitor('theirs', null, unknownSender) })).toBe('monitor_not_found');
+    expect(await code({ monitor: await monitor('theirs', null, unknownSender) })).toBe(
+      'monitor_not_found',
+    );
     expect(await code({}, house.viewer)).toBe('role_insufficient');
     expect(await code({}, unknownSender.owner)).toBe('status_page_not_found');
-    expect((await bench.call(getStatusPage, house.viewer, { page_id: id })).monitors.map(({ display_name }) => display_name)).toEqual([
-      'Shop',
-      'db-4',
-    ]);
+    expect(
+      (await bench.call(getStatusPage, house.viewer, { page_id: id })).monitors.map(
+        ({ display_name }) => display_name,
+      ),
+    ).toEqual(['Shop', 'db-4']);
   });
 
   test('takes a monitor off, and other pages keep it', async () => {
     const [one, two, shared] = [await page(), await page(), await monitor('shared')];
-    for (const page_id of [one, two]) await bench.call(addStatusPageMonitor, house.owner, { page_id, monitor: shared });
+    for (const page_id of [one, two])
+      await bench.call(addStatusPageMonitor, house.owner, { page_id, monitor: shared });
     await bench.call(removeStatusPageMonitor, house.member, { page_id: one, monitor_id: shared });
     expect((await bench.call(getStatusPage, house.owner, { page_id: one })).monitors).toEqual([]);
-    expect((await bench.call(getStatusPage, house.owner, { page_id: two })).monitors).toHaveLength(1);
-    const code = (page_id: string, who = house.owner) => bench.refusal(removeStatusPageMonitor, who, { page_id, monitor_id: shared });
+    expect((await bench.call(getStatusPage, house.owner, { page_id: two })).monitors).toHaveLength(
+      1,
+    );
+    const code = (page_id: string, who = house.owner) =>
+      bench.refusal(removeStatusPageMonitor, who, { page_id, monitor_id: shared });
     expect(await code(one)).toBe('status_page_monitor_not_found');
     expect(await code(newId())).toBe('status_page_not_found');
     expect(await code(two, unknownSender.owner)).toBe('status_page_not_found');
@@ -96,9 +153,21 @@ describe('a status page', () => {
     const id = await page();
     const group = (await bench.call(createGroup, house.owner, { name: 'Shop' })).id;
     const [one, two] = [await monitor('one', group), await monitor('two', group)];
-    await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: two, display_name: 'Second' });
-    expect(await bench.call(addStatusPageGroup, house.member, { page_id: id, group, display_name: 'Our shop' })).toEqual({
-      ...{ group, display_name: 'Our shop', position: 1 },
+    await bench.call(addStatusPageMonitor, house.owner, {
+      page_id: id,
+      monitor: two,
+      display_name: 'Second',
+    });
+    expect(
+      await bench.call(addStatusPageGroup, house.member, {
+        page_id: id,
+        group,
+        display_name: 'Our shop',
+      }),
+    ).toEqual({
+      group,
+      display_name: 'Our shop',
+      position: 1,
     });
     const whole = await bench.call(getStatusPage, house.viewer, { page_id: id });
     expect(whole.groups).toEqual([{ group, display_name: 'Our shop', position: 1 }]);
@@ -107,16 +176,28 @@ describe('a status page', () => {
       { monitor: one, display_name: 'one', group, position: 2 },
     ]);
     const later = await monitor('three', group);
-    expect(await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: later })).toMatchObject({ group });
-    expect(await bench.refusal(addStatusPageGroup, house.owner, { page_id: id, group })).toBe('already_published');
-    expect(await bench.refusal(addStatusPageGroup, house.owner, { page_id: id, group: newId() })).toBe('group_not_found');
-    expect(await bench.refusal(addStatusPageGroup, unknownSender.owner, { page_id: id, group })).toBe('status_page_not_found');
-    expect(await bench.refusal(removeStatusPageGroup, house.viewer, { page_id: id, group_id: group })).toBe('role_insufficient');
+    expect(
+      await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: later }),
+    ).toMatchObject({ group });
+    expect(await bench.refusal(addStatusPageGroup, house.owner, { page_id: id, group })).toBe(
+      'already_published',
+    );
+    expect(
+      await bench.refusal(addStatusPageGroup, house.owner, { page_id: id, group: newId() }),
+    ).toBe('group_not_found');
+    expect(
+      await bench.refusal(addStatusPageGroup, unknownSender.owner, { page_id: id, group }),
+    ).toBe('status_page_not_found');
+    expect(
+      await bench.refusal(removeStatusPageGroup, house.viewer, { page_id: id, group_id: group }),
+    ).toBe('role_insufficient');
     await bench.call(removeStatusPageGroup, house.member, { page_id: id, group_id: group });
     const left = await bench.call(getStatusPage, house.viewer, { page_id: id });
     expect(left.groups).toEqual([]);
     expect(left.monitors.map((row) => row.group)).toEqual([null, null, null]);
-    expect(await bench.refusal(removeStatusPageGroup, house.owner, { page_id: id, group_id: group })).toBe('status_page_group_not_found');
+    expect(
+      await bench.refusal(removeStatusPageGroup, house.owner, { page_id: id, group_id: group }),
+    ).toBe('status_page_group_not_found');
   });
 
   test('keeps its monitors when their group is deleted, and when they leave it', async () => {
@@ -127,7 +208,8 @@ describe('a status page', () => {
     await bench.call(updateMonitor, house.owner, { monitor_id: one, ungroup: true });
     await bench.call(deleteGroup, house.owner, { group_id: group });
     expect(await bench.call(getStatusPage, house.owner, { page_id: id })).toMatchObject({
-      ...{ groups: [], monitors: [{ monitor: one, display_name: 'kept', group: null }] },
+      groups: [],
+      monitors: [{ monitor: one, display_name: 'kept', group: null }],
     });
   });
 });
@@ -151,11 +233,14 @@ describe('model', () => {
     expect(logoTypeOf(Buffer.from('89504e470d0a1a0a00', 'hex'))).toBe('image/png');
     expect(logoTypeOf(Buffer.from('ffd8ffe0', 'hex'))).toBe('image/jpeg');
     expect(logoTypeOf(Buffer.from('RIFF....WEBPVP8 '))).toBe('image/webp');
-    for (const other of ['<svg/>', 'GIF89a', 'RIFF....WAVE', '', '\u0089PN']) expect(logoTypeOf(Buffer.from(other))).toBeUndefined();
+    for (const other of ['<svg/>', 'GIF89a', 'RIFF....WAVE', '', '\u0089PN'])
+      expect(logoTypeOf(Buffer.from(other))).toBeUndefined();
   });
 
   test('the usual words name what they are about, in each language and for each kind differently', () => {
-    const all = pageLanguages.flatMap((language) => postKinds.map((kind) => usualPost(language, kind, 'Checkout')));
+    const all = pageLanguages.flatMap((language) =>
+      postKinds.map((kind) => usualPost(language, kind, 'Checkout')),
+    );
     expect(new Set(all).size).toBe(16);
     for (const words of all) expect(words).toContain('Checkout');
   });

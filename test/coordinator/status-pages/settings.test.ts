@@ -7,7 +7,10 @@ import {
   setStatusPageLogo,
 } from '../../../coordinator/status-pages/contract.ts';
 import { proofRecordText } from '../../../coordinator/status-pages/model.ts';
-import { createDomainProofs, pageKeyFingerprint } from '../../../coordinator/status-pages/public/access.ts';
+import {
+  createDomainProofs,
+  pageKeyFingerprint,
+} from '../../../coordinator/status-pages/public/access.ts';
 import { logoOfPage, publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
@@ -50,8 +53,10 @@ const published = async (id: string) => {
   const { slug } = await bench.call(getStatusPage, house.owner, { page_id: id });
   return publishedPage(bench.sql, { slug });
 };
-const change = (page_id: string, what: object) => bench.call(updateStatusPage, house.member, { page_id, ...what });
-const refused = (page_id: string, what: object) => bench.refusal(updateStatusPage, house.member, { page_id, ...what });
+const change = (page_id: string, what: object) =>
+  bench.call(updateStatusPage, house.member, { page_id, ...what });
+const refused = (page_id: string, what: object) =>
+  bench.refusal(updateStatusPage, house.member, { page_id, ...what });
 
 describe('the settings of a page', () => {
   test('are changed one by one, and what is refused changes nothing', async () => {
@@ -59,7 +64,14 @@ describe('the settings of a page', () => {
     const slug = newId();
     await change(id, { name: ' Shop ', slug, accent: '#0A5BB5' });
     const before = await bench.call(getStatusPage, house.viewer, { page_id: id });
-    expect(before).toMatchObject({ name: 'Shop', slug, description: 'Old', language: 'de', accent: '#0a5bb5', enabled: true });
+    expect(before).toMatchObject({
+      name: 'Shop',
+      slug,
+      description: 'Old',
+      language: 'de',
+      accent: '#0a5bb5',
+      enabled: true,
+    });
     const other = await page();
     const taken = (await bench.call(getStatusPage, house.owner, { page_id: other })).slug;
     const faults: [object, string][] = [
@@ -74,17 +86,24 @@ describe('the settings of a page', () => {
       [{ access: 'password' }, 'password_invalid'],
       [{ access: 'password', password: 'short' }, 'password_invalid'],
     ];
-    for (const [what, code] of faults) expect([what, await refused(id, { name: 'Other', ...what })]).toEqual([what, code]);
+    for (const [what, code] of faults)
+      expect([what, await refused(id, { name: 'Other', ...what })]).toEqual([what, code]);
     expect(await bench.call(getStatusPage, house.viewer, { page_id: id })).toEqual(before);
     expect(await change(id, { description: '', accent: '', enabled: false })).toMatchObject({
-      ...{ description: null, accent: null, enabled: false, name: 'Shop' },
+      description: null,
+      accent: null,
+      enabled: false,
+      name: 'Shop',
     });
     expect(await published(id)).toBeUndefined();
   });
 
   test('a password lets in who knows it, a link who has it, and each change shuts out whom the one before let in', async () => {
     const id = await page();
-    expect(await change(id, { access: 'password', password: 'for everybody' })).toMatchObject({ access: 'password', has_password: true });
+    expect(await change(id, { access: 'password', password: 'for everybody' })).toMatchObject({
+      access: 'password',
+      has_password: true,
+    });
     const first = await published(id);
     expect(await verifyPassword('for everybody', first?.password_hash ?? null)).toBe(true);
     const versions = [first?.access_version];
@@ -100,21 +119,37 @@ describe('the settings of a page', () => {
     expect(second).toMatchObject({ access: 'link' });
     expect(Buffer.from(second?.link_fingerprint ?? [])).toEqual(pageKeyFingerprint(key));
     await bench.call(renewStatusPageLink, house.member, { page_id: id });
-    expect(Buffer.from((await published(id))?.link_fingerprint ?? [])).not.toEqual(pageKeyFingerprint(key));
+    expect(Buffer.from((await published(id))?.link_fingerprint ?? [])).not.toEqual(
+      pageKeyFingerprint(key),
+    );
     const said = JSON.stringify(await bench.call(getStatusPage, house.owner, { page_id: id }));
     expect(said).not.toContain(key);
     const [log] = await bench.sql<{ text: string }[]>`
       select string_agg(changed::text, ' ') as text from audit_log where organisation_id = ${house.organisation}`;
-    for (const secret of ['for everybody', 'for fewer of them', key]) expect(log?.text).not.toContain(secret);
+    for (const secret of ['for everybody', 'for fewer of them', key])
+      expect(log?.text).not.toContain(secret);
   });
 
   test('a domain is the page’s once its record says so, and then nobody else’s', async () => {
     const [one, two] = [await page(), await page()];
     const claim = async (id: string, domain: string) => (await change(id, { domain })).domain;
-    for (const domain of ['https://status.example', 'example', '192.0.2.1', 'a..b', 'antipode.test', 'ANTIPODE.test.', '-a.example'])
+    for (const domain of [
+      'https://status.example',
+      'example',
+      '192.0.2.1',
+      'a..b',
+      'antipode.test',
+      'ANTIPODE.test.',
+      '-a.example',
+    ])
       expect([domain, await refused(one, { domain })]).toEqual([domain, 'domain_invalid']);
-    expect(await bench.refusal(checkStatusPageDomain, house.member, { page_id: one })).toBe('domain_missing');
-    const [mine, theirs] = [await claim(one, 'Status.Bücher.example'), await claim(two, 'status.xn--bcher-kva.example')];
+    expect(await bench.refusal(checkStatusPageDomain, house.member, { page_id: one })).toBe(
+      'domain_missing',
+    );
+    const [mine, theirs] = [
+      await claim(one, 'Status.Bücher.example'),
+      await claim(two, 'status.xn--bcher-kva.example'),
+    ];
     expect(mine).toMatchObject({
       name: 'status.xn--bcher-kva.example',
       proved_at: null,
@@ -124,12 +159,17 @@ describe('the settings of a page', () => {
     const check = (id: string) => bench.call(checkStatusPageDomain, house.member, { page_id: id });
     expect(await check(one)).toMatchObject({ proved: false, found: [] });
     records.set(mine?.record_name ?? '', ['v=spf1', theirs?.record_text ?? '']);
-    expect(await check(one)).toMatchObject({ proved: false, found: ['v=spf1', theirs?.record_text] });
+    expect(await check(one)).toMatchObject({
+      proved: false,
+      found: ['v=spf1', theirs?.record_text],
+    });
     records.set(mine?.record_name ?? '', [mine?.record_text ?? '']);
     expect(await check(one)).toMatchObject({ proved: true });
     expect(await publishedPage(bench.sql, { domain: mine?.name ?? '' })).toMatchObject({ id: one });
     records.set(mine?.record_name ?? '', [theirs?.record_text ?? '']);
-    expect(await bench.refusal(checkStatusPageDomain, house.member, { page_id: two })).toBe('domain_taken');
+    expect(await bench.refusal(checkStatusPageDomain, house.member, { page_id: two })).toBe(
+      'domain_taken',
+    );
     expect(await check(one)).toMatchObject({ proved: true });
     await claim(one, '');
     expect(await check(two)).toMatchObject({ proved: true });
@@ -140,7 +180,10 @@ describe('the settings of a page', () => {
   test('a logo is what its bytes are, and small', async () => {
     const id = await page();
     const logo = (bytes: Buffer) => ({ page_id: id, logo: bytes.toString('base64') });
-    const png = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.alloc(100)]);
+    const png = Buffer.concat([
+      Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+      Buffer.alloc(100),
+    ]);
     for (const bad of [
       Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
       Buffer.alloc(0),
@@ -158,9 +201,13 @@ describe('the settings of a page', () => {
     const small = await createTestOrganisation(bench.sql, { plan: 'free' });
     const slug = newId();
     const made = await bench.call(createStatusPage, small.owner, { name: 'One', slug });
-    expect(await bench.refusal(createStatusPage, small.owner, { name: 'Two', slug: newId() })).toBe('plan_limit_status_pages');
+    expect(await bench.refusal(createStatusPage, small.owner, { name: 'Two', slug: newId() })).toBe(
+      'plan_limit_status_pages',
+    );
     await bench.call(deleteStatusPage, small.owner, { page_id: made.id });
-    expect(await bench.refusal(deleteStatusPage, small.owner, { page_id: made.id })).toBe('status_page_not_found');
+    expect(await bench.refusal(deleteStatusPage, small.owner, { page_id: made.id })).toBe(
+      'status_page_not_found',
+    );
     expect(await bench.refusal(createStatusPage, small.owner, { name: 'Two', slug })).toBe('taken');
   });
 });
@@ -169,19 +216,40 @@ describe('the rows of a page', () => {
   test('are put in order in one call, each once, and are renamed on this page only', async () => {
     const [id, other] = [await page(), await page()];
     const group = (await bench.call(createGroup, house.owner, { name: newId() })).id;
-    const [inside, loose, last] = [await monitor('in', group), await monitor('loose'), await monitor('last')];
+    const [inside, loose, last] = [
+      await monitor('in', group),
+      await monitor('loose'),
+      await monitor('last'),
+    ];
     await bench.call(addStatusPageGroup, house.owner, { page_id: id, group, display_name: 'Shop' });
-    for (const each of [loose, last]) await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: each });
+    for (const each of [loose, last])
+      await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: each });
     await bench.call(addStatusPageMonitor, house.owner, { page_id: other, monitor: loose });
-    const order = (rows: readonly string[]) => bench.call(orderStatusPage, house.member, { page_id: id, rows });
+    const order = (rows: readonly string[]) =>
+      bench.call(orderStatusPage, house.member, { page_id: id, rows });
     await order([last, group, inside, loose]);
     expect((await published(id))?.rows.map((row) => row.id)).toEqual([last, group, inside, loose]);
     for (const rows of [[last], [last, group, inside, inside], [last, group, inside, newId()], []])
-      expect(await bench.refusal(orderStatusPage, house.member, { page_id: id, rows })).toBe('order_invalid');
+      expect(await bench.refusal(orderStatusPage, house.member, { page_id: id, rows })).toBe(
+        'order_invalid',
+      );
     expect((await published(id))?.rows.map((row) => row.id)).toEqual([last, group, inside, loose]);
-    await bench.call(updateStatusPageMonitor, house.member, { page_id: id, monitor_id: loose, display_name: 'Search' });
-    await bench.call(updateStatusPageGroup, house.member, { page_id: id, group_id: group, display_name: 'Our shop' });
-    expect((await published(id))?.rows.map(({ name }) => name)).toEqual(['last', 'Our shop', 'in', 'Search']);
+    await bench.call(updateStatusPageMonitor, house.member, {
+      page_id: id,
+      monitor_id: loose,
+      display_name: 'Search',
+    });
+    await bench.call(updateStatusPageGroup, house.member, {
+      page_id: id,
+      group_id: group,
+      display_name: 'Our shop',
+    });
+    expect((await published(id))?.rows.map(({ name }) => name)).toEqual([
+      'last',
+      'Our shop',
+      'in',
+      'Search',
+    ]);
     expect((await published(other))?.rows.map(({ name }) => name)).toEqual(['loose']);
     await bench.call(removeStatusPageMonitor, house.member, { page_id: id, monitor_id: loose });
     expect((await published(other))?.rows.map(({ name }) => name)).toEqual(['loose']);
@@ -194,12 +262,20 @@ describe('the rows of a page', () => {
     const heading = await page();
     await bench.call(addStatusPageGroup, house.owner, { page_id: id, group });
     await bench.call(addStatusPageGroup, house.owner, { page_id: heading, group, monitors: false });
-    expect((await bench.call(getStatusPage, house.viewer, { page_id: heading })).offered).toEqual([{ monitor: first, group }]);
+    expect((await bench.call(getStatusPage, house.viewer, { page_id: heading })).offered).toEqual([
+      { monitor: first, group },
+    ]);
     expect((await bench.call(getStatusPage, house.viewer, { page_id: id })).offered).toEqual([]);
     await bench.call(updateMonitor, house.owner, { monitor_id: later, group });
-    expect((await bench.call(getStatusPage, house.viewer, { page_id: id })).offered).toEqual([{ monitor: later, group }]);
+    expect((await bench.call(getStatusPage, house.viewer, { page_id: id })).offered).toEqual([
+      { monitor: later, group },
+    ]);
     expect(JSON.stringify(await published(id))).not.toContain('db-internal-7');
-    await bench.call(addStatusPageMonitor, house.member, { page_id: id, monitor: later, display_name: 'Database' });
+    await bench.call(addStatusPageMonitor, house.member, {
+      page_id: id,
+      monitor: later,
+      display_name: 'Database',
+    });
     expect((await published(id))?.rows.map(({ name }) => name)).toContain('Database');
     expect((await bench.call(getStatusPage, house.viewer, { page_id: id })).offered).toEqual([]);
   });
@@ -216,26 +292,40 @@ describe('posts to incidents', () => {
 
   test('say what is said, or what is usual in the language of the page, under the name for its audience', async () => {
     const [id, watched] = [await page({ language: 'de' }), await monitor('db-7')];
-    await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: watched, display_name: 'Kasse' });
+    await bench.call(addStatusPageMonitor, house.owner, {
+      page_id: id,
+      monitor: watched,
+      display_name: 'Kasse',
+    });
     const incident_id = await incidentOf(watched);
     const of = { page_id: id, incident_id };
-    const post = (input: object) => bench.call(createStatusPagePost, house.member, { ...of, ...input });
+    const post = (input: object) =>
+      bench.call(createStatusPagePost, house.member, { ...of, ...input });
     const first = await post({ kind: 'investigating' });
-    expect(first).toMatchObject({ incident: incident_id, kind: 'investigating', written_by: house.member.email });
+    expect(first).toMatchObject({
+      incident: incident_id,
+      kind: 'investigating',
+      written_by: house.member.email,
+    });
     expect(first.text).toBe('Kasse funktioniert nicht wie gewohnt. Wir suchen die Ursache.');
     const second = await post({ kind: 'identified', text: ' A disk is full. ' });
     const list = async (more: object = {}) =>
-      (await bench.call(listStatusPagePosts, house.viewer, { page_id: id, ...more })).items.map(({ text }) => text);
+      (await bench.call(listStatusPagePosts, house.viewer, { page_id: id, ...more })).items.map(
+        ({ text }) => text,
+      );
     expect(await list()).toEqual(['A disk is full.', first.text]);
     expect(await list({ incident: newId() })).toEqual([]);
     expect(await bench.call(listIncidentPages, house.viewer, { incident_id })).toMatchObject({
       items: [{ id, display_name: 'Kasse', posts: [{ id: second.id }, { id: first.id }] }],
     });
     const editor = await bench.call(getStatusPageEditor, house.viewer, { page_id: id });
-    expect(editor.incidents).toMatchObject([{ id: incident_id, display_name: 'Kasse', resolved_at: null, posts: [second, first] }]);
+    expect(editor.incidents).toMatchObject([
+      { id: incident_id, display_name: 'Kasse', resolved_at: null, posts: [second, first] },
+    ]);
     await bench.call(deleteStatusPagePost, house.member, { page_id: id, post_id: first.id });
     expect(await list()).toEqual(['A disk is full.']);
-    const refusal = (input: object) => bench.refusal(createStatusPagePost, house.member, { ...of, kind: 'resolved', ...input });
+    const refusal = (input: object) =>
+      bench.refusal(createStatusPagePost, house.member, { ...of, kind: 'resolved', ...input });
     expect(await refusal({ text: 'x'.repeat(2_001) })).toBe('post_invalid');
     expect(await refusal({ kind: 'over' })).toBe('faults');
     expect(await refusal({ incident_id: newId() })).toBe('incident_not_found');
@@ -246,7 +336,11 @@ describe('posts to incidents', () => {
     await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: watched });
     const unsure = await incidentOf(watched, false);
     const code = (page_id: string) =>
-      bench.refusal(createStatusPagePost, house.member, { page_id, incident_id: unsure, kind: 'investigating' });
+      bench.refusal(createStatusPagePost, house.member, {
+        page_id,
+        incident_id: unsure,
+        kind: 'investigating',
+      });
     expect(await code(id)).toBe('incident_not_published');
     await bench.sql`update incidents set confirmed_at = started_at where id = ${unsure}`;
     expect(await code(id)).toBe('taken');
@@ -261,7 +355,10 @@ describe('posts to incidents', () => {
     ] as const)
       await bench.sql`insert into status_page_subscribers (id, page_id, email, language, asked_at, confirmed_at)
         values (${newId()}, ${id}, ${email}, 'en', now(), ${at})`;
-    expect(await bench.call(getStatusPageSubscribers, house.viewer, { page_id: id })).toEqual({ confirmed: 1, waiting: 1 });
+    expect(await bench.call(getStatusPageSubscribers, house.viewer, { page_id: id })).toEqual({
+      confirmed: 1,
+      waiting: 1,
+    });
     expect((await bench.call(getStatusPage, house.viewer, { page_id: id })).subscribers).toBe(1);
   });
 });
@@ -273,7 +370,10 @@ const provenPage = async (slug: string) => {
   await bench.sql`update status_pages set domain = ${`${slug}.example`}, domain_token = 'secret', domain_proved_at = ${new Date(begin)} where id = ${id}`;
   const dns = { asked: 0, texts: [proofRecordText('secret')] };
   const { tick } = createDomainProofs({
-    ...{ sql: bench.sql, clock: { now: () => bench.now }, log: { warn: () => undefined }, isLeader: () => true },
+    sql: bench.sql,
+    clock: { now: () => bench.now },
+    log: { warn: () => undefined },
+    isLeader: () => true,
     textRecords: async (name) => {
       if (!name.endsWith(`${slug}.example`)) return [];
       dns.asked += 1;
@@ -283,7 +383,8 @@ const provenPage = async (slug: string) => {
   const after = async (days: number): Promise<readonly [number, boolean]> => {
     bench.now = begin + days * 86_400_000;
     await tick();
-    const proven = await bench.sql`select 1 from status_pages where id = ${id} and domain_proved_at is not null`;
+    const proven =
+      await bench.sql`select 1 from status_pages where id = ${id} and domain_proved_at is not null`;
     bench.now = begin;
     return [dns.asked, proven.length === 1];
   };

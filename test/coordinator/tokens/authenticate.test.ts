@@ -12,7 +12,11 @@ import {
 import { deleteTokensOf, writeLastUsed } from '../../../coordinator/tokens/queries.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 const { database, sql } = await ownDatabase({ name: 'test', connections: 4 });
@@ -23,7 +27,12 @@ const queries: string[] = [];
 
 beforeAll(async () => {
   house = await createTestOrganisation(sql, { name: 'Shop' });
-  tokens = createTokens({ sql, secretKey: testSecretKey, clock: { now: () => now }, log: createLog({ name: 'test', level: 'silent' }) });
+  tokens = createTokens({
+    sql,
+    secretKey: testSecretKey,
+    clock: { now: () => now },
+    log: createLog({ name: 'test', level: 'silent' }),
+  });
 });
 
 afterAll(async () => {
@@ -54,7 +63,9 @@ describe('the text of a token', () => {
       select fingerprint, shown from tokens where user_id = ${house.owner.user} and scope = 'read'`;
     expect(row?.shown).toBe(shownPart(house.owner.read));
     expect(row?.shown).toHaveLength(8);
-    expect(fingerprintOf(house.owner.read, Buffer.alloc(32)).equals(row?.fingerprint ?? Buffer.alloc(0))).toBe(false);
+    expect(
+      fingerprintOf(house.owner.read, Buffer.alloc(32)).equals(row?.fingerprint ?? Buffer.alloc(0)),
+    ).toBe(false);
     expect(row?.fingerprint).toHaveLength(32);
   });
 });
@@ -63,13 +74,22 @@ describe('a caller', () => {
   test('is told by the token: organisation, role, scope and name of the token', async () => {
     expect(await bearer(house.viewer.read)).toMatchObject({
       is: 'token',
-      organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC', ends_at: null },
+      organisation: {
+        id: house.organisation,
+        name: 'Shop',
+        plan: 'self_hosted',
+        time_zone: 'UTC',
+        ends_at: null,
+      },
       user: house.viewer.user,
       role: 'viewer',
       scope: 'read',
       token: { name: 'read of a test' },
     });
-    expect(await tokens.authenticate(`bearer   ${house.owner.readWrite} `)).toMatchObject({ role: 'owner', scope: 'read_write' });
+    expect(await tokens.authenticate(`bearer   ${house.owner.readWrite} `)).toMatchObject({
+      role: 'owner',
+      scope: 'read_write',
+    });
   });
 
   test('without a token, or with one that nobody gave out, is refused', async () => {
@@ -114,13 +134,19 @@ describe('a caller', () => {
         queries.push('query');
         return watched(...given);
       }, watched),
-      ...{ secretKey: testSecretKey, clock: { now: () => now }, log: createLog({ name: 'test', level: 'silent' }) },
+      secretKey: testSecretKey,
+      clock: { now: () => now },
+      log: createLog({ name: 'test', level: 'silent' }),
     });
     // The key of fingerprints is read once for a process.
     await shared.mint();
     queries.length = 0;
-    const asked = Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? house.owner : house.viewer));
-    const answers = await Promise.all(asked.map((person) => shared.authenticate(`Bearer ${person.read}`)));
+    const asked = Array.from({ length: 50 }, (_, index) =>
+      index % 2 === 0 ? house.owner : house.viewer,
+    );
+    const answers = await Promise.all(
+      asked.map((person) => shared.authenticate(`Bearer ${person.read}`)),
+    );
     expect(answers.map(({ role }) => role)).toEqual(asked.map(({ role }) => role));
     expect(queries).toHaveLength(1);
     await shared.close();
@@ -131,7 +157,11 @@ describe('a caller', () => {
 test('the last use of a token is written behind, once for many calls, and never moved back', async () => {
   const { owner } = await createTestOrganisation(sql);
   const lastUsed = async () =>
-    (await sql<{ at: Date | null }[]>`select last_used_at as at from tokens where id = ${owner.caller.token?.id ?? ''}`)[0]?.at;
+    (
+      await sql<
+        { at: Date | null }[]
+      >`select last_used_at as at from tokens where id = ${owner.caller.token?.id ?? ''}`
+    )[0]?.at;
   await bearer(owner.readWrite);
   now += 5_000;
   await bearer(owner.readWrite);

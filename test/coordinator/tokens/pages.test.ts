@@ -14,7 +14,9 @@ const same = { 'sec-fetch-site': 'same-origin' };
 beforeAll(async () => {
   web = await startWeb();
   tokens = createTokens({
-    ...{ sql: web.sql, secretKey: testSecretKey, clock: systemClock },
+    sql: web.sql,
+    secretKey: testSecretKey,
+    clock: systemClock,
     log: createLog({ name: 't', level: 'silent' }),
   });
 });
@@ -29,7 +31,8 @@ const works = (token: string): Promise<boolean> =>
     () => false,
   );
 
-const make = (form: Readonly<Record<string, string>>) => web.post('/tokens/new', form, { as: web.house.member, headers: same });
+const make = (form: Readonly<Record<string, string>>) =>
+  web.post('/tokens/new', form, { as: web.house.member, headers: same });
 
 test('a new token stands on the page that answers its form, with commands to try, and on no page after', async () => {
   const { status, text, headers } = await make({ name: 'CI', scope: 'read', expires_at: '' });
@@ -45,14 +48,18 @@ test('a new token stands on the page that answers its form, with commands to try
   const [trace] = await web.sql<
     { changed: object }[]
   >`select changed from audit_log where operation = 'createToken' order by key desc limit 1`;
-  expect(trace?.changed).toMatchObject({ after: { name: 'CI', scope: 'read', begins: token.slice(0, 8), expires_at: null } });
+  expect(trace?.changed).toMatchObject({
+    after: { name: 'CI', scope: 'read', begins: token.slice(0, 8), expires_at: null },
+  });
   expect(JSON.stringify(trace)).not.toContain(token.slice(8));
 });
 
 test('a token ends at the beginning of the day that was chosen, by the clock of its organisation', async () => {
   await web.sql`update organisations set time_zone = 'Europe/Berlin' where id = ${web.house.organisation}`;
   await make({ name: 'Until summer', scope: 'read', expires_at: '2100-07-01' });
-  const [row] = await web.sql<{ expires_at: Date }[]>`select expires_at from tokens where name = 'Until summer'`;
+  const [row] = await web.sql<
+    { expires_at: Date }[]
+  >`select expires_at from tokens where name = 'Until summer'`;
   expect(row?.expires_at.toISOString()).toBe('2100-06-30T22:00:00.000Z');
   await web.sql`update organisations set time_zone = 'UTC' where id = ${web.house.organisation}`;
 });

@@ -8,14 +8,34 @@ type Node = DefaultTreeAdapterTypes.ChildNode;
 const parsed = (made: Html): readonly Node[] => parseFragment(made.toString()).childNodes;
 
 /** As a parser of the standard reads it: line breaks become one kind, NUL is no character. */
-const asRead = (text: string): string => text.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '\uFFFD').toWellFormed();
+const asRead = (text: string): string =>
+  text.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '\uFFFD').toWellFormed();
 
 /** Texts that look like markup, among all others. */
 const texts = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc
     .array(
-      fc.constantFrom('<', '>', '"', "'", '&', '&lt;', '&#0;', '</p>', '<script>', '-->', '<!--', ']]>', '=', '`', ' on', '\0', '\r', 'x'),
+      fc.constantFrom(
+        '<',
+        '>',
+        '"',
+        "'",
+        '&',
+        '&lt;',
+        '&#0;',
+        '</p>',
+        '<script>',
+        '-->',
+        '<!--',
+        ']]>',
+        '=',
+        '`',
+        ' on',
+        '\0',
+        '\r',
+        'x',
+      ),
     )
     .map((all) => all.join('')),
 );
@@ -28,7 +48,9 @@ describe('a text in a template', () => {
         expect(others).toEqual([]);
         const inside = element && 'childNodes' in element ? element.childNodes : [];
         expect(inside.map((node) => node.nodeName)).toEqual(text === '' ? [] : ['#text']);
-        expect(inside.map((node) => ('value' in node ? node.value : '')).join('')).toBe(asRead(text));
+        expect(inside.map((node) => ('value' in node ? node.value : '')).join('')).toBe(
+          asRead(text),
+        );
       }),
       { numRuns: 2_000 },
     );
@@ -57,7 +79,9 @@ describe('a text in a template', () => {
 describe('HTML', () => {
   test('is made by templates alone', () => {
     // @ts-expect-error: the mark is known to templates alone.
-    expect(() => new Html('<script>', Symbol('made by a template'))).toThrow('only a template makes HTML');
+    expect(() => new Html('<script>', Symbol('made by a template'))).toThrow(
+      'only a template makes HTML',
+    );
   });
 
   test('takes no value whose text nobody meant, which the compiler sees to', () => {
@@ -76,7 +100,13 @@ describe('HTML', () => {
 
 describe('an address', () => {
   test('leads to a path of ours, to the web or to a mail, and nowhere else', () => {
-    for (const good of ['/', '/monitors/1?a=b#c', 'https://shop.example/x', 'HTTP://shop.example', 'mailto:ana@shop.example'])
+    for (const good of [
+      '/',
+      '/monitors/1?a=b#c',
+      'https://shop.example/x',
+      'HTTP://shop.example',
+      'mailto:ana@shop.example',
+    ])
       expect(safeUrl(good)).toBe(good);
     for (const bad of [
       'javascript:alert(1)',

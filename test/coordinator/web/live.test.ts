@@ -16,7 +16,13 @@ describe('a page that opens its stream', () => {
           listen: (_channel, listener, onListen) => {
             hear = listener;
             listening = onListen ?? listening;
-            return Object.assign(Promise.resolve({ state: { status: '', pid: 0, secret: 0 }, unlisten: async () => undefined }), {});
+            return Object.assign(
+              Promise.resolve({
+                state: { status: '', pid: 0, secret: 0 },
+                unlisten: async () => undefined,
+              }),
+              {},
+            );
           },
         },
       });
@@ -101,7 +107,8 @@ describe('live stream', () => {
     await change('made meanwhile');
     // Nothing changes from here on: it is this change that is told, or nothing is ever.
     const id = await untilChanged(web, `/live?since=${since}`);
-    // A stream that broke off is opened anew with the last word that it had, which goes before the page's.
+    // A stream that broke off is opened anew with the last word that it had, which goes before the
+    // page's.
     await change('made later');
     await untilChanged(web, `/live?since=${since}`, { 'last-event-id': id });
   });

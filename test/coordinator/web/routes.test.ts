@@ -13,19 +13,21 @@ beforeAll(async () => {
 afterAll(() => web.close());
 
 const accountPaths = [
-  ...[
-    '/monitors/new',
-    '/monitors/1',
-    '/incidents',
-    '/incidents/1',
-    '/maintenance',
-    '/groups',
-    '/status-pages',
-    '/probes',
-    '/alerts',
-    '/members',
-  ],
-  ...['/tokens', '/organisation', '/audit', '/profile', '/search?q=x'],
+  '/monitors/new',
+  '/monitors/1',
+  '/incidents',
+  '/incidents/1',
+  '/maintenance',
+  '/groups',
+  '/status-pages',
+  '/probes',
+  '/alerts',
+  '/members',
+  '/tokens',
+  '/organisation',
+  '/audit',
+  '/profile',
+  '/search?q=x',
 ];
 
 describe('a stranger', () => {
@@ -39,7 +41,11 @@ describe('a stranger', () => {
   test('is sent to the sign-in from every page of the account, built or not, and back from there', async () => {
     for (const path of accountPaths) {
       const { status, headers } = await web.get(path);
-      expect([path, status, headers.get('location')]).toEqual([path, 303, `/sign-in?next=${encodeURIComponent(path)}`]);
+      expect([path, status, headers.get('location')]).toEqual([
+        path,
+        303,
+        `/sign-in?next=${encodeURIComponent(path)}`,
+      ]);
     }
   });
 
@@ -62,7 +68,8 @@ describe('a member', () => {
     const rail = /<header class="rail"[\s\S]*?<\/header>/.exec(text)?.[0] ?? '';
     const links = [...rail.matchAll(/href="([^"]+)"/g)].map(([, href]) => href ?? '');
     expect(links.length).toBeGreaterThan(4);
-    for (const href of links) expect([href, (await web.get(href, { as: web.house.owner })).status]).toEqual([href, 200]);
+    for (const href of links)
+      expect([href, (await web.get(href, { as: web.house.owner })).status]).toEqual([href, 200]);
   });
 
   test('is told in a page what is not there', async () => {
@@ -95,14 +102,21 @@ describe('every page', () => {
   test('refers to assets that are there, kept for ever, of the type that browsers want', async () => {
     const { text, headers } = await web.get('/');
     const rules = headers.get('speculation-rules')?.slice(1, -1) ?? '';
-    const addresses = new Set([rules, ...[...text.matchAll(/(?:href|src)="(\/assets\/[^"#]+)/g)].map(([, address]) => address ?? '')]);
+    const addresses = new Set([
+      rules,
+      ...[...text.matchAll(/(?:href|src)="(\/assets\/[^"#]+)/g)].map(
+        ([, address]) => address ?? '',
+      ),
+    ]);
     expect(addresses.size).toBe(5);
     for (const address of addresses) {
       const asset = await web.get(address);
       expect([address, asset.status]).toEqual([address, 200]);
       expect(asset.headers.get('cache-control')).toContain('immutable');
     }
-    expect((await web.get(rules)).headers.get('content-type')).toBe('application/speculationrules+json');
+    expect((await web.get(rules)).headers.get('content-type')).toBe(
+      'application/speculationrules+json',
+    );
     expect((await web.get('/assets/style-NOTHING.css')).status).toBe(404);
   });
 
@@ -117,7 +131,8 @@ describe('a change', () => {
   const same = { 'sec-fetch-site': 'same-origin' };
 
   test('is taken from a page of this service only, as the browser says where it comes from', async () => {
-    const send = (headers: Record<string, string>) => web.post('/preferences', { theme: 'dark' }, { headers });
+    const send = (headers: Record<string, string>) =>
+      web.post('/preferences', { theme: 'dark' }, { headers });
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
@@ -131,11 +146,16 @@ describe('a change', () => {
       expect([headers, status, answered.get('set-cookie')]).toEqual([headers, 403, null]);
       expect(text).toContain('another site sent it');
     }
-    for (const headers of [same, { origin: web.url }]) expect([headers, (await send(headers)).status]).toEqual([headers, 303]);
+    for (const headers of [same, { origin: web.url }])
+      expect([headers, (await send(headers)).status]).toEqual([headers, 303]);
   });
 
   test('of clock and light is kept in the browser, and shown on the page that it came from', async () => {
-    const kept = await web.post('/preferences', { zone: 'Asia/Tokyo', theme: 'dark', back: '/?status=down' }, { headers: same });
+    const kept = await web.post(
+      '/preferences',
+      { zone: 'Asia/Tokyo', theme: 'dark', back: '/?status=down' },
+      { headers: same },
+    );
     expect(kept.headers.get('location')).toBe('/?status=down');
     const cookie = kept.headers
       .getSetCookie()
@@ -148,29 +168,53 @@ describe('a change', () => {
   });
 
   test('leads back to this service only', async () => {
-    for (const back of ['https://evil.example', '//evil.example', '/\\evil.example', 'javascript:alert(1)'])
-      expect((await web.post('/preferences', { back }, { headers: same })).headers.get('location')).toBe('/');
+    for (const back of [
+      'https://evil.example',
+      '//evil.example',
+      '/\\evil.example',
+      'javascript:alert(1)',
+    ])
+      expect(
+        (await web.post('/preferences', { back }, { headers: same })).headers.get('location'),
+      ).toBe('/');
   });
 
   test('that is no form, or far too long, is refused in words', async () => {
-    const { status, text } = await web.post('/preferences', { back: 'x'.repeat(100_000) }, { headers: same });
+    const { status, text } = await web.post(
+      '/preferences',
+      { back: 'x'.repeat(100_000) },
+      { headers: same },
+    );
     expect(status).toBe(413);
     expect(text).toContain('This could not be read.');
-    expect((await web.post('/preferences', {}, { headers: { ...same, 'content-type': 'application/json' } })).status).toBe(415);
+    expect(
+      (
+        await web.post(
+          '/preferences',
+          {},
+          { headers: { ...same, 'content-type': 'application/json' } },
+        )
+      ).status,
+    ).toBe(415);
   });
 });
 
 test('a failure of ours is a page that names its number, which the log names too', async () => {
   const logged: unknown[] = [];
   const broken = await startWeb({
-    log: { ...createLog({ name: 'web', level: 'silent' }), error: (entry: unknown) => logged.push(entry) },
+    log: {
+      ...createLog({ name: 'web', level: 'silent' }),
+      error: (entry: unknown) => logged.push(entry),
+    },
     authenticate: () => Promise.reject(new Error('the database is away')),
   });
   try {
     const { status, text } = await broken.get('/');
     expect(status).toBe(500);
     const [, number] = /<code>([0-9a-f-]{36})<\/code>/.exec(text) ?? [];
-    expect(logged).toMatchObject([{ request_id: number, err: { message: 'the database is away' } }]);
+    expect(logged).toMatchObject([
+      { request_id: number, err: { message: 'the database is away' } },
+    ]);
     expect(text).not.toContain('database');
   } finally {
     await broken.close();
@@ -179,11 +223,15 @@ test('a failure of ours is a page that names its number, which the log names too
 
 test('a form of files with more parts than any of ours carries no file, and costs no time to read', async () => {
   const boundary = 'x'.repeat(30);
-  const part = (nth: number) => `--${boundary}\r\ncontent-disposition: form-data; name="n${nth}"\r\n\r\nv\r\n`;
+  const part = (nth: number) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="n${nth}"\r\n\r\nv\r\n`;
   const file = `--${boundary}\r\ncontent-disposition: form-data; name="logo"; filename="a.png"\r\ncontent-type: image/png\r\n\r\nbytes\r\n`;
   const form = (count: number, before = '') => {
     const parts = Array.from({ length: count }, (_, nth) => part(nth)).join('');
-    return new Multipart(`multipart/form-data;${before} boundary=${boundary}`, Buffer.from(`${parts}${file}--${boundary}--\r\n`));
+    return new Multipart(
+      `multipart/form-data;${before} boundary=${boundary}`,
+      Buffer.from(`${parts}${file}--${boundary}--\r\n`),
+    );
   };
   expect(Buffer.from((await form(10).file('logo')) ?? []).toString()).toBe('bytes');
   expect(await form(40_000).file('logo')).toBeUndefined();
@@ -195,7 +243,9 @@ test('a form of files with more parts than any of ours carries no file, and cost
 });
 
 test('over https the cookie of a session is one that no other host of the domain can plant', () => {
-  expect(setSessionCookie('x', true)).toMatch(/^__Host-svc_session=x; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  expect(setSessionCookie('x', true)).toMatch(
+    /^__Host-svc_session=x; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+  );
   expect(setSessionCookie('x', false)).toMatch(/^svc_session=x; /);
   expect(endSessionCookie(true)).toMatch(/^__Host-svc_session=; Max-Age=0; Path=\/; /);
 });
@@ -204,8 +254,12 @@ test('over https no other cookie is read than that one', async () => {
   const secure = await startWeb({ called: 'https://antipode.example' });
   try {
     const [name = '', text = ''] = (await secure.cookieOf(secure.house.owner)).split('=');
-    const statusWith = async (cookie: string): Promise<number> => (await secure.get('/profile', { cookie })).status;
-    expect([await statusWith(`${name}=${text}`), await statusWith(`__Host-${name}=${text}`)]).toEqual([303, 200]);
+    const statusWith = async (cookie: string): Promise<number> =>
+      (await secure.get('/profile', { cookie })).status;
+    expect([
+      await statusWith(`${name}=${text}`),
+      await statusWith(`__Host-${name}=${text}`),
+    ]).toEqual([303, 200]);
   } finally {
     await secure.close();
   }

@@ -1,4 +1,7 @@
-/** Rows of web/who-may-see.test.ts: members, the organisation, tokens. In the order stranger, removed, elsewhere, viewer, member, admin, owner. */
+/**
+ * Rows of web/who-may-see.test.ts: members, the organisation, tokens. In the order stranger,
+ * removed, elsewhere, viewer, member, admin, owner.
+ */
 
 const members = 'in 403 ok ok ok ok ok';
 const managersOfOurs = 'in 403 404 403 403 ok ok';

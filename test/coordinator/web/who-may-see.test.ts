@@ -5,17 +5,25 @@ import type { Page } from '../../../coordinator/web/page.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { connectAssistant } from '../../support/assistants.ts';
 import { type Demo, seedDemo } from '../../support/demo.ts';
-import { createTestOrganisation, type Person, type TestOrganisation } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type Person,
+  type TestOrganisation,
+} from '../../support/people.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 import { ofTheAccount } from './who-may-see-account.ts';
 
-/** Every page, for everybody who may come to it: who is let in, who is sent away, and who learns nothing. */
+/**
+ * Every page, for everybody who may come to it: who is let in, who is sent away, and who learns
+ * nothing.
+ */
 
 const who = ['stranger', 'removed', 'elsewhere', 'viewer', 'member', 'admin', 'owner'] as const;
 type Who = (typeof who)[number];
 
 /**
- * What each is answered, in the order of `who`. `in`: to the sign-in. `ok`: a page, or a form that was taken or came back with a remark.
+ * What each is answered, in the order of `who`. `in`: to the sign-in. `ok`: a page, or a form that
+ * was taken or came back with a remark.
  * `elsewhere` owns another organisation; `removed` belongs to none any more.
  */
 const members = 'in 403 ok ok ok ok ok';
@@ -112,7 +120,8 @@ const expected: Readonly<Record<string, string>> = {
   'POST /status-pages/:page_id/logo/remove': writersOfOurs,
   'GET /status-pages/:page_id/incidents/:incident_id': ofOurs,
   'POST /status-pages/:page_id/incidents/:incident_id': writersOfOurs,
-  'POST /status-pages/:page_id/incidents/:incident_id/posts/:post_id/delete': 'in 403 404 403 404 404 404',
+  'POST /status-pages/:page_id/incidents/:incident_id/posts/:post_id/delete':
+    'in 403 404 403 404 404 404',
   'GET /status-pages/:page_id/delete': writersOfOurs,
   // Without its name typed it stays.
   'POST /status-pages/:page_id/delete': writersOfOurs,
@@ -239,19 +248,24 @@ const standsFor: Readonly<Record<string, () => string>> = {
   session_id: newId,
   passkey_id: newId,
   invitation_id: newId,
-  ...{ token_id: () => token, connection_id: () => connection },
+  token_id: () => token,
+  connection_id: () => connection,
   member_id: () => spare,
-  ...{ probe_invitation_id: newId, probe_id: newId },
+  probe_invitation_id: newId,
+  probe_id: newId,
   set_aside_id: () => '1',
   secret: () => 'x'.repeat(43),
 };
 const addressOf = (path: string): string =>
   // The channel that the message went to; others are free to be deleted here.
-  path.replace(':channel_id/messages', `${demo.channels.ops}/messages`).replace(/:(\w+)/g, (_, name: string) => {
-    const id = standsFor[name];
-    if (!id) throw new Error(`this test does not know what :${name} stands for: name one of the demo`);
-    return id();
-  });
+  path
+    .replace(':channel_id/messages', `${demo.channels.ops}/messages`)
+    .replace(/:(\w+)/g, (_, name: string) => {
+      const id = standsFor[name];
+      if (!id)
+        throw new Error(`this test does not know what :${name} stands for: name one of the demo`);
+      return id();
+    });
 
 const ask = async ({ method, path }: Page, as: Person | undefined) => {
   const asked = as ? { as } : {};
@@ -267,16 +281,21 @@ const wordOf = ({ status, headers }: Awaited<ReturnType<typeof ask>>): string =>
 
 const nameOf = ({ method, path }: Page): string => `${method} ${path}`;
 
-const inOrder = Object.keys(expected).flatMap((name) => pages.filter((each) => nameOf(each) === name));
+const inOrder = Object.keys(expected).flatMap((name) =>
+  pages.filter((each) => nameOf(each) === name),
+);
 
 test('every page is here, and nothing that is no page', () => {
   expect(pages.map(nameOf).toSorted()).toEqual(Object.keys(expected).toSorted());
 });
 
 describe('everybody', () => {
-  // Whoever signs out is a stranger after, and who leaves is no member any more: pages/settings.test.ts has them leave.
-  // In the order of the table: what is deleted by one page is gone for the next.
-  for (const page of inOrder.filter((each) => each.path !== '/sign-out' && nameOf(each) !== 'POST /members/leave'))
+  // Whoever signs out is a stranger after, and who leaves is no member any more:
+  // pages/settings.test.ts has them leave. In the order of the table: what is deleted by one page
+  // is gone for the next.
+  for (const page of inOrder.filter(
+    (each) => each.path !== '/sign-out' && nameOf(each) !== 'POST /members/leave',
+  ))
     test(`is answered what is theirs by ${nameOf(page)}`, async () => {
       const answers: string[] = [];
       for (const each of who) answers.push(wordOf(await ask(page, personOf(each))));
@@ -285,10 +304,14 @@ describe('everybody', () => {
 
   test('of another organisation reads nothing of ours on any page', async () => {
     const ours = [web.house.name, web.house.owner.email, 'Checkout', 'Store Osaka', demo.incident];
-    for (const page of pages.filter(({ method, path }) => method === 'GET' && path !== '/sign-out')) {
-      // What they asked for stands in the address of the page, and so in the form that leads back to it.
+    for (const page of pages.filter(
+      ({ method, path }) => method === 'GET' && path !== '/sign-out',
+    )) {
+      // What they asked for stands in the address of the page, and so in the form that leads back
+      // to it.
       const text = (await ask(page, elsewhere.owner)).text.replaceAll(addressOf(page.path), '');
-      for (const each of ours) expect([nameOf(page), each, text.includes(each)]).toEqual([nameOf(page), each, false]);
+      for (const each of ours)
+        expect([nameOf(page), each, text.includes(each)]).toEqual([nameOf(page), each, false]);
     }
   });
 });
@@ -296,8 +319,15 @@ describe('everybody', () => {
 describe('a form', () => {
   for (const page of pages.filter((each) => each.method === 'POST' && !('fromAnywhere' in each)))
     test(`that another site sends to ${page.path} is refused, whoever is signed in`, async () => {
-      for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]) {
-        const { status, text } = await web.post(addressOf(page.path), {}, { as: web.house.owner, headers });
+      for (const headers of [
+        { 'sec-fetch-site': 'cross-site' },
+        { origin: 'https://evil.example' },
+      ]) {
+        const { status, text } = await web.post(
+          addressOf(page.path),
+          {},
+          { as: web.house.owner, headers },
+        );
         expect(status).toBe(403);
         expect(text).toContain('another site sent it');
       }

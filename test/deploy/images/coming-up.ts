@@ -12,12 +12,23 @@ import { eventually } from '../../support/eventually.ts';
 import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../../support/hosts.ts';
 import { isWell } from '../../support/network.ts';
 import { testSecretKey } from '../../support/people.ts';
-import { type ChildProgram, runProgram, type Said, startChildProgram } from '../../support/processes.ts';
-import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/services.ts';
+import {
+  type ChildProgram,
+  runProgram,
+  type Said,
+  startChildProgram,
+} from '../../support/processes.ts';
+import {
+  createAccount,
+  createDatabase,
+  environmentOf,
+  type TestDatabase,
+} from '../../support/services.ts';
 
 /**
- * A coordinator on one host, a probe on another, neither with a checkout: from the files that a release is made of, and as images that an engine built
- * and runs. The probe comes by the one line that the invitation prints.
+ * A coordinator on one host, a probe on another, neither with a checkout: from the files that a
+ * release is made of, and as images that an engine built and runs. The probe comes by the one line
+ * that the invitation prints.
  */
 
 type Environment = Readonly<Record<string, string>>;
@@ -61,7 +72,8 @@ const json = <Shape extends z.ZodType>(shape: Shape, said: Said): z.infer<Shape>
   if (said.code !== 0) throw new Error(`${said.out}${said.err}`);
   return shape.parse(JSON.parse(said.out));
 };
-const listed = (environment: Environment): string[] => Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+const listed = (environment: Environment): string[] =>
+  Object.entries(environment).map(([name, value]) => `${name}=${value}`);
 
 /** One join line brings a probe to a coordinator on another host, and it checks. */
 const comesUp = async (hosts: TwoHosts, database: TestDatabase, form: Form): Promise<void> => {
@@ -72,30 +84,59 @@ const comesUp = async (hosts: TwoHosts, database: TestDatabase, form: Form): Pro
     const port = await hosts.relay({ host: there.hostname, port: Number(there.port) });
     return Object.assign(new URL(url), { host: `${hosts.here}:${port}` }).href;
   };
-  const web = await hosts.relay({ host: house.address, port: 8080 }, mint({ names: [hosts.here], issuer: authority }));
+  const web = await hosts.relay(
+    { host: house.address, port: 8080 },
+    mint({ names: [hosts.here], issuer: authority }),
+  );
   const baseUrl = `https://${hosts.here}:${web}`;
   const environment = {
     ...environmentOf(database, account),
-    ...{ DATABASE_URL: await through(database.url), NATS_URL: await through(account.url), SECRET_KEY: testSecretKey },
-    ...{ BASE_URL: baseUrl, HOST: '0.0.0.0', PORT: '8080' },
+    DATABASE_URL: await through(database.url),
+    NATS_URL: await through(account.url),
+    SECRET_KEY: testSecretKey,
+    BASE_URL: baseUrl,
+    HOST: '0.0.0.0',
+    PORT: '8080',
   };
   const url = `http://${house.address}:8080`;
-  const coordinator = await startChildProgram(form.coordinator(environment, house.netns), {}, () => isWell(url));
+  const coordinator = await startChildProgram(form.coordinator(environment, house.netns), {}, () =>
+    isWell(url),
+  );
   running.push(coordinator);
 
-  const operate = (...args: readonly string[]) => runProgram(form.operator(environment, house.netns, [...args, '--json']));
+  const operate = (...args: readonly string[]) =>
+    runProgram(form.operator(environment, house.netns, [...args, '--json']));
   json(z.unknown(), await operate('organisation', 'create', '--name', 'House'));
   const person = ['--email', 'owner@house.example', '--organisation', 'House'];
-  json(z.unknown(), await operate('user', 'create', ...person, '--password', 'a long enough one', '--role', 'owner'));
+  json(
+    z.unknown(),
+    await operate(
+      'user',
+      'create',
+      ...person,
+      '--password',
+      'a long enough one',
+      '--role',
+      'owner',
+    ),
+  );
   const { token } = json(
     z.object({ token: z.string() }),
     await operate('token', 'create', ...person, '--name', 'test', '--scope', 'read_write'),
   );
-  const invited = json(z.object({ token: z.string() }), await operate('probe', 'invite', '--name', 'Nairobi', '--continent', 'Africa'));
+  const invited = json(
+    z.object({ token: z.string() }),
+    await operate('probe', 'invite', '--name', 'Nairobi', '--continent', 'Africa'),
+  );
 
   const reach = { PROBE_ALLOW_CIDRS: `${hosts.here}/32` };
-  const hears = (output: string): boolean => output.includes("a coordinator receives this probe's presence");
-  const probe = await startChildProgram(form.join(reach, elsewhere.netns, baseUrl, invited.token), {}, hears);
+  const hears = (output: string): boolean =>
+    output.includes("a coordinator receives this probe's presence");
+  const probe = await startChildProgram(
+    form.join(reach, elsewhere.netns, baseUrl, invited.token),
+    {},
+    hears,
+  );
   running.push(probe);
   for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk'])
     expect(probe.output()).toMatch(new RegExp(`^ok  ${what} `, 'm'));
@@ -136,11 +177,22 @@ describe.runIf(canHosts)('as files of a release', () => {
       join(folder, 'node'),
     ];
     const form: Form = {
-      coordinator: (environment, netns) => [...on(netns, { ...environment, DATA_DIR: 'house' }), 'antipode-coordinator.mjs'],
-      operator: (environment, netns, args) => [...on(netns, environment), 'antipode-coordinator.mjs', 'operator', ...args],
+      coordinator: (environment, netns) => [
+        ...on(netns, { ...environment, DATA_DIR: 'house' }),
+        'antipode-coordinator.mjs',
+      ],
+      operator: (environment, netns, args) => [
+        ...on(netns, environment),
+        'antipode-coordinator.mjs',
+        'operator',
+        ...args,
+      ],
       join: (environment, netns, address, token) => [
         ...on(netns, { ...environment, NODE_EXTRA_CA_CERTS: 'authority.pem' }),
-        ...['antipode-probe.mjs', 'join', address, token],
+        'antipode-probe.mjs',
+        'join',
+        address,
+        token,
       ],
       end: (program) => {
         program.signal('SIGTERM');
@@ -160,8 +212,17 @@ describe.runIf(engine !== undefined)('as images', () => {
   const tagOf = (name: string): string => `antipode-${name}:${version}`;
   /** As the compose files have it. */
   const rules = [
-    ...['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
-    ...['--network', 'host', '--log-driver', 'none'],
+    '--read-only',
+    '--tmpfs',
+    '/tmp',
+    '--cap-drop',
+    'ALL',
+    '--security-opt',
+    'no-new-privileges',
+    '--network',
+    'host',
+    '--log-driver',
+    'none',
   ];
   let database: TestDatabase;
   beforeAll(async () => {
@@ -182,23 +243,46 @@ describe.runIf(engine !== undefined)('as images', () => {
   });
   afterAll(() => database.drop());
 
-  test.each(imageNames)('that of the %s is of a user without rights, with nothing to write to but /data, and no shell', async (name) => {
-    const once = (entry: string, ...args: readonly string[]) =>
-      built.run('run', '--rm', ...rules, '--volume', `tried-${name}:/data`, '--entrypoint', entry, tagOf(name), ...args);
-    const tries = `const { appendFileSync, readFileSync } = require('node:fs');
+  test.each(imageNames)(
+    'that of the %s is of a user without rights, with nothing to write to but /data, and no shell',
+    async (name) => {
+      const once = (entry: string, ...args: readonly string[]) =>
+        built.run(
+          'run',
+          '--rm',
+          ...rules,
+          '--volume',
+          `tried-${name}:/data`,
+          '--entrypoint',
+          entry,
+          tagOf(name),
+          ...args,
+        );
+      const tries = `const { appendFileSync, readFileSync } = require('node:fs');
       const says = (path) => { try { appendFileSync(path, ''); return 'written'; } catch (error) { return error.code; } };
       const status = readFileSync('/proc/self/status', 'utf8');
       console.log(JSON.stringify({ uid: process.getuid(), gid: process.getgid(), caps: /CapEff:\\s*(\\w+)/.exec(status)[1],
         noNew: /NoNewPrivs:\\s*(\\d)/.exec(status)[1], tries: ['/data/x', '/tmp/x', '/x', '/etc/x', '/antipode.mjs'].map(says) }));`;
-    const said = await once('/node', '-e', tries);
-    expect(json(z.unknown(), said)).toEqual({
-      ...{ uid: imageUser, gid: imageUser, caps: '0000000000000000', noNew: '1' },
-      tries: ['written', 'written', 'EROFS', 'EROFS', 'EACCES'],
-    });
-    for (const shell of ['/bin/sh', '/bin/bash', '/bin/busybox']) expect((await once(shell, '-c', 'true')).code).toBe(127);
-    const config = await built.run('image', 'inspect', '--format', '{{.Config.User}} {{.Architecture}} {{.Os}}', tagOf(name));
-    expect(config.out.trim()).toBe(`${imageUser}:${imageUser} ${architecture()} linux`);
-  });
+      const said = await once('/node', '-e', tries);
+      expect(json(z.unknown(), said)).toEqual({
+        uid: imageUser,
+        gid: imageUser,
+        caps: '0000000000000000',
+        noNew: '1',
+        tries: ['written', 'written', 'EROFS', 'EROFS', 'EACCES'],
+      });
+      for (const shell of ['/bin/sh', '/bin/bash', '/bin/busybox'])
+        expect((await once(shell, '-c', 'true')).code).toBe(127);
+      const config = await built.run(
+        'image',
+        'inspect',
+        '--format',
+        '{{.Config.User}} {{.Architecture}} {{.Os}}',
+        tagOf(name),
+      );
+      expect(config.out.trim()).toBe(`${imageUser}:${imageUser} ${architecture()} linux`);
+    },
+  );
 
   /** As a registry would hold it. */
   const expectSize = async (tag: string, pushed: string, megabytes: number): Promise<void> => {
@@ -228,7 +312,9 @@ describe.runIf(engine !== undefined)('as images', () => {
 
     test.each(imageNames)('that of the %s is built, too', async (name) => {
       if (typeof dependencies === 'string') {
-        process.stderr.write(`SKIPPED: what an image for arm64 holds is not to be had: ${dependencies}\n`);
+        process.stderr.write(
+          `SKIPPED: what an image for arm64 holds is not to be had: ${dependencies}\n`,
+        );
         return;
       }
       const tag = `antipode-${name}:arm64`;
@@ -236,47 +322,67 @@ describe.runIf(engine !== undefined)('as images', () => {
       const flags = ['--platform', 'linux/arm64', '--build-arg', 'TARGETARCH=arm64', '--tag', tag];
       const said = await built.run('build', ...flags, `${shared}/images/arm64-${name}`);
       expect([said.code, said.err]).toEqual([0, said.err]);
-      const config = await built.run('image', 'inspect', '--format', '{{.Config.User}} {{.Architecture}} {{.Os}}', tag);
+      const config = await built.run(
+        'image',
+        'inspect',
+        '--format',
+        '{{.Config.User}} {{.Architecture}} {{.Os}}',
+        tag,
+      );
       expect(config.out.trim()).toBe(`${imageUser}:${imageUser} arm64 linux`);
       await expectSize(tag, `pushed-${name}-arm64`, most[name]);
     });
   });
 
-  test.runIf(canHosts)('a coordinator and a probe come up, with one line each, on hosts of their own', async () => {
-    if (!two) throw new Error('there are no hosts');
-    const { here } = two;
-    await writeFile(join(built.folder, 'authority.pem'), authority.certificate, { mode: 0o644 });
-    const start = (
-      name: 'coordinator' | 'probe',
-      environment: Environment,
-      netns: string,
-      more: readonly string[],
-      args: readonly string[],
-    ) =>
-      built.line(
-        [
-          ...['run', '--rm', '--name', name, ...rules, '--dns', here, '--volume', `${name}:/data`, ...more],
-          ...listed(environment).flatMap((pair) => ['--env', pair]),
-          ...[tagOf(name), ...args],
-        ],
-        netns,
-      );
-    const form: Form = {
-      coordinator: (environment, netns) => start('coordinator', environment, netns, [], []),
-      operator: (_environment, netns, args) => built.line(['exec', 'coordinator', '/node', '/antipode.mjs', 'operator', ...args], netns),
-      join: (environment, netns, address, token) =>
-        start(
-          'probe',
-          { ...environment, NODE_EXTRA_CA_CERTS: '/authority.pem' },
+  test.runIf(canHosts)(
+    'a coordinator and a probe come up, with one line each, on hosts of their own',
+    async () => {
+      if (!two) throw new Error('there are no hosts');
+      const { here } = two;
+      await writeFile(join(built.folder, 'authority.pem'), authority.certificate, { mode: 0o644 });
+      const start = (
+        name: 'coordinator' | 'probe',
+        environment: Environment,
+        netns: string,
+        more: readonly string[],
+        args: readonly string[],
+      ) =>
+        built.line(
+          [
+            'run',
+            '--rm',
+            '--name',
+            name,
+            ...rules,
+            '--dns',
+            here,
+            '--volume',
+            `${name}:/data`,
+            ...more,
+            ...listed(environment).flatMap((pair) => ['--env', pair]),
+            tagOf(name),
+            ...args,
+          ],
           netns,
-          ['--volume', `${shared}/authority.pem:/authority.pem:ro`],
-          ['join', address, token],
-        ),
-      end: async (program, name) => {
-        expect(await built.run('stop', '--time', '30', name)).toMatchObject({ code: 0 });
-        return program.exited;
-      },
-    };
-    await comesUp(two, database, form);
-  });
+        );
+      const form: Form = {
+        coordinator: (environment, netns) => start('coordinator', environment, netns, [], []),
+        operator: (_environment, netns, args) =>
+          built.line(['exec', 'coordinator', '/node', '/antipode.mjs', 'operator', ...args], netns),
+        join: (environment, netns, address, token) =>
+          start(
+            'probe',
+            { ...environment, NODE_EXTRA_CA_CERTS: '/authority.pem' },
+            netns,
+            ['--volume', `${shared}/authority.pem:/authority.pem:ro`],
+            ['join', address, token],
+          ),
+        end: async (program, name) => {
+          expect(await built.run('stop', '--time', '30', name)).toMatchObject({ code: 0 });
+          return program.exited;
+        },
+      };
+      await comesUp(two, database, form);
+    },
+  );
 });

@@ -9,7 +9,14 @@ import { faultsOfOwnDependencies } from '../../../deploy/local/nats.ts';
 import { type Command, signal } from '../../../deploy/local/processes.ts';
 import { createBusIdentity } from '../../../shared/bus/identity.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createAccount, createDatabase, environmentOf, freePort, type TestAccount, type TestDatabase } from '../../support/services.ts';
+import {
+  createAccount,
+  createDatabase,
+  environmentOf,
+  freePort,
+  type TestAccount,
+  type TestDatabase,
+} from '../../support/services.ts';
 
 /** A process whose launcher is killed while it is frozen. */
 describe('child', () => {
@@ -23,7 +30,8 @@ describe('child', () => {
   };
 
   /** Until then the kernel has not been told what becomes of it. */
-  const isTied = async (pid: number): Promise<boolean> => !(await readFile(`/proc/${pid}/cmdline`, 'utf8')).startsWith('setpriv');
+  const isTied = async (pid: number): Promise<boolean> =>
+    !(await readFile(`/proc/${pid}/cmdline`, 'utf8')).startsWith('setpriv');
 
   /** Starts a sleeper as told, says its number, and waits to be killed. */
   const launcher = (command: Command): string => `
@@ -32,27 +40,35 @@ describe('child', () => {
   process.stdout.write(String(started.pid));
   setInterval(() => undefined, 60_000);`;
 
-  test.runIf(hasTie)('a frozen process outlives no launcher that was killed, where it is told so', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'antipode-child-'));
-    const command: Command = {
-      ...{ name: 'sleeper', file: process.execPath, args: ['-e', 'setInterval(() => undefined, 60_000)'] },
-      ...{ stopSignal: 'SIGTERM', log: join(folder, 'log') },
-    };
-    const parent = spawn(process.execPath, ['--input-type=module', '-e', launcher(command)], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const gone = once(parent, 'exit');
-    const [said] = await once(parent.stdout, 'data');
-    const pid = Number(String(said));
-    try {
-      await eventually(() => isTied(pid));
-      expect(signal(pid, 'SIGSTOP')).toBe(true);
-      parent.kill('SIGKILL');
-      await gone;
-      await eventually(async () => await isGone(pid));
-    } finally {
-      signal(pid, 'SIGKILL');
-      await rm(folder, { recursive: true });
-    }
-  });
+  test.runIf(hasTie)(
+    'a frozen process outlives no launcher that was killed, where it is told so',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'antipode-child-'));
+      const command: Command = {
+        name: 'sleeper',
+        file: process.execPath,
+        args: ['-e', 'setInterval(() => undefined, 60_000)'],
+        stopSignal: 'SIGTERM',
+        log: join(folder, 'log'),
+      };
+      const parent = spawn(process.execPath, ['--input-type=module', '-e', launcher(command)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const gone = once(parent, 'exit');
+      const [said] = await once(parent.stdout, 'data');
+      const pid = Number(String(said));
+      try {
+        await eventually(() => isTied(pid));
+        expect(signal(pid, 'SIGSTOP')).toBe(true);
+        parent.kill('SIGKILL');
+        await gone;
+        await eventually(async () => await isGone(pid));
+      } finally {
+        signal(pid, 'SIGKILL');
+        await rm(folder, { recursive: true });
+      }
+    },
+  );
 });
 
 describe('a database and a bus of one’s own', () => {
@@ -73,7 +89,8 @@ describe('a database and a bus of one’s own', () => {
     return url.href;
   };
 
-  const own = (more: Readonly<Record<string, string>>): Settings => readSettings({ ...environmentOf(database, account), ...more });
+  const own = (more: Readonly<Record<string, string>>): Settings =>
+    readSettings({ ...environmentOf(database, account), ...more });
 
   const faultsWith = async (more: Readonly<Record<string, string>>): Promise<string> =>
     (await faultsOfOwnDependencies(own(more))).join('\n');
@@ -89,7 +106,9 @@ describe('a database and a bus of one’s own', () => {
         url.port = String(port);
       }),
     });
-    expect(said).toMatch(new RegExp(`^DATABASE_URL: nothing answers at 127\\.0\\.0\\.1:${port}.*check host and port`));
+    expect(said).toMatch(
+      new RegExp(`^DATABASE_URL: nothing answers at 127\\.0\\.0\\.1:${port}.*check host and port`),
+    );
     expect(said).not.toContain(new URL(database.url).password);
   });
 
@@ -99,7 +118,9 @@ describe('a database and a bus of one’s own', () => {
         url.hostname = 'nowhere.invalid';
       }),
     });
-    expect(nowhere).toMatch(/^DATABASE_URL: the host nowhere\.invalid is not known: check its name/);
+    expect(nowhere).toMatch(
+      /^DATABASE_URL: the host nowhere\.invalid is not known: check its name/,
+    );
     const guessed = await faultsWith({
       DATABASE_URL: changed((url) => {
         url.password = 'wr0ngGuess';
@@ -119,15 +140,22 @@ describe('a database and a bus of one’s own', () => {
 
   test('that are both wrong are both told', async () => {
     const port = await freePort();
-    const said = await faultsWith({ NATS_URL: `nats://127.0.0.1:${port}`, DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/d` });
+    const said = await faultsWith({
+      NATS_URL: `nats://127.0.0.1:${port}`,
+      DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/d`,
+    });
     expect(said).toContain('DATABASE_URL: nothing answers');
     expect(said).toContain(`NATS_URL: nothing answers at nats://127.0.0.1:${port}`);
   });
 
   test('whose bus does not take the credentials are told which', async () => {
-    const said = await faultsWith({ NATS_SYSTEM_CREDENTIALS: createBusIdentity(Date.now()).systemCredentials });
+    const said = await faultsWith({
+      NATS_SYSTEM_CREDENTIALS: createBusIdentity(Date.now()).systemCredentials,
+    });
     expect(said).toMatch(/^NATS_SYSTEM_CREDENTIALS: /);
-    expect(busVariables.filter((name) => said.includes(`${name}:`))).toEqual(['NATS_SYSTEM_CREDENTIALS']);
+    expect(busVariables.filter((name) => said.includes(`${name}:`))).toEqual([
+      'NATS_SYSTEM_CREDENTIALS',
+    ]);
   });
 });
 
@@ -146,7 +174,9 @@ describe('lock', () => {
   const holder = async () => {
     const text = `const { lockHome } = await import(${JSON.stringify(module)});
     const lock = lockHome(${JSON.stringify(home)}); console.log(lock ? 'held' : 'refused'); setInterval(() => lock, 1000);`;
-    const other = spawn(process.execPath, ['--input-type=module', '-e', text], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const other = spawn(process.execPath, ['--input-type=module', '-e', text], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const [said] = await once(other.stdout, 'data');
     return { other, said: String(said).trim() };
   };

@@ -7,8 +7,18 @@ import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort, obstacleTo, openCache } from '../../../deploy/local/home.ts';
-import { greetsOn, type NatsBinary, obtainNatsServer, prepareNats } from '../../../deploy/local/nats.ts';
-import { endLeftPostgres, isPostgresReady, type PreparedPostgres, preparePostgres } from '../../../deploy/local/postgres.ts';
+import {
+  greetsOn,
+  type NatsBinary,
+  obtainNatsServer,
+  prepareNats,
+} from '../../../deploy/local/nats.ts';
+import {
+  endLeftPostgres,
+  isPostgresReady,
+  type PreparedPostgres,
+  preparePostgres,
+} from '../../../deploy/local/postgres.ts';
 import { awaitReady, type Child, startChild } from '../../../deploy/local/processes.ts';
 import { createBusIdentity } from '../../../shared/bus/identity.ts';
 import { issueCredentials, keyFromSeed, withRevocations } from '../../../shared/bus/nkeys.ts';
@@ -22,7 +32,11 @@ describe('nats', () => {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'antipode-nats-'));
-    binary = await obtainNatsServer(openCache(process.env, folder), process.env.PATH ?? '', () => undefined);
+    binary = await obtainNatsServer(
+      openCache(process.env, folder),
+      process.env.PATH ?? '',
+      () => undefined,
+    );
   });
   afterEach(async () => {
     await Promise.all(children.splice(0).map((child) => child.stop(1_000)));
@@ -48,14 +62,20 @@ describe('nats', () => {
   describe.runIf(hasBinaries())('a nats-server', () => {
     test('that the machine has is taken when it is 2.10 or newer', async () => {
       const place = await installed('2.12.1');
-      expect(await obtainNatsServer(folder, place, () => undefined)).toEqual({ file: join(place, 'nats-server'), version: [2, 12, 1] });
+      expect(await obtainNatsServer(folder, place, () => undefined)).toEqual({
+        file: join(place, 'nats-server'),
+        version: [2, 12, 1],
+      });
     });
 
     test('that is older gives way to the one in the cache, without a fetch', async () => {
       const said: string[] = [];
       const cache = await cached(binary.version.join('.'));
-      const found = await obtainNatsServer(cache, await installed('2.9.10'), (line) => said.push(line));
-      // A machine with one of its own in the usual places has that taken, and nothing is fetched either way.
+      const found = await obtainNatsServer(cache, await installed('2.9.10'), (line) =>
+        said.push(line),
+      );
+      // A machine with one of its own in the usual places has that taken, and nothing is fetched
+      // either way.
       expect(found.version).toEqual(binary.version);
       expect(said).toEqual([]);
     });
@@ -64,7 +84,9 @@ describe('nats', () => {
       const cache = await cached(binary.version.join('.'));
       const place = await installed('2.12.1');
       await writeFile(join(place, 'nats-server'), '#!/bin/sh\nexit 1\n');
-      expect((await obtainNatsServer(cache, place, () => undefined)).version).toEqual(binary.version);
+      expect((await obtainNatsServer(cache, place, () => undefined)).version).toEqual(
+        binary.version,
+      );
     });
   });
 
@@ -74,7 +96,9 @@ describe('nats', () => {
     const start = async (): Promise<string> => {
       const port = await freePort();
       const log = join(folder, 'nats.log');
-      const child = await startChild(await prepareNats({ binary, folder: join(folder, 'nats'), identity, port, log }));
+      const child = await startChild(
+        await prepareNats({ binary, folder: join(folder, 'nats'), identity, port, log }),
+      );
       children.push(child);
       await awaitReady(child, log, () => greetsOn(port));
       return `nats://127.0.0.1:${port}`;
@@ -128,9 +152,18 @@ describe('postgres', () => {
     await removeHome(home);
   });
 
-  const prepare = async (password = 'secret'): Promise<PreparedPostgres & { readonly log: string }> => {
+  const prepare = async (
+    password = 'secret',
+  ): Promise<PreparedPostgres & { readonly log: string }> => {
     const log = join(home, 'postgres.log');
-    const said = { home, cache: join(home, 'cache'), port: await freePort(), password, log, say: () => undefined };
+    const said = {
+      home,
+      cache: join(home, 'cache'),
+      port: await freePort(),
+      password,
+      log,
+      say: () => undefined,
+    };
     return { ...(await preparePostgres(said)), log };
   };
 
@@ -150,7 +183,10 @@ describe('postgres', () => {
     test('keeps what was committed over a kill -9', async () => {
       const prepared = await prepare();
       const first = await start(prepared);
-      await ask(prepared.url, 'create table if not exists kept (n int); delete from kept; insert into kept values (7)');
+      await ask(
+        prepared.url,
+        'create table if not exists kept (n int); delete from kept; insert into kept values (7)',
+      );
       process.kill(first.pid, 'SIGKILL');
       await first.exited;
       const again = await prepare();
@@ -172,13 +208,17 @@ describe('postgres', () => {
       await writeFile(join(folder, 'data.new', 'half'), '');
       const prepared = await prepare();
       await start(prepared);
-      expect(await ask(prepared.url, 'select current_database() as name')).toEqual([{ name: 'antipode' }]);
+      expect(await ask(prepared.url, 'select current_database() as name')).toEqual([
+        { name: 'antipode' },
+      ]);
     });
 
     test('is never there twice on one folder', async () => {
       const prepared = await prepare();
       await start(prepared);
-      await expect(start(await prepare())).rejects.toThrow(/lock file "postmaster.pid" already exists/);
+      await expect(start(await prepare())).rejects.toThrow(
+        /lock file "postmaster.pid" already exists/,
+      );
       expect(await ask(prepared.url, 'select 1 as one')).toEqual([{ one: 1 }]);
     });
 
@@ -208,14 +248,21 @@ describe('ports', () => {
   test('a port that another program has is told as taken', async () => {
     const port = await freePort();
     await listenAt(port);
-    expect(await obstacleTo(port, '127.0.0.1')).toMatch(new RegExp(`^port ${port} is taken: choose another`));
+    expect(await obstacleTo(port, '127.0.0.1')).toMatch(
+      new RegExp(`^port ${port} is taken: choose another`),
+    );
     expect(await freePort(port)).not.toBe(port);
   });
 
-  test.each(['192.0.2.1', '999.1.1.1'])('an address that this machine does not have is not told as a taken port: %s', async (host) => {
-    for (const port of [0, await freePort()])
-      expect(await obstacleTo(port, host)).toMatch(new RegExp(`^HOST=${host} is no address of this machine`));
-  });
+  test.each(['192.0.2.1', '999.1.1.1'])(
+    'an address that this machine does not have is not told as a taken port: %s',
+    async (host) => {
+      for (const port of [0, await freePort()])
+        expect(await obstacleTo(port, host)).toMatch(
+          new RegExp(`^HOST=${host} is no address of this machine`),
+        );
+    },
+  );
 
   test('nothing stands in the way of a free port, or of any', async () => {
     expect(await obstacleTo(await freePort(), '127.0.0.1')).toBeUndefined();

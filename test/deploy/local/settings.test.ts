@@ -2,13 +2,23 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { busEnvironment, probeEnvironment, readSettings, signUpEnvironment } from '../../../deploy/local/home.ts';
+import {
+  busEnvironment,
+  probeEnvironment,
+  readSettings,
+  signUpEnvironment,
+} from '../../../deploy/local/home.ts';
 import { createBusIdentity } from '../../../shared/bus/identity.ts';
 
 const bus = busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222');
 
 test('nothing set means the embedded parts on port 8080', () => {
-  expect(readSettings({})).toMatchObject({ port: 8080, host: '127.0.0.1', databaseUrl: undefined, bus: undefined });
+  expect(readSettings({})).toMatchObject({
+    port: 8080,
+    host: '127.0.0.1',
+    databaseUrl: undefined,
+    bus: undefined,
+  });
 });
 
 test('a bus of one’s own is taken whole', () => {
@@ -17,11 +27,15 @@ test('a bus of one’s own is taken whole', () => {
 
 test('a bus that is described by halves is refused, and what is missing is named', () => {
   const { NATS_OPERATOR_SEED: _, NATS_CREDENTIALS: __, ...half } = bus;
-  expect(() => readSettings(half)).toThrow('NATS_CREDENTIALS, NATS_OPERATOR_SEED are not: set all of them');
+  expect(() => readSettings(half)).toThrow(
+    'NATS_CREDENTIALS, NATS_OPERATOR_SEED are not: set all of them',
+  );
 });
 
 test('credentials without a bus are refused too', () => {
-  expect(() => readSettings({ NATS_CREDENTIALS: bus.NATS_CREDENTIALS })).toThrow('NATS_CREDENTIALS set, but NATS_URL');
+  expect(() => readSettings({ NATS_CREDENTIALS: bus.NATS_CREDENTIALS })).toThrow(
+    'NATS_CREDENTIALS set, but NATS_URL',
+  );
 });
 
 test('a secret may come from a file', async () => {
@@ -30,19 +44,28 @@ test('a secret may come from a file', async () => {
     const file = join(folder, 'seed');
     await writeFile(file, `${bus.NATS_ACCOUNT_SEED}\n`);
     const { NATS_ACCOUNT_SEED: _, ...rest } = bus;
-    expect(readSettings({ ...rest, NATS_ACCOUNT_SEED_FILE: file }).bus?.NATS_ACCOUNT_SEED).toBe(bus.NATS_ACCOUNT_SEED);
+    expect(readSettings({ ...rest, NATS_ACCOUNT_SEED_FILE: file }).bus?.NATS_ACCOUNT_SEED).toBe(
+      bus.NATS_ACCOUNT_SEED,
+    );
   } finally {
     await rm(folder, { recursive: true });
   }
 });
 
 test('a port that is none, and a database that is none, are both named at once', () => {
-  expect(() => readSettings({ PORT: '99999', DATABASE_URL: 'mysql://x' })).toThrow(/PORT[\s\S]*DATABASE_URL/);
+  expect(() => readSettings({ PORT: '99999', DATABASE_URL: 'mysql://x' })).toThrow(
+    /PORT[\s\S]*DATABASE_URL/,
+  );
 });
 
 test('a bad port does not hide a bus that is described by halves: every fault is told at once, with what to do', () => {
   const read = () =>
-    readSettings({ PORT: 'many', NATS_URL: bus.NATS_URL, DATABASE_URL: 'postgres://u:hidden@host:x/y', SECRET_KEY: 'short' });
+    readSettings({
+      PORT: 'many',
+      NATS_URL: bus.NATS_URL,
+      DATABASE_URL: 'postgres://u:hidden@host:x/y',
+      SECRET_KEY: 'short',
+    });
   expect(read).toThrow(/PORT: must be a whole number/);
   expect(read).toThrow(/NATS_URL set, but NATS_CREDENTIALS.*are not: set all of them/);
   expect(read).toThrow(/DATABASE_URL: must be postgres:\/\/user:password@host:port\/database/);
@@ -52,7 +75,9 @@ test('a bad port does not hide a bus that is described by halves: every fault is
 
 test('a number that is too large is told its limit in words', () => {
   expect(() => readSettings({ PORT: '99999' })).toThrow('PORT: must be at most 65535');
-  expect(() => readSettings({ BASE_URL: 'example' })).toThrow('BASE_URL: must be an http:// or https:// address');
+  expect(() => readSettings({ BASE_URL: 'example' })).toThrow(
+    'BASE_URL: must be an http:// or https:// address',
+  );
 });
 
 test('several hosts, and a socket in place of a host, are addresses of a Postgres too', () => {
@@ -62,20 +87,33 @@ test('several hosts, and a socket in place of a host, are addresses of a Postgre
 
 test('a seed that was mistyped is told by its name, and not repeated', () => {
   // Not the last letter: two of its bits carry nothing, and A and B there are the same seed.
-  const mistyped = bus.NATS_OPERATOR_SEED.replace(/.(?=.$)/, (letter) => (letter === 'A' ? 'B' : 'A'));
-  const read = () => readSettings({ ...bus, NATS_OPERATOR_SEED: mistyped, NATS_ACCOUNT_SEED: bus.NATS_OPERATOR_SEED });
-  expect(read).toThrow(/NATS_OPERATOR_SEED: is not a seed of an operator: its checksum does not fit/);
+  const mistyped = bus.NATS_OPERATOR_SEED.replace(/.(?=.$)/, (letter) =>
+    letter === 'A' ? 'B' : 'A',
+  );
+  const read = () =>
+    readSettings({
+      ...bus,
+      NATS_OPERATOR_SEED: mistyped,
+      NATS_ACCOUNT_SEED: bus.NATS_OPERATOR_SEED,
+    });
+  expect(read).toThrow(
+    /NATS_OPERATOR_SEED: is not a seed of an operator: its checksum does not fit/,
+  );
   expect(read).toThrow(/NATS_ACCOUNT_SEED: must be the seed of an account/);
   expect(read).not.toThrow(mistyped);
 });
 
 test('credentials that lost their line breaks on the way are told by their name, with the way that keeps them', () => {
-  const read = () => readSettings({ ...bus, NATS_CREDENTIALS: bus.NATS_CREDENTIALS.replaceAll('\n', '\\n') });
-  expect(read).toThrow(/NATS_CREDENTIALS: is not the text of a NATS credentials file as it was written.*_FILE/);
+  const read = () =>
+    readSettings({ ...bus, NATS_CREDENTIALS: bus.NATS_CREDENTIALS.replaceAll('\n', '\\n') });
+  expect(read).toThrow(
+    /NATS_CREDENTIALS: is not the text of a NATS credentials file as it was written.*_FILE/,
+  );
 });
 
 test('messages reach networks of one’s own, unless it was said otherwise or anybody may sign up', () => {
-  const allowed = (set: Record<string, string>) => signUpEnvironment(set, readSettings(set)).ALERT_ALLOW_CIDRS;
+  const allowed = (set: Record<string, string>) =>
+    signUpEnvironment(set, readSettings(set)).ALERT_ALLOW_CIDRS;
   expect(allowed({})).toContain('127.0.0.0/8');
   expect(allowed({ SIGN_UP: 'open' })).toBeUndefined();
   expect(allowed({ ALERT_ALLOW_CIDRS: '' })).toBe('');
@@ -85,8 +123,16 @@ test('messages reach networks of one’s own, unless it was said otherwise or an
 test('where anyone may sign up, probes on this machine reach public addresses only, unless their owner says otherwise', () => {
   expect(readSettings({}).allowCidrs).toBeUndefined();
   expect(readSettings({ SIGN_UP: 'open' }).allowCidrs).toBe('');
-  expect(readSettings({ SIGN_UP: 'open', PROBE_ALLOW_CIDRS: '10.0.0.0/8' }).allowCidrs).toBe('10.0.0.0/8');
-  const seat = { home: '/home', name: 'virginia', credentials: 'x', natsUrl: 'nats://127.0.0.1:4222', receiverPort: 1 };
+  expect(readSettings({ SIGN_UP: 'open', PROBE_ALLOW_CIDRS: '10.0.0.0/8' }).allowCidrs).toBe(
+    '10.0.0.0/8',
+  );
+  const seat = {
+    home: '/home',
+    name: 'virginia',
+    credentials: 'x',
+    natsUrl: 'nats://127.0.0.1:4222',
+    receiverPort: 1,
+  };
   const allowed = (set: Record<string, string>): string | undefined =>
     probeEnvironment(set, { ...seat, allowCidrs: readSettings(set).allowCidrs }).PROBE_ALLOW_CIDRS;
   expect(allowed({})).toContain('127.0.0.0/8');
@@ -99,7 +145,9 @@ test('where a file says that anyone may sign up, the same holds', async () => {
     const SIGN_UP_FILE = join(folder, 'sign-up');
     await writeFile(SIGN_UP_FILE, 'open\n');
     expect(readSettings({ SIGN_UP_FILE }).allowCidrs).toBe('');
-    expect(signUpEnvironment({ SIGN_UP_FILE }, readSettings({ SIGN_UP_FILE }))).toEqual({ SIGN_UP_FILE });
+    expect(signUpEnvironment({ SIGN_UP_FILE }, readSettings({ SIGN_UP_FILE }))).toEqual({
+      SIGN_UP_FILE,
+    });
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -6,9 +6,23 @@ import { findProcess, signal } from '../../../deploy/local/processes.ts';
 import { click, navigate } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import { hasBinaries } from '../../support/services.ts';
-import { ask, createHome, isWell, type Local, processesOf, removeHome, type Service, startService, stopService } from '../service.ts';
+import {
+  ask,
+  createHome,
+  isWell,
+  type Local,
+  processesOf,
+  removeHome,
+  type Service,
+  startService,
+  stopService,
+} from '../service.ts';
 
-const heartbeatShape = z.strictObject({ Frankfurt: z.url(), Virginia: z.url(), Singapore: z.url() });
+const heartbeatShape = z.strictObject({
+  Frankfurt: z.url(),
+  Virginia: z.url(),
+  Singapore: z.url(),
+});
 
 describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
   let home: string;
@@ -28,10 +42,15 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
   test('prints a link that signs the owner in by a click, and not by a look ahead; once', async () => {
     expect(service.said()).toContain(first.sign_in_url);
     for (const headers of [{}, { ...click, 'sec-purpose': 'prefetch' }])
-      expect(await navigate(first.sign_in_url, headers)).toMatchObject({ status: 200, cookies: [] });
+      expect(await navigate(first.sign_in_url, headers)).toMatchObject({
+        status: 200,
+        cookies: [],
+      });
     const { status, location, cookies } = await navigate(first.sign_in_url);
     expect([status, location]).toEqual([303, '/']);
-    const page = await fetch(first.base_url, { headers: { accept: 'text/html', cookie: cookies[0]?.split(';')[0] ?? '' } });
+    const page = await fetch(first.base_url, {
+      headers: { accept: 'text/html', cookie: cookies[0]?.split(';')[0] ?? '' },
+    });
     expect(await page.text()).toContain(first.email);
     expect((await navigate(first.sign_in_url)).status).toBe(404);
   });
@@ -43,7 +62,9 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     const [, minute = ''] = /## Sixty seconds[\s\S]*?```sh\n([\s\S]*?)```/.exec(readme) ?? [];
     expect(minute.trim().split('\n')).toHaveLength(3);
     for (const line of minute.trim().split('\n')) expect(service.said()).toContain(line);
-    expect(await ask(`${first.base_url}/api/v1/me`, first.api_token)).toMatchObject({ status: 200 });
+    expect(await ask(`${first.base_url}/api/v1/me`, first.api_token)).toMatchObject({
+      status: 200,
+    });
     expect((await fetch(`${first.base_url}/health`, { method: 'HEAD' })).status).toBe(200);
     const { status, body } = await ask(`${first.base_url}/health`);
     expect(status).toBe(200);
@@ -64,7 +85,9 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
   test('an address that nobody answers is refused in the form of the API, and leads to its page', async () => {
     expect(await ask(`${first.base_url}/nothing`)).toEqual({
       status: 404,
-      body: { error: { code: 'route_not_found', message: expect.stringContaining('/api/v1/docs') } },
+      body: {
+        error: { code: 'route_not_found', message: expect.stringContaining('/api/v1/docs') },
+      },
     });
     expect((await fetch(`${first.base_url}/api/v1/docs`)).status).toBe(200);
   });
@@ -74,13 +97,17 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
   });
 
   test('has a heartbeat address at every probe, told in a file of its own', async () => {
-    const urls = heartbeatShape.parse(JSON.parse(await readFile(join(home, 'heartbeat-urls.json'), 'utf8')));
-    for (const url of Object.values(urls)) expect((await fetch(`${url}/beat/unknown`)).status).toBe(404);
+    const urls = heartbeatShape.parse(
+      JSON.parse(await readFile(join(home, 'heartbeat-urls.json'), 'utf8')),
+    );
+    for (const url of Object.values(urls))
+      expect((await fetch(`${url}/beat/unknown`)).status).toBe(404);
     expect(new Set(Object.values(urls)).size).toBe(3);
   });
 
   test('tells its secrets to the owner only', async () => {
-    for (const name of ['local.json', 'state.json', 'environment.json']) expect((await stat(join(home, name))).mode & 0o777).toBe(0o600);
+    for (const name of ['local.json', 'state.json', 'environment.json'])
+      expect((await stat(join(home, name))).mode & 0o777).toBe(0o600);
   });
 
   test('a second one on the same home refuses with one line and disturbs nothing', async () => {
@@ -101,7 +128,11 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     Singapore: ({ pids }) => pids.probes.Singapore,
   };
 
-  const heals = async (name: string, pidOf: (local: Local) => number, ...signals: readonly NodeJS.Signals[]): Promise<void> => {
+  const heals = async (
+    name: string,
+    pidOf: (local: Local) => number,
+    ...signals: readonly NodeJS.Signals[]
+  ): Promise<void> => {
     const before = await service.local();
     for (const one of signals) signal(pidOf(before), one);
     const after = await eventually(async () => {
@@ -130,7 +161,9 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     expect(after.api_token).toBe(before.api_token);
     await eventually(() => isWell(after), 40_000); // The leases of the killed coordinator run out first.
     const { launcher, coordinator, nats, postgres, probes } = before.pids;
-    const olds = await Promise.all([launcher, coordinator, nats, postgres, ...Object.values(probes)].map(findProcess));
+    const olds = await Promise.all(
+      [launcher, coordinator, nats, postgres, ...Object.values(probes)].map(findProcess),
+    );
     expect(olds.filter((old) => old !== undefined)).toEqual([]);
   });
 

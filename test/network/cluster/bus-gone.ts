@@ -3,12 +3,21 @@ import { partitionCount } from '../../../shared/bus/subjects.ts';
 import { memoryOf } from '../../bench/processes.ts';
 import { type OwnBus, startOwnBus } from '../../support/buses.ts';
 import { eventually, passed } from '../../support/eventually.ts';
-import { areAllWell, nothingLostDoubledOrFalse, startWatched, untilWhole, type Watched } from '../../support/monitors.ts';
+import {
+  areAllWell,
+  nothingLostDoubledOrFalse,
+  startWatched,
+  untilWhole,
+  type Watched,
+} from '../../support/monitors.ts';
 import type { CoordinatorProcess } from '../../support/network.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
 import { hasBinaries } from '../../support/services.ts';
 
-/** Two coordinators and five probes on a bus of three servers that all go away: for a while, for long, and again at once. */
+/**
+ * Two coordinators and five probes on a bus of three servers that all go away: for a while, for
+ * long, and again at once.
+ */
 
 let own: OwnBus;
 let network: Network;
@@ -22,8 +31,12 @@ beforeAll(async () => {
   own = await startOwnBus({ nodes: 3 });
   network = await createNetwork({ services: { ...inject('services'), nats: own.nats } });
   const replicas = { NATS_REPLICAS: '3' };
-  coordinators = [await network.startCoordinatorProcess(replicas), await network.startCoordinatorProcess(replicas)];
-  for (const continent of ['Europe', 'Europe', 'Asia', 'Asia', 'Africa'] as const) await network.addProbe(continent);
+  coordinators = [
+    await network.startCoordinatorProcess(replicas),
+    await network.startCoordinatorProcess(replicas),
+  ];
+  for (const continent of ['Europe', 'Europe', 'Asia', 'Asia', 'Africa'] as const)
+    await network.addProbe(continent);
   watched = await startWatched(network, 3);
   const more = await network.startTarget();
   for (let nth = 0; (await partitionsWithMonitors()) < partitionCount; nth += 1)
@@ -35,11 +48,16 @@ afterAll(async () => {
 });
 
 const partitionsWithMonitors = async (): Promise<number> => {
-  const [row] = await network.sql<{ count: number }[]>`select count(distinct partition)::int as count from monitors`;
+  const [row] = await network.sql<
+    { count: number }[]
+  >`select count(distinct partition)::int as count from monitors`;
   return row?.count ?? 0;
 };
 
-/** Partitions that have written down a check that was made since then. Whether they have owners is another matter. */
+/**
+ * Partitions that have written down a check that was made since then. Whether they have owners is
+ * another matter.
+ */
 const movedSince = async (at: number): Promise<number> => {
   const [row] = await network.sql<{ count: number }[]>`
     select count(distinct m.partition)::int as count from results r join monitors m on m.key = r.monitor_key where r.at > ${new Date(at)}`;
@@ -52,16 +70,23 @@ const goneFor = async (seconds: number): Promise<void> => {
   await Promise.all(own.nodes.map(({ start }) => start()));
 };
 
-/** Servers of 2.10 that begin in the same moment may not hear one of them until it begins anew (support/own-bus.ts). That is theirs; it is said loudly. */
+/**
+ * Servers of 2.10 that begin in the same moment may not hear one of them until it begins anew
+ * (support/own-bus.ts). That is theirs; it is said loudly.
+ */
 const untilBusIsWhole = (): Promise<void> =>
   untilWhole(network).catch(async (error: unknown) => {
-    process.stderr.write(`a server of the bus was not heard by the others (${String(error)}): all are started anew\n`);
+    process.stderr.write(
+      `a server of the bus was not heard by the others (${String(error)}): all are started anew\n`,
+    );
     await goneFor(0);
     await untilWhole(network);
   });
 
 /** For how long at a time; `BUS_GONE` names others. */
-const absences = (process.env.BUS_GONE ?? '20,20 20,240 20').split(',').map((words) => words.split(' ').map(Number));
+const absences = (process.env.BUS_GONE ?? '20,20 20,240 20')
+  .split(',')
+  .map((words) => words.split(' ').map(Number));
 
 describe.runIf(hasBinaries())('with all servers of the bus away', () => {
   test.each(absences.map((seconds) => ({ seconds })))(
@@ -76,21 +101,31 @@ describe.runIf(hasBinaries())('with all servers of the bus away', () => {
       const [back, backAt] = [performance.now(), Date.now()];
       const secondsSince = (): string => ((performance.now() - back) / 1_000).toFixed(1);
       const well = eventually(() => areAllWell(coordinators), 30_000).then(secondsSince);
-      const moved = eventually(async () => (await movedSince(backAt)) === partitionCount, 30_000).then(secondsSince);
-      const [wellAfter, movedAfter] = await Promise.all([well, moved]).catch(async (error: unknown) => {
-        const seen = await Promise.all(coordinators.map(async ({ url }) => (await fetch(`${url}/health`)).text()));
-        throw new Error(
-          `${seen.join('\n')}\n${await movedSince(backAt)} partitions moved\n${coordinators.map(({ output }) => output().slice(-6_000)).join('\n=====\n')}`,
-          {
-            cause: error,
-          },
-        );
-      });
+      const moved = eventually(
+        async () => (await movedSince(backAt)) === partitionCount,
+        30_000,
+      ).then(secondsSince);
+      const [wellAfter, movedAfter] = await Promise.all([well, moved]).catch(
+        async (error: unknown) => {
+          const seen = await Promise.all(
+            coordinators.map(async ({ url }) => (await fetch(`${url}/health`)).text()),
+          );
+          throw new Error(
+            `${seen.join('\n')}\n${await movedSince(backAt)} partitions moved\n${coordinators.map(({ output }) => output().slice(-6_000)).join('\n=====\n')}`,
+            {
+              cause: error,
+            },
+          );
+        },
+      );
       process.stdout.write(
         `  away for ${seconds.join(' and ')} s: well ${wellAfter} s and all partitions moving ${movedAfter} s after its return, MB of memory before ${usual} and after ${memory()}\n`,
       );
       // What was kept meanwhile is let go.
-      await eventually(() => memory().every((now, place) => now < 1.5 * (usual[place] ?? 0)), 60_000);
+      await eventually(
+        () => memory().every((now, place) => now < 1.5 * (usual[place] ?? 0)),
+        60_000,
+      );
     },
   );
 

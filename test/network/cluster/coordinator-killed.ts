@@ -1,12 +1,21 @@
 import { afterAll, beforeAll, describe, inject, test } from 'vitest';
 import { type OwnBus, startOwnBus } from '../../support/buses.ts';
 import { eventually } from '../../support/eventually.ts';
-import { areAllWell, nothingLostDoubledOrFalse, outageDuring, startWatched, type Watched } from '../../support/monitors.ts';
+import {
+  areAllWell,
+  nothingLostDoubledOrFalse,
+  outageDuring,
+  startWatched,
+  type Watched,
+} from '../../support/monitors.ts';
 import type { CoordinatorProcess } from '../../support/network.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
 import { hasBinaries } from '../../support/services.ts';
 
-/** Three coordinators on a bus of three servers that keep each stream three times, while one coordinator after the other is killed. */
+/**
+ * Three coordinators on a bus of three servers that keep each stream three times, while one
+ * coordinator after the other is killed.
+ */
 
 let own: OwnBus;
 let network: Network;
@@ -18,7 +27,8 @@ beforeAll(async () => {
   if (!hasBinaries()) return;
   own = await startOwnBus({ nodes: 3 });
   network = await createNetwork({ services: { ...inject('services'), nats: own.nats } });
-  for (let index = 0; index < 3; index += 1) coordinators.push(await network.startCoordinatorProcess(settings));
+  for (let index = 0; index < 3; index += 1)
+    coordinators.push(await network.startCoordinatorProcess(settings));
   for (const continent of ['Europe', 'Asia', 'Africa'] as const) await network.addProbe(continent);
   watched = await startWatched(network, 3);
 });
@@ -37,11 +47,16 @@ const sharesAreEven = async (): Promise<boolean> => {
 };
 
 describe.runIf(hasBinaries())('with one of three coordinators killed', () => {
-  test.each([0, 1, 2])('(coordinator %i) an outage is confirmed within 30 s, and over', async (index) => {
-    await eventually(async () => (await areWell()) && (await sharesAreEven()), 60_000);
-    await outageDuring(network, watched, `coordinator ${index} killed`, async () => coordinators[index]?.signal('SIGKILL'));
-    coordinators[index] = await network.startCoordinatorProcess(settings);
-  });
+  test.each([0, 1, 2])(
+    '(coordinator %i) an outage is confirmed within 30 s, and over',
+    async (index) => {
+      await eventually(async () => (await areWell()) && (await sharesAreEven()), 60_000);
+      await outageDuring(network, watched, `coordinator ${index} killed`, async () =>
+        coordinators[index]?.signal('SIGKILL'),
+      );
+      coordinators[index] = await network.startCoordinatorProcess(settings);
+    },
+  );
 
   test('nothing was lost, doubled or false', async () => {
     await eventually(areWell, 60_000);

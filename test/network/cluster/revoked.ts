@@ -26,7 +26,10 @@ afterAll(async () => {
 /** What the server with this number says to whoever comes with these credentials. */
 const answerOf = async (index: number, credentials: string): Promise<string> => {
   try {
-    const bus = await dialOnce({ url: `nats://127.0.0.1:${own.nodes[index]?.port}`, credentials }, { reconnect: false });
+    const bus = await dialOnce(
+      { url: `nats://127.0.0.1:${own.nodes[index]?.port}`, credentials },
+      { reconnect: false },
+    );
     await bus.close();
     return 'come in';
   } catch (error) {
@@ -42,7 +45,8 @@ describe.runIf(hasBinaries())('a probe that was revoked while a server was away'
     for (const index of [0, 1, 2]) expect(await answerOf(index, nats_credentials)).toBe('come in');
     await own.nodes[1]?.kill();
     await network.revokeProbe(made.id);
-    const isRefusedBy = async (index: number) => /Authorization/.test(await answerOf(index, nats_credentials));
+    const isRefusedBy = async (index: number) =>
+      /Authorization/.test(await answerOf(index, nats_credentials));
     for (const index of [0, 2]) await eventually(() => isRefusedBy(index));
     await own.nodes[1]?.start();
     expect(await eventually(() => isRefusedBy(1))).toBe(true);

@@ -6,7 +6,10 @@ import type { CoordinatorProcess } from '../../support/network.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
 import { hasBinaries } from '../../support/services.ts';
 
-/** A coordinator on a bus of three servers of which two are away: nothing is led, and nobody answers what is asked of a stream. */
+/**
+ * A coordinator on a bus of three servers of which two are away: nothing is led, and nobody answers
+ * what is asked of a stream.
+ */
 
 let own: OwnBus;
 let network: Network;
@@ -32,7 +35,9 @@ describe.runIf(hasBinaries())('while no stream has a leader', () => {
     await own.nodes[1]?.kill();
     await eventually(async () => !(await areAllWell([coordinator])), 60_000);
     await eventually(
-      () => coordinator.output().includes('starts again from the database') || coordinator.output().includes('could not be made'),
+      () =>
+        coordinator.output().includes('starts again from the database') ||
+        coordinator.output().includes('could not be made'),
       60_000,
     );
     expect(await coordinator.stop(), coordinator.output()).toBe(0);

@@ -1,14 +1,21 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Cluster, type Supercluster, startSupercluster } from '../../support/buses.ts';
 import { eventually } from '../../support/eventually.ts';
-import { nothingLostDoubledOrFalse, outageDuring, startWatched, untilWhole, type Watched } from '../../support/monitors.ts';
+import {
+  nothingLostDoubledOrFalse,
+  outageDuring,
+  startWatched,
+  untilWhole,
+  type Watched,
+} from '../../support/monitors.ts';
 import type { CoordinatorProcess } from '../../support/network.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
 import { hasBinaries } from '../../support/services.ts';
 
 /**
- * Three clusters: eu of three servers, with both coordinators and all streams, us and ap of one each. Every probe knows the servers of its own
- * cluster alone. One cluster after the other stands still, as if it were cut off, or is killed.
+ * Three clusters: eu of three servers, with both coordinators and all streams, us and ap of one
+ * each. Every probe knows the servers of its own cluster alone. One cluster after the other stands
+ * still, as if it were cut off, or is killed.
  */
 
 let all: Supercluster;
@@ -29,9 +36,14 @@ beforeAll(async () => {
     { name: 'us', nodes: 1 },
     { name: 'ap', nodes: 1 },
   ]);
-  network = await createNetwork({ services: { ...inject('services'), nats: { ...all.bus.nats, url: clusterOf('eu').url } } });
+  network = await createNetwork({
+    services: { ...inject('services'), nats: { ...all.bus.nats, url: clusterOf('eu').url } },
+  });
   const settings = { NATS_REPLICAS: '3', NATS_PLACEMENT: 'cluster=eu' };
-  coordinators = [await network.startCoordinatorProcess(settings), await network.startCoordinatorProcess(settings)];
+  coordinators = [
+    await network.startCoordinatorProcess(settings),
+    await network.startCoordinatorProcess(settings),
+  ];
   await network.addProbe('Europe');
   await network.addProbe('North America', 'Virginia', { url: clusterOf('us').url });
   await network.addProbe('Asia', 'Singapore', { url: clusterOf('ap').url });
@@ -47,7 +59,9 @@ const arePresent = async (count: number): Promise<boolean> => {
   const seen = await Promise.all(
     coordinators.map(async ({ url }) => {
       const answer = await fetch(`${url}/health`);
-      const { parts }: { parts: { probes: { present: boolean }[] } } = JSON.parse(await answer.text());
+      const { parts }: { parts: { probes: { present: boolean }[] } } = JSON.parse(
+        await answer.text(),
+      );
       return answer.ok && parts.probes.filter(({ present }) => present).length === count;
     }),
   );
@@ -55,15 +69,18 @@ const arePresent = async (count: number): Promise<boolean> => {
 };
 
 describe.runIf(hasBinaries())('on three clusters', () => {
-  test.each(['ap', 'us'])('an outage is confirmed within 30 s while %s is cut off, and over', async (name) => {
-    await eventually(() => arePresent(3), 60_000);
-    const { nodes } = clusterOf(name);
-    await outageDuring(network, watched, `${name} cut off`, async () => {
-      for (const node of nodes) node.freeze();
-    });
-    expect(await eventually(() => arePresent(2), 60_000)).toBe(true);
-    for (const node of nodes) node.thaw();
-  });
+  test.each(['ap', 'us'])(
+    'an outage is confirmed within 30 s while %s is cut off, and over',
+    async (name) => {
+      await eventually(() => arePresent(3), 60_000);
+      const { nodes } = clusterOf(name);
+      await outageDuring(network, watched, `${name} cut off`, async () => {
+        for (const node of nodes) node.freeze();
+      });
+      expect(await eventually(() => arePresent(2), 60_000)).toBe(true);
+      for (const node of nodes) node.thaw();
+    },
+  );
 
   test('and while us is killed', async () => {
     await eventually(() => arePresent(3), 60_000);

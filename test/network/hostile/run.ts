@@ -1,4 +1,7 @@
-/** What hostile targets do to the probes and to everybody else's monitors: real probes as processes, beside healthy targets, for a time. */
+/**
+ * What hostile targets do to the probes and to everybody else's monitors: real probes as processes,
+ * beside healthy targets, for a time.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -42,8 +45,12 @@ const worldShape = z.object({
 
 /** Whether a process here can be given a resolver of its own, by a file that only it sees. */
 export const canGiveResolver = (): boolean => {
-  const can = process.platform === 'linux' && spawnSync('unshare', ['--mount', 'true']).status === 0;
-  if (!can) process.stderr.write('SKIPPED: a probe with a resolver of its own needs the right to make mount namespaces (root, on Linux)\n');
+  const can =
+    process.platform === 'linux' && spawnSync('unshare', ['--mount', 'true']).status === 0;
+  if (!can)
+    process.stderr.write(
+      'SKIPPED: a probe with a resolver of its own needs the right to make mount namespaces (root, on Linux)\n',
+    );
   return can;
 };
 
@@ -72,7 +79,11 @@ export const runHostile = async (options: {
   try {
     const network = await createNetwork(services ? { services } : {});
     ends.push(network.close);
-    const outside = await start([process.execPath, join(import.meta.dirname, 'world.ts')], {}, (output) => output.endsWith('\n'));
+    const outside = await start(
+      [process.execPath, join(import.meta.dirname, 'world.ts')],
+      {},
+      (output) => output.endsWith('\n'),
+    );
     const world = worldShape.parse(JSON.parse(outside.output()));
     const resolvers = join(folder, 'resolv.conf');
     await writeFile(resolvers, `nameserver 127.0.0.1:${world.resolver}\n`);
@@ -90,7 +101,11 @@ export const runHostile = async (options: {
         PROBE_ALLOW_CIDRS: '127.0.0.0/8',
         LOG_LEVEL: 'info',
       };
-      const probe = await start(['unshare', '--mount', 'sh', '-c', command], environment, (output) => output.includes('"msg":"checking"'));
+      const probe = await start(
+        ['unshare', '--mount', 'sh', '-c', command],
+        environment,
+        (output) => output.includes('"msg":"checking"'),
+      );
       void probe.exited.then((code) => {
         if (!isOver) exits.push(`${continent}: ${code}\n${probe.output().slice(-2_000)}`);
       });
@@ -100,12 +115,25 @@ export const runHostile = async (options: {
     const isOf = new Map<string, Place['is']>();
     const config = (own: Place['config']) => ({ timeout_ms: 2_500, ...own });
     for (const place of world.places) {
-      const id = await network.addMonitor({ type: place.type, target: place.target, interval_s: 3, config: config(place.config) });
+      const id = await network.addMonitor({
+        type: place.type,
+        target: place.target,
+        interval_s: 3,
+        config: config(place.config),
+      });
       isOf.set(id, place.is);
     }
     const seen = async () =>
-      (await network.sql<{ count: number }[]>`select count(distinct (probe_key, monitor_key))::int as count from results`)[0]?.count ?? 0;
-    await eventually(async () => exits.length > 0 || (await seen()) === isOf.size * places.length, 90_000, 500);
+      (
+        await network.sql<
+          { count: number }[]
+        >`select count(distinct (probe_key, monitor_key))::int as count from results`
+      )[0]?.count ?? 0;
+    await eventually(
+      async () => exits.length > 0 || (await seen()) === isOf.size * places.length,
+      90_000,
+      500,
+    );
     say(`${isOf.size} monitors are checked by ${probes.length} probes; watching for ${seconds} s`);
 
     const peaks = (): number[] => (exits.length === 0 ? probes.map(({ pid }) => peakOf(pid)) : []);
@@ -129,10 +157,16 @@ export const runHostile = async (options: {
     const well = [...isOf].filter(([, is]) => is === 'well').map(([id]) => id);
     const incidents = await network.sql<{ confirmed_at: Date | null }[]>`
       select confirmed_at from incidents where monitor_id = any(${well}::uuid[])`;
-    const count = (is: Place['is']): number => world.places.filter((place) => place.is === is).length;
+    const count = (is: Place['is']): number =>
+      world.places.filter((place) => place.is === is).length;
     isOver = true;
     return {
-      monitors: { well: count('well'), compressed: count('compressed'), malformed: count('malformed'), crumbs: count('crumbs') },
+      monitors: {
+        well: count('well'),
+        compressed: count('compressed'),
+        malformed: count('malformed'),
+        crumbs: count('crumbs'),
+      },
       exits,
       most_mib: Math.max(0, ...peaks()),
       results,

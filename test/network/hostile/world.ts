@@ -5,8 +5,9 @@ import { answerTo, rawAnswerTo, startResolver } from '../../support/name-servers
 import { startRawTarget, startTarget } from '../../support/targets.ts';
 
 /**
- * The world that the probes look at, as a process of its own: nine compressed answers that are cut, hang or hardly compress, forty names whose DNS is
- * malformed, twelve bodies of one byte a chunk, and twenty healthy targets beside them. Prints where it all is.
+ * The world that the probes look at, as a process of its own: nine compressed answers that are cut,
+ * hang or hardly compress, forty names whose DNS is malformed, twelve bodies of one byte a chunk,
+ * and twenty healthy targets beside them. Prints where it all is.
  */
 
 export type Place = {
@@ -22,7 +23,12 @@ const malformations: readonly ((query: Buffer) => Buffer | readonly Buffer[])[] 
   // Fewer bytes than it says records.
   (query) => rawAnswerTo(query, 3, Buffer.from('c00c0001000100', 'hex')),
   // A name that points at itself.
-  (query) => rawAnswerTo(query, 1, Buffer.from([0xc0, query.length, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1])),
+  (query) =>
+    rawAnswerTo(
+      query,
+      1,
+      Buffer.from([0xc0, query.length, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]),
+    ),
   // An address of three bytes.
   (query) => rawAnswerTo(query, 1, Buffer.from('c00c00010001000000' + '3c00037f0000', 'hex')),
   // A record longer than the message.
@@ -43,51 +49,95 @@ const malformations: readonly ((query: Buffer) => Buffer | readonly Buffer[])[] 
 
 const resolver = await startResolver(({ query, name }) => {
   const way = /^bad-(\d+)\./.exec(name)?.[1];
-  if (way === undefined) return answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '127.0.0.1' }] });
+  if (way === undefined)
+    return answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '127.0.0.1' }] });
   return malformations[Number(way) % malformations.length]?.(query) ?? null;
 });
 
-const pageOf = (bytes: number): string => `the beginning ${randomBytes(bytes).toString('base64')} the end`;
+const pageOf = (bytes: number): string =>
+  `the beginning ${randomBytes(bytes).toString('base64')} the end`;
 /** As long as the pages of shops are. */
 const ordinary = pageOf(60_000);
 const page = pageOf(400_000);
 const noise = Buffer.concat([Buffer.from('the beginning '), randomBytes(2 * 1_048_576)]);
-const packed = { gzip: gzipSync(page), deflate: deflateSync(page), br: brotliCompressSync(page), zstd: zstdCompressSync(page) };
+const packed = {
+  gzip: gzipSync(page),
+  deflate: deflateSync(page),
+  br: brotliCompressSync(page),
+  zstd: zstdCompressSync(page),
+};
 
 const send = (encoding: string, bytes: Buffer, hangs: boolean) => (socket: Socket) => {
   socket.once('data', () => {
-    socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${encoding}\r\nContent-Length: 9000000\r\n\r\n`);
+    socket.write(
+      `HTTP/1.1 200 OK\r\nContent-Encoding: ${encoding}\r\nContent-Length: 9000000\r\n\r\n`,
+    );
     socket.write(bytes);
     if (!hangs) socket.end();
   });
 };
 const half = (bytes: Buffer): Buffer => bytes.subarray(0, Math.floor(bytes.length / 2));
 const compressed = await Promise.all([
-  ...Object.entries(packed).map(([encoding, bytes]) => startRawTarget(send(encoding, half(bytes), false))),
-  ...Object.entries(packed).map(([encoding, bytes]) => startRawTarget(send(encoding, half(bytes), true))),
+  ...Object.entries(packed).map(([encoding, bytes]) =>
+    startRawTarget(send(encoding, half(bytes), false)),
+  ),
+  ...Object.entries(packed).map(([encoding, bytes]) =>
+    startRawTarget(send(encoding, half(bytes), true)),
+  ),
   startRawTarget(send('gzip', gzipSync(noise), true)),
 ]);
 const crumbs = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(1_048_576)}0\r\n\r\n`;
-const crumbling = await startRawTarget((socket) => void socket.once('data', () => socket.end(crumbs)));
+const crumbling = await startRawTarget(
+  (socket) => void socket.once('data', () => socket.end(crumbs)),
+);
 
 const fine = await startTarget();
 fine.answer({ is: 'status', status: 200, body: ordinary });
 const whole = await startTarget();
 whole.answer({
   is: 'by',
-  answer: (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(ordinary)),
+  answer: (_, response) =>
+    void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(ordinary)),
 });
 
-const several = (count: number, place: (nth: number) => Place): Place[] => Array.from({ length: count }, (_, nth) => place(nth));
+const several = (count: number, place: (nth: number) => Place): Place[] =>
+  Array.from({ length: count }, (_, nth) => place(nth));
 const asked = { body_contains: 'the end' };
 const world: World = {
   resolver: resolver.port,
   places: [
-    ...several(8, (nth) => ({ is: 'well', type: 'https', target: `http://well-${nth}.example:${fine.port}/`, config: asked })),
-    ...several(8, (nth) => ({ is: 'well', type: 'https', target: `http://well-too-${nth}.example:${whole.port}/`, config: asked })),
-    ...several(4, (nth) => ({ is: 'well', type: 'dns', target: `well-${nth}.example`, config: {} })),
-    ...compressed.map(({ url }, nth): Place => ({ is: 'compressed', type: 'https', target: url(), config: nth % 2 === 0 ? asked : {} })),
-    ...several(40, (nth) => ({ is: 'malformed', type: 'https', target: `http://bad-${nth}.example:${fine.port}/`, config: {} })),
+    ...several(8, (nth) => ({
+      is: 'well',
+      type: 'https',
+      target: `http://well-${nth}.example:${fine.port}/`,
+      config: asked,
+    })),
+    ...several(8, (nth) => ({
+      is: 'well',
+      type: 'https',
+      target: `http://well-too-${nth}.example:${whole.port}/`,
+      config: asked,
+    })),
+    ...several(4, (nth) => ({
+      is: 'well',
+      type: 'dns',
+      target: `well-${nth}.example`,
+      config: {},
+    })),
+    ...compressed.map(
+      ({ url }, nth): Place => ({
+        is: 'compressed',
+        type: 'https',
+        target: url(),
+        config: nth % 2 === 0 ? asked : {},
+      }),
+    ),
+    ...several(40, (nth) => ({
+      is: 'malformed',
+      type: 'https',
+      target: `http://bad-${nth}.example:${fine.port}/`,
+      config: {},
+    })),
     ...several(12, () => ({ is: 'crumbs', type: 'https', target: crumbling.url(), config: asked })),
   ],
 };

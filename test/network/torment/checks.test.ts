@@ -6,18 +6,34 @@ import { judge } from './ledger.ts';
 import { holds, isAtRest, type Report } from './report.ts';
 import type { Outage } from './truth.ts';
 
-/** Torment's checks find what they are there for: each is shown a story that is right, and the same story with one thing wrong. */
+/**
+ * Torment's checks find what they are there for: each is shown a story that is right, and the same
+ * story with one thing wrong.
+ */
 
 const place = '/failing/0';
 const outage: Outage = { place, from: 100_000, until: 130_000, onlyFrom: null };
 
 const incident = (more: Partial<Incident> = {}): Incident => ({
-  ...{ place, started_at: 101_000, confirmed_at: 101_100, resolved_at: 131_100, seen_continent: 'Europe', confirmed_continent: 'Asia' },
-  ...{ downs: 1, ups: 1 },
+  place,
+  started_at: 101_000,
+  confirmed_at: 101_100,
+  resolved_at: 131_100,
+  seen_continent: 'Europe',
+  confirmed_continent: 'Asia',
+  downs: 1,
+  ups: 1,
   ...more,
 });
 
-const row = (at: number, continent: Continent, ok: boolean | null): Row => ({ at, continent, ok, place, probe: continent, took_ms: 1 });
+const row = (at: number, continent: Continent, ok: boolean | null): Row => ({
+  at,
+  continent,
+  ok,
+  place,
+  probe: continent,
+  took_ms: 1,
+});
 
 const rows: readonly Row[] = [
   row(98_000, 'Asia', true),
@@ -29,8 +45,11 @@ const rows: readonly Row[] = [
   row(131_100, 'Asia', true),
 ];
 
-const judged = (incidents: readonly Incident[], outages: readonly Outage[] = [outage], of: readonly Row[] = rows) =>
-  judge(incidents, outages, of, []);
+const judged = (
+  incidents: readonly Incident[],
+  outages: readonly Outage[] = [outage],
+  of: readonly Row[] = rows,
+) => judge(incidents, outages, of, []);
 
 describe('the verdict', () => {
   test('has nothing against one incident for an outage, told once, and its end once', () => {
@@ -47,16 +66,28 @@ describe('the verdict', () => {
 
   test('finds an outage that nothing tells of, and an incident of what never was', () => {
     expect(judged([]).missed).toHaveLength(1);
-    expect(judged([incident(), incident({ started_at: 50_000, confirmed_at: 50_100, resolved_at: 60_000 })]).false_alerts).toHaveLength(1);
+    expect(
+      judged([
+        incident(),
+        incident({ started_at: 50_000, confirmed_at: 50_100, resolved_at: 60_000 }),
+      ]).false_alerts,
+    ).toHaveLength(1);
   });
 
   test('finds an outage that is two incidents, and two outages that are one', () => {
-    const two = [incident({ resolved_at: 110_000 }), incident({ started_at: 112_000, confirmed_at: 112_100 })];
+    const two = [
+      incident({ resolved_at: 110_000 }),
+      incident({ started_at: 112_000, confirmed_at: 112_100 }),
+    ];
     expect(judged(two).crooked.join()).toContain('is 2 incidents');
     const next: Outage = { ...outage, from: 150_000, until: 170_000 };
-    expect(judged([incident({ resolved_at: 171_000 })], [outage, next]).crooked.join()).toContain('several outages for one');
+    expect(judged([incident({ resolved_at: 171_000 })], [outage, next]).crooked.join()).toContain(
+      'several outages for one',
+    );
     const unseen = rows.filter(({ at }) => at < 131_100);
-    expect(judged([incident({ resolved_at: 171_000 })], [outage, next], unseen).crooked).toEqual([]);
+    expect(judged([incident({ resolved_at: 171_000 })], [outage, next], unseen).crooked).toEqual(
+      [],
+    );
   });
 
   test('has nothing against an end that is seen only shortly before the next outage', () => {
@@ -68,7 +99,10 @@ describe('the verdict', () => {
       row(144_000, 'Europe', false),
       row(145_000, 'Asia', false),
     ];
-    const two = [incident({ resolved_at: 138_900 }), incident({ started_at: 141_000, confirmed_at: 142_000, resolved_at: 171_000 })];
+    const two = [
+      incident({ resolved_at: 138_900 }),
+      incident({ started_at: 141_000, confirmed_at: 142_000, resolved_at: 171_000 }),
+    ];
     expect(judged(two, [outage, next], of)).toMatchObject({ outages: 2, crooked: [] });
   });
 
@@ -83,7 +117,11 @@ describe('the verdict', () => {
 
 test('what was confirmed by failures of two outages, and told to nobody, is none of them', () => {
   const next: Outage = { place, from: 140_000, until: 160_000, onlyFrom: null };
-  const later = [row(139_000, 'Asia', true), row(139_100, 'Europe', true), ...[141_000, 150_000].map((at) => row(at, 'Asia', false))];
+  const later = [
+    row(139_000, 'Asia', true),
+    row(139_100, 'Europe', true),
+    ...[141_000, 150_000].map((at) => row(at, 'Asia', false)),
+  ];
   const of = [...rows, ...later, ...[141_500, 150_500].map((at) => row(at, 'Europe', false))];
   const across = { started_at: 129_900, confirmed_at: 141_000, resolved_at: 141_000 };
   const all = (downs: number) => [
@@ -91,7 +129,12 @@ test('what was confirmed by failures of two outages, and told to nobody, is none
     incident({ ...across, downs, ups: downs }),
     incident({ started_at: 141_500, confirmed_at: 141_500, resolved_at: 161_000 }),
   ];
-  expect(judged(all(0), [outage, next], of)).toMatchObject({ outages: 2, missed: [], crooked: [], confirmed: 2 });
+  expect(judged(all(0), [outage, next], of)).toMatchObject({
+    outages: 2,
+    missed: [],
+    crooked: [],
+    confirmed: 2,
+  });
   expect(crookedDates(all(0).slice(1, 2), [outage], of)).toEqual([]);
   expect(judged(all(1), [outage, next], of).crooked.join()).toContain('several outages for one');
 });
@@ -106,7 +149,9 @@ describe('dates', () => {
   test('that are those of stored checks are right, while it is open and when it is over', () => {
     expect(faults({})).toBe('');
     expect(faults({ resolved_at: null }, before)).toBe('');
-    expect(faults({ resolved_at: null, confirmed_at: null, confirmed_continent: null }, before)).toBe('');
+    expect(
+      faults({ resolved_at: null, confirmed_at: null, confirmed_continent: null }, before),
+    ).toBe('');
   });
 
   test('that no check has are found', () => {
@@ -117,28 +162,53 @@ describe('dates', () => {
   });
 
   test('that stay where they were when an earlier failure is handed over are found', () => {
-    expect(faults({ started_at: 104_000, confirmed_at: 107_000, resolved_at: null }, before)).toContain('later than the first failure');
-    expect(faults({ confirmed_at: 107_000, resolved_at: null }, before)).toContain('later than by the second continent');
-    const gaveUp = incident({ confirmed_at: null, confirmed_continent: null, resolved_at: 103_000 });
+    expect(
+      faults({ started_at: 104_000, confirmed_at: 107_000, resolved_at: null }, before),
+    ).toContain('later than the first failure');
+    expect(faults({ confirmed_at: 107_000, resolved_at: null }, before)).toContain(
+      'later than by the second continent',
+    );
+    const gaveUp = incident({
+      confirmed_at: null,
+      confirmed_continent: null,
+      resolved_at: 103_000,
+    });
     const since = incident({ started_at: 104_000, confirmed_at: 107_000, resolved_at: null });
     expect(crookedDates([gaveUp, since], [outage], before)).toEqual([]);
   });
 
   test('of what one confirms who failed shortly before, and told nothing since, are those of the beginning', () => {
-    const atOnce = { confirmed_at: 101_000, confirmed_continent: 'Asia' as const, resolved_at: null };
+    const atOnce = {
+      confirmed_at: 101_000,
+      confirmed_continent: 'Asia' as const,
+      resolved_at: null,
+    };
     expect(faults(atOnce, [row(90_000, 'Asia', false), row(101_000, 'Europe', false)])).toBe('');
-    expect(faults(atOnce, [row(90_000, 'Asia', true), row(101_000, 'Europe', false)])).toContain('was not confirmed when');
-    expect(faults(atOnce, [row(40_000, 'Asia', false), row(101_000, 'Europe', false)])).toContain('was not confirmed when');
+    expect(faults(atOnce, [row(90_000, 'Asia', true), row(101_000, 'Europe', false)])).toContain(
+      'was not confirmed when',
+    );
+    expect(faults(atOnce, [row(40_000, 'Asia', false), row(101_000, 'Europe', false)])).toContain(
+      'was not confirmed when',
+    );
   });
 
   test('of what a continent tells late, when others have seen the outage end, are its own: it lies beside the other incident', () => {
     const late = row(129_000, 'North America', false);
-    const alone = incident({ started_at: 129_000, seen_continent: 'North America', confirmed_at: null, confirmed_continent: null });
+    const alone = incident({
+      started_at: 129_000,
+      seen_continent: 'North America',
+      confirmed_at: null,
+      confirmed_continent: null,
+    });
     const told = [...rows, late, row(138_000, 'North America', true)];
-    expect(crookedDates([incident(), { ...alone, resolved_at: 138_000 }], [outage], told)).toEqual([]);
-    expect(crookedDates([incident(), { ...alone, started_at: 129_001 }], [outage], told).map(({ fault }) => fault)).toEqual([
-      expect.stringContaining('did not start when North America began'),
-    ]);
+    expect(crookedDates([incident(), { ...alone, resolved_at: 138_000 }], [outage], told)).toEqual(
+      [],
+    );
+    expect(
+      crookedDates([incident(), { ...alone, started_at: 129_001 }], [outage], told).map(
+        ({ fault }) => fault,
+      ),
+    ).toEqual([expect.stringContaining('did not start when North America began')]);
   });
 
   test('of an incident that two continents have refuted and that is open all the same are found', () => {
@@ -148,7 +218,8 @@ describe('dates', () => {
 });
 
 describe('floods', () => {
-  const every = (ms: number, count: number) => Array.from({ length: count }, (_, nth) => ({ place, at: nth * ms }));
+  const every = (ms: number, count: number) =>
+    Array.from({ length: count }, (_, nth) => ({ place, at: nth * ms }));
 
   test('are found, and turns, samples and the looks of rule 13 are none', () => {
     expect(floods(every(3_000, 100), [], 3_000)).toEqual([]);
@@ -159,7 +230,9 @@ describe('floods', () => {
 
   test('are found in a single second, too', () => {
     expect(floods([...every(3_000, 30), ...every(10, 17)], [], 3_000)).toEqual([]);
-    expect(floods([...every(3_000, 30), ...every(10, 21)], [], 3_000)[0]).toContain('in the 1 s before');
+    expect(floods([...every(3_000, 30), ...every(10, 21)], [], 3_000)[0]).toContain(
+      'in the 1 s before',
+    );
   });
 
   test('are more where partitions change hands, for each owner has a budget of his own', () => {
@@ -178,10 +251,32 @@ describe('pings', () => {
     body: `body ${at}`,
   });
   const stored = [ping(1_000), ping(20_000), ping(21_000, 'fail'), ping(24_000)];
-  const silence = incident({ place: 'job', started_at: 9_000, confirmed_at: 9_500, resolved_at: 20_000 });
-  const failure = incident({ place: 'job', started_at: 21_000, confirmed_at: 21_000, resolved_at: 24_000 });
-  const judgedPings = (incidents: readonly Incident[], of: readonly StoredPing[] = stored, denied: readonly string[] = []) =>
-    judgePings({ places: ['job'], taken: stored, stored: of, incidents, denied, deadlineMs: 8_000, until: 90_000 });
+  const silence = incident({
+    place: 'job',
+    started_at: 9_000,
+    confirmed_at: 9_500,
+    resolved_at: 20_000,
+  });
+  const failure = incident({
+    place: 'job',
+    started_at: 21_000,
+    confirmed_at: 21_000,
+    resolved_at: 24_000,
+  });
+  const judgedPings = (
+    incidents: readonly Incident[],
+    of: readonly StoredPing[] = stored,
+    denied: readonly string[] = [],
+  ) =>
+    judgePings({
+      places: ['job'],
+      taken: stored,
+      stored: of,
+      incidents,
+      denied,
+      deadlineMs: 8_000,
+      until: 90_000,
+    });
 
   test('that are all there, each silence and failure an incident by their dates, are right', () => {
     expect(judgedPings([silence, failure])).toEqual({ taken: 4, lost: [], crooked: [] });
@@ -189,8 +284,12 @@ describe('pings', () => {
 
   test('that are gone or there twice are found, and an address that was denied', () => {
     expect(judgedPings([silence, failure], stored.slice(0, 3)).lost).toHaveLength(1);
-    expect(judgedPings([silence, failure], [...stored, { ...ping(24_000), id: 'again' }]).crooked.join()).toContain('2 times');
-    expect(judgedPings([silence, failure], stored, ['job']).crooked.join()).toContain('no such address');
+    expect(
+      judgedPings([silence, failure], [...stored, { ...ping(24_000), id: 'again' }]).crooked.join(),
+    ).toContain('2 times');
+    expect(judgedPings([silence, failure], stored, ['job']).crooked.join()).toContain(
+      'no such address',
+    );
   });
 
   test('a failure without an incident, and a long silence without one, are found', () => {
@@ -200,30 +299,54 @@ describe('pings', () => {
   });
 
   test('an incident of who had not heard of a ping that came in time ends in the moment of its confirmation, and only there', () => {
-    const unheard = incident({ place: 'job', started_at: 27_000, confirmed_at: 27_500, resolved_at: 27_500 });
+    const unheard = incident({
+      place: 'job',
+      started_at: 27_000,
+      confirmed_at: 27_500,
+      resolved_at: 27_500,
+    });
     const more = [...stored, ping(26_000), ping(30_000)];
     expect(judgedPings([silence, failure, unheard], more).crooked).toEqual([]);
-    expect(judgedPings([silence, failure, { ...unheard, resolved_at: 29_000 }], more).crooked).not.toEqual([]);
+    expect(
+      judgedPings([silence, failure, { ...unheard, resolved_at: 29_000 }], more).crooked,
+    ).not.toEqual([]);
     // The next ping came before the confirmation was made.
-    const late = incident({ place: 'job', started_at: 9_000, confirmed_at: 20_050, resolved_at: 20_050 });
+    const late = incident({
+      place: 'job',
+      started_at: 9_000,
+      confirmed_at: 20_050,
+      resolved_at: 20_050,
+    });
     expect(judgedPings([late, failure]).crooked).toEqual([]);
   });
 
   test('an incident that began or ended with no ping is found', () => {
-    expect(judgedPings([{ ...silence, started_at: 9_001 }, failure]).crooked.join()).toContain('started neither');
-    expect(judgedPings([silence, { ...failure, resolved_at: 23_000 }]).crooked.join()).toContain('did not end with the next good ping');
-    expect(judgedPings([silence, { ...failure, resolved_at: null }]).crooked.join()).toContain('did not end with the next good ping');
+    expect(judgedPings([{ ...silence, started_at: 9_001 }, failure]).crooked.join()).toContain(
+      'started neither',
+    );
+    expect(judgedPings([silence, { ...failure, resolved_at: 23_000 }]).crooked.join()).toContain(
+      'did not end with the next good ping',
+    );
+    expect(judgedPings([silence, { ...failure, resolved_at: null }]).crooked.join()).toContain(
+      'did not end with the next good ping',
+    );
   });
 });
 
 test('all is at rest when nothing is on its way any more, whatever was found while it happened and stays wrong', () => {
   const found: Omit<Report, 'rest_ms'> = {
-    ...{ seed: 1, rounds: 1, struck: {}, looks: 1, stalls: 0 },
+    seed: 1,
+    rounds: 1,
+    struck: {},
+    looks: 1,
+    stalls: 0,
     balance: { seen: 7, stored: 7, in_flight: 0, lost: [], doubled: [], invented: [] },
     verdict: judged([incident()]),
     pings: { taken: 0, lost: [], crooked: [] },
     told: { taken: 0, lost: [], wrong: [] },
-    ...{ dates: ['a date'], floods: ['a flood'], standing: ['a partition'] },
+    dates: ['a date'],
+    floods: ['a flood'],
+    standing: ['a partition'],
   };
   expect(isAtRest(found)).toBe(true);
   expect(holds({ ...found, rest_ms: 1 })).toBe(false);
@@ -243,6 +366,8 @@ test('a partition of which nothing new is stored while all is well is found, wit
       health: async () => '{"status":"ok"}',
       standsMs: 1_000,
     });
-  expect((await look((since) => (asked > 1 ? [row(since, 'Asia', true)] : []))).standing).toEqual([]);
+  expect((await look((since) => (asked > 1 ? [row(since, 'Asia', true)] : []))).standing).toEqual(
+    [],
+  );
   expect((await look(() => [])).standing.join()).toMatch(/partitions 7 stood .*"ok"/);
 });

@@ -10,10 +10,14 @@ import { refuseWrites } from '../../support/databases.ts';
 import type { MadeProbe } from '../../support/network.ts';
 import type { Mortal } from '../../support/services-run.ts';
 
-/** Everybody who can be killed: coordinators, probes, the bus and the database, each as a process of its own on disks of its own. */
+/**
+ * Everybody who can be killed: coordinators, probes, the bus and the database, each as a process of
+ * its own on disks of its own.
+ */
 
 /**
- * Modes: `up` (whoever deployed it starts it again when it ends by itself) → kill → `dead` → start → `up`; `up` ↔ `frozen`; → `stopped`.
+ * Modes: `up` (whoever deployed it starts it again when it ends by itself) → kill → `dead` → start
+ * → `up`; `up` ↔ `frozen`; → `stopped`.
  */
 export type Victim = {
   readonly name: string;
@@ -28,8 +32,16 @@ export type Victim = {
 
 const again = 500;
 
-/** A process that a service manager looks after: it is started again when it ends without having been told to. */
-const keptProcess = (name: string, kind: Victim['kind'], command: Command, onKilled: () => Promise<void>): Victim => {
+/**
+ * A process that a service manager looks after: it is started again when it ends without having
+ * been told to.
+ */
+const keptProcess = (
+  name: string,
+  kind: Victim['kind'],
+  command: Command,
+  onKilled: () => Promise<void>,
+): Victim => {
   let child: Child | undefined;
   let mode: 'up' | 'dead' | 'stopped' = 'dead';
 
@@ -39,7 +51,10 @@ const keptProcess = (name: string, kind: Victim['kind'], command: Command, onKil
     child = started;
     void started.exited.then(async ({ code }) => {
       if (mode !== 'up' || child !== started) return;
-      await appendFile(command.log, `\n(${name} ended by itself with ${code}; it is started again)\n`);
+      await appendFile(
+        command.log,
+        `\n(${name} ended by itself with ${code}; it is started again)\n`,
+      );
       await pause(again);
       // It may have been killed for good in that pause.
       if (mode === 'up' && child === started) await start();
@@ -47,7 +62,9 @@ const keptProcess = (name: string, kind: Victim['kind'], command: Command, onKil
   };
 
   return {
-    ...{ name, kind, start },
+    name,
+    kind,
+    start,
     kill: async () => {
       mode = 'dead';
       if (child) signal(child.pid, 'SIGKILL');
@@ -69,16 +86,34 @@ const path = process.env.PATH ?? '';
 
 export const coordinatorVictim = (
   name: string,
-  options: { readonly environment: Readonly<Record<string, string>>; readonly port: number; readonly folder: string },
+  options: {
+    readonly environment: Readonly<Record<string, string>>;
+    readonly port: number;
+    readonly folder: string;
+  },
 ): Victim => {
   const { environment, port, folder } = options;
-  const env = { ...environment, PORT: String(port), DATA_DIR: join(folder, name), LOG_LEVEL: 'info', PATH: path };
+  const env = {
+    ...environment,
+    PORT: String(port),
+    DATA_DIR: join(folder, name),
+    LOG_LEVEL: 'info',
+    PATH: path,
+  };
   const log = join(folder, `${name}.log`);
   const args = [join(root, 'coordinator/main.ts')];
-  return keptProcess(name, 'coordinator', { name, file: process.execPath, args, env, stopSignal: 'SIGTERM', log }, async () => undefined);
+  return keptProcess(
+    name,
+    'coordinator',
+    { name, file: process.execPath, args, env, stopSignal: 'SIGTERM', log },
+    async () => undefined,
+  );
 };
 
-/** What a killed probe had on its disk at that moment: to each of these the database must be able to answer in the end. */
+/**
+ * What a killed probe had on its disk at that moment: to each of these the database must be able to
+ * answer in the end.
+ */
 export type Saved = { readonly probe: string; readonly monitor: string; readonly at: number };
 
 const savedLine = z.object({ monitor: z.string(), at: z.number() });
@@ -91,7 +126,8 @@ const savedOf = async (made: MadeProbe): Promise<Saved[]> => {
     for (const segment of await readdir(join(spool, generation.name))) {
       const lines = (await readFile(join(spool, generation.name, segment), 'utf8')).split('\n');
       // What stands behind the last end of a line was never written whole.
-      for (const line of lines.slice(0, -1)) saved.push({ probe: made.name, ...savedLine.parse(JSON.parse(line)) });
+      for (const line of lines.slice(0, -1))
+        saved.push({ probe: made.name, ...savedLine.parse(JSON.parse(line)) });
     }
   }
   return saved;
@@ -118,7 +154,9 @@ export const probeVictim = (
     name: made.name,
     file: process.execPath,
     args: [join(root, 'probe/main.ts')],
-    ...{ env, stopSignal: 'SIGTERM', log },
+    env,
+    stopSignal: 'SIGTERM',
+    log,
   };
   const { freeze: _, ...victim } = keptProcess(made.name, 'probe', command, async () => {
     const at = Date.now();
@@ -128,15 +166,28 @@ export const probeVictim = (
 };
 
 export const serverVictim = (name: string, kind: 'bus' | 'database', server: Mortal): Victim => ({
-  ...{ name, kind },
+  name,
+  kind,
   kill: server.kill,
   start: server.start,
   stop: async () => undefined,
 });
 
-/** All that can go wrong, each as something that begins and is over after a while: whoever is struck is whole again afterwards. */
+/**
+ * All that can go wrong, each as something that begins and is over after a while: whoever is struck
+ * is whole again afterwards.
+ */
 
-export const faultKinds = ['kill', 'freeze', 'reset', 'delay', 'silence', 'cut', 'full', 'refuse'] as const;
+export const faultKinds = [
+  'kill',
+  'freeze',
+  'reset',
+  'delay',
+  'silence',
+  'cut',
+  'full',
+  'refuse',
+] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
 /** One that may happen to somebody. Two of the same subject never happen at once. */
@@ -162,7 +213,10 @@ export type Way = {
 const frozenMs = 7_500;
 
 const killed = (victim: Victim, chance: Chance): Fault => ({
-  ...{ kind: 'kill', name: `kill ${victim.name}`, subject: victim.name, movesPartitions: victim.kind !== 'probe' },
+  kind: 'kill',
+  name: `kill ${victim.name}`,
+  subject: victim.name,
+  movesPartitions: victim.kind !== 'probe',
   strike: async () => {
     await victim.kill();
     await pause(chance.between(100, 4_000));
@@ -171,7 +225,10 @@ const killed = (victim: Victim, chance: Chance): Fault => ({
 });
 
 const frozen = (victim: Victim, freeze: (isFrozen: boolean) => void): Fault => ({
-  ...{ kind: 'freeze', name: `freeze ${victim.name}`, subject: victim.name, movesPartitions: true },
+  kind: 'freeze',
+  name: `freeze ${victim.name}`,
+  subject: victim.name,
+  movesPartitions: true,
   strike: async () => {
     freeze(true);
     await pause(frozenMs);
@@ -188,7 +245,9 @@ const onWay = ({ name, of, to, relay }: Way, chance: Chance): Fault[] => {
   };
   return [
     {
-      ...{ ...common, kind: 'reset', name: `reset ${common.subject}` },
+      ...common,
+      kind: 'reset',
+      name: `reset ${common.subject}`,
       strike: async () => {
         for (let times = chance.between(1, 4); times > 0; times -= 1) {
           relay.reset();
@@ -197,7 +256,9 @@ const onWay = ({ name, of, to, relay }: Way, chance: Chance): Fault[] => {
       },
     },
     {
-      ...{ ...common, kind: 'delay', name: `delay ${common.subject}` },
+      ...common,
+      kind: 'delay',
+      name: `delay ${common.subject}`,
       strike: () => {
         const ms = chance.between(10, 250);
         return until(
@@ -208,11 +269,15 @@ const onWay = ({ name, of, to, relay }: Way, chance: Chance): Fault[] => {
       },
     },
     {
-      ...{ ...common, kind: 'silence', name: `silence ${common.subject}` },
+      ...common,
+      kind: 'silence',
+      name: `silence ${common.subject}`,
       strike: () => until(chance.between(1_000, 20_000), relay.silence, relay.heal),
     },
     {
-      ...{ ...common, kind: 'cut', name: `cut ${common.subject}` },
+      ...common,
+      kind: 'cut',
+      name: `cut ${common.subject}`,
       strike: () => until(chance.between(500, 10_000), relay.cut, relay.heal),
     },
   ];
@@ -235,7 +300,10 @@ const onDatabase = (sql: Sql, chance: Chance): Fault[] => {
   const common = { subject: 'Postgres' };
   return [
     {
-      ...{ ...common, kind: 'full', name: 'disk full', movesPartitions: false },
+      ...common,
+      kind: 'full',
+      name: 'disk full',
+      movesPartitions: false,
       strike: async () => {
         let takeAgain: (() => Promise<void>) | undefined;
         await surely(async () => {
@@ -246,7 +314,10 @@ const onDatabase = (sql: Sql, chance: Chance): Fault[] => {
       },
     },
     {
-      ...{ ...common, kind: 'refuse', name: 'database read only', movesPartitions: true },
+      ...common,
+      kind: 'refuse',
+      name: 'database read only',
+      movesPartitions: true,
       strike: async () => {
         const say = (word: string) =>
           surely(async () => {
@@ -271,14 +342,19 @@ export const allFaults = (parts: {
   const { cast, ways, sql, chance, kinds } = parts;
   const all = [
     ...cast.map((victim) => killed(victim, chance)),
-    ...cast.flatMap((victim) => (victim.freeze && victim.kind === 'coordinator' ? [frozen(victim, victim.freeze)] : [])),
+    ...cast.flatMap((victim) =>
+      victim.freeze && victim.kind === 'coordinator' ? [frozen(victim, victim.freeze)] : [],
+    ),
     ...ways.flatMap((way) => onWay(way, chance)),
     ...onDatabase(sql, chance),
   ];
   return all.filter(({ kind }) => kinds.includes(kind));
 };
 
-/** What happens in one round: mostly one fault, sometimes two or three at once, sometimes everybody is killed. Kinds are equally likely. */
+/**
+ * What happens in one round: mostly one fault, sometimes two or three at once, sometimes everybody
+ * is killed. Kinds are equally likely.
+ */
 export const choose = (chance: Chance, faults: readonly Fault[]): readonly Fault[] => {
   const share = chance.next();
   const kills = faults.filter(({ kind }) => kind === 'kill');

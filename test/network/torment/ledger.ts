@@ -5,10 +5,12 @@ import type { Saved } from './faults.ts';
 import type { Outage, Seen } from './truth.ts';
 
 /**
- * The ledger: what each probe saw (the log of the targets, and what a killed probe had on its disk) against what the database holds. Pure.
+ * The ledger: what each probe saw (the log of the targets, and what a killed probe had on its disk)
+ * against what the database holds. Pure.
  *
- * A check that was under way when its probe was killed was seen by the target and by nobody else: it is counted as `in_flight`, never as
- * lost. It may be excused so only if the kill came within a moment after the request, and if the dead probe's disk does not hold it.
+ * A check that was under way when its probe was killed was seen by the target and by nobody else:
+ * it is counted as `in_flight`, never as lost. It may be excused so only if the kill came within a
+ * moment after the request, and if the dead probe's disk does not hold it.
  */
 
 export type Row = {
@@ -34,15 +36,21 @@ export type Balance = {
   readonly invented: readonly string[];
 };
 
-/** From the start of a check to its request at the target, on a machine that is busy; clocks are the same one. */
+/**
+ * From the start of a check to its request at the target, on a machine that is busy; clocks are the
+ * same one.
+ */
 const earliest = 250;
 const latest = 3_000;
 /** A check of a target on this machine and the write to the disk are over by then. */
 const underWay = 500;
 
-const keyOf = ({ probe, place }: { readonly probe: string; readonly place: string }): string => `${probe} ${place}`;
+const keyOf = ({ probe, place }: { readonly probe: string; readonly place: string }): string =>
+  `${probe} ${place}`;
 
-const group = <Entry extends { readonly probe: string; readonly place: string; readonly at: number }>(
+const group = <
+  Entry extends { readonly probe: string; readonly place: string; readonly at: number },
+>(
   entries: readonly Entry[],
 ): Map<string, Entry[]> => {
   const groups = new Map<string, Entry[]>();
@@ -54,8 +62,14 @@ const group = <Entry extends { readonly probe: string; readonly place: string; r
   return groups;
 };
 
-/** Pairs requests and rows of one probe and target in order of time; gives back those on both sides that have no partner. */
-const pair = (seen: readonly Seen[], rows: readonly Row[]): { readonly alone: Seen[]; readonly strangers: Row[] } => {
+/**
+ * Pairs requests and rows of one probe and target in order of time; gives back those on both sides
+ * that have no partner.
+ */
+const pair = (
+  seen: readonly Seen[],
+  rows: readonly Row[],
+): { readonly alone: Seen[]; readonly strangers: Row[] } => {
   const alone: Seen[] = [];
   const strangers: Row[] = [];
   let at = 0;
@@ -71,8 +85,11 @@ const pair = (seen: readonly Seen[], rows: readonly Row[]): { readonly alone: Se
   return { alone: [...alone, ...seen.slice(at)], strangers };
 };
 
-const tell = (entry: { readonly probe: string; readonly place: string; readonly at: number }): string =>
-  `${keyOf(entry)} ${new Date(entry.at).toISOString()}`;
+const tell = (entry: {
+  readonly probe: string;
+  readonly place: string;
+  readonly at: number;
+}): string => `${keyOf(entry)} ${new Date(entry.at).toISOString()}`;
 
 export const balance = (input: {
   readonly seen: readonly Seen[];
@@ -89,7 +106,9 @@ export const balance = (input: {
     return place === undefined ? [] : [{ probe, place, at }];
   });
   const held = new Set(rows.map((row) => `${keyOf(row)} ${row.at}`));
-  const lost = onDisk.filter((entry) => !held.has(`${keyOf(entry)} ${entry.at}`)).map((entry) => `${tell(entry)}, on disk when killed`);
+  const lost = onDisk
+    .filter((entry) => !held.has(`${keyOf(entry)} ${entry.at}`))
+    .map((entry) => `${tell(entry)}, on disk when killed`);
 
   const identities = new Set<string>();
   const doubled: string[] = [];
@@ -105,13 +124,26 @@ export const balance = (input: {
   for (const key of new Set([...bySeen.keys(), ...byRow.keys()])) {
     const { alone, strangers } = pair(bySeen.get(key) ?? [], byRow.get(key) ?? []);
     for (const one of alone.filter(({ at }) => at <= until)) {
-      if (kills.some(({ probe, at }) => probe === one.probe && at >= one.at && at <= one.at + underWay)) inFlight += 1;
+      if (
+        kills.some(
+          ({ probe, at }) => probe === one.probe && at >= one.at && at <= one.at + underWay,
+        )
+      )
+        inFlight += 1;
       else lost.push(tell(one));
     }
     invented.push(...strangers.filter(({ at }) => at <= until).map(tell));
   }
-  const count = (entries: readonly { readonly at: number }[]): number => entries.filter(({ at }) => at <= until).length;
-  return { seen: count(seen), stored: count(rows), in_flight: inFlight, lost: [...new Set(lost)], doubled, invented };
+  const count = (entries: readonly { readonly at: number }[]): number =>
+    entries.filter(({ at }) => at <= until).length;
+  return {
+    seen: count(seen),
+    stored: count(rows),
+    in_flight: inFlight,
+    lost: [...new Set(lost)],
+    doubled,
+    invented,
+  };
 };
 
 /** What the database holds, as torment's checks need it. */
@@ -128,8 +160,8 @@ export type Incident = {
 };
 
 /**
- * Confirmed by what was known, and over in the same moment by what was told late: two failures that lay in two outages. Nobody was told of it, and what
- * was confirmed stays so (rule 3).
+ * Confirmed by what was known, and over in the same moment by what was told late: two failures that
+ * lay in two outages. Nobody was told of it, and what was confirmed stays so (rule 3).
  */
 export const isUnmade = ({ confirmed_at, resolved_at, downs }: Incident): boolean =>
   confirmed_at !== null && resolved_at === confirmed_at && downs === 0;
@@ -162,35 +194,76 @@ const readIncidents = async (sql: Transaction, placeOf: PlaceOf): Promise<Incide
   return rows.flatMap(({ monitor_id, started_at, confirmed_at, resolved_at, ...row }) => {
     const place = placeOf(monitor_id);
     if (place === undefined) return [];
-    const [from, until] = [confirmed_at && Number(confirmed_at), resolved_at && Number(resolved_at)];
-    return [{ ...row, place, started_at: Number(started_at), confirmed_at: from, resolved_at: until }];
+    const [from, until] = [
+      confirmed_at && Number(confirmed_at),
+      resolved_at && Number(resolved_at),
+    ];
+    return [
+      { ...row, place, started_at: Number(started_at), confirmed_at: from, resolved_at: until },
+    ];
   });
 };
 
 const readRows = async (sql: Transaction, placeOf: PlaceOf, since: number): Promise<Row[]> => {
-  const rows = await sql<{ probe: string; continent: Continent; monitor: string; at: number; took_ms: number; outcome: number }[]>`
+  const rows = await sql<
+    {
+      probe: string;
+      continent: Continent;
+      monitor: string;
+      at: number;
+      took_ms: number;
+      outcome: number;
+    }[]
+  >`
     select p.name as probe, p.continent, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.took_ms, r.outcome
     from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
     where m.type <> 'heartbeat' and r.at >= ${new Date(since)}`;
   return rows.flatMap(({ probe, continent, monitor, at, took_ms, outcome }) => {
     const place = placeOf(monitor);
-    return place === undefined ? [] : [{ probe, continent, place, at: Math.round(at), took_ms, ok: outcome === 2 ? null : outcome === 0 }];
+    return place === undefined
+      ? []
+      : [
+          {
+            probe,
+            continent,
+            place,
+            at: Math.round(at),
+            took_ms,
+            ok: outcome === 2 ? null : outcome === 0,
+          },
+        ];
   });
 };
 
-/** All incidents as they are to be told, and the messages of which nobody knows whether they were taken. */
+/**
+ * All incidents as they are to be told, and the messages of which nobody knows whether they were
+ * taken.
+ */
 export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
   inTransaction(sql, async (transaction) => {
     await transaction`set transaction isolation level repeatable read, read only`;
-    const rows = await transaction<{ id: string; monitor: string; confirmed: Date | null; resolved: Date | null; is_due: boolean }[]>`
+    const rows = await transaction<
+      {
+        id: string;
+        monitor: string;
+        confirmed: Date | null;
+        resolved: Date | null;
+        is_due: boolean;
+      }[]
+    >`
       select i.id, i.monitor_id as monitor, i.confirmed_at as confirmed, i.resolved_at as resolved,
         exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')) as is_due
       from incidents i`;
-    const overtaken = await transaction<{ id: string }[]>`select id from messages where state = 'overtaken'`;
+    const overtaken = await transaction<
+      { id: string }[]
+    >`select id from messages where state = 'overtaken'`;
     return {
       incidents: rows.flatMap(({ id, monitor, confirmed, resolved, is_due: isDue }) => {
         const place = placeOf(monitor);
-        const [confirmed_at, resolved_at] = [confirmed && Number(confirmed), resolved && Number(resolved)];
+        const [confirmed_at, resolved_at] = [
+          confirmed && Number(confirmed),
+          resolved && Number(resolved),
+        ];
         return place === undefined ? [] : [{ id, place, confirmed_at, resolved_at, isDue }];
       }),
       overtaken: new Set(overtaken.map(({ id }) => id)),
@@ -203,27 +276,42 @@ export const readJudged = async (sql: Sql, placeOf: PlaceOf) => {
     select p.name as probe, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.outcome
     from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
     where m.type = 'heartbeat' order by r.at`;
-  return rows.map(({ monitor, at, outcome, probe }) => ({ probe, place: placeOf(monitor), at, ok: outcome === 2 ? null : outcome === 0 }));
+  return rows.map(({ monitor, at, outcome, probe }) => ({
+    probe,
+    place: placeOf(monitor),
+    at,
+    ok: outcome === 2 ? null : outcome === 0,
+  }));
 };
 
 /** One moment of the database; of the results those that began since then. */
 export const readMoment = (sql: Sql, placeOf: PlaceOf, since = 0): Promise<Moment> =>
   inTransaction(sql, async (transaction) => {
     await transaction`set transaction isolation level repeatable read, read only`;
-    return { incidents: await readIncidents(transaction, placeOf), rows: await readRows(transaction, placeOf, since) };
+    return {
+      incidents: await readIncidents(transaction, placeOf),
+      rows: await readRows(transaction, placeOf, since),
+    };
   });
 
 /** The newest hundred of each job: no more are kept. */
 export const readPings = async (sql: Sql, placeOf: PlaceOf): Promise<StoredPing[]> => {
-  const rows = await sql<{ id: string; monitor_id: string; kind: string; at: Date; body: string }[]>`
+  const rows = await sql<
+    { id: string; monitor_id: string; kind: string; at: Date; body: string }[]
+  >`
     select id, monitor_id, kind, at, body from beats where kind in ('success', 'fail') order by at, id`;
   return rows.flatMap(({ id, monitor_id, kind, at, body }) => {
     const place = placeOf(monitor_id);
-    return place === undefined ? [] : [{ id, place, kind: kind === 'fail' ? 'fail' : 'success', at: Number(at), body }];
+    return place === undefined
+      ? []
+      : [{ id, place, kind: kind === 'fail' ? 'fail' : 'success', at: Number(at), body }];
   });
 };
 
-/** Whether what the database decided is true to what really was: which outages there were, once each, and who was told. Pure. */
+/**
+ * Whether what the database decided is true to what really was: which outages there were, once
+ * each, and who was told. Pure.
+ */
 
 export type Verdict = {
   /** Outages that two continents saw twice and more. */
@@ -232,7 +320,10 @@ export type Verdict = {
   readonly missed: readonly string[];
   /** Confirmed incidents and alerts of what never was. */
   readonly false_alerts: readonly string[];
-  /** Incidents that lie over one another, are open although all is well, tell of one outage twice or of two as one. */
+  /**
+   * Incidents that lie over one another, are open although all is well, tell of one outage twice or
+   * of two as one.
+   */
   readonly crooked: readonly string[];
   /** A "down" or an "up" too many, or one without the other. */
   readonly unpaired: readonly string[];
@@ -250,14 +341,24 @@ type Span = { readonly from: number; readonly until: number };
 const touches = ({ started_at, resolved_at }: Incident, { from, until }: Span): boolean =>
   started_at <= until + slack && (resolved_at ?? ever) >= from;
 
-export const describeIncident = ({ place, started_at, confirmed_at, resolved_at }: Incident): string =>
+export const describeIncident = ({
+  place,
+  started_at,
+  confirmed_at,
+  resolved_at,
+}: Incident): string =>
   `${place} ${[started_at, confirmed_at, resolved_at].map((at) => (at === null ? '–' : new Date(at).toISOString())).join(' … ')}`;
 
 const describeOutage = ({ place, from, until }: Outage): string =>
   `${place} ${[from, until].map((at) => (at === ever ? 'now' : new Date(at).toISOString())).join(' … ')}`;
 
 /** How many of these results each continent has of the place in that time. */
-const countBy = (rows: readonly Row[], place: string, { from, until }: Span, ok: boolean): number[] => {
+const countBy = (
+  rows: readonly Row[],
+  place: string,
+  { from, until }: Span,
+  ok: boolean,
+): number[] => {
   const counts = new Map<Continent, number>();
   for (const row of rows)
     if (row.ok === ok && row.place === place && row.at >= from && row.at <= until)
@@ -268,7 +369,10 @@ const countBy = (rows: readonly Row[], place: string, { from, until }: Span, ok:
 const wasSeenByTwo = (outage: Outage, rows: readonly Row[]): boolean =>
   countBy(rows, outage.place, outage, false).filter((count) => count >= 2).length >= 2;
 
-/** Between two outages of a place two continents have seen it well: whoever takes them for one has not listened. */
+/**
+ * Between two outages of a place two continents have seen it well: whoever takes them for one has
+ * not listened.
+ */
 const areApart = (one: Outage, other: Outage, rows: readonly Row[]): boolean =>
   countBy(rows, one.place, { from: one.until, until: other.from }, true).length >= 2;
 
@@ -276,8 +380,10 @@ const pairing = (incident: Incident): string | undefined => {
   const { downs, ups, resolved_at } = incident;
   if (downs > 1) return `${describeIncident(incident)} was told ${downs} times`;
   if (ups > 1) return `${describeIncident(incident)}: its end was told ${ups} times`;
-  if (ups > downs) return `${describeIncident(incident)}: its end was told, and its beginning was not`;
-  if (resolved_at !== null && downs > ups) return `${describeIncident(incident)}: its beginning was told, and its end was not`;
+  if (ups > downs)
+    return `${describeIncident(incident)}: its end was told, and its beginning was not`;
+  if (resolved_at !== null && downs > ups)
+    return `${describeIncident(incident)}: its beginning was told, and its end was not`;
   return undefined;
 };
 
@@ -291,33 +397,47 @@ export const judge = (
   const real = outages.filter(({ onlyFrom }) => onlyFrom === null);
   const isReal = (incident: Incident) =>
     real.some((outage) => outage.place === incident.place && touches(incident, outage)) ||
-    stalls.some(({ from, until }) => incident.started_at >= from - slack && incident.started_at <= until);
+    stalls.some(
+      ({ from, until }) => incident.started_at >= from - slack && incident.started_at <= until,
+    );
   const wanted = real.filter((outage) => wasSeenByTwo(outage, rows));
-  const about = (outage: Outage) => confirmed.filter((incident) => incident.place === outage.place && touches(incident, outage));
+  const about = (outage: Outage) =>
+    confirmed.filter((incident) => incident.place === outage.place && touches(incident, outage));
   const overlapping = confirmed.filter((one, index) =>
     confirmed
       .slice(index + 1)
       .some(
         (other) =>
-          other.place === one.place && other.started_at < (one.resolved_at ?? ever) && one.started_at < (other.resolved_at ?? ever),
+          other.place === one.place &&
+          other.started_at < (one.resolved_at ?? ever) &&
+          one.started_at < (other.resolved_at ?? ever),
       ),
   );
   const merged = confirmed.filter((incident) => {
     const touched = real
       .filter((outage) => outage.place === incident.place && touches(incident, outage))
       .toSorted((a, b) => a.from - b.from);
-    return touched.some((outage, index) => index > 0 && areApart(touched[index - 1] ?? outage, outage, rows));
+    return touched.some(
+      (outage, index) => index > 0 && areApart(touched[index - 1] ?? outage, outage, rows),
+    );
   });
   return {
     outages: wanted.length,
     missed: wanted.filter((outage) => about(outage).length === 0).map(describeOutage),
-    false_alerts: incidents.filter((one) => (one.confirmed_at !== null || one.downs > 0) && !isReal(one)).map(describeIncident),
+    false_alerts: incidents
+      .filter((one) => (one.confirmed_at !== null || one.downs > 0) && !isReal(one))
+      .map(describeIncident),
     crooked: [
       ...overlapping.map((one) => `${describeIncident(one)} lies over another`),
-      ...incidents.filter(({ resolved_at }) => resolved_at === null).map((one) => `${describeIncident(one)} is still open`),
+      ...incidents
+        .filter(({ resolved_at }) => resolved_at === null)
+        .map((one) => `${describeIncident(one)} is still open`),
       ...wanted
         .filter((one) => about(one).length > 1)
-        .map((one) => `${describeOutage(one)} is ${about(one).length} incidents: ${about(one).map(describeIncident).join(', ')}`),
+        .map(
+          (one) =>
+            `${describeOutage(one)} is ${about(one).length} incidents: ${about(one).map(describeIncident).join(', ')}`,
+        ),
       ...merged.map((one) => `${describeIncident(one)} takes several outages for one`),
     ],
     unpaired: incidents.flatMap((one) => pairing(one) ?? []),

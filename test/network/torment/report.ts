@@ -21,7 +21,10 @@ export type Report = {
   readonly standing: readonly string[];
   /** How often the database was looked at as a whole. */
   readonly looks: number;
-  /** How often the machine had no turn for the targets for a second and more; incidents that begin then are not false. */
+  /**
+   * How often the machine had no turn for the targets for a second and more; incidents that begin
+   * then are not false.
+   */
   readonly stalls: number;
 };
 
@@ -53,10 +56,14 @@ export const faultsOf = (found: Found): Lists => ({
 
 const areEmpty = (lists: Lists): boolean => Object.values(lists).every((list) => list.length === 0);
 
-/** Whether there is nothing to wait for: what was wrong while it happened stays in the report, however long anybody waits. */
+/**
+ * Whether there is nothing to wait for: what was wrong while it happened stays in the report,
+ * however long anybody waits.
+ */
 export const isAtRest = (found: Found): boolean => areEmpty(passing(found));
 
-export const holds = (report: Report): boolean => report.rest_ms !== null && areEmpty(faultsOf(report));
+export const holds = (report: Report): boolean =>
+  report.rest_ms !== null && areEmpty(faultsOf(report));
 
 const few = (name: string, entries: readonly string[]): string =>
   `  ${name}: ${entries.length}${entries
@@ -69,10 +76,14 @@ export const linesOf = (report: Report): string[] => {
   const all = Object.entries(struck).map(([kind, count]) => `${kind} ${count}`);
   return [
     `\nseed ${seed}: ${rounds} rounds; ${all.join(', ')}`,
-    rest_ms === null ? 'it did not come to rest' : `at rest ${(rest_ms / 1_000).toFixed(1)} s after the last fault`,
+    rest_ms === null
+      ? 'it did not come to rest'
+      : `at rest ${(rest_ms / 1_000).toFixed(1)} s after the last fault`,
     `checks seen by the targets ${balance.seen}, results in the database ${balance.stored}, under way in a probe that was killed ${balance.in_flight}`,
     `outages seen from two continents ${verdict.outages}, confirmed incidents ${verdict.confirmed}, "down" alerts ${verdict.told}; messages taken ${told.taken}; pings taken ${pings.taken}; the database looked at ${looks} times`,
-    ...(stalls > 0 ? [`this machine had no turn for the targets for a second and more: ${stalls} times`] : []),
+    ...(stalls > 0
+      ? [`this machine had no turn for the targets for a second and more: ${stalls} times`]
+      : []),
     ...Object.entries(faultsOf(report)).map(([name, list]) => few(name, list)),
   ];
 };

@@ -1,6 +1,6 @@
 /**
- * The torment itself: everything that can go wrong goes wrong for a time, at random; then all comes back, and what is stored is compared with
- * what was.
+ * The torment itself: everything that can go wrong goes wrong for a time, at random; then all comes
+ * back, and what is stored is compared with what was.
  *
  * Which check finds which of the defects that strangers found (tried by putting each back):
  *
@@ -16,12 +16,26 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectBus } from '../../../shared/bus/nats.ts';
-import { partitionConsumer, partitionCount, pingsConsumer, streams } from '../../../shared/bus/subjects.ts';
+import {
+  partitionConsumer,
+  partitionCount,
+  pingsConsumer,
+  streams,
+} from '../../../shared/bus/subjects.ts';
 import { createChance } from '../../simulation/story.ts';
 import type { Network } from '../../support/network.ts';
 import { crookedDates, findStalled, floods, judgePings, type Upheaval } from './checks.ts';
 import { allFaults, choose, type Fault, type FaultKind, faultKinds } from './faults.ts';
-import { balance, judge, type Moment, readExpectedMessages, readJudged, readMoment, readPings, type StoredPing } from './ledger.ts';
+import {
+  balance,
+  judge,
+  type Moment,
+  readExpectedMessages,
+  readJudged,
+  readMoment,
+  readPings,
+  type StoredPing,
+} from './ledger.ts';
 import { judgeMessages } from './receivers.ts';
 import { holds, isAtRest, linesOf, type Report } from './report.ts';
 import { deadlineMs, intervalMs, keepLogs, poll, type Stage, setStage } from './stage.ts';
@@ -41,13 +55,18 @@ export type TormentOptions = {
 };
 
 const lookMs = 1_000;
-/** Incidents of that age are judged as they are; the results that they hang on are read with them. */
+/**
+ * Incidents of that age are judged as they are; the results that they hang on are read with them.
+ */
 const lookedBackMs = 150_000;
 const roundsBetweenCalms = 6;
 /** Processes start, leases lapse, and whoever was cut off dials again. */
 const wholeWithinMs = 60_000;
 
-/** All that there was to say of a place at one moment: what is found of dates is gone when the run is over, and nobody could say why. */
+/**
+ * All that there was to say of a place at one moment: what is found of dates is gone when the run
+ * is over, and nobody could say why.
+ */
 const momentOf = (wanted: string, { incidents, rows }: Moment, outages: readonly Outage[]) => ({
   at: Date.now(),
   outages: outages.filter(({ place }) => place === wanted),
@@ -57,12 +76,17 @@ const momentOf = (wanted: string, { incidents, rows }: Moment, outages: readonly
 
 /** All that there is to say of the jobs at the end. */
 const jobsAtEnd = async ({ network, placeOf, jobPlaces }: Stage, pings: readonly StoredPing[]) => ({
-  incidents: (await readMoment(network.sql, placeOf)).incidents.filter(({ place }) => jobPlaces.includes(place)),
+  incidents: (await readMoment(network.sql, placeOf)).incidents.filter(({ place }) =>
+    jobPlaces.includes(place),
+  ),
   judged: await readJudged(network.sql, placeOf),
   pings,
 });
 
-/** Looks at the database once a second, for what must be right at every moment and for what is not kept long. */
+/**
+ * Looks at the database once a second, for what must be right at every moment and for what is not
+ * kept long.
+ */
 const watchDates = ({ network, truth, placeOf }: Stage) => {
   /** With what was there at that moment, which is gone when the run is over. */
   const found = new Map<string, object>();
@@ -106,7 +130,13 @@ const watchDates = ({ network, truth, placeOf }: Stage) => {
 const torment = async (stage: Stage, options: TormentOptions, problems: () => number) => {
   const { truth, network, cast, ways } = stage;
   const chance = createChance(options.seed);
-  const faults = allFaults({ cast, ways, sql: network.sql, chance, kinds: options.faults ?? faultKinds });
+  const faults = allFaults({
+    cast,
+    ways,
+    sql: network.sql,
+    chance,
+    kinds: options.faults ?? faultKinds,
+  });
   const struck: Partial<Record<FaultKind, number>> = {};
   const upheavals: Upheaval[] = [];
   const standing: string[] = [];
@@ -128,12 +158,16 @@ const torment = async (stage: Stage, options: TormentOptions, problems: () => nu
           health: stage.health,
         })
       : {
-          standing: [`not all coordinators are well ${wholeWithinMs / 1_000} s after the last fault: ${await stage.health()}`],
+          standing: [
+            `not all coordinators are well ${wholeWithinMs / 1_000} s after the last fault: ${await stage.health()}`,
+          ],
           tookMs: wholeWithinMs,
         };
     standing.push(...found.standing);
     options.say(
-      found.standing.length > 0 ? `  ${found.standing.join('; ')}` : `  calm: all moved within ${(found.tookMs / 1_000).toFixed(1)} s`,
+      found.standing.length > 0
+        ? `  ${found.standing.join('; ')}`
+        : `  calm: all moved within ${(found.tookMs / 1_000).toFixed(1)} s`,
     );
   };
   let rounds = 0;
@@ -154,13 +188,19 @@ const torment = async (stage: Stage, options: TormentOptions, problems: () => nu
 
 /** What nobody has taken by now, where something is missing. */
 const leftOnBus = async ({ account, log }: Network): Promise<string[]> => {
-  const bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'torment', log });
+  const bus = await connectBus({
+    url: account.url,
+    credentials: account.coordinatorCredentials,
+    name: 'torment',
+    log,
+  });
   const lines: string[] = [];
   for (const stream of [streams.results, streams.pings]) {
     const state = await bus.streamState(stream.name);
     lines.push(`${stream.name}: ${state?.messages} messages are left`);
     for (let partition = 0; partition < partitionCount; partition += 1) {
-      const { name } = stream === streams.pings ? pingsConsumer(partition) : partitionConsumer(partition);
+      const { name } =
+        stream === streams.pings ? pingsConsumer(partition) : partitionConsumer(partition);
       const left = await bus.consumerState(stream.name, name);
       if (left && left.pending + left.unacknowledged > 0)
         lines.push(`  ${name}: ${left.pending} pending, ${left.unacknowledged} unacknowledged`);
@@ -172,7 +212,12 @@ const leftOnBus = async ({ account, log }: Network): Promise<string[]> => {
 
 type Done = Awaited<ReturnType<typeof torment>>;
 
-const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: Done, options: TormentOptions): Promise<Report> => {
+const settle = async (
+  stage: Stage,
+  watch: ReturnType<typeof watchDates>,
+  done: Done,
+  options: TormentOptions,
+): Promise<Report> => {
   const { network, truth, jobs, receivers, kills, saved, placeOf } = stage;
   const { struck, rounds, standing, upheavals } = done;
   const began = performance.now();
@@ -181,7 +226,9 @@ const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: 
   receivers?.heal();
   // What is under way then is judged by nobody.
   const until = Date.now();
-  const pages = new Set(truth.places.flatMap(({ place, type }) => (type === 'https' ? [place] : [])));
+  const pages = new Set(
+    truth.places.flatMap(({ place, type }) => (type === 'https' ? [place] : [])),
+  );
   // Who asked for a name, and what judged a job, no target saw.
   const pageOf = (monitor: string): string | undefined => {
     const place = placeOf(monitor);
@@ -194,15 +241,33 @@ const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: 
     const stored = watch.pings();
     const ofJob = new Set(stage.jobPlaces);
     last = {
-      ...{ seed: options.seed, rounds, struck, standing },
-      balance: balance({ seen: truth.seen, rows: rows.filter(({ place }) => pages.has(place)), saved, kills, placeOf: pageOf, until }),
+      seed: options.seed,
+      rounds,
+      struck,
+      standing,
+      balance: balance({
+        seen: truth.seen,
+        rows: rows.filter(({ place }) => pages.has(place)),
+        saved,
+        kills,
+        placeOf: pageOf,
+        until,
+      }),
       verdict: judge(
         incidents.filter(({ place }) => !ofJob.has(place)),
         truth.outages(),
         rows,
         truth.stalls(),
       ),
-      pings: judgePings({ places: stage.jobPlaces, taken: jobs.taken, stored, incidents, denied: jobs.denied, deadlineMs, until }),
+      pings: judgePings({
+        places: stage.jobPlaces,
+        taken: jobs.taken,
+        stored,
+        incidents,
+        denied: jobs.denied,
+        deadlineMs,
+        until,
+      }),
       told: receivers
         ? judgeMessages({ ...receivers, ...(await readExpectedMessages(network.sql, placeOf)) })
         : { taken: 0, lost: [], wrong: [] },
@@ -233,7 +298,10 @@ export const runTorment = async (options: TormentOptions): Promise<Report> => {
     if (!holds(report)) {
       const kept = await keepLogs(stage.mortal.folder, seed);
       await writeFile(join(kept, 'dates.json'), JSON.stringify(watch.moments(), null, 1));
-      await writeFile(join(kept, 'jobs.json'), JSON.stringify(await jobsAtEnd(stage, watch.pings()), null, 1));
+      await writeFile(
+        join(kept, 'jobs.json'),
+        JSON.stringify(await jobsAtEnd(stage, watch.pings()), null, 1),
+      );
       say(`the logs of this run, and what was known where a date was wrong, are in ${kept}`);
     }
     return report;

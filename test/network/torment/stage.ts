@@ -45,7 +45,10 @@ export type Stage = {
   readonly close: () => Promise<void>;
 };
 
-/** Asks until it is so; what fails is asked again, for that is what torment is about. @throws what failed each single time. */
+/**
+ * Asks until it is so; what fails is asked again, for that is what torment is about. @throws what
+ * failed each single time.
+ */
 export const poll = async (isSo: () => Promise<boolean>, withinMs: number): Promise<boolean> => {
   let fault: unknown;
   let isAnswered = false;
@@ -64,11 +67,16 @@ export const poll = async (isSo: () => Promise<boolean>, withinMs: number): Prom
 /** Logs outlive the run only if there is something to find in them. */
 export const keepLogs = async (folder: string, seed: number): Promise<string> => {
   const kept = await mkdtemp(join(tmpdir(), `antipode-torment-${seed}-`));
-  for (const name of await readdir(folder)) if (name.endsWith('.log')) await copyFile(join(folder, name), join(kept, name));
+  for (const name of await readdir(folder))
+    if (name.endsWith('.log')) await copyFile(join(folder, name), join(kept, name));
   return kept;
 };
 
-export const setStage = async (seed: number, coordinators: number, hasChannels: boolean): Promise<Stage> => {
+export const setStage = async (
+  seed: number,
+  coordinators: number,
+  hasChannels: boolean,
+): Promise<Stage> => {
   const mortal = await startMortalServices();
   const ends: (() => Promise<unknown>)[] = [mortal.stop];
   const close = async (): Promise<void> => {
@@ -82,14 +90,22 @@ export const setStage = async (seed: number, coordinators: number, hasChannels: 
     ends.push(truth.close);
     const [kills, saved]: [Kill[], Saved[]] = [[], []];
     const ways: Way[] = [];
-    const layWay = async (name: string, of: Way['of'], to: Way['to'], url: string): Promise<string> => {
+    const layWay = async (
+      name: string,
+      of: Way['of'],
+      to: Way['to'],
+      url: string,
+    ): Promise<string> => {
       const relay = await createTcpProxy(url);
       ends.push(relay.close);
       ways.push({ name, of, to, relay });
       return relay.url;
     };
     const { folder } = mortal;
-    const cast: Victim[] = [serverVictim('nats-server', 'bus', mortal.nats), serverVictim('Postgres', 'database', mortal.postgres)];
+    const cast: Victim[] = [
+      serverVictim('nats-server', 'bus', mortal.nats),
+      serverVictim('Postgres', 'database', mortal.postgres),
+    ];
     const addresses: string[] = [];
     const madeProbes: MadeProbe[] = [];
     for (let index = 1; index <= coordinators; index += 1) {
@@ -122,10 +138,22 @@ export const setStage = async (seed: number, coordinators: number, hasChannels: 
     const monitors = new Map<string, string>();
     const wanted = { interval_s: intervalMs / 1_000 };
     for (const { place, type, target, config } of truth.places)
-      monitors.set(await network.addMonitor({ ...wanted, type, target, config: { timeout_ms: 2_900, ...config } }), place);
+      monitors.set(
+        await network.addMonitor({
+          ...wanted,
+          type,
+          target,
+          config: { timeout_ms: 2_900, ...config },
+        }),
+        place,
+      );
     const all: Job[] = [];
     for (let index = 0; index < 4; index += 1) {
-      const heartbeat = await addHeartbeat(network, { grace_s: deadlineMs / 2_000 }, deadlineMs / 2_000);
+      const heartbeat = await addHeartbeat(
+        network,
+        { grace_s: deadlineMs / 2_000 },
+        deadlineMs / 2_000,
+      );
       monitors.set(heartbeat.monitor, `job ${index}`);
       all.push({ place: `job ${index}`, heartbeat });
     }
@@ -140,34 +168,47 @@ export const setStage = async (seed: number, coordinators: number, hasChannels: 
       const { rows } = await readMoment(network.sql, placeOf);
       return new Set(rows.map(({ probe, place }) => `${probe} ${place}`)).size === seenByAll;
     };
-    if (!(await poll(everybody, 90_000))) throw new Error(`the network did not come to work: see ${await keepLogs(folder, seed)}`);
-    const receivers = hasChannels ? await startReceivers(createChance(seed + 3), network, byPlace) : undefined;
+    if (!(await poll(everybody, 90_000)))
+      throw new Error(`the network did not come to work: see ${await keepLogs(folder, seed)}`);
+    const receivers = hasChannels
+      ? await startReceivers(createChance(seed + 3), network, byPlace)
+      : undefined;
     if (receivers) ends.push(receivers.close);
     const jobs = startJobs(createChance(seed + 2), all, addresses);
     ends.push(jobs.stop);
     // Someone of another organisation, with the real credentials of its private probe.
     const other = await createTestOrganisation(network.sql);
     const rogue = await letLoose(await network.makeProbe('Europe', 'rogue', other.organisation), {
-      ...{
-        organisation: network.organisation,
-        monitor: [...monitors.keys()][0] ?? '',
-        probes: madeProbes,
-        bait: truth.places[0]?.target ?? '',
-      },
+      organisation: network.organisation,
+      monitor: [...monitors.keys()][0] ?? '',
+      probes: madeProbes,
+      bait: truth.places[0]?.target ?? '',
       heartbeat: { monitor: all[0]?.heartbeat.monitor ?? '', key: all[0]?.heartbeat.key ?? '' },
     });
     ends.push(rogue.stop);
-    if (!(await poll(async () => rogue.replayed() > 0, 30_000))) throw new Error('the rogue overheard nothing that it could say again');
+    if (!(await poll(async () => rogue.replayed() > 0, 30_000)))
+      throw new Error('the rogue overheard nothing that it could say again');
     const ask = (address: string) =>
       fetch(`${address}/health`, { signal: AbortSignal.timeout(5_000) }).then(
         async (answer) => ({ ok: answer.ok, text: await answer.text() }),
         (error: unknown) => ({ ok: false, text: String(error) }),
       );
     return {
-      ...{ mortal, network, truth, jobs, receivers, cast, ways, kills, saved, placeOf, close },
+      mortal,
+      network,
+      truth,
+      jobs,
+      receivers,
+      cast,
+      ways,
+      kills,
+      saved,
+      placeOf,
+      close,
       jobPlaces: all.map(({ place }) => place),
       partitionOf: (place) => partitionOf(byPlace.get(place) ?? ''),
-      health: async () => (await Promise.all(atCoordinators.map(ask))).map(({ text }) => text).join(' '),
+      health: async () =>
+        (await Promise.all(atCoordinators.map(ask))).map(({ text }) => text).join(' '),
       areWell: async () => (await Promise.all(atCoordinators.map(ask))).every(({ ok }) => ok),
     };
   } catch (error) {

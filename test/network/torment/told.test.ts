@@ -5,40 +5,74 @@ import { type ExpectedMessage, judgeMessages } from './receivers.ts';
 const minute = 60_000;
 const everywhere: Channel = { name: 'well', covers: null, delay_s: 0 };
 
-const outage = (id: string, confirmed_at: number, more: Partial<ExpectedMessage> = {}): ExpectedMessage => ({
-  ...{ id, place: '/failing/0', confirmed_at, resolved_at: confirmed_at + minute, isDue: true },
+const outage = (
+  id: string,
+  confirmed_at: number,
+  more: Partial<ExpectedMessage> = {},
+): ExpectedMessage => ({
+  id,
+  place: '/failing/0',
+  confirmed_at,
+  resolved_at: confirmed_at + minute,
+  isDue: true,
   ...more,
 });
 
-const got = (id: string, at: number, incident: string, event: string, more: Partial<Got> = {}): Got => ({
-  ...{ channel: 'well', id, at, body: '', items: [{ incident, event }], taken: true },
+const got = (
+  id: string,
+  at: number,
+  incident: string,
+  event: string,
+  more: Partial<Got> = {},
+): Got => ({
+  channel: 'well',
+  id,
+  at,
+  body: '',
+  items: [{ incident, event }],
+  taken: true,
   ...more,
 });
 
-const judged = (incidents: readonly ExpectedMessage[], told: readonly Got[], channel = everywhere, overtaken: readonly string[] = []) =>
-  judgeMessages({ channels: [channel], got: told, incidents, overtaken: new Set(overtaken) });
+const judged = (
+  incidents: readonly ExpectedMessage[],
+  told: readonly Got[],
+  channel = everywhere,
+  overtaken: readonly string[] = [],
+) => judgeMessages({ channels: [channel], got: told, incidents, overtaken: new Set(overtaken) });
 
 const right = [got('m1', 1_000, 'a', 'down'), got('m2', 62_000, 'a', 'up')];
 const first = outage('a', 500);
 
 describe('what torment finds at those who were told', () => {
   test('nothing where each outage was told once, and its end after it, however often a message was tried', () => {
-    const again = [got('m1', 900, 'a', 'down', { taken: false }), ...right, got('m2', 63_000, 'a', 'up')];
+    const again = [
+      got('m1', 900, 'a', 'down', { taken: false }),
+      ...right,
+      got('m2', 63_000, 'a', 'up'),
+    ];
     expect(judged([first], again)).toEqual({ taken: 2, lost: [], wrong: [] });
-    expect(judged([first], [got('m1', 70_000, 'a', 'was_down')])).toMatchObject({ lost: [], wrong: [] });
+    expect(judged([first], [got('m1', 70_000, 'a', 'was_down')])).toMatchObject({
+      lost: [],
+      wrong: [],
+    });
   });
 
   test('an outage, or its end, that was told to nobody', () => {
     expect(judged([first], []).lost).toEqual(['well: /failing/0 a was told to nobody']);
     expect(judged([first], [got('m1', 900, 'a', 'down', { taken: false })]).lost).toHaveLength(1);
-    expect(judged([first], right.slice(0, 1)).lost).toEqual(['well: /failing/0 a: its end was told to nobody']);
+    expect(judged([first], right.slice(0, 1)).lost).toEqual([
+      'well: /failing/0 a: its end was told to nobody',
+    ]);
     expect(judged([outage('a', 500, { resolved_at: null })], right.slice(0, 1)).lost).toEqual([]);
     expect(judged([outage('a', 500, { resolved_at: 400 })], []).lost).toEqual([]);
     expect(judged([outage('a', 500, { resolved_at: 500 })], []).lost).toHaveLength(1);
   });
 
   test('what was told twice, in another message', () => {
-    expect(judged([first], [...right, got('m3', 64_000, 'a', 'up')]).wrong).toEqual([expect.stringContaining('its end was told twice')]);
+    expect(judged([first], [...right, got('m3', 64_000, 'a', 'up')]).wrong).toEqual([
+      expect.stringContaining('its end was told twice'),
+    ]);
     expect(judged([first], [...right, got('m3', 2_000, 'a', 'down')]).wrong).toEqual([
       expect.stringContaining('its beginning was told twice'),
     ]);
@@ -57,20 +91,36 @@ describe('what torment finds at those who were told', () => {
     expect(judged([first], [got('m1', 900, 'a', 'up', { taken: false }), ...right]).wrong).toEqual([
       expect.stringContaining('another thing'),
     ]);
-    expect(judged([first], right.toReversed()).wrong).toEqual([expect.stringContaining('told first')]);
-    expect(judged([outage('a', 500, { isDue: false })], right).wrong).toEqual([expect.stringContaining('not to be told')]);
+    expect(judged([first], right.toReversed()).wrong).toEqual([
+      expect.stringContaining('told first'),
+    ]);
+    expect(judged([outage('a', 500, { isDue: false })], right).wrong).toEqual([
+      expect.stringContaining('not to be told'),
+    ]);
   });
 
   test('what a channel does not cover, or hears before its time', () => {
-    expect(judged([first], right, { ...everywhere, covers: ['/steady/0'] }).wrong).toEqual([expect.stringContaining('does not cover')]);
+    expect(judged([first], right, { ...everywhere, covers: ['/steady/0'] }).wrong).toEqual([
+      expect.stringContaining('does not cover'),
+    ]);
     expect(judged([first], [], { ...everywhere, covers: ['/steady/0'] }).lost).toEqual([]);
-    expect(judged([first], right, { ...everywhere, delay_s: 10 }).wrong).toEqual([expect.stringContaining('500 ms after')]);
+    expect(judged([first], right, { ...everywhere, delay_s: 10 }).wrong).toEqual([
+      expect.stringContaining('500 ms after'),
+    ]);
   });
 
   test('rule 37: a third outage within half an hour is told as flapping, and then none', () => {
-    const four = [first, outage('b', 5 * minute), outage('c', 10 * minute), outage('d', 14 * minute)];
+    const four = [
+      first,
+      outage('b', 5 * minute),
+      outage('c', 10 * minute),
+      outage('d', 14 * minute),
+    ];
     const plain = [...right, got('m3', 5 * minute, 'b', 'down'), got('m4', 6 * minute, 'b', 'up')];
-    expect(judged(four, [...plain, got('m5', 10 * minute, 'c', 'flapping')])).toMatchObject({ lost: [], wrong: [] });
+    expect(judged(four, [...plain, got('m5', 10 * minute, 'c', 'flapping')])).toMatchObject({
+      lost: [],
+      wrong: [],
+    });
     expect(judged(four, plain).lost).toEqual([expect.stringContaining('c was told to nobody')]);
     expect(
       judged(four, [

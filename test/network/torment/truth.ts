@@ -7,9 +7,17 @@ import { startTarget } from '../../support/targets.ts';
 /** When what fails: the same plan for whatever is watched, from one seed. */
 
 /** A time in which a target failed: for everybody, or for one continent alone. */
-export type Outage = { readonly place: string; readonly from: number; readonly until: number; readonly onlyFrom: Continent | null };
+export type Outage = {
+  readonly place: string;
+  readonly from: number;
+  readonly until: number;
+  readonly onlyFrom: Continent | null;
+};
 
-/** What a target is here for: never to fail, to fail for all, so seldom that nobody calls it flapping, or again and again; to fail for one continent only. */
+/**
+ * What a target is here for: never to fail, to fail for all, so seldom that nobody calls it
+ * flapping, or again and again; to fail for one continent only.
+ */
 export type Role = 'steady' | 'failing' | 'seldom' | 'lonely';
 
 type State = {
@@ -23,7 +31,10 @@ type State = {
 
 export type Plan = {
   readonly places: readonly { readonly place: string; readonly role: Role }[];
-  /** Whether the place is well for whoever asks; undefined where there is no such place. Without a continent: for most. */
+  /**
+   * Whether the place is well for whoever asks; undefined where there is no such place. Without a
+   * continent: for most.
+   */
   readonly isWell: (place: string, from?: Continent) => boolean | undefined;
   readonly outages: () => readonly Outage[];
   /** Begins and ends outages that are due. */
@@ -38,20 +49,28 @@ export const planOutages = (
   began: number,
 ): Plan => {
   const past: Outage[] = [];
-  const states: State[] = wanted.map((one) => ({ ...one, now: undefined, nextAt: began + 8_000 + 1_000 * chance.between(0, 10) }));
+  const states: State[] = wanted.map((one) => ({
+    ...one,
+    now: undefined,
+    nextAt: began + 8_000 + 1_000 * chance.between(0, 10),
+  }));
   const byPlace = new Map(states.map((state) => [state.place, state]));
 
   const end = (state: State, now: number): void => {
     if (state.now) past.push({ ...state.now, until: now });
     state.now = undefined;
-    state.nextAt = now + 1_000 * (state.role === 'seldom' ? chance.between(960, 1_300) : chance.between(10, 25));
+    state.nextAt =
+      now + 1_000 * (state.role === 'seldom' ? chance.between(960, 1_300) : chance.between(10, 25));
   };
 
   return {
     places: states.map(({ place, role }) => ({ place, role })),
     isWell: (place, from) => {
       const state = byPlace.get(place);
-      return state && (state.now === undefined || (state.now.onlyFrom !== null && state.now.onlyFrom !== from));
+      return (
+        state &&
+        (state.now === undefined || (state.now.onlyFrom !== null && state.now.onlyFrom !== from))
+      );
     },
     outages: () => [...past, ...states.flatMap(({ now }) => now ?? [])],
     turn: (now) => {
@@ -60,8 +79,14 @@ export const planOutages = (
         if (state.now) end(state, now);
         else {
           const { place, role, lonely } = state;
-          state.now = { place, from: now, until: Number.POSITIVE_INFINITY, onlyFrom: role === 'lonely' ? lonely : null };
-          state.nextAt = now + 1_000 * (role === 'lonely' ? chance.between(6, 20) : chance.between(20, 40));
+          state.now = {
+            place,
+            from: now,
+            until: Number.POSITIVE_INFINITY,
+            onlyFrom: role === 'lonely' ? lonely : null,
+          };
+          state.nextAt =
+            now + 1_000 * (role === 'lonely' ? chance.between(6, 20) : chance.between(20, 40));
         }
       }
     },
@@ -74,7 +99,10 @@ export const planOutages = (
   };
 };
 
-/** What really was: targets that fail when we say so, and a log of every request that reached them, by whom, and what it got. */
+/**
+ * What really was: targets that fail when we say so, and a log of every request that reached them,
+ * by whom, and what it got.
+ */
 
 /** One request that reached a target: the probe that sent it saw this. */
 export type Seen = {
@@ -100,7 +128,10 @@ export type Truth = {
   /** When which name was asked for. */
   readonly asked: readonly { readonly at: number; readonly place: string }[];
   readonly outages: () => readonly Outage[];
-  /** Times in which this machine had no turn for the targets: whoever asked then was not answered, which is an outage, too. */
+  /**
+   * Times in which this machine had no turn for the targets: whoever asked then was not answered,
+   * which is an outage, too.
+   */
   readonly stalls: () => readonly { readonly from: number; readonly until: number }[];
   readonly turn: (now: number) => void;
   readonly heal: () => void;
@@ -110,7 +141,12 @@ export type Truth = {
 const stallMs = 1_000;
 const right = '192.0.2.1';
 
-export const createTruth = async (chance: Chance, continents: readonly Continent[], each: number, seldom: number): Promise<Truth> => {
+export const createTruth = async (
+  chance: Chance,
+  continents: readonly Continent[],
+  each: number,
+  seldom: number,
+): Promise<Truth> => {
   const seen: Seen[] = [];
   const asked: { at: number; place: string }[] = [];
   const began = Date.now();
@@ -122,13 +158,15 @@ export const createTruth = async (chance: Chance, continents: readonly Continent
   ];
   const wanted = roles.flatMap(([role, length]) =>
     Array.from({ length }, (_, index) => ({
-      ...{ place: `/${role}/${index}`, role },
+      place: `/${role}/${index}`,
+      role,
       lonely: continents[index % continents.length] ?? 'Europe',
     })),
   );
   const pages = planOutages(chance, wanted, began);
   const named = (['steady', 'failing', 'failing'] as const).map((role, index) => ({
-    ...{ place: `${role}-${index}.test`, role },
+    place: `${role}-${index}.test`,
+    role,
     lonely: 'Europe' as const,
   }));
   const names = planOutages(chance, named, began);
@@ -166,9 +204,18 @@ export const createTruth = async (chance: Chance, continents: readonly Continent
 
   return {
     places: [
-      ...pages.places.map(({ place, role }) => ({ ...{ place, role, type: 'https' as const }, target: target.url(place), config: {} })),
+      ...pages.places.map(({ place, role }) => ({
+        place,
+        role,
+        type: 'https' as const,
+        target: target.url(place),
+        config: {},
+      })),
       ...names.places.map(({ place, role }) => ({
-        ...{ place, role, type: 'dns' as const, target: place },
+        place,
+        role,
+        type: 'dns' as const,
+        target: place,
         config: { resolver: resolver.address, expected_values: [right], match: 'exact' },
       })),
     ],

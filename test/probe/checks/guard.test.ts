@@ -6,7 +6,10 @@ const guardOf = (allow: readonly string[] = [], own: readonly string[] = [], at 
   createGuard({ allow, bus: () => [at], own: () => own });
 const strict = guardOf();
 
-/** Two addresses (the first and the last, where that says something) of every special range of the registries, and of what reaches elsewhere under another name. */
+/**
+ * Two addresses (the first and the last, where that says something) of every special range of the
+ * registries, and of what reaches elsewhere under another name.
+ */
 const shut: Readonly<Record<string, readonly string[]>> = {
   'this network': ['0.0.0.0', '0.255.255.255'],
   'private 10': ['10.0.0.0', '10.255.255.255'],
@@ -42,10 +45,23 @@ const shut: Readonly<Record<string, readonly string[]>> = {
   ],
   unspecified: ['::', '0:0:0:0:0:0:0:0'],
   'loopback by IPv6': ['::1', '0:0:0:0:0:0:0:1'],
-  mapped: ['::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:10.0.0.1', '::ffff:169.254.169.254', '::ffff:8.8.8.8', '0:0:0:0:0:ffff:0:0'],
+  mapped: [
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:10.0.0.1',
+    '::ffff:169.254.169.254',
+    '::ffff:8.8.8.8',
+    '0:0:0:0:0:ffff:0:0',
+  ],
   compatible: ['::127.0.0.1', '::a00:1', '::808:808'],
   'translated (SIIT)': ['::ffff:0:127.0.0.1', '::ffff:0:8.8.8.8'],
-  NAT64: ['64:ff9b::127.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b::808:808', '64:ff9b:1::1', '64:ff9b:1:ffff::a00:1'],
+  NAT64: [
+    '64:ff9b::127.0.0.1',
+    '64:ff9b::a9fe:a9fe',
+    '64:ff9b::808:808',
+    '64:ff9b:1::1',
+    '64:ff9b:1:ffff::a00:1',
+  ],
   '6to4': ['2002:7f00:1::', '2002:a00:1::1', '2002:808:808::1'],
   Teredo: ['2001:0:4136:e378:8000:63bf:3fff:fdd2', '2001::1'],
   ISATAP: ['2001:4860:1::5efe:a00:1', '2001:4860:1::200:5efe:7f00:1'],
@@ -106,7 +122,14 @@ const open = [
 ];
 
 test('it is this probe’s own limit when another, that may check the same, that may check the same, is allowed every one of these addresses', () => {
-  const asia = { id: 'a', name: 'a', continent: 'Asia', organisation: null, healthy: true, quarantined: false } as const;
+  const asia = {
+    id: 'a',
+    name: 'a',
+    continent: 'Asia',
+    organisation: null,
+    healthy: true,
+    quarantined: false,
+  } as const;
   const roster = {
     epoch: 1,
     probes: [
@@ -114,8 +137,19 @@ test('it is this probe’s own limit when another, that may check the same, that
       { ...asia, id: 'b' },
     ],
   };
-  const { isOwnLimit: othersMay } = createGuard({ allow: [], bus: () => [], own: () => [], roster: () => roster });
-  const anywhere = { kind: 'https', target: 'https://a.example/', config: {}, continents: null, probe: null } as const;
+  const { isOwnLimit: othersMay } = createGuard({
+    allow: [],
+    bus: () => [],
+    own: () => [],
+    roster: () => roster,
+  });
+  const anywhere = {
+    kind: 'https',
+    target: 'https://a.example/',
+    config: {},
+    continents: null,
+    probe: null,
+  } as const;
   expect(othersMay(['10.1.2.3', '8.8.8.8', '169.254.169.254'], anywhere)).toBe(true);
   expect(othersMay(['10.1.2.3'], { ...anywhere, continents: ['Asia'] })).toBe(true);
   expect(othersMay(['10.1.2.3', '192.168.1.1'], anywhere)).toBe(false);
@@ -125,20 +159,28 @@ test('it is this probe’s own limit when another, that may check the same, that
 });
 
 test('a private probe whose host does not allow what lies inside a network says nothing about it; a name that leads to nowhere is the target’s fault', () => {
-  const mine = { kind: 'https', target: 'https://a.example/', config: {}, continents: null, probe: 'c' } as const;
+  const mine = {
+    kind: 'https',
+    target: 'https://a.example/',
+    config: {},
+    continents: null,
+    probe: 'c',
+  } as const;
   expect(strict.isOwnLimit(['10.1.2.3'], mine)).toBe(true);
   expect(strict.isOwnLimit(['fd12::1', '192.168.1.1'], mine)).toBe(true);
   expect(strict.isOwnLimit(['127.0.0.1'], { ...mine, target: 'https://127.0.0.1/' })).toBe(true);
-  for (const address of ['127.0.0.1', '0.0.0.0', '169.254.169.254', '::1']) expect(strict.isOwnLimit([address], mine)).toBe(false);
+  for (const address of ['127.0.0.1', '0.0.0.0', '169.254.169.254', '::1'])
+    expect(strict.isOwnLimit([address], mine)).toBe(false);
 });
 
 describe('without a word from its host, a probe reaches only public addresses', () => {
-  test.each(Object.entries(shut).flatMap(([range, addresses]) => addresses.map((address) => [range, address] as const)))(
-    '%s is shut: %s',
-    (_range, address) => {
-      expect(strict.allows(address, 443)).toBe(false);
-    },
-  );
+  test.each(
+    Object.entries(shut).flatMap(([range, addresses]) =>
+      addresses.map((address) => [range, address] as const),
+    ),
+  )('%s is shut: %s', (_range, address) => {
+    expect(strict.allows(address, 443)).toBe(false);
+  });
 
   test.each(notLiteral)('what is no literal address is shut: %j', (text) => {
     expect(strict.allows(text, 443)).toBe(false);
@@ -201,7 +243,11 @@ describe('what the host of a probe allows', () => {
   });
 
   test('ranges that cannot be read are named, so that the configuration refuses them', () => {
-    expect(unreadableRanges(['10.0.0.0/8', '10.0.0.0/33', 'lan', '::1', '', '10.0.0.1'])).toEqual(['10.0.0.0/33', 'lan', '']);
+    expect(unreadableRanges(['10.0.0.0/8', '10.0.0.0/33', 'lan', '::1', '', '10.0.0.1'])).toEqual([
+      '10.0.0.0/33',
+      'lan',
+      '',
+    ]);
   });
 });
 
@@ -219,7 +265,10 @@ describe("the probe's own bus", () => {
   });
 
   test('on the same machine is shut by each of its addresses', () => {
-    const guard = guardOf(['127.0.0.0/8', '::1/128', '10.0.0.0/8'], ['10.9.9.9', 'fe80::1%eth0'], { address: '127.0.0.1', port: 4222 });
+    const guard = guardOf(['127.0.0.0/8', '::1/128', '10.0.0.0/8'], ['10.9.9.9', 'fe80::1%eth0'], {
+      address: '127.0.0.1',
+      port: 4222,
+    });
     for (const address of ['127.0.0.1', '127.0.0.2', '10.9.9.9', '::ffff:127.0.0.1'])
       expect(guard.allows(address, 4222), address).toBe(false);
     expect(guard.allows('127.0.0.1', 8080)).toBe(true);
@@ -239,7 +288,8 @@ describe("the probe's own public addresses", () => {
   test('are shut on every port, also by another notation and in an allowed range', () => {
     for (const guard of [guardOf([], own), guardOf(['93.184.216.0/24', '::ffff:0:0/96'], own)])
       for (const address of ['93.184.216.10', '::ffff:93.184.216.10', '2a00:1450:4001:0:0::7'])
-        for (const port of [22, 443, 9_100]) expect(guard.allows(address, port), `${address} ${port}`).toBe(false);
+        for (const port of [22, 443, 9_100])
+          expect(guard.allows(address, port), `${address} ${port}`).toBe(false);
     expect(guardOf([], own).allows('93.184.216.11', 443)).toBe(true);
     expect(guardOf(['10.0.0.0/8'], own).allows('10.9.9.9', 443)).toBe(true);
   });
@@ -258,7 +308,13 @@ describe("the probe's own public addresses", () => {
   });
 
   test('are its own limit, because others reach them', () => {
-    const anywhere = { kind: 'https', target: 'https://a.example/', config: {}, continents: null, probe: null } as const;
+    const anywhere = {
+      kind: 'https',
+      target: 'https://a.example/',
+      config: {},
+      continents: null,
+      probe: null,
+    } as const;
     const guard = guardOf([], own);
     expect(guard.isOwnLimit(['93.184.216.10'], anywhere)).toBe(true);
     expect(guard.isOwnLimit(['93.184.216.10', '8.8.8.8'], anywhere)).toBe(true);

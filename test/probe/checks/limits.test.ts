@@ -3,7 +3,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
-import { type Alarm, BodyMemory, type CheckDeadline, clearAlarm, newAlarm, setAlarm } from '../../../probe/checks/limits.ts';
+import {
+  type Alarm,
+  BodyMemory,
+  type CheckDeadline,
+  clearAlarm,
+  newAlarm,
+  setAlarm,
+} from '../../../probe/checks/limits.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { noPings, type PingState } from '../../../shared/checks/heartbeat/state.ts';
 import { withoutTemporal } from '../../support/eventually.ts';
@@ -63,7 +70,13 @@ describe('body memory', () => {
       target.answer({ is: 'status', status: 200, body });
       const check = httpsChecker({ memory });
       const verdicts = await Promise.all(
-        Array.from({ length: 12 }, () => check(target.url(), { body_contains: 'the end' }, { timeout_ms: 20_000, evidence_wanted: false })),
+        Array.from({ length: 12 }, () =>
+          check(
+            target.url(),
+            { body_contains: 'the end' },
+            { timeout_ms: 20_000, evidence_wanted: false },
+          ),
+        ),
       );
       expect(verdicts.map(({ outcome }) => outcome)).toEqual(verdicts.map(() => 'ok'));
       expect(limit).toBe(6 * mebi);
@@ -80,7 +93,9 @@ describe('body memory', () => {
       const check = httpsChecker({ memory });
       const holder = check(hanging.url(), { body_contains: 'never' }, { timeout_ms: 3_000 });
       await expect.poll(() => memory.held).toBe(3 * mebi);
-      expect(await check(target.url(), { body_contains: 'the end' }, { timeout_ms: 500 })).toMatchObject({
+      expect(
+        await check(target.url(), { body_contains: 'the end' }, { timeout_ms: 500 }),
+      ).toMatchObject({
         outcome: 'unknown',
         cause: { class: 'probe_held_up' },
       });
@@ -115,7 +130,8 @@ describe('the deadline of a check', () => {
     return { heard, listen };
   };
 
-  const untilOver = (deadline: CheckDeadline): Promise<void> => new Promise((resolve) => deadline.listen({ expire: resolve }));
+  const untilOver = (deadline: CheckDeadline): Promise<void> =>
+    new Promise((resolve) => deadline.listen({ expire: resolve }));
 
   test('tells all that listen, once, when its time is over and not before', async () => {
     const began = performance.now();
@@ -184,7 +200,10 @@ describe('the deadline of a check', () => {
 
 describe('an alarm', () => {
   /** Settles when the alarm has rung, with what the clock said. */
-  const rung = (afterMs: number, also: () => void = () => undefined): Promise<{ readonly due: number; readonly at: number }> =>
+  const rung = (
+    afterMs: number,
+    also: () => void = () => undefined,
+  ): Promise<{ readonly due: number; readonly at: number }> =>
     new Promise((resolve) => {
       const due = performance.now() + afterMs;
       const alarm = newAlarm(() => {
@@ -201,7 +220,9 @@ describe('an alarm', () => {
 
   test('that was cleared does not ring, whoever cleared it', async () => {
     const heard: string[] = [];
-    const others: Alarm[] = Array.from({ length: 5 }, (_, nth) => newAlarm(() => heard.push(`other ${nth}`)));
+    const others: Alarm[] = Array.from({ length: 5 }, (_, nth) =>
+      newAlarm(() => heard.push(`other ${nth}`)),
+    );
     const due = performance.now() + 30;
     for (const other of others) setAlarm(other, due + 60);
     // One that rings clears those before and behind it.
@@ -241,7 +262,11 @@ describe('an alarm', () => {
 /** What a probe says of a heartbeat, by what it sees on the bus in that moment (rule 20). */
 describe('a heartbeat', () => {
   const now = 1_800_000_000_000;
-  const mark = (ago: number, exit_code: number | null = null) => ({ id: `beat ${ago}`, at: now - ago, exit_code });
+  const mark = (ago: number, exit_code: number | null = null) => ({
+    id: `beat ${ago}`,
+    at: now - ago,
+    exit_code,
+  });
 
   const judged = async (state: PingState | undefined, config = {}, readMs = 0) => {
     const next: (number | null)[] = [];
@@ -252,7 +277,13 @@ describe('a heartbeat', () => {
     };
     const check = createHeartbeatCheck({ view: { read }, onJudged: (_, at) => next.push(at) });
     const { outcome, cause } = await check({
-      assignment: assignmentOf('', { kind: 'heartbeat', interval_ms: 60_000, timeout_ms: 10_000, config, config_version: 3 }),
+      assignment: assignmentOf('', {
+        kind: 'heartbeat',
+        interval_ms: 60_000,
+        timeout_ms: 10_000,
+        config,
+        config_version: 3,
+      }),
       started_at: now,
       deadline: deadlineIn(Number.POSITIVE_INFINITY),
       evidence_wanted: true,
@@ -260,13 +291,26 @@ describe('a heartbeat', () => {
       probe: { name: 'test', continent: 'Europe', base_url: '', version: '0' },
       clock: { now: () => time },
     });
-    return { said: cause ? `${outcome}, ${causeLayer(cause)}: ${causeSentence(cause)}` : outcome, next: next[0] };
+    return {
+      said: cause ? `${outcome}, ${causeLayer(cause)}: ${causeSentence(cause)}` : outcome,
+      next: next[0],
+    };
   };
 
   const known: PingState = { ...noPings, terms: 3 };
   test.each<readonly [string, PingState | undefined, object, string]>([
-    ['without a view of the bus', undefined, {}, "unknown, probe: The probe's view of the bus was too old"],
-    ['under other terms than its own', { ...known, terms: 4 }, {}, "unknown, probe: The probe's view of the bus was too old"],
+    [
+      'without a view of the bus',
+      undefined,
+      {},
+      "unknown, probe: The probe's view of the bus was too old",
+    ],
+    [
+      'under other terms than its own',
+      { ...known, terms: 4 },
+      {},
+      "unknown, probe: The probe's view of the bus was too old",
+    ],
     ['before its first beat', known, {}, 'unknown, probe: No heartbeat has come yet'],
     ['in time', { ...known, good: mark(50_000), latest: 'good' }, {}, 'ok'],
     ['in its grace', { ...known, good: mark(80_000), latest: 'good' }, {}, 'ok'],
@@ -276,8 +320,18 @@ describe('a heartbeat', () => {
       {},
       'fail, heartbeat: No heartbeat for 100 seconds (expected every minute)',
     ],
-    ['failed', { ...known, bad: mark(5_000), latest: 'bad' }, {}, 'fail, heartbeat: The job reported a failure'],
-    ['failed by its exit code', { ...known, bad: mark(5_000, 3), latest: 'bad' }, {}, 'fail, heartbeat: The job ended with exit code 3'],
+    [
+      'failed',
+      { ...known, bad: mark(5_000), latest: 'bad' },
+      {},
+      'fail, heartbeat: The job reported a failure',
+    ],
+    [
+      'failed by its exit code',
+      { ...known, bad: mark(5_000, 3), latest: 'bad' },
+      {},
+      'fail, heartbeat: The job ended with exit code 3',
+    ],
     [
       'begun and never ended',
       { ...known, open: [{ rid: null, at: now - 31_000 }] },
@@ -291,18 +345,27 @@ describe('a heartbeat', () => {
   test('with a cron schedule on a Node that cannot read one is unknown in words, and asked again; others are judged there', async () => {
     const state: PingState = { ...known, good: mark(50_000), latest: 'good' };
     const schedule = { schedule: '30 2 * * *', timezone: 'Europe/Berlin' };
-    const unread = 'unknown, probe: The probe runs on a Node older than 26, which cannot read a schedule';
-    expect(await withoutTemporal(() => judged(state, schedule))).toEqual({ said: unread, next: now + 60_000 });
+    const unread =
+      'unknown, probe: The probe runs on a Node older than 26, which cannot read a schedule';
+    expect(await withoutTemporal(() => judged(state, schedule))).toEqual({
+      said: unread,
+      next: now + 60_000,
+    });
     expect((await withoutTemporal(() => judged(state))).said).toBe('ok');
     expect((await judged(state, schedule)).said).toBe('ok');
   });
 
   test('whose view was no good is judged again when there is one, and not at a time of its own', async () => {
     expect((await judged(undefined)).next).toBeNull();
-    expect((await judged({ ...known, good: mark(50_000), latest: 'good' })).next).toBe(now + 40_000);
+    expect((await judged({ ...known, good: mark(50_000), latest: 'good' })).next).toBe(
+      now + 40_000,
+    );
   });
 
   test('whose deadline passed while the view was read is in time, and looked at once more at its deadline', async () => {
-    expect(await judged({ ...known, good: mark(89_900), latest: 'good' }, {}, 500)).toEqual({ said: 'ok', next: now + 100 });
+    expect(await judged({ ...known, good: mark(89_900), latest: 'good' }, {}, 500)).toEqual({
+      said: 'ok',
+      next: now + 100,
+    });
   });
 });

@@ -17,7 +17,10 @@ describe('files', () => {
 
   const disk = join(import.meta.dirname, '../../../probe/disk/files.ts');
 
-  /** Takes every file that this process may have open but one, makes a log file with that, gives all back, and has its garbage collected. */
+  /**
+   * Takes every file that this process may have open but one, makes a log file with that, gives all
+   * back, and has its garbage collected.
+   */
   const program = `
 import { openSync, closeSync } from 'node:fs';
 const { createLogFile } = await import(${JSON.stringify(disk)});
@@ -50,7 +53,8 @@ process.stdout.write(made);`;
             leastLines: 20,
             snapshot: () => state.values(),
           });
-        const lineOf = (nth: number): string => `${String(nth).padStart(2, '0')}${'x'.repeat(1_500)}`;
+        const lineOf = (nth: number): string =>
+          `${String(nth).padStart(2, '0')}${'x'.repeat(1_500)}`;
         const journal = await open();
         const say = (nth: number) => {
           state.set(lineOf(nth).slice(0, 2), lineOf(nth));
@@ -59,7 +63,10 @@ process.stdout.write(made);`;
         for (let nth = 0; nth < 20; nth += 1) await say(nth);
         await small.fill();
         // Room for the line, and for a third of the snapshot that its log is now long enough for.
-        await truncate(join(small.folder, 'ballast'), (await stat(join(small.folder, 'ballast'))).size - 16_384);
+        await truncate(
+          join(small.folder, 'ballast'),
+          (await stat(join(small.folder, 'ballast'))).size - 16_384,
+        );
         await say(20).catch(() => undefined); // Whether it is told that there was no room is the journal's; that nothing is lost is not.
         await journal.close();
         const before = [...state.values()].toSorted();
@@ -120,7 +127,8 @@ describe('the journal', () => {
 
   test('stays small through thousands of changes, and loses none', async () => {
     const journal = await open();
-    for (let change = 0; change < 2_000; change += 1) await write(journal, `k${change % 7}=${change}`);
+    for (let change = 0; change < 2_000; change += 1)
+      await write(journal, `k${change % 7}=${change}`);
     const before = held();
     await journal.close();
     const files = await readdir(folder);

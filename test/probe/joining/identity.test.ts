@@ -8,7 +8,13 @@ import { createProbeIdentities } from '../../../coordinator/probes/identities.ts
 import { readConfig, settingsGiven } from '../../../probe/config.ts';
 import { checklist, judgeClock, judgeNode, type Line } from '../../../probe/joining/checklist.ts';
 import { refuseHome } from '../../../probe/joining/install.ts';
-import { keyOf, openIdentity, settingIn, withSettings, writeIdentity } from '../../../probe/joining/join.ts';
+import {
+  keyOf,
+  openIdentity,
+  settingIn,
+  withSettings,
+  writeIdentity,
+} from '../../../probe/joining/join.ts';
 import { announcementKeys } from '../../../shared/bus/announcement.ts';
 import { createKey, formatCredentials } from '../../../shared/bus/nkeys.ts';
 import { withoutTemporal } from '../../support/eventually.ts';
@@ -24,10 +30,18 @@ describe('identity', () => {
 
   const ca = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n';
   /** Connects to nothing as long as nothing is asked. */
-  const noDatabase = connect('postgres://nobody@127.0.0.1:1/none', { name: 'test', connections: 1 });
+  const noDatabase = connect('postgres://nobody@127.0.0.1:1/none', {
+    name: 'test',
+    connections: 1,
+  });
   const enrolledAs = async (key: string) => {
     const of = { name: 'Nairobi', continent: 'Africa', organisation: null } as const;
-    const place = { natsUrl: 'tls://bus.example:443', tlsFirst: true, ca, anchors: () => ['anchor.example:443'] };
+    const place = {
+      natsUrl: 'tls://bus.example:443',
+      tlsFirst: true,
+      ca,
+      anchors: () => ['anchor.example:443'],
+    };
     const signing = { secretKeys: [testSecretKey], requireSigned: 'true' } as const;
     const identities = createProbeIdentities({
       account: createKey('account'),
@@ -36,7 +50,12 @@ describe('identity', () => {
       ...signing,
     });
     const probe = '01a20648-85be-74ad-b540-3666ea0a5231';
-    return { probe, ...of, base_url: 'https://antipode.example', ...(await identities.welcome(noDatabase, probe, of, key)) };
+    return {
+      probe,
+      ...of,
+      base_url: 'https://antipode.example',
+      ...(await identities.welcome(noDatabase, probe, of, key)),
+    };
   };
 
   describe('the identity of a host', () => {
@@ -52,17 +71,36 @@ describe('identity', () => {
       const path = join(folder, 'identity.json');
       const made = await openIdentity(path);
       const key = keyOf(made);
-      await writeIdentity(path, { ...made, enrolled: { ...(await enrolledAs(key.id)), anchors: ['anchor.example:443'] } });
+      await writeIdentity(path, {
+        ...made,
+        enrolled: { ...(await enrolledAs(key.id)), anchors: ['anchor.example:443'] },
+      });
       const config = readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder });
       expect(config).toMatchObject({ PROBE_NATS_TLS_FIRST: true, PROBE_NATS_CA: ca });
-      expect(config.PROBE_CREDENTIALS).toMatchObject({ name: 'Nairobi', continent: 'Africa', nats_url: 'tls://bus.example:443' });
+      expect(config.PROBE_CREDENTIALS).toMatchObject({
+        name: 'Nairobi',
+        continent: 'Africa',
+        nats_url: 'tls://bus.example:443',
+      });
       expect(config.PROBE_CREDENTIALS.nats_credentials).toContain(key.seed);
-      expect(config.PROBE_CREDENTIALS).toMatchObject({ require_signed: true, signing_keys: [announcementKeys([testSecretKey])[0]?.id] });
+      expect(config.PROBE_CREDENTIALS).toMatchObject({
+        require_signed: true,
+        signing_keys: [announcementKeys([testSecretKey])[0]?.id],
+      });
       const other = '-----BEGIN CERTIFICATE-----\ny\n-----END CERTIFICATE-----';
-      expect(readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder, PROBE_NATS_CA: other }).PROBE_NATS_CA).toBe(other);
+      expect(
+        readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder, PROBE_NATS_CA: other })
+          .PROBE_NATS_CA,
+      ).toBe(other);
       expect(config.authorities).toBeUndefined();
-      await writeIdentity(path, { ...made, enrolled: { ...(await enrolledAs(key.id)), anchors: [] }, authorities: other });
-      expect(readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder }).authorities).toBe(other);
+      await writeIdentity(path, {
+        ...made,
+        enrolled: { ...(await enrolledAs(key.id)), anchors: [] },
+        authorities: other,
+      });
+      expect(readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder }).authorities).toBe(
+        other,
+      );
     });
 
     test('that nobody enrolled, that is none, or beside a word of the operator: refused in words', async () => {
@@ -85,7 +123,10 @@ describe('identity', () => {
   test('a clock that is right within five seconds is well; another says which way it is off, and what to do', () => {
     expect(judgeClock(undefined).well).toBe(true);
     expect(judgeClock(-4_900)).toEqual({ well: true, words: "4.9 s ahead of the coordinator's" });
-    expect(judgeClock(7_200_000)).toMatchObject({ well: false, words: expect.stringContaining('7200.0 s behind') });
+    expect(judgeClock(7_200_000)).toMatchObject({
+      well: false,
+      words: expect.stringContaining('7200.0 s behind'),
+    });
     expect(judgeClock(7_200_000).words).toContain('timedatectl set-ntp true');
   });
 
@@ -93,12 +134,16 @@ describe('identity', () => {
     expect(judgeNode()).toEqual({ well: true, words: process.versions.node });
     withoutTemporal(() => {
       expect(judgeNode().well).toBe(true);
-      expect(judgeNode().words).toContain('heartbeats with a cron schedule cannot be judged from here');
+      expect(judgeNode().words).toContain(
+        'heartbeats with a cron schedule cannot be judged from here',
+      );
     });
   });
 
   test('a service cannot use a Node that lies in somebody’s home', () => {
-    expect(() => refuseHome('/root/.nvm/versions/node/v26/bin/node')).toThrow('install Node for the whole machine');
+    expect(() => refuseHome('/root/.nvm/versions/node/v26/bin/node')).toThrow(
+      'install Node for the whole machine',
+    );
     expect(() => refuseHome('/usr/bin/node')).not.toThrow();
   });
 });
@@ -111,7 +156,9 @@ describe('checklist', () => {
     for await (const line of checklist({
       clockOffset: 60_000,
       entrance: { url: `nats://${nobody}`, credentials: formatCredentials({ jwt: 'x.y.z', seed }) },
-      ...{ anchors: [nobody], folder: join(tmpdir(), crypto.randomUUID()), spoolMb: 1 },
+      anchors: [nobody],
+      folder: join(tmpdir(), crypto.randomUUID()),
+      spoolMb: 1,
     }))
       lines.push(line);
     expect(lines.map(({ what, exit }) => [what, exit])).toEqual([
@@ -149,11 +196,18 @@ describe('the settings of a probe that systemd runs', () => {
 
   test('are written beside what stands there, and take the place of what they replace', () => {
     const before = '# mine\nPROBE_EAR_PORT=8090\nPROBE_SPOOL_MB=10\n\n';
-    const after = withSettings(before, { PROBE_SPOOL_MB: '64', PROBE_ALLOW_CIDRS: '10.0.0.0/8,fd00::/8' });
-    expect(after).toBe('# mine\nPROBE_EAR_PORT=8090\nPROBE_SPOOL_MB=64\nPROBE_ALLOW_CIDRS=10.0.0.0/8,fd00::/8\n');
+    const after = withSettings(before, {
+      PROBE_SPOOL_MB: '64',
+      PROBE_ALLOW_CIDRS: '10.0.0.0/8,fd00::/8',
+    });
+    expect(after).toBe(
+      '# mine\nPROBE_EAR_PORT=8090\nPROBE_SPOOL_MB=64\nPROBE_ALLOW_CIDRS=10.0.0.0/8,fd00::/8\n',
+    );
     expect(settingIn(after, 'PROBE_SPOOL_MB')).toBe('64');
     expect(settingIn(after, 'PROBE_CONCURRENCY')).toBeUndefined();
-    expect(withSettings(after, { PROBE_SPOOL_MB: '64' }).endsWith('PROBE_SPOOL_MB=64\n')).toBe(true);
+    expect(withSettings(after, { PROBE_SPOOL_MB: '64' }).endsWith('PROBE_SPOOL_MB=64\n')).toBe(
+      true,
+    );
   });
 
   test('survive what is in them: several lines, and what a reader would take for its own', () => {

@@ -9,7 +9,12 @@ import { createKey } from '../../../shared/bus/nkeys.ts';
 import type { SpooledPing } from '../../../shared/bus/ping-spool.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 
-type Heard = { readonly url: string; readonly pings: readonly string[]; readonly isSigned: boolean; readonly bytes: number };
+type Heard = {
+  readonly url: string;
+  readonly pings: readonly string[];
+  readonly isSigned: boolean;
+  readonly bytes: number;
+};
 
 const probe = newId();
 const key = createKey('user');
@@ -19,7 +24,8 @@ let heard: Heard[];
 /** What the coordinator says to the pings that it is given. */
 let answer: (ids: readonly string[]) => { status?: number; body?: string } | 'cut' | 'nothing';
 
-const whole = async (request: IncomingMessage): Promise<Buffer> => Buffer.concat(await request.toArray());
+const whole = async (request: IncomingMessage): Promise<Buffer> =>
+  Buffer.concat(await request.toArray());
 
 const taken = (ids: readonly string[]) => ({ body: JSON.stringify({ v: 1, done: ids }) });
 
@@ -30,7 +36,12 @@ beforeEach(async () => {
     const data = await whole(request);
     const ids = forwardedPingsMessage.parse(JSON.parse(data.toString())).pings.map(({ id }) => id);
     const header = (name: string) => request.headers[`antipode-${name.toLowerCase()}`]?.toString();
-    heard.push({ url: request.url ?? '', pings: ids, isSigned: isSignedBy([key.id], { data, header }), bytes: data.length });
+    heard.push({
+      url: request.url ?? '',
+      pings: ids,
+      isSigned: isSignedBy([key.id], { data, header }),
+      bytes: data.length,
+    });
     const said = answer(ids);
     if (said === 'cut') request.socket.destroy();
     else if (said !== 'nothing') response.writeHead(said.status ?? 200).end(said.body);
@@ -45,17 +56,39 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const forwarding = (baseUrl = base, leaving = new AbortController().signal, authorities?: string) => {
-  const way = createPingForwarding({ probe, key, baseUrl: () => baseUrl, clock: { now: () => 1_000 }, authorities });
+const forwarding = (
+  baseUrl = base,
+  leaving = new AbortController().signal,
+  authorities?: string,
+) => {
+  const way = createPingForwarding({
+    probe,
+    key,
+    baseUrl: () => baseUrl,
+    clock: { now: () => 1_000 },
+    authorities,
+  });
   return { ...way, handOver: (waiting: readonly SpooledPing[]) => way.handOver(waiting, leaving) };
 };
 
 const entry = (body = ''): SpooledPing => ({
   organisation: newId(),
   monitor: newId(),
-  ping: { v: 1, id: newId(), key: 'a'.repeat(64), kind: 'success', exit_code: null, at: 1, rid: null, method: 'GET', body, ear: 'eu' },
+  ping: {
+    v: 1,
+    id: newId(),
+    key: 'a'.repeat(64),
+    kind: 'success',
+    exit_code: null,
+    at: 1,
+    rid: null,
+    method: 'GET',
+    body,
+    ear: 'eu',
+  },
 });
-const entries = (count: number, body?: string): SpooledPing[] => Array.from({ length: count }, () => entry(body));
+const entries = (count: number, body?: string): SpooledPing[] =>
+  Array.from({ length: count }, () => entry(body));
 const idsOf = (waiting: readonly SpooledPing[]): string[] => waiting.map(({ ping }) => ping.id);
 
 describe('the forwarding', () => {
@@ -66,21 +99,32 @@ describe('the forwarding', () => {
       const { handed, failures } = await forwarding(`${base}${path}`).handOver(waiting);
       expect([...handed]).toEqual(idsOf(waiting));
       expect(failures).toEqual([]);
-      expect(heard).toMatchObject([{ url: `${path.replace(/\/$/, '')}/beat/kept/${probe}`, pings: idsOf(waiting), isSigned: true }]);
+      expect(heard).toMatchObject([
+        {
+          url: `${path.replace(/\/$/, '')}/beat/kept/${probe}`,
+          pings: idsOf(waiting),
+          isSigned: true,
+        },
+      ]);
     },
   );
 
   test('goes there, too, where an authority signed the certificate that the probe knows from its joining', async () => {
     const authority = mintAuthority('the service of this test');
     const { chain, key: secret } = mint({ names: ['localhost'], issuer: authority });
-    const secured = createSecureServer({ cert: chain, key: secret }, (request, response) => void server.emit('request', request, response));
+    const secured = createSecureServer(
+      { cert: chain, key: secret },
+      (request, response) => void server.emit('request', request, response),
+    );
     await new Promise<void>((resolve) => secured.listen(0, 'localhost', resolve));
     const address = secured.address();
     const at = `https://localhost:${typeof address === 'object' && address !== null ? address.port : 0}`;
     const waiting = entries(2);
     const never = new AbortController().signal;
     await expect(forwarding(at, never).handOver(waiting)).rejects.toThrow('certificate');
-    expect([...(await forwarding(at, never, authority.certificate).handOver(waiting)).handed]).toEqual(idsOf(waiting));
+    expect([
+      ...(await forwarding(at, never, authority.certificate).handOver(waiting)).handed,
+    ]).toEqual(idsOf(waiting));
     secured.close();
   });
 
@@ -111,31 +155,36 @@ describe('the forwarding', () => {
     ['hears something else', () => ({ body: '<html>Welcome to the hotel</html>' })],
     ['hears of others', () => taken([newId()])],
     ['hears without end', () => ({ body: 'x'.repeat(400_000) })],
-  ])('rests when it %s, longer each time, and is as before once it got through', async (_, said) => {
-    let now = 10_000;
-    vi.spyOn(performance, 'now').mockImplementation(() => now);
-    answer = said;
-    const way = forwarding();
-    for (const rest of [1_000, 2_000, 4_000, 8_000, 15_000, 15_000]) {
+  ])(
+    'rests when it %s, longer each time, and is as before once it got through',
+    async (_, said) => {
+      let now = 10_000;
+      vi.spyOn(performance, 'now').mockImplementation(() => now);
+      answer = said;
+      const way = forwarding();
+      for (const rest of [1_000, 2_000, 4_000, 8_000, 15_000, 15_000]) {
+        expect(way.isOpen()).toBe(true);
+        await expect(way.handOver(entries(2))).rejects.toThrow();
+        now += rest - 1;
+        expect(way.isOpen()).toBe(false);
+        now += 1;
+      }
+      answer = taken;
+      await way.handOver(entries(1));
       expect(way.isOpen()).toBe(true);
-      await expect(way.handOver(entries(2))).rejects.toThrow();
-      now += rest - 1;
-      expect(way.isOpen()).toBe(false);
-      now += 1;
-    }
-    answer = taken;
-    await way.handOver(entries(1));
-    expect(way.isOpen()).toBe(true);
-    answer = said;
-    await expect(way.handOver(entries(1))).rejects.toThrow();
-    now += 1_000;
-    expect(way.isOpen()).toBe(true);
-  });
+      answer = said;
+      await expect(way.handOver(entries(1))).rejects.toThrow();
+      now += 1_000;
+      expect(way.isOpen()).toBe(true);
+    },
+  );
 
   test('is none as long as nobody has told the coordinator’s address, and where nobody listens it fails', async () => {
     for (const nowhere of ['', 'rubbish', 'file:///etc/passwd', 'nats://127.0.0.1:1'])
       expect(forwarding(nowhere).isOpen(), nowhere).toBe(false);
-    await expect(forwarding('http://127.0.0.1:1').handOver(entries(1))).rejects.toThrow('ECONNREFUSED');
+    await expect(forwarding('http://127.0.0.1:1').handOver(entries(1))).rejects.toThrow(
+      'ECONNREFUSED',
+    );
   });
 
   test('does not rest because it was left for the bus', async () => {

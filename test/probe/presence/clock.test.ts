@@ -9,7 +9,10 @@ describe('the corrected clock', () => {
   const create = () => {
     const host = { at: start, now: () => host.at };
     const clock = createCorrectedClock(host);
-    /** A question that takes `there` and `back` ms, to a coordinator whose clock is `ahead` of the host's. */
+    /**
+     * A question that takes `there` and `back` ms, to a coordinator whose clock is `ahead` of the
+     * host's.
+     */
     const ask = (ahead: number, there = 5, back = 5, taken = 0) => {
       const sent = host.at;
       host.at += there;

@@ -7,7 +7,12 @@ import { openNetworkKnowledge, openOwnCredentials } from '../../../probe/presenc
 import { createLog } from '../../../shared/base/log.ts';
 import { announcementKeys, createAnnounce } from '../../../shared/bus/announcement.ts';
 import { isRenewalDue, probePermissions } from '../../../shared/bus/identity.ts';
-import { createKey, formatCredentials, mintUser, parseCredentials } from '../../../shared/bus/nkeys.ts';
+import {
+  createKey,
+  formatCredentials,
+  mintUser,
+  parseCredentials,
+} from '../../../shared/bus/nkeys.ts';
 import { deriveNetworkKey, sealBox, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
 import { eventually } from '../../support/eventually.ts';
 import { assignmentOf } from '../support/checkers.ts';
@@ -26,8 +31,13 @@ describe('what a probe knows of its network', () => {
   const nothing = { base_url: '', anchors: [], seal_keys: {} };
 
   const secretMonitor = () => {
-    const open = assignmentOf('https://a.example/', { config: { basic_auth: { username: 'me', password: '***' } } });
-    return { ...open, sealed: sealBox(key, JSON.stringify({ 'basic_auth/password': 'hush' }), open.monitor) };
+    const open = assignmentOf('https://a.example/', {
+      config: { basic_auth: { username: 'me', password: '***' } },
+    });
+    return {
+      ...open,
+      sealed: sealBox(key, JSON.stringify({ 'basic_auth/password': 'hush' }), open.monitor),
+    };
   };
 
   test('is there again after a restart, keys included', async () => {
@@ -39,8 +49,14 @@ describe('what a probe knows of its network', () => {
     });
     await knowledge.settled();
     const again = await open();
-    expect([again.baseUrl(), again.anchors(), again.sealKey]).toEqual(['https://a.example', ['a.example:443'], knowledge.sealKey]);
-    expect(again.unseal(secretMonitor()).config).toEqual({ basic_auth: { username: 'me', password: 'hush' } });
+    expect([again.baseUrl(), again.anchors(), again.sealKey]).toEqual([
+      'https://a.example',
+      ['a.example:443'],
+      knowledge.sealKey,
+    ]);
+    expect(again.unseal(secretMonitor()).config).toEqual({
+      basic_auth: { username: 'me', password: 'hush' },
+    });
   });
 
   test('never lies on disk with a key or a secret in clear', async () => {
@@ -107,14 +123,21 @@ describe('credentials of a probe', () => {
 
   const jwtUntil = (
     days: number | undefined,
-    of: { readonly account?: typeof account; readonly user?: string; readonly relayed?: boolean } = {},
+    of: {
+      readonly account?: typeof account;
+      readonly user?: string;
+      readonly relayed?: boolean;
+    } = {},
   ): string =>
     mintUser(
       {
         name: 'p',
         user: of.user ?? key.id,
         account: of.account ?? account,
-        permissions: probePermissions({ probe: 'p', continent: 'Europe', organisation: 'o' }, !of.relayed),
+        permissions: probePermissions(
+          { probe: 'p', continent: 'Europe', organisation: 'o' },
+          !of.relayed,
+        ),
         ...(days === undefined ? {} : { expiresAt: began + days * day }),
       },
       began,
@@ -134,7 +157,13 @@ describe('credentials of a probe', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  const open = (jwt: string) => openOwnCredentials({ folder, probe: 'p', given: formatCredentials({ jwt, seed: key.seed }), log });
+  const open = (jwt: string) =>
+    openOwnCredentials({
+      folder,
+      probe: 'p',
+      given: formatCredentials({ jwt, seed: key.seed }),
+      log,
+    });
 
   test('are due when two thirds of their life are over, and not before', () => {
     const life = { issued_at: began, ends_at: began + 30 * day };
@@ -164,7 +193,9 @@ describe('credentials of a probe', () => {
 
   test('are renewed: first on the disk, then the bus is entered anew; and a later start goes on with them', async () => {
     const own = await open(jwtUntil(30));
-    expect(own.described()).toMatchObject({ credentials: { key: key.id, issued_at: began, ends_at: began + 30 * day } });
+    expect(own.described()).toMatchObject({
+      credentials: { key: key.id, issued_at: began, ends_at: began + 30 * day },
+    });
     own.hear({ jwt: jwtUntil(50) }, bus);
     await eventually(() => entered === 1);
     expect(parseCredentials(own.text())).toEqual({ jwt: jwtUntil(50), seed: key.seed });
@@ -180,7 +211,9 @@ describe('credentials of a probe', () => {
     own.hear({ jwt: relayed }, bus);
     await eventually(() => entered === 1);
     expect(own.isRelayed()).toBe(true);
-    expect(own.described()).toMatchObject({ rights: { key: key.id, issued_at: began, relayed: true } });
+    expect(own.described()).toMatchObject({
+      rights: { key: key.id, issued_at: began, relayed: true },
+    });
     own.hear({ jwt: jwtUntil(60) }, bus);
     expect(parseCredentials(own.text()).jwt).toBe(relayed);
     expect(parseCredentials((await open(jwtUntil(undefined))).text()).jwt).toBe(relayed);
@@ -188,7 +221,12 @@ describe('credentials of a probe', () => {
 
   test('of another key, of another account, shorter ones, or no JWT at all change nothing', async () => {
     const own = await open(jwtUntil(30));
-    const others = [jwtUntil(50, { user: createKey('user').id }), jwtUntil(50, { account: createKey('account') }), jwtUntil(20), 'x'];
+    const others = [
+      jwtUntil(50, { user: createKey('user').id }),
+      jwtUntil(50, { account: createKey('account') }),
+      jwtUntil(20),
+      'x',
+    ];
     for (const jwt of others) own.hear({ jwt }, bus);
     own.hear({}, bus);
     expect(parseCredentials(own.text()).jwt).toBe(jwtUntil(30));

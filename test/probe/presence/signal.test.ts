@@ -24,7 +24,8 @@ describe('a call with a body', () => {
 
   type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-  const echo: Answer = async (request, response) => void response.writeHead(201).end(Buffer.concat(await request.toArray()));
+  const echo: Answer = async (request, response) =>
+    void response.writeHead(201).end(Buffer.concat(await request.toArray()));
 
   /** A server that shows this certificate. */
   const serve = async (
@@ -35,7 +36,9 @@ describe('a call with a body', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     ends.push(() => new Promise((resolve) => server.close(resolve)));
     const address = server.address();
-    return new URL(`https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/x`);
+    return new URL(
+      `https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/x`,
+    );
   };
 
   const known = mint({ names: ['127.0.0.1'], issuer: root });
@@ -51,7 +54,10 @@ describe('a call with a body', () => {
   });
 
   test.each([
-    ['is of an unknown authority', mint({ names: ['127.0.0.1'], issuer: mintAuthority('Unknown Root') })],
+    [
+      'is of an unknown authority',
+      mint({ names: ['127.0.0.1'], issuer: mintAuthority('Unknown Root') }),
+    ],
     ['signed itself', mint({ names: ['127.0.0.1'] })],
     ['is for another name', mint({ names: ['antipode.example'], issuer: root })],
     ['has expired', mint({ names: ['127.0.0.1'], issuer: root, to: new Date(Date.now() - 1_000) })],
@@ -95,18 +101,32 @@ describe('sign of life', () => {
       message.respond(JSON.stringify({ refused: why }));
     });
     const errors: unknown[] = [];
-    const log = Object.assign(Object.create(silentLog), { error: (...said: unknown[]) => void errors.push(said) });
+    const log = Object.assign(Object.create(silentLog), {
+      error: (...said: unknown[]) => void errors.push(said),
+    });
     const replies: unknown[] = [];
     const dependencies: PresenceDependencies = {
       describe: async () => ({
-        ...{ probe: bench.probe.id, generation: newId(), session: newId(), up_ms: 0 },
-        ...{ version: '0.1.0', seal_key: '', allowed_cidrs: [], ear: null },
-        ...{ spool: { waiting: 0, dropped: 0, bytes: 0 }, assignments: { count: 0, digest: '', roster_epoch: 0 } },
-        ...{ load: { in_flight: 0, late_ms: 0 }, self_test: { ok: true, detail: '' } },
+        probe: bench.probe.id,
+        generation: newId(),
+        session: newId(),
+        up_ms: 0,
+        version: '0.1.0',
+        seal_key: '',
+        allowed_cidrs: [],
+        ear: null,
+        spool: { waiting: 0, dropped: 0, bytes: 0 },
+        assignments: { count: 0, digest: '', roster_epoch: 0 },
+        load: { in_flight: 0, late_ms: 0 },
+        self_test: { ok: true, detail: '' },
       }),
       handedOver: () => true,
       isWanting: () => false,
-      read: createAnnouncementReader({ trust: () => ({ keys: [], required: false }), now: systemClock.now, log: silentLog }).read,
+      read: createAnnouncementReader({
+        trust: () => ({ keys: [], required: false }),
+        now: systemClock.now,
+        log: silentLog,
+      }).read,
       knowsCoordinators: () => false,
       onReply: (reply) => void replies.push(reply),
     };

@@ -5,15 +5,34 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
 import { type Assignments, openAssignments } from '../../../probe/schedule/assignments.ts';
-import { createHeartbeats, type Heartbeats, settlingAfter } from '../../../probe/schedule/heartbeats.ts';
+import {
+  createHeartbeats,
+  type Heartbeats,
+  settlingAfter,
+} from '../../../probe/schedule/heartbeats.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
-import { type AnnouncementTrust, announcementKeys, createAnnounce } from '../../../shared/bus/announcement.ts';
+import {
+  type AnnouncementTrust,
+  announcementKeys,
+  createAnnounce,
+} from '../../../shared/bus/announcement.ts';
 import { probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
-import { type Assignment, assignedElement, assignedIn, assignmentsDigest, type Roster } from '../../../shared/checks/assignment.ts';
+import {
+  type Assignment,
+  assignedElement,
+  assignedIn,
+  assignmentsDigest,
+  type Roster,
+} from '../../../shared/checks/assignment.ts';
 import { eventually } from '../../support/eventually.ts';
 import { digestOf } from '../../support/monitors.ts';
 import { assignmentOf } from '../support/checkers.ts';
-import { type BusOfProbe, createBusOfProbe, rosterProbe, silentLog } from '../support/surroundings.ts';
+import {
+  type BusOfProbe,
+  createBusOfProbe,
+  rosterProbe,
+  silentLog,
+} from '../support/surroundings.ts';
 
 describe('assignments', () => {
   let folder: string;
@@ -35,19 +54,30 @@ describe('assignments', () => {
       onPut: (assignment) => held.set(assignment.monitor, assignment),
       onGone: (monitor) => held.delete(monitor),
       onRoster: (roster) => rosters.push(roster),
-      announcements: createAnnouncementReader({ trust: () => trust, now: () => now, log: silentLog }),
+      announcements: createAnnouncementReader({
+        trust: () => trust,
+        now: () => now,
+        log: silentLog,
+      }),
       clock: { now: () => now, isMeasured: () => true },
       log: silentLog,
     });
   };
 
-  const publish = async (assignment: Assignment, continent: Continent = 'Europe'): Promise<void> => {
-    await wire.coordinator.store(subjects.assignment(continent, assignment.monitor), JSON.stringify({ v: 1, ...assignment }));
+  const publish = async (
+    assignment: Assignment,
+    continent: Continent = 'Europe',
+  ): Promise<void> => {
+    await wire.coordinator.store(
+      subjects.assignment(continent, assignment.monitor),
+      JSON.stringify({ v: 1, ...assignment }),
+    );
   };
   const tombstone = async (monitor: string): Promise<void> => {
     await wire.coordinator.store(subjects.assignment('Europe', monitor), '');
   };
-  const digest = (all: readonly Assignment[]): string => assignmentsDigest(digestOf(all.map((one) => assignedElement(assignedIn(one)))));
+  const digest = (all: readonly Assignment[]): string =>
+    assignmentsDigest(digestOf(all.map((one) => assignedElement(assignedIn(one)))));
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'antipode-assignments-'));
@@ -62,7 +92,9 @@ describe('assignments', () => {
   });
 
   test('of the probe’s continent come, change and go, and the digest says which they are', async () => {
-    const [first, second, foreign] = [1, 2, 3].map((ordinal) => assignmentOf('https://a.example/', { ordinal }));
+    const [first, second, foreign] = [1, 2, 3].map((ordinal) =>
+      assignmentOf('https://a.example/', { ordinal }),
+    );
     if (!first || !second || !foreign) throw new Error('three were made');
     await publish(first);
     await publish(foreign, 'Asia');
@@ -72,7 +104,9 @@ describe('assignments', () => {
     expect(assignments.state()).toEqual({ count: 2, digest: digest([first, second]) });
     const edited = { ...first, config_version: 2, target: 'https://b.example/' };
     await publish(edited);
-    await expect.poll(() => assignments.find(first.monitor)?.target, waitFor).toBe('https://b.example/');
+    await expect
+      .poll(() => assignments.find(first.monitor)?.target, waitFor)
+      .toBe('https://b.example/');
     await tombstone(second.monitor);
     await expect.poll(() => assignments.state().digest, waitFor).toBe(digest([edited]));
     expect(held.has(second.monitor)).toBe(false);
@@ -94,9 +128,14 @@ describe('assignments', () => {
   });
 
   test('and the roster are there again after a restart without any bus', async () => {
-    const all = Array.from({ length: 300 }, (_, ordinal) => assignmentOf('https://a.example/', { ordinal }));
+    const all = Array.from({ length: 300 }, (_, ordinal) =>
+      assignmentOf('https://a.example/', { ordinal }),
+    );
     for (const one of all) await publish(one);
-    await wire.coordinator.store(subjects.roster, JSON.stringify({ v: 1, epoch: 7, probes: [rosterProbe(wire)] }));
+    await wire.coordinator.store(
+      subjects.roster,
+      JSON.stringify({ v: 1, epoch: 7, probes: [rosterProbe(wire)] }),
+    );
     assignments.attach(await wire.connect());
     await expect.poll(() => held.size, waitFor).toBe(300);
     await expect.poll(() => rosters.length, waitFor).toBe(1);
@@ -119,7 +158,10 @@ describe('assignments', () => {
     await publish(lost);
     assignments.attach(await wire.connect());
     await expect.poll(() => held.size, waitFor).toBe(2);
-    await wire.coordinator.purge(streams.assignments.name, subjects.assignment('Europe', lost.monitor));
+    await wire.coordinator.purge(
+      streams.assignments.name,
+      subjects.assignment('Europe', lost.monitor),
+    );
     const consumer = probeConsumers.assignments(wire.probe.id, subjects.assignmentsOf('Europe'));
     await wire.coordinator.renewConsumer(streams.assignments.name, consumer);
     await expect.poll(() => [...held.keys()], waitFor).toEqual([kept.monitor]);
@@ -135,7 +177,9 @@ describe('assignments', () => {
       await wire.coordinator.store(subject, data, { headers });
       return headers;
     };
-    const [first, gone, forged] = [1, 2, 3].map((ordinal) => assignmentOf('https://a.example/', { ordinal }));
+    const [first, gone, forged] = [1, 2, 3].map((ordinal) =>
+      assignmentOf('https://a.example/', { ordinal }),
+    );
     if (!first || !gone || !forged) throw new Error('three were made');
     const at = (monitor: string) => subjects.assignment('Europe', monitor);
     const text = (assignment: Assignment) => JSON.stringify({ v: 1, ...assignment });
@@ -146,27 +190,37 @@ describe('assignments', () => {
     const edited = { ...first, config_version: 2, target: 'https://b.example/' };
     await say(at(first.monitor), text(edited), now);
     await say(at(gone.monitor), '', now);
-    await expect.poll(() => [held.size, held.get(first.monitor)?.target], waitFor).toEqual([1, 'https://b.example/']);
+    await expect
+      .poll(() => [held.size, held.get(first.monitor)?.target], waitFor)
+      .toEqual([1, 'https://b.example/']);
     const attempts = async () => {
       await wire.coordinator.store(at(first.monitor), text(first), { headers: older });
       await wire.coordinator.store(at(gone.monitor), text(gone), { headers: ofGone });
       await publish(forged);
       await tombstone(first.monitor);
-      await wire.coordinator.store(subjects.roster, JSON.stringify({ v: 1, epoch: 9e15, probes: [] }));
+      await wire.coordinator.store(
+        subjects.roster,
+        JSON.stringify({ v: 1, epoch: 9e15, probes: [] }),
+      );
       await say(subjects.roster, JSON.stringify({ v: 1, epoch: now + 3_600_000, probes: [] }), now);
       await say(subjects.roster, JSON.stringify({ v: 1, epoch: now, probes: [] }), now);
     };
     await attempts();
     await expect.poll(() => rosters.length, waitFor).toBe(1);
-    const left = async (name: string) => (await wire.coordinator.consumerState(streams.assignments.name, name))?.unacknowledged;
-    await expect.poll(() => left(probeConsumers.assignments(wire.probe.id, '').name), waitFor).toBe(0);
+    const left = async (name: string) =>
+      (await wire.coordinator.consumerState(streams.assignments.name, name))?.unacknowledged;
+    await expect
+      .poll(() => left(probeConsumers.assignments(wire.probe.id, '').name), waitFor)
+      .toBe(0);
     expect([...held.values()].map(({ target }) => target)).toEqual(['https://b.example/']);
     await assignments.close();
     await open();
     assignments.attach(await wire.connect());
     await attempts();
     await expect.poll(() => rosters.length, waitFor).toBe(2);
-    await expect.poll(() => left(probeConsumers.assignments(wire.probe.id, '').name), waitFor).toBe(0);
+    await expect
+      .poll(() => left(probeConsumers.assignments(wire.probe.id, '').name), waitFor)
+      .toBe(0);
     expect([...held.values()].map(({ target }) => target)).toEqual(['https://b.example/']);
   });
 
@@ -184,8 +238,14 @@ describe('assignments', () => {
     wire = await createBusOfProbe({ organisation: randomUUID() });
     await open();
     const mine = assignmentOf('https://inside.example/', { probe: wire.probe.id });
-    await wire.coordinator.store(subjects.privateAssignment(wire.probe.id, mine.monitor), JSON.stringify({ v: 1, ...mine }));
-    await wire.coordinator.store(subjects.privateAssignment(randomUUID(), randomUUID()), JSON.stringify({ v: 1, ...mine }));
+    await wire.coordinator.store(
+      subjects.privateAssignment(wire.probe.id, mine.monitor),
+      JSON.stringify({ v: 1, ...mine }),
+    );
+    await wire.coordinator.store(
+      subjects.privateAssignment(randomUUID(), randomUUID()),
+      JSON.stringify({ v: 1, ...mine }),
+    );
     await publish(assignmentOf('https://public.example/'));
     assignments.attach(await wire.connect());
     await expect.poll(() => [...held.keys()], waitFor).toEqual([mine.monitor]);
@@ -204,9 +264,9 @@ describe('assignments', () => {
 
 describe('heartbeat ping view', () => {
   test('a view of the pings settles the longer, the longer the bus was away, and never for long', () => {
-    expect([0, 1_000, 60_000, 300_000, 3_600_000].map((away) => settlingAfter(away, 5_000))).toEqual([
-      5_000, 5_100, 11_000, 35_000, 35_000,
-    ]);
+    expect(
+      [0, 1_000, 60_000, 300_000, 3_600_000].map((away) => settlingAfter(away, 5_000)),
+    ).toEqual([5_000, 5_100, 11_000, 35_000, 35_000]);
   });
 });
 
@@ -214,7 +274,16 @@ describe('the deadlines that a probe judges', () => {
   const self = '0198f6a0-0000-7000-8000-00000000000a';
   const roster = {
     epoch: 1,
-    probes: [{ id: self, name: 'a', continent: 'Asia', organisation: null, healthy: true, quarantined: false }],
+    probes: [
+      {
+        id: self,
+        name: 'a',
+        continent: 'Asia',
+        organisation: null,
+        healthy: true,
+        quarantined: false,
+      },
+    ],
   } as const;
 
   const open: Heartbeats[] = [];
@@ -222,7 +291,10 @@ describe('the deadlines that a probe judges', () => {
     for (const one of open.splice(0)) one.stop();
   });
 
-  /** A probe's heartbeats by a clock that a test sets; what is judged is good until the next deadline, `everyMs` later. */
+  /**
+   * A probe's heartbeats by a clock that a test sets; what is judged is good until the next
+   * deadline, `everyMs` later.
+   */
   const judge = (everyMs: number, isSeeing = () => true, isAtOnce = true) => {
     const hour = 3_600_000;
     let shift = 0;
@@ -266,12 +338,18 @@ describe('the deadlines that a probe judges', () => {
     expect(heartbeats.count()).toBe(1);
   });
 
-  test('of those that were known before the start are met, however long the start took', ({ onTestFinished }) => {
+  test('of those that were known before the start are met, however long the start took', ({
+    onTestFinished,
+  }) => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { heartbeats, judged } = judge(3_600_000, () => true, false);
-    const ids = Array.from({ length: 20 }, (_, index) => `0198f6a0-0000-7000-8000-0000000001${String(index).padStart(2, '0')}`);
-    for (const [ordinal, monitor] of ids.entries()) heartbeats.put({ ...heartbeat, monitor, ordinal });
+    const ids = Array.from(
+      { length: 20 },
+      (_, index) => `0198f6a0-0000-7000-8000-0000000001${String(index).padStart(2, '0')}`,
+    );
+    for (const [ordinal, monitor] of ids.entries())
+      heartbeats.put({ ...heartbeat, monitor, ordinal });
     vi.advanceTimersByTime(5_000);
     heartbeats.start();
     vi.advanceTimersByTime(5_000);
@@ -296,7 +374,8 @@ describe('the deadlines that a probe judges', () => {
     setClock(2);
     await more(2);
     setClock(-2);
-    // Its deadline by the wrong clock is hours away; by the right one nobody knows, so it is looked at again.
+    // Its deadline by the wrong clock is hours away; by the right one nobody knows, so it is looked
+    // at again.
     await more(3);
     expect(judged.at(-1)).toBeLessThan(Date.now() + 60_000);
   });

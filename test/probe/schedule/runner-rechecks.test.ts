@@ -20,19 +20,26 @@ describe('a look', () => {
     expect(hand.started[0]?.context.evidence_wanted).toBe(true);
     hand.started[0]?.end();
     await answered;
-    expect(hand.reported).toMatchObject([{ urgent: true, result: { look: 'one', evidence: { seen: 'body' } } }]);
+    expect(hand.reported).toMatchObject([
+      { urgent: true, result: { look: 'one', evidence: { seen: 'body' } } },
+    ]);
   });
 
   test('shares a check that began after it was asked', async () => {
     const mine = assignmentOf('https://a.example/');
     hand.turn(mine);
     await hand.untilStarted(1);
-    const answered = Promise.all([lookAt(mine, 'one', hand.clock.at - 10), lookAt(mine, 'two', hand.clock.at)]);
+    const answered = Promise.all([
+      lookAt(mine, 'one', hand.clock.at - 10),
+      lookAt(mine, 'two', hand.clock.at),
+    ]);
     hand.started[0]?.end();
     await answered;
     expect(hand.started).toHaveLength(1);
     // One check is one result: two would be counted twice.
-    expect(hand.reported).toMatchObject([{ urgent: true, result: { look: 'one', other_looks: ['two'] } }]);
+    expect(hand.reported).toMatchObject([
+      { urgent: true, result: { look: 'one', other_looks: ['two'] } },
+    ]);
   });
 
   test('waits for a check that began before, and then looks itself', async () => {
@@ -70,7 +77,9 @@ describe('a look', () => {
   test('takes the place of a turn that only waits for room', async () => {
     await hand.close();
     hand = startHandRunner(8);
-    const full = [1, 2].map((number) => assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }));
+    const full = [1, 2].map((number) =>
+      assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }),
+    );
     for (const one of full) hand.turn(one);
     await hand.untilStarted(2);
     const mine = assignmentOf('https://a.example/');
@@ -88,7 +97,8 @@ describe('a look', () => {
   test('has room although turns fill all paces', async () => {
     await hand.close();
     hand = startHandRunner(8);
-    for (let number = 0; number < 50; number += 1) hand.turn(assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }));
+    for (let number = 0; number < 50; number += 1)
+      hand.turn(assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }));
     await hand.untilStarted(2);
     const answered = lookAt(assignmentOf('https://a.example/'), 'one');
     await hand.untilStarted(3);

@@ -9,7 +9,13 @@ import { heartbeatCauses } from '../../../shared/checks/heartbeat/config.ts';
 import { httpsCauses } from '../../../shared/checks/https/causes.ts';
 import { type Cause, noPhases, type Outcome, type Verdict } from '../../../shared/checks/result.ts';
 import { assignmentOf } from '../support/checkers.ts';
-import { badStatus, down, good, type HandRunner, startHandRunner } from '../support/surroundings.ts';
+import {
+  badStatus,
+  down,
+  good,
+  type HandRunner,
+  startHandRunner,
+} from '../support/surroundings.ts';
 
 describe('runner', () => {
   let hand: HandRunner;
@@ -69,7 +75,12 @@ describe('runner', () => {
         { kind: 'https', outcome: 'fail', count: 2 },
         { kind: 'https', outcome: 'ok', count: 2 },
       ]);
-      expect(hand.reported.map(({ result }) => result.evidence)).toEqual([{ seen: 'reset' }, { seen: 'reset' }, null, null]);
+      expect(hand.reported.map(({ result }) => result.evidence)).toEqual([
+        { seen: 'reset' },
+        { seen: 'reset' },
+        null,
+        null,
+      ]);
     });
 
     test('that fails below http is the probe’s own fault when it reaches nothing else', async () => {
@@ -78,7 +89,10 @@ describe('runner', () => {
       await hand.untilStarted(1);
       hand.started[0]?.end(down);
       await hand.untilReported(1);
-      expect(hand.reported[0]).toMatchObject({ urgent: false, result: { outcome: 'unknown', cause: { class: 'probe_unvouched' } } });
+      expect(hand.reported[0]).toMatchObject({
+        urgent: false,
+        result: { outcome: 'unknown', cause: { class: 'probe_unvouched' } },
+      });
     });
 
     test('that fails below http counts when another host answered meanwhile', async () => {
@@ -90,7 +104,10 @@ describe('runner', () => {
       await hand.untilReported(1);
       hand.started[0]?.end(down);
       await hand.untilReported(2);
-      expect(hand.reported[1]?.result).toMatchObject({ outcome: 'fail', cause: { class: 'connection_refused' } });
+      expect(hand.reported[1]?.result).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'connection_refused' },
+      });
     });
 
     test('that fails outside does not count for what answered inside the probe’s own network; one that fails inside does', async () => {
@@ -103,16 +120,25 @@ describe('runner', () => {
       await hand.untilReported(1);
       hand.started[0]?.end(down);
       await hand.untilReported(2);
-      expect(hand.reported[1]?.result).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_unvouched' } });
+      expect(hand.reported[1]?.result).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_unvouched' },
+      });
       hand.started[2]?.end(down);
       await hand.untilReported(3);
-      expect(hand.reported[2]?.result).toMatchObject({ outcome: 'fail', cause: { class: 'connection_refused' } });
+      expect(hand.reported[2]?.result).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'connection_refused' },
+      });
     });
 
     test('ends at the time limit of its monitor', async () => {
       hand.turn(assignmentOf('https://a.example/', { timeout_ms: 60 }));
       await hand.untilReported(1);
-      expect(hand.reported[0]?.result).toMatchObject({ outcome: 'fail', cause: { class: 'timed_out' } });
+      expect(hand.reported[0]?.result).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'timed_out' },
+      });
     });
 
     test('that breaks in our own code is unknown, and the next one is tried', async () => {
@@ -121,7 +147,10 @@ describe('runner', () => {
       await hand.untilStarted(1);
       hand.started[0]?.fail(new Error('a bug'));
       await hand.untilReported(1);
-      expect(hand.reported[0]?.result).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_internal' } });
+      expect(hand.reported[0]?.result).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_internal' },
+      });
       hand.turn(mine);
       await hand.untilStarted(2);
     });
@@ -132,7 +161,10 @@ describe('runner', () => {
       expect(hand.started[0]?.context.assignment.config.bearer_token).toBe('open');
       hand.turn(assignmentOf('https://b.example/', { sealed: 'wrong' }));
       await hand.untilReported(1);
-      expect(hand.reported[0]?.result).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_internal' } });
+      expect(hand.reported[0]?.result).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_internal' },
+      });
     });
 
     test('of a kind that this probe cannot check is left to others', () => {
@@ -145,7 +177,8 @@ describe('runner', () => {
     test('keep the number of checks at once within bounds', async () => {
       await hand.close();
       hand = startHandRunner(40);
-      for (let number = 0; number < 500; number += 1) hand.turn(assignmentOf(`https://t-${number}.example/`, { timeout_ms: 60_000 }));
+      for (let number = 0; number < 500; number += 1)
+        hand.turn(assignmentOf(`https://t-${number}.example/`, { timeout_ms: 60_000 }));
       await hand.untilStarted(10);
       // Overdue checks give their places back, up to as many again.
       await expect.poll(() => hand.started.length, { timeout: 30_000, interval: 20 }).toBe(20);
@@ -155,7 +188,9 @@ describe('runner', () => {
     test('do not take a turn that waited so long that its monitor is gone', async () => {
       await hand.close();
       hand = startHandRunner(8);
-      const full = [1, 2].map((number) => assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }));
+      const full = [1, 2].map((number) =>
+        assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }),
+      );
       for (const one of full) hand.turn(one);
       await hand.untilStarted(2);
       const deleted = assignmentOf('https://deleted.example/');
@@ -171,17 +206,26 @@ describe('runner', () => {
     test('let fast targets pass while slow ones hang', async () => {
       await hand.close();
       hand = startHandRunner(40);
-      const slow = Array.from({ length: 30 }, (_, number) => assignmentOf(`https://slow-${number}.example/`, { timeout_ms: 1_100 }));
+      const slow = Array.from({ length: 30 }, (_, number) =>
+        assignmentOf(`https://slow-${number}.example/`, { timeout_ms: 1_100 }),
+      );
       for (const one of slow) hand.turn(one);
-      // They all run into their limit once; from then on they are known to be slow and have their own pace.
+      // They all run into their limit once; from then on they are known to be slow and have their
+      // own pace.
       await hand.untilReported(30);
       for (const one of slow) hand.turn(one);
       await hand.untilStarted(40);
       const before = hand.started.length;
-      const fast = Array.from({ length: 10 }, (_, number) => assignmentOf(`https://fast-${number}.example/`));
+      const fast = Array.from({ length: 10 }, (_, number) =>
+        assignmentOf(`https://fast-${number}.example/`),
+      );
       for (const one of fast) hand.turn(one);
       await hand.untilStarted(before + 10);
-      expect(hand.started.slice(before).every(({ context }) => context.assignment.target.includes('fast'))).toBe(true);
+      expect(
+        hand.started
+          .slice(before)
+          .every(({ context }) => context.assignment.target.includes('fast')),
+      ).toBe(true);
     });
   });
 
@@ -201,7 +245,9 @@ describe('runner', () => {
       hand.turn(assignmentOf('https://a.example/', { timeout_ms: 60_000 }));
       await hand.untilStarted(1);
       await hand.runner.close();
-      await expect.poll(() => hand.started[0]?.context.deadline.isOver(), { timeout: 40_000, interval: 5 }).toBe(true);
+      await expect
+        .poll(() => hand.started[0]?.context.deadline.isOver(), { timeout: 40_000, interval: 5 })
+        .toBe(true);
       expect(hand.reported).toEqual([]);
     });
   });
@@ -214,17 +260,20 @@ describe('whose fault', () => {
   };
 
   describe('a failure below http counts only if the probe vouches for itself', () => {
-    test.each(['name_not_found', 'connection_refused', 'certificate_expired', 'timed_out'])('%s', (name) => {
-      const failed = verdict('fail', name);
-      expect(needsSelfCheck(failed)).toBe(true);
-      expect(reachedTarget(failed)).toBe(false);
-      expect(settle(failed, { reached_other: true })).toBe(failed);
-      expect(settle(failed, { reached_other: false })).toMatchObject({
-        outcome: 'unknown',
-        cause: { class: 'probe_unvouched' },
-        evidence: { seen: 1, would_be: name },
-      });
-    });
+    test.each(['name_not_found', 'connection_refused', 'certificate_expired', 'timed_out'])(
+      '%s',
+      (name) => {
+        const failed = verdict('fail', name);
+        expect(needsSelfCheck(failed)).toBe(true);
+        expect(reachedTarget(failed)).toBe(false);
+        expect(settle(failed, { reached_other: true })).toBe(failed);
+        expect(settle(failed, { reached_other: false })).toMatchObject({
+          outcome: 'unknown',
+          cause: { class: 'probe_unvouched' },
+          evidence: { seen: 1, would_be: name },
+        });
+      },
+    );
 
     test.each(['unexpected_status', 'response_malformed', 'body_lacks', 'redirect_loop'])(
       '%s is an answer, and counts by itself',
@@ -237,13 +286,18 @@ describe('whose fault', () => {
     );
 
     test('what is fine or unknown already stays as it is', () => {
-      for (const one of [verdict('ok'), verdict('unknown', 'probe_internal')]) expect(settle(one, { reached_other: false })).toBe(one);
+      for (const one of [verdict('ok'), verdict('unknown', 'probe_internal')])
+        expect(settle(one, { reached_other: false })).toBe(one);
       expect(reachedTarget(verdict('ok'))).toBe(true);
       expect(reachedTarget(verdict('unknown', 'probe_internal'))).toBe(false);
     });
 
     test('what is unknown, or a failure without a cause, is nobody’s word', () => {
-      for (const one of [verdict('unknown', 'timed_out'), verdict('unknown', 'unexpected_status'), verdict('fail')]) {
+      for (const one of [
+        verdict('unknown', 'timed_out'),
+        verdict('unknown', 'unexpected_status'),
+        verdict('fail'),
+      ]) {
         expect(needsSelfCheck(one)).toBe(false);
         expect(reachedTarget(one)).toBe(false);
         expect(settle(one, { reached_other: false })).toBe(one);
@@ -252,8 +306,15 @@ describe('whose fault', () => {
 
     test('what the probe’s own resolver said may come from its memory, and vouches for nobody', () => {
       for (const said of [verdict('ok'), verdict('fail', 'unexpected_status')]) {
-        expect(reachedTarget({ ...said, evidence: { resolver: { address: '127.0.0.1', own: true } } })).toBe(false);
-        for (const resolver of [{ address: '192.0.2.1', own: false }, { address: '192.0.2.1' }, null, 'own'])
+        expect(
+          reachedTarget({ ...said, evidence: { resolver: { address: '127.0.0.1', own: true } } }),
+        ).toBe(false);
+        for (const resolver of [
+          { address: '192.0.2.1', own: false },
+          { address: '192.0.2.1' },
+          null,
+          'own',
+        ])
           expect(reachedTarget({ ...said, evidence: { resolver } })).toBe(true);
       }
     });
@@ -281,16 +342,33 @@ describe('whose fault', () => {
 
   test('a check in which the probe stood still for a fifth of the time limit says nothing either', () => {
     const refused = verdict('fail', 'connection_refused');
-    expect(settle(refused, { reached_other: true, held_up: { longest: 2_001, inAll: 2_001, limit_ms: 10_000 } })).toMatchObject(heldUp);
-    expect(settle(refused, { reached_other: true, held_up: { longest: 2_000, inAll: 2_000, limit_ms: 10_000 } })).toBe(refused);
+    expect(
+      settle(refused, {
+        reached_other: true,
+        held_up: { longest: 2_001, inAll: 2_001, limit_ms: 10_000 },
+      }),
+    ).toMatchObject(heldUp);
+    expect(
+      settle(refused, {
+        reached_other: true,
+        held_up: { longest: 2_000, inAll: 2_000, limit_ms: 10_000 },
+      }),
+    ).toBe(refused);
     const told = verdict('fail', 'unexpected_status');
-    expect(settle(told, { reached_other: true, held_up: { longest: 9_000, inAll: 9_000, limit_ms: 10_000 } })).toBe(told);
+    expect(
+      settle(told, {
+        reached_other: true,
+        held_up: { longest: 9_000, inAll: 9_000, limit_ms: 10_000 },
+      }),
+    ).toBe(told);
   });
 
   test('a silence is the probe’s own, too, when its steps waited for it as long together; what the target said in so many words counts', () => {
     const slow = { longest: 300, inAll: 2_001, limit_ms: 10_000 };
     for (const silence of ['timed_out', 'dns_silent'])
-      expect(settle(verdict('fail', silence), { reached_other: true, held_up: slow })).toMatchObject(heldUp);
+      expect(
+        settle(verdict('fail', silence), { reached_other: true, held_up: slow }),
+      ).toMatchObject(heldUp);
     for (const said of ['connection_refused', 'connection_reset', 'certificate_self_signed']) {
       const failed = verdict('fail', said);
       expect(settle(failed, { reached_other: true, held_up: slow })).toBe(failed);
@@ -299,7 +377,9 @@ describe('whose fault', () => {
 
   describe('the closed list of causes', () => {
     test('names each class once over all kinds, so that none hides another', () => {
-      const names = [httpsCauses, dnsCauses, heartbeatCauses].flatMap((table) => Object.keys(table));
+      const names = [httpsCauses, dnsCauses, heartbeatCauses].flatMap((table) =>
+        Object.keys(table),
+      );
       expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
     });
 

@@ -3,7 +3,12 @@ import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { HeldUp } from '../../../probe/presence/clock.ts';
-import { createReachability, createSelfCheck, type Ended, type ReachabilityQuestion } from '../../../probe/schedule/self-check.ts';
+import {
+  createReachability,
+  createSelfCheck,
+  type Ended,
+  type ReachabilityQuestion,
+} from '../../../probe/schedule/self-check.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 
@@ -14,22 +19,49 @@ describe('rule 2: a failure below http counts', () => {
   const probe = (heldUp: (since: number) => HeldUp = () => none, anchors: readonly string[] = []) =>
     createSelfCheck({
       guard: createGuard({ allow: ['10.0.0.0/8'], bus: () => [], own: () => [] }),
-      reachability: createReachability({ anchors: () => anchors, busCounts: () => false, busRoundTrip: () => Promise.resolve() }),
+      reachability: createReachability({
+        anchors: () => anchors,
+        busCounts: () => false,
+        busRoundTrip: () => Promise.resolve(),
+      }),
       pulse: { heldUp, stop: () => undefined },
     });
 
   const assignment = (target: string, more: Partial<Assignment> = {}): Assignment => ({
-    ...{ monitor: target, organisation: 'o', kind: 'https', target, interval_ms: 60_000, timeout_ms: 10_000, config: {}, sealed: null },
-    ...{ config_version: 1, ordinal: 1, continents: null, probe: null, ...more },
+    monitor: target,
+    organisation: 'o',
+    kind: 'https',
+    target,
+    interval_ms: 60_000,
+    timeout_ms: 10_000,
+    config: {},
+    sealed: null,
+    config_version: 1,
+    ordinal: 1,
+    continents: null,
+    probe: null,
+    ...more,
   });
   const [shop, bank] = [assignment('https://shop.example/'), assignment('https://bank.example/')];
-  const dns = (resolver: string) => assignment('shop.example', { kind: 'dns', config: { resolver } });
+  const dns = (resolver: string) =>
+    assignment('shop.example', { kind: 'dns', config: { resolver } });
 
-  const ended = (of: Assignment, began: number, asked: readonly string[] = ['93.184.215.14']): Ended => ({
-    ...{ assignment: of, asked, began, ended: began + 100 },
+  const ended = (
+    of: Assignment,
+    began: number,
+    asked: readonly string[] = ['93.184.215.14'],
+  ): Ended => ({
+    assignment: of,
+    asked,
+    began,
+    ended: began + 100,
   });
   const passed: Verdict = { outcome: 'ok', cause: null, phases: null, evidence: {} };
-  const failed = (name: string): Verdict => ({ ...passed, outcome: 'fail', cause: { class: name, params: {} } });
+  const failed = (name: string): Verdict => ({
+    ...passed,
+    outcome: 'fail',
+    cause: { class: name, params: {} },
+  });
 
   test('when another host has answered since the check began, and not by the same host', async () => {
     const selfCheck = probe();
@@ -39,25 +71,39 @@ describe('rule 2: a failure below http counts', () => {
       outcome: 'unknown',
       cause: { class: 'probe_unvouched' },
     });
-    expect(await selfCheck(failed('timed_out'), ended(bank, 1_050))).toMatchObject({ outcome: 'fail' });
-    expect(await selfCheck(failed('timed_out'), ended(bank, 1_101))).toMatchObject({ outcome: 'unknown' });
+    expect(await selfCheck(failed('timed_out'), ended(bank, 1_050))).toMatchObject({
+      outcome: 'fail',
+    });
+    expect(await selfCheck(failed('timed_out'), ended(bank, 1_101))).toMatchObject({
+      outcome: 'unknown',
+    });
   });
 
   test('when a resolver has answered, and not by the same resolver, nor is a resolver the host of that name', async () => {
     const selfCheck = probe();
     selfCheck(passed, ended(dns('9.9.9.9'), 1_000));
-    expect(await selfCheck(failed('dns_silent'), ended(dns('9.9.9.9'), 1_000))).toMatchObject({ outcome: 'unknown' });
-    expect(await selfCheck(failed('dns_silent'), ended(dns('1.1.1.1'), 1_000))).toMatchObject({ outcome: 'fail' });
-    expect(await selfCheck(failed('timed_out'), ended(assignment('https://9.9.9.9/'), 1_000))).toMatchObject({ outcome: 'fail' });
+    expect(await selfCheck(failed('dns_silent'), ended(dns('9.9.9.9'), 1_000))).toMatchObject({
+      outcome: 'unknown',
+    });
+    expect(await selfCheck(failed('dns_silent'), ended(dns('1.1.1.1'), 1_000))).toMatchObject({
+      outcome: 'fail',
+    });
+    expect(
+      await selfCheck(failed('timed_out'), ended(assignment('https://9.9.9.9/'), 1_000)),
+    ).toMatchObject({ outcome: 'fail' });
   });
 
   test('by a host that answered with a failure of its own, but by no check that went nowhere', async () => {
     const selfCheck = probe();
     selfCheck(passed, ended(assignment('', { kind: 'heartbeat' }), 1_000, []));
     selfCheck(failed('connection_refused'), ended(shop, 1_000));
-    expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({ outcome: 'unknown' });
+    expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({
+      outcome: 'unknown',
+    });
     selfCheck(failed('unexpected_status'), ended(shop, 1_000));
-    expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({ outcome: 'fail' });
+    expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({
+      outcome: 'fail',
+    });
   });
 
   test('outside by what is outside in all that it asked, inside by what is inside too', async () => {
@@ -66,10 +112,18 @@ describe('rule 2: a failure below http counts', () => {
     for (const reached of [inside, both]) {
       const selfCheck = probe();
       selfCheck(passed, ended(shop, 1_000, reached));
-      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({ outcome: 'unknown' });
-      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000, both))).toMatchObject({ outcome: 'unknown' });
-      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000, []))).toMatchObject({ outcome: 'unknown' });
-      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000, inside))).toMatchObject({ outcome: 'fail' });
+      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({
+        outcome: 'unknown',
+      });
+      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000, both))).toMatchObject({
+        outcome: 'unknown',
+      });
+      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000, []))).toMatchObject({
+        outcome: 'unknown',
+      });
+      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000, inside))).toMatchObject({
+        outcome: 'fail',
+      });
     }
   });
 
@@ -78,16 +132,24 @@ describe('rule 2: a failure below http counts', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const address = server.address();
     await new Promise((resolve) => server.close(resolve));
-    const selfCheck = probe(() => none, [`127.0.0.1:${typeof address === 'object' ? address?.port : 0}`]);
+    const selfCheck = probe(
+      () => none,
+      [`127.0.0.1:${typeof address === 'object' ? address?.port : 0}`],
+    );
     const now = performance.now();
-    expect(await selfCheck(failed('timed_out'), ended(shop, now))).toMatchObject({ outcome: 'fail' });
-    expect(await selfCheck(failed('connection_refused'), ended(shop, now))).toMatchObject({ outcome: 'unknown' });
+    expect(await selfCheck(failed('timed_out'), ended(shop, now))).toMatchObject({
+      outcome: 'fail',
+    });
+    expect(await selfCheck(failed('connection_refused'), ended(shop, now))).toMatchObject({
+      outcome: 'unknown',
+    });
   });
 
   test('unless the probe was held up while it ran, or it ended long after its limit', async () => {
     const selfCheck = probe((since) => (since >= 5_000 ? none : { longest: 2_001, inAll: 2_001 }));
     selfCheck(passed, ended(shop, 90_000));
-    const failure = (began: number, took: number) => selfCheck(failed('timed_out'), { ...ended(bank, began), ended: began + took });
+    const failure = (began: number, took: number) =>
+      selfCheck(failed('timed_out'), { ...ended(bank, began), ended: began + took });
     expect(await failure(4_999, 10_000)).toMatchObject({ cause: { class: 'probe_held_up' } });
     expect(await failure(5_000, 11_000)).toMatchObject({ outcome: 'fail' });
     expect(await failure(5_000, 11_001)).toMatchObject({ cause: { class: 'probe_held_up' } });
@@ -163,12 +225,18 @@ describe('reachability', () => {
     });
 
     test('by an anchor that can be reached', async () => {
-      const reachability = createReachability({ anchors: () => [anchorAddress], busRoundTrip: noBus });
+      const reachability = createReachability({
+        anchors: () => [anchorAddress],
+        busRoundTrip: noBus,
+      });
       expect(await reachability.reachedOther(asked({ since: performance.now() }))).toBe(true);
     });
 
     test('by the bus, when the anchors are silent', async () => {
-      const reachability = createReachability({ anchors: () => [], busRoundTrip: () => Promise.resolve() });
+      const reachability = createReachability({
+        anchors: () => [],
+        busRoundTrip: () => Promise.resolve(),
+      });
       expect(await reachability.reachedOther(asked({ since: performance.now() }))).toBe(true);
     });
 
@@ -178,28 +246,43 @@ describe('reachability', () => {
         busCounts: () => false,
         busRoundTrip: () => Promise.resolve(),
       });
-      expect(await reachability.reachedOther(asked({ since: performance.now(), wasRefused: true }))).toBe(false);
+      expect(
+        await reachability.reachedOther(asked({ since: performance.now(), wasRefused: true })),
+      ).toBe(false);
     });
 
     test('by an anchor that refuses, but not for a refusal', async () => {
       anchor.close();
       await once(anchor, 'close');
-      const reachability = createReachability({ anchors: () => [anchorAddress], busRoundTrip: noBus });
+      const reachability = createReachability({
+        anchors: () => [anchorAddress],
+        busRoundTrip: noBus,
+      });
       expect(await reachability.reachedOther(asked({ since: performance.now() }))).toBe(true);
-      expect(await reachability.reachedOther(asked({ since: performance.now(), wasRefused: true }))).toBe(false);
+      expect(
+        await reachability.reachedOther(asked({ since: performance.now(), wasRefused: true })),
+      ).toBe(false);
     });
 
     test('not by an anchor that is no address', async () => {
-      const reachability = createReachability({ anchors: () => ['nonsense', 'host:99999'], busRoundTrip: noBus });
+      const reachability = createReachability({
+        anchors: () => ['nonsense', 'host:99999'],
+        busRoundTrip: noBus,
+      });
       expect(await reachability.reachedOther(asked({ since: performance.now() }))).toBe(false);
     });
   });
 
   describe('failures that come together', () => {
     test('ask the anchors once', async () => {
-      const reachability = createReachability({ anchors: () => [anchorAddress], busRoundTrip: noBus });
+      const reachability = createReachability({
+        anchors: () => [anchorAddress],
+        busRoundTrip: noBus,
+      });
       const since = performance.now();
-      const answers = await Promise.all(Array.from({ length: 50 }, () => reachability.reachedOther(asked({ since }))));
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => reachability.reachedOther(asked({ since }))),
+      );
       expect(answers).toEqual(Array.from({ length: 50 }, () => true));
       expect(knocks).toBeLessThanOrEqual(1);
     });
@@ -216,7 +299,10 @@ describe('reachability', () => {
 
   describe('the self-test', () => {
     test('fails when neither a target nor an anchor answers', async () => {
-      expect(await alone().selfTest()).toEqual({ ok: false, detail: 'no target and no anchor answers' });
+      expect(await alone().selfTest()).toEqual({
+        ok: false,
+        detail: 'no target and no anchor answers',
+      });
     });
 
     test('passes when a target answered lately', async () => {

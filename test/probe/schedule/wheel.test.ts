@@ -7,10 +7,13 @@ import { assignmentOf } from '../support/checkers.ts';
 describe('the wheel', () => {
   const start = Date.UTC(2026, 10, 21);
 
-  /** Moves the wheel from one time to another in steps and notes what was due, and when it was told. */
+  /**
+   * Moves the wheel from one time to another in steps and notes what was due, and when it was told.
+   */
   const run = (wheel: ReturnType<typeof createWheel>, from: number, to: number, step = 50) => {
     const fired: { index: number; at: number; told: number }[] = [];
-    for (let now = from; now <= to; now += step) wheel.advance(now, (index, at) => fired.push({ index, at, told: now }));
+    for (let now = from; now <= to; now += step)
+      wheel.advance(now, (index, at) => fired.push({ index, at, told: now }));
     return fired;
   };
 
@@ -28,22 +31,29 @@ describe('the wheel', () => {
   });
 
   test('takes every turn of every entry once, whatever periods, offsets and steps', () => {
-    const entry = fc.record({ period_ms: fc.integer({ min: 1_000, max: 500_000 }), offset_ms: fc.integer({ min: 0, max: 3_000_000 }) });
+    const entry = fc.record({
+      period_ms: fc.integer({ min: 1_000, max: 500_000 }),
+      offset_ms: fc.integer({ min: 0, max: 3_000_000 }),
+    });
     fc.assert(
-      fc.property(fc.array(entry, { minLength: 1, maxLength: 20 }), fc.integer({ min: 1, max: 900 }), (all, step) => {
-        const wheel = createWheel(4);
-        for (const [index, turns] of all.entries()) wheel.add(index, turns, start);
-        const until = start + 600_000;
-        const fired = run(wheel, start, until, step);
-        for (const [index, { period_ms, offset_ms }] of all.entries()) {
-          const times = fired.filter((one) => one.index === index).map(({ at }) => at);
-          const first = start + ((((offset_ms - start) % period_ms) + period_ms) % period_ms);
-          const expected: number[] = [];
-          for (let at = first; at < until - step - 50; at += period_ms) expected.push(at);
-          expect(times.slice(0, expected.length)).toEqual(expected);
-          expect(times.length - expected.length).toBeLessThanOrEqual(1);
-        }
-      }),
+      fc.property(
+        fc.array(entry, { minLength: 1, maxLength: 20 }),
+        fc.integer({ min: 1, max: 900 }),
+        (all, step) => {
+          const wheel = createWheel(4);
+          for (const [index, turns] of all.entries()) wheel.add(index, turns, start);
+          const until = start + 600_000;
+          const fired = run(wheel, start, until, step);
+          for (const [index, { period_ms, offset_ms }] of all.entries()) {
+            const times = fired.filter((one) => one.index === index).map(({ at }) => at);
+            const first = start + ((((offset_ms - start) % period_ms) + period_ms) % period_ms);
+            const expected: number[] = [];
+            for (let at = first; at < until - step - 50; at += period_ms) expected.push(at);
+            expect(times.slice(0, expected.length)).toEqual(expected);
+            expect(times.length - expected.length).toBeLessThanOrEqual(1);
+          }
+        },
+      ),
       { numRuns: 40 },
     );
   });
@@ -80,7 +90,9 @@ describe('the wheel', () => {
     wheel.add(0, { period_ms: 10_000, offset_ms: 2_000 }, start + 1_940);
     expect(run(wheel, start + 1_950, start + 2_100).map(({ at }) => at - start)).toEqual([2_000]);
     wheel.add(0, { period_ms: 5_000, offset_ms: 4_000 }, start + 2_100);
-    expect(run(wheel, start + 2_150, start + 12_000).map(({ at }) => at - start)).toEqual([4_000, 9_000]);
+    expect(run(wheel, start + 2_150, start + 12_000).map(({ at }) => at - start)).toEqual([
+      4_000, 9_000,
+    ]);
   });
 
   test('takes a turn once after a short stall, however many passed', () => {
@@ -88,12 +100,15 @@ describe('the wheel', () => {
     wheel.add(0, { period_ms: 1_000, offset_ms: 0 }, start + 1);
     run(wheel, start + 1, start + 500);
     expect(run(wheel, start + 4_300, start + 4_300).map(({ at }) => at - start)).toEqual([1_000]);
-    expect(run(wheel, start + 4_350, start + 6_100).map(({ at }) => at - start)).toEqual([5_000, 6_000].slice(0, 2));
+    expect(run(wheel, start + 4_350, start + 6_100).map(({ at }) => at - start)).toEqual(
+      [5_000, 6_000].slice(0, 2),
+    );
   });
 
   test('does not make up for what a long sleep missed', () => {
     const wheel = createWheel();
-    for (let index = 0; index < 100; index += 1) wheel.add(index, { period_ms: 60_000, offset_ms: index * 600 }, start);
+    for (let index = 0; index < 100; index += 1)
+      wheel.add(index, { period_ms: 60_000, offset_ms: index * 600 }, start);
     run(wheel, start, start + 1_000);
     const woken = start + 3_600_000 * 8 + 7;
     expect(run(wheel, woken, woken)).toEqual([]);
@@ -112,7 +127,8 @@ describe('the wheel', () => {
 
   test('grows beyond the entries it was made for', () => {
     const wheel = createWheel(2);
-    for (let index = 0; index < 1_000; index += 1) wheel.add(index, { period_ms: 10_000, offset_ms: index * 10 }, start);
+    for (let index = 0; index < 1_000; index += 1)
+      wheel.add(index, { period_ms: 10_000, offset_ms: index * 10 }, start);
     expect(new Set(run(wheel, start, start + 10_050).map(({ index }) => index)).size).toBe(1_000);
   });
 
@@ -138,14 +154,29 @@ describe('timing', () => {
   const slotMs = 50;
   const roster: Roster = {
     epoch: 1,
-    probes: [{ id: self, name: 'fra-1', continent: 'Europe', organisation: null, healthy: true, quarantined: false }],
+    probes: [
+      {
+        id: self,
+        name: 'fra-1',
+        continent: 'Europe',
+        organisation: null,
+        healthy: true,
+        quarantined: false,
+      },
+    ],
   };
 
   beforeEach(() => void vi.useFakeTimers({ now: start }));
   afterEach(() => void vi.useRealTimers());
 
-  /** Runs so many seconds of a schedule by a clock that moves a little with every look at it, and says how late each turn came after the end of its slot. */
-  const latenessOver = (seconds: number, { count, lookMs }: { readonly count: number; readonly lookMs: number }): number[] => {
+  /**
+   * Runs so many seconds of a schedule by a clock that moves a little with every look at it, and
+   * says how late each turn came after the end of its slot.
+   */
+  const latenessOver = (
+    seconds: number,
+    { count, lookMs }: { readonly count: number; readonly lookMs: number },
+  ): number[] => {
     let looks = 0;
     const clock = {
       now: () => {
@@ -161,7 +192,9 @@ describe('timing', () => {
     const schedule = createSchedule({ self, clock, onDue });
     schedule.setRoster(roster);
     for (let ordinal = 0; ordinal < count; ordinal += 1)
-      schedule.put(assignmentOf('https://a.example/', { ordinal, interval_ms: 10_000, timeout_ms: 1_000 }));
+      schedule.put(
+        assignmentOf('https://a.example/', { ordinal, interval_ms: 10_000, timeout_ms: 1_000 }),
+      );
     schedule.start();
     begun = clock.now();
     vi.advanceTimersByTime(seconds * 1_000);
@@ -182,7 +215,8 @@ describe('timing', () => {
     const clock = { now: () => Date.now() - back };
     const told: number[] = [];
     const schedule = createSchedule({
-      ...{ self, clock },
+      self,
+      clock,
       onDue: (_, at) => {
         told.push(at);
         if (told.length === 3) back = 3_600_000;
@@ -197,22 +231,39 @@ describe('timing', () => {
   });
 
   const [here, there] = [self, '0193a0a0-0000-7000-8000-000000000002'];
-  /** Two probes of one continent, each of whom may be away, published so many seconds after the start. */
+  /**
+   * Two probes of one continent, each of whom may be away, published so many seconds after the
+   * start.
+   */
   const pair = (seconds: number, well: readonly string[]): Roster => ({
     epoch: start + seconds * 1_000,
     probes: [here, there].map((id) => ({
-      ...{ id, name: id, continent: 'Europe', organisation: null, quarantined: false },
+      id,
+      name: id,
+      continent: 'Europe',
+      organisation: null,
+      quarantined: false,
       healthy: well.includes(id),
     })),
   });
-  const monitors = Array.from({ length: 60 }, (_, ordinal) => assignmentOf('https://a.example/', { ordinal, interval_ms: 4_000 }));
+  const monitors = Array.from({ length: 60 }, (_, ordinal) =>
+    assignmentOf('https://a.example/', { ordinal, interval_ms: 4_000 }),
+  );
 
-  /** Both probes for so many seconds; `hears`: what each does after so many milliseconds. Says how often each turn of 60 monitors was taken. */
-  const turnsTaken = (seconds: number, hears: (one: Schedule, other: Schedule) => readonly (readonly [number, () => void])[]) => {
+  /**
+   * Both probes for so many seconds; `hears`: what each does after so many milliseconds. Says how
+   * often each turn of 60 monitors was taken.
+   */
+  const turnsTaken = (
+    seconds: number,
+    hears: (one: Schedule, other: Schedule) => readonly (readonly [number, () => void])[],
+  ) => {
     const taken = new Map<string, number>();
     const onDue = ({ monitor }: { readonly monitor: string }, at: number): void =>
       void taken.set(`${monitor} ${at}`, (taken.get(`${monitor} ${at}`) ?? 0) + 1);
-    const [one, other] = [here, there].map((id) => createSchedule({ self: id, clock: { now: () => Date.now() }, onDue }));
+    const [one, other] = [here, there].map((id) =>
+      createSchedule({ self: id, clock: { now: () => Date.now() }, onDue }),
+    );
     if (!one || !other) throw new Error('there are two');
     for (const schedule of [one, other]) {
       schedule.setRoster(pair(-60, [here, there]));
@@ -265,12 +316,21 @@ describe('timing', () => {
       [start + 60_000, 0],
     ] as const) {
       const told: number[] = [];
-      const schedule = createSchedule({ self, clock: { now: () => Date.now() }, onDue: (_, at) => told.push(at), stoppedAt });
+      const schedule = createSchedule({
+        self,
+        clock: { now: () => Date.now() },
+        onDue: (_, at) => told.push(at),
+        stoppedAt,
+      });
       schedule.setRoster(roster);
       for (const monitor of monitors) schedule.put(monitor);
       schedule.start();
       schedule.stop();
-      expect([stoppedAt, told.length, told.every((at) => at < start && at >= start - 15_000)]).toEqual([stoppedAt, due, true]);
+      expect([
+        stoppedAt,
+        told.length,
+        told.every((at) => at < start && at >= start - 15_000),
+      ]).toEqual([stoppedAt, due, true]);
     }
   });
 });

@@ -27,7 +27,13 @@ import { receiptMessage } from '../../../shared/bus/messages.ts';
 import type { Bus } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, streams, subjects } from '../../../shared/bus/subjects.ts';
 import { monitorIn, resultOf } from '../support/results.ts';
-import { type BusOfProbe, createBusOfProbe, silentLog, startTaker, type Taker } from '../support/surroundings.ts';
+import {
+  type BusOfProbe,
+  createBusOfProbe,
+  silentLog,
+  startTaker,
+  type Taker,
+} from '../support/surroundings.ts';
 
 describe('the reporter', () => {
   let folder: string;
@@ -38,7 +44,14 @@ describe('the reporter', () => {
 
   const openReporter = async (patienceMs = 60_000): Promise<void> => {
     spool = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
-    reporter = createReporter({ probe: wire.probe.id, continent: wire.probe.continent, key: wire.key, spool, patienceMs, log: silentLog });
+    reporter = createReporter({
+      probe: wire.probe.id,
+      continent: wire.probe.continent,
+      key: wire.key,
+      spool,
+      patienceMs,
+      log: silentLog,
+    });
   };
 
   const attach = async (): Promise<Bus> => {
@@ -59,7 +72,8 @@ describe('the reporter', () => {
     for (let at = from; at < to; at += 1) reporter.report(resultOf(monitorIn(at % 32), at), urgent);
   };
 
-  const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, number) => from + number);
+  const range = (from: number, to: number): number[] =>
+    Array.from({ length: to - from }, (_, number) => from + number);
   const times = (of: Taker): number[] => of.accepted.map(({ at }) => at).toSorted((a, b) => a - b);
   const waitFor = { timeout: 40_000, interval: 20 };
 
@@ -79,7 +93,9 @@ describe('the reporter', () => {
   test('has what it was given on disk at once, not only when it sends it: a probe may be killed in between', async () => {
     fill(0, 40);
     // As soon as what it had to do in this turn is done, and long before anything would be sent.
-    await expect.poll(() => spool.status().bytes, { timeout: 30_000, interval: 5 }).toBeGreaterThan(0);
+    await expect
+      .poll(() => spool.status().bytes, { timeout: 30_000, interval: 5 })
+      .toBeGreaterThan(0);
     const again = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
     expect(again.status().waiting).toBe(40);
     await again.close();
@@ -116,7 +132,9 @@ describe('the reporter', () => {
     await attach();
     await expect.poll(() => taken.accepted.length, waitFor).toBe(5_000);
     for (let partition = 0; partition < 32; partition += 1) {
-      const mine = taken.accepted.filter(({ monitor }) => monitor === monitorIn(partition)).map(({ at }) => at);
+      const mine = taken.accepted
+        .filter(({ monitor }) => monitor === monitorIn(partition))
+        .map(({ at }) => at);
       expect(mine).toEqual(mine.toSorted((a, b) => a - b));
     }
     await expect.poll(() => reporter.handedOver(), waitFor).toBe(true);
@@ -156,7 +174,8 @@ describe('the reporter', () => {
     await openReporter(400);
     await attach();
     fill(0, 64, true);
-    const inStream = async () => (await wire.coordinator.streamState(streams.results.name))?.messages;
+    const inStream = async () =>
+      (await wire.coordinator.streamState(streams.results.name))?.messages;
     await expect.poll(inStream, waitFor).toBeGreaterThanOrEqual(32);
     await wire.coordinator.deleteStream(streams.results.name);
     await wire.coordinator.ensureStream(streams.results);
@@ -256,8 +275,17 @@ describe('the route of a partition', () => {
     const { route, flights } = flying(10, 20);
     const [first] = flights;
     if (!first) throw new Error('nothing flies');
-    expect(reconnected(landed(route, first), 9_000)).toMatchObject({ sent: 10, flights: [], outstandingSince: 9_000, patienceMs: 10_000 });
-    expect(reconnected(newRoute(40_000), 9_000)).toMatchObject({ sent: 0, outstandingSince: undefined, patienceMs: 40_000 });
+    expect(reconnected(landed(route, first), 9_000)).toMatchObject({
+      sent: 10,
+      flights: [],
+      outstandingSince: 9_000,
+      patienceMs: 10_000,
+    });
+    expect(reconnected(newRoute(40_000), 9_000)).toMatchObject({
+      sent: 0,
+      outstandingSince: undefined,
+      patienceMs: 40_000,
+    });
   });
 
   test('goes back to what is committed, at most once a second on a reported gap, and nowhere if nothing beyond was sent', () => {
@@ -294,7 +322,9 @@ describe('the mark of what is old', () => {
     for (let at = 500; at <= 20_000; at += 500) {
       mark.note(at, given(at));
       expect(mark.seq()).toBeLessThanOrEqual(Math.max(5, given(at - 3_000)));
-      expect(mark.seq()).toBeGreaterThanOrEqual(Math.min(given(at), Math.max(5, given(at - 4_000))));
+      expect(mark.seq()).toBeGreaterThanOrEqual(
+        Math.min(given(at), Math.max(5, given(at - 4_000))),
+      );
     }
   });
 });

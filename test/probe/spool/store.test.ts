@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -23,7 +32,9 @@ const open = (more: { mostBytes?: number; segmentBytes?: number } = {}): Promise
   openSpool({ folder, mostBytes: 16 * 1024 * 1024, segmentBytes: 4 * 1024, log, ...more });
 
 const segmentFiles = async (spool: Spool): Promise<string[]> =>
-  (await readdir(join(folder, spool.generation))).toSorted().map((name) => join(folder, spool.generation, name));
+  (await readdir(join(folder, spool.generation)))
+    .toSorted()
+    .map((name) => join(folder, spool.generation, name));
 
 describe('the spool', () => {
   test('gives the results of a partition back in order, each naming the one that waits before it', async () => {
@@ -46,13 +57,18 @@ describe('the spool', () => {
     const after = await open();
     expect(after.generation).toBe(before.generation);
     expect(after.status().waiting).toBe(300);
-    expect((await drain(after, 1)).ats).toEqual(Array.from({ length: 100 }, (_, number) => number * 3 + 1));
+    expect((await drain(after, 1)).ats).toEqual(
+      Array.from({ length: 100 }, (_, number) => number * 3 + 1),
+    );
     expect(after.append(resultOf(monitorIn(1), 999))?.seq).toBeGreaterThan(before.lastSeq());
     await after.close();
   });
 
   /** Lets a process fill the spool until it says that so many are saved, and kills it with -9. */
-  const fillAndKill = async (command: readonly [string, ...string[]], enough: number): Promise<{ saved: number; generation: string }> => {
+  const fillAndKill = async (
+    command: readonly [string, ...string[]],
+    enough: number,
+  ): Promise<{ saved: number; generation: string }> => {
     const [file, ...args] = command;
     const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'exit');
@@ -71,7 +87,8 @@ describe('the spool', () => {
   const writer = join(import.meta.dirname, '../support/spool-writer.ts');
   const allSeqs = async (spool: Spool): Promise<number[]> => {
     const found: number[] = [];
-    for (let partition = 0; partition < 32; partition += 1) found.push(...(await drain(spool, partition)).seqs);
+    for (let partition = 0; partition < 32; partition += 1)
+      found.push(...(await drain(spool, partition)).seqs);
     return found.sort((a, b) => a - b);
   };
 
@@ -88,12 +105,17 @@ describe('the spool', () => {
   test('loses nothing to writes that the disk breaks off in the middle of a line', async () => {
     // The system cuts every file of that process off at 100 kB, wherever that falls.
     const limited = `ulimit -f 200; exec "$0" "$@"`;
-    const { saved } = await fillAndKill(['sh', '-c', limited, process.execPath, writer, folder, '1000000'], 5_000);
+    const { saved } = await fillAndKill(
+      ['sh', '-c', limited, process.execPath, writer, folder, '1000000'],
+      5_000,
+    );
     const spool = await open();
     expect((await segmentFiles(spool)).length).toBeGreaterThan(5);
     expect(spool.status().dropped).toBe(0);
     // A save whose write was broken off keeps its results in memory until the next one.
-    expect((await allSeqs(spool)).slice(0, saved - 64)).toEqual(Array.from({ length: saved - 64 }, (_, index) => index + 1));
+    expect((await allSeqs(spool)).slice(0, saved - 64)).toEqual(
+      Array.from({ length: saved - 64 }, (_, index) => index + 1),
+    );
     await spool.close();
   });
 
@@ -138,7 +160,10 @@ describe('the spool', () => {
 
   test('names nothing before a batch when what was before it is committed', async () => {
     const spool = await open();
-    const seqs = Array.from({ length: 4 }, (_, at) => spool.append(resultOf(monitorIn(5), at))?.seq ?? 0);
+    const seqs = Array.from(
+      { length: 4 },
+      (_, at) => spool.append(resultOf(monitorIn(5), at))?.seq ?? 0,
+    );
     await spool.save();
     expect((await spool.take(5, seqs[1] ?? 0))?.after).toBe(seqs[1]);
     spool.commit({ 5: seqs[1] ?? 0 });
@@ -163,7 +188,9 @@ describe('the spool', () => {
       expect(afters[0]).toBeNull();
       left.push(...ats);
     }
-    expect(left.toSorted((a, b) => a - b)).toEqual(Array.from({ length: waiting }, (_, number) => dropped + number));
+    expect(left.toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: waiting }, (_, number) => dropped + number),
+    );
     await spool.close();
   });
 
@@ -198,7 +225,8 @@ describe('the spool', () => {
     expect(spool.status().dropped).toBe(25_000 - 2 - 20_000);
     expect(spool.append(resultOf(monitorIn(0), 1))).toBeUndefined();
     // What the coordinator has committed makes room again.
-    for (let partition = 0; partition < 32; partition += 1) spool.commit({ [partition]: spool.lastSeq() });
+    for (let partition = 0; partition < 32; partition += 1)
+      spool.commit({ [partition]: spool.lastSeq() });
     await spool.save();
     expect(spool.append(resultOf(monitorIn(0), 1))).toBeDefined();
     expect(spool.status().waiting).toBe(1);
@@ -227,7 +255,9 @@ describe('the spool', () => {
 
   test('leaves the evidence out of a result that is too large for the bus', async () => {
     const spool = await open();
-    spool.append(resultOf(monitorIn(0), 1, { outcome: 'fail', evidence: { body: 'x'.repeat(1_000_000) } }));
+    spool.append(
+      resultOf(monitorIn(0), 1, { outcome: 'fail', evidence: { body: 'x'.repeat(1_000_000) } }),
+    );
     await spool.save();
     const taken = await spool.take(0, 0);
     expect(told(taken)[0]?.evidence).toEqual({ left_out: 'too large' });
@@ -244,7 +274,12 @@ describe('the spool', () => {
     await spool.save();
     for (let partition = 0; partition < 3; partition += 1) {
       const { ats, seqs, afters } = await drain(spool, partition);
-      expect(ats).toEqual(Array.from({ length: Math.ceil((4_000 - partition) / 3) }, (_, number) => number * 3 + partition));
+      expect(ats).toEqual(
+        Array.from(
+          { length: Math.ceil((4_000 - partition) / 3) },
+          (_, number) => number * 3 + partition,
+        ),
+      );
       for (const after of afters.slice(1)) expect(seqs).toContain(after);
     }
     await spool.close();

@@ -3,7 +3,13 @@ import { performance } from 'node:perf_hooks';
 import { createDnsCheck, type DnsDependencies } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
-import { createLookup, type Families, type Lookup, type OwnResolver, ownFamilies } from '../../../probe/checks/https/lookup.ts';
+import {
+  createLookup,
+  type Families,
+  type Lookup,
+  type OwnResolver,
+  ownFamilies,
+} from '../../../probe/checks/https/lookup.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import { createTrust } from '../../../probe/checks/https/trust.ts';
 import { type BodyMemory, CheckDeadline } from '../../../probe/checks/limits.ts';
@@ -41,11 +47,21 @@ const loopback = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () =>
 const strict = createGuard({ allow: [], bus: () => [], own: () => [] });
 /** Another probe's host allows loopback. */
 const beside = createGuard({
-  ...{ allow: [], bus: () => [], own: () => [] },
+  allow: [],
+  bus: () => [],
+  own: () => [],
   roster: () => ({
     epoch: 1,
     probes: [
-      { id: 'a', name: 'a', continent: 'Asia', organisation: null, healthy: true, quarantined: false, allowed_cidrs: ['127.0.0.0/8'] },
+      {
+        id: 'a',
+        name: 'a',
+        continent: 'Asia',
+        organisation: null,
+        healthy: true,
+        quarantined: false,
+        allowed_cidrs: ['127.0.0.0/8'],
+      },
     ],
   }),
 });
@@ -66,7 +82,14 @@ export const dnsChecker = (
   dependencies: Omit<DnsDependencies, 'sockets'> = {},
 ): ((asked: Asked) => Promise<Verdict>) => {
   const check = createDnsCheck({ sockets, ...dependencies });
-  return ({ target, config = {}, timeout_ms = 5_000, public_only = false, others_may = false, deadline = deadlineIn(timeout_ms) }) =>
+  return ({
+    target,
+    config = {},
+    timeout_ms = 5_000,
+    public_only = false,
+    others_may = false,
+    deadline = deadlineIn(timeout_ms),
+  }) =>
     check({
       assignment: assignmentOf(target, { kind: 'dns', timeout_ms, config }),
       started_at: Date.now(),
@@ -78,7 +101,12 @@ export const dnsChecker = (
     });
 };
 
-const testProbe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
+const testProbe: ProbeIdentity = {
+  name: 'eu-1',
+  continent: 'Europe',
+  base_url: 'https://antipode.example',
+  version: '0.1.0',
+};
 
 export type CheckerOptions = {
   readonly allow?: readonly string[];
@@ -96,7 +124,10 @@ const sockets = createUdpSockets();
 
 export type Checked = Verdict & { readonly sentence: string | null };
 
-/** An https check as a probe performs it, for one target after the other; only what is given differs from the real thing. */
+/**
+ * An https check as a probe performs it, for one target after the other; only what is given differs
+ * from the real thing.
+ */
 export const httpsChecker = (options: CheckerOptions = {}) => {
   const families = () => options.families ?? ownFamilies();
   const check = createHttpsCheck({
@@ -107,11 +138,21 @@ export const httpsChecker = (options: CheckerOptions = {}) => {
     ...(options.memory ? { memory: options.memory } : {}),
   });
   const guard =
-    options.guard ?? createGuard({ allow: options.allow ?? ['127.0.0.0/8', '::1/128'], bus: () => options.bus ?? [], own: () => [] });
+    options.guard ??
+    createGuard({
+      allow: options.allow ?? ['127.0.0.0/8', '::1/128'],
+      bus: () => options.bus ?? [],
+      own: () => [],
+    });
   return async (
     target: string,
     config: Config = {},
-    other: { timeout_ms?: number; started_at?: number; deadline?: CheckDeadline; evidence_wanted?: boolean } = {},
+    other: {
+      timeout_ms?: number;
+      started_at?: number;
+      deadline?: CheckDeadline;
+      evidence_wanted?: boolean;
+    } = {},
   ): Promise<Checked> => {
     const timeout_ms = other.timeout_ms ?? 5_000;
     const verdict = await check({

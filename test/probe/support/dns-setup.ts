@@ -5,10 +5,15 @@ import type { Verdict } from '../../../shared/checks/result.ts';
 import { type Asked, answerTo, type Resolver, startResolver } from '../../support/name-servers.ts';
 import { dnsChecker } from './checkers.ts';
 
-/** For a test file: sockets of its own, resolvers that end with their test, and checks against them. */
+/**
+ * For a test file: sockets of its own, resolvers that end with their test, and checks against them.
+ */
 export type DnsBench = {
   readonly sockets: UdpSockets;
-  readonly resolver: (say: (asked: Asked) => Buffer | readonly Buffer[] | null, options?: { readonly tcp?: boolean }) => Promise<Resolver>;
+  readonly resolver: (
+    say: (asked: Asked) => Buffer | readonly Buffer[] | null,
+    options?: { readonly tcp?: boolean },
+  ) => Promise<Resolver>;
   readonly ask: (by: Resolver, config?: Config, timeout_ms?: number) => Promise<Verdict>;
 };
 
@@ -27,13 +32,20 @@ export const dnsBench = (): DnsBench => {
       return made;
     },
     ask: (by, config = {}, timeout_ms = 2_000) =>
-      dnsChecker(sockets)({ target: 'example.test', timeout_ms, config: { resolver: by.address, ...config } }),
+      dnsChecker(sockets)({
+        target: 'example.test',
+        timeout_ms,
+        config: { resolver: by.address, ...config },
+      }),
   };
 };
 
 /** The honest answer to what these tests ask. */
 export const address = (query: Buffer, more: Parameters<typeof answerTo>[1] = {}): Buffer =>
-  answerTo(query, { answers: [{ type: 'A', name: 'example.test', ttl: 300, data: '192.0.2.1' }], ...more });
+  answerTo(query, {
+    answers: [{ type: 'A', name: 'example.test', ttl: 300, data: '192.0.2.1' }],
+    ...more,
+  });
 
 /** The class of its cause, or its outcome where there is none. */
 export const word = (verdict: Verdict): string => verdict.cause?.class ?? verdict.outcome;

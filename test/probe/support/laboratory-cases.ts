@@ -1,6 +1,12 @@
-/** The cases of the guard's laboratory: names as its resolver answers them, and what is checked. Shared by the test and the process in the namespace. */
+/**
+ * The cases of the guard's laboratory: names as its resolver answers them, and what is checked.
+ * Shared by the test and the process in the namespace.
+ */
 
-/** Public addresses (by their ranges; nothing leaves the namespace) on which the laboratory's own servers answer. */
+/**
+ * Public addresses (by their ranges; nothing leaves the namespace) on which the laboratory's own
+ * servers answer.
+ */
 export const publicServer = '93.184.216.34';
 export const publicServer6 = '2606:2800:220:1::34';
 export const nameServer = '93.184.216.53';
@@ -103,8 +109,12 @@ export const zone: Readonly<Record<string, readonly Records[]>> = {
   'rebinding-metadata.test': [{ A: [publicServer] }, { A: ['169.254.169.254'] }],
   'bus.test': [{ A: ['10.20.0.5'] }],
   'allowed.test': [{ A: ['10.20.0.6'] }],
-  ...Object.fromEntries(forbiddenIpv4.map((address) => [`a-${address.replaceAll('.', '-')}.test`, [{ A: [address] }]])),
-  ...Object.fromEntries(forbiddenIpv6.map((address, i) => [`aaaa-${i}.test`, [{ AAAA: [address] }]])),
+  ...Object.fromEntries(
+    forbiddenIpv4.map((address) => [`a-${address.replaceAll('.', '-')}.test`, [{ A: [address] }]]),
+  ),
+  ...Object.fromEntries(
+    forbiddenIpv6.map((address, i) => [`aaaa-${i}.test`, [{ AAAA: [address] }]]),
+  ),
 };
 
 export type Case = {
@@ -123,14 +133,32 @@ export type Case = {
 };
 
 const notPublic = 'address_not_public';
-const refused = (name: string, target: string, opens = 0): Case => ({ name, kind: 'https', target, opens, cause: notPublic });
+const refused = (name: string, target: string, opens = 0): Case => ({
+  name,
+  kind: 'https',
+  target,
+  opens,
+  cause: notPublic,
+});
 const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
 const byPublic = (path: string): string => `http://public.test${path}`;
 const to = (address: string): string => `/to?${encodeURIComponent(address)}`;
 
 export const cases: readonly Case[] = [
-  { name: 'a public server by IPv4 is reached', kind: 'https', target: byPublic('/'), opens: 1, cause: null },
-  { name: 'a public server by IPv6 is reached', kind: 'https', target: 'http://public6.test/', opens: 1, cause: null },
+  {
+    name: 'a public server by IPv4 is reached',
+    kind: 'https',
+    target: byPublic('/'),
+    opens: 1,
+    cause: null,
+  },
+  {
+    name: 'a public server by IPv6 is reached',
+    kind: 'https',
+    target: 'http://public6.test/',
+    opens: 1,
+    cause: null,
+  },
   ...[...forbiddenIpv4, ...forbiddenIpv6].flatMap((address) => [
     refused(`${address} by http`, `http://${bracketed(address)}/`),
     refused(`${address} by https on another port`, `https://${bracketed(address)}:8080/`),
@@ -148,18 +176,42 @@ export const cases: readonly Case[] = [
     ]),
   refused(
     'a chain of redirects that ends at metadata',
-    byPublic(to(`http://public6.test${to(`http://public.test${to('http://169.254.169.254/latest/meta-data/')}`)}`)),
+    byPublic(
+      to(
+        `http://public6.test${to(`http://public.test${to('http://169.254.169.254/latest/meta-data/')}`)}`,
+      ),
+    ),
     3,
   ),
-  refused('a chain over a name that is mixed', byPublic(to(`http://public.test${to('http://mixed.test/')}`)), 2),
-  refused('a name that moves to loopback between two hops', `http://rebinding.test${to('http://rebinding.test/again')}`, 1),
+  refused(
+    'a chain over a name that is mixed',
+    byPublic(to(`http://public.test${to('http://mixed.test/')}`)),
+    2,
+  ),
+  refused(
+    'a name that moves to loopback between two hops',
+    `http://rebinding.test${to('http://rebinding.test/again')}`,
+    1,
+  ),
   refused(
     'a name that moves to metadata between two hops',
     `http://rebinding-metadata.test${to('http://rebinding-metadata.test/latest')}`,
     1,
   ),
-  { name: 'a circle of redirects ends', kind: 'https', target: byPublic('/circle'), opens: 1, cause: 'redirect_loop' },
-  { name: 'redirects without end end', kind: 'https', target: byPublic('/longer?1'), opens: 6, cause: 'redirect_limit' },
+  {
+    name: 'a circle of redirects ends',
+    kind: 'https',
+    target: byPublic('/circle'),
+    opens: 1,
+    cause: 'redirect_loop',
+  },
+  {
+    name: 'redirects without end end',
+    kind: 'https',
+    target: byPublic('/longer?1'),
+    opens: 6,
+    cause: 'redirect_limit',
+  },
   {
     name: 'a bomb of a body ends',
     kind: 'https',
@@ -168,8 +220,21 @@ export const cases: readonly Case[] = [
     opens: 1,
     cause: 'body_lacks',
   },
-  { name: 'a flood of headers ends', kind: 'https', target: byPublic('/flood'), opens: 1, cause: 'response_headers_too_large' },
-  { name: 'a drip ends with the time limit', kind: 'https', target: byPublic('/drip'), timeout_ms: 1_000, opens: 1, cause: 'timed_out' },
+  {
+    name: 'a flood of headers ends',
+    kind: 'https',
+    target: byPublic('/flood'),
+    opens: 1,
+    cause: 'response_headers_too_large',
+  },
+  {
+    name: 'a drip ends with the time limit',
+    kind: 'https',
+    target: byPublic('/drip'),
+    timeout_ms: 1_000,
+    opens: 1,
+    cause: 'timed_out',
+  },
   {
     name: 'metadata in a range that its host allows',
     kind: 'https',

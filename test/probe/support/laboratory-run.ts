@@ -13,11 +13,20 @@ import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import { createTrust } from '../../../probe/checks/https/trust.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { assignmentOf, deadlineIn } from './checkers.ts';
-import { type Case, cases, nameServer, ports, publicServer, publicServer6, zone } from './laboratory-cases.ts';
+import {
+  type Case,
+  cases,
+  nameServer,
+  ports,
+  publicServer,
+  publicServer6,
+  zone,
+} from './laboratory-cases.ts';
 
 /**
- * The guard's laboratory, run inside a network namespace of its own in which every address there is belongs to this machine: whatever a check
- * connects to, a trap answers and tells. Prints one line of JSON for each case.
+ * The guard's laboratory, run inside a network namespace of its own in which every address there is
+ * belongs to this machine: whatever a check connects to, a trap answers and tells. Prints one line
+ * of JSON for each case.
  */
 
 const ip = (...words: readonly string[]): void => {
@@ -33,16 +42,22 @@ let trapped: string[] = [];
 
 const listen = (server: Server, port: number): Promise<void> =>
   new Promise((resolve) => server.listen({ port, host: '::' }, () => resolve()));
-const addressOf = (socket: Socket): string => (socket.localAddress ?? '?').replace(/^::ffff:(?=\d+\.)/, '');
+const addressOf = (socket: Socket): string =>
+  (socket.localAddress ?? '?').replace(/^::ffff:(?=\d+\.)/, '');
 
 const bomb = gzipSync(Buffer.alloc(200 * 1_048_576, 0x61));
 const web = createServer((request, response) => {
   const [path = '', query = ''] = (request.url ?? '').split('?');
-  if (path === '/to') response.writeHead(302, { location: Buffer.from(decodeURIComponent(query)).toString('latin1') }).end();
+  if (path === '/to')
+    response
+      .writeHead(302, { location: Buffer.from(decodeURIComponent(query)).toString('latin1') })
+      .end();
   else if (path === '/circle') response.writeHead(302, { location: '/circle' }).end();
-  else if (path === '/longer') response.writeHead(302, { location: `/longer?${Number(query) + 1}` }).end();
+  else if (path === '/longer')
+    response.writeHead(302, { location: `/longer?${Number(query) + 1}` }).end();
   else if (path === '/bomb') response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
-  else if (path === '/flood') request.socket.write(`HTTP/1.1 200 OK\r\n${'X-Flood: 1234567890\r\n'.repeat(10_000)}\r\n`);
+  else if (path === '/flood')
+    request.socket.write(`HTTP/1.1 200 OK\r\n${'X-Flood: 1234567890\r\n'.repeat(10_000)}\r\n`);
   else if (path === '/drip') {
     response.writeHead(200);
     const timer = setInterval(() => response.write('.'), 20);
@@ -79,12 +94,30 @@ resolver.on('message', (message, from) => {
   const question = query.questions?.[0];
   if (!question) return;
   const type = question.type === 'AAAA' ? 'AAAA' : 'A';
-  const answers = records(question.name.toLowerCase(), question.type).map((data) => ({ type, name: question.name, ttl: 0, data }) as const);
-  const flags = dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE | (zone[question.name.toLowerCase()] ? 0 : 3);
-  resolver.send(dnsPacket.encode({ type: 'response', id: query.id ?? 0, flags, questions: [question], answers }), from.port, from.address);
+  const answers = records(question.name.toLowerCase(), question.type).map(
+    (data) => ({ type, name: question.name, ttl: 0, data }) as const,
+  );
+  const flags =
+    dnsPacket.RECURSION_DESIRED |
+    dnsPacket.RECURSION_AVAILABLE |
+    (zone[question.name.toLowerCase()] ? 0 : 3);
+  resolver.send(
+    dnsPacket.encode({
+      type: 'response',
+      id: query.id ?? 0,
+      flags,
+      questions: [question],
+      answers,
+    }),
+    from.port,
+    from.address,
+  );
 });
 await new Promise<void>((resolve) => resolver.bind(ports.dns, nameServer, () => resolve()));
-/** Connections that this namespace ever began, by the kernel's own count: a trap could miss one, this cannot. */
+/**
+ * Connections that this namespace ever began, by the kernel's own count: a trap could miss one,
+ * this cannot.
+ */
 const began = (): number => {
   const [names = '', values = ''] = readFileSync('/proc/net/snmp', 'utf8')
     .split('\n')
@@ -105,7 +138,11 @@ const sockets = createUdpSockets();
 const families = () => ({ 4: true, 6: true }) as const;
 const https = createHttpsCheck({
   resolver: { works: async () => true },
-  lookup: createLookup({ families, sockets, resolvers: () => [{ address: nameServer, port: ports.dns, family: 4 }] }),
+  lookup: createLookup({
+    families,
+    sockets,
+    resolvers: () => [{ address: nameServer, port: ports.dns, family: 4 }],
+  }),
   families,
   trust: createTrust(),
 });

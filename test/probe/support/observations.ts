@@ -1,17 +1,36 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll } from 'vitest';
-import type { HopFailure, HopSeen, HttpsObservation, ResponseSeen, TlsSeen } from '../../../probe/checks/https/evidence.ts';
+import type {
+  HopFailure,
+  HopSeen,
+  HttpsObservation,
+  ResponseSeen,
+  TlsSeen,
+} from '../../../probe/checks/https/evidence.ts';
 import { judgeHttps } from '../../../probe/checks/https/verdict.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import { httpsSettings } from '../../../shared/checks/https/config.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
-import { type Answer, type RawTarget, startRawTarget, startTarget, type Target, type TargetOptions } from '../../support/targets.ts';
+import {
+  type Answer,
+  type RawTarget,
+  startRawTarget,
+  startTarget,
+  type Target,
+  type TargetOptions,
+} from '../../support/targets.ts';
 
-/** By what the clocks of a probe and of its target may differ, and less than half of what lies between two checks. */
+/**
+ * By what the clocks of a probe and of its target may differ, and less than half of what lies
+ * between two checks.
+ */
 const slackMs = 450;
 
-/** Of one monitor no two checks overlap: the visits that no result dates between the visit before and themselves, however late either was. */
+/**
+ * Of one monitor no two checks overlap: the visits that no result dates between the visit before
+ * and themselves, however late either was.
+ */
 export const misdated = (visits: readonly number[], results: readonly number[]): number[] =>
   visits.filter((visit, nth) => {
     const before = visits[nth - 1] ?? Number.NEGATIVE_INFINITY;
@@ -73,7 +92,10 @@ export const hop = (changes: Partial<HopSeen> = {}): HopSeen => ({
   failure: null,
   ...changes,
 });
-export const seen = (hops: readonly HopSeen[], changes: Partial<HttpsObservation> = {}): HttpsObservation => ({
+export const seen = (
+  hops: readonly HopSeen[],
+  changes: Partial<HttpsObservation> = {},
+): HttpsObservation => ({
   at,
   limit_ms: 10_000,
   hops,
@@ -81,13 +103,20 @@ export const seen = (hops: readonly HopSeen[], changes: Partial<HttpsObservation
   phases: { dns: 1, tcp: 2, tls: 3, first_byte: 4, total: 120 },
   ...changes,
 });
-export const answered = (one: ResponseSeen, changes: Partial<HttpsObservation> = {}): HttpsObservation =>
-  seen([hop({ response: one })], changes);
-export const failed = (phase: HopFailure['phase'], code: string, changes: Partial<HopSeen> = {}): HttpsObservation =>
-  seen([hop({ tls: null, failure: { phase, code }, ...changes })]);
-export const refused = (changes: Partial<TlsSeen>): HttpsObservation => failed('tls', 'CERTIFICATE', { tls: tls(changes) });
+export const answered = (
+  one: ResponseSeen,
+  changes: Partial<HttpsObservation> = {},
+): HttpsObservation => seen([hop({ response: one })], changes);
+export const failed = (
+  phase: HopFailure['phase'],
+  code: string,
+  changes: Partial<HopSeen> = {},
+): HttpsObservation => seen([hop({ tls: null, failure: { phase, code }, ...changes })]);
+export const refused = (changes: Partial<TlsSeen>): HttpsObservation =>
+  failed('tls', 'CERTIFICATE', { tls: tls(changes) });
 
-export const judge = (observation: HttpsObservation, config: Config = {}): Verdict => judgeHttps(httpsSettings(config), observation, false);
+export const judge = (observation: HttpsObservation, config: Config = {}): Verdict =>
+  judgeHttps(httpsSettings(config), observation, false);
 
 /** Targets that are closed when the test file that opened them is done. */
 const closing: (() => Promise<void>)[] = [];
@@ -105,7 +134,11 @@ export const serveRaw = async (onSocket: (socket: Socket) => void): Promise<RawT
   return target;
 };
 
-type Said = { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
+type Said = {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+};
 
 export const answerBy = (answer: (request: IncomingMessage) => Said): Answer => ({
   is: 'by',

@@ -8,7 +8,11 @@ import type { Result } from '../../../shared/checks/result.ts';
 export const monitorIn = (partition: number, number = 0): string =>
   `00000000-0000-4000-8000-${(number * 32 + partition).toString(16).padStart(12, '0')}`;
 
-export const resultOf = (monitor: string, at: number, more: Partial<Result> = {}): Omit<Result, 'seq'> => ({
+export const resultOf = (
+  monitor: string,
+  at: number,
+  more: Partial<Result> = {},
+): Omit<Result, 'seq'> => ({
   monitor,
   config_version: 1,
   at,
@@ -31,7 +35,10 @@ export const told = (taken: TakenResults | undefined): readonly Result[] => {
 };
 
 /** All that waits in a partition, taken as a reporter takes it. */
-export const drain = async (spool: Spool, partition: number): Promise<{ seqs: number[]; ats: number[]; afters: (number | null)[] }> => {
+export const drain = async (
+  spool: Spool,
+  partition: number,
+): Promise<{ seqs: number[]; ats: number[]; afters: (number | null)[] }> => {
   const seqs: number[] = [];
   const ats: number[] = [];
   const afters: (number | null)[] = [];

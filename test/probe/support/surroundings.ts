@@ -13,7 +13,14 @@ import { isSignedBy, probeLimits, probePermissions } from '../../../shared/bus/i
 import { type PresenceMessage, presenceMessage } from '../../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
 import { issueCredentials, type Key, keyFromSeed } from '../../../shared/bus/nkeys.ts';
-import { inboxOf, partitionConsumer, partitionCount, probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
+import {
+  inboxOf,
+  partitionConsumer,
+  partitionCount,
+  probeConsumers,
+  streams,
+  subjects,
+} from '../../../shared/bus/subjects.ts';
 import type { Assignment, RosterProbe } from '../../../shared/checks/assignment.ts';
 import { noPhases, type Result, type Verdict } from '../../../shared/checks/result.ts';
 import { type NetworkKey, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
@@ -21,9 +28,17 @@ import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';
 import { createAccount } from '../../support/services.ts';
 import type { Services } from '../../support/services-run.ts';
 
-/** A bus of its own with the streams of today, the coordinators' connection to it, and one probe with the rights of a probe. */
+/**
+ * A bus of its own with the streams of today, the coordinators' connection to it, and one probe
+ * with the rights of a probe.
+ */
 export type BusOfProbe = {
-  readonly probe: { readonly id: string; readonly name: string; readonly continent: Continent; readonly organisation: string | null };
+  readonly probe: {
+    readonly id: string;
+    readonly name: string;
+    readonly continent: Continent;
+    readonly organisation: string | null;
+  };
   readonly key: Key;
   readonly credentials: string;
   /** The coordinators' side. */
@@ -41,12 +56,20 @@ export const createBusOfProbe = async (
 ): Promise<BusOfProbe> => {
   const account = await createAccount(options.services);
   const id = randomUUID();
-  const probe = { id, name: 'eu-1', continent: options.continent ?? 'Europe', organisation: options.organisation ?? null } as const;
+  const probe = {
+    id,
+    name: 'eu-1',
+    continent: options.continent ?? 'Europe',
+    organisation: options.organisation ?? null,
+  } as const;
   const issued = issueCredentials(
     {
       name: id,
       account: keyFromSeed(account.accountSeed, 'account'),
-      permissions: probePermissions({ probe: id, continent: probe.continent, organisation: probe.organisation }, true),
+      permissions: probePermissions(
+        { probe: id, continent: probe.continent, organisation: probe.organisation },
+        true,
+      ),
       limits: probeLimits,
     },
     Date.now(),
@@ -64,7 +87,9 @@ export const createBusOfProbe = async (
   }
   await coordinator.ensureConsumer(streams.assignments.name, probeConsumers.roster(id));
   const assignments =
-    probe.organisation === null ? probeConsumers.assignments(id, subjects.assignmentsOf(probe.continent)) : probeConsumers.private(id);
+    probe.organisation === null
+      ? probeConsumers.assignments(id, subjects.assignmentsOf(probe.continent))
+      : probeConsumers.private(id);
   await coordinator.ensureConsumer(streams.assignments.name, assignments);
   const proxy = await createTcpProxy(account.url);
   const opened: Bus[] = [];
@@ -118,14 +143,22 @@ export type HandRunner = {
   readonly close: () => Promise<void>;
 };
 
-export const good: Verdict = { outcome: 'ok', cause: null, phases: null, evidence: { seen: 'body' } };
+export const good: Verdict = {
+  outcome: 'ok',
+  cause: null,
+  phases: null,
+  evidence: { seen: 'body' },
+};
 export const down: Verdict = {
   outcome: 'fail',
   cause: { class: 'connection_refused', params: {} },
   phases: noPhases,
   evidence: { seen: 'reset' },
 };
-export const badStatus: Verdict = { ...down, cause: { class: 'unexpected_status', params: { status: 500, expected: '2xx' } } };
+export const badStatus: Verdict = {
+  ...down,
+  cause: { class: 'unexpected_status', params: { status: 500, expected: '2xx' } },
+};
 
 const patience = { timeout: 40_000, interval: 5 };
 
@@ -141,8 +174,14 @@ export const startHandRunner = (concurrency = 40): HandRunner => {
         new Promise((resolve, reject) => {
           const { hostname } = new URL(context.assignment.target);
           context.guard.allows(isIP(hostname) === 0 ? '9.9.9.9' : hostname, 443);
-          started.push({ context, end: (verdict) => resolve({ ...good, ...verdict }), fail: reject });
-          context.deadline.listen({ expire: () => resolve({ ...down, cause: { class: 'timed_out', params: {} } }) });
+          started.push({
+            context,
+            end: (verdict) => resolve({ ...good, ...verdict }),
+            fail: reject,
+          });
+          context.deadline.listen({
+            expire: () => resolve({ ...down, cause: { class: 'timed_out', params: {} } }),
+          });
         }),
     },
     concurrency,
@@ -151,7 +190,8 @@ export const startHandRunner = (concurrency = 40): HandRunner => {
     identity: () => ({ name: 'eu-1', continent: 'Europe', base_url: '', version: '1' }),
     reachability: createReachability({
       anchors: () => [],
-      busRoundTrip: () => (world.isReachable ? Promise.resolve() : Promise.reject(new Error('away'))),
+      busRoundTrip: () =>
+        world.isReachable ? Promise.resolve() : Promise.reject(new Error('away')),
     }),
     unseal: (assignment) => {
       if (assignment.sealed !== 'right') throw new Error('no key');
@@ -178,15 +218,23 @@ export const startHandRunner = (concurrency = 40): HandRunner => {
 };
 
 /**
- * Takes results from the bus by the rules of the wire (signature, repeats, gaps, receipts) and keeps them: what a coordinator does with them
- * besides deciding.
+ * Takes results from the bus by the rules of the wire (signature, repeats, gaps, receipts) and
+ * keeps them: what a coordinator does with them besides deciding.
  */
 export type Taker = {
   readonly accepted: Result[];
-  readonly batches: { readonly v: unknown; readonly partition: number; readonly after: number | null; readonly seqs: readonly number[] }[];
+  readonly batches: {
+    readonly v: unknown;
+    readonly partition: number;
+    readonly after: number | null;
+    readonly seqs: readonly number[];
+  }[];
   readonly refusals: string[];
   readonly committed: () => Record<string, number>;
-  /** Results are taken from the bus and answered by nothing, as if the coordinator broke before its commit, until it is set back. */
+  /**
+   * Results are taken from the bus and answered by nothing, as if the coordinator broke before its
+   * commit, until it is set back.
+   */
   isDeaf: boolean;
   /** How many batches it took while it was. */
   readonly lost: () => number;
@@ -200,7 +248,11 @@ export const startTaker = (bus: Bus, probe: string, key: string): Taker => {
   const refusals: string[] = [];
   let generation = '';
   const committed = () =>
-    Object.fromEntries([...watermarks].flatMap(([name, seq]) => (name.startsWith(generation) ? [[name.split('/')[1] ?? '', seq]] : [])));
+    Object.fromEntries(
+      [...watermarks].flatMap(([name, seq]) =>
+        name.startsWith(generation) ? [[name.split('/')[1] ?? '', seq]] : [],
+      ),
+    );
   let lost = 0;
   const taker = { isDeaf: false };
 
@@ -228,7 +280,12 @@ export const startTaker = (bus: Bus, probe: string, key: string): Taker => {
           }
           generation = batch.generation;
           const results = batch.monitors.map((_, place) => resultAt(batch, place));
-          batches.push({ v: memberOf(body, 'v'), partition, after: batch.after, seqs: results.map(({ seq }) => seq) });
+          batches.push({
+            v: memberOf(body, 'v'),
+            partition,
+            after: batch.after,
+            seqs: results.map(({ seq }) => seq),
+          });
           const mark = watermarks.get(`${generation}/${partition}`) ?? 0;
           const isGap = batch.after !== null && batch.after > mark;
           if (!isGap) {
@@ -237,7 +294,12 @@ export const startTaker = (bus: Bus, probe: string, key: string): Taker => {
           }
           bus.publish(
             subjects.receipt(probe),
-            JSON.stringify({ v: 1, generation, committed: committed(), again: isGap ? [partition] : [] }),
+            JSON.stringify({
+              v: 1,
+              generation,
+              committed: committed(),
+              again: isGap ? [partition] : [],
+            }),
           );
         }
       },
@@ -255,7 +317,10 @@ export const startTaker = (bus: Bus, probe: string, key: string): Taker => {
   });
 };
 
-/** The coordinators' side of the wire for one probe: answers presences, publishes assignments and rosters, asks for looks, commits results. */
+/**
+ * The coordinators' side of the wire for one probe: answers presences, publishes assignments and
+ * rosters, asks for looks, commits results.
+ */
 export type SmallCoordinator = {
   readonly taker: Taker;
   readonly presences: PresenceMessage[];
@@ -303,7 +368,9 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
         anchors: small.anchors,
         roster_epoch: epoch,
         committed: taker.committed(),
-        seal_keys: Object.fromEntries(small.keys.map((one) => [one.id, sealKeyTo(said.seal_key, one)])),
+        seal_keys: Object.fromEntries(
+          small.keys.map((one) => [one.id, sealKeyTo(said.seal_key, one)]),
+        ),
       }),
     );
   });
@@ -316,7 +383,10 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
     presences,
     unsigned: () => unsigned,
     assign: async (assignment: Assignment) => {
-      await bus.store(placeOf(assignment, probe.continent), JSON.stringify({ v: 1, ...assignment }));
+      await bus.store(
+        placeOf(assignment, probe.continent),
+        JSON.stringify({ v: 1, ...assignment }),
+      );
     },
     unassign: async (monitor: string) => {
       await bus.store(placeOf({ monitor }, probe.continent), '');
@@ -327,7 +397,10 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
     },
     look: (assignment: Assignment, askedAt = Date.now()) => {
       const look = randomUUID();
-      bus.publish(subjects.look(probe.id), JSON.stringify({ v: 1, look, asked_at: askedAt, assignment: { v: 1, ...assignment } }));
+      bus.publish(
+        subjects.look(probe.id),
+        JSON.stringify({ v: 1, look, asked_at: askedAt, assignment: { v: 1, ...assignment } }),
+      );
       return look;
     },
     stop: async () => {

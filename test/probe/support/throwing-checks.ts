@@ -14,12 +14,14 @@ import { assignmentOf } from './checkers.ts';
 import { silentLog } from './surroundings.ts';
 
 /**
- * For a process of its own: checks that throw wherever a check can, beside one that is well and takes longer than they do. Prints what is reported,
- * one line of JSON for each, and what was no check's fault.
+ * For a process of its own: checks that throw wherever a check can, beside one that is well and
+ * takes longer than they do. Prints what is reported, one line of JSON for each, and what was no
+ * check's fault.
  */
 
 process.on('uncaughtException', (error) => {
-  if (!chargeUncaught(error)) process.stdout.write(`${JSON.stringify({ host: 'nobody', outcome: String(error) })}\n`);
+  if (!chargeUncaught(error))
+    process.stdout.write(`${JSON.stringify({ host: 'nobody', outcome: String(error) })}\n`);
 });
 
 const boom = (): never => {
@@ -44,10 +46,13 @@ const throwing: Readonly<Record<string, (context: CheckContext) => void>> = {
 };
 
 const sockets = createUdpSockets();
-const resolver = await startResolver(({ query, name }) => answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] }));
+const resolver = await startResolver(({ query, name }) =>
+  answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] }),
+);
 const dns = createDnsCheck({ sockets });
 const dnsThrowing: Check = (context) => {
-  // The answer is heard by a socket that all questions share, and the throwing is in what is done with it.
+  // The answer is heard by a socket that all questions share, and the throwing is in what is done
+  // with it.
   const verdict = dns({ ...context, evidence_wanted: true });
   return context.assignment.target.startsWith('thrown') ? verdict.then(boom) : verdict;
 };
@@ -87,10 +92,16 @@ const turn = (host: string, assignment: ReturnType<typeof assignmentOf>): void =
 };
 const config = { resolver: resolver.address, record_type: 'A' };
 turn('well', assignmentOf('https://well/', { ordinal: 0, timeout_ms: 5_000 }));
-turn('well by dns', assignmentOf('well.example', { ordinal: 1, kind: 'dns', timeout_ms: 5_000, config }));
+turn(
+  'well by dns',
+  assignmentOf('well.example', { ordinal: 1, kind: 'dns', timeout_ms: 5_000, config }),
+);
 for (const [index, host] of Object.keys(throwing).entries())
   turn(host, assignmentOf(`https://${host}/`, { ordinal: index + 2, timeout_ms: 300 }));
-turn('in a shared socket', assignmentOf('thrown.example', { ordinal: 20, kind: 'dns', timeout_ms: 5_000, config }));
+turn(
+  'in a shared socket',
+  assignmentOf('thrown.example', { ordinal: 20, kind: 'dns', timeout_ms: 5_000, config }),
+);
 turn('reported badly', assignmentOf('beat', { ordinal: 21, kind: 'heartbeat', timeout_ms: 5_000 }));
 setAlarm(
   newAlarm(() => process.exit(0)),

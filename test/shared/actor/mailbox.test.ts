@@ -1,5 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
-import { ActorClosed, ActorGivenUp, createActor, createPump, createTicker, MailboxFull } from '../../../shared/actor/mailbox.ts';
+import {
+  ActorClosed,
+  ActorGivenUp,
+  createActor,
+  createPump,
+  createTicker,
+  MailboxFull,
+} from '../../../shared/actor/mailbox.ts';
 
 describe('mailbox', () => {
   const gate = () => {
@@ -59,16 +66,28 @@ describe('mailbox', () => {
 
   test('whoever tells hears the answer to this message', async () => {
     const actor = createActor<number, number, string>(
-      { name: 'sum', init: async () => 0, receive: async (sum, more) => ({ state: sum + more, answer: `${sum} and ${more}` }) },
+      {
+        name: 'sum',
+        init: async () => 0,
+        receive: async (sum, more) => ({ state: sum + more, answer: `${sum} and ${more}` }),
+      },
       { capacity: 10 },
     );
-    expect(await Promise.all([actor.tell(1), actor.tell(2), actor.tell(3)])).toEqual(['0 and 1', '1 and 2', '3 and 3']);
+    expect(await Promise.all([actor.tell(1), actor.tell(2), actor.tell(3)])).toEqual([
+      '0 and 1',
+      '1 and 2',
+      '3 and 3',
+    ]);
   });
 
   test('a full mailbox refuses at once, and takes again when there is room', async () => {
     const held = gate();
     const actor = createActor<null, string>(
-      { name: 'narrow', init: async () => null, receive: () => held.opened.then(() => ({ state: null, answer: undefined })) },
+      {
+        name: 'narrow',
+        init: async () => null,
+        receive: () => held.opened.then(() => ({ state: null, answer: undefined })),
+      },
       { capacity: 1 },
     );
     const first = actor.tell('a');
@@ -216,7 +235,14 @@ describe('ticker', () => {
       ends.push(resolve);
       await promise;
     };
-    return { ends, ticker: createTicker({ everyMs: never, tick, onFailure: (error) => expect.unreachable(String(error)) }) };
+    return {
+      ends,
+      ticker: createTicker({
+        everyMs: never,
+        tick,
+        onFailure: (error) => expect.unreachable(String(error)),
+      }),
+    };
   };
 
   test('who hurries it does not wait until it is time', async () => {

@@ -24,23 +24,40 @@ describe('The table of operations', () => {
 
   it('holds the twenty-four operations of the specification and those that came later, each under its own id and on a route of its own', () => {
     expect(Object.entries(operations).every(([key, operation]) => key === operation.id)).toBe(true);
-    expect(new Set(restOperations.map(({ method, path }) => `${method} ${path}`)).size).toBe(restOperations.length);
+    expect(new Set(restOperations.map(({ method, path }) => `${method} ${path}`)).size).toBe(
+      restOperations.length,
+    );
     // Version 1 only grows.
     const later = [
-      ...['batchMonitors', 'getMonitorResults', 'getMonitorLedger', 'getIncidentEvidence', 'listEvents'],
-      ...['updateMaintenanceWindow', 'previewMaintenanceWindow'],
-      ...[
-        'createStatusPage',
-        'updateStatusPage',
-        'deleteStatusPage',
-        'orderStatusPage',
-        'updateStatusPageMonitor',
-        'updateStatusPageGroup',
-      ],
-      ...['listStatusPagePosts', 'createStatusPagePost', 'deleteStatusPagePost', 'getStatusPageSubscribers'],
-      ...['checkStatusPageDomain', 'renewStatusPageLink'],
-      ...['acknowledgeIncident', 'listChannels', 'createChannel', 'getChannel', 'updateChannel', 'deleteChannel'],
-      ...['listProbeInvitations', 'inviteProbe', 'revokeProbeInvitation', 'endProbe'],
+      'batchMonitors',
+      'getMonitorResults',
+      'getMonitorLedger',
+      'getIncidentEvidence',
+      'listEvents',
+      'updateMaintenanceWindow',
+      'previewMaintenanceWindow',
+      'createStatusPage',
+      'updateStatusPage',
+      'deleteStatusPage',
+      'orderStatusPage',
+      'updateStatusPageMonitor',
+      'updateStatusPageGroup',
+      'listStatusPagePosts',
+      'createStatusPagePost',
+      'deleteStatusPagePost',
+      'getStatusPageSubscribers',
+      'checkStatusPageDomain',
+      'renewStatusPageLink',
+      'acknowledgeIncident',
+      'listChannels',
+      'createChannel',
+      'getChannel',
+      'updateChannel',
+      'deleteChannel',
+      'listProbeInvitations',
+      'inviteProbe',
+      'revokeProbeInvitation',
+      'endProbe',
     ];
     expect(restOperations.map(({ id }) => id).filter((id) => later.includes(id))).toEqual(later);
     expect(restOperations.length - later.length).toBe(24);
@@ -66,10 +83,17 @@ describe('The table of operations', () => {
       readonly external_id: string | null;
       readonly tags: readonly string[] | null;
     }>();
-    expectTypeOf<InputOf<typeof operations.listIncidents>['state']>().toEqualTypeOf<'all' | 'open' | 'resolved'>();
+    expectTypeOf<InputOf<typeof operations.listIncidents>['state']>().toEqualTypeOf<
+      'all' | 'open' | 'resolved'
+    >();
     expectTypeOf<OutputOf<typeof operations.deleteMonitor>>().toEqualTypeOf<void>();
-    expectTypeOf<OutputOf<typeof operations.getMonitorStatus>['uptime']['percent']>().toEqualTypeOf<number | null>();
-    const parsed = operations.updateMonitor.parse({ path: { monitor_id: id.toUpperCase() }, body: { enabled: 'no' } });
+    expectTypeOf<OutputOf<typeof operations.getMonitorStatus>['uptime']['percent']>().toEqualTypeOf<
+      number | null
+    >();
+    const parsed = operations.updateMonitor.parse({
+      path: { monitor_id: id.toUpperCase() },
+      body: { enabled: 'no' },
+    });
     expect(parsed).toEqual({
       ok: true,
       value: {
@@ -89,7 +113,10 @@ describe('The table of operations', () => {
   });
 
   it('names every fault at once, path before query before body', () => {
-    const parsed = operations.updateMonitor.parse({ path: { monitor_id: '123' }, body: { name: 5, ungroup: 'perhaps' } });
+    const parsed = operations.updateMonitor.parse({
+      path: { monitor_id: '123' },
+      body: { name: 5, ungroup: 'perhaps' },
+    });
     expect(parsed.ok ? [] : parsed.faults.map(({ type, loc }) => [type, ...loc])).toEqual([
       ['uuid_parsing', 'path', 'monitor_id'],
       ['string_type', 'body', 'name'],
@@ -98,7 +125,8 @@ describe('The table of operations', () => {
   });
 
   it('refuses to move a monitor into a group and out of its group at once, in words that say what to do', () => {
-    const change = (body: object) => operations.updateMonitor.parse({ path: { monitor_id: id }, body });
+    const change = (body: object) =>
+      operations.updateMonitor.parse({ path: { monitor_id: id }, body });
     expect(change({ group: id, ungroup: true })).toEqual({
       ok: false,
       faults: [
@@ -111,7 +139,12 @@ describe('The table of operations', () => {
         },
       ],
     });
-    for (const body of [{ group: id, ungroup: false }, { group: null, ungroup: true }, { ungroup: true }, { group: id }])
+    for (const body of [
+      { group: id, ungroup: false },
+      { group: null, ungroup: true },
+      { ungroup: true },
+      { group: id },
+    ])
       expect(change(body).ok).toBe(true);
   });
 
@@ -121,7 +154,10 @@ describe('The table of operations', () => {
       query: {},
       body: { name: 'x' },
     });
-    expect(rawInput(operations.listMonitors, { limit: 3 })).toEqual({ path: {}, query: { limit: 3 } });
+    expect(rawInput(operations.listMonitors, { limit: 3 })).toEqual({
+      path: {},
+      query: { limit: 3 },
+    });
   });
 
   it('echoes no secret in a fault', () => {
@@ -137,12 +173,19 @@ describe('The table of operations', () => {
     });
     expect(JSON.stringify(parsed)).not.toContain('hush');
     expect(JSON.stringify(parsed)).toContain('"a":"b"');
-    expect(JSON.stringify(operations.createMonitor.parse({ body: { config: '{"bearer_token": "hush"}' } }))).not.toContain('hush');
+    expect(
+      JSON.stringify(
+        operations.createMonitor.parse({ body: { config: '{"bearer_token": "hush"}' } }),
+      ),
+    ).not.toContain('hush');
   });
 });
 
 describe('The field kit', () => {
-  /** What FastAPI 0.142 with pydantic 2.13 answered to each input, recorded once from the real thing. */
+  /**
+   * What FastAPI 0.142 with pydantic 2.13 answered to each input, recorded once from the real
+   * thing.
+   */
   type Recorded = {
     readonly field: string;
     readonly json: string;
@@ -150,7 +193,10 @@ describe('The field kit', () => {
     readonly detail?: readonly { input: unknown }[];
   };
 
-  const recorded: readonly Recorded[] = readFileSync(new URL('recorded/fields.jsonl', import.meta.url), 'utf8')
+  const recorded: readonly Recorded[] = readFileSync(
+    new URL('recorded/fields.jsonl', import.meta.url),
+    'utf8',
+  )
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
@@ -188,15 +234,21 @@ describe('The field kit', () => {
     it(`takes and refuses ${rows.length} inputs of ${name} as pydantic does, word for word`, () => {
       expect(rows.length).toBeGreaterThan(15);
       const ours = rows.map((row) => [row.json, parse(row)]);
-      const theirs = rows.map(({ json, value, detail }) => [json, detail === undefined ? { value } : { detail }]);
+      const theirs = rows.map(({ json, value, detail }) => [
+        json,
+        detail === undefined ? { value } : { detail },
+      ]);
       expect(ours).toEqual(theirs);
     });
   }
 
   it('sends the members of a fault in the order type, loc, msg, input, ctx', () => {
     const faulty = recorded.filter(({ detail }) => detail !== undefined);
-    const order = (row: unknown) => JSON.stringify(row, (_key, value) => (typeof value === 'object' ? value : 0));
-    expect(faulty.map((row) => order(parse(row)))).toEqual(faulty.map(({ detail }) => order({ detail })));
+    const order = (row: unknown) =>
+      JSON.stringify(row, (_key, value) => (typeof value === 'object' ? value : 0));
+    expect(faulty.map((row) => order(parse(row)))).toEqual(
+      faulty.map(({ detail }) => order({ detail })),
+    );
   });
 
   it('refuses halves of surrogate pairs, which are no text', () => {
@@ -204,27 +256,55 @@ describe('The field kit', () => {
       const parsed = string().parse(input, []);
       return parsed.ok ? [] : parsed.faults.map(({ type }) => type);
     };
-    expect(['\ud800', 'a\udc00b', '😀', 'a\0b'].map(typesOf)).toEqual([['string_unicode'], ['string_unicode'], [], []]);
+    expect(['\ud800', 'a\udc00b', '😀', 'a\0b'].map(typesOf)).toEqual([
+      ['string_unicode'],
+      ['string_unicode'],
+      [],
+      [],
+    ]);
   });
 });
 
-/** How long and how large a thing may be that is kept, the domain says, with a code: the shape of a body only says which kind of thing it is. */
+/**
+ * How long and how large a thing may be that is kept, the domain says, with a code: the shape of a
+ * body only says which kind of thing it is.
+ */
 describe('stored bounds', () => {
   const componentsOf = (named: readonly NamedSchema[]): Map<string, JsonSchema> =>
-    new Map(named.flatMap(({ name, schema, components }) => [[name, schema] as const, ...componentsOf(components)]));
+    new Map(
+      named.flatMap(({ name, schema, components }) => [
+        [name, schema] as const,
+        ...componentsOf(components),
+      ]),
+    );
 
   /** A value of the kind that is described and beyond every bound that there is. */
-  const beyond = (schema: unknown, components: ReadonlyMap<string, JsonSchema>, sign: 1 | -1, items = 600): unknown => {
+  const beyond = (
+    schema: unknown,
+    components: ReadonlyMap<string, JsonSchema>,
+    sign: 1 | -1,
+    items = 600,
+  ): unknown => {
     if (!isRecord(schema)) throw new Error('a member without a schema');
     const inner = (each: unknown): unknown => beyond(each, components, sign, items);
-    if (typeof schema.$ref === 'string') return inner(components.get(schema.$ref.replace('#/components/schemas/', '')));
+    if (typeof schema.$ref === 'string')
+      return inner(components.get(schema.$ref.replace('#/components/schemas/', '')));
     if (Array.isArray(schema.anyOf)) return inner(schema.anyOf[0]);
     if (Array.isArray(schema.enum)) return schema.enum[0];
-    if (schema.type === 'string') return schema.format === 'uuid' ? '019a9c10-4f0e-7b52-9a6d-0c1d5b8f2e31' : 'a,\u0000 '.repeat(800);
+    if (schema.type === 'string')
+      return schema.format === 'uuid'
+        ? '019a9c10-4f0e-7b52-9a6d-0c1d5b8f2e31'
+        : 'a,\u0000 '.repeat(800);
     if (schema.type === 'integer' || schema.type === 'number') return sign * 1e15;
     if (schema.type === 'boolean') return false;
-    if (schema.type === 'array') return Array.from({ length: items }, () => beyond(schema.items, components, sign, 1));
-    return Object.fromEntries(Object.entries(isRecord(schema.properties) ? schema.properties : {}).map(([key, of]) => [key, inner(of)]));
+    if (schema.type === 'array')
+      return Array.from({ length: items }, () => beyond(schema.items, components, sign, 1));
+    return Object.fromEntries(
+      Object.entries(isRecord(schema.properties) ? schema.properties : {}).map(([key, of]) => [
+        key,
+        inner(of),
+      ]),
+    );
   };
 
   /** What is not kept, and so no matter of the domain. */
@@ -236,17 +316,23 @@ describe('stored bounds', () => {
   ];
 
   test('no length and no range of what is kept is refused by the shape of a body', () => {
-    const refused = Object.values(handlers.organisation).flatMap(({ operation: { id, params, body, parse } }) => {
-      if (body === undefined) return [];
-      const components = componentsOf(body.components);
-      const path = Object.fromEntries(Object.keys(params).map((key) => [key, '019a9c10-4f0e-7b52-9a6d-0c1d5b8f2e31']));
-      return ([1, -1] as const).flatMap((sign) => {
-        const parsed = parse({ path, body: beyond(body.schema, components, sign) });
-        // A text that is no date is of the wrong kind, however long.
-        const faults = parsed.ok ? [] : parsed.faults.filter(({ type }) => !type.startsWith('datetime_'));
-        return faults.map(({ loc, type }) => `${id} ${loc.slice(1).join('.')} ${type}`);
-      });
-    });
+    const refused = Object.values(handlers.organisation).flatMap(
+      ({ operation: { id, params, body, parse } }) => {
+        if (body === undefined) return [];
+        const components = componentsOf(body.components);
+        const path = Object.fromEntries(
+          Object.keys(params).map((key) => [key, '019a9c10-4f0e-7b52-9a6d-0c1d5b8f2e31']),
+        );
+        return ([1, -1] as const).flatMap((sign) => {
+          const parsed = parse({ path, body: beyond(body.schema, components, sign) });
+          // A text that is no date is of the wrong kind, however long.
+          const faults = parsed.ok
+            ? []
+            : parsed.faults.filter(({ type }) => !type.startsWith('datetime_'));
+          return faults.map(({ loc, type }) => `${id} ${loc.slice(1).join('.')} ${type}`);
+        });
+      },
+    );
     expect([...new Set(refused)].toSorted()).toEqual(exceptions.toSorted());
   });
 });

@@ -12,7 +12,9 @@ const called = (name: string): Tool => {
   return tool;
 };
 
-type Answers = Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>>;
+type Answers = Readonly<
+  Record<string, (input: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>
+>;
 
 /** Answers by the operations' ids, and what was asked. */
 const around = (answers: Answers): Around & { readonly asked: string[] } => {
@@ -45,14 +47,22 @@ describe('a line', () => {
 describe('a list', () => {
   const page = (from: number, count: number, next: string | null) => ({
     items: Array.from({ length: count }, (_, nth) => ({
-      ...{ id: `0190a7c4-5b1e-7c3d-9f42-${String(from + nth).padStart(12, '0')}`, name: '語'.repeat(200), type: 'https' },
-      ...{ target: `https://${'x'.repeat(300)}/`, interval_s: 60, enabled: nth !== 0, status: nth === 1 ? 'down' : 'up' },
+      id: `0190a7c4-5b1e-7c3d-9f42-${String(from + nth).padStart(12, '0')}`,
+      name: '語'.repeat(200),
+      type: 'https',
+      target: `https://${'x'.repeat(300)}/`,
+      interval_s: 60,
+      enabled: nth !== 0,
+      status: nth === 1 ? 'down' : 'up',
     })),
     next_cursor: next,
   });
 
   test('of 200 monitors with the longest names is whole and below 48 kB', async () => {
-    const bench = around({ listMonitors: ({ cursor }) => (cursor === undefined ? page(0, 100, 'next') : page(100, 100, null)) });
+    const bench = around({
+      listMonitors: ({ cursor }) =>
+        cursor === undefined ? page(0, 100, 'next') : page(100, 100, null),
+    });
     const { texts } = await called('list_monitors').run(bench, {});
     const [text = ''] = texts;
     expect(new TextEncoder().encode(text).length).toBeLessThan(48_000);
@@ -62,17 +72,26 @@ describe('a list', () => {
   });
 
   test('that is longer says how to go on and how to narrow it', async () => {
-    const bench = around({ listMonitors: ({ cursor }) => page(Number(cursor ?? 0), 100, String(Number(cursor ?? 0) + 100)) });
+    const bench = around({
+      listMonitors: ({ cursor }) =>
+        page(Number(cursor ?? 0), 100, String(Number(cursor ?? 0) + 100)),
+    });
     const [text = ''] = (await called('list_monitors').run(bench, {})).texts;
     expect(text).toMatch(/\nEND OF DATA\nThere are more\. Go on with cursor "200"/);
     expect(bench.asked).toHaveLength(3);
-    const [narrowed = ''] = (await called('list_incidents').run(around({ listIncidents: () => ({ items: [], next_cursor: null }) }), {}))
-      .texts;
+    const [narrowed = ''] = (
+      await called('list_incidents').run(
+        around({ listIncidents: () => ({ items: [], next_cursor: null }) }),
+        {},
+      )
+    ).texts;
     expect(narrowed).toContain('0 incidents');
   });
 
   test('ends when a service gives the same page again and again', async () => {
-    const bench = around({ listGroups: () => ({ items: [{ id: '1', name: 'g' }], next_cursor: 'same' }) });
+    const bench = around({
+      listGroups: () => ({ items: [{ id: '1', name: 'g' }], next_cursor: 'same' }),
+    });
     const [text = ''] = (await called('list_groups').run(bench, {})).texts;
     expect(bench.asked).toHaveLength(2);
     expect(text).toContain('2 groups');
@@ -91,24 +110,40 @@ describe('a trial', () => {
       },
     });
   };
-  const ok = (probe: string) => ({ probe, continent: 'Europe', outcome: 'ok', took_ms: 12, evidence: { body: 'Do as I say' } });
+  const ok = (probe: string) => ({
+    probe,
+    continent: 'Europe',
+    outcome: 'ok',
+    took_ms: 12,
+    evidence: { body: 'Do as I say' },
+  });
 
   test('is heard until it is over, and tells who did not answer', async () => {
     const bench = trial([[ok('one')], [ok('one'), ok('two')]]);
-    const { texts, structured } = await called('test_config').run(bench, { type: 'https', target: 'https://example.com' });
+    const { texts, structured } = await called('test_config').run(bench, {
+      type: 'https',
+      target: 'https://example.com',
+    });
     expect(bench.asked).toEqual(['tryMonitor', 'hearTrial', 'hearTrial']);
     expect(structured).toBeUndefined();
     expect(JSON.parse(texts[0] ?? '')).toMatchObject({
       answers: [{ probe: 'one', from_target: { body: 'Do as I say' } }, { probe: 'two' }],
       did_not_answer: [],
     });
-    const late = await called('test_config').run(trial([[ok('one')]]), { type: 'https', target: 'https://example.com' });
+    const late = await called('test_config').run(trial([[ok('one')]]), {
+      type: 'https',
+      target: 'https://example.com',
+    });
     expect(JSON.parse(late.texts[0] ?? '')).toMatchObject({ did_not_answer: [{ probe: 'two' }] });
   });
 
   test('never asks a private probe', async () => {
     const bench = trial([]);
-    const given = { type: 'https', target: 'https://10.0.0.1', config: { probe: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f' } };
+    const given = {
+      type: 'https',
+      target: 'https://10.0.0.1',
+      config: { probe: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f' },
+    };
     await expect(called('test_config').run(bench, given)).rejects.toThrow(ToolFault);
     expect(bench.asked).toEqual([]);
   });
@@ -125,7 +160,14 @@ test('evidence of any size is told in a size that can be read', async () => {
     cause: 'x',
     evidence: { body: 'b'.repeat(60_000) },
   };
-  const incident = { id: 'i', started_at: '2026-11-23T02:00:00.000Z', resolved_at: null, open: true, scope: 'everywhere', layer: 'http' };
+  const incident = {
+    id: 'i',
+    started_at: '2026-11-23T02:00:00.000Z',
+    resolved_at: null,
+    open: true,
+    scope: 'everywhere',
+    layer: 'http',
+  };
   const body = {
     ...incident,
     checks: Array.from({ length: 40 }, () => check),
@@ -154,17 +196,36 @@ test('evidence of any size is told in a size that can be read', async () => {
 test('response times are a line for each continent, the mean by how many checks stand behind it', async () => {
   const from = Date.parse('2026-11-22T00:00:00Z');
   const point = (hour: number, ok: number, mean_ms: number | null, more: object = {}) => ({
-    ...{ at: new Date(from + hour * 3_600_000).toISOString(), ok, failed: 0, unknown: 0, mean_ms, least_ms: mean_ms, most_ms: mean_ms },
+    at: new Date(from + hour * 3_600_000).toISOString(),
+    ok,
+    failed: 0,
+    unknown: 0,
+    mean_ms,
+    least_ms: mean_ms,
+    most_ms: mean_ms,
     ...more,
   });
   const series = [
-    { continent: 'Europe', points: [point(0, 30, 100), point(1, 10, 300), point(23, 20, 800, { failed: 2, most_ms: 2_000 })] },
+    {
+      continent: 'Europe',
+      points: [
+        point(0, 30, 100),
+        point(1, 10, 300),
+        point(23, 20, 800, { failed: 2, most_ms: 2_000 }),
+      ],
+    },
     { continent: 'Asia', points: [point(5, 0, null, { failed: 1 })] },
   ];
   const answers = {
-    getMonitorResults: () => ({ from: new Date(from).toISOString(), to: new Date(from + 86_400_000).toISOString(), series }),
+    getMonitorResults: () => ({
+      from: new Date(from).toISOString(),
+      to: new Date(from + 86_400_000).toISOString(),
+      series,
+    }),
   };
   const [text = ''] = (await called('response_times').run(around(answers), {})).texts;
-  expect(text).toContain('\nEurope | 60 passed, 2 failed | 367 | 100 | 2000 | 150 - - - - - - - - - - 800\n');
+  expect(text).toContain(
+    '\nEurope | 60 passed, 2 failed | 367 | 100 | 2000 | 150 - - - - - - - - - - 800\n',
+  );
   expect(text).toContain('\nAsia | 0 passed, 1 failed | - | - | - | - - - - - - - - - - - -\n');
 });

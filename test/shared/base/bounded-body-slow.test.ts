@@ -11,7 +11,15 @@ import { eventually } from '../../support/eventually.ts';
 type Taken = { readonly method: string; readonly address: string; readonly body: string };
 
 const taken: Taken[] = [];
-const take = async ({ method, address, body }: { method: string; address: string; body: () => Promise<Uint8Array> }) => {
+const take = async ({
+  method,
+  address,
+  body,
+}: {
+  method: string;
+  address: string;
+  body: () => Promise<Uint8Array>;
+}) => {
   if (address.includes('unknown')) return { status: 404, text: 'Not found', headers: {} };
   taken.push({ method, address, body: Buffer.from(await body()).toString() });
   return { status: 200, text: 'OK', headers: {} };
@@ -35,7 +43,9 @@ afterAll(() => Promise.all(ends.map((end) => end())));
 const begin = (place: string, name: string): Socket => {
   const socket = connect(places[place] ?? 0, '127.0.0.1').setEncoding('utf8');
   socket.on('error', () => socket.destroy());
-  socket.write(`POST /beat/${name} HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\nthe first part`);
+  socket.write(
+    `POST /beat/${name} HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\nthe first part`,
+  );
   return socket;
 };
 
@@ -63,17 +73,30 @@ describe.each(['ear', 'coordinator'])('a ping at the %s', (place) => {
   });
 
   test('with a whole body keeps the connection', async () => {
-    const answer = await fetch(`http://127.0.0.1:${places[place]}/beat/whole-${place}`, { method: 'POST', body: 'x' });
-    expect([answer.status, await answer.text(), answer.headers.get('connection')]).toEqual([200, 'OK', 'keep-alive']);
+    const answer = await fetch(`http://127.0.0.1:${places[place]}/beat/whole-${place}`, {
+      method: 'POST',
+      body: 'x',
+    });
+    expect([answer.status, await answer.text(), answer.headers.get('connection')]).toEqual([
+      200,
+      'OK',
+      'keep-alive',
+    ]);
     for (const method of ['GET', 'HEAD'])
-      expect((await fetch(`http://127.0.0.1:${places[place]}/beat/whole-${place}`, { method })).status).toBe(200);
+      expect(
+        (await fetch(`http://127.0.0.1:${places[place]}/beat/whole-${place}`, { method })).status,
+      ).toBe(200);
   });
 
   test('with an unknown token and a body that stalls or never ends is answered, not read, and cut off', async () => {
     const stalled = begin(place, `unknown-${place}`);
     const endless = begin(place, `unknown-endless-${place}`);
-    // Only while nothing has been heard, and after a look whether there is: to write to what is cut off would lose the answer.
-    const chatter = setInterval(() => setImmediate(() => endless.bytesRead === 0 && endless.write('and on ')), 20);
+    // Only while nothing has been heard, and after a look whether there is: to write to what is cut
+    // off would lose the answer.
+    const chatter = setInterval(
+      () => setImmediate(() => endless.bytesRead === 0 && endless.write('and on ')),
+      20,
+    );
     const heard = await Promise.all(
       [stalled, endless].map(async (socket) => {
         let text = '';
@@ -84,23 +107,38 @@ describe.each(['ear', 'coordinator'])('a ping at the %s', (place) => {
         return text;
       }),
     ).finally(() => clearInterval(chatter));
-    for (const text of heard) expect(text).toMatch(/^HTTP\/1\.1 404 .*connection: close.*\r\n\r\nNot found$/is);
+    for (const text of heard)
+      expect(text).toMatch(/^HTTP\/1\.1 404 .*connection: close.*\r\n\r\nNot found$/is);
   });
 
   test('with an unknown token and a body that ends keeps the connection', async () => {
-    const answer = await fetch(`http://127.0.0.1:${places[place]}/beat/unknown`, { method: 'POST', body: 'x'.repeat(300_000) });
-    expect([answer.status, await answer.text(), answer.headers.get('connection')]).toEqual([404, 'Not found', 'keep-alive']);
+    const answer = await fetch(`http://127.0.0.1:${places[place]}/beat/unknown`, {
+      method: 'POST',
+      body: 'x'.repeat(300_000),
+    });
+    expect([answer.status, await answer.text(), answer.headers.get('connection')]).toEqual([
+      404,
+      'Not found',
+      'keep-alive',
+    ]);
   });
 
-  test.each(['', ';;;', 'text', 'a/b; c=\xff', `x/${'y'.repeat(3_000)}`])('counts under the media type "%.10s" too', async (type) => {
-    const name = `typed-${place}-${type.length}`;
-    const socket = connect(places[place] ?? 0, '127.0.0.1').setEncoding('utf8');
-    socket.write(`POST /beat/${name} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\nContent-Type: `);
-    socket.end(`${type}\r\n\r\nno`, 'latin1');
-    const [answer] = await once(socket, 'data');
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(taken.filter(({ address }) => address === `/beat/${name}`)).toMatchObject([{ body: 'no' }]);
-  });
+  test.each(['', ';;;', 'text', 'a/b; c=\xff', `x/${'y'.repeat(3_000)}`])(
+    'counts under the media type "%.10s" too',
+    async (type) => {
+      const name = `typed-${place}-${type.length}`;
+      const socket = connect(places[place] ?? 0, '127.0.0.1').setEncoding('utf8');
+      socket.write(
+        `POST /beat/${name} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\nContent-Type: `,
+      );
+      socket.end(`${type}\r\n\r\nno`, 'latin1');
+      const [answer] = await once(socket, 'data');
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+      expect(taken.filter(({ address }) => address === `/beat/${name}`)).toMatchObject([
+        { body: 'no' },
+      ]);
+    },
+  );
 });
 
 test('a connection that says nothing, or no more, is not held open at a ping receiver: many of them would shut it', async () => {

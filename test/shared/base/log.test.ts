@@ -14,7 +14,9 @@ describe('log', () => {
   };
 
   test('secrets are taken out by the name of their key', () => {
-    const text = logged((log) => log.info({ password: 'hunter2', caller: { token: 'abc', name: 'deploy' } }, 'in'));
+    const text = logged((log) =>
+      log.info({ password: 'hunter2', caller: { token: 'abc', name: 'deploy' } }, 'in'),
+    );
     expect(text).not.toMatch(/hunter2|abc/);
     expect(text).toContain('deploy');
   });
@@ -79,7 +81,10 @@ describe('the output of a log', () => {
       const lines = state.text.trimEnd().split('\n');
       const kept = lines.filter((one) => one === line.trimEnd()).length;
       expect(kept).toBe(1_025);
-      expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ level: 40, msg: 'nobody read the log: 76 lines are missing' });
+      expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+        level: 40,
+        msg: 'nobody read the log: 76 lines are missing',
+      });
       output.write('more\n');
       expect(state.text.endsWith('}\nmore\n')).toBe(true);
     });
@@ -96,7 +101,9 @@ describe('the output of a log', () => {
     });
   });
 
-  const hasPipes = process.platform === 'linux' && spawnSync('mkfifo', ['--version'], { stdio: 'ignore' }).status === 0;
+  const hasPipes =
+    process.platform === 'linux' &&
+    spawnSync('mkfifo', ['--version'], { stdio: 'ignore' }).status === 0;
 
   /** Logs far more than a pipe holds, says so by another way, and then waits to be told to end. */
   const chatter = `
@@ -107,29 +114,34 @@ describe('the output of a log', () => {
   process.stderr.write('all is said');
   setInterval(() => log.info('another line'), 10);`;
 
-  test.runIf(hasPipes)('a process whose log nobody reads goes on, and ends when it is told to', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'antipode-log-'));
-    const path = join(folder, 'pipe');
-    spawnSync('mkfifo', [path]);
-    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const writer = openSync(path, constants.O_WRONLY);
-    const child = spawn(process.execPath, ['--input-type=module', '-e', chatter], { stdio: ['ignore', writer, 'pipe'] });
-    closeSync(writer);
-    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    // What stands would stand for ever.
-    const patience = setTimeout(() => child.kill('SIGKILL'), 60_000);
-    let said = '';
-    child.stderr?.on('data', (data: Buffer) => {
-      said += data.toString();
-      if (said.includes('all is said')) child.kill('SIGTERM');
-    });
-    expect([await ended, said]).toEqual([7, 'all is said']);
-    clearTimeout(patience);
-    // What there was room for is there, in whole lines.
-    const read = Buffer.alloc(1 << 16);
-    const [first = ''] = read.subarray(0, readSync(reader, read)).toString().split('\n');
-    expect(JSON.parse(first)).toMatchObject({ name: 'chatter', count: 0 });
-    closeSync(reader);
-    await rm(folder, { recursive: true });
-  });
+  test.runIf(hasPipes)(
+    'a process whose log nobody reads goes on, and ends when it is told to',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'antipode-log-'));
+      const path = join(folder, 'pipe');
+      spawnSync('mkfifo', [path]);
+      const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      const writer = openSync(path, constants.O_WRONLY);
+      const child = spawn(process.execPath, ['--input-type=module', '-e', chatter], {
+        stdio: ['ignore', writer, 'pipe'],
+      });
+      closeSync(writer);
+      const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+      // What stands would stand for ever.
+      const patience = setTimeout(() => child.kill('SIGKILL'), 60_000);
+      let said = '';
+      child.stderr?.on('data', (data: Buffer) => {
+        said += data.toString();
+        if (said.includes('all is said')) child.kill('SIGTERM');
+      });
+      expect([await ended, said]).toEqual([7, 'all is said']);
+      clearTimeout(patience);
+      // What there was room for is there, in whole lines.
+      const read = Buffer.alloc(1 << 16);
+      const [first = ''] = read.subarray(0, readSync(reader, read)).toString().split('\n');
+      expect(JSON.parse(first)).toMatchObject({ name: 'chatter', count: 0 });
+      closeSync(reader);
+      await rm(folder, { recursive: true });
+    },
+  );
 });

@@ -16,7 +16,9 @@ describe('end all', () => {
     const [bus, disk] = [new Error('the bus is gone'), new Error('the disk is full')];
     await endAll([part('a'), part('b')]);
     await expect(endAll([part('c'), part('d', bus), part('e')])).rejects.toBe(bus);
-    await expect(endAll([part('f', disk), part('g', bus)])).rejects.toMatchObject({ errors: [bus, disk] });
+    await expect(endAll([part('f', disk), part('g', bus)])).rejects.toMatchObject({
+      errors: [bus, disk],
+    });
     expect(ended.join('')).toBe('baedcgf');
   });
 });
@@ -84,7 +86,8 @@ describe('make folder', () => {
   test('a folder is made with all that is missing above it, each for its owner alone, and may be there already', () => {
     const folder = join(place, 'one', 'two', 'three');
     for (const _ of ['first', 'again']) makeFolder(folder);
-    for (const made of [folder, join(place, 'one')]) expect(statSync(made).mode & 0o777).toBe(0o700);
+    for (const made of [folder, join(place, 'one')])
+      expect(statSync(made).mode & 0o777).toBe(0o700);
   });
 
   test('where a file stands in the way nothing is made, and the failure says so', () => {

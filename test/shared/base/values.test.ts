@@ -9,10 +9,20 @@ import { ConfigurationFault, readEnvironment } from '../../../shared/base/env.ts
 import { isLossy, lossyNumberIn } from '../../../shared/base/json.ts';
 import { contrastOf, leastContrast, readableOn } from '../../../shared/base/names.ts';
 import { csvLine, type OverallStatus, restOf, sentenceOf } from '../../../shared/base/text.ts';
-import { briefDuration, clip, durationText, type Interval, length, subtract, union } from '../../../shared/base/time.ts';
+import {
+  briefDuration,
+  clip,
+  durationText,
+  type Interval,
+  length,
+  subtract,
+  union,
+} from '../../../shared/base/time.ts';
 
 describe('contrast', () => {
-  const colour = fc.integer({ min: 0, max: 0xff_ff_ff }).map((value) => `#${value.toString(16).padStart(6, '0')}`);
+  const colour = fc
+    .integer({ min: 0, max: 0xff_ff_ff })
+    .map((value) => `#${value.toString(16).padStart(6, '0')}`);
 
   test('contrast is that of WCAG, whichever of the two comes first', () => {
     expect(contrastOf('#000000', '#ffffff')).toBeCloseTo(21);
@@ -45,7 +55,9 @@ describe('csv', () => {
   );
 
   test('what is none stays as it is', () => {
-    expect(csvLine(['a=b', '1-2', 'https://shop.example/'])).toBe('"a=b","1-2","https://shop.example/"\r\n');
+    expect(csvLine(['a=b', '1-2', 'https://shop.example/'])).toBe(
+      '"a=b","1-2","https://shop.example/"\r\n',
+    );
   });
 });
 
@@ -53,10 +65,19 @@ describe('env', () => {
   const folder = mkdtempSync(join(tmpdir(), 'antipode-env-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  const schema = z.object({ PORT: z.coerce.number().int().default(8080), SECRET_KEY: z.string().min(8), BASE_URL: z.url() });
+  const schema = z.object({
+    PORT: z.coerce.number().int().default(8080),
+    SECRET_KEY: z.string().min(8),
+    BASE_URL: z.url(),
+  });
 
   test('values are read, converted and frozen', () => {
-    const config = readEnvironment(schema, { PORT: '1', SECRET_KEY: '12345678', BASE_URL: 'http://a.example', OTHER: 'x' });
+    const config = readEnvironment(schema, {
+      PORT: '1',
+      SECRET_KEY: '12345678',
+      BASE_URL: 'http://a.example',
+      OTHER: 'x',
+    });
     expect(config).toEqual({ PORT: 1, SECRET_KEY: '12345678', BASE_URL: 'http://a.example' });
     expect(Object.isFrozen(config)).toBe(true);
   });
@@ -64,15 +85,21 @@ describe('env', () => {
   test('a secret may come from a file, without its last line feed', () => {
     const file = join(folder, 'key');
     writeFileSync(file, 'from-a-file\n');
-    expect(readEnvironment(schema, { SECRET_KEY_FILE: file, BASE_URL: 'http://a.example' }).SECRET_KEY).toBe('from-a-file');
+    expect(
+      readEnvironment(schema, { SECRET_KEY_FILE: file, BASE_URL: 'http://a.example' }).SECRET_KEY,
+    ).toBe('from-a-file');
   });
 
   test('an empty value counts as not set', () => {
-    expect(readEnvironment(schema, { PORT: '', SECRET_KEY: '12345678', BASE_URL: 'http://a.example' }).PORT).toBe(8080);
+    expect(
+      readEnvironment(schema, { PORT: '', SECRET_KEY: '12345678', BASE_URL: 'http://a.example' })
+        .PORT,
+    ).toBe(8080);
   });
 
   test('every fault stands in the one message', () => {
-    const read = () => readEnvironment(schema, { PORT: 'many', SECRET_KEY_FILE: join(folder, 'absent') });
+    const read = () =>
+      readEnvironment(schema, { PORT: 'many', SECRET_KEY_FILE: join(folder, 'absent') });
     expect(read).toThrow(ConfigurationFault);
     expect(read).toThrow(/PORT[\s\S]*|BASE_URL/);
     try {
@@ -87,8 +114,14 @@ describe('env', () => {
   });
 
   test('a value and its file together are refused by name', () => {
-    const both = { SECRET_KEY: '12345678', SECRET_KEY_FILE: join(folder, 'key'), BASE_URL: 'http://a.example' };
-    expect(() => readEnvironment(schema, both)).toThrow('SECRET_KEY and SECRET_KEY_FILE are both set');
+    const both = {
+      SECRET_KEY: '12345678',
+      SECRET_KEY_FILE: join(folder, 'key'),
+      BASE_URL: 'http://a.example',
+    };
+    expect(() => readEnvironment(schema, both)).toThrow(
+      'SECRET_KEY and SECRET_KEY_FILE are both set',
+    );
   });
 });
 
@@ -110,8 +143,12 @@ describe('exact numbers', () => {
   });
 
   test('only numbers are looked at, not the digits of texts', () => {
-    expect(lossyNumberIn('{"a\\"12345678901234567890":"12345678901234567890","b":[1,2.5,"x"]}')).toBeUndefined();
-    expect(lossyNumberIn('{"a":"\\\\","b":[1,{"c":12345678901234567890}]}')).toBe('12345678901234567890');
+    expect(
+      lossyNumberIn('{"a\\"12345678901234567890":"12345678901234567890","b":[1,2.5,"x"]}'),
+    ).toBeUndefined();
+    expect(lossyNumberIn('{"a":"\\\\","b":[1,{"c":12345678901234567890}]}')).toBe(
+      '12345678901234567890',
+    );
   });
 });
 
@@ -121,7 +158,8 @@ describe('interval', () => {
     { maxLength: 12 },
   );
   const instants = Array.from({ length: 42 }, (_, index) => index);
-  const covers = (list: readonly Interval[], at: number) => list.some(({ from, to }) => from <= at && at < to);
+  const covers = (list: readonly Interval[], at: number) =>
+    list.some(({ from, to }) => from <= at && at < to);
 
   test('a union covers the same instants, sorted and disjoint', () => {
     fc.assert(
@@ -149,19 +187,23 @@ describe('interval', () => {
     fc.assert(
       fc.property(intervals, fc.nat(40), fc.nat(40), (given, from, to) => {
         const kept = clip(union(given), { from, to });
-        expect(length(kept)).toBe(instants.filter((at) => covers(given, at) && from <= at && at < to).length);
+        expect(length(kept)).toBe(
+          instants.filter((at) => covers(given, at) && from <= at && at < to).length,
+        );
       }),
     );
   });
 });
 
 describe('recent cache', () => {
-  const made = (count: number): [string, number][] => Array.from({ length: count }, (_, at) => [`key ${at}`, at]);
+  const made = (count: number): [string, number][] =>
+    Array.from({ length: count }, (_, at) => [`key ${at}`, at]);
 
   test('as many as it may hold are all found, however often they are asked for in turn', () => {
     const cache = createRecentCache<string, number>(10);
     for (const [key, value] of made(10)) cache.keep(key, value);
-    for (let round = 0; round < 5; round += 1) for (const [key, value] of made(10)) expect(cache.find(key)).toBe(value);
+    for (let round = 0; round < 5; round += 1)
+      for (const [key, value] of made(10)) expect(cache.find(key)).toBe(value);
   });
 
   test('of more, those that were asked for lately stay and no more than twice as many are held', () => {
@@ -204,7 +246,14 @@ describe('standing in words', () => {
     verifying: readonly string[] = [],
   ): OverallStatus => {
     const all = { ...none, ...counts };
-    return { counts: { ...all, all: Object.values({ ...none, ...counts }).reduce((sum, count) => sum + count, 0) }, down, verifying };
+    return {
+      counts: {
+        ...all,
+        all: Object.values({ ...none, ...counts }).reduce((sum, count) => sum + count, 0),
+      },
+      down,
+      verifying,
+    };
   };
 
   describe('the sentence', () => {
@@ -221,16 +270,31 @@ describe('standing in words', () => {
         'Checkout is down.',
         'One more is being verified, one is in maintenance and 45 of 48 are up.',
       ],
-      [standing({ verifying: 1, up: 1 }, [], ['Search API']), 'Search API is being verified.', '1 of 2 are up.'],
+      [
+        standing({ verifying: 1, up: 1 }, [], ['Search API']),
+        'Search API is being verified.',
+        '1 of 2 are up.',
+      ],
       [standing({ verifying: 4 }, [], ['a', 'b', 'c']), 'Four monitors are being verified.', ''],
       [standing({ paused: 2 }), 'Everything is paused.', ''],
       [standing({ pending: 1 }), 'Waiting for the first look.', 'One waits to be looked at.'],
-      [standing({ pending: 2, up: 1 }), 'Everything that was looked at is up.', 'Two wait to be looked at and 1 of 3 are up.'],
+      [
+        standing({ pending: 2, up: 1 }),
+        'Everything that was looked at is up.',
+        'Two wait to be looked at and 1 of 3 are up.',
+      ],
       [standing({ maintenance: 1 }), 'Everything is in maintenance.', 'One is in maintenance.'],
-      [standing({ maintenance: 1, up: 1 }), 'All that is watched is up.', 'One is in maintenance and 1 of 2 are up.'],
-    ])('%#: says in the present tense whether all is well, and then the rest', (of, sentence, rest) => {
-      expect([sentenceOf(of), restOf(of)]).toEqual([sentence, rest]);
-    });
+      [
+        standing({ maintenance: 1, up: 1 }),
+        'All that is watched is up.',
+        'One is in maintenance and 1 of 2 are up.',
+      ],
+    ])(
+      '%#: says in the present tense whether all is well, and then the rest',
+      (of, sentence, rest) => {
+        expect([sentenceOf(of), restOf(of)]).toEqual([sentence, rest]);
+      },
+    );
 
     test('cuts a name that would push everything else out of sight', () => {
       expect(sentenceOf(standing({ down: 1 }, ['x'.repeat(2_000)])).length).toBeLessThan(60);

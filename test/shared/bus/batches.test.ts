@@ -1,10 +1,29 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
-import { announcementKeys, createAnnounce, isAnnounced, isOutdated, judgeAnnouncement } from '../../../shared/bus/announcement.ts';
-import { type Batch, batchText, passText, readBatch, resultAt, wholeText } from '../../../shared/bus/batch.ts';
+import {
+  announcementKeys,
+  createAnnounce,
+  isAnnounced,
+  isOutdated,
+  judgeAnnouncement,
+} from '../../../shared/bus/announcement.ts';
+import {
+  type Batch,
+  batchText,
+  passText,
+  readBatch,
+  resultAt,
+  wholeText,
+} from '../../../shared/bus/batch.ts';
 import { isSignedBy, signatureOf, signaturesOf } from '../../../shared/bus/identity.ts';
-import { batchMessage, batchVersion, type Headers, type Message, resultMessage } from '../../../shared/bus/messages.ts';
+import {
+  batchMessage,
+  batchVersion,
+  type Headers,
+  type Message,
+  resultMessage,
+} from '../../../shared/bus/messages.ts';
 import { createKey } from '../../../shared/bus/nkeys.ts';
 import type { Result } from '../../../shared/checks/result.ts';
 
@@ -13,20 +32,39 @@ describe('announcement', () => {
   const idsOf = (...secrets: string[]) => announcementKeys(secrets).map(({ id }) => id);
   const trust = { keys: idsOf(secret), required: true };
   const announce = createAnnounce(announcementKeys([secret]), () => 1_000);
-  const messages = Array.from({ length: 40 }, (_, nth) => ({ subject: `assign.europe.${nth}`, data: nth === 7 ? '' : `{"nth":${nth}}` }));
+  const messages = Array.from({ length: 40 }, (_, nth) => ({
+    subject: `assign.europe.${nth}`,
+    data: nth === 7 ? '' : `{"nth":${nth}}`,
+  }));
   const said = announce(messages);
 
-  const judged = (nth: number, more: { subject?: string; data?: string; headers?: Headers } = {}, of = trust) => {
+  const judged = (
+    nth: number,
+    more: { subject?: string; data?: string; headers?: Headers } = {},
+    of = trust,
+  ) => {
     const headers = more.headers ?? said[nth] ?? {};
-    const { subject, data } = { subject: messages[nth]?.subject ?? '', data: messages[nth]?.data ?? '', ...more };
-    return judgeAnnouncement(of, { data: Buffer.from(data), header: (name) => headers[name] }, subject);
+    const { subject, data } = {
+      subject: messages[nth]?.subject ?? '',
+      data: messages[nth]?.data ?? '',
+      ...more,
+    };
+    return judgeAnnouncement(
+      of,
+      { data: Buffer.from(data), header: (name) => headers[name] },
+      subject,
+    );
   };
 
   describe('an announcement', () => {
     test('is believed with its revision when a coordinator signed it, alone or together with others, and empty ones too', () => {
-      for (const nth of messages.keys()) expect(judged(nth)).toEqual({ is: 'accepted', revision: 1_000 });
+      for (const nth of messages.keys())
+        expect(judged(nth)).toEqual({ is: 'accepted', revision: 1_000 });
       const [alone = {}] = announce([{ subject: 'roster', data: '{}' }]);
-      expect(judged(0, { subject: 'roster', data: '{}', headers: alone })).toEqual({ is: 'accepted', revision: 1_000 });
+      expect(judged(0, { subject: 'roster', data: '{}', headers: alone })).toEqual({
+        is: 'accepted',
+        revision: 1_000,
+      });
     });
 
     test('is refused on another subject, with other bytes, with another revision, signed by someone else, or not signed', () => {
@@ -35,7 +73,8 @@ describe('announcement', () => {
       expect(judged(3, { subject: 'look.3' })).toEqual(wrong);
       expect(judged(3, { data: '' })).toEqual(wrong);
       expect(judged(7, { data: '{"nth":8}' })).toEqual(wrong);
-      for (const Revision of ['1001', '', '-1', '1e3']) expect(judged(3, { headers: { ...said[3], Revision } })).toEqual(wrong);
+      for (const Revision of ['1001', '', '-1', '1e3'])
+        expect(judged(3, { headers: { ...said[3], Revision } })).toEqual(wrong);
       expect(judged(3, {}, { keys: idsOf(next), required: true })).toEqual(wrong);
       expect(judged(3, { headers: {} })).toEqual({ is: 'refused', why: 'not_signed' });
     });
@@ -43,9 +82,18 @@ describe('announcement', () => {
     test('that is not signed counts until signatures are required, and one that is signed wrongly never does', () => {
       const lenient = { keys: idsOf(secret), required: false };
       expect(judged(3, { headers: {} }, lenient)).toEqual({ is: 'accepted', revision: undefined });
-      expect(judged(3, { subject: 'roster' }, lenient)).toEqual({ is: 'refused', why: 'wrong_signature' });
-      expect(judged(3, {}, { keys: [], required: false })).toEqual({ is: 'accepted', revision: undefined });
-      expect(judged(3, {}, { keys: [], required: true })).toEqual({ is: 'refused', why: 'not_signed' });
+      expect(judged(3, { subject: 'roster' }, lenient)).toEqual({
+        is: 'refused',
+        why: 'wrong_signature',
+      });
+      expect(judged(3, {}, { keys: [], required: false })).toEqual({
+        is: 'accepted',
+        revision: undefined,
+      });
+      expect(judged(3, {}, { keys: [], required: true })).toEqual({
+        is: 'refused',
+        why: 'not_signed',
+      });
     });
 
     test('is signed by both keys while one replaces the other, so that whoever knows either believes it', () => {
@@ -53,7 +101,10 @@ describe('announcement', () => {
       for (const count of [1, 3]) {
         const signed = both(messages.slice(0, count));
         for (const keys of [idsOf(secret), idsOf(next), idsOf(next, secret)])
-          expect(judged(0, { headers: signed[0] ?? {} }, { keys, required: true })).toEqual({ is: 'accepted', revision: 5 });
+          expect(judged(0, { headers: signed[0] ?? {} }, { keys, required: true })).toEqual({
+            is: 'accepted',
+            revision: 5,
+          });
       }
     });
 
@@ -74,34 +125,60 @@ describe('announcement', () => {
   });
 
   test('what coordinators say to probes and to each other is announced, and nothing else', () => {
-    for (const subject of ['assign.europe.x', 'assign.marker.3', 'roster', 'look.x', 'receipt.x', 'beatkey.o.k', 'presence.x'])
+    for (const subject of [
+      'assign.europe.x',
+      'assign.marker.3',
+      'roster',
+      'look.x',
+      'receipt.x',
+      'beatkey.o.k',
+      'presence.x',
+    ])
       expect(isAnnounced(subject)).toBe(true);
-    for (const subject of ['result.europe.1.x', 'beat.europe.1.x', 'lastbeats.o.m', '$JS.API.INFO', 'relay.x.roster', 'rosters'])
+    for (const subject of [
+      'result.europe.1.x',
+      'beat.europe.1.x',
+      'lastbeats.o.m',
+      '$JS.API.INFO',
+      'relay.x.roster',
+      'rosters',
+    ])
       expect(isAnnounced(subject)).toBe(false);
   });
 });
 
 describe('reading a batch', () => {
   const result = (more: object = {}) => ({
-    ...{ seq: 1, monitor: newId(), config_version: 1, at: 1_795_000_000_000, took_ms: 12.5, outcome: 'ok', cause: null },
-    ...{ phases: { dns: 1, tcp: null, tls: 3.5, first_byte: 4, total: 9 }, evidence: null, look: null },
+    seq: 1,
+    monitor: newId(),
+    config_version: 1,
+    at: 1_795_000_000_000,
+    took_ms: 12.5,
+    outcome: 'ok',
+    cause: null,
+    phases: { dns: 1, tcp: null, tls: 3.5, first_byte: 4, total: 9 },
+    evidence: null,
+    look: null,
     ...more,
   });
-  const pass = (seq: number, more: readonly unknown[] = [12.5, 1, -1, 3.5, 4, 9]): readonly unknown[] => [
-    seq,
-    1,
-    1_795_000_000_000 + seq,
-    ...more,
-  ];
+  const pass = (
+    seq: number,
+    more: readonly unknown[] = [12.5, 1, -1, 3.5, 4, 9],
+  ): readonly unknown[] => [seq, 1, 1_795_000_000_000 + seq, ...more];
   const batch = (more: object = {}) => ({
-    ...{ v: batchVersion, probe: newId(), generation: newId(), partition: 3, after: null },
+    v: batchVersion,
+    probe: newId(),
+    generation: newId(),
+    partition: 3,
+    after: null,
     passes: { monitors: [newId(), newId()], numbers: [pass(2), pass(5)].flat() },
     others: [],
     ...more,
   });
 
   /** The results that a batch says, in its order. */
-  const resultsOf = (read: Batch | undefined): unknown => read?.monitors.map((_, place) => resultAt(read, place));
+  const resultsOf = (read: Batch | undefined): unknown =>
+    read?.monitors.map((_, place) => resultAt(read, place));
 
   /** Values that stand on the borders of what is allowed. */
   const odd = fc.oneof(
@@ -130,7 +207,15 @@ describe('reading a batch', () => {
 
   test('gives the passes and the other results in order of seq, each as it was', () => {
     const cause = { class: 'http_status', params: { status: 503 } };
-    const failed = (seq: number) => result({ seq, outcome: 'fail', cause, evidence: { a: [1] }, look: newId(), other_looks: [newId()] });
+    const failed = (seq: number) =>
+      result({
+        seq,
+        outcome: 'fail',
+        cause,
+        evidence: { a: [1] },
+        look: newId(),
+        other_looks: [newId()],
+      });
     const silent = result({ seq: 7, phases: null });
     const others = [failed(1), failed(3), silent, result({ seq: 9 })];
     const made = batch({ others });
@@ -180,13 +265,21 @@ describe('reading a batch', () => {
     fc.assert(
       fc.property(fc.nat(8), odd, (nth, value) => {
         const numbers = pass(2).with(nth, value);
-        const [seq, config_version, at, took_ms, dns, tcp, tls, first_byte, total] = numbers.map((one, place) =>
-          place > 3 && one === -1 ? null : one,
+        const [seq, config_version, at, took_ms, dns, tcp, tls, first_byte, total] = numbers.map(
+          (one, place) => (place > 3 && one === -1 ? null : one),
         );
-        const same = result({ seq, config_version, at, took_ms, phases: { dns, tcp, tls, first_byte, total } });
+        const same = result({
+          seq,
+          config_version,
+          at,
+          took_ms,
+          phases: { dns, tcp, tls, first_byte, total },
+        });
         // Null stands for no phase in one of them only, and −1 in the other.
         const isAllowed = resultMessage.safeParse(same).success && value !== null;
-        expect(readBatch(batch({ passes: { monitors: [newId()], numbers } })) !== undefined).toBe(isAllowed);
+        expect(readBatch(batch({ passes: { monitors: [newId()], numbers } })) !== undefined).toBe(
+          isAllowed,
+        );
       }),
       { numRuns: 2_000 },
     );
@@ -212,16 +305,30 @@ describe('the text of a batch', () => {
   const phase = fc.option(fc.double({ min: 0, max: 30_000, noNaN: true }));
   const result: fc.Arbitrary<Omit<Result, 'seq'>> = fc.oneof(
     fc.record({
-      ...{ monitor: fc.constant(0).map(newId), config_version: fc.integer({ min: 1 }), at: fc.integer({ min: 0 }) },
-      ...{ took_ms: fc.double({ min: 0, max: 30_000, noNaN: true }), outcome: fc.constant('ok' as const), cause: fc.constant(null) },
-      ...{ evidence: fc.constant(null), look: fc.option(fc.constant(0).map(newId), { freq: 10 }) },
-      phases: fc.option(fc.record({ dns: phase, tcp: phase, tls: phase, first_byte: phase, total: phase }), { freq: 10 }),
+      monitor: fc.constant(0).map(newId),
+      config_version: fc.integer({ min: 1 }),
+      at: fc.integer({ min: 0 }),
+      took_ms: fc.double({ min: 0, max: 30_000, noNaN: true }),
+      outcome: fc.constant('ok' as const),
+      cause: fc.constant(null),
+      evidence: fc.constant(null),
+      look: fc.option(fc.constant(0).map(newId), { freq: 10 }),
+      phases: fc.option(
+        fc.record({ dns: phase, tcp: phase, tls: phase, first_byte: phase, total: phase }),
+        { freq: 10 },
+      ),
     }),
     fc.record({
-      ...{ monitor: fc.constant(0).map(newId), config_version: fc.integer({ min: 1 }), at: fc.integer({ min: 0 }) },
-      ...{ took_ms: fc.integer({ min: 0 }), outcome: fc.constantFrom('fail' as const, 'unknown' as const) },
-      ...{ cause: fc.constant({ class: 'http_status', params: { status: 503 } }), evidence: fc.constant({ text: '[",{' }) },
-      ...{ look: fc.constant(0).map(newId), other_looks: fc.constant(0).map(() => [newId()]), phases: fc.constant(null) },
+      monitor: fc.constant(0).map(newId),
+      config_version: fc.integer({ min: 1 }),
+      at: fc.integer({ min: 0 }),
+      took_ms: fc.integer({ min: 0 }),
+      outcome: fc.constantFrom('fail' as const, 'unknown' as const),
+      cause: fc.constant({ class: 'http_status', params: { status: 503 } }),
+      evidence: fc.constant({ text: '[",{' }),
+      look: fc.constant(0).map(newId),
+      other_looks: fc.constant(0).map(() => [newId()]),
+      phases: fc.constant(null),
     }),
   );
   const head = { probe: newId(), generation: newId(), partition: 7, after: 3 };
@@ -234,7 +341,9 @@ describe('the text of a batch', () => {
         const body: unknown = JSON.parse(batchText(head, textsOf(results)));
         const read = readBatch(body);
         // What JSON cannot tell apart is the same.
-        const expected: unknown = JSON.parse(JSON.stringify(results.map((one, nth) => ({ seq: nth + 4, ...one }))));
+        const expected: unknown = JSON.parse(
+          JSON.stringify(results.map((one, nth) => ({ seq: nth + 4, ...one }))),
+        );
         expect(read?.monitors.map((_, place) => resultAt(read, place))).toEqual(expected);
         expect(read).toMatchObject(head);
       }),
@@ -245,11 +354,20 @@ describe('the text of a batch', () => {
   test('takes less than half of the bytes for passes that they take as whole results', () => {
     const phases = { dns: 1.2, tcp: 9.8, tls: 20.1, first_byte: 30.5, total: 35.2 };
     const passes = Array.from({ length: 100 }, () => ({
-      ...{ monitor: newId(), config_version: 1, at: 1_795_000_000_000, took_ms: 35.25, outcome: 'ok' as const, cause: null },
-      ...{ phases, evidence: null, look: null },
+      monitor: newId(),
+      config_version: 1,
+      at: 1_795_000_000_000,
+      took_ms: 35.25,
+      outcome: 'ok' as const,
+      cause: null,
+      phases,
+      evidence: null,
+      look: null,
     }));
     const whole = passes.map((one, nth) => wholeText(nth + 4, one));
-    expect(batchText(head, textsOf(passes)).length).toBeLessThan(0.45 * batchText(head, whole).length);
+    expect(batchText(head, textsOf(passes)).length).toBeLessThan(
+      0.45 * batchText(head, whole).length,
+    );
   });
 });
 
@@ -287,7 +405,10 @@ describe('bodies that are signed together', () => {
   test('do not vouch for a body that is not among them, nor for a list that something was put into', () => {
     expect(isSignedBy([key.id], message('{"v":1,"nth":"foreign"}', headersAt(0)))).toBe(false);
     expect(isSignedBy([key.id], message(bodyAt(39), headersAt(0)))).toBe(false);
-    const [foreign = {}] = signaturesOf([createKey('user')], [Buffer.from('{"v":1,"nth":"foreign"}'), Buffer.from('{}')]);
+    const [foreign = {}] = signaturesOf(
+      [createKey('user')],
+      [Buffer.from('{"v":1,"nth":"foreign"}'), Buffer.from('{}')],
+    );
     const mixed = { ...headersAt(0), Signed: foreign.Signed ?? '' };
     expect(isSignedBy([key.id], message('{"v":1,"nth":"foreign"}', mixed))).toBe(false);
     const longer = { ...headersAt(39), Signed: `${headersAt(39).Signed}.${foreign.Signed}` };
@@ -297,19 +418,26 @@ describe('bodies that are signed together', () => {
 
   test('do not make their list a body, nor the signature of one body a list', () => {
     const list = `digests ${headersAt(0).Signed}`;
-    expect(isSignedBy([key.id], message(list, { Signature: headersAt(0).Signature ?? '' }))).toBe(true);
+    expect(isSignedBy([key.id], message(list, { Signature: headersAt(0).Signature ?? '' }))).toBe(
+      true,
+    );
     // A body has to be JSON: what the list says in front of its digests is none.
     expect(() => JSON.parse(list)).toThrow();
     const alone = signatureOf(key, Buffer.from(bodyAt(0)));
     expect(isSignedBy([key.id], message(bodyAt(0), alone))).toBe(true);
-    expect(isSignedBy([key.id], message(bodyAt(0), { ...alone, Signed: headersAt(0).Signed ?? '' }))).toBe(false);
+    expect(
+      isSignedBy([key.id], message(bodyAt(0), { ...alone, Signed: headersAt(0).Signed ?? '' })),
+    ).toBe(false);
   });
 
   test('go singly as ever when only one leaves, and a list that is too long, empty or no list is not read', () => {
     const [alone = {}] = signaturesOf([key], [Buffer.from(bodyAt(0))]);
     expect(Object.keys(alone)).toEqual(['Signature']);
     const long = Array.from({ length: 400 }, () => headersAt(0).Signed).join('.');
-    for (const Signed of [long, '', '.', 'x']) expect(isSignedBy([key.id], message(bodyAt(0), { ...headersAt(0), Signed }))).toBe(false);
-    expect(isSignedBy([key.id], message(bodyAt(0), { Signed: headersAt(0).Signed ?? '' }))).toBe(false);
+    for (const Signed of [long, '', '.', 'x'])
+      expect(isSignedBy([key.id], message(bodyAt(0), { ...headersAt(0), Signed }))).toBe(false);
+    expect(isSignedBy([key.id], message(bodyAt(0), { Signed: headersAt(0).Signed ?? '' }))).toBe(
+      false,
+    );
   });
 });

@@ -18,7 +18,12 @@ describe('the bus', () => {
 
   beforeAll(async () => {
     const account = await createAccount();
-    bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'test', log });
+    bus = await connectBus({
+      url: account.url,
+      credentials: account.coordinatorCredentials,
+      name: 'test',
+      log,
+    });
     await bus.ensureStream(streams.results);
     await bus.ensureStream(streams.assignments);
   });
@@ -40,17 +45,29 @@ describe('the bus', () => {
   };
 
   test('answers a request of another connection, with headers', async () => {
-    const listening = bus.subscribe('question', (message) => void message.respond(`${text(message.data)}! ${message.header('Mood')}`));
-    expect(text((await bus.request('question', 'hello', { headers: { Mood: 'fine' } })).data)).toBe('hello! fine');
+    const listening = bus.subscribe(
+      'question',
+      (message) => void message.respond(`${text(message.data)}! ${message.header('Mood')}`),
+    );
+    expect(text((await bus.request('question', 'hello', { headers: { Mood: 'fine' } })).data)).toBe(
+      'hello! fine',
+    );
     listening.stop();
     await expect(bus.request('question', 'anyone?')).rejects.toThrow();
   });
 
-  test('closes well although the server goes away while it sends what waits', async ({ onTestFinished }) => {
+  test('closes well although the server goes away while it sends what waits', async ({
+    onTestFinished,
+  }) => {
     const account = await createAccount();
     const proxy = await createTcpProxy(account.url);
     onTestFinished(proxy.close);
-    const leaving = await connectBus({ url: proxy.url, credentials: account.coordinatorCredentials, name: 'leaving', log });
+    const leaving = await connectBus({
+      url: proxy.url,
+      credentials: account.coordinatorCredentials,
+      name: 'leaving',
+      log,
+    });
     leaving.subscribe('question', () => undefined);
     await leaving.flush();
     const said: BusStatus[] = [];
@@ -62,9 +79,16 @@ describe('the bus', () => {
     await eventually(() => said.at(-1) === 'closed');
   });
 
-  test('that is to end soon waits no longer for answers, whether they were asked for before or after', async ({ onTestFinished }) => {
+  test('that is to end soon waits no longer for answers, whether they were asked for before or after', async ({
+    onTestFinished,
+  }) => {
     const account = await createAccount();
-    const leaving = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'leaving', log });
+    const leaving = await connectBus({
+      url: account.url,
+      credentials: account.coordinatorCredentials,
+      name: 'leaving',
+      log,
+    });
     onTestFinished(leaving.close);
     let heard = 0;
     for (const subject of ['silent', 'silent.stream'])
@@ -72,7 +96,11 @@ describe('the bus', () => {
         heard += 1;
       });
     const hour = { timeoutMs: 3_600_000 };
-    const ask = () => Promise.allSettled([leaving.request('silent', '', hour), leaving.store('silent.stream', '', hour)]);
+    const ask = () =>
+      Promise.allSettled([
+        leaving.request('silent', '', hour),
+        leaving.store('silent.stream', '', hour),
+      ]);
     const before = ask();
     await eventually(() => heard === 2);
     leaving.hurry();
@@ -88,7 +116,9 @@ describe('the bus', () => {
   test('keeps the last value of a subject, and forgets a purged one', async () => {
     await bus.store('assign.europe.m1', 'old');
     await bus.store('assign.europe.m1', 'new');
-    expect(text((await bus.last('ASSIGN', 'assign.europe.m1'))?.data ?? new Uint8Array())).toBe('new');
+    expect(text((await bus.last('ASSIGN', 'assign.europe.m1'))?.data ?? new Uint8Array())).toBe(
+      'new',
+    );
     expect(await bus.subjectsOf('ASSIGN', 'assign.>')).toEqual(['assign.europe.m1']);
     await bus.purge('ASSIGN', 'assign.europe.m1');
     expect(await bus.last('ASSIGN', 'assign.europe.m1')).toBeUndefined();
@@ -102,14 +132,18 @@ describe('the bus', () => {
 
   test('many at once are each told where they stand', async () => {
     const before = (await bus.store('assign.asia.first', 'x')).seq;
-    const stored = await Promise.all(Array.from({ length: 300 }, (_, n) => bus.store(`assign.asia.m${n}`, 'x')));
+    const stored = await Promise.all(
+      Array.from({ length: 300 }, (_, n) => bus.store(`assign.asia.m${n}`, 'x')),
+    );
     expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, n) => before + 1 + n));
   });
 
   test('who stores where he has no right to is told so by the bus, and does not wait for an answer', async () => {
     const other = await createBusOfProbe();
     const probe = await other.connect();
-    await expect(probe.store('assign.europe.m1', 'mine', { timeoutMs: 60_000 })).rejects.toThrow(/permission/i);
+    await expect(probe.store('assign.europe.m1', 'mine', { timeoutMs: 60_000 })).rejects.toThrow(
+      /permission/i,
+    );
     await other.close();
   });
 
@@ -129,7 +163,9 @@ describe('the bus', () => {
     for (const n of [4, 5]) await bus.store('result.europe.1.p', `${n}`);
     expect((await all).map((message) => text(message.data))).toEqual(['1', '2', '3', '4', '5']);
     await pull.stop();
-    await expect.poll(() => bus.consumerState('RESULTS', 'partition-1')).toMatchObject({ pending: 0, unacknowledged: 0 });
+    await expect
+      .poll(() => bus.consumerState('RESULTS', 'partition-1'))
+      .toMatchObject({ pending: 0, unacknowledged: 0 });
   });
 
   test('what a handler fails on comes again', async () => {
@@ -186,7 +222,10 @@ describe('the bus', () => {
     const [taken, begun]: [string[], string[]] = [[], []];
     const pullOf = (name: string) =>
       bus.pull({
-        ...{ stream: 'RESULTS', consumer: 'partition-4', batch: 10, mayAsk: () => owner === name },
+        stream: 'RESULTS',
+        consumer: 'partition-4',
+        batch: 10,
+        mayAsk: () => owner === name,
         onBegin: async () => {
           await bus.renewConsumer('RESULTS', partitionConsumer(4));
           begun.push(name);
@@ -222,16 +261,25 @@ describe('dial log', () => {
   beforeEach(() => {
     lines = [];
     now = 0;
-    const log = createLog({ name: 'test', level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
+    const log = createLog(
+      { name: 'test', level: 'info' },
+      { write: (line) => void lines.push(JSON.parse(line)) },
+    );
     dials = createDialLog(log, 'eu-1', () => now);
   });
 
-  const fail = (reason = 'connection refused', server = 'bus:4222') => dials.failed(server, new Error(reason));
+  const fail = (reason = 'connection refused', server = 'bus:4222') =>
+    dials.failed(server, new Error(reason));
 
   test('the first failed dial is told at once, with the server and the reason', () => {
     fail();
     expect(lines).toMatchObject([
-      { msg: 'the bus cannot be reached', server: 'bus:4222', err: { message: 'connection refused' }, failed_dials: 1 },
+      {
+        msg: 'the bus cannot be reached',
+        server: 'bus:4222',
+        err: { message: 'connection refused' },
+        failed_dials: 1,
+      },
     ]);
   });
 
@@ -239,7 +287,9 @@ describe('dial log', () => {
     for (; now < 86_400_000; now += 300) fail();
     expect(lines.length).toBeGreaterThan(100);
     expect(lines.length).toBeLessThan(160);
-    expect(lines.slice(0, 5).map(({ failed_dials }) => failed_dials)).toEqual([1, 18, 52, 119, 253]);
+    expect(lines.slice(0, 5).map(({ failed_dials }) => failed_dials)).toEqual([
+      1, 18, 52, 119, 253,
+    ]);
   });
 
   test('another reason is told at once, and two that take turns are not told each time', () => {
@@ -288,11 +338,15 @@ describe('server version', () => {
   });
 
   test('an old server is refused where others than this machine reach it, and says what would do', () => {
-    expect(isWithinMachine(['nats://127.0.0.1:4222', 'tls://localhost,tls://[::1]:443'])).toBe(true);
+    expect(isWithinMachine(['nats://127.0.0.1:4222', 'tls://localhost,tls://[::1]:443'])).toBe(
+      true,
+    );
     expect(isWithinMachine(['nats://127.0.0.1:4222,nats://10.0.0.1:4222'])).toBe(false);
     expect(serverFault('2.10.27', ['nats://127.0.0.1:4222'])).toBeUndefined();
     expect(serverFault('2.12.6', ['tls://bus.example'])).toBeUndefined();
-    expect(serverFault('2.10.27', ['nats://127.0.0.1:4222', 'tls://bus.example'])).toContain('must be 2.11.15 or 2.12.6 or newer');
+    expect(serverFault('2.10.27', ['nats://127.0.0.1:4222', 'tls://bus.example'])).toContain(
+      'must be 2.11.15 or 2.12.6 or newer',
+    );
   });
 });
 
@@ -303,7 +357,8 @@ describe('the credentials of a probe', () => {
     continent: 'Europe' as const,
     organisation: null,
     nats_url: 'nats://bus.example:4222',
-    nats_credentials: issueCredentials({ name: 'eu-1', account: createKey('account') }, 0).credentials,
+    nats_credentials: issueCredentials({ name: 'eu-1', account: createKey('account') }, 0)
+      .credentials,
     signing_keys: [createKey('user').id],
     require_signed: true,
   };
@@ -317,7 +372,11 @@ describe('the credentials of a probe', () => {
   test.each([
     ['half of the word', printProbeCredentials(given).slice(0, 100), 'copied whole'],
     ['something else', 'hello', 'copied whole'],
-    ['a continent that is none', Buffer.from(JSON.stringify({ v: 1, ...given, continent: 'Atlantis' })).toString('base64url'), 'continent'],
+    [
+      'a continent that is none',
+      Buffer.from(JSON.stringify({ v: 1, ...given, continent: 'Atlantis' })).toString('base64url'),
+      'continent',
+    ],
     [
       'no credentials of the bus',
       Buffer.from(JSON.stringify({ v: 1, ...given, nats_credentials: '' })).toString('base64url'),
@@ -336,6 +395,7 @@ describe('the credentials of a probe', () => {
       said = String(error);
     }
     expect(said).toContain('do not fit');
-    for (const line of given.nats_credentials.split('\n').filter((text) => text.length > 40)) expect(said).not.toContain(line);
+    for (const line of given.nats_credentials.split('\n').filter((text) => text.length > 40))
+      expect(said).not.toContain(line);
   });
 });

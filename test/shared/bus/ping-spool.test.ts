@@ -108,7 +108,9 @@ describe('many pings on the disk', () => {
     const spool = await openPingSpool(join(await folder(), 'beats.jsonl'), silentLog);
     ends.push(spool.close);
     const monitors = Array.from({ length: 50 }, () => newId());
-    await Promise.all([1, 2, 3].flatMap((at) => monitors.map((monitor) => spool.append({ ...entry(at), monitor }))));
+    await Promise.all(
+      [1, 2, 3].flatMap((at) => monitors.map((monitor) => spool.append({ ...entry(at), monitor }))),
+    );
     const handed: string[] = [];
     const all = Promise.withResolvers<void>();
     const under = new Set<string>();
@@ -122,7 +124,9 @@ describe('many pings on the disk', () => {
       handed.push(`${monitor} ${ping.at}`);
     });
     for (const monitor of monitors)
-      expect(handed.filter((one) => one.startsWith(monitor))).toEqual([1, 2, 3].map((at) => `${monitor} ${at}`));
+      expect(handed.filter((one) => one.startsWith(monitor))).toEqual(
+        [1, 2, 3].map((at) => `${monitor} ${at}`),
+      );
     expect(spool.waiting()).toBe(0);
   });
 
@@ -167,7 +171,8 @@ describe('many pings on the disk', () => {
     const spool = await openPingSpool(join(await folder(), 'beats.jsonl'), silentLog);
     ends.push(spool.close);
     const [bad, good] = [newId(), newId()];
-    for (const at of [1, 2]) for (const monitor of [bad, good]) await spool.append({ ...entry(at), monitor });
+    for (const at of [1, 2])
+      for (const monitor of [bad, good]) await spool.append({ ...entry(at), monitor });
     const handed: string[] = [];
     const handOver = async ({ monitor, ping }: SpooledPing): Promise<void> => {
       if (monitor === bad && handed.length < 2) throw new Error('refused');

@@ -29,7 +29,11 @@ describe('a ping intake with a forwarding', () => {
     for (const end of ends.splice(0).toReversed()) await end();
   });
 
-  type Way = { state: 'away' | 'failing' | 'stalling' | 'well'; readonly came: SpooledPing[]; tried: number };
+  type Way = {
+    state: 'away' | 'failing' | 'stalling' | 'well';
+    readonly came: SpooledPing[];
+    tried: number;
+  };
 
   const bodies = ({ came }: Way): string[] => came.map(({ ping }) => ping.body);
 
@@ -61,7 +65,9 @@ describe('a ping intake with a forwarding', () => {
       close: () => undefined,
     };
     const file = join(folder, 'beats.jsonl');
-    const open = async (withClock = clock): Promise<PingIntake & { readonly say: (body: string) => Promise<number> }> => {
+    const open = async (
+      withClock = clock,
+    ): Promise<PingIntake & { readonly say: (body: string) => Promise<number> }> => {
       const known = { organisation: newId(), monitor: newId(), until: null };
       const spool = await openPingSpool(file, silentLog);
       const intake = createPingIntake({
@@ -80,7 +86,9 @@ describe('a ping intake with a forwarding', () => {
         return closing;
       };
       ends.push(close);
-      const say = async (body: string) => (await intake.take({ method: 'POST', address, body: async () => Buffer.from(body) })).status;
+      const say = async (body: string) =>
+        (await intake.take({ method: 'POST', address, body: async () => Buffer.from(body) }))
+          .status;
       return { ...intake, close, say };
     };
     return { bus, forwarding, open, file, takeAtMost: (count: number) => (limit = count) };
@@ -131,7 +139,8 @@ describe('a ping intake with a forwarding', () => {
     const { bus, forwarding, open, takeAtMost } = await setUp();
     forwarding.state = 'away';
     const before = await open();
-    for (const body of ['one', 'two', 'three', 'four', 'five']) expect(await before.say(body)).toBe(200);
+    for (const body of ['one', 'two', 'three', 'four', 'five'])
+      expect(await before.say(body)).toBe(200);
     expect([bus.tried, forwarding.tried]).toEqual([0, 0]);
     await before.close();
     const after = await open();
@@ -190,7 +199,8 @@ describe('a ping intake with a forwarding', () => {
     await eventually(() => forwarding.tried > 0);
     forwarding.state = 'away';
     bus.state = 'well';
-    // One may be under way that began before; the next finds the bus, which was in doubt a moment ago.
+    // One may be under way that began before; the next finds the bus, which was in doubt a moment
+    // ago.
     await catchUp();
     await catchUp();
     expect(bodies(bus)).toEqual(['one']);
@@ -205,7 +215,11 @@ describe('a ping intake with a forwarding', () => {
     expect(forwarding.tried).toBe(0);
     await before.close();
     let isMeasured = false;
-    const after = await open({ now: () => dayAhead, isMeasured: () => isMeasured, offset: () => -86_400_000 });
+    const after = await open({
+      now: () => dayAhead,
+      isMeasured: () => isMeasured,
+      offset: () => -86_400_000,
+    });
     forwarding.state = 'failing';
     isMeasured = true;
     await after.catchUp();
@@ -233,17 +247,29 @@ describe('ping records', () => {
   const bus = async (organisation?: string): Promise<BusOfProbe> => {
     const made = await createBusOfProbe(organisation === undefined ? {} : { organisation });
     ends.push(made.close);
-    for (const stream of [streams.pings, streams.lastPings, streams.pingKeys]) await made.coordinator.ensureStream(stream);
-    await made.coordinator.ensureConsumer(streams.pingKeys.name, probeConsumers.pingKeys(made.probe.id, made.probe.organisation));
+    for (const stream of [streams.pings, streams.lastPings, streams.pingKeys])
+      await made.coordinator.ensureStream(stream);
+    await made.coordinator.ensureConsumer(
+      streams.pingKeys.name,
+      probeConsumers.pingKeys(made.probe.id, made.probe.organisation),
+    );
     return made;
   };
 
-  const good = (at: number): Ping => ({ id: newId(), kind: 'success', exit_code: null, at, rid: null });
+  const good = (at: number): Ping => ({
+    id: newId(),
+    kind: 'success',
+    exit_code: null,
+    at,
+    rid: null,
+  });
 
   describe('the record of a monitor’s pings', () => {
     test('loses none of many changes from several places at once', async () => {
       const { coordinator, connect } = await bus();
-      const places = [coordinator, await connect(), await connect()].map((one) => createPingRecords(one));
+      const places = [coordinator, await connect(), await connect()].map((one) =>
+        createPingRecords(one),
+      );
       const [organisation, monitor] = [newId(), newId()];
       const rids = Array.from({ length: 15 }, () => newId());
       await Promise.all(
@@ -267,7 +293,11 @@ describe('ping records', () => {
       expect(await records.read(organisation, monitor)).toBeUndefined();
       await coordinator.store(subjects.lastPings(organisation, monitor), 'rubbish');
       expect(await records.read(organisation, monitor)).toBeUndefined();
-      await records.change(organisation, monitor, (state) => foldPing(state ?? noPings, good(7)).state);
+      await records.change(
+        organisation,
+        monitor,
+        (state) => foldPing(state ?? noPings, good(7)).state,
+      );
       expect((await records.read(organisation, monitor))?.good?.at).toBe(7);
     });
 
@@ -277,18 +307,31 @@ describe('ping records', () => {
       const all = createPingRecords(coordinator);
       for (const organisation of [own, foreign]) {
         await all.change(organisation, monitor, () => foldPing(noPings, good(1)).state);
-        await coordinator.store(subjects.pingKey(organisation, organisation), JSON.stringify({ v: 1, organisation, monitor, until: null }));
+        await coordinator.store(
+          subjects.pingKey(organisation, organisation),
+          JSON.stringify({ v: 1, organisation, monitor, until: null }),
+        );
       }
       const connection = await connect();
       const records = createPingRecords(connection, { timeoutMs: 500 });
       expect((await records.read(own, monitor))?.good?.at).toBe(1);
       await expect(records.read(foreign, monitor)).rejects.toThrow();
-      await expect(records.change(foreign, monitor, () => foldPing(noPings, good(2)).state)).rejects.toThrow();
       await expect(
-        connection.request(`$JS.API.DIRECT.GET.${streams.lastPings.name}`, JSON.stringify({ seq: 1 }), { timeoutMs: 500 }),
+        records.change(foreign, monitor, () => foldPing(noPings, good(2)).state),
       ).rejects.toThrow();
       await expect(
-        connection.request(`$JS.API.STREAM.MSG.GET.${streams.pingKeys.name}`, JSON.stringify({ seq: 1 }), { timeoutMs: 500 }),
+        connection.request(
+          `$JS.API.DIRECT.GET.${streams.lastPings.name}`,
+          JSON.stringify({ seq: 1 }),
+          { timeoutMs: 500 },
+        ),
+      ).rejects.toThrow();
+      await expect(
+        connection.request(
+          `$JS.API.STREAM.MSG.GET.${streams.pingKeys.name}`,
+          JSON.stringify({ seq: 1 }),
+          { timeoutMs: 500 },
+        ),
       ).rejects.toThrow();
       const heard: string[] = [];
       const consumer = probeConsumers.pingKeys(probe.id, own).name;
@@ -314,7 +357,11 @@ describe('ping records', () => {
       clock: PingIntakeDependencies['clock'] = { now: Date.now },
     ) => {
       const connection = await wire.connect();
-      const pingBus = createPingBus(connection, createPingRecords(connection, { timeoutMs: 500 }), 'Europe');
+      const pingBus = createPingBus(
+        connection,
+        createPingRecords(connection, { timeoutMs: 500 }),
+        'Europe',
+      );
       const made = createPingIntake({
         pingBus: () => pingBus,
         spool,
@@ -333,12 +380,22 @@ describe('ping records', () => {
     };
     const token = newPingToken();
     const known: KnownKey = { organisation: newId(), monitor: newId(), until: null };
-    const call = (address: string, method = 'GET', body = '') => ({ method, address, body: async () => Buffer.from(body) });
+    const call = (address: string, method = 'GET', body = '') => ({
+      method,
+      address,
+      body: async () => Buffer.from(body),
+    });
 
     test('has a ping on the bus before it says OK', async () => {
       const wire = await bus();
-      const { take } = await intake(await openPingSpool(join(await folder(), 'beats.jsonl'), silentLog), wire, known);
-      expect(await take(call(`/beat/${token}/7?rid=${newId().toUpperCase()}&utm=x`, 'POST', 'why'))).toMatchObject({
+      const { take } = await intake(
+        await openPingSpool(join(await folder(), 'beats.jsonl'), silentLog),
+        wire,
+        known,
+      );
+      expect(
+        await take(call(`/beat/${token}/7?rid=${newId().toUpperCase()}&utm=x`, 'POST', 'why')),
+      ).toMatchObject({
         status: 200,
         text: 'OK',
       });
@@ -353,7 +410,9 @@ describe('ping records', () => {
         method: 'POST',
         ear: 'eu',
       });
-      expect(await createPingRecords(wire.coordinator).read(known.organisation, known.monitor)).toMatchObject({
+      expect(
+        await createPingRecords(wire.coordinator).read(known.organisation, known.monitor),
+      ).toMatchObject({
         latest: 'bad',
         bad: { exit_code: 7 },
       });
@@ -368,12 +427,21 @@ describe('ping records', () => {
         now += 9_000;
         return Buffer.from('done');
       };
-      expect(await take({ method: 'POST', address: `/beat/${token}`, body: slow })).toMatchObject({ status: 200 });
-      expect((await createPingRecords(wire.coordinator).read(known.organisation, known.monitor))?.good?.at).toBe(1_000);
+      expect(await take({ method: 'POST', address: `/beat/${token}`, body: slow })).toMatchObject({
+        status: 200,
+      });
+      expect(
+        (await createPingRecords(wire.coordinator).read(known.organisation, known.monitor))?.good
+          ?.at,
+      ).toBe(1_000);
       const unread = () => Promise.reject(new Error('nobody wants this body'));
       for (const address of [`/beat/${newPingToken()}`, '/beat/short', `/beat/${token}?rid=seven`])
-        expect([404, 400]).toContain((await take({ method: 'POST', address, body: unread })).status);
-      expect((await take({ method: 'PUT', address: `/beat/${token}`, body: unread })).status).toBe(405);
+        expect([404, 400]).toContain(
+          (await take({ method: 'POST', address, body: unread })).status,
+        );
+      expect((await take({ method: 'PUT', address: `/beat/${token}`, body: unread })).status).toBe(
+        405,
+      );
     });
 
     test('dates anew what it took before anybody had told it the time, also after a crash', async () => {
@@ -395,7 +463,10 @@ describe('ping records', () => {
         offset: () => -86_400_000,
       });
       await after.catchUp();
-      expect((await createPingRecords(wire.coordinator).read(known.organisation, known.monitor))?.good?.at).toBe(now);
+      expect(
+        (await createPingRecords(wire.coordinator).read(known.organisation, known.monitor))?.good
+          ?.at,
+      ).toBe(now);
       expect((await after.take(call(`/beat/${token}/start`))).status).toBe(200);
       expect((await wire.coordinator.streamState(streams.pings.name))?.messages).toBe(2);
     });
@@ -412,7 +483,9 @@ describe('ping records', () => {
       Object.assign(told, { isMeasured: true, offset: -1_000 });
       await catchUp();
       expect(spool.waiting()).toBe(1);
-      const inRecord = (await createPingRecords(wire.coordinator).read(known.organisation, known.monitor))?.good?.at;
+      const inRecord = (
+        await createPingRecords(wire.coordinator).read(known.organisation, known.monitor)
+      )?.good?.at;
       expect(inRecord).toBe(at - 1_000);
       told.offset = -1_033;
       await wire.coordinator.ensureStream(streams.pings);
@@ -436,7 +509,12 @@ describe('ping records', () => {
 
     test('does not know a token whose time is over, and hashes nothing that cannot be one', async () => {
       const wire = await bus();
-      const { take } = await intake(await openPingSpool(join(await folder(), 'beats.jsonl'), silentLog), wire, known, Date.now() - 1);
+      const { take } = await intake(
+        await openPingSpool(join(await folder(), 'beats.jsonl'), silentLog),
+        wire,
+        known,
+        Date.now() - 1,
+      );
       expect((await take(call(`/beat/${token}`))).status).toBe(404);
       for (const address of [
         '/beat/',
@@ -449,7 +527,10 @@ describe('ping records', () => {
         '/',
       ])
         expect((await take(call(address))).status, address).toBe(404);
-      expect(await take(call(`/beat/${token}`, 'DELETE'))).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD, POST' } });
+      expect(await take(call(`/beat/${token}`, 'DELETE'))).toMatchObject({
+        status: 405,
+        headers: { allow: 'GET, HEAD, POST' },
+      });
     });
   });
 });

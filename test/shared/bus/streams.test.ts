@@ -26,7 +26,9 @@ describe('pull', () => {
     const pull = startPull(
       connectionThat((subject) => void asked.push(subject)),
       {
-        ...{ stream: 'S', consumer: 'C', batch: 1 },
+        stream: 'S',
+        consumer: 'C',
+        batch: 1,
         onBegin: () => {
           begins.resolve();
           return beginning.promise;
@@ -46,7 +48,9 @@ describe('pull', () => {
     const pull = startPull(
       connectionThat(() => undefined),
       {
-        ...{ stream: 'S', consumer: 'C', batch: 1 },
+        stream: 'S',
+        consumer: 'C',
+        batch: 1,
         onBegin: () => {
           begins.resolve();
           return new Promise<void>(() => undefined);
@@ -64,8 +68,16 @@ describe('pull', () => {
     const pull = startPull(
       {
         ...connectionThat((_, __, inbox) => {
-          const message = { subject: inbox ?? '', data: new Uint8Array(), header: () => undefined, respond: () => false, reply: undefined };
-          setImmediate(() => hear?.({ message, reply: '', status: 503, description: 'No Responders' }));
+          const message = {
+            subject: inbox ?? '',
+            data: new Uint8Array(),
+            header: () => undefined,
+            respond: () => false,
+            reply: undefined,
+          };
+          setImmediate(() =>
+            hear?.({ message, reply: '', status: 503, description: 'No Responders' }),
+          );
         }),
         listen: (_, handler) => {
           hear = handler;
@@ -73,7 +85,9 @@ describe('pull', () => {
         },
       },
       {
-        ...{ stream: 'S', consumer: 'C', batch: 1 },
+        stream: 'S',
+        consumer: 'C',
+        batch: 1,
         onMissing: () => {
           misses.resolve();
           return new Promise<void>(() => undefined);
@@ -109,8 +123,10 @@ describe('stream storing', () => {
       storing,
       replies,
       listeners: () => listeners,
-      answer: (reply: string | undefined, text: string, status = 0) => hear(reply ?? '', Buffer.from(text), status),
-      store: (subject: string, timeoutMs = 5_000) => storing.store(subject, timeoutMs, (reply) => void replies.push(reply)),
+      answer: (reply: string | undefined, text: string, status = 0) =>
+        hear(reply ?? '', Buffer.from(text), status),
+      store: (subject: string, timeoutMs = 5_000) =>
+        storing.store(subject, timeoutMs, (reply) => void replies.push(reply)),
     };
   };
 
@@ -187,7 +203,13 @@ describe('cluster', () => {
 
   const join = async (keeping: StreamKeeping = {}): Promise<Bus> => {
     const log = createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
-    const bus = await connectBus({ url: own.nats.url, credentials: own.nats.identity.coordinatorCredentials, name: 'test', log, keeping });
+    const bus = await connectBus({
+      url: own.nats.url,
+      credentials: own.nats.identity.coordinatorCredentials,
+      name: 'test',
+      log,
+      keeping,
+    });
     opened.push(bus);
     return bus;
   };
@@ -202,13 +224,24 @@ describe('cluster', () => {
   });
 
   const infoShape = z.object({
-    config: z.object({ num_replicas: z.number(), placement: z.object({ tags: z.array(z.string()) }).optional(), max_bytes: z.number() }),
-    cluster: z.object({ leader: z.string().optional(), replicas: z.array(z.object({ name: z.string() })).optional() }),
+    config: z.object({
+      num_replicas: z.number(),
+      placement: z.object({ tags: z.array(z.string()) }).optional(),
+      max_bytes: z.number(),
+    }),
+    cluster: z.object({
+      leader: z.string().optional(),
+      replicas: z.array(z.object({ name: z.string() })).optional(),
+    }),
   });
 
   const look = async (bus: Bus, name: string) =>
     infoShape.parse(
-      JSON.parse(new TextDecoder().decode((await bus.request(`$JS.API.STREAM.INFO.${name}`, '', { timeoutMs: 5_000 })).data)),
+      JSON.parse(
+        new TextDecoder().decode(
+          (await bus.request(`$JS.API.STREAM.INFO.${name}`, '', { timeoutMs: 5_000 })).data,
+        ),
+      ),
     );
 
   describe.runIf(hasBinaries())('on a bus of three servers', () => {
@@ -222,7 +255,10 @@ describe('cluster', () => {
       expect((await look(three, 'GROWS')).config.num_replicas).toBe(3);
       await one.ensureStream(stream);
       await (await join({ replicas: 1 })).ensureStream({ ...stream, maxBytes: 2 ** 20 });
-      expect((await look(one, 'GROWS')).config).toMatchObject({ num_replicas: 3, max_bytes: 2 ** 20 });
+      expect((await look(one, 'GROWS')).config).toMatchObject({
+        num_replicas: 3,
+        max_bytes: 2 ** 20,
+      });
     });
 
     test('a stream lies where the setting says, also one that grows at once, and stays there without it', async () => {
@@ -253,7 +289,8 @@ describe('cluster', () => {
       await bus.ensureStream({ ...streams.results, name: 'SHORT', subjects: ['short'] });
       const five = await join({ replicas: 5 });
       // While they choose a leader, nobody answers.
-      const missing = async (of: Bus) => (await of.streamState('SHORT').catch(() => undefined))?.missing;
+      const missing = async (of: Bus) =>
+        (await of.streamState('SHORT').catch(() => undefined))?.missing;
       expect(await eventually(async () => (await missing(bus)) === 0)).toBe(true);
       expect(await eventually(async () => (await missing(five)) === 2)).toBe(true);
       await own.nodes[2]?.kill();

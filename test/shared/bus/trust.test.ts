@@ -18,9 +18,17 @@ import { type OwnBus, type OwnBusOptions, startOwnBus } from '../../support/buse
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { createTcpProxy } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createAccount, hasBinaries, pushAccount, type TestAccount } from '../../support/services.ts';
+import {
+  createAccount,
+  hasBinaries,
+  pushAccount,
+  type TestAccount,
+} from '../../support/services.ts';
 
-/** `tls://` is TLS or nothing: whoever stands between a probe and its bus could feed it what to check. */
+/**
+ * `tls://` is TLS or nothing: whoever stands between a probe and its bus could feed it what to
+ * check.
+ */
 describe('tls', () => {
   const authority = mintAuthority('an authority of our own');
   const server = mint({ names: ['127.0.0.1', 'localhost'], issuer: authority });
@@ -57,7 +65,14 @@ describe('tls', () => {
     const stopping = new AbortController();
     const credentials = of.nats.identity.coordinatorCredentials;
     let came: Bus | undefined;
-    const dialling = connectBus({ url: of.nats.url, credentials, name: 'test', log, signal: stopping.signal, ...more }).then(
+    const dialling = connectBus({
+      url: of.nats.url,
+      credentials,
+      name: 'test',
+      log,
+      signal: stopping.signal,
+      ...more,
+    }).then(
       (made) => {
         came = made;
       },
@@ -81,7 +96,10 @@ describe('tls', () => {
   };
 
   /** A relay that changes the greeting; what the client said through it is kept. */
-  const tamper = async (of: OwnBus, change: (info: Record<string, unknown>) => Record<string, unknown>) => {
+  const tamper = async (
+    of: OwnBus,
+    change: (info: Record<string, unknown>) => Record<string, unknown>,
+  ) => {
     let isStripping = true;
     let said = '';
     const relay = await createTcpProxy(of.nats.url, {
@@ -92,7 +110,10 @@ describe('tls', () => {
         const text = data.toString('latin1');
         const end = text.indexOf('\r\n');
         if (!isStripping || !text.startsWith('INFO ') || end < 0) return data;
-        const info = { ...JSON.parse(text.slice(5, end)), ...change(JSON.parse(text.slice(5, end))) };
+        const info = {
+          ...JSON.parse(text.slice(5, end)),
+          ...change(JSON.parse(text.slice(5, end))),
+        };
         return Buffer.concat([Buffer.from(`INFO ${JSON.stringify(info)}`), data.subarray(end)]);
       },
     });
@@ -103,7 +124,10 @@ describe('tls', () => {
     return { relay, said: () => said, strip };
   };
 
-  /** Since 2.12 a server says again within TLS who else there is, so that what was forged before is forgotten. */
+  /**
+   * Since 2.12 a server says again within TLS who else there is, so that what was forged before is
+   * forgotten.
+   */
   const greetsAgain = (): boolean => {
     const [major = 0, minor = 0] = inject('services').nats.version;
     return major > 2 || minor >= 12;
@@ -120,7 +144,10 @@ describe('tls', () => {
 
     test('is entered with an authority besides those that this machine trusts', async () => {
       const of = await bus({ tls: { shows: server } });
-      const entered = await reach(of, { url: of.nats.url.replace('nats:', 'tls:'), authorities: ca });
+      const entered = await reach(of, {
+        url: of.nats.url.replace('nats:', 'tls:'),
+        authorities: ca,
+      });
       expect(entered.isConnected()).toBe(true);
     });
 
@@ -135,7 +162,9 @@ describe('tls', () => {
       const of = await bus({ tls: { shows: server } });
       const stranger = dial(of, { ca: mintAuthority('somebody else').certificate });
       await eventually(async () => /certificate|signature|issuer/.test(stranger.lines()));
-      const other = await bus({ tls: { shows: mint({ names: ['other.example'], issuer: authority }) } });
+      const other = await bus({
+        tls: { shows: mint({ names: ['other.example'], issuer: authority }) },
+      });
       const mistaken = dial(other, { ca });
       await eventually(async () => mistaken.lines().includes('other.example'));
       expect([stranger.came(), mistaken.came()]).toEqual([undefined, undefined]);
@@ -158,7 +187,10 @@ describe('tls', () => {
 
     test('hears nothing in the clear from a connection that was there before such a relay, either', async () => {
       const of = await bus({ tls: { shows: server, way: 'optional' } });
-      const { relay, said, strip } = await tamper(of, () => ({ tls_required: false, tls_available: 1 }));
+      const { relay, said, strip } = await tamper(of, () => ({
+        tls_required: false,
+        tls_available: 1,
+      }));
       strip(false);
       const entered = await reach(of, { url: relay.through('tls://bus'), ca });
       strip(true);
@@ -181,10 +213,16 @@ describe('tls', () => {
       const { relay } = await tamper(of, () => ({ connect_urls: [`localhost:${port}`] }));
       // Both authorities are trusted here, as all public ones are on a usual machine.
       const { log, lines } = listen();
-      const entered = await reach(of, { url: relay.through('tls://bus'), ca: `${ca}${strangers.certificate}`, log });
+      const entered = await reach(of, {
+        url: relay.through('tls://bus'),
+        ca: `${ca}${strangers.certificate}`,
+        log,
+      });
       relay.cut();
       const [before, named] = [relay.calls(), `localhost:${port}`];
-      await eventually(async () => (greetsAgain() ? relay.calls() > before + 3 : lines().includes(named)));
+      await eventually(async () =>
+        greetsAgain() ? relay.calls() > before + 3 : lines().includes(named),
+      );
       if (greetsAgain()) expect(lines()).not.toContain(named);
       expect(entered.isConnected()).toBe(false);
       relay.heal();
@@ -228,13 +266,16 @@ describe('nkeys', () => {
   const now = Date.UTC(2026, 10, 21, 12, 0, 0, 900);
 
   describe('a key', () => {
-    test.each(['operator', 'account', 'user'] as const)('of an %s comes back whole from its seed', (kind) => {
-      const key = createKey(kind);
-      const again = keyFromSeed(key.seed, kind);
-      expect(again.id).toBe(key.id);
-      expect(again.kind).toBe(kind);
-      expect(verify(key.id, again.sign(bytes('batch')), bytes('batch'))).toBe(true);
-    });
+    test.each(['operator', 'account', 'user'] as const)(
+      'of an %s comes back whole from its seed',
+      (kind) => {
+        const key = createKey(kind);
+        const again = keyFromSeed(key.seed, kind);
+        expect(again.id).toBe(key.id);
+        expect(again.kind).toBe(kind);
+        expect(verify(key.id, again.sign(bytes('batch')), bytes('batch'))).toBe(true);
+      },
+    );
 
     test('is spelled as NATS spells it', () => {
       expect(createKey('operator').id).toMatch(/^O[A-Z2-7]{55}$/);
@@ -244,12 +285,15 @@ describe('nkeys', () => {
     });
 
     test('of the wrong kind is refused by name', () => {
-      expect(() => keyFromSeed(createKey('user').seed, 'account')).toThrow('the seed is of kind user, account is needed');
+      expect(() => keyFromSeed(createKey('user').seed, 'account')).toThrow(
+        'the seed is of kind user, account is needed',
+      );
     });
 
     test('with one mistyped letter is refused', () => {
       const { id, seed } = createKey('account');
-      const mistyped = (text: string): string => `${text.slice(0, 20)}${text[20] === 'A' ? 'B' : 'A'}${text.slice(21)}`;
+      const mistyped = (text: string): string =>
+        `${text.slice(0, 20)}${text[20] === 'A' ? 'B' : 'A'}${text.slice(21)}`;
       expect(() => keyFromSeed(mistyped(seed))).toThrow('checksum');
       expect(isKeyId(mistyped(id))).toBe(false);
     });
@@ -279,15 +323,22 @@ describe('nkeys', () => {
 
     test('says who, from whom and when, in whole seconds', () => {
       const user = createKey('user');
-      const claims = readJwt(mintUser({ name: 'probe', user: user.id, account, expiresAt: now + 60_000 }, now));
+      const claims = readJwt(
+        mintUser({ name: 'probe', user: user.id, account, expiresAt: now + 60_000 }, now),
+      );
       expect(claims).toMatchObject({ name: 'probe', sub: user.id, iss: account.id });
       expect(claims.iat).toBe(Math.floor(now / 1000));
       expect(claims.exp).toBe(Math.floor((now + 60_000) / 1000));
     });
 
     test('whose text was changed is refused', () => {
-      const [head, , signature] = mintUser({ name: 'probe', user: createKey('user').id, account }, now).split('.');
-      const [, body] = mintUser({ name: 'other', user: createKey('user').id, account }, now).split('.');
+      const [head, , signature] = mintUser(
+        { name: 'probe', user: createKey('user').id, account },
+        now,
+      ).split('.');
+      const [, body] = mintUser({ name: 'other', user: createKey('user').id, account }, now).split(
+        '.',
+      );
       expect(() => readJwt(`${head}.${body}.${signature}`)).toThrow('not signed by its issuer');
     });
 
@@ -297,7 +348,9 @@ describe('nkeys', () => {
       expect(readJwt(jwt).sub).toBe(id);
       expect(keyFromSeed(seed, 'user').id).toBe(id);
       expect(parseCredentials(formatCredentials({ jwt, seed }))).toEqual({ jwt, seed });
-      expect(() => parseCredentials('nothing of the kind')).toThrow('the block NATS USER JWT is missing');
+      expect(() => parseCredentials('nothing of the kind')).toThrow(
+        'the block NATS USER JWT is missing',
+      );
     });
 
     test('of an account keeps its limits when it gets revocations', async () => {
@@ -313,7 +366,12 @@ describe('nkeys', () => {
     const open: NatsConnection[] = [];
     const join = async (account: TestAccount, credentials: string): Promise<NatsConnection> => {
       const authenticator = credsAuthenticator(bytes(credentials));
-      const bus = await connect({ servers: account.url, authenticator, reconnect: false, inboxPrefix: '_INBOX_p1' });
+      const bus = await connect({
+        servers: account.url,
+        authenticator,
+        reconnect: false,
+        inboxPrefix: '_INBOX_p1',
+      });
       open.push(bus);
       return bus;
     };
@@ -322,7 +380,10 @@ describe('nkeys', () => {
         {
           name: 'p1',
           account: keyFromSeed(account.accountSeed, 'account'),
-          permissions: { publish: { allow: ['result.p1'] }, subscribe: { allow: ['_INBOX_p1.>', 'look.p1'] } },
+          permissions: {
+            publish: { allow: ['result.p1'] },
+            subscribe: { allow: ['_INBOX_p1.>', 'look.p1'] },
+          },
         },
         Date.now(),
       );
@@ -338,7 +399,10 @@ describe('nkeys', () => {
       const probe = await join(account, probeOf(account).credentials);
       const refusals = probe.status()[Symbol.asyncIterator]();
       probe.publish('result.p2', 'forged');
-      expect((await refusals.next()).value).toMatchObject({ type: 'error', error: { operation: 'publish', subject: 'result.p2' } });
+      expect((await refusals.next()).value).toMatchObject({
+        type: 'error',
+        error: { operation: 'publish', subject: 'result.p2' },
+      });
       probe.publish('result.p1', 'own');
       const first = await results[Symbol.asyncIterator]().next();
       expect(first.value).toMatchObject({ subject: 'result.p1' });
@@ -346,7 +410,10 @@ describe('nkeys', () => {
 
     test('refuses a user that another account signed', async () => {
       const account = await createAccount();
-      const { credentials } = issueCredentials({ name: 'stranger', account: createKey('account') }, Date.now());
+      const { credentials } = issueCredentials(
+        { name: 'stranger', account: createKey('account') },
+        Date.now(),
+      );
       await expect(join(account, credentials)).rejects.toThrow(/authorization/i);
     });
 
@@ -357,7 +424,11 @@ describe('nkeys', () => {
       const probe = await join(account, revoked.credentials);
       const revocations = { [revoked.id]: Math.floor(Date.now() / 1000) };
       const operator = keyFromSeed(account.operatorSeed, 'operator');
-      await pushAccount(account.url, account.systemCredentials, withRevocations(account.accountJwt, revocations, operator, Date.now()));
+      await pushAccount(
+        account.url,
+        account.systemCredentials,
+        withRevocations(account.accountJwt, revocations, operator, Date.now()),
+      );
       expect(String(await probe.closed())).toMatch(/revoked|authorization/i);
       await expect(join(account, revoked.credentials)).rejects.toThrow(/authorization/i);
       await coordinator.flush();

@@ -16,31 +16,55 @@ import {
 } from '../../../shared/checks/config.ts';
 import { configKeys, defaultWords, unknownConfigKeys } from '../../../shared/checks/config-keys.ts';
 import { dnsSettings } from '../../../shared/checks/dns/config.ts';
-import { atJsonPath, expectedStatus, httpsSettings, parseJsonPath } from '../../../shared/checks/https/config.ts';
+import {
+  atJsonPath,
+  expectedStatus,
+  httpsSettings,
+  parseJsonPath,
+} from '../../../shared/checks/https/config.ts';
 import { timeoutMs } from '../../../shared/checks/kind-config.ts';
 import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
 import type { Json } from '../../../shared/checks/result.ts';
 
 describe('config', () => {
-  const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
-  const keys = (config: Config, interval_s = 60) => faults(config, interval_s).map(({ key }) => key);
+  const faults = (config: Config, interval_s = 60, target = 'https://example.com/') =>
+    configFaults('https', target, config, interval_s);
+  const keys = (config: Config, interval_s = 60) =>
+    faults(config, interval_s).map(({ key }) => key);
 
   describe('a config as a whole', () => {
     test('keys that nobody knows are no fault, and the page says what was probably meant', () => {
       expect(faults({ expectd_status: [200], colour: 'blue', timeout: 5 })).toEqual([]);
-      expect(unknownConfigKeys('https', { expectd_status: [200], colour: 'blue', method: 'GET', timeout: 5 })).toEqual([
+      expect(
+        unknownConfigKeys('https', {
+          expectd_status: [200],
+          colour: 'blue',
+          method: 'GET',
+          timeout: 5,
+        }),
+      ).toEqual([
         {
           key: 'expectd_status',
           meant: 'expected_status',
           sentence: '`expectd_status` is not used by https checks; did you mean `expected_status`?',
         },
         { key: 'colour', meant: null, sentence: '`colour` is not used by https checks' },
-        { key: 'timeout', meant: 'timeout_ms', sentence: '`timeout` is not used by https checks; did you mean `timeout_ms`?' },
+        {
+          key: 'timeout',
+          meant: 'timeout_ms',
+          sentence: '`timeout` is not used by https checks; did you mean `timeout_ms`?',
+        },
       ]);
-      expect(unknownConfigKeys('dns', { method: 'GET', recordtype: 'MX' }).map(({ meant }) => meant)).toEqual([null, 'record_type']);
-      expect(unknownConfigKeys('heartbeat', { grace: 60, grace_s: 60 }).map(({ meant }) => meant)).toEqual(['grace_s']);
+      expect(
+        unknownConfigKeys('dns', { method: 'GET', recordtype: 'MX' }).map(({ meant }) => meant),
+      ).toEqual([null, 'record_type']);
+      expect(
+        unknownConfigKeys('heartbeat', { grace: 60, grace_s: 60 }).map(({ meant }) => meant),
+      ).toEqual(['grace_s']);
       for (const odd of ['', '__proto__', 'constructor', 'x'.repeat(5_000)])
-        expect(unknownConfigKeys('https', JSON.parse(JSON.stringify({ [odd]: 1 })))).toHaveLength(1);
+        expect(unknownConfigKeys('https', JSON.parse(JSON.stringify({ [odd]: 1 })))).toHaveLength(
+          1,
+        );
       expect(knownKeys('https')).toContain('tls_expires_within_days');
     });
 
@@ -95,7 +119,11 @@ describe('config', () => {
       const { secrets } = splitSecrets('https', config);
       const sent = splitSecrets(
         'https',
-        { headers: { 'x-KEY': '***' }, secret_headers: ['X-Key'], basic_auth: { username: 'me', password: 'p-2' } },
+        {
+          headers: { 'x-KEY': '***' },
+          secret_headers: ['X-Key'],
+          basic_auth: { username: 'me', password: 'p-2' },
+        },
         secrets,
       );
       expect(sent.unknown).toEqual([]);
@@ -107,22 +135,49 @@ describe('config', () => {
     });
 
     test('are also those of headers that say who asks, named or not', () => {
-      const headers = { AUTHORIZATION: 'Basic eHg=', Cookie: 'sid=1', 'x-api-key': 'k', 'X-Trace': 'open' };
+      const headers = {
+        AUTHORIZATION: 'Basic eHg=',
+        Cookie: 'sid=1',
+        'x-api-key': 'k',
+        'X-Trace': 'open',
+      };
       const { open, secrets } = splitSecrets('https', { headers });
-      expect(open.headers).toEqual({ AUTHORIZATION: '***', Cookie: '***', 'x-api-key': '***', 'X-Trace': 'open' });
+      expect(open.headers).toEqual({
+        AUTHORIZATION: '***',
+        Cookie: '***',
+        'x-api-key': '***',
+        'X-Trace': 'open',
+      });
       expect(mergeSecrets('https', open, secrets)).toEqual({ headers });
-      expect(splitSecrets('https', { headers: { cookie: '***' } }).unknown).toEqual(['headers.cookie']);
+      expect(splitSecrets('https', { headers: { cookie: '***' } }).unknown).toEqual([
+        'headers.cookie',
+      ]);
       // Stored before they counted as secrets, beside one that did.
-      const stored = asSplit('https', { headers: { ...headers, 'X-Own': '***' }, secret_headers: ['X-Own'] }, { 'headers/x-own': 'own' });
-      expect(stored.open.headers).toEqual({ AUTHORIZATION: '***', Cookie: '***', 'x-api-key': '***', 'X-Trace': 'open', 'X-Own': '***' });
+      const stored = asSplit(
+        'https',
+        { headers: { ...headers, 'X-Own': '***' }, secret_headers: ['X-Own'] },
+        { 'headers/x-own': 'own' },
+      );
+      expect(stored.open.headers).toEqual({
+        AUTHORIZATION: '***',
+        Cookie: '***',
+        'x-api-key': '***',
+        'X-Trace': 'open',
+        'X-Own': '***',
+      });
       expect(stored.secrets).toEqual({ ...secrets, 'headers/x-own': 'own' });
     });
 
     test('reach a probe that knows only headers which are named', () => {
-      const { open } = splitSecrets('https', { headers: { Cookie: 'sid=1', 'X-Own': 'own', Accept: '*/*' }, secret_headers: ['x-own'] });
+      const { open } = splitSecrets('https', {
+        headers: { Cookie: 'sid=1', 'X-Own': 'own', Accept: '*/*' },
+        secret_headers: ['x-own'],
+      });
       expect(namingSecrets('https', open).secret_headers).toEqual(['Cookie', 'X-Own']);
       expect(namingSecrets('https', { method: 'HEAD' })).toEqual({ method: 'HEAD' });
-      expect(namingSecrets('dns', { headers: { Cookie: 'x' } })).toEqual({ headers: { Cookie: 'x' } });
+      expect(namingSecrets('dns', { headers: { Cookie: 'x' } })).toEqual({
+        headers: { Cookie: 'x' },
+      });
     });
 
     test('a mask for which nothing is stored is told by its place', () => {
@@ -142,7 +197,11 @@ describe('config', () => {
 });
 
 describe('the words of every config key', () => {
-  const target: Readonly<Record<Kind, string>> = { https: 'https://example.com/', dns: 'example.com', heartbeat: '' };
+  const target: Readonly<Record<Kind, string>> = {
+    https: 'https://example.com/',
+    dns: 'example.com',
+    heartbeat: '',
+  };
 
   /** What an example needs beside it. */
   const beside: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
@@ -152,13 +211,25 @@ describe('the words of every config key', () => {
   };
 
   const faults = (kind: Kind, key: string, value: Json) =>
-    configFaults(kind, target[kind], { ...beside[key], [key]: value }, 60).filter((fault) => fault.key.startsWith(key));
+    configFaults(kind, target[kind], { ...beside[key], [key]: value }, 60).filter((fault) =>
+      fault.key.startsWith(key),
+    );
 
-  const rows = kinds.flatMap((kind) => Object.entries(configKeys[kind]).map(([key, row]) => [kind, key, row] as const));
+  const rows = kinds.flatMap((kind) =>
+    Object.entries(configKeys[kind]).map(([key, row]) => [kind, key, row] as const),
+  );
   const schemaOf = (kind: Kind, key: string): z.ZodType => keySchemas(kind)[key] ?? z.never();
 
-  /** Bounds of the shape that people do not have to know, because whatever is of the right form keeps them. */
-  const implied: Readonly<Record<string, number>> = { resolver: 64, schedule: 100, timezone: 64, secret_headers: 100 };
+  /**
+   * Bounds of the shape that people do not have to know, because whatever is of the right form
+   * keeps them.
+   */
+  const implied: Readonly<Record<string, number>> = {
+    resolver: 64,
+    schedule: 100,
+    timezone: 64,
+    secret_headers: 100,
+  };
 
   /** All bounds and values that stand in a shape, however deep. */
   const boundsOf = (schema: unknown): (string | number)[] => {
@@ -171,46 +242,70 @@ describe('the words of every config key', () => {
     });
   };
 
-  const asWritten = (bound: string | number): string => (typeof bound === 'number' ? bound.toLocaleString('en') : bound);
+  const asWritten = (bound: string | number): string =>
+    typeof bound === 'number' ? bound.toLocaleString('en') : bound;
 
   test.each(kinds)('are there for all keys of %s, and for no other', (kind) => {
     expect(Object.keys(configKeys[kind])).toEqual(Object.keys(keySchemas(kind)));
     expect(knownKeys(kind)).toEqual(Object.keys(keySchemas(kind)));
   });
 
-  test.each(rows)('%s %s: name the bounds and values that its shape has', (kind, key, { allowed, choices = [] }) => {
-    const shape = z.toJSONSchema(schemaOf(kind, key), { unrepresentable: 'any' });
-    const bounds = boundsOf(shape).filter((bound) => bound !== implied[key] && bound !== Number.MAX_SAFE_INTEGER);
-    for (const bound of bounds) expect(allowed).toContain(asWritten(bound));
-    for (const choice of choices) expect(allowed).toContain(choice);
-  });
+  test.each(rows)(
+    '%s %s: name the bounds and values that its shape has',
+    (kind, key, { allowed, choices = [] }) => {
+      const shape = z.toJSONSchema(schemaOf(kind, key), { unrepresentable: 'any' });
+      const bounds = boundsOf(shape).filter(
+        (bound) => bound !== implied[key] && bound !== Number.MAX_SAFE_INTEGER,
+      );
+      for (const bound of bounds) expect(allowed).toContain(asWritten(bound));
+      for (const choice of choices) expect(allowed).toContain(choice);
+    },
+  );
 
-  test.each(rows)('%s %s: give an example that is taken, and all values where they are few', (kind, key, { example, choices }) => {
-    expect(faults(kind, key, example)).toEqual([]);
-    const values = (choices ?? []).map((choice): Json => (choice === 'true' ? true : choice === 'false' ? false : choice));
-    for (const value of values) expect(faults(kind, key, value)).toEqual([]);
-    if (choices) expect(faults(kind, key, 'none of them')).not.toEqual([]);
-    // Where the shape has only so many values, they are told.
-    const shape = z.toJSONSchema(schemaOf(kind, key), { unrepresentable: 'any' });
-    if (shape.enum !== undefined || shape.type === 'boolean') expect(choices).toEqual(shape.enum ?? ['true', 'false']);
-  });
+  test.each(rows)(
+    '%s %s: give an example that is taken, and all values where they are few',
+    (kind, key, { example, choices }) => {
+      expect(faults(kind, key, example)).toEqual([]);
+      const values = (choices ?? []).map(
+        (choice): Json => (choice === 'true' ? true : choice === 'false' ? false : choice),
+      );
+      for (const value of values) expect(faults(kind, key, value)).toEqual([]);
+      if (choices) expect(faults(kind, key, 'none of them')).not.toEqual([]);
+      // Where the shape has only so many values, they are told.
+      const shape = z.toJSONSchema(schemaOf(kind, key), { unrepresentable: 'any' });
+      if (shape.enum !== undefined || shape.type === 'boolean')
+        expect(choices).toEqual(shape.enum ?? ['true', 'false']);
+    },
+  );
 
-  test.each(rows)('%s %s: say what is so where it is not given, once, and that is taken too', (kind, key, row) => {
-    expect(row.initial === undefined).toBe(row.otherwise !== undefined);
-    expect(defaultWords(row)).not.toBe('');
-    if (row.initial === undefined) return;
-    expect(faults(kind, key, row.initial)).toEqual([]);
-    const read = { https: httpsSettings, dns: (config: Readonly<Record<string, Json>>) => dnsSettings({ target: target.dns, config }) };
-    if (kind === 'heartbeat') return;
-    const { expected_given: _given, ...left } = { expected_given: null, ...read[kind]({}) };
-    const { expected_given: _too, ...written } = { expected_given: null, ...read[kind]({ [key]: row.initial }) };
-    expect(JSON.stringify(written)).toBe(JSON.stringify(left));
-  });
+  test.each(rows)(
+    '%s %s: say what is so where it is not given, once, and that is taken too',
+    (kind, key, row) => {
+      expect(row.initial === undefined).toBe(row.otherwise !== undefined);
+      expect(defaultWords(row)).not.toBe('');
+      if (row.initial === undefined) return;
+      expect(faults(kind, key, row.initial)).toEqual([]);
+      const read = {
+        https: httpsSettings,
+        dns: (config: Readonly<Record<string, Json>>) =>
+          dnsSettings({ target: target.dns, config }),
+      };
+      if (kind === 'heartbeat') return;
+      const { expected_given: _given, ...left } = { expected_given: null, ...read[kind]({}) };
+      const { expected_given: _too, ...written } = {
+        expected_given: null,
+        ...read[kind]({ [key]: row.initial }),
+      };
+      expect(JSON.stringify(written)).toBe(JSON.stringify(left));
+    },
+  );
 });
 
 describe('https config', () => {
-  const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
-  const keys = (config: Config, interval_s = 60) => faults(config, interval_s).map(({ key }) => key);
+  const faults = (config: Config, interval_s = 60, target = 'https://example.com/') =>
+    configFaults('https', target, config, interval_s);
+  const keys = (config: Config, interval_s = 60) =>
+    faults(config, interval_s).map(({ key }) => key);
 
   describe('every key of an https config', () => {
     const good: readonly (readonly [string, Json])[] = [
@@ -322,8 +417,12 @@ describe('https config', () => {
 
     test('what clashes between keys is told with the key to change', () => {
       expect(keys({ body_contains: 'x', method: 'HEAD' })).toEqual(['body_contains']);
-      expect(keys({ basic_auth: { username: 'a', password: 'b' }, bearer_token: 'c' })).toEqual(['bearer_token']);
-      expect(keys({ basic_auth: { username: 'a', password: 'b' }, headers: { authorization: 'c' } })).toEqual(['basic_auth']);
+      expect(keys({ basic_auth: { username: 'a', password: 'b' }, bearer_token: 'c' })).toEqual([
+        'bearer_token',
+      ]);
+      expect(
+        keys({ basic_auth: { username: 'a', password: 'b' }, headers: { authorization: 'c' } }),
+      ).toEqual(['basic_auth']);
       expect(keys({ timeout_ms: 2_000, max_response_ms: 3_000 })).toEqual(['max_response_ms']);
       expect(keys({ max_response_ms: 10_001 })).toEqual(['max_response_ms']);
       expect(keys({ max_response_ms: 5_001 }, 10)).toEqual(['max_response_ms']);
@@ -339,7 +438,9 @@ describe('https config', () => {
     test('several faults are told at once, each with its remedy', () => {
       const sentence = faultsSentence(faults({ method: 'GOT', max_redirects: 99 }));
       expect(sentence).toContain('`method` cannot be used: give one of GET');
-      expect(sentence).toContain('`max_redirects` cannot be used: give a whole number from 0 to 10');
+      expect(sentence).toContain(
+        '`max_redirects` cannot be used: give a whole number from 0 to 10',
+      );
     });
   });
 
@@ -382,7 +483,9 @@ describe('https config', () => {
 
   test('expected statuses match by number, range and class', () => {
     const { matches, words } = expectedStatus([204, '300-302', '5XX']);
-    expect([200, 204, 299, 300, 302, 303, 500, 599].filter(matches)).toEqual([204, 300, 302, 500, 599]);
+    expect([200, 204, 299, 300, 302, 303, 500, 599].filter(matches)).toEqual([
+      204, 300, 302, 500, 599,
+    ]);
     expect(words).toBe('204, 300-302, 5xx');
   });
 
@@ -425,10 +528,20 @@ describe('json path', () => {
     expect(atJsonPath(document, parsed ?? [])).toEqual(expected);
   });
 
-  test.each(['', '.', '$.', '$..a', 'a..b', 'a[', 'a[x]', 'a["b]', '$["a"]b', 'a b', 'a[*]', `${'a.'.repeat(40)}a`])(
-    '%j is no JSON path',
-    (path) => {
-      expect(parseJsonPath(path)).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    '.',
+    '$.',
+    '$..a',
+    'a..b',
+    'a[',
+    'a[x]',
+    'a["b]',
+    '$["a"]b',
+    'a b',
+    'a[*]',
+    `${'a.'.repeat(40)}a`,
+  ])('%j is no JSON path', (path) => {
+    expect(parseJsonPath(path)).toBeUndefined();
+  });
 });

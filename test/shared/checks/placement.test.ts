@@ -11,13 +11,26 @@ import {
   type Roster,
   type RosterProbe,
 } from '../../../shared/checks/assignment.ts';
-import { continentsOf, nextTurn, type Placed, probeOf, reachingInside, shareOf, turns } from '../../../shared/checks/placement.ts';
+import {
+  continentsOf,
+  nextTurn,
+  type Placed,
+  probeOf,
+  reachingInside,
+  shareOf,
+  turns,
+} from '../../../shared/checks/placement.ts';
 import { digestOf } from '../../support/monitors.ts';
 
 describe('placement', () => {
-  const idOf = (number: number): string => `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
+  const idOf = (number: number): string =>
+    `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
 
-  const probeIn = (continent: Continent, number: number, more: Partial<RosterProbe> = {}): RosterProbe => ({
+  const probeIn = (
+    continent: Continent,
+    number: number,
+    more: Partial<RosterProbe> = {},
+  ): RosterProbe => ({
     id: idOf(number),
     name: `probe-${number}`,
     continent,
@@ -47,11 +60,31 @@ describe('placement', () => {
     const roster = rosterOf(europe, asia, africa, inside);
     test.each([
       ['all that have a probe', monitor(1), roster, ['Africa', 'Asia', 'Europe']],
-      ['only those that its config allows', monitor(1, { continents: ['Europe', 'Oceania'] }), roster, ['Europe']],
-      ['without those whose probe is lost', monitor(1), rosterOf(europe, { ...asia, healthy: false }), ['Europe']],
-      ['without those whose probe is quarantined', monitor(1), rosterOf(europe, { ...asia, quarantined: true }), ['Europe']],
+      [
+        'only those that its config allows',
+        monitor(1, { continents: ['Europe', 'Oceania'] }),
+        roster,
+        ['Europe'],
+      ],
+      [
+        'without those whose probe is lost',
+        monitor(1),
+        rosterOf(europe, { ...asia, healthy: false }),
+        ['Europe'],
+      ],
+      [
+        'without those whose probe is quarantined',
+        monitor(1),
+        rosterOf(europe, { ...asia, quarantined: true }),
+        ['Europe'],
+      ],
       ['none where only a private probe is', monitor(1), rosterOf(inside), []],
-      ['that of its private probe', monitor(1, { probe: inside.id, continents: ['Europe'] }), roster, ['Asia']],
+      [
+        'that of its private probe',
+        monitor(1, { probe: inside.id, continents: ['Europe'] }),
+        roster,
+        ['Asia'],
+      ],
       [
         'that of its private probe also while it is lost',
         monitor(1, { probe: inside.id }),
@@ -67,21 +100,31 @@ describe('placement', () => {
   describe('a target inside a network', () => {
     const lan = { inside: ['10.1.2.3'] };
     const allowed = { allowed_cidrs: ['10.0.0.0/8'] };
-    const roster = rosterOf(europe, { ...asia, ...allowed }, { ...africa, allowed_cidrs: ['192.168.0.0/16'] }, probeIn('Asia', 6));
+    const roster = rosterOf(
+      europe,
+      { ...asia, ...allowed },
+      { ...africa, allowed_cidrs: ['192.168.0.0/16'] },
+      probeIn('Asia', 6),
+    );
 
     test('is checked only from continents with a probe whose host allows it, by that probe, every interval', () => {
       expect(continentsOf(monitor(1, lan), roster)).toEqual(['Asia']);
       for (let number = 1; number < 20; number += 1) {
         expect(probeOf(monitor(number, lan), 'Asia', roster)?.id).toBe(asia.id);
         expect(shareOf(monitor(number, lan), asia.id, roster)?.period_ms).toBe(60_000);
-        for (const { id } of [europe, africa, probeIn('Asia', 6)]) expect(shareOf(monitor(number, lan), id, roster)).toBeUndefined();
+        for (const { id } of [europe, africa, probeIn('Asia', 6)])
+          expect(shareOf(monitor(number, lan), id, roster)).toBeUndefined();
       }
       expect(continentsOf(monitor(1, { ...lan, continents: ['Europe'] }), roster)).toEqual([]);
     });
 
     test('is not left to others when those who may are away, and stays with the private probe that its config names', () => {
-      expect(continentsOf(monitor(1, lan), rosterOf(europe, { ...asia, ...allowed, healthy: false }))).toEqual([]);
-      expect(continentsOf(monitor(1, { ...lan, probe: inside.id }), rosterOf(europe, inside))).toEqual(['Asia']);
+      expect(
+        continentsOf(monitor(1, lan), rosterOf(europe, { ...asia, ...allowed, healthy: false })),
+      ).toEqual([]);
+      expect(
+        continentsOf(monitor(1, { ...lan, probe: inside.id }), rosterOf(europe, inside)),
+      ).toEqual(['Asia']);
     });
   });
 
@@ -94,7 +137,9 @@ describe('placement', () => {
     });
 
     test('is nobody on a continent that the config leaves out', () => {
-      expect(probeOf(monitor(1, { continents: ['Asia'] }), 'Europe', rosterOf(europe, asia))).toBeUndefined();
+      expect(
+        probeOf(monitor(1, { continents: ['Asia'] }), 'Europe', rosterOf(europe, asia)),
+      ).toBeUndefined();
     });
 
     test('gets an even share of the monitors', () => {
@@ -110,21 +155,27 @@ describe('placement', () => {
 
     test('changes, when one joins or leaves, only for the share of that one', () => {
       fc.assert(
-        fc.property(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 0, max: 1_000_000 }), (others, seed) => {
-          const before = Array.from({ length: others }, (_, number) => probeIn('Europe', seed + number));
-          const joining = probeIn('Europe', seed + others);
-          let moved = 0;
-          for (let number = 0; number < 2_000; number += 1) {
-            const placed = monitor(number);
-            const old = probeOf(placed, 'Europe', rosterOf(...before));
-            const now = probeOf(placed, 'Europe', rosterOf(...before, joining));
-            if (now?.id === old?.id) continue;
-            expect(now?.id).toBe(joining.id);
-            moved += 1;
-          }
-          const fair = 2_000 / (others + 1);
-          expect(Math.abs(moved - fair)).toBeLessThan(6 * Math.sqrt(fair));
-        }),
+        fc.property(
+          fc.integer({ min: 1, max: 6 }),
+          fc.integer({ min: 0, max: 1_000_000 }),
+          (others, seed) => {
+            const before = Array.from({ length: others }, (_, number) =>
+              probeIn('Europe', seed + number),
+            );
+            const joining = probeIn('Europe', seed + others);
+            let moved = 0;
+            for (let number = 0; number < 2_000; number += 1) {
+              const placed = monitor(number);
+              const old = probeOf(placed, 'Europe', rosterOf(...before));
+              const now = probeOf(placed, 'Europe', rosterOf(...before, joining));
+              if (now?.id === old?.id) continue;
+              expect(now?.id).toBe(joining.id);
+              moved += 1;
+            }
+            const fair = 2_000 / (others + 1);
+            expect(Math.abs(moved - fair)).toBeLessThan(6 * Math.sqrt(fair));
+          },
+        ),
         { numRuns: 30 },
       );
     });
@@ -145,9 +196,15 @@ describe('placement', () => {
     test('comes to the same probe, in whatever order the roster names them', () => {
       const some = Array.from({ length: 7 }, (_, number) => probeIn('Asia', number * 31));
       fc.assert(
-        fc.property(fc.shuffledSubarray(some, { minLength: some.length }), fc.nat(10_000), (shuffled, number) => {
-          expect(probeOf(monitor(number), 'Asia', rosterOf(...shuffled))?.id).toBe(probeOf(monitor(number), 'Asia', rosterOf(...some))?.id);
-        }),
+        fc.property(
+          fc.shuffledSubarray(some, { minLength: some.length }),
+          fc.nat(10_000),
+          (shuffled, number) => {
+            expect(probeOf(monitor(number), 'Asia', rosterOf(...shuffled))?.id).toBe(
+              probeOf(monitor(number), 'Asia', rosterOf(...some))?.id,
+            );
+          },
+        ),
       );
     });
 
@@ -166,20 +223,26 @@ describe('placement', () => {
     test('comes to a probe of each continent that the config allows', () => {
       const roster = rosterOf(europe, asia, africa);
       const limited = monitor(1, { continents: ['Europe', 'Asia'] });
-      expect((['Europe', 'Asia', 'Africa'] as const).map((place) => probeOf(limited, place, roster))).toEqual([europe, asia, undefined]);
+      expect(
+        (['Europe', 'Asia', 'Africa'] as const).map((place) => probeOf(limited, place, roster)),
+      ).toEqual([europe, asia, undefined]);
     });
 
     test('counts no private probe among those that reach what lies inside', () => {
       const allowed = { allowed_cidrs: ['10.0.0.0/8'] };
-      expect(reachingInside(['10.1.2.3'], rosterOf({ ...inside, ...allowed }, { ...europe, ...allowed }, asia))).toEqual(
-        new Set([europe.id]),
-      );
+      expect(
+        reachingInside(
+          ['10.1.2.3'],
+          rosterOf({ ...inside, ...allowed }, { ...europe, ...allowed }, asia),
+        ),
+      ).toEqual(new Set([europe.id]));
     });
   });
 
   describe('turns', () => {
     const five: readonly Continent[] = ['Africa', 'Asia', 'Europe', 'Oceania', 'South America'];
-    const worldOf = (count: number): Roster => rosterOf(...five.slice(0, count).map((continent, at) => probeIn(continent, at + 1)));
+    const worldOf = (count: number): Roster =>
+      rosterOf(...five.slice(0, count).map((continent, at) => probeIn(continent, at + 1)));
 
     test('give the target exactly one check an interval, whoever makes it', () => {
       const anyMonitor = fc.record({
@@ -188,33 +251,47 @@ describe('placement', () => {
         allowed: fc.option(fc.subarray([...continents], { minLength: 1 })),
       });
       fc.assert(
-        fc.property(fc.subarray([...continents], { minLength: 1 }), anyMonitor, fc.integer({ min: 0, max: 4e12 }), (served, of, from) => {
-          const roster = rosterOf(...served.map((continent, at) => probeIn(continent, at + 1)));
-          const placed = monitor(0, { ordinal: of.number, interval_ms: of.interval_ms, continents: of.allowed });
-          const checking = continentsOf(placed, roster);
-          const moments = checking.flatMap((continent) => {
-            const turn = turns(placed, continent, roster);
-            if (!turn) return [];
-            expect(turn.period_ms).toBe(checking.length * of.interval_ms);
-            return [nextTurn(turn, from)];
-          });
-          expect(moments.length).toBe(checking.length);
-          const sorted = moments.toSorted((a, b) => a - b);
-          for (const [at, moment] of sorted.entries()) {
-            expect(moment).toBe((sorted[0] ?? 0) + at * of.interval_ms);
-            expect(moment).toBeGreaterThanOrEqual(from);
-            expect(moment).toBeLessThan(from + checking.length * of.interval_ms);
-          }
-        }),
+        fc.property(
+          fc.subarray([...continents], { minLength: 1 }),
+          anyMonitor,
+          fc.integer({ min: 0, max: 4e12 }),
+          (served, of, from) => {
+            const roster = rosterOf(...served.map((continent, at) => probeIn(continent, at + 1)));
+            const placed = monitor(0, {
+              ordinal: of.number,
+              interval_ms: of.interval_ms,
+              continents: of.allowed,
+            });
+            const checking = continentsOf(placed, roster);
+            const moments = checking.flatMap((continent) => {
+              const turn = turns(placed, continent, roster);
+              if (!turn) return [];
+              expect(turn.period_ms).toBe(checking.length * of.interval_ms);
+              return [nextTurn(turn, from)];
+            });
+            expect(moments.length).toBe(checking.length);
+            const sorted = moments.toSorted((a, b) => a - b);
+            for (const [at, moment] of sorted.entries()) {
+              expect(moment).toBe((sorted[0] ?? 0) + at * of.interval_ms);
+              expect(moment).toBeGreaterThanOrEqual(from);
+              expect(moment).toBeLessThan(from + checking.length * of.interval_ms);
+            }
+          },
+        ),
       );
     });
 
     test('keep their moments when a continent joins or leaves', () => {
       fc.assert(
-        fc.property(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: 1, max: 4 }), (number, count) => {
-          const phase = (of: number) => (turns(monitor(number), 'Africa', worldOf(of))?.offset_ms ?? -1) % 60_000;
-          expect(phase(count + 1)).toBe(phase(count));
-        }),
+        fc.property(
+          fc.integer({ min: 0, max: 1e9 }),
+          fc.integer({ min: 1, max: 4 }),
+          (number, count) => {
+            const phase = (of: number) =>
+              (turns(monitor(number), 'Africa', worldOf(of))?.offset_ms ?? -1) % 60_000;
+            expect(phase(count + 1)).toBe(phase(count));
+          },
+        ),
       );
     });
 
@@ -222,7 +299,11 @@ describe('placement', () => {
       expect(turns(monitor(1, { continents: ['Asia'] }), 'Europe', worldOf(5))).toBeUndefined();
     });
 
-    const spreadOf = (count: number, interval_s: number, world: number): { busiest: number; mean: number } => {
+    const spreadOf = (
+      count: number,
+      interval_s: number,
+      world: number,
+    ): { busiest: number; mean: number } => {
       const roster = worldOf(world);
       const seconds = new Int32Array(interval_s * world);
       for (let number = 1; number <= count; number += 1) {
@@ -234,20 +315,29 @@ describe('placement', () => {
     };
 
     const cases = [1_000, 10_000, 100_000].flatMap((count) =>
-      [10, 30, 60, 300].flatMap((interval) => [1, 2, 3, 4, 5].map((world) => [count, interval, world] as const)),
+      [10, 30, 60, 300].flatMap((interval) =>
+        [1, 2, 3, 4, 5].map((world) => [count, interval, world] as const),
+      ),
     );
-    test.each(cases)('spread %i monitors of %i s on %i continents evenly over the seconds', (count, interval, world) => {
-      const { busiest, mean } = spreadOf(count, interval, world);
-      // Below ten a second whole checks are too coarse for a ratio.
-      expect(busiest).toBeLessThanOrEqual(mean >= 10 ? 1.25 * mean : 1.25 * mean + 2);
-    });
+    test.each(cases)(
+      'spread %i monitors of %i s on %i continents evenly over the seconds',
+      (count, interval, world) => {
+        const { busiest, mean } = spreadOf(count, interval, world);
+        // Below ten a second whole checks are too coarse for a ratio.
+        expect(busiest).toBeLessThanOrEqual(mean >= 10 ? 1.25 * mean : 1.25 * mean + 2);
+      },
+    );
 
     test('of several intervals together keep the busiest second below 1.25 times the mean', () => {
       const intervals = [10, 20, 30, 60, 120, 300];
       const seconds = new Int32Array(600);
       const roster = worldOf(1);
       for (let number = 1; number <= 10_000; number += 1) {
-        const turn = turns(monitor(number, { interval_ms: (intervals[number % intervals.length] ?? 60) * 1_000 }), 'Africa', roster);
+        const turn = turns(
+          monitor(number, { interval_ms: (intervals[number % intervals.length] ?? 60) * 1_000 }),
+          'Africa',
+          roster,
+        );
         if (!turn) throw new Error('no turns');
         for (let at = nextTurn(turn, 0); at < 600_000; at += turn.period_ms) {
           const second = Math.floor(at / 1_000);
@@ -266,14 +356,18 @@ describe('placement', () => {
       const roster = rosterOf(europe, other, asia);
       for (let number = 0; number < 200; number += 1) {
         const placed = monitor(number);
-        const mine = [europe, other].map(({ id }) => shareOf(placed, id, roster)).filter((share) => share !== undefined);
+        const mine = [europe, other]
+          .map(({ id }) => shareOf(placed, id, roster))
+          .filter((share) => share !== undefined);
         expect(mine).toEqual([turns(placed, 'Europe', roster)]);
       }
     });
 
     test('is nothing for a probe that the roster does not name or calls lost', () => {
       expect(shareOf(monitor(1), idOf(55), rosterOf(europe))).toBeUndefined();
-      expect(shareOf(monitor(1), asia.id, rosterOf(europe, { ...asia, healthy: false }))).toBeUndefined();
+      expect(
+        shareOf(monitor(1), asia.id, rosterOf(europe, { ...asia, healthy: false })),
+      ).toBeUndefined();
     });
 
     test('is, for a quarantined probe, what it would be if it were well, beside the turns of the others', () => {
@@ -306,14 +400,21 @@ describe('placement', () => {
 
 describe('next turn', () => {
   test('the next turn is the first at or after a moment', () => {
-    const turn = fc.record({ period_ms: fc.integer({ min: 1, max: 4_000_000 }), offset_ms: fc.nat(4_000_000) });
+    const turn = fc.record({
+      period_ms: fc.integer({ min: 1, max: 4_000_000 }),
+      offset_ms: fc.nat(4_000_000),
+    });
     fc.assert(
-      fc.property(turn, fc.integer({ min: 1_700_000_000_000, max: 2_000_000_000_000 }), (given, from) => {
-        const next = nextTurn(given, from);
-        expect((next - given.offset_ms) % given.period_ms).toBe(0);
-        expect(next - from).toBeGreaterThanOrEqual(0);
-        expect(next - from).toBeLessThan(given.period_ms);
-      }),
+      fc.property(
+        turn,
+        fc.integer({ min: 1_700_000_000_000, max: 2_000_000_000_000 }),
+        (given, from) => {
+          const next = nextTurn(given, from);
+          expect((next - given.offset_ms) % given.period_ms).toBe(0);
+          expect(next - from).toBeGreaterThanOrEqual(0);
+          expect(next - from).toBeLessThan(given.period_ms);
+        },
+      ),
     );
   });
 });
@@ -334,7 +435,9 @@ describe('the digest of a set of assignments', () => {
   test('does not hang on the order in which they came', () => {
     fc.assert(
       fc.property(sets, fc.infiniteStream(fc.nat()), (set, keys) => {
-        const shuffled = set.map((element) => [keys.next().value ?? 0, element] as const).toSorted(([a], [b]) => a - b);
+        const shuffled = set
+          .map((element) => [keys.next().value ?? 0, element] as const)
+          .toSorted(([a], [b]) => a - b);
         expect(textOf(shuffled.map(([, element]) => element))).toBe(textOf(set));
       }),
     );
@@ -372,7 +475,9 @@ describe('the digest of a set of assignments', () => {
     fc.assert(
       fc.property(sets, one, (set, was) => {
         for (const [part, change] of Object.entries(changed))
-          expect(textOf([...set, { ...was, ...change(was) }]), part).not.toBe(textOf([...set, was]));
+          expect(textOf([...set, { ...was, ...change(was) }]), part).not.toBe(
+            textOf([...set, was]),
+          );
       }),
     );
   });

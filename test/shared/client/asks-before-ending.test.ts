@@ -18,9 +18,17 @@ describe('asks before ending', () => {
     const line = ['probes', 'end', probe];
     const refused = await run(line, { terminal: true, answer: 'n' });
     expect(refused).toMatchObject({ code: exits.usage, out: '', err: 'Nothing was ended.\n' });
-    expect(refused.asked).toEqual([expect.stringMatching(new RegExp(`^End the probe ${probe} for good\\? .* cannot come back`))]);
-    expect(await run(line)).toMatchObject({ code: exits.usage, err: expect.stringMatching(/^Nothing was ended: .*--yes/) });
-    for (const told of [await run(line, { terminal: true, answer: 'y' }), await run([...line, '--yes'])]) {
+    expect(refused.asked).toEqual([
+      expect.stringMatching(new RegExp(`^End the probe ${probe} for good\\? .* cannot come back`)),
+    ]);
+    expect(await run(line)).toMatchObject({
+      code: exits.usage,
+      err: expect.stringMatching(/^Nothing was ended: .*--yes/),
+    });
+    for (const told of [
+      await run(line, { terminal: true, answer: 'y' }),
+      await run([...line, '--yes']),
+    ]) {
       expect(told.err).not.toContain('Nothing was ended');
       expect(told.code).not.toBe(exits.usage);
     }
@@ -56,7 +64,8 @@ describe('run job', () => {
   });
 
   const client = 'shared/client/antipode.ts';
-  const run = (...given: string[]) => runProgram([process.execPath, client, 'run', ...given], { env: { PATH: process.env.PATH } });
+  const run = (...given: string[]) =>
+    runProgram([process.execPath, client, 'run', ...given], { env: { PATH: process.env.PATH } });
 
   test('a job is told at its start and its end, with its exit code, its id and what it said last; its output goes where it went', async () => {
     const ran = await run('--beat', beat, '--', 'sh', '-c', 'echo out; echo err >&2; exit 3');
@@ -68,7 +77,13 @@ describe('run job', () => {
   });
 
   test('of much output the last is told, and all of it goes through', async () => {
-    const ran = await run(`--beat=${beat}/`, '--', process.execPath, '-e', 'process.stdout.write("é".repeat(50000) + "end")');
+    const ran = await run(
+      `--beat=${beat}/`,
+      '--',
+      process.execPath,
+      '-e',
+      'process.stdout.write("é".repeat(50000) + "end")',
+    );
     expect(ran.out).toHaveLength(50_003);
     const told = pings[1]?.body ?? '';
     expect(Buffer.byteLength(told)).toBeLessThanOrEqual(10_000);
@@ -85,27 +100,47 @@ describe('run job', () => {
 
   test('a command that is not there fails the heartbeat as a shell would', async () => {
     const ran = await run('--beat', beat, '--', '/nowhere/backup');
-    expect(ran).toMatchObject({ code: 127, err: expect.stringContaining('there is no such command') });
-    expect(pings[1]).toMatchObject({ path: '/beat/KEY/127', body: expect.stringContaining('/nowhere/backup') });
+    expect(ran).toMatchObject({
+      code: 127,
+      err: expect.stringContaining('there is no such command'),
+    });
+    expect(pings[1]).toMatchObject({
+      path: '/beat/KEY/127',
+      body: expect.stringContaining('/nowhere/backup'),
+    });
   });
 
   test('a signal reaches the job, and the heartbeat hears how it ended', async () => {
-    const child = spawn(process.execPath, [client, 'run', '--beat', beat, '--', 'sh', '-c', 'echo ready; exec sleep 1000'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [client, 'run', '--beat', beat, '--', 'sh', '-c', 'echo ready; exec sleep 1000'],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     await once(child.stdout, 'data');
     child.kill('SIGTERM');
     const [code] = await once(child, 'exit');
     expect(code).toBe(143);
-    await eventually(() => expect(pings.at(-1)).toMatchObject({ path: '/beat/KEY/143', body: 'ready\n' }));
+    await eventually(() =>
+      expect(pings.at(-1)).toMatchObject({ path: '/beat/KEY/143', body: 'ready\n' }),
+    );
   });
 
   test.each<[string, string[], RegExp]>([
     ['no address', ['--', 'true'], /needs the address of the heartbeat/],
-    ['an address with a query', ['--beat', 'https://a.example/beat/K?x=1', '--', 'true'], /needs the address of the heartbeat/],
+    [
+      'an address with a query',
+      ['--beat', 'https://a.example/beat/K?x=1', '--', 'true'],
+      /needs the address of the heartbeat/,
+    ],
     ['no command', ['--beat', 'https://a.example/beat/K'], /needs a command behind --/],
     ['another flag', ['--bet', 'https://a.example/beat/K', '--', 'true'], /not "--bet"/],
-    ['a command without --', ['--beat', 'https://a.example/beat/K', 'backup', '--', 'x'], /stands behind --/],
+    [
+      'a command without --',
+      ['--beat', 'https://a.example/beat/K', 'backup', '--', 'x'],
+      /stands behind --/,
+    ],
   ])('%s is told, and nothing is run', async (_, given, message) => {
     const ran = await run(...given);
     expect(ran).toMatchObject({ code: 2, out: '', err: expect.stringMatching(message) });

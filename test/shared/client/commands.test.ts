@@ -7,7 +7,9 @@ import { commands, commandWords } from '../../../shared/client/commands.ts';
 const call = (...given: string[]): CommandCall => {
   const line = readLine(given, new Set(['ungroup', 'enabled']));
   const { command, rest } = findCommand(commands, line.words);
-  const values = valuesOf(command, line, (path) => (path === 'config.json' ? '{"timeout_ms": 3000}' : ''));
+  const values = valuesOf(command, line, (path) =>
+    path === 'config.json' ? '{"timeout_ms": 3000}' : '',
+  );
   return callOf(command, rest, values);
 };
 
@@ -15,16 +17,31 @@ test('every command that the service is promised with stands there, and no other
   expect(commands.map(commandName).toSorted()).toEqual(
     [
       'whoami',
-      ...['list', 'get', 'create', 'update', 'delete', 'status', 'results', 'ledger', 'batch'].map((verb) => `monitors ${verb}`),
+      ...['list', 'get', 'create', 'update', 'delete', 'status', 'results', 'ledger', 'batch'].map(
+        (verb) => `monitors ${verb}`,
+      ),
       'events list',
       ...['list', 'get', 'evidence', 'acknowledge'].map((verb) => `incidents ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
-      ...['list', 'get', 'create', 'update', 'delete', 'preview'].map((verb) => `maintenance ${verb}`),
-      ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `groups ${verb}`),
-      ...['list', 'get', 'create', 'update', 'delete', 'order', 'subscribers', 'check-domain', 'renew-link'].map(
-        (verb) => `status-pages ${verb}`,
+      ...['list', 'get', 'create', 'update', 'delete', 'preview'].map(
+        (verb) => `maintenance ${verb}`,
       ),
-      ...['add', 'update', 'remove'].flatMap((verb) => [`status-pages ${verb}-monitor`, `status-pages ${verb}-group`]),
+      ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `groups ${verb}`),
+      ...[
+        'list',
+        'get',
+        'create',
+        'update',
+        'delete',
+        'order',
+        'subscribers',
+        'check-domain',
+        'renew-link',
+      ].map((verb) => `status-pages ${verb}`),
+      ...['add', 'update', 'remove'].flatMap((verb) => [
+        `status-pages ${verb}-monitor`,
+        `status-pages ${verb}-group`,
+      ]),
       ...['list-posts', 'create-post', 'delete-post'].map((verb) => `status-pages ${verb}`),
       ...['invite', 'list-invitations', 'revoke-invitation', 'end'].map((verb) => `probes ${verb}`),
     ].toSorted(),
@@ -33,20 +50,42 @@ test('every command that the service is promised with stands there, and no other
 
 test('an operation that does not exist yet would be a command without further work', () => {
   expect(commandWords({ id: 'listProbes', path: '/api/v1/probes' })).toEqual(['probes', 'list']);
-  expect(commandWords({ id: 'rotateMonitorToken', path: '/api/v1/monitors/{monitor_id}/token' })).toEqual(['monitors', 'rotate-token']);
+  expect(
+    commandWords({ id: 'rotateMonitorToken', path: '/api/v1/monitors/{monitor_id}/token' }),
+  ).toEqual(['monitors', 'rotate-token']);
 });
 
 test.each<[string[], CommandCall]>([
   [['whoami'], { method: 'GET', path: '/api/v1/me', query: {} }],
-  [['monitors', 'list', '--limit', '5'], { method: 'GET', path: '/api/v1/monitors', query: { limit: '5' } }],
-  [['monitors', 'get', 'a b/..'], { method: 'GET', path: '/api/v1/monitors/a%20b%2F..', query: {} }],
+  [
+    ['monitors', 'list', '--limit', '5'],
+    { method: 'GET', path: '/api/v1/monitors', query: { limit: '5' } },
+  ],
+  [
+    ['monitors', 'get', 'a b/..'],
+    { method: 'GET', path: '/api/v1/monitors/a%20b%2F..', query: {} },
+  ],
   [
     ['incidents', 'list', '--state=open', '--monitor', 'm'],
     { method: 'GET', path: '/api/v1/incidents', query: { state: 'open', monitor: 'm' } },
   ],
   [
-    ['monitors', 'create', '--type', 'https', '--target', 'https://a.example/', '--interval-s', '60'],
-    { method: 'POST', path: '/api/v1/monitors', query: {}, body: { type: 'https', target: 'https://a.example/', interval_s: 60 } },
+    [
+      'monitors',
+      'create',
+      '--type',
+      'https',
+      '--target',
+      'https://a.example/',
+      '--interval-s',
+      '60',
+    ],
+    {
+      method: 'POST',
+      path: '/api/v1/monitors',
+      query: {},
+      body: { type: 'https', target: 'https://a.example/', interval_s: 60 },
+    },
   ],
   [
     [
@@ -65,11 +104,23 @@ test.each<[string[], CommandCall]>([
       method: 'POST',
       path: '/api/v1/monitors',
       query: {},
-      body: { type: 'dns', config: { timeout_ms: 3000, record_type: 'MX', expected_values: ['a', 'b'] } },
+      body: {
+        type: 'dns',
+        config: { timeout_ms: 3000, record_type: 'MX', expected_values: ['a', 'b'] },
+      },
     },
   ],
   [
-    ['monitors', 'create', '--type', 'https', '--config.basic_auth.username', 'u', '--config.timeout_ms', '5000'],
+    [
+      'monitors',
+      'create',
+      '--type',
+      'https',
+      '--config.basic_auth.username',
+      'u',
+      '--config.timeout_ms',
+      '5000',
+    ],
     {
       method: 'POST',
       path: '/api/v1/monitors',
@@ -77,26 +128,52 @@ test.each<[string[], CommandCall]>([
       body: { type: 'https', config: { basic_auth: { username: 'u' }, timeout_ms: 5000 } },
     },
   ],
-  [['monitors', 'update', 'm', '--enabled', 'false'], { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { enabled: false } }],
   [
-    ['monitors', 'update', 'm', '--config.headers.Accept', 'text/html', '--config.timeout_ms', '5000'],
+    ['monitors', 'update', 'm', '--enabled', 'false'],
+    { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { enabled: false } },
+  ],
+  [
+    [
+      'monitors',
+      'update',
+      'm',
+      '--config.headers.Accept',
+      'text/html',
+      '--config.timeout_ms',
+      '5000',
+    ],
     {
       method: 'PATCH',
       path: '/api/v1/monitors/m',
       query: {},
       body: {},
       amendments: [
-        { flag: expect.objectContaining({ key: 'config' }), inner: ['headers', 'Accept'], value: 'text/html' },
+        {
+          flag: expect.objectContaining({ key: 'config' }),
+          inner: ['headers', 'Accept'],
+          value: 'text/html',
+        },
         { flag: expect.objectContaining({ key: 'config' }), inner: ['timeout_ms'], value: 5000 },
       ],
     },
   ],
   [
     ['monitors', 'update', 'm', '--config.headers.a', 'b', '--config', '{"headers": {"c": "d"}}'],
-    { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { config: { headers: { c: 'd', a: 'b' } } } },
+    {
+      method: 'PATCH',
+      path: '/api/v1/monitors/m',
+      query: {},
+      body: { config: { headers: { c: 'd', a: 'b' } } },
+    },
   ],
-  [['monitors', 'update', '--ungroup', 'm'], { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { ungroup: true } }],
-  [['monitors', 'update', 'm', '--no-enabled'], { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { enabled: false } }],
+  [
+    ['monitors', 'update', '--ungroup', 'm'],
+    { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { ungroup: true } },
+  ],
+  [
+    ['monitors', 'update', 'm', '--no-enabled'],
+    { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { enabled: false } },
+  ],
   [['monitors', 'delete', 'm'], { method: 'DELETE', path: '/api/v1/monitors/m', query: {} }],
   [
     [
@@ -117,10 +194,18 @@ test.each<[string[], CommandCall]>([
       method: 'POST',
       path: '/api/v1/maintenance',
       query: {},
-      body: { starts_at: '2027-01-01T02:00', ends_at: '2027-01-01T03:00', monitors: ['a', 'b'], groups: ['g'] },
+      body: {
+        starts_at: '2027-01-01T02:00',
+        ends_at: '2027-01-01T03:00',
+        monitors: ['a', 'b'],
+        groups: ['g'],
+      },
     },
   ],
-  [['status-pages', 'remove-monitor', 'p', 'm'], { method: 'DELETE', path: '/api/v1/status-pages/p/monitors/m', query: {} }],
+  [
+    ['status-pages', 'remove-monitor', 'p', 'm'],
+    { method: 'DELETE', path: '/api/v1/status-pages/p/monitors/m', query: {} },
+  ],
 ])('%j is one call', (given, expected) => {
   expect(call(...given)).toEqual(expected);
 });
@@ -131,7 +216,8 @@ test.each<[string[], RegExp]>([
   [['monitors'], /monitors needs a verb: list/],
   [['xyzzy'], /There are: whoami, monitors/],
   [['monitors', 'get'], /monitors get needs ID/],
-  // Sent as they are, these would climb to DELETE /api/v1/monitors/…, which takes the history along.
+  // Sent as they are, these would climb to DELETE /api/v1/monitors/…, which takes the history
+  // along.
   [['status-pages', 'remove-monitor', '..', 'm'], /needs .*; "\.\." is none/],
   [['status-pages', 'remove-group', '.', 'g'], /needs .*; "\." is none/],
   [['monitors', 'get', ''], /needs ID; "" is none/],
@@ -139,11 +225,17 @@ test.each<[string[], RegExp]>([
   [['status-pages', 'remove-monitor', 'p'], /needs MONITOR_ID/],
   [['monitors', 'create', '--target', 'x'], /needs --type/],
   [['monitors', 'create', '--type', 'https', '--intervals', '60'], /Did you mean --interval-s\?/],
-  [['monitors', 'create', '--type', 'https', '--interval-s', 'often'], /--interval-s takes a number/],
+  [
+    ['monitors', 'create', '--type', 'https', '--interval-s', 'often'],
+    /--interval-s takes a number/,
+  ],
   [['monitors', 'create', '--type', 'https', '--interval-s'], /--interval-s needs a value/],
   [['monitors', 'create', '--type', 'https', '--type', 'dns'], /given twice/],
   [['monitors', 'update', 'm', '--enabled', '--no-enabled'], /--no-enabled is given twice/],
-  [['monitors', 'update', 'm', '--interval-s', '60', '--interval_s', '70'], /--interval_s is given twice/],
+  [
+    ['monitors', 'update', 'm', '--interval-s', '60', '--interval_s', '70'],
+    /--interval_s is given twice/,
+  ],
   [['monitors', 'create', '--type', 'https', '--config', '{'], /not valid JSON/],
   [['monitors', 'create', '--type', 'https', '--config', '[]'], /must be a JSON object/],
   [['monitors', 'create', '--type', 'https', '--config.__proto__.x', '1'], /__proto__/],
@@ -155,7 +247,10 @@ test.each<[string[], RegExp]>([
 });
 
 test.each([
-  [['--config', '{"n":[12345678901234567891]}'], /--config: the number 12345678901234567891 is not kept exactly/],
+  [
+    ['--config', '{"n":[12345678901234567891]}'],
+    /--config: the number 12345678901234567891 is not kept exactly/,
+  ],
   [['--config.n', '1e400'], undefined],
   [['--config.n', '12345678901234567891'], /--config\.n: the number .* as a text/],
   [['--config.n', '"12345678901234567891"'], undefined],

@@ -4,11 +4,18 @@ import { UsageFault } from '../../../shared/base/env.ts';
 import { findCommand, readLine, valuesOf } from '../../../shared/client/arguments.ts';
 import { callOf } from '../../../shared/client/calls.ts';
 import { commands } from '../../../shared/client/commands.ts';
-import { commandHelp, completion, configHelp, configWarnings } from '../../../shared/client/help.ts';
+import {
+  commandHelp,
+  completion,
+  configHelp,
+  configWarnings,
+} from '../../../shared/client/help.ts';
 import { painter } from '../../../shared/client/terminal.ts';
 
 const paint = painter(false);
-const rows = kinds.flatMap((kind) => Object.entries(configKeys[kind]).map(([key, row]) => [kind, key, row] as const));
+const rows = kinds.flatMap((kind) =>
+  Object.entries(configKeys[kind]).map(([key, row]) => [kind, key, row] as const),
+);
 
 /** A text in one line, whatever width it was broken to. */
 const flowing = (text: string): string => text.replaceAll(/\s+/g, ' ').replaceAll('`', '');
@@ -19,21 +26,31 @@ describe('the help for config keys', () => {
     for (const words of [` ${key} `, meaning, allowed]) expect(help).toContain(flowing(words));
   });
 
-  test.each(rows)('of %s gives an example of %s that can be typed as it stands', (kind, key, { example }) => {
-    const [, value = ''] = new RegExp(`^ +--config\\.${key} (.+)$`, 'm').exec(configHelp(kind, paint)) ?? [];
-    const line = readLine(['monitors', 'create', '--type', kind, `--config.${key}`, value.replaceAll(/^'|'$/g, '')], new Set());
-    const { command, rest } = findCommand(commands, line.words);
-    const { body } = callOf(
-      command,
-      rest,
-      valuesOf(command, line, () => ''),
-    );
-    // "6" is read as the number, which means the same there.
-    expect(JSON.stringify(body)).toBe(JSON.stringify({ type: kind, config: { [key]: key === 'ip_family' ? 6 : example } }));
-  });
+  test.each(rows)(
+    'of %s gives an example of %s that can be typed as it stands',
+    (kind, key, { example }) => {
+      const [, value = ''] =
+        new RegExp(`^ +--config\\.${key} (.+)$`, 'm').exec(configHelp(kind, paint)) ?? [];
+      const line = readLine(
+        ['monitors', 'create', '--type', kind, `--config.${key}`, value.replaceAll(/^'|'$/g, '')],
+        new Set(),
+      );
+      const { command, rest } = findCommand(commands, line.words);
+      const { body } = callOf(
+        command,
+        rest,
+        valuesOf(command, line, () => ''),
+      );
+      // "6" is read as the number, which means the same there.
+      expect(JSON.stringify(body)).toBe(
+        JSON.stringify({ type: kind, config: { [key]: key === 'ip_family' ? 6 : example } }),
+      );
+    },
+  );
 
   test('tells which types there are, and what was probably meant', () => {
-    for (const kind of kinds) expect(configHelp(undefined, paint)).toContain(`antipode help config ${kind}`);
+    for (const kind of kinds)
+      expect(configHelp(undefined, paint)).toContain(`antipode help config ${kind}`);
     expect(() => configHelp('http', paint)).toThrow(UsageFault);
     expect(() => configHelp('http', paint)).toThrow('Did you mean https?');
     expect(() => configHelp('xyzzy', paint)).toThrow('There are: https, dns, heartbeat');
@@ -47,13 +64,16 @@ describe('the help for config keys', () => {
   });
 
   test('is named where a config is given', () => {
-    const told = commands.filter((command) => commandHelp(command, paint).includes('antipode help config TYPE'));
+    const told = commands.filter((command) =>
+      commandHelp(command, paint).includes('antipode help config TYPE'),
+    );
     expect(told.map(({ operation }) => operation.id)).toEqual(['createMonitor', 'updateMonitor']);
   });
 });
 
 test('completion knows every key of a config, its few values, and the types that help knows', () => {
-  const offered = (...line: string[]) => completion('words', line).replaceAll(/\t.*/g, '').trimEnd().split('\n');
+  const offered = (...line: string[]) =>
+    completion('words', line).replaceAll(/\t.*/g, '').trimEnd().split('\n');
   const create = ['monitors', 'create'];
   for (const [, key, { choices }] of rows) {
     expect(offered(...create, '--config.')).toContain(`--config.${key}`);

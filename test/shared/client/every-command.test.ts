@@ -12,12 +12,19 @@ import { createCommand } from '../../support/cli.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 
 /**
- * Each command that there is, against the real service, where everything is called what programs find hard: the widths of a terminal hold,
- * and who reads it finds the names.
+ * Each command that there is, against the real service, where everything is called what programs
+ * find hard: the widths of a terminal hold, and who reads it finds the names.
  */
 
 /** At most 24 columns each: so much of a name stays readable on any terminal. */
-const names = ['👨‍👩‍👧‍👦 Family site', '🏴󠁧󠁢󠁥󠁮󠁧󠁿 England ❤️', 'می‌خواهم فروشگاه', 'חנות ראשית', '日本の店', 'Cafe\u0301 🧑🏽‍🚒'];
+const names = [
+  '👨‍👩‍👧‍👦 Family site',
+  '🏴󠁧󠁢󠁥󠁮󠁧󠁿 England ❤️',
+  'می‌خواهم فروشگاه',
+  'חנות ראשית',
+  '日本の店',
+  'Cafe\u0301 🧑🏽‍🚒',
+];
 const widths = [60, 80, 200];
 
 let served: Served;
@@ -29,34 +36,117 @@ afterAll(() => served.close());
 type Things = Readonly<Record<string, string | undefined>>;
 
 /** One of each thing, with its id by the word that a command's place for it has. */
-const furnish = async (): Promise<{ things: Things; command: ReturnType<typeof createCommand> }> => {
+const furnish = async (): Promise<{
+  things: Things;
+  command: ReturnType<typeof createCommand>;
+}> => {
   const { sql } = served.api;
   const house = await createTestOrganisation(sql, { name: names[0] ?? '' });
   const command = createCommand({ url: served.url, token: house.owner.readWrite });
-  const made = async (...line: string[]): Promise<string> => String((await command.json(...line)).id);
+  const made = async (...line: string[]): Promise<string> =>
+    String((await command.json(...line)).id);
   const [a = '', b = '', c = '', d = ''] = names;
   const group_id = await made('groups', 'create', '--name', b, '--description', c);
   const monitors: string[] = [];
   for (const name of names) {
-    const target = ['--type', 'https', '--target', 'https://shop.example/a/path/that/goes/on?and=has&a=query'];
-    monitors.push(await made('monitors', 'create', ...target, '--name', name, '--group', group_id, '--tag', '日本'));
+    const target = [
+      '--type',
+      'https',
+      '--target',
+      'https://shop.example/a/path/that/goes/on?and=has&a=query',
+    ];
+    monitors.push(
+      await made(
+        'monitors',
+        'create',
+        ...target,
+        '--name',
+        name,
+        '--group',
+        group_id,
+        '--tag',
+        '日本',
+      ),
+    );
   }
   const [monitor_id = ''] = monitors;
-  const window = ['--starts-at', '+1h', '--for', '2h', '--name', c, '--rrule', 'FREQ=WEEKLY', '--monitor', monitor_id];
+  const window = [
+    '--starts-at',
+    '+1h',
+    '--for',
+    '2h',
+    '--name',
+    c,
+    '--rrule',
+    'FREQ=WEEKLY',
+    '--monitor',
+    monitor_id,
+  ];
   const window_id = await made('maintenance', 'create', ...window);
   const slug = `page-${newId().slice(-12)}`;
-  const page_id = await made('status-pages', 'create', '--name', d, '--slug', slug, '--description', a);
-  await command.json('status-pages', 'update', page_id, '--access', 'link', '--domain', `${slug}.example.org`);
-  await command.json('status-pages', 'add-group', page_id, '--group', group_id, '--display-name', a, '--no-monitors');
-  await command.json('status-pages', 'add-monitor', page_id, '--monitor', monitor_id, '--display-name', b);
-  const empty_page_id = await made('status-pages', 'create', '--name', c, '--slug', `${slug}-empty`);
+  const page_id = await made(
+    'status-pages',
+    'create',
+    '--name',
+    d,
+    '--slug',
+    slug,
+    '--description',
+    a,
+  );
+  await command.json(
+    'status-pages',
+    'update',
+    page_id,
+    '--access',
+    'link',
+    '--domain',
+    `${slug}.example.org`,
+  );
+  await command.json(
+    'status-pages',
+    'add-group',
+    page_id,
+    '--group',
+    group_id,
+    '--display-name',
+    a,
+    '--no-monitors',
+  );
+  await command.json(
+    'status-pages',
+    'add-monitor',
+    page_id,
+    '--monitor',
+    monitor_id,
+    '--display-name',
+    b,
+  );
+  const empty_page_id = await made(
+    'status-pages',
+    'create',
+    '--name',
+    c,
+    '--slug',
+    `${slug}-empty`,
+  );
   const hook = ['--kind', 'webhook', '--config', '{"url":"http://127.0.0.1:9/hook"}'];
   const channel_id = await made('channels', 'create', ...hook, '--try', 'false', '--name', b);
-  const probe_invitation_id = await made('probes', 'invite', '--name', c, '--continent', 'North America');
+  const probe_invitation_id = await made(
+    'probes',
+    'invite',
+    '--name',
+    c,
+    '--continent',
+    'North America',
+  );
   const probe_id = newId();
   await sql`insert into probes (id, name, continent, organisation_id) values (${probe_id}, ${d}, 'North America', ${house.organisation})`;
   const incident_id = newId();
-  const cause = JSON.stringify({ class: 'unexpected_status', params: { status: 503, expected: '200-299' } });
+  const cause = JSON.stringify({
+    class: 'unexpected_status',
+    params: { status: 503, expected: '200-299' },
+  });
   const at = new Date(Date.now() - 3_600_000);
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, cause, scope, layer, seen_probe, seen_continent,
       confirmed_probe, confirmed_continent)
@@ -86,16 +176,28 @@ const furnish = async (): Promise<{ things: Things; command: ReturnType<typeof c
 };
 
 /** What a flag that a command must have is given, and every name that it may have. */
-const sayingOf = ({ operation }: Command, key: string, things: Things, called: string): string | undefined => {
+const sayingOf = (
+  { operation }: Command,
+  key: string,
+  things: Things,
+  called: string,
+): string | undefined => {
   const values: Record<string, string | undefined> = {
-    ...{ name: called, display_name: called, description: called, type: 'https', starts_at: '+1d', ends_at: '+2d', continent: 'Europe' },
-    ...{ slug: `s-${newId().slice(-12)}`, monitor: things.monitor_id, group: things.group_id },
-    ...{ kind: operation.id === 'createChannel' ? 'webhook' : 'monitoring', config: '{"url":"http://127.0.0.1:9/"}' },
-    ...{
-      items: JSON.stringify([{ type: 'https', target: 'https://a.example/', name: called }]),
-      rows: things.group_id,
-      monitors: things.monitor_id,
-    },
+    name: called,
+    display_name: called,
+    description: called,
+    type: 'https',
+    starts_at: '+1d',
+    ends_at: '+2d',
+    continent: 'Europe',
+    slug: `s-${newId().slice(-12)}`,
+    monitor: things.monitor_id,
+    group: things.group_id,
+    kind: operation.id === 'createChannel' ? 'webhook' : 'monitoring',
+    config: '{"url":"http://127.0.0.1:9/"}',
+    items: JSON.stringify([{ type: 'https', target: 'https://a.example/', name: called }]),
+    rows: things.group_id,
+    monitors: things.monitor_id,
   };
   return values[key];
 };
@@ -103,19 +205,28 @@ const sayingOf = ({ operation }: Command, key: string, things: Things, called: s
 /** The words of a call that says all that the command must be told. */
 const lineOf = (command: Command, things: Things, called: string): string[] => {
   const known = (what: string, value: string | undefined): string =>
-    value ?? expect.fail(`${commandName(command)} asks for ${what}: this test must learn what to say`);
+    value ??
+    expect.fail(`${commandName(command)} asks for ${what}: this test must learn what to say`);
   const isNamed = (key: string): boolean =>
     command.operation.method !== 'GET' &&
-    (['name', 'display_name'].includes(key) || (key === 'monitors' && command.operation.id === 'createMaintenanceWindow'));
+    (['name', 'display_name'].includes(key) ||
+      (key === 'monitors' && command.operation.id === 'createMaintenanceWindow'));
   const flags = command.flags.filter(({ key, required }) => required || isNamed(key));
   // A thing is published once on a page.
-  const at = /^add/.test(command.operation.id) ? { ...things, page_id: things.empty_page_id } : things;
+  const at = /^add/.test(command.operation.id)
+    ? { ...things, page_id: things.empty_page_id }
+    : things;
   return [
     ...command.words,
     ...command.positionals.map((one) => known(one.name, at[one.name])),
-    ...flags.flatMap(({ name: flag, key }) => [`--${flag}`, known(`--${flag}`, sayingOf(command, key, things, called))]),
+    ...flags.flatMap(({ name: flag, key }) => [
+      `--${flag}`,
+      known(`--${flag}`, sayingOf(command, key, things, called)),
+    ]),
     // Every row of the page stands in its order once.
-    ...(command.operation.id === 'orderStatusPage' ? ['--row', known('a second row', things.monitor_id)] : []),
+    ...(command.operation.id === 'orderStatusPage'
+      ? ['--row', known('a second row', things.monitor_id)]
+      : []),
     ...(command.operation.id === 'createChannel' ? ['--try', 'false'] : []),
     ...(command.operation.id === 'createMonitor' ? ['--target', 'https://a.example/'] : []),
   ];
@@ -124,7 +235,9 @@ const lineOf = (command: Command, things: Things, called: string): string[] => {
 /** Names that an answer shows to people: its own, and those of what it lists. */
 const namesIn = (answer: unknown): string[] => {
   const items = isRecord(answer) && Array.isArray(answer.items) ? answer.items : [answer];
-  const told = items.filter(isRecord).flatMap(({ name, monitor_name, display_name }) => [name, monitor_name, display_name]);
+  const told = items
+    .filter(isRecord)
+    .flatMap(({ name, monitor_name, display_name }) => [name, monitor_name, display_name]);
   return told.filter((name) => typeof name === 'string');
 };
 
@@ -136,22 +249,30 @@ const inOrder = commands.toSorted((one, other) => rank(one) - rank(other));
 /** A word behind the title of its line stays whole, however long, so that it can be copied. */
 const isOneWord = (row: string): boolean => /^ *\S+( \S+)* {2,}\S+$/.test(row);
 
-test.each(widths)('at %i columns every command keeps to its lines, and names stay readable', async (columns) => {
-  const { things, command } = await furnish();
-  const wrong: string[] = [];
-  for (const [index, one] of inOrder.entries()) {
-    const name = names[index % names.length] ?? '';
-    const line = lineOf(one, things, name);
-    const { code, out, err } = await command.run([...line, '--yes'], { terminal: true, columns });
-    const said = commandName(one);
-    if (process.env.TEST_LOG) process.stdout.write(`$ antipode ${line.join(' ')}\n${out}${err}`);
-    if (code !== exits.done) wrong.push(`${said} ended with ${code}: ${err}`);
-    const text = stripVTControlCharacters(out);
-    const tooWide = text.split('\n').filter((row) => widthOf(row) > columns && !isOneWord(row));
-    if (tooWide.length > 0) wrong.push(`${said} is wider than ${columns}: ${tooWide.join('\n')}`);
-    const told =
-      one.operation.method === 'GET' ? namesIn(await command.json(...line)) : line.includes(name) && out !== 'Done.\n' ? [name] : [];
-    for (const lost of new Set(told)) if (!text.includes(lost)) wrong.push(`${said} does not show ${lost}: ${text}`);
-  }
-  expect(wrong).toEqual([]);
-});
+test.each(widths)(
+  'at %i columns every command keeps to its lines, and names stay readable',
+  async (columns) => {
+    const { things, command } = await furnish();
+    const wrong: string[] = [];
+    for (const [index, one] of inOrder.entries()) {
+      const name = names[index % names.length] ?? '';
+      const line = lineOf(one, things, name);
+      const { code, out, err } = await command.run([...line, '--yes'], { terminal: true, columns });
+      const said = commandName(one);
+      if (process.env.TEST_LOG) process.stdout.write(`$ antipode ${line.join(' ')}\n${out}${err}`);
+      if (code !== exits.done) wrong.push(`${said} ended with ${code}: ${err}`);
+      const text = stripVTControlCharacters(out);
+      const tooWide = text.split('\n').filter((row) => widthOf(row) > columns && !isOneWord(row));
+      if (tooWide.length > 0) wrong.push(`${said} is wider than ${columns}: ${tooWide.join('\n')}`);
+      const told =
+        one.operation.method === 'GET'
+          ? namesIn(await command.json(...line))
+          : line.includes(name) && out !== 'Done.\n'
+            ? [name]
+            : [];
+      for (const lost of new Set(told))
+        if (!text.includes(lost)) wrong.push(`${said} does not show ${lost}: ${text}`);
+    }
+    expect(wrong).toEqual([]);
+  },
+);

@@ -16,7 +16,9 @@ const timed = (...given: string[]): Record<string, unknown> => {
   if (!command) throw new Error('no such command');
   const values = valuesOf({ ...command, flags: [...command.flags, ...everywhere] }, line, () => '');
   return Object.fromEntries(
-    withTimes(command, values, now).flatMap(({ flag: { name }, value }) => (name === 'for' ? [] : [[name, value]])),
+    withTimes(command, values, now).flatMap(({ flag: { name }, value }) =>
+      name === 'for' ? [] : [[name, value]],
+    ),
   );
 };
 
@@ -27,7 +29,8 @@ describe('times on the command line', () => {
     expect(at('+10m')).toBe('2027-03-01T12:10:00Z');
     expect(at('-2h')).toBe('2027-03-01T10:00:00Z');
     expect(at('+1d')).toBe('2027-03-02T12:00:00Z');
-    for (const text of ['2027-01-01T02:00', '2027-01-01T02:00:00+02:00', 'soon', '+10 parsecs']) expect(at(text)).toBe(text);
+    for (const text of ['2027-01-01T02:00', '2027-01-01T02:00:00+02:00', 'soon', '+10 parsecs'])
+      expect(at(text)).toBe(text);
     expect(timed('maintenance', 'create', '--name', 'now').name).toBe('now');
   });
 
@@ -36,18 +39,34 @@ describe('times on the command line', () => {
       'starts-at': '2027-03-01T12:00:00Z',
       'ends-at': '2027-03-01T12:10:00Z',
     });
-    expect(timed('maintenance', 'create', '--starts-at', '2027-01-01T02:00', '--for', '2h')['ends-at']).toBe('2027-01-01T04:00:00');
-    expect(timed('maintenance', 'create', '--starts-at', '2027-01-01T02:00+02:00', '--for', '1d')['ends-at']).toBe('2027-01-02T00:00:00Z');
-    expect(timed('maintenance', 'update', 'x', '--starts_at', '+1h', '--for', '30min')['ends-at']).toBe('2027-03-01T13:30:00Z');
+    expect(
+      timed('maintenance', 'create', '--starts-at', '2027-01-01T02:00', '--for', '2h')['ends-at'],
+    ).toBe('2027-01-01T04:00:00');
+    expect(
+      timed('maintenance', 'create', '--starts-at', '2027-01-01T02:00+02:00', '--for', '1d')[
+        'ends-at'
+      ],
+    ).toBe('2027-01-02T00:00:00Z');
+    expect(
+      timed('maintenance', 'update', 'x', '--starts_at', '+1h', '--for', '30min')['ends-at'],
+    ).toBe('2027-03-01T13:30:00Z');
   });
 
   test.each<[string, string[], string]>([
     ['where nothing lasts', ['monitors', 'list', '--for', '10m'], '--for has no meaning there'],
     ['no length', ['maintenance', 'create', '--for', 'long'], '--for takes a length such as 10m'],
-    ['nothing at all', ['maintenance', 'create', '--for', '0m'], '--for takes a length such as 10m'],
+    [
+      'nothing at all',
+      ['maintenance', 'create', '--for', '0m'],
+      '--for takes a length such as 10m',
+    ],
     ['two ends', ['maintenance', 'create', '--for', '10m', '--ends-at', 'now'], 'leave one out'],
     ['a change without a start', ['maintenance', 'update', 'x', '--for', '10m'], 'must be given'],
-    ['a start that is none', ['maintenance', 'create', '--starts-at', 'soon', '--for', '10m'], 'not "soon"'],
+    [
+      'a start that is none',
+      ['maintenance', 'create', '--starts-at', 'soon', '--for', '10m'],
+      'not "soon"',
+    ],
   ])('%s is told what to do', (_, given, message) => {
     expect(() => timed(...given)).toThrow(UsageFault);
     expect(() => timed(...given)).toThrow(message);
@@ -66,13 +85,31 @@ describe('names and ends of ids', () => {
   test('stand for ids, in words and in flags, where exactly one thing is called so', async () => {
     const { run, json } = command;
     const made = async (name: string) =>
-      String((await json('monitors', 'create', '--type', 'https', '--target', `https://${name}.example/`, '--name', name)).id);
+      String(
+        (
+          await json(
+            'monitors',
+            'create',
+            '--type',
+            'https',
+            '--target',
+            `https://${name}.example/`,
+            '--name',
+            name,
+          )
+        ).id,
+      );
     const [shop, till] = [await made('shop'), await made('till')];
     const group = String((await json('groups', 'create', '--name', 'Front of house')).id);
     expect(await json('monitors', 'get', 'shop')).toMatchObject({ id: shop });
     expect(await json('monitors', 'status', till.slice(-8))).toMatchObject({ monitor: till });
-    expect(await json('monitors', 'get', `…${till.slice(-8).toUpperCase()}`)).toMatchObject({ id: till });
-    expect(await json('monitors', 'update', 'shop', '--group', 'Front of house')).toMatchObject({ id: shop, group });
+    expect(await json('monitors', 'get', `…${till.slice(-8).toUpperCase()}`)).toMatchObject({
+      id: till,
+    });
+    expect(await json('monitors', 'update', 'shop', '--group', 'Front of house')).toMatchObject({
+      id: shop,
+      group,
+    });
     const window = await json(
       'maintenance',
       'create',
@@ -85,7 +122,10 @@ describe('names and ends of ids', () => {
       '--for',
       '10m',
     );
-    expect(window).toMatchObject({ monitors: expect.arrayContaining([shop, till]), groups: [group] });
+    expect(window).toMatchObject({
+      monitors: expect.arrayContaining([shop, till]),
+      groups: [group],
+    });
 
     await made('shop');
     expect(await run(['monitors', 'get', 'shop'])).toMatchObject({
@@ -97,7 +137,8 @@ describe('names and ends of ids', () => {
       code: exits.refused,
       err: expect.stringContaining('called "nowhere"'),
     });
-    // A name of another kind of thing is nothing here, and what is shorter than four signs is no end of an id.
+    // A name of another kind of thing is nothing here, and what is shorter than four signs is no
+    // end of an id.
     expect((await run(['groups', 'get', 'till'])).code).toBe(exits.refused);
     expect((await run(['monitors', 'get', till.slice(-3)])).code).toBe(exits.refused);
   });
@@ -116,34 +157,59 @@ describe('names and ends of ids', () => {
     expect(end.length).toBeLessThan(36);
     expect(await json('monitors', 'get', end)).toMatchObject({ id: first?.id });
 
-    expect((await run(['monitors', 'list', '--fields', 'target,name', '--no-color'], { terminal: true })).out).toMatch(
-      /^target +name\nhttps:/,
+    expect(
+      (await run(['monitors', 'list', '--fields', 'target,name', '--no-color'], { terminal: true }))
+        .out,
+    ).toMatch(/^target +name\nhttps:/);
+    const chosen = await json(
+      'monitors',
+      'list',
+      '--fields',
+      'name, config.method',
+      '--limit',
+      '1',
     );
-    const chosen = await json('monitors', 'list', '--fields', 'name, config.method', '--limit', '1');
-    expect(chosen).toEqual({ items: [{ name: expect.any(String) }], next_cursor: expect.any(String) });
+    expect(chosen).toEqual({
+      items: [{ name: expect.any(String) }],
+      next_cursor: expect.any(String),
+    });
     const unknown = await run(['monitors', 'list', '--fields', 'nmae']);
-    expect(unknown).toMatchObject({ code: exits.done, err: expect.stringMatching(/nothing here has nmae; there are id, name/) });
+    expect(unknown).toMatchObject({
+      code: exits.done,
+      err: expect.stringMatching(/nothing here has nmae; there are id, name/),
+    });
   });
 
   test('a piped list that stopped says that there is more, and not where its length was asked for', async () => {
     const { run, json } = command;
     let last = '';
-    for (let nth = 0; nth < 51; nth += 1) last = String((await json('groups', 'create', '--name', `group ${nth}`)).id);
+    for (let nth = 0; nth < 51; nth += 1)
+      last = String((await json('groups', 'create', '--name', `group ${nth}`)).id);
     const stopped = await run(['groups', 'list']);
-    expect(stopped.err).toBe('antipode: only the first 50 are here, there are more: --all gives all of them\n');
-    for (const more of [['--all'], ['--limit', '10']]) expect((await run(['groups', 'list', ...more])).err).toBe('');
+    expect(stopped.err).toBe(
+      'antipode: only the first 50 are here, there are more: --all gives all of them\n',
+    );
+    for (const more of [['--all'], ['--limit', '10']])
+      expect((await run(['groups', 'list', ...more])).err).toBe('');
 
-    // Events are listed once no older transaction may still write one: another test's holds them back, as it is on the same server.
-    await expect.poll(async () => JSON.stringify(await json('events', 'list', '--limit', '200'))).toContain(last);
+    // Events are listed once no older transaction may still write one: another test's holds them
+    // back, as it is on the same server.
+    await expect
+      .poll(async () => JSON.stringify(await json('events', 'list', '--limit', '200')))
+      .toContain(last);
     // What changed goes on by `after`, and is a list like the others.
     const changes = await run(['events', 'list']);
-    expect(changes.err).toBe('antipode: only the first 50 are here, there are more: --all gives all of them\n');
+    expect(changes.err).toBe(
+      'antipode: only the first 50 are here, there are more: --all gives all of them\n',
+    );
     const all = await json('events', 'list', '--all', '--limit', '20');
     expect(all).toMatchObject({ more: false, after: expect.any(String) });
     expect(all).not.toHaveProperty('next_cursor');
     expect(all.items).toEqual((await json('events', 'list', '--limit', '200')).items);
     expect((await run(['events', 'list', '--all'])).err).toBe('');
-    expect((await run(['events', 'list', '--help'])).out).toContain('--all walks all pages; --after goes on where a page ended');
+    expect((await run(['events', 'list', '--help'])).out).toContain(
+      '--all walks all pages; --after goes on where a page ended',
+    );
   });
 });
 
@@ -168,7 +234,10 @@ test('an end of an id is looked for as far back as a list goes, and in the list 
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
-  const { run } = createCommand({ url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, token: 'svc_a' });
+  const { run } = createCommand({
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    token: 'svc_a',
+  });
   try {
     const deletion = commands.find(({ operation }) => operation.id === 'deleteStatusPagePost');
     expect((await run([...(deletion?.words ?? []), 'shop', '2d0001'])).err).toBe('');
@@ -178,19 +247,28 @@ test('an end of an id is looked for as far back as a list goes, and in the list 
       `DELETE /api/v1/status-pages/${page}/posts/${post}`,
     ]);
     expect((await run(['incidents', 'get', '2d0002'])).err).toBe('');
-    expect(asked).toEqual(['GET /api/v1/incidents?limit=200&days=365', `GET /api/v1/incidents/${incident}`]);
+    expect(asked).toEqual([
+      'GET /api/v1/incidents?limit=200&days=365',
+      `GET /api/v1/incidents/${incident}`,
+    ]);
   } finally {
     server.close();
   }
 });
 
 test('what may succeed later has an exit code of its own', async () => {
-  const server = createServer((_, response) => void response.writeHead(503).end('{"error":{"code":"unavailable","message":"Not now"}}'));
+  const server = createServer(
+    (_, response) =>
+      void response.writeHead(503).end('{"error":{"code":"unavailable","message":"Not now"}}'),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
   try {
-    expect(await createCommand({ url, token: 'svc_a' }).run(['whoami'])).toMatchObject({ code: exits.later, out: '' });
+    expect(await createCommand({ url, token: 'svc_a' }).run(['whoami'])).toMatchObject({
+      code: exits.later,
+      out: '',
+    });
   } finally {
     server.close();
   }

@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../../../shared/client/cli.ts';
-import { CallRefused, createHttpClient, exits, ServiceNotReached, type Surroundings } from '../../../shared/client/http.ts';
+import {
+  CallRefused,
+  createHttpClient,
+  exits,
+  ServiceNotReached,
+  type Surroundings,
+} from '../../../shared/client/http.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { mint } from '../../support/certificates.ts';
 import { runProgram } from '../../support/processes.ts';
@@ -27,7 +33,10 @@ describe('http client', () => {
     const server = createServer((request: IncomingMessage, response: ServerResponse) => {
       calls.push(`${request.method} ${request.url}`);
       const given = answer(request, calls.length);
-      if (given) response.writeHead(given.status ?? 200, { 'content-type': 'application/json', ...given.headers }).end(given.body ?? '{}');
+      if (given)
+        response
+          .writeHead(given.status ?? 200, { 'content-type': 'application/json', ...given.headers })
+          .end(given.body ?? '{}');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = server.address();
@@ -55,7 +64,13 @@ describe('http client', () => {
 
   test('over the rate it waits once, as told, and says so', async () => {
     const { url, calls } = await serve((_, nth) =>
-      nth === 1 ? { status: 429, headers: { 'retry-after': '7' }, body: '{"error":{"code":"rate_limited"}}' } : {},
+      nth === 1
+        ? {
+            status: 429,
+            headers: { 'retry-after': '7' },
+            body: '{"error":{"code":"rate_limited"}}',
+          }
+        : {},
     );
     const waits: number[] = [];
     await client(url, { waits }).call(me);
@@ -78,7 +93,9 @@ describe('http client', () => {
     const { url, calls } = await serve((request, nth) => {
       keys.push(request.headers['idempotency-key']);
       if (nth === 1) request.socket.destroy();
-      return nth === 2 ? { status: 409, body: '{"error":{"code":"idempotency_key_in_use"}}' } : { body: '{"id":"x"}' };
+      return nth === 2
+        ? { status: 409, body: '{"error":{"code":"idempotency_key_in_use"}}' }
+        : { body: '{"id":"x"}' };
     });
     const create = { method: 'POST', path: '/x', body: {} };
     expect((await client(url).call(create)).body).toEqual({ id: 'x' });
@@ -93,12 +110,18 @@ describe('http client', () => {
     });
     await expect(client(broken.url).call(create)).rejects.toThrow(ServiceNotReached);
     expect(broken.calls).toHaveLength(2);
-    await expect(client(broken.url).call({ method: 'PATCH', path: '/x', body: {} })).rejects.toThrow(ServiceNotReached);
+    await expect(
+      client(broken.url).call({ method: 'PATCH', path: '/x', body: {} }),
+    ).rejects.toThrow(ServiceNotReached);
     expect(broken.calls).toHaveLength(3);
   });
 
   test('a 422 keeps its faults field by field', async () => {
-    const body = JSON.stringify({ detail: [{ type: 'missing', loc: ['body', 'type'], msg: 'Field required', input: {}, newer: true }] });
+    const body = JSON.stringify({
+      detail: [
+        { type: 'missing', loc: ['body', 'type'], msg: 'Field required', input: {}, newer: true },
+      ],
+    });
     const { url } = await serve(() => ({ status: 422, body }));
     const error = await client(url)
       .call(me)
@@ -114,7 +137,9 @@ describe('http client', () => {
         : { body: '{"items":[1,2],"next_cursor":"two","newer":1}' },
     );
     const counts: number[] = [];
-    const { body } = await client(url).callAllPages({ method: 'GET', path: '/x' }, (count) => counts.push(count));
+    const { body } = await client(url).callAllPages({ method: 'GET', path: '/x' }, (count) =>
+      counts.push(count),
+    );
     expect(body).toEqual({ items: [1, 2, 3], next_cursor: null });
     expect(counts).toEqual([2, 3]);
     expect(calls).toEqual(['GET /x?limit=200', 'GET /x?limit=200&cursor=two']);
@@ -122,11 +147,17 @@ describe('http client', () => {
 
   test('a list that gives the same cursor for ever is left', async () => {
     const { url } = await serve(() => ({ body: '{"items":[1],"next_cursor":"again"}' }));
-    await expect(client(url).callAllPages({ method: 'GET', path: '/x' })).rejects.toThrow(ServiceNotReached);
+    await expect(client(url).callAllPages({ method: 'GET', path: '/x' })).rejects.toThrow(
+      ServiceNotReached,
+    );
   });
 
   test.each<[string, Answer | undefined, RegExp]>([
-    ['a redirect', { status: 302, headers: { location: 'http://elsewhere.example/' } }, /redirects elsewhere/],
+    [
+      'a redirect',
+      { status: 302, headers: { location: 'http://elsewhere.example/' } },
+      /redirects elsewhere/,
+    ],
     ['a page that is not ours', { body: '<html>' }, /not JSON/],
     ['silence', undefined, /did not answer within/],
   ])('%s is a service not reached, and the token goes nowhere', async (_, answer, message) => {
@@ -143,11 +174,17 @@ describe('http client', () => {
   test('nobody listening is a service not reached', async () => {
     const { url } = await serve(() => ({}));
     await open.splice(0)[0]?.close();
-    await expect(client(url).call(me)).rejects.toThrow(/cannot be reached \(nothing listens there\)/);
+    await expect(client(url).call(me)).rejects.toThrow(
+      /cannot be reached \(nothing listens there\)/,
+    );
   });
 
   test.each<[string, { readonly names?: string[]; readonly to?: Date }, RegExp]>([
-    ['signed by itself', { names: ['127.0.0.1'] }, /signed by itself; NODE_EXTRA_CA_CERTS=FILE names one to trust/],
+    [
+      'signed by itself',
+      { names: ['127.0.0.1'] },
+      /signed by itself; NODE_EXTRA_CA_CERTS=FILE names one to trust/,
+    ],
     ['expired', { names: ['127.0.0.1'], to: new Date('2021-01-01T00:00:00Z') }, /certificate/],
   ])('a certificate that is %s is told in words', async (_, wanted, words) => {
     const { certificate: cert, key } = mint({ from: new Date('2020-01-01T00:00:00Z'), ...wanted });
@@ -162,7 +199,9 @@ describe('http client', () => {
 
   test('an address with the wrong protocol says which is meant', async () => {
     const { url } = await serve(() => ({}));
-    await expect(client(url.replace('http:', 'https:')).call(me)).rejects.toThrow(/answers without TLS: is the address http:/);
+    await expect(client(url.replace('http:', 'https:')).call(me)).rejects.toThrow(
+      /answers without TLS: is the address http:/,
+    );
   });
 
   test('calls go through the proxy that the environment names, but not those of this machine', async () => {
@@ -180,16 +219,26 @@ describe('http client', () => {
       runProgram([process.execPath, '--input-type=module-typescript', '-e', program, at, room], {
         env: { PATH: process.env.PATH, ...env },
       });
-    expect(await through('http://antipode.test', { http_proxy: url })).toMatchObject({ out: '{"through":"proxy"}\n', code: 0 });
+    expect(await through('http://antipode.test', { http_proxy: url })).toMatchObject({
+      out: '{"through":"proxy"}\n',
+      code: 0,
+    });
     expect(calls.splice(0)).toEqual(['GET http://antipode.test/api/v1/me']);
-    expect((await through(url, { HTTP_PROXY: 'http://127.0.0.1:9' })).out).toBe('{"through":"proxy"}\n');
+    expect((await through(url, { HTTP_PROXY: 'http://127.0.0.1:9' })).out).toBe(
+      '{"through":"proxy"}\n',
+    );
     expect(calls).toEqual(['GET /api/v1/me']);
-    const left = await through('http://antipode.test', { HTTP_PROXY: url, NO_PROXY: 'antipode.test' });
+    const left = await through('http://antipode.test', {
+      HTTP_PROXY: url,
+      NO_PROXY: 'antipode.test',
+    });
     expect(left.err).toContain('no such name in DNS');
     const { port } = new URL(url);
     await open.splice(0)[0]?.close();
     const away = await through('http://antipode.test', { HTTP_PROXY: url });
-    expect(away.err).toContain(`http://antipode.test cannot be reached through the proxy at 127.0.0.1:${port} (nothing listens there)`);
+    expect(away.err).toContain(
+      `http://antipode.test cannot be reached through the proxy at 127.0.0.1:${port} (nothing listens there)`,
+    );
   });
 });
 
@@ -205,7 +254,11 @@ describe('login', () => {
     await served.close();
   });
 
-  const login = async (given: readonly string[], answers: readonly (string | undefined)[], attended = true) => {
+  const login = async (
+    given: readonly string[],
+    answers: readonly (string | undefined)[],
+    attended = true,
+  ) => {
     const said = { out: '', err: '', questions: [] as (readonly [string, string | undefined])[] };
     const left = [...answers];
     const world: Surroundings = {
@@ -236,7 +289,10 @@ describe('login', () => {
       err: expect.stringContaining('Nothing was written'),
     });
     const unknown = await login([served.url], ['svc_nothing']);
-    expect(unknown).toMatchObject({ code: exits.token, err: expect.stringContaining('token_invalid') });
+    expect(unknown).toMatchObject({
+      code: exits.token,
+      err: expect.stringContaining('token_invalid'),
+    });
     expect((await login(['ftp://a.example'], [])).code).toBe(exits.usage);
     expect((await login([served.url, served.house.member.read], [])).code).toBe(exits.usage);
     expect(() => statSync(ANTIPODE_SETTINGS)).toThrow('ENOENT');

@@ -18,7 +18,10 @@ describe('many things in a file', () => {
     ['a list as the API answers it', JSON.stringify({ items: two, next_cursor: null })],
     ['the same over several lines', JSON.stringify({ items: two, next_cursor: null }, null, 2)],
     ['one a line', two.map((one) => JSON.stringify(one)).join('\n')],
-    ['one a line with empty ones, as Windows writes them', `\ufeff${two.map((one) => JSON.stringify(one)).join('\r\n\r\n')}\r\n`],
+    [
+      'one a line with empty ones, as Windows writes them',
+      `\ufeff${two.map((one) => JSON.stringify(one)).join('\r\n\r\n')}\r\n`,
+    ],
   ])('may be %s', (_, text) => {
     expect(itemsIn('items', text)).toEqual(two);
   });
@@ -33,7 +36,10 @@ describe('many things in a file', () => {
     ['{"a":1}\n{"b":}', 'line 2 is not valid JSON'],
     ['[{"a":1},', 'not valid JSON'],
     ['[1]', 'item 1 is no JSON object'],
-    ['{"a":1}\n{"b":12345678901234567890}', 'line 2: the number 12345678901234567890 is not kept exactly'],
+    [
+      '{"a":1}\n{"b":12345678901234567890}',
+      'line 2: the number 12345678901234567890 is not kept exactly',
+    ],
   ])('is refused as %j', (text, words) => {
     expect(() => itemsIn('items', text)).toThrow(UsageFault);
     expect(() => itemsIn('items', text)).toThrow(words);
@@ -78,21 +84,47 @@ describe('monitors batch', () => {
     writeFileSync(path, items.map((item) => JSON.stringify(item)).join('\n'));
     return `@${path}`;
   };
-  const https = (name: string, more: object = {}) => ({ type: 'https', target: 'https://example.com/', name, external_id: name, ...more });
+  const https = (name: string, more: object = {}) => ({
+    type: 'https',
+    target: 'https://example.com/',
+    name,
+    external_id: name,
+    ...more,
+  });
 
   test('makes and changes monitors, one line for each, and fails when one was refused', async () => {
-    const made = await command.run(['monitors', 'batch', '--items', file([https('one'), https('two')])]);
+    const made = await command.run([
+      'monitors',
+      'batch',
+      '--items',
+      file([https('one'), https('two')]),
+    ]);
     expect([made.code, made.err]).toEqual([exits.done, '']);
-    expect(JSON.parse(made.out)).toMatchObject({ applied: true, created: 2, items: [{ result: 'created' }, { result: 'created' }] });
+    expect(JSON.parse(made.out)).toMatchObject({
+      applied: true,
+      created: 2,
+      items: [{ result: 'created' }, { result: 'created' }],
+    });
 
-    const mixed = file([https('one', { interval_s: 120 }), https('bad', { target: 'nonsense' }), https('three')]);
-    const none = await command.run(['monitors', 'batch', '--items', mixed, '--no-color'], { terminal: true });
+    const mixed = file([
+      https('one', { interval_s: 120 }),
+      https('bad', { target: 'nonsense' }),
+      https('three'),
+    ]);
+    const none = await command.run(['monitors', 'batch', '--items', mixed, '--no-color'], {
+      terminal: true,
+    });
     expect(none.code).toBe(exits.refused);
     expect(none.out).toMatch(/^result +name +external id +error +id\n/);
     expect(none.out).toMatch(/^refused +.*bad/m);
-    expect(none.out).toContain('Nothing was done, because one was refused: 0 created, 0 changed, 1 refused. With --mode each');
+    expect(none.out).toContain(
+      'Nothing was done, because one was refused: 0 created, 0 changed, 1 refused. With --mode each',
+    );
 
-    const each = await command.run(['monitors', 'batch', '--mode', 'each', '--items', mixed, '--no-color'], { terminal: true });
+    const each = await command.run(
+      ['monitors', 'batch', '--mode', 'each', '--items', mixed, '--no-color'],
+      { terminal: true },
+    );
     expect(each.code).toBe(exits.refused);
     const results = each.out
       .split('\n')
@@ -109,7 +141,11 @@ describe('monitors batch', () => {
     const broken = await command.run(['monitors', 'batch', '--items', `@${path}`]);
     expect([broken.code, broken.out]).toEqual([exits.usage, '']);
     expect(broken.err).toContain('--items, line 2 is not valid JSON');
-    expect(await command.json('monitors', 'list', '--external-id', 'four')).toMatchObject({ items: [] });
-    expect((await command.run(['monitors', 'batch'])).err).toContain('monitors batch needs --items');
+    expect(await command.json('monitors', 'list', '--external-id', 'four')).toMatchObject({
+      items: [],
+    });
+    expect((await command.run(['monitors', 'batch'])).err).toContain(
+      'monitors batch needs --items',
+    );
   });
 });

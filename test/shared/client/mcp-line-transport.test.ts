@@ -37,14 +37,26 @@ test.each([
   ['not JSON', 'nonsense\n', { id: null, error: { code: -32700 } }],
   ['a batch', '[]\n', { id: null, error: { code: -32600 } }],
   ['no JSON-RPC', '{"id":7}\n', { id: 7, error: { code: -32600 } }],
-  ['an id that is a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n', { id: null, error: { code: -32600 } }],
-  ['an envelope that is no object', '{"jsonrpc":"2.0","id":9,"method":"x","params":{"_meta":5}}\n', { id: 9, error: { code: -32600 } }],
+  [
+    'an id that is a fraction',
+    '{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n',
+    { id: null, error: { code: -32600 } },
+  ],
+  [
+    'an envelope that is no object',
+    '{"jsonrpc":"2.0","id":9,"method":"x","params":{"_meta":5}}\n',
+    { id: 9, error: { code: -32600 } },
+  ],
   [
     'a progress token that is none',
     '{"jsonrpc":"2.0","id":9,"method":"x","params":{"_meta":{"progressToken":{}}}}\n',
     { id: 9, error: { code: -32600, message: expect.stringContaining('params._meta') } },
   ],
-  ['parameters that are no object', '{"jsonrpc":"2.0","id":8,"method":"x","params":[1]}\n', { id: 8, error: { code: -32600 } }],
+  [
+    'parameters that are no object',
+    '{"jsonrpc":"2.0","id":8,"method":"x","params":[1]}\n',
+    { id: 8, error: { code: -32600 } },
+  ],
 ])('%s gets an error answer, and the next message is still taken', async (_, line, answer) => {
   const { transport, messages, written, send } = setUp();
   await transport.start();
@@ -60,7 +72,9 @@ test('a line over the limit is refused without being kept', async () => {
   await send('x'.repeat(90));
   await send('x'.repeat(90));
   await send(`x\n${request(1)}`);
-  expect(written).toMatchObject([{ error: { code: -32600, message: expect.stringContaining('100 bytes') } }]);
+  expect(written).toMatchObject([
+    { error: { code: -32600, message: expect.stringContaining('100 bytes') } },
+  ]);
   expect(messages).toHaveLength(1);
 });
 
@@ -79,7 +93,9 @@ test('when the input ends, calls in flight are answered before it closes', async
 test('a call that was cancelled is not waited for', async () => {
   const { transport, input, closed, send } = setUp();
   await transport.start();
-  await send(`${request(1)}{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n`);
+  await send(
+    `${request(1)}{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n`,
+  );
   input.end();
   await closed;
 });
@@ -128,13 +144,16 @@ test('what stands beside the members of a message, and null for no parameters, d
   ]);
 });
 
-const hello = (version: string) => `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"${version}"}}\n`;
+const hello = (version: string) =>
+  `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"${version}"}}\n`;
 
 test('a batch of the revision that has them is answered in one line, in whatever order, faults and cancelled calls included', async () => {
   const { transport, messages, written, send } = setUp();
   await transport.start();
   await send(hello('2025-03-26'));
-  await send(`[${request(1).trim()},${request(2).trim()},${request(3).trim()},7,{"jsonrpc":"2.0","method":"notifications/initialized"}]\n`);
+  await send(
+    `[${request(1).trim()},${request(2).trim()},${request(3).trim()},7,{"jsonrpc":"2.0","method":"notifications/initialized"}]\n`,
+  );
   expect(messages).toHaveLength(5);
   await transport.send({ jsonrpc: '2.0', id: 2, result: {} });
   await send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}\n');
@@ -151,7 +170,9 @@ test('a batch of notifications alone is not answered, and an empty one is refuse
   expect(messages).toHaveLength(2);
   expect(written).toEqual([]);
   await send('[]\n');
-  expect(written).toMatchObject([{ id: null, error: { code: -32600, message: expect.stringContaining('empty') } }]);
+  expect(written).toMatchObject([
+    { id: null, error: { code: -32600, message: expect.stringContaining('empty') } },
+  ]);
 });
 
 test('a batch of a later revision is refused with what to do', async () => {
@@ -159,7 +180,9 @@ test('a batch of a later revision is refused with what to do', async () => {
   await transport.start();
   await send(hello('2025-06-18'));
   await send(`[${request(1).trim()}]\n`);
-  expect(written).toMatchObject([{ id: null, error: { code: -32600, message: expect.stringContaining('one message a line') } }]);
+  expect(written).toMatchObject([
+    { id: null, error: { code: -32600, message: expect.stringContaining('one message a line') } },
+  ]);
 });
 
 test('a subscription, which nothing answers, does not hold the process up', async () => {

@@ -19,7 +19,10 @@ test('why was the shop down last night, and for how long? Three calls of the ten
   const [shop, incident] = [newId(), newId()];
   const began = new Date(Date.now() - 8 * 3_600_000);
   const after = (minutes: number) => new Date(began.getTime() + minutes * 60_000);
-  const cause = JSON.stringify({ class: 'unexpected_status', params: { status: 503, expected: '200-299' } });
+  const cause = JSON.stringify({
+    class: 'unexpected_status',
+    params: { status: 503, expected: '200-299' },
+  });
   await sql`insert into monitors (id, organisation_id, partition, type, name, target, interval_s, config, created_at)
     values (${shop}, ${asking.organisation}, 0, 'https', 'shop', 'https://shop.example/', 60, '{}', ${after(-10_000)})`;
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, cause, scope, layer, seen_probe,
@@ -35,22 +38,45 @@ test('why was the shop down last night, and for how long? Three calls of the ten
   const client = new Client({ name: 'test', version: '1' });
   const env = { ...served.environment, ANTIPODE_TOKEN: asking.viewer.read };
   const args = [served.files['antipode-mcp.mjs']];
-  await client.connect(new StdioClientTransport({ command: machineNode() ?? process.execPath, args, env, stderr: 'pipe' }));
+  await client.connect(
+    new StdioClientTransport({
+      command: machineNode() ?? process.execPath,
+      args,
+      env,
+      stderr: 'pipe',
+    }),
+  );
   try {
-    // 1: last night by the clock of those who ask. 2: which outage. 3: why, from where it was seen, and how long.
+    // 1: last night by the clock of those who ask. 2: which outage. 3: why, from where it was seen,
+    // and how long.
     const who = await client.callTool({ name: 'whoami', arguments: {} });
-    expect(who.structuredContent).toMatchObject({ time_zone: 'Europe/Vienna', local_time: expect.stringMatching(/^\d{4}-\d\d-\d\d /) });
+    expect(who.structuredContent).toMatchObject({
+      time_zone: 'Europe/Vienna',
+      local_time: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
+    });
     const list = textsOf(await client.callTool({ name: 'list_incidents', arguments: { days: 2 } }));
     const [id, start, ...told] =
       list
         .split('\n')
         .find((line) => line.includes('| shop |'))
         ?.split(' | ') ?? [];
-    expect([id, start, ...told.slice(0, 3)]).toEqual([incident, `${began.toISOString().slice(0, 16)}Z`, 'over', '47 min', 'shop']);
-    const { structuredContent } = await client.callTool({ name: 'get_incident', arguments: { id } });
+    expect([id, start, ...told.slice(0, 3)]).toEqual([
+      incident,
+      `${began.toISOString().slice(0, 16)}Z`,
+      'over',
+      '47 min',
+      'shop',
+    ]);
+    const { structuredContent } = await client.callTool({
+      name: 'get_incident',
+      arguments: { id },
+    });
     expect(structuredContent).toMatchObject({
-      ...{ monitor_name: 'shop', cause: expect.stringContaining('503'), lasted: '47 min' },
-      ...{ started_at: began.toISOString(), resolved_at: after(47).toISOString() },
+      monitor_name: 'shop',
+      cause: expect.stringContaining('503'),
+      lasted: '47 min',
+      started_at: began.toISOString(),
+      resolved_at: after(47).toISOString(),
       evidence: {
         verdict: expect.stringMatching(/^Everywhere, /),
         checks: [

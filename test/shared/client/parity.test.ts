@@ -36,9 +36,12 @@ describe('mcp conformance', () => {
     async () => {
       const home = mkdtempSync(join(tmpdir(), 'antipode-inspector-'));
       const inspect = (...given: string[]) =>
-        runProgram([process.execPath, inspector ?? '', '--cli', node, script, ...given, '--format', 'json'], {
-          env: { ...env, HOME: home },
-        });
+        runProgram(
+          [process.execPath, inspector ?? '', '--cli', node, script, ...given, '--format', 'json'],
+          {
+            env: { ...env, HOME: home },
+          },
+        );
       try {
         const listed = await inspect('--method', 'tools/list', '--strict');
         expect(listed.code, listed.err).toBe(0);
@@ -82,7 +85,8 @@ describe('mcp conformance', () => {
       'elicitation-sep1330-enums': 'it never asks the client for anything',
       'json-schema-2020-12': 'asks for a fixture tool of the suite',
       'server-sse-polling': 'about HTTP streams; this server has standard input and output',
-      'server-sse-multiple-streams': 'about HTTP streams; this server has standard input and output',
+      'server-sse-multiple-streams':
+        'about HTTP streams; this server has standard input and output',
       'resources-list': 'no resources: everything is a tool',
       'resources-read-text': 'no resources',
       'resources-read-binary': 'no resources',
@@ -101,7 +105,9 @@ describe('mcp conformance', () => {
       const { out } = await runProgram([process.execPath, suite ?? '', 'list', '--server']);
       const known = [...out.matchAll(/^\s*-\s+([a-z0-9-]+)/gm)].map(([, name]) => name ?? '');
       expect(known.length).toBeGreaterThan(10);
-      expect(known.filter((name) => !applies.includes(name) && !Object.hasOwn(doesNotApply, name))).toEqual([]);
+      expect(
+        known.filter((name) => !applies.includes(name) && !Object.hasOwn(doesNotApply, name)),
+      ).toEqual([]);
     });
 
     test.each(applies)('%s passes', async (scenario) => {
@@ -149,11 +155,19 @@ describe('parity', () => {
       '%s has its route, its document entry and its command',
       async (id, operation) => {
         const path = operation.path.replaceAll(/\{[^}]+\}/g, unknownId);
-        const { status, text } = await call(api, house.owner.readWrite, { method: operation.method, url: path });
+        const { status, text } = await call(api, house.owner.readWrite, {
+          method: operation.method,
+          url: path,
+        });
         expect(status, text).not.toBe(405);
         expect(text).not.toContain('route_not_found');
-        const document: unknown = JSON.parse((await call(api, undefined, { method: 'GET', url: '/api/v1/openapi.json' })).text);
-        expect(document).toHaveProperty(['paths', operation.path, operation.method.toLowerCase(), 'operationId'], id);
+        const document: unknown = JSON.parse(
+          (await call(api, undefined, { method: 'GET', url: '/api/v1/openapi.json' })).text,
+        );
+        expect(document).toHaveProperty(
+          ['paths', operation.path, operation.method.toLowerCase(), 'operationId'],
+          id,
+        );
         expect(commands.filter((command) => command.operation.id === id)).toHaveLength(1);
       },
     );
@@ -161,11 +175,21 @@ describe('parity', () => {
     test('the ten tools are the GET operations that the specification names, and no other face has more operations than the table', () => {
       expect(tools.map((tool) => tool.operation.id).toSorted()).toEqual(
         [
-          ...['whoami', 'listMonitors', 'getMonitor', 'getMonitorStatus', 'listIncidents', 'getIncident'],
-          ...['listMaintenanceWindows', 'getMaintenanceWindow', 'listGroups', 'getGroup'],
+          'whoami',
+          'listMonitors',
+          'getMonitor',
+          'getMonitorStatus',
+          'listIncidents',
+          'getIncident',
+          'listMaintenanceWindows',
+          'getMaintenanceWindow',
+          'listGroups',
+          'getGroup',
         ].toSorted(),
       );
-      expect(tools.every((tool) => 'method' in tool.operation && tool.operation.method === 'GET')).toBe(true);
+      expect(
+        tools.every((tool) => 'method' in tool.operation && tool.operation.method === 'GET'),
+      ).toBe(true);
       expect(commands).toHaveLength(Object.keys(operations).length);
     });
   });
@@ -173,44 +197,70 @@ describe('parity', () => {
   describe('a refusal carries the same code through each face', () => {
     const reading = tools.filter((tool) => Object.hasOwn(tool.arguments, 'id'));
 
-    test.each(reading.map((tool) => [tool.name, tool] as const))('%s of an unknown id', async (_, tool) => {
-      const asked = toolCall(tool, { id: unknownId });
-      if ('refused' in asked) throw new Error(asked.refused);
-      const rest: unknown = JSON.parse((await call(api, house.owner.read, { method: 'GET', url: asked.path })).text);
-      const client = createHttpClient({ settings: { url, token: house.owner.read }, userAgent: 'test' });
-      const refused = await client.call(asked).catch((error: unknown) => error);
-      if (!(refused instanceof CallRefused)) throw new Error('the service answered');
-      expect(rest).toMatchObject({ error: { code: refused.code } });
+    test.each(reading.map((tool) => [tool.name, tool] as const))(
+      '%s of an unknown id',
+      async (_, tool) => {
+        const asked = toolCall(tool, { id: unknownId });
+        if ('refused' in asked) throw new Error(asked.refused);
+        const rest: unknown = JSON.parse(
+          (await call(api, house.owner.read, { method: 'GET', url: asked.path })).text,
+        );
+        const client = createHttpClient({
+          settings: { url, token: house.owner.read },
+          userAgent: 'test',
+        });
+        const refused = await client.call(asked).catch((error: unknown) => error);
+        if (!(refused instanceof CallRefused)) throw new Error('the service answered');
+        expect(rest).toMatchObject({ error: { code: refused.code } });
 
-      const env = { PATH: process.env.PATH, ANTIPODE_URL: url, ANTIPODE_TOKEN: house.owner.read };
-      const command = commands.find(({ operation }) => operation.id === tool.operation.id);
-      const cli = await runProgram(
-        [process.execPath, served.files['antipode.mjs'], ...commandName(command ?? { words: [] }).split(' '), unknownId],
-        { env },
-      );
-      expect(cli).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`(${refused.code})`) });
+        const env = { PATH: process.env.PATH, ANTIPODE_URL: url, ANTIPODE_TOKEN: house.owner.read };
+        const command = commands.find(({ operation }) => operation.id === tool.operation.id);
+        const cli = await runProgram(
+          [
+            process.execPath,
+            served.files['antipode.mjs'],
+            ...commandName(command ?? { words: [] }).split(' '),
+            unknownId,
+          ],
+          { env },
+        );
+        expect(cli).toMatchObject({
+          code: 1,
+          out: '',
+          err: expect.stringContaining(`(${refused.code})`),
+        });
 
-      const lines = [
-        {
-          jsonrpc: '2.0',
-          id: 0,
-          method: 'initialize',
-          params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } },
-        },
-        { jsonrpc: '2.0', method: 'notifications/initialized' },
-        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name, arguments: { id: unknownId } } },
-      ];
-      const mcp = await runProgram([process.execPath, served.files['antipode-mcp.mjs']], {
-        env,
-        input: `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
-      });
-      const answer = mcp.out
-        .split('\n')
-        .filter(Boolean)
-        .map((line): unknown => JSON.parse(line))
-        .at(-1);
-      expect(answer).toMatchObject({ id: 1, result: { isError: true } });
-      expect(JSON.stringify(answer)).toContain(`(${refused.code})`);
-    });
+        const lines = [
+          {
+            jsonrpc: '2.0',
+            id: 0,
+            method: 'initialize',
+            params: {
+              protocolVersion: '2025-06-18',
+              capabilities: {},
+              clientInfo: { name: 't', version: '1' },
+            },
+          },
+          { jsonrpc: '2.0', method: 'notifications/initialized' },
+          {
+            jsonrpc: '2.0',
+            id: 1,
+            method: 'tools/call',
+            params: { name: tool.name, arguments: { id: unknownId } },
+          },
+        ];
+        const mcp = await runProgram([process.execPath, served.files['antipode-mcp.mjs']], {
+          env,
+          input: `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
+        });
+        const answer = mcp.out
+          .split('\n')
+          .filter(Boolean)
+          .map((line): unknown => JSON.parse(line))
+          .at(-1);
+        expect(answer).toMatchObject({ id: 1, result: { isError: true } });
+        expect(JSON.stringify(answer)).toContain(`(${refused.code})`);
+      },
+    );
   });
 });

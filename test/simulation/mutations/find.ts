@@ -1,16 +1,27 @@
 import { loadMutant } from './mutant.ts';
 import type { Mutation } from './types.ts';
 
-/** What came of the search for a mutation: the seed that it was found with and what was wrong, or null when it survived. */
-export type Verdict = { readonly name: string; readonly found: { readonly seed: number; readonly violation: string } | null };
+/**
+ * What came of the search for a mutation: the seed that it was found with and what was wrong, or
+ * null when it survived.
+ */
+export type Verdict = {
+  readonly name: string;
+  readonly found: { readonly seed: number; readonly violation: string } | null;
+};
 
-export const findMutation = async (mutation: Mutation, from: { readonly seed: number; readonly stories: number }): Promise<Verdict> => {
+export const findMutation = async (
+  mutation: Mutation,
+  from: { readonly seed: number; readonly stories: number },
+): Promise<Verdict> => {
   const { name, tells } = mutation;
   const { campaign } = await loadMutant(mutation);
   let seed = from.seed;
   try {
     const sum = campaign({
-      ...{ seed, tells, isEnough: ({ stories }) => stories >= from.stories },
+      seed,
+      tells,
+      isEnough: ({ stories }) => stories >= from.stories,
       onStory: ({ stories }) => {
         seed = from.seed + stories;
       },

@@ -1,7 +1,9 @@
 import { jobMutations } from './list-jobs.ts';
 import { core, type Mutation } from './types.ts';
 
-/** Mistakes that somebody could make. Each must be found by a simulation that was not told of it. */
+/**
+ * Mistakes that somebody could make. Each must be found by a simulation that was not told of it.
+ */
 export const mutations: readonly Mutation[] = [
   ...jobMutations,
   {

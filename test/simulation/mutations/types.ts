@@ -1,4 +1,7 @@
-/** One expression of the core, and a wrong one in its place. `text` stands exactly once in the file: when it is gone, the mutation has to be written anew. */
+/**
+ * One expression of the core, and a wrong one in its place. `text` stands exactly once in the file:
+ * when it is gone, the mutation has to be written anew.
+ */
 export type Mutation = {
   readonly name: string;
   readonly file: string;

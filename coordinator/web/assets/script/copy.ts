@@ -6,14 +6,18 @@ const saidMs = 1_600;
  */
 export const copyOnClick = (): void => {
   const reveal = (): void => {
-    for (const button of document.querySelectorAll<HTMLElement>('[data-copy][hidden]')) button.hidden = false;
+    for (const button of document.querySelectorAll<HTMLElement>('[data-copy][hidden]'))
+      button.hidden = false;
   };
   reveal();
   document.addEventListener('click', async (event) => {
-    const button = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-copy]') : null;
+    const button =
+      event.target instanceof Element ? event.target.closest<HTMLElement>('[data-copy]') : null;
     const source = button?.dataset.copy;
     if (!button || source === undefined) return;
-    const text = source.startsWith('#') ? (document.getElementById(source.slice(1))?.textContent ?? '') : source;
+    const text = source.startsWith('#')
+      ? (document.getElementById(source.slice(1))?.textContent ?? '')
+      : source;
     await navigator.clipboard.writeText(text.trim());
     const words = button.querySelector('[data-copied]') ?? button;
     const before = words.textContent;

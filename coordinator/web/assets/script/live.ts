@@ -45,11 +45,15 @@ const keepOrder = (now: Element, next: Element): void => {
  */
 const showConnection = (): void => {
   const bar = document.getElementById('offline');
-  if (!bar || bar.hidden === (brokenAt === undefined || performance.now() - brokenAt < lostMs)) return;
+  if (!bar || bar.hidden === (brokenAt === undefined || performance.now() - brokenAt < lostMs))
+    return;
   bar.hidden = brokenAt === undefined;
   if (brokenAt === undefined) return;
   const time = bar.querySelector('[data-lost]');
-  if (time) time.textContent = new Date(performance.timeOrigin + brokenAt).toLocaleTimeString('en-GB', { timeZone: bar.dataset.zone });
+  if (time)
+    time.textContent = new Date(performance.timeOrigin + brokenAt).toLocaleTimeString('en-GB', {
+      timeZone: bar.dataset.zone,
+    });
   document.title = `(offline) ${document.title}`;
 };
 
@@ -61,7 +65,10 @@ const refresh = async (): Promise<void> => {
   busy = true;
   triedAt = performance.now();
   try {
-    const page = await fetchPage(document.body.dataset.live || location.href, AbortSignal.timeout(timeoutMs));
+    const page = await fetchPage(
+      document.body.dataset.live || location.href,
+      AbortSignal.timeout(timeoutMs),
+    );
     // The page is gone, or its reader was signed out.
     if (!page) return location.reload();
     refreshedAt = performance.now();
@@ -72,13 +79,19 @@ const refresh = async (): Promise<void> => {
     if (!now || !next) return;
     keepOrder(now, next);
     document.title = page.title;
-    Object.assign(document.body.dataset, { since: page.body.dataset.since, now: page.body.dataset.now });
+    Object.assign(document.body.dataset, {
+      since: page.body.dataset.since,
+      now: page.body.dataset.now,
+    });
     setClock();
     for (const id of ['main', 'rail']) {
       const [from, to] = [document.getElementById(id), page.getElementById(id)];
       // What the reader is typing, or has opened or ticked, stays.
       if (from && to)
-        Idiomorph.morph(from, to, { ignoreActiveValue: true, callbacks: { beforeAttributeUpdated: isOurs, beforeNodeRemoved: isNotSaid } });
+        Idiomorph.morph(from, to, {
+          ignoreActiveValue: true,
+          callbacks: { beforeAttributeUpdated: isOurs, beforeNodeRemoved: isNotSaid },
+        });
     }
   } catch {
     brokenAt ??= triedAt;
@@ -95,7 +108,8 @@ const refresh = async (): Promise<void> => {
  * The message about the last action is shown once. It must survive the refresh that the action
  * itself causes, as must anything that is shown only once.
  */
-const isNotSaid = (node: Node): boolean => !(node instanceof Element && (node.id === 'said' || node.matches('[data-kept]')));
+const isNotSaid = (node: Node): boolean =>
+  !(node instanceof Element && (node.id === 'said' || node.matches('[data-kept]')));
 
 /** What the reader has opened, ticked, chosen or typed stays. */
 export const isOurs = (name: string, node: Element): boolean => {
@@ -133,7 +147,8 @@ export const keepLive = (): void => {
   const tick = (): void => {
     const now = performance.now();
     // A stream that is still being opened may be as silent.
-    if (stream?.readyState !== EventSource.CLOSED && now - Math.max(heardAt, openedAt) > silentMs) brokenAt ??= now;
+    if (stream?.readyState !== EventSource.CLOSED && now - Math.max(heardAt, openedAt) > silentMs)
+      brokenAt ??= now;
     // After an answer that is no stream, the browser does not reconnect by itself.
     if (stream?.readyState === EventSource.CLOSED && refreshedAt > openedAt) listen();
     showConnection();
@@ -153,7 +168,9 @@ export const keepLive = (): void => {
     timer = setInterval(tick, 1_000);
     if (wasAway) void refresh();
   };
-  document.addEventListener('visibilitychange', () => (document.visibilityState === 'visible' ? open() : close()));
+  document.addEventListener('visibilitychange', () =>
+    document.visibilityState === 'visible' ? open() : close(),
+  );
   document.querySelector('[data-retry]')?.addEventListener('click', () => void refresh());
   addEventListener('pagehide', close);
   addEventListener('pageshow', open);

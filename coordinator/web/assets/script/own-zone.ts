@@ -4,7 +4,9 @@ import { briefDuration } from '../../../../shared/base/time.ts';
 export const offerOwnZone = (): void => {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const button = document.querySelector<HTMLButtonElement>('[data-own-zone]');
-  const offered = [...(button?.parentElement?.querySelectorAll('button') ?? [])].some(({ textContent }) => textContent === timeZone);
+  const offered = [...(button?.parentElement?.querySelectorAll('button') ?? [])].some(
+    ({ textContent }) => textContent === timeZone,
+  );
   if (!button || !timeZone || offered) return;
   button.value = timeZone;
   button.textContent = timeZone;
@@ -45,8 +47,11 @@ export const tickTimes = (): void => {
  * selection wait for one.
  */
 export const checkAll = (): void => {
-  const boxes = (form: HTMLFormElement): HTMLInputElement[] => [...form.querySelectorAll<HTMLInputElement>('input[data-each]')];
-  for (const all of document.querySelectorAll<HTMLInputElement>('input[data-all]')) all.hidden = false;
+  const boxes = (form: HTMLFormElement): HTMLInputElement[] => [
+    ...form.querySelectorAll<HTMLInputElement>('input[data-each]'),
+  ];
+  for (const all of document.querySelectorAll<HTMLInputElement>('input[data-all]'))
+    all.hidden = false;
   document.addEventListener('change', ({ target }) => {
     if (!(target instanceof HTMLInputElement) || !target.form) return;
     const { form } = target;

@@ -5,11 +5,13 @@ const patienceMs = 1_500;
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
-  (target.isContentEditable || target.matches('input:not([type=checkbox], [type=radio]), textarea, select'));
+  (target.isContentEditable ||
+    target.matches('input:not([type=checkbox], [type=radio]), textarea, select'));
 
 const row = (step: number): void => {
   const links = [...document.querySelectorAll<HTMLElement>('main [data-row]')];
-  const at = document.activeElement instanceof HTMLElement ? links.indexOf(document.activeElement) : -1;
+  const at =
+    document.activeElement instanceof HTMLElement ? links.indexOf(document.activeElement) : -1;
   links[at === -1 ? (step > 0 ? 0 : links.length - 1) : at + step]?.focus();
 };
 
@@ -25,7 +27,14 @@ export const listenToKeys = (): void => {
       open('[data-open="palette"]');
       return;
     }
-    if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
+    if (
+      event.metaKey ||
+      event.ctrlKey ||
+      event.altKey ||
+      isTyping(event.target) ||
+      document.querySelector('dialog[open]')
+    )
+      return;
     const goes = event.timeStamp - going < patienceMs;
     going = Number.NEGATIVE_INFINITY;
     if (goes && /^[a-z]$/.test(key)) open(`[data-key="${key}"]`);
@@ -56,7 +65,8 @@ export const openPalette = (): void => {
   const choose = (next: number): void => {
     const all = links();
     chosen = all.length === 0 ? 0 : (next + all.length) % all.length;
-    for (const [index, link] of all.entries()) link.setAttribute('aria-selected', String(index === chosen));
+    for (const [index, link] of all.entries())
+      link.setAttribute('aria-selected', String(index === chosen));
     all[chosen]?.scrollIntoView({ block: 'nearest' });
   };
   const ask = async (): Promise<void> => {
@@ -75,7 +85,8 @@ export const openPalette = (): void => {
   };
 
   document.addEventListener('click', (event) => {
-    const opener = event.target instanceof Element ? event.target.closest('[data-open="palette"]') : null;
+    const opener =
+      event.target instanceof Element ? event.target.closest('[data-open="palette"]') : null;
     if (!opener || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     dialog.showModal();

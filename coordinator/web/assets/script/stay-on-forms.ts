@@ -4,7 +4,8 @@ import { parsed } from './parsed-page.ts';
 
 const send = (form: HTMLFormElement, act: string, signal: AbortSignal): Promise<Response> => {
   const body = new URLSearchParams();
-  for (const [name, value] of new FormData(form)) if (typeof value === 'string') body.append(name, value);
+  for (const [name, value] of new FormData(form))
+    if (typeof value === 'string') body.append(name, value);
   body.append('act', act);
   return fetch(form.action, { method: 'POST', body, signal });
 };
@@ -17,7 +18,9 @@ const changed = new Set<string | null>();
 
 /** The answer to a form contains what was ticked in it; only later changes stay. */
 const isOursInAnswer = (name: string, node: Element): boolean =>
-  name === 'checked' || name === 'selected' ? !changed.has((node.closest('select') ?? node).getAttribute('name')) : isOurs(name, node);
+  name === 'checked' || name === 'selected'
+    ? !changed.has((node.closest('select') ?? node).getAttribute('name'))
+    : isOurs(name, node);
 
 /**
  * Replaces the page with the received part of a page that comes in pieces, except for what the
@@ -26,8 +29,12 @@ const isOursInAnswer = (name: string, node: Element): boolean =>
 const take = (page: Document): void => {
   const [now, next] = [document, page].map((each) => each.getElementById('main'));
   if (!now || !next) return;
-  Idiomorph.morph(now, next, { ignoreActiveValue: true, callbacks: { beforeAttributeUpdated: isOursInAnswer } });
-  for (const fault of now.querySelectorAll('[aria-invalid]')) fault.closest('details')?.setAttribute('open', '');
+  Idiomorph.morph(now, next, {
+    ignoreActiveValue: true,
+    callbacks: { beforeAttributeUpdated: isOursInAnswer },
+  });
+  for (const fault of now.querySelectorAll('[aria-invalid]'))
+    fault.closest('details')?.setAttribute('open', '');
 };
 
 let running: AbortController | undefined;
@@ -61,7 +68,12 @@ const show = async (form: HTMLFormElement, act: string): Promise<void> => {
 export const stayOnForms = (): void => {
   document.addEventListener('submit', (event) => {
     const { submitter, target } = event;
-    if (!(submitter instanceof HTMLButtonElement) || !(target instanceof HTMLFormElement) || !submitter.matches('[data-stays]')) return;
+    if (
+      !(submitter instanceof HTMLButtonElement) ||
+      !(target instanceof HTMLFormElement) ||
+      !submitter.matches('[data-stays]')
+    )
+      return;
     event.preventDefault();
     show(target, submitter.value).catch((error: unknown) => {
       if (error instanceof DOMException && error.name === 'AbortError') return;
@@ -73,7 +85,8 @@ export const stayOnForms = (): void => {
   let asking: AbortController | undefined;
   document.addEventListener('change', async ({ target }) => {
     if (target instanceof Element) changed.add(target.getAttribute('name'));
-    const form = target instanceof Element ? target.closest('[data-refreshes]')?.closest('form') : null;
+    const form =
+      target instanceof Element ? target.closest('[data-refreshes]')?.closest('form') : null;
     if (!form) return;
     asking?.abort();
     asking = new AbortController();
@@ -110,13 +123,18 @@ export const sendForms = (): void => {
   if (!bar || !again) return;
   let waiting: HTMLFormElement | undefined;
   let ready: HTMLFormElement | undefined;
-  const deliver = async (form: HTMLFormElement, submitter: HTMLElement | null, tries = maxTries): Promise<void> => {
+  const deliver = async (
+    form: HTMLFormElement,
+    submitter: HTMLElement | null,
+    tries = maxTries,
+  ): Promise<void> => {
     waiting = form;
     bar.hidden = await isAnswering();
     if (waiting !== form) return;
     again.onclick = () => void deliver(form, submitter);
     if (!bar.hidden) {
-      if (tries > 0) setTimeout(() => waiting === form && void deliver(form, submitter, tries - 1), retryMs);
+      if (tries > 0)
+        setTimeout(() => waiting === form && void deliver(form, submitter, tries - 1), retryMs);
       else waiting = undefined;
       return;
     }
@@ -127,11 +145,18 @@ export const sendForms = (): void => {
   };
   document.addEventListener('submit', (event) => {
     const { target, submitter } = event;
-    if (event.defaultPrevented || !(target instanceof HTMLFormElement) || target.method !== 'post' || target === ready) return;
+    if (
+      event.defaultPrevented ||
+      !(target instanceof HTMLFormElement) ||
+      target.method !== 'post' ||
+      target === ready
+    )
+      return;
     event.preventDefault();
     if (waiting !== target) void deliver(target, submitter);
   });
   document.addEventListener('formdata', ({ formData, target }) => {
-    if (target === ready) formData.set('form_key', crypto.getRandomValues(new Uint32Array(4)).join('-'));
+    if (target === ready)
+      formData.set('form_key', crypto.getRandomValues(new Uint32Array(4)).join('-'));
   });
 };

@@ -22,11 +22,17 @@ type PushData = {
  * permission.
  */
 const unread: PushData = {
-  ...{ title: 'Something changed', body: 'Open Antipode to see what.', url: '/incidents' },
-  ...{ acknowledge: undefined, event: undefined, tag: undefined, at: undefined },
+  title: 'Something changed',
+  body: 'Open Antipode to see what.',
+  url: '/incidents',
+  acknowledge: undefined,
+  event: undefined,
+  tag: undefined,
+  at: undefined,
 };
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 
 const read = (data: PushMessageData | null): PushData => {
   try {
@@ -51,11 +57,16 @@ const read = (data: PushMessageData | null): PushData => {
 /** An address of this service, and of no other. */
 const ownAddress = (address: unknown): string => {
   const url =
-    typeof address === 'string' && URL.canParse(address, self.location.origin) ? new URL(address, self.location.origin) : undefined;
-  return url?.origin === self.location.origin ? url.href : new URL(unread.url, self.location.origin).href;
+    typeof address === 'string' && URL.canParse(address, self.location.origin)
+      ? new URL(address, self.location.origin)
+      : undefined;
+  return url?.origin === self.location.origin
+    ? url.href
+    : new URL(unread.url, self.location.origin).href;
 };
 
-const windows = (): Promise<readonly WindowClient[]> => self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+const windows = (): Promise<readonly WindowClient[]> =>
+  self.clients.matchAll({ type: 'window', includeUncontrolled: true });
 
 /** `renotify`, `actions` and `timestamp` exist in browsers, but not in TypeScript's types. */
 type Shown = NotificationOptions & {
@@ -67,11 +78,17 @@ type Shown = NotificationOptions & {
 const show = async (told: PushData): Promise<void> => {
   const { title, body, url, acknowledge, event, tag, at } = told;
   const options: Shown = {
-    ...{ body, icon: '/favicon.svg', badge: '/favicon.svg', lang: 'en', data: { url, acknowledge } },
+    body,
+    icon: '/favicon.svg',
+    badge: '/favicon.svg',
+    lang: 'en',
+    data: { url, acknowledge },
     // A replacement rings again: people must notice the end as they noticed the beginning.
     ...(tag === undefined ? {} : { tag, renotify: true }),
     ...(at === undefined ? {} : { timestamp: at }),
-    ...(acknowledge === undefined ? {} : { actions: [{ action: 'acknowledge', title: 'I am on it' }] }),
+    ...(acknowledge === undefined
+      ? {}
+      : { actions: [{ action: 'acknowledge', title: 'I am on it' }] }),
     requireInteraction: event === 'down' || event === 'reminder',
   };
   await self.registration.showNotification(title, options);

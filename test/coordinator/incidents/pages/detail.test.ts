@@ -5,7 +5,11 @@ import { createGroup } from '../../../../shared/api/groups.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { type Demo, seedDemo } from '../../../support/demo.ts';
-import { createTestOrganisation, type Person, type TestOrganisation } from '../../../support/people.ts';
+import {
+  createTestOrganisation,
+  type Person,
+  type TestOrganisation,
+} from '../../../support/people.ts';
 import { sameSite, startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** The incident page: what it says, to whom, and what it never says. */
@@ -34,12 +38,25 @@ describe('detail', () => {
       scope, layer)
     values (${id}, ${web.house.organisation}, ${monitor}, now() - interval '372 seconds', now() - interval '371.737 seconds', 'Frankfurt', 'Europe',
       'Virginia', 'North America', ${cause}::text::jsonb, 'some_continents', 'http')`;
-    const saw = (part: string, continent: string, probe: string, outcome: number, evidence: object) =>
+    const saw = (
+      part: string,
+      continent: string,
+      probe: string,
+      outcome: number,
+      evidence: object,
+    ) =>
       web.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause, phases, evidence)
       values (${id}, ${part}, ${continent}, ${probe}, now() - interval '371 seconds', ${outcome}, 12, ${outcome === 1 ? cause : 'null'}::text::jsonb,
         '{"dns":3.2,"tcp":11,"tls":24,"first_byte":12,"total":51}', ${JSON.stringify(evidence)}::text::jsonb)`;
-    await saw('seen', 'Europe', 'Frankfurt', 1, { status: 503, address: '203.0.113.10', body: `${hostile} upstream` });
-    await saw('confirmed', 'North America', 'Virginia', 1, { status: 503, address: '203.0.113.10' });
+    await saw('seen', 'Europe', 'Frankfurt', 1, {
+      status: 503,
+      address: '203.0.113.10',
+      body: `${hostile} upstream`,
+    });
+    await saw('confirmed', 'North America', 'Virginia', 1, {
+      status: 503,
+      address: '203.0.113.10',
+    });
     await saw('matrix', 'Asia', 'Singapore', 0, { status: 200, address: '203.0.113.77' });
     return id;
   };
@@ -51,7 +68,9 @@ describe('detail', () => {
       expect(status).toBe(200);
       expect(text).toContain('<title>Down: Checkout · Antipode</title>');
       expect(text).toMatch(/<h1>Checkout is down from some continents\.<\/h1>/);
-      expect(text).toContain('From some continents, in the answer itself: the network, DNS and TLS are well.');
+      expect(text).toContain(
+        'From some continents, in the answer itself: the network, DNS and TLS are well.',
+      );
       expect(text).toContain('confirmed from Virginia <b>263 ms</b> later');
     });
 
@@ -69,7 +88,9 @@ describe('detail', () => {
     });
 
     test('shows text of the target and names as text', async () => {
-      const { text } = await web.get(`/incidents/${await incident(`${hostile}שלום👩‍👩‍👧`)}`, { as: web.house.owner });
+      const { text } = await web.get(`/incidents/${await incident(`${hostile}שלום👩‍👩‍👧`)}`, {
+        as: web.house.owner,
+      });
       expect(text).not.toContain(hostile);
       expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; upstream');
     });
@@ -89,8 +110,12 @@ describe('detail', () => {
       expect(reader.text).not.toContain('Write it down');
       expect(reader.text).not.toContain('/share"');
       expect((await post(`/incidents/${id}/share`, {}, web.house.viewer)).status).toBe(403);
-      expect((await post(`/incidents/${id}/notes`, { text: 'x' }, web.house.viewer)).status).toBe(403);
-      expect((await post(`/incidents/${id}/notes`, { text: 'x' }, unknownSender.owner)).status).toBe(404);
+      expect((await post(`/incidents/${id}/notes`, { text: 'x' }, web.house.viewer)).status).toBe(
+        403,
+      );
+      expect(
+        (await post(`/incidents/${id}/notes`, { text: 'x' }, unknownSender.owner)).status,
+      ).toBe(404);
     });
 
     test('takes a note into the story, and an empty one back with what is wrong', async () => {
@@ -98,7 +123,11 @@ describe('detail', () => {
       const empty = await post(`/incidents/${id}/notes`, { text: '  ' }, web.house.member);
       expect(empty.status).toBe(400);
       expect(empty.text).toContain('aria-invalid="true"');
-      const written = await post(`/incidents/${id}/notes`, { text: `Deployed at noon ${hostile}` }, web.house.member);
+      const written = await post(
+        `/incidents/${id}/notes`,
+        { text: `Deployed at noon ${hostile}` },
+        web.house.member,
+      );
       expect([written.status, written.headers.get('location')]).toEqual([303, `/incidents/${id}`]);
       const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
       expect(text).toContain('Deployed at noon &lt;script&gt;');
@@ -111,13 +140,23 @@ describe('detail', () => {
       const made = await post(`/incidents/${id}/share`, {}, web.house.member);
       expect(made.status).toBe(200);
       expect(made.headers.get('cache-control')).toBe('no-store');
-      const [, path = ''] = new RegExp(`${web.url}(/shared/incidents/[A-Za-z0-9_-]+)`).exec(made.text) ?? [];
+      const [, path = ''] =
+        new RegExp(`${web.url}(/shared/incidents/[A-Za-z0-9_-]+)`).exec(made.text) ?? [];
       expect(path).not.toBe('');
-      expect((await web.get(`/incidents/${id}`, { as: web.house.member })).text).not.toContain(path);
+      expect((await web.get(`/incidents/${id}`, { as: web.house.member })).text).not.toContain(
+        path,
+      );
       const open = await web.get(path);
       expect(open.status).toBe(200);
       expect(open.text).toContain('Checkout is down from some continents.');
-      for (const hidden of ['203.0.113', 'upstream', 'secret?key', 'shop.example', 'Frankfurt', web.house.member.email])
+      for (const hidden of [
+        '203.0.113',
+        'upstream',
+        'secret?key',
+        'shop.example',
+        'Frankfurt',
+        web.house.member.email,
+      ])
         expect(open.text).not.toContain(hidden);
       expect(open.headers.get('x-robots-tag')).toBe('noindex');
       expect(open.headers.get('cache-control')).toBe('no-store');
@@ -134,7 +173,9 @@ describe('detail', () => {
       const { text } = await web.get('/incidents', { as: web.house.viewer });
       expect(text).toMatch(/<h1>Zebra and \d+ more are down\.<\/h1>/);
       expect(text.indexOf('>Zebra</a>')).toBeLessThan(text.indexOf('>Checkout</a>'));
-      expect((await web.get('/incidents?state=resolved', { as: web.house.viewer })).text).toContain('No incident is of this kind');
+      expect((await web.get('/incidents?state=resolved', { as: web.house.viewer })).text).toContain(
+        'No incident is of this kind',
+      );
     });
 
     test('of a new organisation is one sentence and one thing to do', async () => {
@@ -144,7 +185,9 @@ describe('detail', () => {
     });
 
     test('of a time or a place that there is none of is not there', async () => {
-      expect((await web.get('/incidents?cursor=x&days=many', { as: unknownSender.owner })).status).toBe(404);
+      expect(
+        (await web.get('/incidents?cursor=x&days=many', { as: unknownSender.owner })).status,
+      ).toBe(404);
     });
   });
 });
@@ -168,8 +211,10 @@ describe('why told', () => {
     return row;
   };
   const ask = async <Op extends Operation>(operation: Op, input: object): Promise<OutputOf<Op>> =>
-    // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
-    (await web.gate.execute(operation, web.house.owner.caller, rawInput(operation, input))).body as OutputOf<Op>;
+    // The gate's handlers are typed by their operations; a table of unlike operations cannot say
+    // so.
+    (await web.gate.execute(operation, web.house.owner.caller, rawInput(operation, input)))
+      .body as OutputOf<Op>;
   const incident = () => `/incidents/${demo.incident}`;
 
   describe('the page of an incident', () => {
@@ -191,7 +236,11 @@ describe('why told', () => {
       const button = `action="${incident()}/acknowledge"`;
       expect((await web.get(incident(), { as: web.house.viewer })).text).not.toContain(button);
       expect((await web.get(incident(), { as: web.house.member })).text).toContain(button);
-      const done = await web.post(`${incident()}/acknowledge`, {}, { as: web.house.member, headers: sameSite });
+      const done = await web.post(
+        `${incident()}/acknowledge`,
+        {},
+        { as: web.house.member, headers: sameSite },
+      );
       expect([done.status, done.headers.get('location')]).toEqual([303, incident()]);
       expect((await onIt())?.by).toBe(web.house.member.user);
       const { text } = await web.get(incident(), { as: web.house.viewer });
@@ -202,9 +251,14 @@ describe('why told', () => {
 
   test('the page of a monitor says who is told of it, when, and who is not', async () => {
     const { text } = await web.get(`/monitors/${demo.idOf('Checkout')}`, { as: web.house.viewer });
-    const told = text.slice(text.indexOf('id="told"'), text.indexOf('</section>', text.indexOf('id="told"')));
+    const told = text.slice(
+      text.indexOf('id="told"'),
+      text.indexOf('</section>', text.indexOf('id="told"')),
+    );
     expect(
-      [...told.matchAll(/<a href="\/alerts\/[^"]+">([^<]+)<\/a> <span class="soft">([^<]+)/g)].map(([, name, when]) => [name, when]),
+      [...told.matchAll(/<a href="\/alerts\/[^"]+">([^<]+)<\/a> <span class="soft">([^<]+)/g)].map(
+        ([, name, when]) => [name, when],
+      ),
     ).toEqual([
       ['#ops', 'at once'],
       ['ana@shop.example', 'at once'],
@@ -212,7 +266,9 @@ describe('why told', () => {
       ['Pager', 'after 5 min'],
     ]);
     expect(told).toContain('Not confirmed yet');
-    expect((await web.get(`/monitors/${demo.idOf('CDN')}`, { as: web.house.viewer })).text).not.toContain('Night shift');
+    expect(
+      (await web.get(`/monitors/${demo.idOf('CDN')}`, { as: web.house.viewer })).text,
+    ).not.toContain('Night shift');
   });
 
   test('the form of a monitor says who would be told, as the channels chose, in the group that is chosen', async () => {
@@ -226,11 +282,18 @@ describe('why told', () => {
       groups: [group],
     };
     const { id: channel } = await ask(createChannel, hook);
-    const told = (text: string): string => /<p id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
+    const told = (text: string): string =>
+      /<p id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
     const fresh = told((await web.get('/monitors/new', { as: web.house.member })).text);
-    expect(fresh).toMatch(/^#ops at once; Pager after 5 min\. Not told: ana@shop\.example \(not confirmed yet\)/);
+    expect(fresh).toMatch(
+      /^#ops at once; Pager after 5 min\. Not told: ana@shop\.example \(not confirmed yet\)/,
+    );
     expect(fresh).not.toContain('Group hook');
-    const chosen = await web.post('/monitors/new', { type: 'https', act: 'look', group }, { as: web.house.member, headers: sameSite });
+    const chosen = await web.post(
+      '/monitors/new',
+      { type: 'https', act: 'look', group },
+      { as: web.house.member, headers: sameSite },
+    );
     expect(told(chosen.text)).toContain('Group hook at once');
     const checkout = `/monitors/${demo.idOf('Checkout')}/edit`;
     expect(told((await web.get(checkout, { as: web.house.member })).text)).toContain('Night shift');
@@ -239,7 +302,8 @@ describe('why told', () => {
   });
 
   describe('the link of a message', () => {
-    // As a phone or a mail service posts: no browser, no session, nothing that says where it comes from.
+    // As a phone or a mail service posts: no browser, no session, nothing that says where it comes
+    // from.
     const fromOutside = (path: string, form: Record<string, string> = {}) => web.post(path, form);
     const acknowledge = () => `/acknowledge/${demo.channels.links.acknowledge}`;
     const unsubscribe = () => `/unsubscribe/${demo.channels.links.unsubscribe}`;
@@ -248,7 +312,10 @@ describe('why told', () => {
       const shown = await web.get(acknowledge());
       expect(shown.text).toContain('Checkout is down: status 503, expected 2xx.');
       expect((await onIt())?.as).toBeNull();
-      expect([shown.headers.get('cache-control'), shown.headers.get('referrer-policy')]).toEqual(['no-store', 'no-referrer']);
+      expect([shown.headers.get('cache-control'), shown.headers.get('referrer-policy')]).toEqual([
+        'no-store',
+        'no-referrer',
+      ]);
       expect((await fromOutside(acknowledge())).text).toContain('You are on it.');
       expect((await onIt())?.as).toContain('#ops');
       expect((await fromOutside(acknowledge())).text).toContain('somebody is on it already');
@@ -262,9 +329,16 @@ describe('why told', () => {
       const shown = await web.get(`/a/${short}`);
       expect(shown.text).toContain('Checkout is down: status 503, expected 2xx.');
       expect(await onIt()).toMatchObject({ as: null });
-      expect([shown.headers.get('cache-control'), shown.headers.get('referrer-policy')]).toEqual(['no-store', 'no-referrer']);
+      expect([shown.headers.get('cache-control'), shown.headers.get('referrer-policy')]).toEqual([
+        'no-store',
+        'no-referrer',
+      ]);
       for (const path of [`/a/${short.slice(0, -2)}xx`, `/a/1${short}`, `/unsubscribe/${short}`])
-        expect([path, (await web.get(path)).status, (await fromOutside(path)).status]).toEqual([path, 404, 404]);
+        expect([path, (await web.get(path)).status, (await fromOutside(path)).status]).toEqual([
+          path,
+          404,
+          404,
+        ]);
       expect((await fromOutside(`/a/${short}`)).text).toContain('You are on it.');
       expect((await onIt())?.as).toContain('#ops');
     });
@@ -276,7 +350,11 @@ describe('why told', () => {
         `/acknowledge/${links.unsubscribe}`,
         `/acknowledge/${links.acknowledge.slice(0, -2)}xx`,
       ])
-        expect([path, (await web.get(path)).status, (await fromOutside(path)).status]).toEqual([path, 404, 404]);
+        expect([path, (await web.get(path)).status, (await fromOutside(path)).status]).toEqual([
+          path,
+          404,
+          404,
+        ]);
     });
 
     test('ends the mails of one address in one click, however the mail service sends it', async () => {
@@ -285,9 +363,13 @@ describe('why told', () => {
       expect(await suppressed()).toEqual([]);
       const body = new FormData();
       body.set('List-Unsubscribe', 'One-Click');
-      expect((await fetch(`${web.url}${unsubscribe()}`, { method: 'POST', body })).status).toBe(200);
+      expect((await fetch(`${web.url}${unsubscribe()}`, { method: 'POST', body })).status).toBe(
+        200,
+      );
       expect(await suppressed()).toEqual([{ address: 'night@shop.example' }]);
-      expect((await fromOutside(unsubscribe(), { 'List-Unsubscribe': 'One-Click' })).status).toBe(200);
+      expect((await fromOutside(unsubscribe(), { 'List-Unsubscribe': 'One-Click' })).status).toBe(
+        200,
+      );
     });
 
     test('asks a mailbox first, and its yes counts once', async () => {
@@ -295,30 +377,52 @@ describe('why told', () => {
       const [{ id } = { id: '' }] = await web.sql<{ id: string }[]>`
       update channels set verification = ${await web.accountSecrets.fingerprint('channel', secret)}, verification_until = now() + interval '1 day'
       where name = 'ana@shop.example' returning id`;
-      const verified = async () => (await web.sql`select 1 from channels where id = ${id} and verified_at is not null`).length === 1;
+      const verified = async () =>
+        (await web.sql`select 1 from channels where id = ${id} and verified_at is not null`)
+          .length === 1;
       expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('Yes, send them');
       expect(await verified()).toBe(false);
       const say = () => web.post(`/confirm-channel/${secret}`, {}, { headers: sameSite });
       expect((await say()).text).toContain('is told from now on');
       expect(await verified()).toBe(true);
       expect((await say()).text).toContain('You have said yes already.');
-      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('You have said yes already.');
+      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain(
+        'You have said yes already.',
+      );
       const foreign = await web.get(`/confirm-channel/${'z'.repeat(43)}`);
-      expect([foreign.status, foreign.text.includes('This link is not good.'), foreign.text.includes('<form')]).toEqual([404, true, false]);
+      expect([
+        foreign.status,
+        foreign.text.includes('This link is not good.'),
+        foreign.text.includes('<form'),
+      ]).toEqual([404, true, false]);
     });
 
     test('and the page of a message tell nobody of another organisation', async () => {
       const other = await createTestOrganisation(web.sql);
-      expect((await web.get(`/alerts/${demo.channels.ops}/messages/${demo.channels.message}`, { as: other.owner })).status).toBe(404);
-      expect((await web.get(`/alerts/${demo.channels.ops}/messages/${demo.channels.message}`, { as: web.house.viewer })).text).toContain(
-        'Why were you told?',
-      );
+      expect(
+        (
+          await web.get(`/alerts/${demo.channels.ops}/messages/${demo.channels.message}`, {
+            as: other.owner,
+          })
+        ).status,
+      ).toBe(404);
+      expect(
+        (
+          await web.get(`/alerts/${demo.channels.ops}/messages/${demo.channels.message}`, {
+            as: web.house.viewer,
+          })
+        ).text,
+      ).toContain('Why were you told?');
     });
 
     test('a message is found under the channel that it went to alone', async () => {
-      expect((await web.get(`/alerts/${demo.channels.pager}/messages/${demo.channels.message}`, { as: web.house.viewer })).status).toBe(
-        404,
-      );
+      expect(
+        (
+          await web.get(`/alerts/${demo.channels.pager}/messages/${demo.channels.message}`, {
+            as: web.house.viewer,
+          })
+        ).status,
+      ).toBe(404);
     });
   });
 });

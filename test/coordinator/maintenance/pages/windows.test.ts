@@ -1,8 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { chosenOf, formOfNew, inputIn, ruleIn } from '../../../../coordinator/maintenance/pages/parts.ts';
+import {
+  chosenOf,
+  formOfNew,
+  inputIn,
+  ruleIn,
+} from '../../../../coordinator/maintenance/pages/parts.ts';
 import { formOf } from '../../../../coordinator/web/form-data.ts';
 import type { Person } from '../../../support/people.ts';
-import { type Answer, hostile, sameSite, startWeb, type TestWeb, type Values } from '../../../support/web.ts';
+import {
+  type Answer,
+  hostile,
+  sameSite,
+  startWeb,
+  type TestWeb,
+  type Values,
+} from '../../../support/web.ts';
 
 /** Maintenance on pages: planned, previewed, begun, ended, changed, deleted. */
 describe('windows', () => {
@@ -18,12 +30,19 @@ describe('windows', () => {
   });
   afterAll(() => web.close());
 
-  const get = async (path: string, as: Person = web.house.owner): Promise<Answer> => web.get(path, { as });
+  const get = async (path: string, as: Person = web.house.owner): Promise<Answer> =>
+    web.get(path, { as });
   const post = (path: string, form: Values, as: Person = web.house.owner): Promise<Answer> =>
     web.post(path, form, { as, headers: sameSite });
   const planned = (more: Values = {}): Values => ({
-    ...{ name: 'Upgrade', when: 'planned', starts_at: '2030-03-24T02:30', ends_at: '2030-03-24T03:30', repeats: 'once' },
-    ...{ 'monitors[]': monitor, act: 'save', ...more },
+    name: 'Upgrade',
+    when: 'planned',
+    starts_at: '2030-03-24T02:30',
+    ends_at: '2030-03-24T03:30',
+    repeats: 'once',
+    'monitors[]': monitor,
+    act: 'save',
+    ...more,
   });
   const made = async (more: Values = {}): Promise<string> => {
     const { status, headers, text } = await post('/maintenance/new', planned(more));
@@ -32,7 +51,12 @@ describe('windows', () => {
   };
   test('before there is any, the page is one sentence and one form; without a monitor it leads to one', async () => {
     expect((await get('/maintenance')).text).toContain('add a monitor first');
-    const { headers } = await post('/monitors/new', { type: 'heartbeat', name: 'Job', interval_s: '3600', act: 'save' });
+    const { headers } = await post('/monitors/new', {
+      type: 'heartbeat',
+      name: 'Job',
+      interval_s: '3600',
+      act: 'save',
+    });
     monitor = headers.get('location')?.split(/[/#]/)[2] ?? '';
     const { text } = await get('/maintenance');
     expect(text).toContain('No maintenance was ever planned here.');
@@ -53,30 +77,47 @@ describe('windows', () => {
     });
 
     test('shows the next ten of what was chosen, saves nothing, and says what summer time does', async () => {
-      const { status, text } = await post('/maintenance/new', planned({ repeats: 'weekly', 'days[]': ['SU'], act: 'look' }));
+      const { status, text } = await post(
+        '/maintenance/new',
+        planned({ repeats: 'weekly', 'days[]': ['SU'], act: 'look' }),
+      );
       expect(status).toBe(200);
       expect(text).toContain('Every week on Sunday.');
       expect(text.match(/data-label="Europe\/Berlin"/g)).toHaveLength(10);
-      expect(text).toContain('The clock is put forward over 02:30 that night, so it begins at 03:30.');
+      expect(text).toContain(
+        'The clock is put forward over 02:30 that night, so it begins at 03:30.',
+      );
       expect(text).toContain('From here on 1 h earlier in UTC; the local time stays.');
       expect((await web.sql`select 1 from maintenance_windows`).length).toBe(0);
     });
 
     test('says in the place of the times why there are none yet', async () => {
-      const wrong = await post('/maintenance/new', planned({ ends_at: '2030-03-24T02:00', act: 'look' }));
-      expect([wrong.status, wrong.text.includes('Nothing yet: must be after starts_at.')]).toEqual([200, true]);
+      const wrong = await post(
+        '/maintenance/new',
+        planned({ ends_at: '2030-03-24T02:00', act: 'look' }),
+      );
+      expect([wrong.status, wrong.text.includes('Nothing yet: must be after starts_at.')]).toEqual([
+        200,
+        true,
+      ]);
       const empty = await post('/maintenance/new', planned({ starts_at: '', act: 'look' }));
       expect(empty.text).toContain('Say when it begins and ends');
     });
 
     test('comes back with what was typed and what is wrong, beside its field', async () => {
-      const { status, text } = await post('/maintenance/new', planned({ ends_at: '2030-03-24T02:00', name: hostile }));
+      const { status, text } = await post(
+        '/maintenance/new',
+        planned({ ends_at: '2030-03-24T02:00', name: hostile }),
+      );
       expect(status).toBe(400);
       expect(text).toContain('id="field-ends-at-fault"');
       expect(text).not.toContain(hostile);
       const rule = await post('/maintenance/new', planned({ repeats: 'own', rrule: 'FREQ=NEVER' }));
       expect(rule.text).toContain('id="field-rrule-fault"');
-      const until = await post('/maintenance/new', planned({ repeats: 'daily', until: '2029-01-01' }));
+      const until = await post(
+        '/maintenance/new',
+        planned({ repeats: 'daily', until: '2029-01-01' }),
+      );
       expect(until.text).toContain('id="field-repeats-fault"');
       const nothing = await post('/maintenance/new', planned({ 'monitors[]': [] }));
       expect(nothing.text).toContain('name at least one monitor or group');
@@ -87,14 +128,21 @@ describe('windows', () => {
   describe('a window', () => {
     test('is planned, listed, shown to who only looks, and its form shows it again', async () => {
       const address = await made({ repeats: 'monthly_last', until: '2031-03-24' });
-      expect((await get('/maintenance')).text).toContain('No maintenance runs; the next begins in 3 d 15 h.');
+      expect((await get('/maintenance')).text).toContain(
+        'No maintenance runs; the next begins in 3 d 15 h.',
+      );
       const { text } = await get(address, web.house.viewer);
       expect(text).toContain('Upgrade begins in 3 d 15 h.');
       expect(text).toContain('Every month on the last Sunday, until 24 March 2031, for 1 h');
       expect(text).toContain('your role may only look');
       expect(text).not.toContain(`action="${address}/start"`);
       const form = (await get(`${address}/edit`)).text;
-      for (const shown of ['value="monthly_last" selected', 'value="2031-03-24"', 'value="2030-03-24T02:30"', `value="${monitor}" checked`])
+      for (const shown of [
+        'value="monthly_last" selected',
+        'value="2031-03-24"',
+        'value="2030-03-24T02:30"',
+        `value="${monitor}" checked`,
+      ])
         expect(form).toContain(shown);
       const changed = await post(`${address}/edit`, planned({ name: '', repeats: 'once' }));
       expect(changed.status).toBe(303);
@@ -116,19 +164,27 @@ describe('windows', () => {
       expect([late.status, late.headers.get('location')]).toEqual([303, address]);
       const again = await post(`${address}/start`, {});
       expect(again.headers.get('location')).not.toBe(address);
-      expect((await get(again.headers.get('location') ?? '')).text).toContain('Now runs for another 10 min.');
+      expect((await get(again.headers.get('location') ?? '')).text).toContain(
+        'Now runs for another 10 min.',
+      );
     });
 
     test('is deleted from a page of its own, that says what stays', async () => {
       const address = await made({ name: 'Mistake' });
-      expect((await get(`${address}/delete`)).text).toContain('What it covered until now stays covered');
+      expect((await get(`${address}/delete`)).text).toContain(
+        'What it covered until now stays covered',
+      );
       expect((await post(`${address}/delete`, {})).headers.get('location')).toBe('/maintenance');
       expect((await get(address)).status).toBe(404);
     });
 
     test('of a monitor is one step from its page', async () => {
-      expect((await get(`/monitors/${monitor}`)).text).toContain(`/maintenance/new?when=now&amp;monitor=${monitor}`);
-      expect((await get(`/monitors/${monitor}`, web.house.viewer)).text).not.toContain('/maintenance/new');
+      expect((await get(`/monitors/${monitor}`)).text).toContain(
+        `/maintenance/new?when=now&amp;monitor=${monitor}`,
+      );
+      expect((await get(`/monitors/${monitor}`, web.house.viewer)).text).not.toContain(
+        '/maintenance/new',
+      );
     });
   });
 });
@@ -148,7 +204,11 @@ describe('values', () => {
       [{ repeats: 'weekly', 'days[]': ['SU', 'MO'] }, 'FREQ=WEEKLY;BYDAY=MO,SU', starts_at],
       [{ repeats: 'monthly_day' }, 'FREQ=MONTHLY', starts_at],
       [{ repeats: 'monthly_nth' }, 'FREQ=MONTHLY;BYDAY=4TU', starts_at],
-      [{ repeats: 'monthly_last', until: '2027-06-01' }, 'FREQ=MONTHLY;BYDAY=-1TU;UNTIL=20270601', starts_at],
+      [
+        { repeats: 'monthly_last', until: '2027-06-01' },
+        'FREQ=MONTHLY;BYDAY=-1TU;UNTIL=20270601',
+        starts_at,
+      ],
       [{ repeats: 'own', rrule: 'FREQ=HOURLY;INTERVAL=6' }, 'FREQ=HOURLY;INTERVAL=6', starts_at],
     ] as const)('%o is %s, and is read back as the same', (choice, rule, starts) => {
       expect(ruleIn(formOf({ starts_at: starts, ...choice }))).toBe(rule);
@@ -159,7 +219,9 @@ describe('values', () => {
     });
 
     test('of the fifth such weekday of a month is the last, because most months have no fifth', () => {
-      expect(ruleIn(formOf({ starts_at: '2026-12-29T02:00', repeats: 'monthly_nth' }))).toBe('FREQ=MONTHLY;BYDAY=-1TU');
+      expect(ruleIn(formOf({ starts_at: '2026-12-29T02:00', repeats: 'monthly_nth' }))).toBe(
+        'FREQ=MONTHLY;BYDAY=-1TU',
+      );
     });
 
     test.each([
@@ -168,11 +230,14 @@ describe('values', () => {
       'FREQ=DAILY;UNTIL=20271231T020000Z',
       'FREQ=MONTHLY;BYDAY=2WE',
       'FREQ=YEARLY',
-    ])('that is none of the usual ones, as %s, is a rule of one’s own and stays as it is', (rule) => {
-      const chosen = chosenOf(rule, starts_at);
-      expect(chosen).toMatchObject({ repeats: 'own', rrule: rule });
-      expect(ruleIn(formOf({ starts_at, ...chosen }))).toBe(rule);
-    });
+    ])(
+      'that is none of the usual ones, as %s, is a rule of one’s own and stays as it is',
+      (rule) => {
+        const chosen = chosenOf(rule, starts_at);
+        expect(chosen).toMatchObject({ repeats: 'own', rrule: rule });
+        expect(ruleIn(formOf({ starts_at, ...chosen }))).toBe(rule);
+      },
+    );
   });
 
   test('the form of a new one proposes an hour that is to come, on the clock of the organisation', () => {
@@ -188,6 +253,10 @@ describe('values', () => {
   test('one from now on is once, and as long as was chosen, whatever the rest of the form says', () => {
     const now = Date.parse('2026-11-22T22:40:00Z');
     const input = inputIn(formOf({ when: 'now', for_s: 1800, repeats: 'daily', starts_at }), now);
-    expect(input).toMatchObject({ starts_at: '2026-11-22T22:40:00.000Z', ends_at: '2026-11-22T23:10:00.000Z', rrule: '' });
+    expect(input).toMatchObject({
+      starts_at: '2026-11-22T22:40:00.000Z',
+      ends_at: '2026-11-22T23:10:00.000Z',
+      rrule: '',
+    });
   });
 });

@@ -2,9 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../../coordinator/engine/result-queries.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { createTestOrganisation, type Person, type TestOrganisation } from '../../../support/people.ts';
+import {
+  createTestOrganisation,
+  type Person,
+  type TestOrganisation,
+} from '../../../support/people.ts';
 import { createTestRunsByHand } from '../../../support/trials.ts';
-import { hostile, type MonitorForms, monitorForms, sameSite, startWeb, type TestWeb, type Values, wanted } from '../../../support/web.ts';
+import {
+  hostile,
+  type MonitorForms,
+  monitorForms,
+  sameSite,
+  startWeb,
+  type TestWeb,
+  type Values,
+  wanted,
+} from '../../../support/web.ts';
 
 /** The page of a monitor: how it is, what it was, and why its uptime is what it is. */
 describe('detail', () => {
@@ -25,7 +38,9 @@ describe('detail', () => {
 
   const hostile = '"><img src=x onerror=alert(1)>';
 
-  const monitor = async (more: { name?: string; type?: string; config?: object } = {}): Promise<string> => {
+  const monitor = async (
+    more: { name?: string; type?: string; config?: object } = {},
+  ): Promise<string> => {
     const { name = 'Checkout', type = 'https', config = {} } = more;
     const id = newId();
     const target = type === 'https' ? 'https://shop.example/' : '';
@@ -68,13 +83,20 @@ describe('detail', () => {
     });
 
     test('tells of settings that do nothing, and what was probably meant', async () => {
-      const { text } = await web.get(`/monitors/${await monitor({ config: { expectd_status: [200] } })}`, { as: web.house.viewer });
-      expect(text).toContain('expectd_status is not used by https checks; did you mean expected_status?');
+      const { text } = await web.get(
+        `/monitors/${await monitor({ config: { expectd_status: [200] } })}`,
+        { as: web.house.viewer },
+      );
+      expect(text).toContain(
+        'expectd_status is not used by https checks; did you mean expected_status?',
+      );
     });
 
     test('shows names as text, however they are written', async () => {
       for (const name of [hostile, 'x'.repeat(200), 'متجر', '👩‍👩‍👧‍👦'.repeat(20)]) {
-        const { status, text } = await web.get(`/monitors/${await monitor({ name })}`, { as: web.house.viewer });
+        const { status, text } = await web.get(`/monitors/${await monitor({ name })}`, {
+          as: web.house.viewer,
+        });
         expect(status).toBe(200);
         expect(text).not.toContain('<img');
       }
@@ -83,8 +105,11 @@ describe('detail', () => {
     test('offers nothing that a viewer may not do, and is not there for anybody else', async () => {
       const id = await monitor();
       const { text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
-      for (const word of ['/edit', '/pause', '/delete']) expect(text).not.toContain(`/monitors/${id}${word}`);
-      expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).toContain(`/monitors/${id}/edit`);
+      for (const word of ['/edit', '/pause', '/delete'])
+        expect(text).not.toContain(`/monitors/${id}${word}`);
+      expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).toContain(
+        `/monitors/${id}/edit`,
+      );
       expect((await web.get(`/monitors/${id}`, { as: unknownSender.owner })).status).toBe(404);
       expect((await web.get('/monitors/nothing', { as: unknownSender.owner })).status).toBe(404);
     });
@@ -92,14 +117,18 @@ describe('detail', () => {
     test('takes a time that is none for the usual one', async () => {
       const id = await monitor();
       for (const query of ['?days=0', '?days=many', '?window=5y', '?days=365&window=1y'])
-        expect((await web.get(`/monitors/${id}${query}`, { as: web.house.viewer })).status).toBe(200);
+        expect((await web.get(`/monitors/${id}${query}`, { as: web.house.viewer })).status).toBe(
+          200,
+        );
     });
   });
 
   describe('the page of a heartbeat', () => {
     test('shows the last pings with what they said, as text', async () => {
       const id = await monitor({ type: 'heartbeat', name: 'Backup' });
-      expect((await web.get(`/monitors/${id}`, { as: web.house.viewer })).text).toContain('Backup waits for its first ping.');
+      expect((await web.get(`/monitors/${id}`, { as: web.house.viewer })).text).toContain(
+        'Backup waits for its first ping.',
+      );
       await web.sql`insert into beats (id, monitor_id, kind, exit_code, at, run_ms, method, body, ear)
       values (${newId()}, ${id}, 'fail', 3, now(), 4200, 'POST', ${`disk full ${hostile}`}, 'coordinator')`;
       const { text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
@@ -110,14 +139,22 @@ describe('detail', () => {
 
     test('shows its address only when asked, in an answer that nobody keeps, and to nobody else', async () => {
       const id = await monitor({ type: 'heartbeat', name: 'Backup' });
-      expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).not.toMatch(/\/beat\/[A-Za-z0-9_-]{20}/);
-      const rotated = await post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.member);
+      expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).not.toMatch(
+        /\/beat\/[A-Za-z0-9_-]{20}/,
+      );
+      const rotated = await post(
+        `/monitors/${id}/address/rotate`,
+        { overlap_s: '0' },
+        web.house.member,
+      );
       expect(rotated.headers.get('cache-control')).toBe('no-store');
       const [address] = new RegExp(`${web.url}/beat/[A-Za-z0-9_-]+`).exec(rotated.text) ?? [];
       expect(address).toBeDefined();
       expect((await post(`/monitors/${id}/address`, {}, web.house.member)).text).toContain(address);
       expect((await post(`/monitors/${id}/address`, {}, unknownSender.owner)).status).toBe(404);
-      expect((await post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.viewer)).status).toBe(403);
+      expect(
+        (await post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.viewer)).status,
+      ).toBe(403);
     });
   });
 });
@@ -151,13 +188,22 @@ describe('acts', () => {
       expect([done.status, done.headers.get('location')]).toEqual([303, `/monitors/${id}`]);
       expect(await forms.rowOf(id)).toMatchObject({ enabled: false });
       expect((await web.get(`/monitors/${id}/pause`, { as: web.house.member })).status).toBe(303);
-      expect((await web.get(`/monitors/${id}/resume`, { as: web.house.member })).text).toContain('<h1>Resume Door?</h1>');
+      expect((await web.get(`/monitors/${id}/resume`, { as: web.house.member })).text).toContain(
+        '<h1>Resume Door?</h1>',
+      );
       await forms.post(`/monitors/${id}/resume`, {}, web.house.member);
       expect(await forms.rowOf(id)).toMatchObject({ enabled: true });
     });
 
     test('delete wants the name typed, as people type it', async () => {
-      for (const name of ['Checkout', `<b>${hostile}</b>`, 'متجر القهوة', '👩‍👩‍👧‍👦 shop', 'two  blanks', 'Cafe\u0301']) {
+      for (const name of [
+        'Checkout',
+        `<b>${hostile}</b>`,
+        'متجر القهوة',
+        '👩‍👩‍👧‍👦 shop',
+        'two  blanks',
+        'Cafe\u0301',
+      ]) {
         const id = await forms.made({ name });
         const path = `/monitors/${id}/delete`;
         const { status, text } = await web.get(path, { as: web.house.member });
@@ -165,7 +211,11 @@ describe('acts', () => {
         const wrong = await forms.post(path, { name: 'something else' }, web.house.member);
         expect([wrong.status, wrong.text.includes('This is not its name')]).toEqual([400, true]);
         expect(await forms.rowOf(id)).toBeDefined();
-        const right = await forms.post(path, { name: ` ${name.replaceAll(/\s+/g, ' ').normalize('NFC')} ` }, web.house.member);
+        const right = await forms.post(
+          path,
+          { name: ` ${name.replaceAll(/\s+/g, ' ').normalize('NFC')} ` },
+          web.house.member,
+        );
         expect([right.status, right.headers.get('location')]).toEqual([303, '/']);
         expect(await forms.rowOf(id)).toBeUndefined();
       }
@@ -183,14 +233,27 @@ describe('acts', () => {
       // Both at once are never true of one monitor.
       const paused = await forms.made();
       await forms.post(`/monitors/${paused}/pause`, {}, web.house.member);
-      for (const path of ['/monitors/new', ...acts.map((act) => `/monitors/${act === 'resume' ? paused : id}/${act}`)]) {
+      for (const path of [
+        '/monitors/new',
+        ...acts.map((act) => `/monitors/${act === 'resume' ? paused : id}/${act}`),
+      ]) {
         for (const as of [web.house.member, web.house.admin, web.house.owner])
           expect([path, (await web.get(path, { as })).status]).toEqual([path, 200]);
         const viewer = await web.get(path, { as: web.house.viewer });
-        expect([path, viewer.status, viewer.text.includes('You may not do this.')]).toEqual([path, 403, true]);
+        expect([path, viewer.status, viewer.text.includes('You may not do this.')]).toEqual([
+          path,
+          403,
+          true,
+        ]);
         expect([path, (await web.get(path, { as: removed.member })).status]).toEqual([path, 403]);
-        expect((await web.get(path)).headers.get('location')).toBe(`/sign-in?next=${encodeURIComponent(path)}`);
-        if (path !== '/monitors/new') expect([path, (await web.get(path, { as: unknownSender.owner })).status]).toEqual([path, 404]);
+        expect((await web.get(path)).headers.get('location')).toBe(
+          `/sign-in?next=${encodeURIComponent(path)}`,
+        );
+        if (path !== '/monitors/new')
+          expect([path, (await web.get(path, { as: unknownSender.owner })).status]).toEqual([
+            path,
+            404,
+          ]);
       }
     });
 
@@ -207,10 +270,24 @@ describe('acts', () => {
       ];
       const count = trials.wanted.length;
       for (const [path, form] of posted) {
-        expect([path, (await forms.post(path, form, web.house.viewer)).status]).toEqual([path, 403]);
-        const foreign = await web.post(path, form, { as: web.house.owner, headers: { 'sec-fetch-site': 'cross-site' } });
-        expect([path, foreign.status, foreign.text.includes('another site sent it')]).toEqual([path, 403, true]);
-        if (path !== '/monitors/new') expect([path, (await forms.post(path, form, unknownSender.owner)).status]).toEqual([path, 404]);
+        expect([path, (await forms.post(path, form, web.house.viewer)).status]).toEqual([
+          path,
+          403,
+        ]);
+        const foreign = await web.post(path, form, {
+          as: web.house.owner,
+          headers: { 'sec-fetch-site': 'cross-site' },
+        });
+        expect([path, foreign.status, foreign.text.includes('another site sent it')]).toEqual([
+          path,
+          403,
+          true,
+        ]);
+        if (path !== '/monitors/new')
+          expect([path, (await forms.post(path, form, unknownSender.owner)).status]).toEqual([
+            path,
+            404,
+          ]);
         expect((await web.post(path, form, { headers: sameSite })).status).toBe(303);
       }
       expect(await forms.rowOf(id)).toEqual(before);

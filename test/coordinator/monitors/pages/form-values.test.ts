@@ -1,7 +1,16 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { configFrom, emptyForm, formOfConfig } from '../../../../coordinator/monitors/pages/form-config.ts';
-import { linesFrom, linesText, pairsFrom, pairsText } from '../../../../coordinator/monitors/pages/form-values.ts';
+import {
+  configFrom,
+  emptyForm,
+  formOfConfig,
+} from '../../../../coordinator/monitors/pages/form-config.ts';
+import {
+  linesFrom,
+  linesText,
+  pairsFrom,
+  pairsText,
+} from '../../../../coordinator/monitors/pages/form-values.ts';
 import { formOf } from '../../../../coordinator/web/form-data.ts';
 import { kinds } from '../../../../shared/api/monitors.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
@@ -9,7 +18,15 @@ import { createLog } from '../../../../shared/base/log.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createTestOrganisation } from '../../../support/people.ts';
 import { createTestRunsByHand } from '../../../support/trials.ts';
-import { hostile, type MonitorForms, monitorForms, sameSite, startWeb, type TestWeb, wanted } from '../../../support/web.ts';
+import {
+  hostile,
+  type MonitorForms,
+  monitorForms,
+  sameSite,
+  startWeb,
+  type TestWeb,
+  wanted,
+} from '../../../support/web.ts';
 
 /** How values of a config are written in the fields of a form, and read from there. */
 
@@ -28,9 +45,14 @@ describe('what the form reads', () => {
   test('so are pairs', () => {
     const name = fc.stringMatching(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,12}$/);
     fc.assert(
-      fc.property(fc.uniqueArray(fc.tuple(name, line), { minLength: 1, selector: ([each]) => each }), (pairs) => {
-        expect(Object.fromEntries(pairsFrom(pairsText(pairs)) as [string, string][])).toEqual(Object.fromEntries(pairs));
-      }),
+      fc.property(
+        fc.uniqueArray(fc.tuple(name, line), { minLength: 1, selector: ([each]) => each }),
+        (pairs) => {
+          expect(Object.fromEntries(pairsFrom(pairsText(pairs)) as [string, string][])).toEqual(
+            Object.fromEntries(pairs),
+          );
+        },
+      ),
     );
   });
 
@@ -43,12 +65,23 @@ describe('what the form reads', () => {
   });
 
   test('equal values are of the type that they were', () => {
-    const scalar = fc.oneof(anyText, fc.integer(), fc.boolean(), fc.constant(null), fc.constantFrom('5', 'true', 'null', '"5"', ' x '));
+    const scalar = fc.oneof(
+      anyText,
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.constantFrom('5', 'true', 'null', '"5"', ' x '),
+    );
     fc.assert(
       fc.property(scalar, (equals) => {
         const json = [{ path: '$.a', equals }];
         const shown = formOfConfig('https', { json }, []);
-        const other = formOf({ ...shown, 'config.json.1.path': '$.b', 'config.json.1.is': 'exists', 'config.json.1.value': '' });
+        const other = formOf({
+          ...shown,
+          'config.json.1.path': '$.b',
+          'config.json.1.is': 'exists',
+          'config.json.1.value': '',
+        });
         expect(configFrom('https', other, { json }, []).config.json).toEqual([
           { path: '$.a', equals },
           { path: '$.b', exists: true },
@@ -59,19 +92,35 @@ describe('what the form reads', () => {
 
   test.each(['12345678901234567890', '-9007199254740993'])('%s is kept by its digits', (digits) => {
     const equalsOf = (value: string) =>
-      configFrom('https', formOf({ 'config.json.0.path': '$.id', 'config.json.0.is': 'equals', 'config.json.0.value': value }), {}, [])
-        .config;
+      configFrom(
+        'https',
+        formOf({
+          'config.json.0.path': '$.id',
+          'config.json.0.is': 'equals',
+          'config.json.0.value': value,
+        }),
+        {},
+        [],
+      ).config;
     expect(equalsOf(digits)).toEqual({ json: [{ path: '$.id', equals: digits }] });
-    expect(equalsOf('9007199254740991')).toEqual({ json: [{ path: '$.id', equals: 9_007_199_254_740_991 }] });
+    expect(equalsOf('9007199254740991')).toEqual({
+      json: [{ path: '$.id', equals: 9_007_199_254_740_991 }],
+    });
   });
 
   test('an empty form is an empty config', () => {
     for (const kind of kinds)
-      expect(configFrom(kind, emptyForm(kind, ['Asia'], {}), {}, ['Asia'])).toEqual({ config: {}, faults: new Map() });
+      expect(configFrom(kind, emptyForm(kind, ['Asia'], {}), {}, ['Asia'])).toEqual({
+        config: {},
+        faults: new Map(),
+      });
   });
 });
 
-/** Rule 41 on a page: a monitor is tried before it is saved, and what every continent sees is shown as it comes. */
+/**
+ * Rule 41 on a page: a monitor is tried before it is saved, and what every continent sees is shown
+ * as it comes.
+ */
 describe('a trial', () => {
   const trials = createTestRunsByHand([
     { continent: 'Europe', probe: 'Frankfurt' },
@@ -84,7 +133,10 @@ describe('a trial', () => {
   beforeAll(async () => {
     web = await startWeb({
       trials: trials.part,
-      log: { ...createLog({ name: 'web', level: 'silent' }), error: (entry: unknown) => logged.push(entry) },
+      log: {
+        ...createLog({ name: 'web', level: 'silent' }),
+        error: (entry: unknown) => logged.push(entry),
+      },
     });
     forms = monitorForms(web);
     for (const [at, continent] of ['Europe', 'Asia'].entries())
@@ -94,7 +146,12 @@ describe('a trial', () => {
 
   test('shows each answer as it comes, keeps the values, and stores nothing', async () => {
     const before = await web.sql`select count(*) from monitors`;
-    const body = new URLSearchParams({ ...wanted, act: 'try', 'config.bearer_token': 'hush', name: hostile });
+    const body = new URLSearchParams({
+      ...wanted,
+      act: 'try',
+      'config.bearer_token': 'hush',
+      name: hostile,
+    });
     const cookie = await web.cookieOf(web.house.member);
     const answer = await fetch(`${web.url}/monitors/new`, {
       method: 'POST',
@@ -114,7 +171,11 @@ describe('a trial', () => {
     expect(text).toContain('Seen from Europe and Asia');
     expect(text).toMatch(/type="password" value="hush"/);
     expect(text).not.toContain('<img');
-    expect(trials.wanted.at(-1)).toMatchObject({ target: wanted.target, kind: 'https', secrets: { bearer_token: 'hush' } });
+    expect(trials.wanted.at(-1)).toMatchObject({
+      target: wanted.target,
+      kind: 'https',
+      secrets: { bearer_token: 'hush' },
+    });
     trials.answer('Asia', { took_ms: 212 });
     await until('id="answer-1"');
     expect(text).not.toContain('id="answer-0"');
@@ -131,7 +192,11 @@ describe('a trial', () => {
   });
 
   test('says who did not answer, and comes as small as the browser takes it', async () => {
-    const asked = web.post('/monitors/new', { ...wanted, act: 'try' }, { as: web.house.member, headers: sameSite, encoding: 'br' });
+    const asked = web.post(
+      '/monitors/new',
+      { ...wanted, act: 'try' },
+      { as: web.house.member, headers: sameSite, encoding: 'br' },
+    );
     const count = trials.wanted.length;
     await eventually(async () => trials.wanted.length > count || undefined);
     trials.answer('Europe');
@@ -151,9 +216,16 @@ describe('a trial', () => {
       trials.answer('Europe');
       trials.lose(how);
       const { status, text } = await asked;
-      expect([how, status, text.includes('What else was seen could not be heard. Test again.')]).toEqual([how, 200, true]);
+      expect([
+        how,
+        status,
+        text.includes('What else was seen could not be heard. Test again.'),
+      ]).toEqual([how, 200, true]);
       for (const tag of ['section', 'div', 'ul'])
-        expect([tag, text.split(`</${tag}>`).length]).toEqual([tag, text.split(new RegExp(`<${tag}[ >]`)).length]);
+        expect([tag, text.split(`</${tag}>`).length]).toEqual([
+          tag,
+          text.split(new RegExp(`<${tag}[ >]`)).length,
+        ]);
       expect(text.trimEnd().endsWith('</html>')).toBe(true);
     }
     expect(logged).toMatchObject([{ err: { message: 'the test wanted it to fail' } }]);
@@ -161,7 +233,11 @@ describe('a trial', () => {
 
   test('of what cannot be tried says why beside the field, and asks nobody', async () => {
     const count = trials.wanted.length;
-    const { status, text } = await forms.post('/monitors/new', { ...wanted, act: 'try', target: 'nothing at all' }, web.house.member);
+    const { status, text } = await forms.post(
+      '/monitors/new',
+      { ...wanted, act: 'try', target: 'nothing at all' },
+      web.house.member,
+    );
     expect(status).toBe(400);
     expect(text).toMatch(/<input id="field-target"[^>]* aria-invalid="true"/);
     expect(trials.wanted.length).toBe(count);
@@ -170,10 +246,18 @@ describe('a trial', () => {
   test('of a stored secret needs its own host', async () => {
     const id = await forms.made({ 'config.bearer_token': 'hush-hush' });
     const form = { ...wanted, 'config.bearer_token': '***', act: 'try' };
-    const elsewhere = await forms.post(`/monitors/${id}/edit`, { ...form, target: 'https://evil.example/' }, web.house.member);
+    const elsewhere = await forms.post(
+      `/monitors/${id}/edit`,
+      { ...form, target: 'https://evil.example/' },
+      web.house.member,
+    );
     expect(elsewhere.status).toBe(400);
     expect(elsewhere.text).toContain('A secret belongs to the host that it was given for');
-    const asked = forms.post(`/monitors/${id}/edit`, { ...form, target: 'https://shop.example/other' }, web.house.member);
+    const asked = forms.post(
+      `/monitors/${id}/edit`,
+      { ...form, target: 'https://shop.example/other' },
+      web.house.member,
+    );
     await eventually(async () => trials.wanted.at(-1)?.like?.id === id || undefined);
     expect(trials.wanted.at(-1)?.secrets).toEqual({ bearer_token: 'hush-hush' });
     trials.end();
@@ -186,7 +270,10 @@ describe('a trial', () => {
     for (let at = 0; at < 11; at += 1) {
       const count = trials.wanted.length;
       const asked = forms.post('/monitors/new', { ...wanted, act: 'try' }, house.member);
-      await Promise.race([asked, eventually(async () => trials.wanted.length > count || undefined)]);
+      await Promise.race([
+        asked,
+        eventually(async () => trials.wanted.length > count || undefined),
+      ]);
       if (trials.wanted.length > count) trials.end();
       const { status, text } = await asked;
       attempts.push(status);

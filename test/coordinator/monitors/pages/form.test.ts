@@ -3,7 +3,15 @@ import { settingsOf, silentKeys } from '../../../../coordinator/monitors/pages/f
 import { configKeys, kinds } from '../../../../shared/api/monitors.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
-import { fieldsIn, hostile, type MonitorForms, monitorForms, startWeb, type TestWeb, wanted } from '../../../support/web.ts';
+import {
+  fieldsIn,
+  hostile,
+  type MonitorForms,
+  monitorForms,
+  startWeb,
+  type TestWeb,
+  wanted,
+} from '../../../support/web.ts';
 
 /** The form of a monitor: what it asks for, takes, refuses and keeps. */
 
@@ -27,18 +35,22 @@ describe('the form of a new monitor', () => {
     expect(text).toContain('<h1>Watch a web address.</h1>');
     expect(text).toContain('= 1,440 checks a day');
     expect(text).not.toMatch(/<details class="fold" open/);
-    expect((await web.get('/monitors/new?type=dns', { as: web.house.member })).text).toContain('<h1>Watch a DNS name.</h1>');
-    expect((await web.get('/monitors/new?type=heartbeat', { as: web.house.member })).text).toContain(
-      '<h1>Watch a job that should run.</h1>',
+    expect((await web.get('/monitors/new?type=dns', { as: web.house.member })).text).toContain(
+      '<h1>Watch a DNS name.</h1>',
     );
-    expect((await web.get('/monitors/new?target=https://a.example/', { as: web.house.member })).text).toContain(
-      'value="https://a.example/"',
-    );
+    expect(
+      (await web.get('/monitors/new?type=heartbeat', { as: web.house.member })).text,
+    ).toContain('<h1>Watch a job that should run.</h1>');
+    expect(
+      (await web.get('/monitors/new?target=https://a.example/', { as: web.house.member })).text,
+    ).toContain('value="https://a.example/"');
   });
 
   test('has a field for every key of every kind, with the words of the one table', async () => {
     for (const kind of kinds) {
-      expect([...settingsOf(kind).map(({ key }) => key), ...silentKeys[kind]].toSorted()).toEqual(Object.keys(configKeys[kind]).toSorted());
+      expect([...settingsOf(kind).map(({ key }) => key), ...silentKeys[kind]].toSorted()).toEqual(
+        Object.keys(configKeys[kind]).toSorted(),
+      );
       const { text } = await web.get(`/monitors/new?type=${kind}`, { as: web.house.member });
       for (const { key } of settingsOf(kind)) {
         if (key === 'probe') continue;
@@ -49,10 +61,16 @@ describe('the form of a new monitor', () => {
 
   test('saves what was asked for, and says so once on its page', async () => {
     const name = 'Checkout of three fields';
-    const { status, headers } = await forms.post('/monitors/new', { ...wanted, name }, web.house.member);
+    const { status, headers } = await forms.post(
+      '/monitors/new',
+      { ...wanted, name },
+      web.house.member,
+    );
     const [row] = await forms.rowsNamed(name);
     expect([status, headers.get('location')]).toEqual([303, `/monitors/${row?.id}`]);
-    expect(decodeURIComponent(headers.getSetCookie().join())).toContain(`${name} is watched from now on.`);
+    expect(decodeURIComponent(headers.getSetCookie().join())).toContain(
+      `${name} is watched from now on.`,
+    );
     expect(row).toMatchObject({ target: wanted.target, interval_s: 60, config: {} });
   });
 
@@ -68,7 +86,11 @@ describe('the form of a new monitor', () => {
     expect((await web.get(`/monitors/${row?.id}/edit`, { as: web.house.member })).text).toMatch(
       /name="tags"[^>]*value="eu, shop"|value="eu, shop"[^>]*name="tags"/,
     );
-    const refused = await forms.post('/monitors/new', { ...wanted, name: 'No', tags: 'two words' }, web.house.member);
+    const refused = await forms.post(
+      '/monitors/new',
+      { ...wanted, name: 'No', tags: 'two words' },
+      web.house.member,
+    );
     expect(refused.status).toBe(400);
     expect(refused.text).toMatch(/<details class="fold" open/);
     expect(refused.text).toContain('is no tag');
@@ -136,27 +158,58 @@ describe('the form of a new monitor', () => {
   test('shows each refusal beside its field, in the words of the fields, with everything that was typed', async () => {
     const { status, text } = await forms.post(
       '/monitors/new',
-      { ...wanted, 'config.timeout_ms': 'soon', 'config.body': 'x', 'config.basic_auth.password': 'hush', 'config.continents[]': [''] },
+      {
+        ...wanted,
+        'config.timeout_ms': 'soon',
+        'config.body': 'x',
+        'config.basic_auth.password': 'hush',
+        'config.continents[]': [''],
+      },
       web.house.member,
     );
     expect(status).toBe(400);
     expect(text).toContain('Tick at least one.');
     const more = await forms.post(
       '/monitors/new',
-      { ...wanted, 'config.timeout_ms': 'soon', 'config.max_redirects': '99', 'config.basic_auth.password': 'hush' },
+      {
+        ...wanted,
+        'config.timeout_ms': 'soon',
+        'config.max_redirects': '99',
+        'config.basic_auth.password': 'hush',
+      },
       web.house.member,
     );
     expect(more.status).toBe(400);
-    expect(more.text).toMatch(/<input id="field-config-timeout-ms"[^>]* value="soon"[^>]* aria-invalid="true"/);
+    expect(more.text).toMatch(
+      /<input id="field-config-timeout-ms"[^>]* value="soon"[^>]* aria-invalid="true"/,
+    );
     expect(more.text).toMatch(/<input id="field-config-max-redirects"[^>]* aria-invalid="true"/);
-    expect(more.text).toContain('Give a whole number of milliseconds from 1,000 to 60,000, below the interval.');
+    expect(more.text).toContain(
+      'Give a whole number of milliseconds from 1,000 to 60,000, below the interval.',
+    );
     expect(more.text).toMatch(/type="password" value="hush"/);
     expect(more.headers.get('cache-control')).toBe('no-store');
-    const body = await forms.post('/monitors/new', { ...wanted, 'config.body': 'x' }, web.house.member);
-    expect(body.text).toMatch(/field-config-body-fault"><svg.*?<\/svg>Set “Method” to POST, PUT or PATCH; GET sends no body\./s);
-    const lines = await forms.post('/monitors/new', { ...wanted, 'config.headers': 'no colon' }, web.house.member);
-    expect(lines.text).toContain('Write each line as Name: value; &quot;no colon&quot; has no colon.');
-    const target = await forms.post('/monitors/new', { ...wanted, target: 'ftp://a.example' }, web.house.member);
+    const body = await forms.post(
+      '/monitors/new',
+      { ...wanted, 'config.body': 'x' },
+      web.house.member,
+    );
+    expect(body.text).toMatch(
+      /field-config-body-fault"><svg.*?<\/svg>Set “Method” to POST, PUT or PATCH; GET sends no body\./s,
+    );
+    const lines = await forms.post(
+      '/monitors/new',
+      { ...wanted, 'config.headers': 'no colon' },
+      web.house.member,
+    );
+    expect(lines.text).toContain(
+      'Write each line as Name: value; &quot;no colon&quot; has no colon.',
+    );
+    const target = await forms.post(
+      '/monitors/new',
+      { ...wanted, target: 'ftp://a.example' },
+      web.house.member,
+    );
     expect(target.text).toMatch(/<input id="field-target"[^>]* aria-invalid="true"/);
   });
 
@@ -171,24 +224,45 @@ describe('the form of a new monitor', () => {
     expect(text).not.toContain('<option value="60"');
     expect(text).toContain('= 480 checks a day');
     expect(text).toContain('The plan free allows 20 monitors');
-    const refused = await forms.post('/monitors/new', { ...wanted, interval_s: 'other', interval_other_s: '60' }, small.member);
+    const refused = await forms.post(
+      '/monitors/new',
+      { ...wanted, interval_s: 'other', interval_other_s: '60' },
+      small.member,
+    );
     expect(refused.status).toBe(403);
-    expect(refused.text).toMatch(/field-interval-s-fault"><svg.*?<\/svg>The plan free checks every 180 seconds or slower/s);
+    expect(refused.text).toMatch(
+      /field-interval-s-fault"><svg.*?<\/svg>The plan free checks every 180 seconds or slower/s,
+    );
     for (let count = 0; count < 20; count += 1)
       await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s) values (${newId()}, ${small.organisation}, 0, 'x', 'https', 'https://a.example/', 180)`;
-    expect((await web.get('/monitors/new', { as: small.member })).text).toContain('There are 20 monitors already');
+    expect((await web.get('/monitors/new', { as: small.member })).text).toContain(
+      'There are 20 monitors already',
+    );
     const full = await forms.post('/monitors/new', { ...wanted, interval_s: '180' }, small.member);
-    expect([full.status, full.text.includes('Delete one, or take a larger plan.')]).toEqual([403, true]);
+    expect([full.status, full.text.includes('Delete one, or take a larger plan.')]).toEqual([
+      403,
+      true,
+    ]);
   });
 
   test('of a heartbeat leads to the address that the job needs', async () => {
     const { headers } = await forms.post(
       '/monitors/new',
-      { type: 'heartbeat', name: 'Backup', interval_s: '86400', act: 'save', 'config.grace_s': '600' },
+      {
+        type: 'heartbeat',
+        name: 'Backup',
+        interval_s: '86400',
+        act: 'save',
+        'config.grace_s': '600',
+      },
       web.house.member,
     );
     expect(headers.get('location')).toMatch(/^\/monitors\/[0-9a-f-]+#address$/);
-    const unnamed = await forms.post('/monitors/new', { type: 'heartbeat', name: '', interval_s: '86400', act: 'save' }, web.house.member);
+    const unnamed = await forms.post(
+      '/monitors/new',
+      { type: 'heartbeat', name: '', interval_s: '86400', act: 'save' },
+      web.house.member,
+    );
     expect(unnamed.text).toMatch(/<input id="field-name"[^>]* aria-invalid="true"/);
   });
 
@@ -226,28 +300,54 @@ describe('the form of a monitor that is there', () => {
     await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config)
       values (${id}, ${web.house.organisation}, 0, 'As it was', 'https', 'https://shop.example/', 77, ${JSON.stringify(config)}::text::jsonb)`;
     const { text } = await web.get(`/monitors/${id}/edit`, { as: web.house.member });
-    expect(text).toContain('expectd_status is not used by https checks; did you mean expected_status?');
+    expect(text).toContain(
+      'expectd_status is not used by https checks; did you mean expected_status?',
+    );
     const before = await web.sql`select to_jsonb(m) as row from monitors m where id = ${id}`;
-    const { status } = await forms.post(`/monitors/${id}/edit`, { ...fieldsIn(text), act: 'save' }, web.house.member);
+    const { status } = await forms.post(
+      `/monitors/${id}/edit`,
+      { ...fieldsIn(text), act: 'save' },
+      web.house.member,
+    );
     expect(status).toBe(303);
-    expect(await web.sql`select to_jsonb(m) as row from monitors m where id = ${id}`).toEqual(before);
+    expect(await web.sql`select to_jsonb(m) as row from monitors m where id = ${id}`).toEqual(
+      before,
+    );
   });
 
   test('keeps what it does not mention, and changes what it does', async () => {
     const id = await forms.made({ 'config.timeout_ms': '5000', 'config.method': 'HEAD' });
-    await forms.post(`/monitors/${id}/edit`, { 'config.timeout_ms': '', name: 'Renamed' }, web.house.member);
-    expect(await forms.rowOf(id)).toMatchObject({ name: 'Renamed', target: wanted.target, interval_s: 60, config: { method: 'HEAD' } });
+    await forms.post(
+      `/monitors/${id}/edit`,
+      { 'config.timeout_ms': '', name: 'Renamed' },
+      web.house.member,
+    );
+    expect(await forms.rowOf(id)).toMatchObject({
+      name: 'Renamed',
+      target: wanted.target,
+      interval_s: 60,
+      config: { method: 'HEAD' },
+    });
   });
 
   test('keeps a stored secret behind its mask, and takes a new one', async () => {
     const id = await forms.made({ 'config.bearer_token': 'hush-hush' });
-    const secret = async () => (await web.sql<{ secrets: Uint8Array | null }[]>`select secrets from monitors where id = ${id}`)[0]?.secrets;
+    const secret = async () =>
+      (
+        await web.sql<
+          { secrets: Uint8Array | null }[]
+        >`select secrets from monitors where id = ${id}`
+      )[0]?.secrets;
     const stored = await secret();
     expect(stored).toBeTruthy();
     const { text } = await web.get(`/monitors/${id}/edit`, { as: web.house.member });
     expect(text).not.toContain('hush-hush');
     expect(fieldsIn(text)['config.bearer_token']).toEqual(['***']);
-    await forms.post(`/monitors/${id}/edit`, { ...fieldsIn(text), 'config.bearer_token': '', act: 'save' }, web.house.member);
+    await forms.post(
+      `/monitors/${id}/edit`,
+      { ...fieldsIn(text), 'config.bearer_token': '', act: 'save' },
+      web.house.member,
+    );
     expect(await forms.rowOf(id)).toMatchObject({ config: {} });
   });
 
@@ -257,10 +357,19 @@ describe('the form of a monitor that is there', () => {
     const moved = { ...fieldsIn(text), target: 'https://elsewhere.example/', act: 'save' };
     const refused = await forms.post(`/monitors/${id}/edit`, moved, web.house.member);
     expect(refused.status).toBe(400);
-    expect(refused.text).toMatch(/id="field-config-bearer-token-fault">.*A secret belongs to the host that it was given for/);
+    expect(refused.text).toMatch(
+      /id="field-config-bearer-token-fault">.*A secret belongs to the host that it was given for/,
+    );
     expect(await forms.rowOf(id)).toMatchObject({ target: wanted.target });
-    await forms.post(`/monitors/${id}/edit`, { ...moved, 'config.bearer_token': 'another' }, web.house.member);
-    expect(await forms.rowOf(id)).toMatchObject({ target: 'https://elsewhere.example/', config: { bearer_token: '***' } });
+    await forms.post(
+      `/monitors/${id}/edit`,
+      { ...moved, 'config.bearer_token': 'another' },
+      web.house.member,
+    );
+    expect(await forms.rowOf(id)).toMatchObject({
+      target: 'https://elsewhere.example/',
+      config: { bearer_token: '***' },
+    });
   });
 
   test('moves it into a group, and out of it', async () => {
@@ -268,7 +377,9 @@ describe('the form of a monitor that is there', () => {
     await web.sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${web.house.organisation}, 'Shop', 'shop')`;
     const id = await forms.made({ group });
     expect(await forms.rowOf(id)).toMatchObject({ group_id: group });
-    expect((await web.get(`/monitors/${id}/edit`, { as: web.house.member })).text).toContain(`<option value="${group}" selected>Shop`);
+    expect((await web.get(`/monitors/${id}/edit`, { as: web.house.member })).text).toContain(
+      `<option value="${group}" selected>Shop`,
+    );
     await forms.post(`/monitors/${id}/edit`, { group: '' }, web.house.member);
     expect(await forms.rowOf(id)).toMatchObject({ group_id: null });
     const gone = await forms.post(`/monitors/${id}/edit`, { group: newId() }, web.house.member);

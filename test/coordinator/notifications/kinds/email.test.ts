@@ -9,7 +9,11 @@ import { email } from '../../../../coordinator/notifications/kinds/email.ts';
 import { subject } from '../../../../coordinator/notifications/kinds/text.ts';
 import type { Verdict } from '../../../../coordinator/notifications/kinds/types.ts';
 import type { Notification } from '../../../../coordinator/notifications/message.ts';
-import { createSender, mailsAtOnce, type Sender } from '../../../../coordinator/notifications/transport.ts';
+import {
+  createSender,
+  mailsAtOnce,
+  type Sender,
+} from '../../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../../shared/base/time.ts';
 import { at, monitorOf, overOf, toldOf } from '../../../support/channels.ts';
 import { type MailServer, openMailServer } from '../../../support/receivers.ts';
@@ -51,16 +55,29 @@ test('a mail goes out over TLS, signed in, and is taken', async () => {
   expect(await tell(toldOf())).toEqual({ is: 'taken' });
   expect(server.sessions.at(-1)).toEqual({ secure: true, user: 'antipode' });
   const got = await server.newest();
-  expect(got).toMatchObject({ from: { address: 'antipode@antipode.example' }, to: [{ address: 'ops@shop.example' }] });
+  expect(got).toMatchObject({
+    from: { address: 'antipode@antipode.example' },
+    to: [{ address: 'ops@shop.example' }],
+  });
   expect(got.subject).toBe('Checkout is down: status 503, expected 2xx');
 });
 
 test('the subject counts what else is down', async () => {
   await tell(toldOf({ others_down: { count: 1, names: ['Search'] } }));
-  expect((await server.newest()).subject).toBe('Checkout is down: status 503, expected 2xx (2 down in all)');
+  expect((await server.newest()).subject).toBe(
+    'Checkout is down: status 503, expected 2xx (2 down in all)',
+  );
   // What somebody is on is down all the same.
   const taken = monitorOf({ event: 'acknowledged' });
-  expect(subject(toldOf({ event: 'acknowledged', monitors: [taken], others_down: { count: 1, names: ['Search'] } }))).toContain('(2 down');
+  expect(
+    subject(
+      toldOf({
+        event: 'acknowledged',
+        monitors: [taken],
+        others_down: { count: 1, names: ['Search'] },
+      }),
+    ),
+  ).toContain('(2 down');
 });
 
 test('an outage and its end are one thread, and another attempt is the same mail', async () => {
@@ -70,7 +87,11 @@ test('an outage and its end are one thread, and another attempt is the same mail
   const up = await server.newest();
   expect(down.messageId).toBe('<a-41@antipode.example>');
   expect(down.inReplyTo).toBeUndefined();
-  expect(up).toMatchObject({ messageId: '<a-42@antipode.example>', inReplyTo: down.messageId, references: down.messageId });
+  expect(up).toMatchObject({
+    messageId: '<a-42@antipode.example>',
+    inReplyTo: down.messageId,
+    references: down.messageId,
+  });
   await tell(overOf());
   expect((await server.newest()).messageId).toBe(up.messageId);
 });
@@ -84,7 +105,10 @@ test('a mailbox can end it with one click, and knows that a program wrote', asyn
   expect(headerOf(got, 'auto-submitted')).toBe('auto-generated');
   expect(headerOf(got, 'importance')).toBe('high');
   const plain = toldOf();
-  await tell({ ...plain, links: { ...plain.links, unsubscribe: 'http://antipode.example/unsubscribe/svu_9Qm4' } });
+  await tell({
+    ...plain,
+    links: { ...plain.links, unsubscribe: 'http://antipode.example/unsubscribe/svu_9Qm4' },
+  });
   expect(headerOf(await server.newest(), 'list-unsubscribe-post')).toBeUndefined();
   await tell({ ...plain, links: { ...plain.links, unsubscribe: null } });
   expect(headerOf(await server.newest(), 'list-unsubscribe')).toBeUndefined();
@@ -113,7 +137,9 @@ test('the plain text stands alone: what, why, since when, seen from where, what 
 
 test('the HTML stays readable in the dark: no colour of text or ground without the other, no picture, nothing that runs', async () => {
   const name = '<img src=x onerror=alert(1)> & "Söhne"';
-  await tell(toldOf({ sentence: `${name} is down.`, monitors: [monitorOf({ name, cause: name })] }));
+  await tell(
+    toldOf({ sentence: `${name} is down.`, monitors: [monitorOf({ name, cause: name })] }),
+  );
   const { html = '' } = await server.newest();
   expect(html).toContain('<meta name="color-scheme" content="light dark">');
   const styles: string[] = [];
@@ -129,11 +155,15 @@ test('the HTML stays readable in the dark: no colour of text or ground without t
     if ('childNodes' in node) for (const child of node.childNodes) walk(child);
   };
   for (const node of parse(html).childNodes) walk(node);
-  for (const element of ['img', 'script', 'form', 'iframe', 'link']) expect(elements).not.toContain(element);
+  for (const element of ['img', 'script', 'form', 'iframe', 'link'])
+    expect(elements).not.toContain(element);
   for (const style of styles) {
     const ground = /background:/.test(style);
-    const colours = [...style.matchAll(/(?<![-\w])color:(#[0-9a-f]{6})/g)].map(([, colour]) => colour);
-    // White stands on a ground of ours; the only colour without one is a grey that reads on white and on black.
+    const colours = [...style.matchAll(/(?<![-\w])color:(#[0-9a-f]{6})/g)].map(
+      ([, colour]) => colour,
+    );
+    // White stands on a ground of ours; the only colour without one is a grey that reads on white
+    // and on black.
     expect(
       colours.every((colour) => (ground ? colour === '#ffffff' : colour === '#767f8b')),
       style,
@@ -151,14 +181,22 @@ test('a thousand at once are one mail under their groups', async () => {
   expect(text).toMatch(/^Asia:$/m);
   // Clients hide what is beyond 100 KB: there the rest is counted.
   expect(Buffer.byteLength(html)).toBeLessThan(100_000);
-  expect((html.match(/Shop \d+</g) ?? []).length + Number(/and (\d+) more/.exec(html)?.[1])).toBe(1_000);
+  expect((html.match(/Shop \d+</g) ?? []).length + Number(/and (\d+) more/.exec(html)?.[1])).toBe(
+    1_000,
+  );
 });
 
 test('550 is the end of it, 452 is not, and a wrong password is our own matter', async () => {
   server.refuse({ code: 550, at: 'RCPT' });
-  expect(await tell(toldOf())).toEqual({ is: 'refused', words: 'the mail server refuses this address (550)' });
+  expect(await tell(toldOf())).toEqual({
+    is: 'refused',
+    words: 'the mail server refuses this address (550)',
+  });
   server.refuse({ code: 452, at: 'RCPT' });
-  expect(await tell(toldOf())).toEqual({ is: 'retry', words: 'the mail server does not take it now (452)' });
+  expect(await tell(toldOf())).toEqual({
+    is: 'retry',
+    words: 'the mail server does not take it now (452)',
+  });
   server.refuse({ code: 554, at: 'DATA' });
   expect(await tell(toldOf())).toMatchObject({ is: 'refused' });
   server.refuse({ code: 451, at: 'DATA' });
@@ -166,7 +204,9 @@ test('550 is the end of it, 452 is not, and a wrong password is our own matter',
   server.refuse(null);
   const wrong = createMailSender({ url: server.url.replace('right', 'wrong'), from });
   const other = createSender({ clock: systemClock, allow: [], mail: wrong, vapid: undefined });
-  expect(email.judge(await other.send(email.message(toldOf(), { address: 'a@b.example' }, at)))).toEqual({
+  expect(
+    email.judge(await other.send(email.message(toldOf(), { address: 'a@b.example' }, at))),
+  ).toEqual({
     is: 'retry',
     words: 'the mail server does not take it now (535)',
   });
@@ -180,8 +220,18 @@ test('a mail server that says nothing keeps none for long: what it took no notic
   await once(silent, 'listening');
   const url = `smtp://127.0.0.1:${z.object({ port: z.number() }).parse(silent.address()).port}?greetingTimeout=400`;
   const slow = createMailSender({ url, from });
-  const other = createSender({ clock: systemClock, allow: [], mail: slow, vapid: undefined, limitMs: 100 });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => other.send(email.message(toldOf(), { address: 'a@b.example' }, at))));
+  const other = createSender({
+    clock: systemClock,
+    allow: [],
+    mail: slow,
+    vapid: undefined,
+    limitMs: 100,
+  });
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      other.send(email.message(toldOf(), { address: 'a@b.example' }, at)),
+    ),
+  );
   expect(new Set(answers.map((answer) => email.judge(answer).is))).toEqual(new Set(['retry']));
   // Five were with the server; the others never left.
   expect(answers.filter(({ is }) => is === 'mail')).toHaveLength(5);
@@ -210,16 +260,20 @@ const isSigned = (raw: string, key: typeof signing.publicKey): boolean => {
       .trim()}`;
   };
   const own = fields.find((field) => /^dkim-signature:/i.test(field)) ?? '';
-  const tag = (name: string): string => new RegExp(`[;:\\s]${name}=([^;]*)`).exec(own)?.[1]?.replaceAll(/\s/g, '') ?? '';
+  const tag = (name: string): string =>
+    new RegExp(`[;:\\s]${name}=([^;]*)`).exec(own)?.[1]?.replaceAll(/\s/g, '') ?? '';
   const body = rest
     .join('\r\n\r\n')
     .replaceAll(/[ \t]+\r\n/g, '\r\n')
     .replaceAll(/[ \t]+/g, ' ')
     .replace(/(\r\n)*$/, '\r\n');
-  if (createHash('sha256').update(Buffer.from(body, 'latin1')).digest('base64') !== tag('bh')) return false;
+  if (createHash('sha256').update(Buffer.from(body, 'latin1')).digest('base64') !== tag('bh'))
+    return false;
   const signed = tag('h')
     .split(':')
-    .flatMap((name) => fields.filter((field) => field.toLowerCase().startsWith(`${name.toLowerCase()}:`)).slice(-1))
+    .flatMap((name) =>
+      fields.filter((field) => field.toLowerCase().startsWith(`${name.toLowerCase()}:`)).slice(-1),
+    )
     .map((field) => `${relaxed(field)}\r\n`);
   const text = `${signed.join('')}${relaxed(own.replace(/([;\s]b=)[^;]*/, '$1'))}`;
   return verify('sha256', Buffer.from(text, 'latin1'), key, Buffer.from(tag('b'), 'base64'));
@@ -230,6 +284,8 @@ test('a mail is signed for its domain, and a changed one is not what was signed'
   const raw = server.raw.at(-1) ?? '';
   expect(raw).toMatch(/d=antipode\.example; ?[\s\S]*s=alerts;/);
   expect(isSigned(raw, signing.publicKey)).toBe(true);
-  expect(isSigned(raw.replace('Subject: Checkout', 'Subject: Checkin'), signing.publicKey)).toBe(false);
+  expect(isSigned(raw.replace('Subject: Checkout', 'Subject: Checkin'), signing.publicKey)).toBe(
+    false,
+  );
   expect(isSigned(raw, generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey)).toBe(false);
 });

@@ -6,7 +6,13 @@ import { newId } from '../../../../shared/base/crypto.ts';
 import { Refusal } from '../../../../shared/base/errors.ts';
 import type { Person } from '../../../support/people.ts';
 import { openReceiver, type Receiver, says } from '../../../support/receivers.ts';
-import { type Answer, sameSite, startWeb, type TestWeb, type Values } from '../../../support/web.ts';
+import {
+  type Answer,
+  sameSite,
+  startWeb,
+  type TestWeb,
+  type Values,
+} from '../../../support/web.ts';
 
 /** Channels on pages: made, tested, changed, ended; and the mute. */
 describe('channels', () => {
@@ -23,7 +29,13 @@ describe('channels', () => {
 
   const post = (path: string, form: Values, as: Person = web.house.owner): Promise<Answer> =>
     web.post(path, form, { as, headers: sameSite });
-  const ntfy = (more: Values = {}): Values => ({ kind: 'ntfy', 'config.url': receiver.url, 'config.topic': 'ops', covers: 'all', ...more });
+  const ntfy = (more: Values = {}): Values => ({
+    kind: 'ntfy',
+    'config.url': receiver.url,
+    'config.topic': 'ops',
+    covers: 'all',
+    ...more,
+  });
 
   type Row = {
     readonly id: string;
@@ -33,9 +45,17 @@ describe('channels', () => {
     readonly enabled: boolean;
   };
   const rowNamed = async (name: string): Promise<Row | undefined> =>
-    (await web.sql<Row[]>`select id, user_id, hours, delay_s, enabled from channels where name = ${name} and deleted_at is null`)[0];
+    (
+      await web.sql<
+        Row[]
+      >`select id, user_id, hours, delay_s, enabled from channels where name = ${name} and deleted_at is null`
+    )[0];
 
-  const made = async (name: string, more: Values = {}, as: Person = web.house.owner): Promise<Row> => {
+  const made = async (
+    name: string,
+    more: Values = {},
+    as: Person = web.house.owner,
+  ): Promise<Row> => {
     const { status, text } = await post('/alerts/new', ntfy({ name, act: 'save', ...more }), as);
     const row = await rowNamed(name);
     if (status !== 303 || row === undefined) throw new Error(`it was not saved: ${status} ${text}`);
@@ -47,7 +67,9 @@ describe('channels', () => {
       const { text } = await web.get('/alerts', { as: web.house.owner });
       expect(text).toContain('Nobody is told of an outage yet.');
       expect(text).toContain(`value="${web.house.owner.email}"`);
-      expect((await web.get('/alerts', { as: web.house.viewer })).text).not.toContain('<form class="card begin"');
+      expect((await web.get('/alerts', { as: web.house.viewer })).text).not.toContain(
+        '<form class="card begin"',
+      );
     });
 
     test('is tested before it is saved: the test really arrives, its answer is shown, and what was typed is kept', async () => {
@@ -55,11 +77,21 @@ describe('channels', () => {
       receiver.answer(says(200));
       const taken = await post(
         '/alerts/new',
-        ntfy({ act: 'try', 'config.token': 'tk_abc', 'hours.0.days[]': ['1', '3'], 'hours.0.from': '09:00' }),
+        ntfy({
+          act: 'try',
+          'config.token': 'tk_abc',
+          'hours.0.days[]': ['1', '3'],
+          'hours.0.from': '09:00',
+        }),
       );
       expect(taken.status).toBe(200);
       expect(taken.text).toContain('The test was taken');
-      for (const kept of ['value="ops"', 'value="tk_abc"', 'name="hours.0.days[]" value="3" checked', 'value="09:00"'])
+      for (const kept of [
+        'value="ops"',
+        'value="tk_abc"',
+        'name="hours.0.days[]" value="3" checked',
+        'value="09:00"',
+      ])
         expect(taken.text).toContain(kept);
       expect(receiver.got).toHaveLength(before + 1);
       receiver.answer(says(401));
@@ -70,10 +102,18 @@ describe('channels', () => {
     });
 
     test('is saved with all that the form says, and the form shows it again', async () => {
-      const hours = { 'hours.zone': 'Europe/Berlin', 'hours.0.days[]': ['1', '2'], 'hours.0.from': '18:00', 'hours.0.to': '00:00' };
+      const hours = {
+        'hours.zone': 'Europe/Berlin',
+        'hours.0.days[]': ['1', '2'],
+        'hours.0.from': '18:00',
+        'hours.0.to': '00:00',
+      };
       const { id, ...row } = await made('Evenings', { delay_s: '300', ...hours });
       expect(row).toMatchObject({ user_id: null, delay_s: 300 });
-      expect(row.hours).toEqual({ zone: 'Europe/Berlin', spans: [{ days: [1, 2], from: '18:00', to: '24:00' }] });
+      expect(row.hours).toEqual({
+        zone: 'Europe/Berlin',
+        spans: [{ days: [1, 2], from: '18:00', to: '24:00' }],
+      });
       const { text } = await web.get(`/alerts/${id}/edit`, { as: web.house.admin });
       for (const shown of [
         'value="Evenings"',
@@ -83,7 +123,9 @@ describe('channels', () => {
         'value="Europe/Berlin"',
       ])
         expect(text).toContain(shown);
-      expect((await web.get(`/alerts/${id}`, { as: web.house.viewer })).text).toContain('Mon, Tue 18:00–24:00 (Europe/Berlin)');
+      expect((await web.get(`/alerts/${id}`, { as: web.house.viewer })).text).toContain(
+        'Mon, Tue 18:00–24:00 (Europe/Berlin)',
+      );
     });
 
     test('says of every field what is wrong with it, beside it', async () => {
@@ -132,15 +174,31 @@ describe('channels', () => {
       const own = await made('My phone', { personal: 'true' }, web.house.member);
       expect(own.user_id).toBe(web.house.member.user);
       expect(
-        (await post(`/alerts/${own.id}/edit`, ntfy({ name: 'My phone', enabled: 'false', act: 'save' }), web.house.member)).status,
+        (
+          await post(
+            `/alerts/${own.id}/edit`,
+            ntfy({ name: 'My phone', enabled: 'false', act: 'save' }),
+            web.house.member,
+          )
+        ).status,
       ).toBe(303);
       expect((await rowNamed('My phone'))?.enabled).toBe(false);
       const shared = await made('Everybody');
       for (const path of ['edit', 'delete'])
-        expect((await web.get(`/alerts/${shared.id}/${path}`, { as: web.house.member })).status).toBe(403);
+        expect(
+          (await web.get(`/alerts/${shared.id}/${path}`, { as: web.house.member })).status,
+        ).toBe(403);
       const shown = await web.get(`/alerts/${shared.id}`, { as: web.house.member });
       expect(shown.text).not.toContain('Send a test');
-      expect((await post('/alerts/new', ntfy({ name: 'Theirs', personal: 'false', act: 'save' }), web.house.member)).status).toBe(403);
+      expect(
+        (
+          await post(
+            '/alerts/new',
+            ntfy({ name: 'Theirs', personal: 'false', act: 'save' }),
+            web.house.member,
+          )
+        ).status,
+      ).toBe(403);
     });
 
     test('is for chosen groups and monitors', async () => {
@@ -171,7 +229,9 @@ describe('channels', () => {
 
     test('is deleted from a page of its own', async () => {
       const { id } = await made('Gone');
-      expect((await web.get(`/alerts/${id}/delete`, { as: web.house.owner })).text).toContain('Delete Gone?');
+      expect((await web.get(`/alerts/${id}/delete`, { as: web.house.owner })).text).toContain(
+        'Delete Gone?',
+      );
       expect((await post(`/alerts/${id}/delete`, {})).headers.get('location')).toBe('/alerts');
       expect((await web.get(`/alerts/${id}`, { as: web.house.owner })).status).toBe(404);
     });
@@ -183,7 +243,9 @@ describe('channels', () => {
       values (${message}, ${web.house.organisation}, ${id}, 'down', ${message}, '{"sentence": "Shop is down.", "monitors": []}', 'taken', now(), now(),
         now(), now())`;
       const linksOf = async (): Promise<string[]> => {
-        const { status, text } = await web.get(`/alerts/${id}/messages/${message}`, { as: web.house.owner });
+        const { status, text } = await web.get(`/alerts/${id}/messages/${message}`, {
+          as: web.house.owner,
+        });
         expect(status).toBe(200);
         const [main = ''] = text.split('<main')[1]?.split('</main>') ?? [];
         return [...main.matchAll(/href="(\/[^"#]*)"/g)].map(([, href = '']) => href);
@@ -192,18 +254,24 @@ describe('channels', () => {
       await post(`/alerts/${id}/delete`, {});
       const links = await linksOf();
       expect(links).toContain('/alerts');
-      for (const href of links) expect([href, (await web.get(href, { as: web.house.owner })).status]).toEqual([href, 200]);
+      for (const href of links)
+        expect([href, (await web.get(href, { as: web.house.owner })).status]).toEqual([href, 200]);
     });
   });
 
   test('rule 36: a mute shows on every page while it lasts, whoever looks, and who may write ends it', async () => {
     await post('/alerts/mute', { minutes: '60' }, web.house.member);
     for (const page of ['/', '/incidents', '/alerts', '/members', '/profile'])
-      expect([page, (await web.get(page, { as: web.house.viewer })).text.includes('All alerts are muted until')]).toEqual([page, true]);
+      expect([
+        page,
+        (await web.get(page, { as: web.house.viewer })).text.includes('All alerts are muted until'),
+      ]).toEqual([page, true]);
     expect((await web.get('/', { as: web.house.viewer })).text).not.toContain('Unmute');
     expect((await web.get('/', { as: web.house.member })).text).toContain('Unmute');
     await post('/alerts/unmute', {}, web.house.member);
-    expect((await web.get('/', { as: web.house.viewer })).text).not.toContain('All alerts are muted');
+    expect((await web.get('/', { as: web.house.viewer })).text).not.toContain(
+      'All alerts are muted',
+    );
   });
 });
 
@@ -230,8 +298,14 @@ describe('channel refused', () => {
       [],
       400,
     ]);
-    const crooked = new Refusal('channel_invalid', 'config.url must be an address; config.else is not known.');
+    const crooked = new Refusal(
+      'channel_invalid',
+      'config.url must be an address; config.else is not known.',
+    );
     const told = refusedChannelForm(form, crooked, kind);
-    expect([[...told.faults], told.objections]).toEqual([[], ['Config.url must be an address.', 'Config.else is not known.']]);
+    expect([[...told.faults], told.objections]).toEqual([
+      [],
+      ['Config.url must be an address.', 'Config.else is not known.'],
+    ]);
   });
 });

@@ -5,12 +5,19 @@ import { openTab, overflow, phone, type Tab } from '../../../support/browser.ts'
 import { mint } from '../../../support/certificates.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { describeInBrowser } from '../../../support/in-browser.ts';
-import { newPushKeys, openReceiver, type Receiver, readPush, says } from '../../../support/receivers.ts';
+import {
+  newPushKeys,
+  openReceiver,
+  type Receiver,
+  readPush,
+  says,
+} from '../../../support/receivers.ts';
 import { sameSite, startWeb, type TestWeb } from '../../../support/web.ts';
 
 /**
- * Web Push from its own page. No test reaches a push service: a receiver takes its place, reads what came with the browser's keys, and the
- * browser is handed what the service would have carried to it.
+ * Web Push from its own page. No test reaches a push service: a receiver takes its place, reads
+ * what came with the browser's keys, and the browser is handed what the service would have carried
+ * to it.
  */
 
 const path = '/alerts/this-browser';
@@ -37,7 +44,9 @@ const subscriptionTo = (name: string) => ({
   keys: { p256dh: keys.getPublicKey().toString('base64url'), auth: auth.toString('base64url') },
 });
 const fieldsOf = ({ endpoint, keys: of }: ReturnType<typeof subscriptionTo>) => ({
-  ...{ 'config.endpoint': endpoint, 'config.p256dh': of.p256dh, 'config.auth': of.auth },
+  'config.endpoint': endpoint,
+  'config.p256dh': of.p256dh,
+  'config.auth': of.auth,
 });
 const channels = () =>
   web.sql<{ id: string; name: string; kind: string; user_id: string; config: object }[]>`
@@ -50,13 +59,17 @@ describe('the page', () => {
     expect(text).toContain('<noscript>');
     expect(headers.get('content-security-policy')).toContain('trusted-types antipode push-worker');
     expect((await web.get(path, { as: web.house.viewer })).status).toBe(403);
-    expect((await web.get('/alerts/new', { as: web.house.member })).text).toContain(`href="${path}"`);
+    expect((await web.get('/alerts/new', { as: web.house.member })).text).toContain(
+      `href="${path}"`,
+    );
   });
 
   test('has its worker where it may speak to pages about alerts alone, kept by nobody and allowed to fetch nothing', async () => {
     const { status, text, headers } = await web.get('/alerts/push-worker.js');
     expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
-      ...[200, 'text/javascript; charset=utf-8', 'no-cache'],
+      200,
+      'text/javascript; charset=utf-8',
+      'no-cache',
     ]);
     expect(headers.get('content-security-policy')).toBe("default-src 'none'");
     expect(headers.get('service-worker-allowed')).toBeNull();
@@ -66,22 +79,52 @@ describe('the page', () => {
 
   test('takes no subscription that is none, none a second time, and tests before', async () => {
     const as = web.house.admin;
-    const broken = await web.post(path, { ...fieldsOf(subscriptionTo('x')), 'config.auth': 'short' }, { as, headers: sameSite });
+    const broken = await web.post(
+      path,
+      { ...fieldsOf(subscriptionTo('x')), 'config.auth': 'short' },
+      { as, headers: sameSite },
+    );
     expect([broken.status, broken.text.includes('role="alert"')]).toEqual([400, true]);
     service.answer(says(410));
-    const refused = await web.post(`${path}/test`, fieldsOf(subscriptionTo('x')), { as, headers: sameSite });
-    expect(JSON.parse(refused.text)).toEqual({ taken: false, words: 'The test was not taken: the browser ended its subscription (410).' });
+    const refused = await web.post(`${path}/test`, fieldsOf(subscriptionTo('x')), {
+      as,
+      headers: sameSite,
+    });
+    expect(JSON.parse(refused.text)).toEqual({
+      taken: false,
+      words: 'The test was not taken: the browser ended its subscription (410).',
+    });
     expect(await channels()).toEqual([]);
-    expect((await web.post(path, { ...fieldsOf(subscriptionTo('x')), name: 'Desk' }, { as, headers: sameSite })).status).toBe(303);
+    expect(
+      (
+        await web.post(
+          path,
+          { ...fieldsOf(subscriptionTo('x')), name: 'Desk' },
+          { as, headers: sameSite },
+        )
+      ).status,
+    ).toBe(303);
     const again = await web.post(path, fieldsOf(subscriptionTo('x')), { as, headers: sameSite });
-    expect([again.status, again.text.includes('This browser is told already, by the channel Desk.')]).toEqual([400, true]);
+    expect([
+      again.status,
+      again.text.includes('This browser is told already, by the channel Desk.'),
+    ]).toEqual([400, true]);
     const [desk] = await channels();
     expect(desk).toMatchObject({ name: 'Desk', kind: 'web_push', user_id: as.user, config: {} });
     // It is changed by the usual form, which keeps what only the browser knew.
     const edit = await web.get(`/alerts/${desk?.id}/edit`, { as });
     expect(edit.text).toContain('<input type="hidden" name="config.endpoint" value="***">');
-    const kept = { 'config.endpoint': '***', 'config.p256dh': '***', 'config.auth': '***', covers: 'all', delay_s: '300', act: 'save' };
-    expect((await web.post(`/alerts/${desk?.id}/edit`, kept, { as, headers: sameSite })).status).toBe(303);
+    const kept = {
+      'config.endpoint': '***',
+      'config.p256dh': '***',
+      'config.auth': '***',
+      covers: 'all',
+      delay_s: '300',
+      act: 'save',
+    };
+    expect(
+      (await web.post(`/alerts/${desk?.id}/edit`, kept, { as, headers: sameSite })).status,
+    ).toBe(303);
     service.answer(says(201));
     const shown = await web.post(`/alerts/${desk?.id}/test`, {}, { as, headers: sameSite });
     expect(shown.text).toContain('The test was taken');
@@ -90,14 +133,22 @@ describe('the page', () => {
 });
 
 describeInBrowser('a browser', (browser) => {
-  const openPage = async (before: string, as: { scripts?: boolean; width?: number; url?: string } = {}): Promise<Tab> => {
+  const openPage = async (
+    before: string,
+    as: { scripts?: boolean; width?: number; url?: string } = {},
+  ): Promise<Tab> => {
     const { url = web.url, ...look } = as;
-    const tab = await openTab(browser(), url, { ...look, cookie: await web.cookieOf(web.house.member) });
+    const tab = await openTab(browser(), url, {
+      ...look,
+      cookie: await web.cookieOf(web.house.member),
+    });
     if (before !== '') await tab.page.addInitScript(before);
     await tab.page.goto(`${url}${path}`);
     return tab;
   };
-  /** Browsers without a screen let nobody notify them: the answer of a person is put in its place. */
+  /**
+   * Browsers without a screen let nobody notify them: the answer of a person is put in its place.
+   */
   const saysYes = `Object.defineProperty(Notification, 'permission', { get: () => 'default' }); Notification.requestPermission = async () => 'granted';`;
   const subscribes = (name: string): string =>
     `${saysYes} PushManager.prototype.subscribe = async (options) => { window.asked = options; return { toJSON: () => (${JSON.stringify(subscriptionTo(name))}) }; };`;
@@ -113,7 +164,11 @@ describeInBrowser('a browser', (browser) => {
     await session.send('ServiceWorker.enable');
     return async (data) => {
       const id = await eventually(() => registrationId);
-      await session.send('ServiceWorker.deliverPushMessage', { origin: web.url, registrationId: id, data });
+      await session.send('ServiceWorker.deliverPushMessage', {
+        origin: web.url,
+        registrationId: id,
+        data,
+      });
     };
   };
   /** What it would show and open is written down: there is no screen to show it on. */
@@ -140,7 +195,9 @@ describeInBrowser('a browser', (browser) => {
     await page.getByRole('button', { name: 'Notify me here' }).click();
     const got = await eventually(() => service.got[before]);
     const worker = await watched(page);
-    const options: unknown = await page.evaluate('({ visible: asked.userVisibleOnly, bytes: asked.applicationServerKey.length })');
+    const options: unknown = await page.evaluate(
+      '({ visible: asked.userVisibleOnly, bytes: asked.applicationServerKey.length })',
+    );
     expect(options).toEqual({ visible: true, bytes: 65 });
     await expect.poll(() => words(page)).toContain('A test is on its way');
     expect((await channels()).some(({ user_id }) => user_id === web.house.member.user)).toBe(false);
@@ -148,19 +205,36 @@ describeInBrowser('a browser', (browser) => {
     await carry(readPush(got.body, { privateKey: keys.getPrivateKey(), auth }));
     await page.waitForURL(/\/alerts\/[0-9a-f-]{36}$/);
     expect(await words(page)).toContain('is told from now on.');
-    expect((await channels()).find(({ user_id }) => user_id === web.house.member.user)).toMatchObject({ kind: 'web_push', config: {} });
+    expect(
+      (await channels()).find(({ user_id }) => user_id === web.house.member.user),
+    ).toMatchObject({ kind: 'web_push', config: {} });
     const tested: unknown = await worker.evaluate('self.shown[0].title');
     expect(tested).toMatch(/^This is a test: alerts of .+ reach you here$/);
 
     const own = { url: `${web.url}/incidents/1`, acknowledge: `${web.url}/acknowledge/x` };
-    await carry(JSON.stringify({ title: 'Checkout is down', body: 'status 503', event: 'down', tag: 't', at: 1, ...own }));
+    await carry(
+      JSON.stringify({
+        title: 'Checkout is down',
+        body: 'status 503',
+        event: 'down',
+        tag: 't',
+        at: 1,
+        ...own,
+      }),
+    );
     await carry('no JSON');
     const shown = await eventually(async () => {
       const all: unknown = await worker.evaluate('self.shown.slice(1)');
       return Array.isArray(all) && all.length === 2 ? all : undefined;
     });
     const [down] = shown.filter(({ title }) => title === 'Checkout is down');
-    expect(down).toMatchObject({ body: 'status 503', tag: 't', renotify: true, requireInteraction: true, data: own });
+    expect(down).toMatchObject({
+      body: 'status 503',
+      tag: 't',
+      renotify: true,
+      requireInteraction: true,
+      data: own,
+    });
     expect(down.actions).toEqual([{ action: 'acknowledge', title: 'I am on it' }]);
     expect(shown.map(({ title }) => title)).toContain('Something changed');
 
@@ -181,14 +255,27 @@ describeInBrowser('a browser', (browser) => {
   test('is told in words what keeps it from being told, and nothing is saved then', async () => {
     const before = await channels();
     service.answer(says(403));
-    const cases: readonly { readonly first: string; readonly press?: true; readonly says: string }[] = [
+    const cases: readonly {
+      readonly first: string;
+      readonly press?: true;
+      readonly says: string;
+    }[] = [
       {
         first: `Object.defineProperty(Notification, 'permission', { get: () => 'denied' });`,
         says: 'This browser does not let this page show notifications.',
       },
-      { first: `${saysYes} delete window.PushManager;`, says: 'This browser knows no notifications from pages.' },
-      { first: 'delete window.PushManager; navigator.standalone = false;', says: 'Add to Home Screen' },
-      { first: `Object.defineProperty(window, 'isSecureContext', { value: false });`, says: 'only over https' },
+      {
+        first: `${saysYes} delete window.PushManager;`,
+        says: 'This browser knows no notifications from pages.',
+      },
+      {
+        first: 'delete window.PushManager; navigator.standalone = false;',
+        says: 'Add to Home Screen',
+      },
+      {
+        first: `Object.defineProperty(window, 'isSecureContext', { value: false });`,
+        says: 'only over https',
+      },
       {
         first: `${saysYes} PushManager.prototype.subscribe = async () => { throw new Error(); };`,
         press: true,
@@ -204,7 +291,9 @@ describeInBrowser('a browser', (browser) => {
       await close();
     }
     const numbered = await openPage('', { url: web.url.replace('localhost', '127.0.0.1') });
-    await expect.poll(() => numbered.page.getByRole('link', { name: path }).getAttribute('href')).toBe(`${web.url}${path}`);
+    await expect
+      .poll(() => numbered.page.getByRole('link', { name: path }).getAttribute('href'))
+      .toBe(`${web.url}${path}`);
     await numbered.close();
     expect(await channels()).toEqual(before);
   });

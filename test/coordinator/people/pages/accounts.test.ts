@@ -12,7 +12,10 @@ import { describeInBrowser } from '../../../support/in-browser.ts';
 import { type Mailbox, openMailbox } from '../../../support/receivers.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
-/** Two installations: one that sends mail, where anybody may sign up, and one as `npm start` makes it. */
+/**
+ * Two installations: one that sends mail, where anybody may sign up, and one as `npm start` makes
+ * it.
+ */
 let open: TestWeb;
 let small: TestWeb;
 let mailbox: Mailbox;
@@ -53,7 +56,11 @@ const mailed = async (email: string, folder: string): Promise<string> => {
 };
 const person = async (web: TestWeb): Promise<string> => {
   const email = fresh();
-  await web.gate.execute(createUser, web.house.owner.caller, rawInput(createUser, { email, password, role: 'owner' }));
+  await web.gate.execute(
+    createUser,
+    web.house.owner.caller,
+    rawInput(createUser, { email, password, role: 'owner' }),
+  );
   return email;
 };
 const cookieFor = async (web: TestWeb, email: string, secret = password): Promise<string> => {
@@ -64,7 +71,9 @@ const cookieFor = async (web: TestWeb, email: string, secret = password): Promis
 describe('without mail', () => {
   test('sign-up says what is needed, and a forgotten password names the operator’s command', async () => {
     expect((await small.get('/sign-up')).text).toContain('without an invitation');
-    expect((await small.get('/forgot')).text).toContain('npm run operator -- user sign-in-link --email');
+    expect((await small.get('/forgot')).text).toContain(
+      'npm run operator -- user sign-in-link --email',
+    );
   });
 });
 
@@ -89,7 +98,13 @@ describe('what is dangerous', () => {
       const to = `/confirm?next=${encodeURIComponent(path)}`;
       expect((await small.get(path, { cookie })).headers.get('location')).toBe(to);
       expect(
-        (await small.post(path, { email: fresh(), role: 'member', password: 'x' }, { cookie, headers: same })).headers.get('location'),
+        (
+          await small.post(
+            path,
+            { email: fresh(), role: 'member', password: 'x' },
+            { cookie, headers: same },
+          )
+        ).headers.get('location'),
       ).toBe(to);
     }
     expect((await small.get('/profile/name', { cookie })).status).toBe(200);
@@ -100,14 +115,22 @@ test('another’s session cannot be ended, nor another organisation’s invitati
   const [mine, other] = [await person(small), await person(small)];
   const cookie = await cookieFor(small, mine);
   const theirs = await cookieFor(small, other);
-  const [row] = await small.sql<{ id: string }[]>`select s.id from sessions s join users u on u.id = s.user_id where u.email = ${other}`;
-  expect((await small.post(`/profile/sessions/${row?.id}/end`, {}, { cookie, headers: same })).status).toBe(404);
+  const [row] = await small.sql<
+    { id: string }[]
+  >`select s.id from sessions s join users u on u.id = s.user_id where u.email = ${other}`;
+  expect(
+    (await small.post(`/profile/sessions/${row?.id}/end`, {}, { cookie, headers: same })).status,
+  ).toBe(404);
   expect((await small.get('/profile', { cookie: theirs })).status).toBe(200);
 });
 
 describeInBrowser('people', (browser) => {
-  const fill = async (page: Awaited<ReturnType<typeof openTab>>['page'], values: Readonly<Record<string, string>>): Promise<void> => {
-    for (const [label, value] of Object.entries(values)) await page.getByLabel(label, { exact: true }).fill(value);
+  const fill = async (
+    page: Awaited<ReturnType<typeof openTab>>['page'],
+    values: Readonly<Record<string, string>>,
+  ): Promise<void> => {
+    for (const [label, value] of Object.entries(values))
+      await page.getByLabel(label, { exact: true }).fill(value);
   };
 
   for (const scripts of [true, false])
@@ -117,7 +140,12 @@ describeInBrowser('people', (browser) => {
         const { page, close } = await openTab(browser(), open.url, { scripts });
         await page.goto(`${open.url}/sign-in`);
         await page.getByRole('link', { name: 'Sign up' }).click();
-        await fill(page, { 'Your name': 'Ada', 'E-mail': email, Password: 'short', Organisation: 'Engines' });
+        await fill(page, {
+          'Your name': 'Ada',
+          'E-mail': email,
+          Password: 'short',
+          Organisation: 'Engines',
+        });
         await page.getByLabel('Its time zone').selectOption('Europe/London');
         await page.getByRole('button', { name: 'Sign up' }).click();
         await page.getByRole('alert').getByText('Is shorter than 10 characters').waitFor();
@@ -156,7 +184,10 @@ describeInBrowser('people', (browser) => {
       test('change name, address and password, and see where they are signed in', async () => {
         const [email, wanted] = [await person(open), fresh()];
         const elsewhere = await cookieFor(open, email);
-        const { page, close } = await openTab(browser(), open.url, { scripts, cookie: await cookieFor(open, email) });
+        const { page, close } = await openTab(browser(), open.url, {
+          scripts,
+          cookie: await cookieFor(open, email),
+        });
         await page.goto(`${open.url}/profile`);
         await page.locator('a[href="/profile/name"]').click();
         await fill(page, { Name: 'Ada Lovelace' });
@@ -184,7 +215,10 @@ describeInBrowser('people', (browser) => {
       });
 
       test('invite others by a link that is shown; who follows it makes an account and is in', async () => {
-        const { page, close } = await openTab(browser(), small.url, { scripts, cookie: await cookieFor(small, await person(small)) });
+        const { page, close } = await openTab(browser(), small.url, {
+          scripts,
+          cookie: await cookieFor(small, await person(small)),
+        });
         await page.goto(`${small.url}/members`);
         await page.getByRole('link', { name: 'Invite somebody' }).click();
         const email = fresh();
@@ -233,7 +267,11 @@ describeInBrowser('people', (browser) => {
 
   test('find nothing in their way, light or dark, narrow or wide', async () => {
     const operation = inviteMember;
-    const { body } = await small.gate.execute(operation, small.house.owner.caller, rawInput(operation, { email: fresh(), role: 'member' }));
+    const { body } = await small.gate.execute(
+      operation,
+      small.house.owner.caller,
+      rawInput(operation, { email: fresh(), role: 'member' }),
+    );
     const cookie = await cookieFor(small, await person(small));
     const join = new URL((body as { address: string }).address).pathname;
     const own = [
@@ -266,9 +304,17 @@ describeInBrowser('people', (browser) => {
         ];
         for (const { page, url, path } of looks) {
           await page.goto(url);
-          expect([path, scheme, width, await barriers(page), await overflow(page)]).toEqual([path, scheme, width, [], 0]);
+          expect([path, scheme, width, await barriers(page), await overflow(page)]).toEqual([
+            path,
+            scheme,
+            width,
+            [],
+            0,
+          ]);
           if (shots !== undefined)
-            await page.screenshot({ path: `${shots}/${path.replaceAll('/', '_').slice(0, 40)}-${scheme}-${width}.png` });
+            await page.screenshot({
+              path: `${shots}/${path.replaceAll('/', '_').slice(0, 40)}-${scheme}-${width}.png`,
+            });
         }
         for (const { close } of [signedIn, nobody, anyone]) await close();
       }

@@ -20,30 +20,59 @@ describe('passkeys', () => {
 
   const newPerson = async (): Promise<string> => {
     const email = `ada-${newId()}@shop.example`;
-    await web.gate.execute(createUser, web.house.owner.caller, rawInput(createUser, { email, password, role: 'owner' }));
+    await web.gate.execute(
+      createUser,
+      web.house.owner.caller,
+      rawInput(createUser, { email, password, role: 'owner' }),
+    );
     return email;
   };
 
   describe('without a browser that answers', () => {
     test('what is no answer is refused in words, and signs nobody in', async () => {
-      const clientDataJSON = Buffer.from(JSON.stringify({ type: 'webauthn.get', challenge: 'x', origin: web.url })).toString('base64url');
+      const clientDataJSON = Buffer.from(
+        JSON.stringify({ type: 'webauthn.get', challenge: 'x', origin: web.url }),
+      ).toString('base64url');
       const response = { clientDataJSON, authenticatorData: 'AA', signature: 'AA' };
-      for (const answer of ['', '{', '{}', '[]', 'null', JSON.stringify({ id: 'x', rawId: 'x', type: 'public-key', response })]) {
-        const { status, text, headers } = await web.post('/sign-in/passkey', { answer }, { headers: same });
+      for (const answer of [
+        '',
+        '{',
+        '{}',
+        '[]',
+        'null',
+        JSON.stringify({ id: 'x', rawId: 'x', type: 'public-key', response }),
+      ]) {
+        const { status, text, headers } = await web.post(
+          '/sign-in/passkey',
+          { answer },
+          { headers: same },
+        );
         expect([answer, status, headers.getSetCookie()]).toEqual([answer, 400, []]);
         expect(text).toContain('role="alert"');
       }
       const sent = { answer: '{}', name: 'x' };
-      expect((await web.post('/profile/passkeys/new', sent, { as: web.house.viewer, headers: same })).status).toBe(400);
-      expect((await web.post('/confirm/passkey', sent, { as: web.house.viewer, headers: same })).status).toBe(400);
+      expect(
+        (await web.post('/profile/passkeys/new', sent, { as: web.house.viewer, headers: same }))
+          .status,
+      ).toBe(400);
+      expect(
+        (await web.post('/confirm/passkey', sent, { as: web.house.viewer, headers: same })).status,
+      ).toBe(400);
       // Who has none is not asked for one.
-      expect((await web.post('/confirm/passkey/options', {}, { as: web.house.viewer, headers: same })).status).toBe(400);
+      expect(
+        (await web.post('/confirm/passkey/options', {}, { as: web.house.viewer, headers: same }))
+          .status,
+      ).toBe(400);
     });
 
     test('nobody fills the house with questions', async () => {
       const answers = [];
-      for (let index = 0; index < 61; index += 1) answers.push((await web.post('/sign-in/passkey/options', {}, { headers: same })).status);
-      expect([answers.slice(0, 60).every((status) => status === 200), answers[60]]).toEqual([true, 429]);
+      for (let index = 0; index < 61; index += 1)
+        answers.push((await web.post('/sign-in/passkey/options', {}, { headers: same })).status);
+      expect([answers.slice(0, 60).every((status) => status === 200), answers[60]]).toEqual([
+        true,
+        429,
+      ]);
       await web.sql`delete from attempts`;
     });
 
@@ -59,26 +88,45 @@ describe('passkeys', () => {
       for (const path of ['/profile/passkeys/new', `/profile/passkeys/${id}/remove`]) {
         const to = `/confirm?next=${encodeURIComponent(path)}`;
         expect((await web.get(path, { cookie })).headers.get('location')).toBe(to);
-        expect((await web.post(path, { name: 'x', answer: '{}' }, { cookie, headers: same })).headers.get('location')).toBe(to);
+        expect(
+          (
+            await web.post(path, { name: 'x', answer: '{}' }, { cookie, headers: same })
+          ).headers.get('location'),
+        ).toBe(to);
       }
-      expect((await web.post(`/profile/passkeys/${id}/remove`, {}, { as: web.house.owner, headers: same })).status).toBe(404);
+      expect(
+        (
+          await web.post(
+            `/profile/passkeys/${id}/remove`,
+            {},
+            { as: web.house.owner, headers: same },
+          )
+        ).status,
+      ).toBe(404);
       expect((await web.get('/profile/passkeys', { as: web.house.owner })).text).not.toContain(id);
     });
   });
 
   describeInBrowser('a passkey', (browser) => {
-    const authenticatorIn = async (page: Page): Promise<{ session: CDPSession; authenticatorId: string }> => {
+    const authenticatorIn = async (
+      page: Page,
+    ): Promise<{ session: CDPSession; authenticatorId: string }> => {
       const session = await page.context().newCDPSession(page);
       await session.send('WebAuthn.enable');
       const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
         options: {
-          ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+          protocol: 'ctap2',
+          transport: 'internal',
+          hasResidentKey: true,
+          hasUserVerification: true,
+          isUserVerified: true,
           automaticPresenceSimulation: true,
         },
       });
       return { session, authenticatorId };
     };
-    const open = async (look: Parameters<typeof openTab>[2] = {}): Promise<Tab> => openTab(browser(), web.url, look);
+    const open = async (look: Parameters<typeof openTab>[2] = {}): Promise<Tab> =>
+      openTab(browser(), web.url, look);
     const signIn = async (page: Page, email: string): Promise<void> => {
       await page.goto(`${web.url}/sign-in?next=/profile/passkeys`);
       await page.getByLabel('E-mail', { exact: true }).fill(email);
@@ -100,7 +148,9 @@ describe('passkeys', () => {
       const { page } = tab;
       await authenticatorIn(page);
       await signIn(page, email);
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('You have no passkey yet.');
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
+        'You have no passkey yet.',
+      );
       const hostile = '"><img src=x data-harm>';
       await add(page, hostile);
       expect(await page.getByRole('status').innerText()).toContain(`${hostile} signs you in`);
@@ -110,7 +160,9 @@ describe('passkeys', () => {
       await page.goto(`${web.url}/sign-in?next=/profile/passkeys`);
       await usePasskey(page);
       await page.waitForURL(`${web.url}/profile/passkeys`);
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('You have one passkey.');
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
+        'You have one passkey.',
+      );
       expect(await page.getByRole('main').innerText()).not.toContain('never yet');
 
       await web.sql`update sessions set proven_at = now() - interval '16 minutes' where user_id = (select id from users where email = ${email})`;
@@ -120,16 +172,27 @@ describe('passkeys', () => {
       await page.waitForURL('**/remove');
       await page.getByRole('button', { name: 'Remove it' }).click();
       await page.waitForURL(`${web.url}/profile/passkeys`);
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('You have no passkey yet.');
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
+        'You have no passkey yet.',
+      );
 
       // The device still has it; the service does not.
       await page.context().clearCookies();
       await page.goto(`${web.url}/sign-in`);
       await usePasskey(page);
-      await expect.poll(() => page.getByRole('alert').first().innerText()).toContain('not known here');
-      const rows = await web.sql<{ operation: string; text: string }[]>`select operation, changed::text as text from audit_log
+      await expect
+        .poll(() => page.getByRole('alert').first().innerText())
+        .toContain('not known here');
+      const rows = await web.sql<
+        { operation: string; text: string }[]
+      >`select operation, changed::text as text from audit_log
       where user_id = (select id from users where email = ${email}) and operation ilike '%passkey%' order by key`;
-      expect(rows.map(({ operation }) => operation)).toEqual(['addPasskey', 'signInByPasskey', 'proveByPasskey', 'removePasskey']);
+      expect(rows.map(({ operation }) => operation)).toEqual([
+        'addPasskey',
+        'signInByPasskey',
+        'proveByPasskey',
+        'removePasskey',
+      ]);
       for (const { text } of rows) expect(text).not.toMatch(/signature|clientDataJSON/);
       expect(tab.complaints.filter((each) => !each.includes('status of 400'))).toEqual([]);
       await tab.close();
@@ -145,7 +208,9 @@ describe('passkeys', () => {
       await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
       await authenticatorIn(page);
       await add(page, 'Laptop');
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('You have 2 passkeys.');
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
+        'You have 2 passkeys.',
+      );
       // The same device is not asked to keep a second one.
       await page.goto(`${web.url}/profile/passkeys/new`);
       await page.getByRole('button', { name: 'Make it now' }).click();
@@ -168,7 +233,9 @@ describe('passkeys', () => {
       await add(page, 'Phone');
       await page.context().clearCookies();
       await page.goto(`${web.url}/sign-in`);
-      const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/sign-in/passkey'));
+      const sent = page.waitForRequest(
+        (request) => request.method() === 'POST' && request.url().endsWith('/sign-in/passkey'),
+      );
       await usePasskey(page);
       const answer = new URLSearchParams((await sent).postData() ?? '').get('answer') ?? '';
       await page.waitForURL(`${web.url}/`);
@@ -176,25 +243,48 @@ describe('passkeys', () => {
       const again = await web.post('/sign-in/passkey', { answer }, { headers: same });
       expect([again.status, again.headers.getSetCookie()]).toEqual([400, []]);
       const cookieOfEve =
-        (await web.post('/sign-in', { email: eve, password }, { headers: same })).headers.getSetCookie()[0]?.split(';')[0] ?? '';
-      expect((await web.post('/confirm/passkey', { answer }, { cookie: cookieOfEve, headers: same })).status).toBe(400);
+        (await web.post('/sign-in', { email: eve, password }, { headers: same })).headers
+          .getSetCookie()[0]
+          ?.split(';')[0] ?? '';
+      expect(
+        (await web.post('/confirm/passkey', { answer }, { cookie: cookieOfEve, headers: same }))
+          .status,
+      ).toBe(400);
 
-      // A fresh one that was never sent: asked for to sign in, it proves nothing, and changed in one bit it signs nobody in.
+      // A fresh one that was never sent: asked for to sign in, it proves nothing, and changed in
+      // one bit it signs nobody in.
       await page.context().clearCookies();
       await page.goto(`${web.url}/sign-in`);
       await page.route('**/sign-in/passkey', (route) => route.abort());
-      const kept = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/sign-in/passkey'));
+      const kept = page.waitForRequest(
+        (request) => request.method() === 'POST' && request.url().endsWith('/sign-in/passkey'),
+      );
       await usePasskey(page);
       const fresh = new URLSearchParams((await kept).postData() ?? '').get('answer') ?? '';
       const cookieOfAda =
-        (await web.post('/sign-in', { email: ada, password }, { headers: same })).headers.getSetCookie()[0]?.split(';')[0] ?? '';
-      expect((await web.post('/confirm/passkey', { answer: fresh }, { cookie: cookieOfAda, headers: same })).status).toBe(400);
+        (await web.post('/sign-in', { email: ada, password }, { headers: same })).headers
+          .getSetCookie()[0]
+          ?.split(';')[0] ?? '';
+      expect(
+        (
+          await web.post(
+            '/confirm/passkey',
+            { answer: fresh },
+            { cookie: cookieOfAda, headers: same },
+          )
+        ).status,
+      ).toBe(400);
       const changed = JSON.parse(fresh) as { response: { signature: string } };
       const signature = Buffer.from(changed.response.signature, 'base64url');
       signature[signature.length - 1] = (signature.at(-1) ?? 0) ^ 1;
       changed.response.signature = signature.toString('base64url');
-      expect((await web.post('/sign-in/passkey', { answer: JSON.stringify(changed) }, { headers: same })).status).toBe(400);
-      expect((await web.post('/sign-in/passkey', { answer: fresh }, { headers: same })).status).toBe(303);
+      expect(
+        (await web.post('/sign-in/passkey', { answer: JSON.stringify(changed) }, { headers: same }))
+          .status,
+      ).toBe(400);
+      expect(
+        (await web.post('/sign-in/passkey', { answer: fresh }, { headers: same })).status,
+      ).toBe(303);
       await tab.close();
     });
 
@@ -210,7 +300,9 @@ describe('passkeys', () => {
       const numbered = web.url.replace('localhost', '127.0.0.1');
       const tab = await openTab(browser(), numbered, { width: phone });
       await tab.page.goto(`${numbered}/sign-in`);
-      await expect.poll(() => tab.page.getByRole('link', { name: web.url }).getAttribute('href')).toBe(`${web.url}/sign-in?next=%2F`);
+      await expect
+        .poll(() => tab.page.getByRole('link', { name: web.url }).getAttribute('href'))
+        .toBe(`${web.url}/sign-in?next=%2F`);
       expect(await overflow(tab.page)).toBe(0);
       await tab.close();
     });
@@ -230,11 +322,17 @@ describe('second factor', () => {
 
   const newPerson = async (): Promise<string> => {
     const email = `ada-${newId()}@shop.example`;
-    await web.gate.execute(createUser, web.house.owner.caller, rawInput(createUser, { email, password, role: 'owner' }));
+    await web.gate.execute(
+      createUser,
+      web.house.owner.caller,
+      rawInput(createUser, { email, password, role: 'owner' }),
+    );
     return email;
   };
   const cookieFor = async (email: string): Promise<string> =>
-    (await web.post('/sign-in', { email, password }, { headers: same })).headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    (await web.post('/sign-in', { email, password }, { headers: same })).headers
+      .getSetCookie()[0]
+      ?.split(';')[0] ?? '';
 
   const acts = ['/profile/two-step/set-up', '/profile/two-step/codes', '/profile/two-step/off'];
 
@@ -246,27 +344,54 @@ describe('second factor', () => {
       for (const path of acts) {
         const to = `/confirm?next=${encodeURIComponent(path)}`;
         expect((await web.get(path, { cookie })).headers.get('location')).toBe(to);
-        expect((await web.post(path, { code: '000000', secret: 'x' }, { cookie, headers: same })).headers.get('location')).toBe(to);
+        expect(
+          (
+            await web.post(path, { code: '000000', secret: 'x' }, { cookie, headers: same })
+          ).headers.get('location'),
+        ).toBe(to);
       }
-      const confirmed = await web.post('/confirm', { next: acts[0] ?? '', password }, { cookie, headers: same });
+      const confirmed = await web.post(
+        '/confirm',
+        { next: acts[0] ?? '', password },
+        { cookie, headers: same },
+      );
       expect(confirmed.headers.get('location')).toBe(acts[0]);
       expect((await web.get(acts[0] ?? '', { cookie })).status).toBe(200);
     });
 
     test('are nobody’s but the person’s own, and nothing of them is posted from another site', async () => {
-      for (const path of ['/profile/two-step', ...acts]) expect((await web.get(path)).status).toBe(303);
+      for (const path of ['/profile/two-step', ...acts])
+        expect((await web.get(path)).status).toBe(303);
       for (const path of [...acts, '/sign-in/second-step'])
-        expect((await web.post(path, {}, { as: web.house.owner, headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403);
+        expect(
+          (
+            await web.post(
+              path,
+              {},
+              { as: web.house.owner, headers: { 'sec-fetch-site': 'cross-site' } },
+            )
+          ).status,
+        ).toBe(403);
     });
 
     test('lead from what does not fit to what does', async () => {
       const cookie = await cookieFor(await newPerson());
-      expect((await web.get('/profile/two-step', { cookie })).headers.get('location')).toBe('/profile/two-step/set-up');
-      expect((await web.post('/profile/two-step/off', {}, { cookie, headers: same })).headers.get('location')).toBe(
+      expect((await web.get('/profile/two-step', { cookie })).headers.get('location')).toBe(
         '/profile/two-step/set-up',
       );
-      expect((await web.get('/sign-in/second-step?next=/members')).headers.get('location')).toBe('/sign-in?next=%2Fmembers');
-      const forged = await web.post('/sign-in/second-step', { code: '1' }, { cookie: `second_step=${'x'.repeat(43)}`, headers: same });
+      expect(
+        (await web.post('/profile/two-step/off', {}, { cookie, headers: same })).headers.get(
+          'location',
+        ),
+      ).toBe('/profile/two-step/set-up');
+      expect((await web.get('/sign-in/second-step?next=/members')).headers.get('location')).toBe(
+        '/sign-in?next=%2Fmembers',
+      );
+      const forged = await web.post(
+        '/sign-in/second-step',
+        { code: '1' },
+        { cookie: `second_step=${'x'.repeat(43)}`, headers: same },
+      );
       expect(forged.headers.get('location')).toContain('/sign-in');
       expect(forged.headers.getSetCookie().join()).toContain('second_step=; Path=/; Max-Age=0');
     });
@@ -287,7 +412,10 @@ describe('second factor', () => {
   });
 
   describeInBrowser('the second step', (browser) => {
-    /** The page's script asks whether the service is there before a form leaves, so that the answer comes a moment after the click. */
+    /**
+     * The page's script asks whether the service is there before a form leaves, so that the answer
+     * comes a moment after the click.
+     */
     const press = async (page: Tab['page'], name: string): Promise<void> => {
       const answered = page.waitForEvent('domcontentloaded');
       await page.getByRole('button', { name, exact: true }).click();
@@ -299,7 +427,12 @@ describe('second factor', () => {
       await page.getByLabel('Password', { exact: true }).fill(password);
       await press(page, 'Sign in');
     };
-    const type = async ({ page }: Tab, label: string, code: string, verb: string): Promise<void> => {
+    const type = async (
+      { page }: Tab,
+      label: string,
+      code: string,
+      verb: string,
+    ): Promise<void> => {
       await page.getByLabel(label, { exact: true }).fill(code);
       await press(page, verb);
     };
@@ -312,7 +445,9 @@ describe('second factor', () => {
         const now = (secret: string): string => codeOf(secret, stepAt(time.now));
         await signIn(tab, email);
         await page.getByRole('main').getByRole('link', { name: 'Set up' }).click();
-        expect(await page.getByRole('img', { name: 'The secret below, as a QR code' }).count()).toBe(1);
+        expect(
+          await page.getByRole('img', { name: 'The secret below, as a QR code' }).count(),
+        ).toBe(1);
         const secret = (await page.locator('#totp-secret').innerText()).replaceAll(' ', '');
         await type(tab, 'Code', '12', 'Turn it on');
         expect(await page.getByRole('alert').innerText()).toContain('clock of your phone');
@@ -341,18 +476,28 @@ describe('second factor', () => {
         await page.waitForURL('**/profile');
         expect(await page.getByRole('status').innerText()).toContain('9 recovery codes are left');
 
-        await page.getByRole('listitem').or(page.locator('.setting')).getByRole('link', { name: 'Change' }).last().click();
+        await page
+          .getByRole('listitem')
+          .or(page.locator('.setting'))
+          .getByRole('link', { name: 'Change' })
+          .last()
+          .click();
         await page.getByRole('link', { name: 'Turn off' }).click();
         await page.getByRole('button', { name: 'Turn it off' }).click();
         expect(await page.getByRole('status').innerText()).toContain('your password alone');
-        // A code that was wrong is answered 400, which the browser's console counts among the faults.
+        // A code that was wrong is answered 400, which the browser's console counts among the
+        // faults.
         expect(tab.complaints.filter((each) => !each.includes('status of 400'))).toEqual([]);
         await tab.close();
       });
 
     test('fits a phone while it is passed, also for a name of any length', async () => {
       const email = `${'long'.repeat(14)}-${newId().slice(0, 4)}@${'x'.repeat(60)}.example`;
-      await web.gate.execute(createUser, web.house.owner.caller, rawInput(createUser, { email, password, role: 'owner' }));
+      await web.gate.execute(
+        createUser,
+        web.house.owner.caller,
+        rawInput(createUser, { email, password, role: 'owner' }),
+      );
       const tab = await openTab(browser(), web.url, { width: phone, scheme: 'dark' });
       await signIn(tab, email);
       await tab.page.goto(`${web.url}/profile/two-step/set-up`);

@@ -21,7 +21,11 @@ afterAll(() => web.close());
 
 const person = async (): Promise<string> => {
   const email = `ada-${newId()}@shop.example`;
-  await web.gate.execute(createUser, web.house.owner.caller, rawInput(createUser, { email, password, role: 'member' }));
+  await web.gate.execute(
+    createUser,
+    web.house.owner.caller,
+    rawInput(createUser, { email, password, role: 'member' }),
+  );
   return email;
 };
 const linkFor = async (email: string): Promise<string> => {
@@ -35,7 +39,9 @@ describe('the link', () => {
     const path = await linkFor(await person());
     const { status, location, cookies } = await navigate(`${web.url}${path}`);
     expect([status, location]).toEqual([303, '/']);
-    expect(cookies.join()).toMatch(/svc_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax/);
+    expect(cookies.join()).toMatch(
+      /svc_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax/,
+    );
     expect((await navigate(`${web.url}${path}`)).status).toBe(404);
   });
 
@@ -47,7 +53,8 @@ describe('the link', () => {
       { ...click, 'sec-purpose': 'prefetch;prerender' },
       { ...click, purpose: 'prefetch' },
       { 'sec-fetch-mode': 'navigate' },
-      // A click on a page of someone else, which would sign this browser in as whoever made the link.
+      // A click on a page of someone else, which would sign this browser in as whoever made the
+      // link.
       { ...click, 'sec-fetch-site': 'cross-site' },
       { ...click, 'sec-fetch-site': 'same-site' },
       { 'sec-fetch-mode': 'no-cors', 'sec-fetch-user': '?1' },
@@ -66,15 +73,28 @@ describe('the link', () => {
 describe('signing in', () => {
   test('leads to where somebody wanted to go, on this service only', async () => {
     const email = await person();
-    const into = async (next: string) => (await web.post('/sign-in', { email, password, next }, { headers: same })).headers.get('location');
+    const into = async (next: string) =>
+      (await web.post('/sign-in', { email, password, next }, { headers: same })).headers.get(
+        'location',
+      );
     expect(await into('/profile?x=1')).toBe('/profile?x=1');
-    for (const next of ['https://evil.example', '//evil.example', '/\\evil.example', 'javascript:alert(1)', ''])
+    for (const next of [
+      'https://evil.example',
+      '//evil.example',
+      '/\\evil.example',
+      'javascript:alert(1)',
+      '',
+    ])
       expect([next, await into(next)]).toEqual([next, '/']);
   });
 
   test('says in the form that it failed, without the password', async () => {
     const email = await person();
-    const { status, text, headers } = await web.post('/sign-in', { email, password: 'wrong horse' }, { headers: same });
+    const { status, text, headers } = await web.post(
+      '/sign-in',
+      { email, password: 'wrong horse' },
+      { headers: same },
+    );
     expect([status, headers.getSetCookie()]).toEqual([400, []]);
     expect(text).toContain('The e-mail address or the password is wrong.');
     expect(text).toContain(`value="${email}"`);
@@ -89,10 +109,16 @@ describe('signing in', () => {
 describe('a new password by the link of a mail', () => {
   test('signs this browser in', async () => {
     const email = await person();
-    const { text, fingerprint } = await createAccountSecrets(web.sql, { secretKey: testSecretKey }).mint('password reset');
+    const { text, fingerprint } = await createAccountSecrets(web.sql, {
+      secretKey: testSecretKey,
+    }).mint('password reset');
     await web.sql`insert into password_resets (fingerprint, user_id, created_at, expires_at)
       select ${fingerprint}, id, now(), now() + interval '1 hour' from users where email = ${email}`;
-    const { status, headers } = await web.post(`/reset/${text}`, { password: 'battery staple' }, { headers: same });
+    const { status, headers } = await web.post(
+      `/reset/${text}`,
+      { password: 'battery staple' },
+      { headers: same },
+    );
     expect([status, headers.get('location')]).toEqual([303, '/']);
     const cookie = headers.getSetCookie().map((each) => each.split(';')[0]);
     expect((await web.get('/', { cookie: cookie.join('; ') })).text).toContain(email);
@@ -102,7 +128,10 @@ describe('a new password by the link of a mail', () => {
 describe('signing out', () => {
   test('ends the session, and lets the browser forget the pages', async () => {
     const email = await person();
-    const cookie = (await web.post('/sign-in', { email, password }, { headers: same })).headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const cookie =
+      (await web.post('/sign-in', { email, password }, { headers: same })).headers
+        .getSetCookie()[0]
+        ?.split(';')[0] ?? '';
     expect((await web.get('/', { cookie })).text).toContain(email);
     const { headers } = await web.post('/sign-out', {}, { cookie, headers: same });
     expect(headers.get('location')).toBe('/sign-in');
@@ -122,18 +151,34 @@ describe('the password once more', () => {
     const cookie = await enter();
     await web.sql`update sessions set proven_at = proven_at - interval '1 hour'`;
     const dangerous = await web.get('/profile/password', { cookie });
-    expect([dangerous.status, dangerous.headers.get('location')]).toEqual([303, '/confirm?next=%2Fprofile%2Fpassword']);
-    expect((await web.get('/confirm', { cookie })).text).toContain(`npm run operator -- user sign-in-link --email ${email}`);
+    expect([dangerous.status, dangerous.headers.get('location')]).toEqual([
+      303,
+      '/confirm?next=%2Fprofile%2Fpassword',
+    ]);
+    expect((await web.get('/confirm', { cookie })).text).toContain(
+      `npm run operator -- user sign-in-link --email ${email}`,
+    );
     expect((await web.get('/profile/password', { cookie: await enter(cookie) })).status).toBe(200);
   });
 
   test('is asked for in a form, and leads back', async () => {
     const email = await person();
-    const cookie = (await web.post('/sign-in', { email, password }, { headers: same })).headers.getSetCookie()[0]?.split(';')[0] ?? '';
-    const wrong = await web.post('/confirm', { password: 'wrong horse', next: '/members' }, { cookie, headers: same });
+    const cookie =
+      (await web.post('/sign-in', { email, password }, { headers: same })).headers
+        .getSetCookie()[0]
+        ?.split(';')[0] ?? '';
+    const wrong = await web.post(
+      '/confirm',
+      { password: 'wrong horse', next: '/members' },
+      { cookie, headers: same },
+    );
     expect(wrong.status).toBe(400);
     expect(wrong.text).toContain('aria-invalid="true"');
-    const right = await web.post('/confirm', { password, next: '/members' }, { cookie, headers: same });
+    const right = await web.post(
+      '/confirm',
+      { password, next: '/members' },
+      { cookie, headers: same },
+    );
     expect(right.headers.get('location')).toBe('/members');
   });
 });
@@ -147,7 +192,8 @@ describeInBrowser('in a browser', (browser) => {
         const { page, complaints, close } = await openTab(browser(), web.url, { scripts });
         await page.goto(`${web.url}${path}`);
         // A browser that a program steers sends no sign of a person; people have a button then.
-        if (page.url().includes('/enter/')) await page.getByRole('button', { name: 'Enter' }).click();
+        if (page.url().includes('/enter/'))
+          await page.getByRole('button', { name: 'Enter' }).click();
         await page.waitForURL(`${web.url}/`);
         await page.getByText(email).first().waitFor({ state: 'attached' });
         await page.locator('.account summary').click();
@@ -172,14 +218,17 @@ describeInBrowser('in a browser', (browser) => {
       const { page, close } = await openTab(browser(), web.url, { scripts });
       const enter = async (): Promise<void> => {
         await page.goto(`${web.url}${await linkFor(email)}`);
-        if (page.url().includes('/enter/')) await page.getByRole('button', { name: 'Enter' }).click();
+        if (page.url().includes('/enter/'))
+          await page.getByRole('button', { name: 'Enter' }).click();
         await page.waitForURL(`${web.url}/`);
       };
       await enter();
       await web.sql`update sessions set proven_at = proven_at - interval '1 hour'`;
       await page.goto(`${web.url}/profile/password`);
       await page.waitForURL(/\/confirm\?/);
-      expect(await page.locator('main').innerText()).toContain(`user sign-in-link --email ${email}`);
+      expect(await page.locator('main').innerText()).toContain(
+        `user sign-in-link --email ${email}`,
+      );
       await enter();
       await page.goto(`${web.url}/profile/password`);
       expect(new URL(page.url()).pathname).toBe('/profile/password');
@@ -195,7 +244,13 @@ describeInBrowser('in a browser', (browser) => {
         for (const path of ['/sign-in', open, used]) {
           const { page, close } = await openTab(browser(), web.url, { scheme, width });
           await page.goto(`${web.url}${path}`);
-          expect([path, scheme, width, await barriers(page), await overflow(page)]).toEqual([path, scheme, width, [], 0]);
+          expect([path, scheme, width, await barriers(page), await overflow(page)]).toEqual([
+            path,
+            scheme,
+            width,
+            [],
+            0,
+          ]);
           await close();
         }
   });

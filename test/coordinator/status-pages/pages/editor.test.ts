@@ -16,7 +16,8 @@ beforeAll(async () => {
 afterAll(() => web.close());
 
 const call = async <Op extends Operation>(operation: Op, input: object): Promise<OutputOf<Op>> =>
-  (await web.gate.execute(operation, web.house.owner.caller, rawInput(operation, input))).body as OutputOf<Op>;
+  (await web.gate.execute(operation, web.house.owner.caller, rawInput(operation, input)))
+    .body as OutputOf<Op>;
 const get = async (path: string) => (await web.get(path, { as: web.house.member })).text;
 const post = (path: string, form: Readonly<Record<string, string>>) =>
   web.post(path, form, { as: web.house.member, headers: { 'sec-fetch-site': 'same-origin' } });
@@ -26,7 +27,11 @@ const textOf = (page: string): string => page.replaceAll(/<[^>]+>/g, ' ').replac
 
 const pageMade = async (): Promise<string> => {
   const slug = newId();
-  const { status, headers } = await post('/status-pages/new', { name: 'Shop status', slug, language: 'en' });
+  const { status, headers } = await post('/status-pages/new', {
+    name: 'Shop status',
+    slug,
+    language: 'en',
+  });
   expect(status).toBe(303);
   const id = headers.get('location')?.split('/').at(-1) ?? '';
   expect(await call(getStatusPage, { page_id: id })).toMatchObject({ name: 'Shop status', slug });
@@ -38,7 +43,11 @@ const monitorMade = async (name: string, group: string | null = null): Promise<s
 
 describe('the editor of a status page', () => {
   test('says in words what is wrong with a new one, and makes none', async () => {
-    const { status, text } = await post('/status-pages/new', { name: 'Shop', slug: 'Not an address', language: 'en' });
+    const { status, text } = await post('/status-pages/new', {
+      name: 'Shop',
+      slug: 'Not an address',
+      language: 'en',
+    });
     expect(status).toBe(400);
     expect(text).toContain('value="Not an address"');
     expect(textOf(text)).toContain('Use 1 to 60 small letters, digits and dashes');
@@ -49,27 +58,54 @@ describe('the editor of a status page', () => {
     const id = await pageMade();
     const at = `/status-pages/${id}`;
     const group = (await call(createGroup, { name: 'internal shop' })).id;
-    const [inside, outside] = [await monitorMade('db-internal-1', group), await monitorMade('db-internal-2')];
+    const [inside, outside] = [
+      await monitorMade('db-internal-1', group),
+      await monitorMade('db-internal-2'),
+    ];
     await post(`${at}/add`, { act: 'group', group, group_name: 'Our shop' });
-    expect(await pageOf(id)).toMatchObject({ groups: [{ display_name: 'Our shop' }], monitors: [], offered: [{ monitor: inside, group }] });
-    const nameless = await post(`${at}/add`, { act: 'monitor', monitor: outside, monitor_name: ' ' });
-    expect([nameless.status, textOf(nameless.text).includes('Must not be empty')]).toEqual([400, true]);
+    expect(await pageOf(id)).toMatchObject({
+      groups: [{ display_name: 'Our shop' }],
+      monitors: [],
+      offered: [{ monitor: inside, group }],
+    });
+    const nameless = await post(`${at}/add`, {
+      act: 'monitor',
+      monitor: outside,
+      monitor_name: ' ',
+    });
+    expect([nameless.status, textOf(nameless.text).includes('Must not be empty')]).toEqual([
+      400,
+      true,
+    ]);
     await post(`${at}/add`, { act: 'monitor', monitor: outside, monitor_name: 'Search' });
     expect(textOf(await get(at))).toContain('One monitor waits for a name');
     await post(`${at}/offered`, { [`names.${inside}`]: '' });
     expect((await pageOf(id)).monitors).toHaveLength(1);
     await post(`${at}/offered`, { [`names.${inside}`]: 'Checkout' });
     const names = async (): Promise<readonly string[]> =>
-      [...(await get(at)).matchAll(/<input id="field-names-[^"]+" name="names[^"]+" value="([^"]*)"/g)].map(([, name]) => name ?? '');
+      [
+        ...(await get(at)).matchAll(
+          /<input id="field-names-[^"]+" name="names[^"]+" value="([^"]*)"/g,
+        ),
+      ].map(([, name]) => name ?? '');
     expect(await names()).toEqual(['Our shop', 'Checkout', 'Search']);
-    const typed = { [`names.${group}`]: 'The shop', [`names.${inside}`]: 'Checkout', [`names.${outside}`]: 'Search' };
+    const typed = {
+      [`names.${group}`]: 'The shop',
+      [`names.${inside}`]: 'Checkout',
+      [`names.${outside}`]: 'Search',
+    };
     const up = await post(`${at}/rows`, { ...typed, act: `up:${outside}` });
     expect(up.headers.get('location')).toBe(`${at}?moved=${encodeURIComponent(`up:${outside}`)}`);
     expect(await names()).toEqual(['Search', 'The shop', 'Checkout']);
     // It is the first now: the focus is on the button that still does something.
-    expect(await get(up.headers.get('location') ?? '')).toMatch(new RegExp(`value="down:${outside}" autofocus`));
+    expect(await get(up.headers.get('location') ?? '')).toMatch(
+      new RegExp(`value="down:${outside}" autofocus`),
+    );
     const refused = await post(`${at}/rows`, { ...typed, [`names.${inside}`]: ' ', act: 'save:' });
-    expect([refused.status, refused.text.includes(`id="row-${inside}-fault"`)]).toEqual([400, true]);
+    expect([refused.status, refused.text.includes(`id="row-${inside}-fault"`)]).toEqual([
+      400,
+      true,
+    ]);
     await post(`${at}/rows`, { ...typed, act: `remove:${outside}` });
     expect(await names()).toEqual(['The shop', 'Checkout']);
     const shown = (await web.get(`/status/${(await pageOf(id)).slug}`)).text;
@@ -80,13 +116,29 @@ describe('the editor of a status page', () => {
   test('says which colour would do, keeps what was typed, and saves nothing of it', async () => {
     const id = await pageMade();
     const { slug } = await pageOf(id);
-    const form = { name: 'Renamed', slug, description: '', language: 'de', accent: '#ffcc00', enabled: 'true' };
+    const form = {
+      name: 'Renamed',
+      slug,
+      description: '',
+      language: 'de',
+      accent: '#ffcc00',
+      enabled: 'true',
+    };
     const { status, text } = await post(`/status-pages/${id}/settings`, form);
-    expect([status, text.includes('value="#ffcc00"'), text.includes('value="Renamed"')]).toEqual([400, true, true]);
+    expect([status, text.includes('value="#ffcc00"'), text.includes('value="Renamed"')]).toEqual([
+      400,
+      true,
+      true,
+    ]);
     const better = /(#[0-9a-f]{6}) is the nearest that would do/.exec(text)?.[1] ?? '';
     expect(await pageOf(id)).toMatchObject({ name: 'Shop status', accent: null });
     await post(`/status-pages/${id}/settings`, { ...form, accent: better });
-    expect(await pageOf(id)).toMatchObject({ name: 'Renamed', accent: better, language: 'de', enabled: true });
+    expect(await pageOf(id)).toMatchObject({
+      name: 'Renamed',
+      accent: better,
+      language: 'de',
+      enabled: true,
+    });
     const { enabled: _, ...unticked } = form;
     await post(`/status-pages/${id}/settings`, { ...unticked, accent: '' });
     expect(await pageOf(id)).toMatchObject({ accent: null, enabled: false });
@@ -97,14 +149,29 @@ describe('the editor of a status page', () => {
     const send = async (bytes: Buffer, name: string): Promise<Response> => {
       const body = new FormData();
       body.append('logo', new File([new Uint8Array(bytes)], name, { type: 'image/png' }));
-      const headers = { cookie: await web.cookieOf(web.house.member), 'sec-fetch-site': 'same-origin', accept: 'text/html' };
-      return fetch(`${web.url}/status-pages/${id}/logo`, { method: 'POST', body, headers, redirect: 'manual' });
+      const headers = {
+        cookie: await web.cookieOf(web.house.member),
+        'sec-fetch-site': 'same-origin',
+        accept: 'text/html',
+      };
+      return fetch(`${web.url}/status-pages/${id}/logo`, {
+        method: 'POST',
+        body,
+        headers,
+        redirect: 'manual',
+      });
     };
     const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(60_000, 7)]);
     const fake = await send(Buffer.from('<svg onload="alert(1)"/>'), 'logo.png');
-    expect([fake.status, textOf(await fake.text()).includes('Is neither PNG, JPEG nor WebP')]).toEqual([400, true]);
+    expect([
+      fake.status,
+      textOf(await fake.text()).includes('Is neither PNG, JPEG nor WebP'),
+    ]).toEqual([400, true]);
     const large = await send(Buffer.concat([png, png]), 'logo.png');
-    expect([large.status, textOf(await large.text()).includes('give one of at most 100 KB')]).toEqual([400, true]);
+    expect([
+      large.status,
+      textOf(await large.text()).includes('give one of at most 100 KB'),
+    ]).toEqual([400, true]);
     expect((await send(png, 'logo.gif')).status).toBe(303);
     const { logo } = await pageOf(id);
     expect(await get(`/status-pages/${id}`)).toContain(`src="/status-pages/${id}/logo?v=${logo}"`);
@@ -138,7 +205,8 @@ describe('the editor of a status page', () => {
     await post(`${at}/domain`, { act: 'save', domain: 'status.shop.example' });
     const { domain } = await pageOf(id);
     const page = await get(at);
-    for (const text of [domain?.record_name, domain?.record_text]) expect(page).toContain(`<code>${text}</code>`);
+    for (const text of [domain?.record_name, domain?.record_text])
+      expect(page).toContain(`<code>${text}</code>`);
     const checked = await post(`${at}/domain`, { act: 'check' });
     expect(textOf(checked.text)).toContain('There is no such record yet');
     await post(`${at}/domain`, { act: 'remove' });
@@ -153,10 +221,15 @@ describe('the editor of a status page', () => {
     await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
       values (${incident}, ${web.house.organisation}, ${monitor}, ${now}, ${now})`;
     const at = `/status-pages/${id}/incidents/${incident}`;
-    for (const from of [`/status-pages/${id}`, `/incidents/${incident}`]) expect(await get(from)).toContain(`href="${at}"`);
-    expect(textOf(await get(at))).toContain('Payments is not working as it should. We are finding out why.');
+    for (const from of [`/status-pages/${id}`, `/incidents/${incident}`])
+      expect(await get(from)).toContain(`href="${at}"`);
+    expect(textOf(await get(at))).toContain(
+      'Payments is not working as it should. We are finding out why.',
+    );
     expect((await post(at, { kind: 'over', text: '' })).status).toBe(400);
-    expect((await post(at, { kind: 'identified', text: '<b>A disk is full.</b>' })).status).toBe(303);
+    expect((await post(at, { kind: 'identified', text: '<b>A disk is full.</b>' })).status).toBe(
+      303,
+    );
     const written = await get(at);
     expect(written).toContain('&lt;b&gt;A disk is full.&lt;/b&gt;');
     expect(await get(`/incidents/${incident}`)).toContain('A disk is full.');
@@ -174,8 +247,21 @@ describe('the editor of a status page', () => {
 });
 
 describe('moving a row', () => {
-  const row = (id: string, under: string | null = null, kind = 'monitor'): Row => ({ id, under, kind, name: id });
-  const rows = [row('a'), row('G', null, 'group'), row('g1', 'G'), row('g2', 'G'), row('H', null, 'group'), row('h1', 'H'), row('z')];
+  const row = (id: string, under: string | null = null, kind = 'monitor'): Row => ({
+    id,
+    under,
+    kind,
+    name: id,
+  });
+  const rows = [
+    row('a'),
+    row('G', null, 'group'),
+    row('g1', 'G'),
+    row('g2', 'G'),
+    row('H', null, 'group'),
+    row('h1', 'H'),
+    row('z'),
+  ];
   const order = (id: string, by: -1 | 1): string => moved(rows, id, by).join(' ');
 
   test('takes a heading along with its monitors, past its neighbour and all that belongs to it', () => {

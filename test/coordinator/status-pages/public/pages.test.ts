@@ -2,10 +2,24 @@ import { brotliCompressSync } from 'node:zlib';
 import { parse, parseFragment } from 'parse5';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { pageLanguages } from '../../../../coordinator/status-pages/model.ts';
-import { atomFeed, badge, jsonFeed, maintenanceCalendar, pageJson, xmlText } from '../../../../coordinator/status-pages/public/feeds.ts';
+import {
+  atomFeed,
+  badge,
+  jsonFeed,
+  maintenanceCalendar,
+  pageJson,
+  xmlText,
+} from '../../../../coordinator/status-pages/public/feeds.ts';
 import { documentOf } from '../../../../coordinator/status-pages/public/frame.ts';
-import { createMemory, type Memory } from '../../../../coordinator/status-pages/public/publishing.ts';
-import { logoOfPage, postsOfIncidents, publishedPage } from '../../../../coordinator/status-pages/public/queries.ts';
+import {
+  createMemory,
+  type Memory,
+} from '../../../../coordinator/status-pages/public/publishing.ts';
+import {
+  logoOfPage,
+  postsOfIncidents,
+  publishedPage,
+} from '../../../../coordinator/status-pages/public/queries.ts';
 import {
   embedPage,
   historyPage,
@@ -19,34 +33,61 @@ import {
 import { verdictOf } from '../../../../coordinator/status-pages/public/snapshot.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { createMonitor } from '../../../../shared/api/monitors.ts';
-import { addStatusPageGroup, addStatusPageMonitor, createStatusPage, orderStatusPage } from '../../../../shared/api/status-pages.ts';
+import {
+  addStatusPageGroup,
+  addStatusPageMonitor,
+  createStatusPage,
+  orderStatusPage,
+} from '../../../../shared/api/status-pages.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { gateBench } from '../../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
-import { dayUp, pageNow, publicIncident, publicMonitor, publicPage, publicView } from '../../../support/web.ts';
+import {
+  dayUp,
+  pageNow,
+  publicIncident,
+  publicMonitor,
+  publicPage,
+  publicView,
+} from '../../../support/web.ts';
 
 describe('pages', () => {
   const minute = 60_000;
   const day = 86_400_000;
   const style = '/status/shop/style.css';
 
-  const sentence = (page: Parameters<typeof publicView>[0], language: (typeof pageLanguages)[number] = 'en'): string =>
-    sentenceOf(verdictOf(page), publicView(page, { language }));
+  const sentence = (
+    page: Parameters<typeof publicView>[0],
+    language: (typeof pageLanguages)[number] = 'en',
+  ): string => sentenceOf(verdictOf(page), publicView(page, { language }));
 
   /** Narrow and wide blanks of every sort, as one. */
   const plain = (text: string): string => text.replaceAll(/[\u00a0\u202f\u2009]/g, ' ');
 
   describe('the one sentence', () => {
-    const [checkout, search] = [publicMonitor('Checkout', { state: 'down' }), publicMonitor('Search')];
+    const [checkout, search] = [
+      publicMonitor('Checkout', { state: 'down' }),
+      publicMonitor('Search'),
+    ];
 
     test('says first what is down, then what is maintained, and else that everything is up', () => {
       expect(sentence(publicPage({ rows: [checkout, search] }))).toBe('Checkout is down.');
-      expect(sentence(publicPage({ rows: [checkout, { ...search, state: 'down' }] }))).toBe('Checkout and Search are down.');
-      expect(sentence(publicPage({ rows: [{ ...checkout, state: 'maintenance' }, search] }))).toBe('Maintenance is running: Checkout.');
-      expect(sentence(publicPage({ rows: [search, { ...search, state: 'paused' }] }))).toBe('Everything is up.');
-      expect(sentence(publicPage({ rows: [{ ...search, state: 'pending' }] }))).toBe('Nothing has been measured yet.');
+      expect(sentence(publicPage({ rows: [checkout, { ...search, state: 'down' }] }))).toBe(
+        'Checkout and Search are down.',
+      );
+      expect(sentence(publicPage({ rows: [{ ...checkout, state: 'maintenance' }, search] }))).toBe(
+        'Maintenance is running: Checkout.',
+      );
+      expect(sentence(publicPage({ rows: [search, { ...search, state: 'paused' }] }))).toBe(
+        'Everything is up.',
+      );
+      expect(sentence(publicPage({ rows: [{ ...search, state: 'pending' }] }))).toBe(
+        'Nothing has been measured yet.',
+      );
       expect(sentence(publicPage())).toBe('Nothing is published here yet.');
-      const many = Array.from({ length: 5 }, (_, index) => publicMonitor(`${index}`, { state: 'down' }));
+      const many = Array.from({ length: 5 }, (_, index) =>
+        publicMonitor(`${index}`, { state: 'down' }),
+      );
       expect(sentence(publicPage({ rows: [...many, search] }))).toBe('5 of 6 services are down.');
     });
 
@@ -62,29 +103,48 @@ describe('pages', () => {
   });
 
   describe('times and numbers', () => {
-    const down = publicMonitor('Checkout', { state: 'down', percent: { 7: 99.9999, 30: 99.987, 90: 12.5 } });
-    const page = publicPage({ rows: [down], incidents: [publicIncident(down, { startedAt: pageNow - 74 * minute })] });
+    const down = publicMonitor('Checkout', {
+      state: 'down',
+      percent: { 7: 99.9999, 30: 99.987, 90: 12.5 },
+    });
+    const page = publicPage({
+      rows: [down],
+      incidents: [publicIncident(down, { startedAt: pageNow - 74 * minute })],
+    });
 
     test('are written as each language writes them, by the clock of the page', () => {
-      const seen = pageLanguages.map((language) => plain(mainPage(publicView(page, { language }), style)));
+      const seen = pageLanguages.map((language) =>
+        plain(mainPage(publicView(page, { language }), style)),
+      );
       expect(seen[0]).toContain('Since 12:54 CET, for 1 hour, 14 minutes.');
       expect(seen[1]).toContain('Seit 12:54 MEZ, bisher 1 Stunde, 14 Minuten.');
       expect(seen[2]).toContain('Depuis 12:54 UTC+1, soit 1 heure et 14 minutes.');
       expect(seen[3]).toContain('Desde 12:54 CET, hace 1 hora y 14 minutos.');
-      expect(seen.map((text) => /<span class="percent">([^<]*)</.exec(text)?.[1])).toEqual(['12.5%', '12,5 %', '12,5 %', '12,5 %']);
+      expect(seen.map((text) => /<span class="percent">([^<]*)</.exec(text)?.[1])).toEqual([
+        '12.5%',
+        '12,5 %',
+        '12,5 %',
+        '12,5 %',
+      ]);
     });
 
     test('say a day once of what began and ended on it', () => {
       const monitor = publicMonitor('Checkout');
-      const over = (startedAt: number, resolvedAt: number) => publicIncident(monitor, { startedAt, resolvedAt });
+      const over = (startedAt: number, resolvedAt: number) =>
+        publicIncident(monitor, { startedAt, resolvedAt });
       const past = publicPage({
         rows: [monitor],
-        incidents: [over(pageNow - 60 * minute, pageNow), over(pageNow - day - 60 * minute, pageNow - day)],
+        incidents: [
+          over(pageNow - 60 * minute, pageNow),
+          over(pageNow - day - 60 * minute, pageNow - day),
+        ],
       });
       const spans = pageLanguages.map((language) =>
-        [...mainPage(publicView(past, { language }), style).matchAll(/<p class="soft">([^<]*?14:08[^<]*?)\. /g)].map(([, span]) =>
-          plain(span ?? ''),
-        ),
+        [
+          ...mainPage(publicView(past, { language }), style).matchAll(
+            /<p class="soft">([^<]*?14:08[^<]*?)\. /g,
+          ),
+        ].map(([, span]) => plain(span ?? '')),
       );
       expect(spans).toEqual([
         ['13:08–14:08 CET', '21 Nov, 13:08–14:08 CET'],
@@ -96,7 +156,11 @@ describe('pages', () => {
 
     test('are never rounded up', () => {
       const text = plain(servicePage(publicView(page), style, down.id) ?? '');
-      expect([...text.matchAll(/<dd>([^<]*)<\/dd>/g)].map(([, value]) => value)).toEqual(['99.99%', '99.98%', '12.5%']);
+      expect([...text.matchAll(/<dd>([^<]*)<\/dd>/g)].map(([, value]) => value)).toEqual([
+        '99.99%',
+        '99.98%',
+        '12.5%',
+      ]);
     });
   });
 
@@ -112,20 +176,35 @@ describe('pages', () => {
         }),
       );
       const text = mainPage(publicView(publicPage({ rows })), style);
-      expect(brotliCompressSync(Buffer.from(text)).length + styleBody().brotli.length).toBeLessThan(20 * 1024);
+      expect(brotliCompressSync(Buffer.from(text)).length + styleBody().brotli.length).toBeLessThan(
+        20 * 1024,
+      );
     });
 
     test('has bars that say in words what they show, and a legend that names them', () => {
       const days = Array.from({ length: 90 }, (_, at) => ({
         ...dayUp(pageNow - (90 - at) * day),
-        ...(at === 3 ? { down: minute } : at === 4 || at === 5 ? { up: 0, maintenance: day } : at === 6 ? { up: 0, unknown: day } : {}),
+        ...(at === 3
+          ? { down: minute }
+          : at === 4 || at === 5
+            ? { up: 0, maintenance: day }
+            : at === 6
+              ? { up: 0, unknown: day }
+              : {}),
       }));
-      const text = mainPage(publicView(publicPage({ rows: [publicMonitor('Checkout', { days })] })), style);
+      const text = mainPage(
+        publicView(publicPage({ rows: [publicMonitor('Checkout', { days })] })),
+        style,
+      );
       expect(text).toContain(
         'aria-label="The last 90 days: an outage on 1 day, maintenance on 2 days, not measured on 1 day, up on 86 days"',
       );
-      expect(text).toContain('<path class="f-up" d="M0 6h3v18H0zM7 6h83v18H7z"/><path class="f-down" d="M3 0h1v24H3z"/>');
-      expect(text).toMatch(/Each bar is a day:.*up<\/span>.*outage<\/span>.*maintenance<\/span>.*not measured<\/span>/);
+      expect(text).toContain(
+        '<path class="f-up" d="M0 6h3v18H0zM7 6h83v18H7z"/><path class="f-down" d="M3 0h1v24H3z"/>',
+      );
+      expect(text).toMatch(
+        /Each bar is a day:.*up<\/span>.*outage<\/span>.*maintenance<\/span>.*not measured<\/span>/,
+      );
     });
 
     test('puts under a heading what stands under it, and nothing else', () => {
@@ -136,10 +215,11 @@ describe('pages', () => {
         { kind: 'group', name: 'Nobody is left in it' } as const,
       ];
       const text = mainPage(publicView(publicPage({ rows })), style);
-      expect([...text.matchAll(/<section class="card">(?:<h2>([^<]*)<\/h2>)?<ul class="services">/g)].map(([, name]) => name)).toEqual([
-        'Shop',
-        undefined,
-      ]);
+      expect(
+        [
+          ...text.matchAll(/<section class="card">(?:<h2>([^<]*)<\/h2>)?<ul class="services">/g),
+        ].map(([, name]) => name),
+      ).toEqual(['Shop', undefined]);
     });
 
     test('says that its figures are not new, and from when they are, when newer ones cannot be read', () => {
@@ -169,9 +249,13 @@ describe('pages', () => {
         ];
         for (const text of all) {
           expect(text).not.toMatch(/<script|<style|\sstyle=|\son[a-z]+=/i);
-          const paths = [...text.matchAll(/(?:href|src|action)="(\/[^"]*)"/g)].map(([, path]) => path ?? '');
+          const paths = [...text.matchAll(/(?:href|src|action)="(\/[^"]*)"/g)].map(
+            ([, path]) => path ?? '',
+          );
           expect(paths.length).toBeGreaterThan(5);
-          expect(paths.filter((path) => !path.startsWith(root === '' ? '/' : '/status/shop'))).toEqual([]);
+          expect(
+            paths.filter((path) => !path.startsWith(root === '' ? '/' : '/status/shop')),
+          ).toEqual([]);
         }
       }
     });
@@ -181,15 +265,21 @@ describe('pages', () => {
     const hostile = `</title><script>alert(1)</script>"'&\u0000\n]]>`;
     const down = publicMonitor(hostile, { state: 'down', isUnder: true });
     const page = publicPage({
-      ...{ title: hostile, description: hostile },
+      title: hostile,
+      description: hostile,
       rows: [{ kind: 'group', name: hostile }, down],
-      incidents: [publicIncident(down, { posts: [{ kind: 'investigating', text: hostile, at: pageNow }] })],
+      incidents: [
+        publicIncident(down, { posts: [{ kind: 'investigating', text: hostile, at: pageNow }] }),
+      ],
       maintenance: [{ id: down.id, startsAt: pageNow, endsAt: pageNow + day, names: [hostile] }],
     });
     const view = publicView(page);
 
     type Node = { readonly nodeName: string; readonly childNodes?: readonly Node[] };
-    const names = (node: Node): string[] => [node.nodeName, ...(node.childNodes ?? []).flatMap(names)];
+    const names = (node: Node): string[] => [
+      node.nodeName,
+      ...(node.childNodes ?? []).flatMap(names),
+    ];
 
     test('stay texts in every document', () => {
       const documents = [
@@ -211,7 +301,10 @@ describe('pages', () => {
     test('stay texts in feeds and calendars, too', () => {
       expect(atomFeed(view)).not.toMatch(/<script|\0/);
       expect(JSON.parse(jsonFeed(view))).toMatchObject({ title: hostile });
-      expect(JSON.parse(pageJson(view))).toMatchObject({ title: hostile, services: [{ name: hostile, group: hostile, status: 'down' }] });
+      expect(JSON.parse(pageJson(view))).toMatchObject({
+        title: hostile,
+        services: [{ name: hostile, group: hostile, status: 'down' }],
+      });
       const calendar = maintenanceCalendar(view);
       expect(
         calendar
@@ -232,7 +325,8 @@ describe('pages', () => {
       publicMonitor('Search', { responseMs: 1_234.5 }),
     ];
     const incident = publicIncident(checkout, {
-      ...{ startedAt: Date.parse('2026-11-20T10:00:00Z'), resolvedAt: Date.parse('2026-11-20T10:30:00Z') },
+      startedAt: Date.parse('2026-11-20T10:00:00Z'),
+      resolvedAt: Date.parse('2026-11-20T10:30:00Z'),
       posts: [{ kind: 'resolved', text: 'It was us.', at: Date.parse('2026-11-20T10:31:00Z') }],
     });
     const view = publicView(publicPage({ rows: [checkout, search], incidents: [incident] }));
@@ -240,24 +334,40 @@ describe('pages', () => {
     test('a feed is dated by what happened last, and leads to the page', () => {
       const atom = atomFeed(view);
       expect(atom).toContain('<updated>2026-11-20T10:31:00.000Z</updated>');
-      expect(atom).toContain(`<link rel="alternate" type="text/html" href="https://antipode.test/status/shop#i-${incident.id}"/>`);
+      expect(atom).toContain(
+        `<link rel="alternate" type="text/html" href="https://antipode.test/status/shop#i-${incident.id}"/>`,
+      );
       expect(JSON.parse(jsonFeed(view))).toMatchObject({
         version: 'https://jsonfeed.org/version/1.1',
-        items: [{ id: incident.id, title: 'Resolved: Checkout', date_modified: '2026-11-20T10:31:00.000Z' }],
+        items: [
+          {
+            id: incident.id,
+            title: 'Resolved: Checkout',
+            date_modified: '2026-11-20T10:31:00.000Z',
+          },
+        ],
       });
     });
 
     test('lines of a calendar have at most 75 bytes and end as the standard says', () => {
-      const names = ['Überweisungen über die ganze Länge dieser sehr langen Zeile hinaus, und noch weiter'];
-      const page = publicPage({ language: 'de', maintenance: [{ id: checkout.id, startsAt: pageNow, endsAt: pageNow + day, names }] });
+      const names = [
+        'Überweisungen über die ganze Länge dieser sehr langen Zeile hinaus, und noch weiter',
+      ];
+      const page = publicPage({
+        language: 'de',
+        maintenance: [{ id: checkout.id, startsAt: pageNow, endsAt: pageNow + day, names }],
+      });
       const calendar = maintenanceCalendar(publicView(page));
       expect(calendar.split('\r\n').every((line) => Buffer.byteLength(line) <= 75)).toBe(true);
       expect(calendar).toContain('DTSTART:20261122T130800Z\r\n');
-      expect(calendar.replaceAll('\r\n ', '')).toContain(`SUMMARY:Wartung: ${names[0]?.replaceAll(',', '\\,')}\r\n`);
+      expect(calendar.replaceAll('\r\n ', '')).toContain(
+        `SUMMARY:Wartung: ${names[0]?.replaceAll(',', '\\,')}\r\n`,
+      );
     });
 
     test('a badge says the state, the worst uptime and the slowest answer, of all or of one', () => {
-      const label = (text: string | undefined) => plain(/aria-label="([^"]*)"/.exec(text ?? '')?.[1] ?? '');
+      const label = (text: string | undefined) =>
+        plain(/aria-label="([^"]*)"/.exec(text ?? '')?.[1] ?? '');
       expect(label(badge(view, 'status', undefined))).toBe('status: up');
       expect(label(badge(view, 'status', search.id))).toBe('Search: up');
       expect(label(badge(view, 'uptime', undefined))).toBe('uptime: 97.5%');
@@ -266,7 +376,11 @@ describe('pages', () => {
     });
 
     test('months lead to the month before and after', () => {
-      expect([monthBeside('2026-01', -1), monthBeside('2026-12', 1), monthBeside('2026-02', 1)]).toEqual(['2025-12', '2027-01', '2026-03']);
+      expect([
+        monthBeside('2026-01', -1),
+        monthBeside('2026-12', 1),
+        monthBeside('2026-02', 1),
+      ]).toEqual(['2025-12', '2027-01', '2026-03']);
     });
   });
 });
@@ -290,7 +404,10 @@ describe('what was read', () => {
         reads.push(key);
         return source(key);
       },
-      ...{ now: () => now, most: 4, isWorth: (value) => value !== undefined, onFailure: (error) => void failures.push(error) },
+      now: () => now,
+      most: 4,
+      isWorth: (value) => value !== undefined,
+      onFailure: (error) => void failures.push(error),
     });
   });
 
@@ -311,7 +428,9 @@ describe('what was read', () => {
     expect((await memory.get('shop')).value).toBe('shop at 1005000');
     now += 9 * second;
     const seen = await Promise.all([memory.get('shop'), memory.get('shop')]);
-    expect(seen.map(({ value, isStale }) => [value, isStale])).toEqual(Array.from({ length: 2 }, () => ['shop at 1014000', false]));
+    expect(seen.map(({ value, isStale }) => [value, isStale])).toEqual(
+      Array.from({ length: 2 }, () => ['shop at 1014000', false]),
+    );
     expect(reads).toHaveLength(3);
   });
 
@@ -320,9 +439,9 @@ describe('what was read', () => {
     source = () => Promise.reject(away);
     now += 60 * second;
     const seen = await Promise.all(Array.from({ length: 50 }, () => memory.get('shop')));
-    expect(new Set(seen.map(({ value, readAt, isStale }) => `${value} ${readAt} ${isStale}`))).toEqual(
-      new Set(['shop at 1000000 1000000 true']),
-    );
+    expect(
+      new Set(seen.map(({ value, readAt, isStale }) => `${value} ${readAt} ${isStale}`)),
+    ).toEqual(new Set(['shop at 1000000 1000000 true']));
     await memory.get('shop');
     expect([reads.length, failures]).toEqual([2, [away]]);
     now += second;
@@ -339,7 +458,9 @@ describe('what was read', () => {
     source = () => new Promise(() => undefined);
     now += 60 * second;
     expect(await memory.get('shop')).toMatchObject({ value: 'shop at 1000000', isStale: true });
-    expect(await Promise.all(Array.from({ length: 50 }, () => memory.get('shop')))).toHaveLength(50);
+    expect(await Promise.all(Array.from({ length: 50 }, () => memory.get('shop')))).toHaveLength(
+      50,
+    );
     expect(reads).toHaveLength(2);
   });
 
@@ -376,7 +497,8 @@ describe('published pages', () => {
     house = await createTestOrganisation(bench.sql);
   });
 
-  const page = async (slug: string): Promise<string> => (await bench.call(createStatusPage, house.owner, { name: 'Status', slug })).id;
+  const page = async (slug: string): Promise<string> =>
+    (await bench.call(createStatusPage, house.owner, { name: 'Status', slug })).id;
   const monitor = async (name: string, group: string | null = null): Promise<string> =>
     (await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, group })).id;
 
@@ -384,13 +506,32 @@ describe('published pages', () => {
     const id = await page('whole');
     const group = (await bench.call(createGroup, house.owner, { name: 'internal-group' })).id;
     const [inside, outside] = [await monitor('internal-1', group), await monitor('internal-2')];
-    await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: outside, display_name: 'Search' });
-    await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: inside, display_name: 'Checkout' });
+    await bench.call(addStatusPageMonitor, house.owner, {
+      page_id: id,
+      monitor: outside,
+      display_name: 'Search',
+    });
+    await bench.call(addStatusPageMonitor, house.owner, {
+      page_id: id,
+      monitor: inside,
+      display_name: 'Checkout',
+    });
     await bench.call(addStatusPageGroup, house.owner, { page_id: id, group, display_name: 'Shop' });
     await bench.call(orderStatusPage, house.owner, { page_id: id, rows: [group, outside, inside] });
     expect(await publishedPage(bench.sql, { slug: 'whole' })).toEqual({
-      ...{ id, organisation_id: house.organisation, slug: 'whole', name: 'Status', description: null, language: 'en', accent: null },
-      ...{ access: 'public', password_hash: null, link_fingerprint: null, access_version: 0, domain: null, logo_version: null },
+      id,
+      organisation_id: house.organisation,
+      slug: 'whole',
+      name: 'Status',
+      description: null,
+      language: 'en',
+      accent: null,
+      access: 'public',
+      password_hash: null,
+      link_fingerprint: null,
+      access_version: 0,
+      domain: null,
+      logo_version: null,
       rows: [
         { kind: 'group', id: group, name: 'Shop', under: null },
         { kind: 'monitor', id: inside, name: 'Checkout', under: group },
@@ -400,7 +541,10 @@ describe('published pages', () => {
     await bench.sql`update status_pages set domain = 'status.example', domain_token = 't' where id = ${id}`;
     expect(await publishedPage(bench.sql, { domain: 'status.example' })).toBeUndefined();
     await bench.sql`update status_pages set domain_proved_at = now() where id = ${id}`;
-    expect(await publishedPage(bench.sql, { domain: 'status.example' })).toMatchObject({ id, domain: 'status.example' });
+    expect(await publishedPage(bench.sql, { domain: 'status.example' })).toMatchObject({
+      id,
+      domain: 'status.example',
+    });
     await bench.sql`update status_pages set enabled = false where id = ${id}`;
     expect(await publishedPage(bench.sql, { slug: 'whole' })).toBeUndefined();
     expect(await publishedPage(bench.sql, { domain: 'status.example' })).toBeUndefined();
@@ -417,7 +561,9 @@ describe('published pages', () => {
     await post('2030-01-01T00:01Z', 'identified', 'second');
     await post('2030-01-01T00:00Z', 'investigating', 'first');
     await post('2030-01-01T00:00Z', 'investigating', 'elsewhere', other);
-    expect((await postsOfIncidents(bench.sql, one, [incident])).map(({ kind, text }) => [kind, text])).toEqual([
+    expect(
+      (await postsOfIncidents(bench.sql, one, [incident])).map(({ kind, text }) => [kind, text]),
+    ).toEqual([
       ['investigating', 'first'],
       ['identified', 'second'],
     ]);

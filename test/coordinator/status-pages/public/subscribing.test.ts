@@ -17,7 +17,10 @@ const clock = { at: Date.now(), now: () => clock.at };
 beforeAll(async () => {
   web = await startWeb({ clock });
   mailer = createMailer({
-    ...{ sql: web.sql, clock, accountSecrets: web.accountSecrets, log: createLog({ name: 't', level: 'silent' }) },
+    sql: web.sql,
+    clock,
+    accountSecrets: web.accountSecrets,
+    log: createLog({ name: 't', level: 'silent' }),
     sender: { send: async (letter) => void letters.push(letter), close: () => undefined },
     baseUrl: () => web.url,
   });
@@ -25,10 +28,14 @@ beforeAll(async () => {
 afterAll(() => web.close());
 
 const fresh = (): string => `ada-${newId()}@reader.example`;
-const to = (address: string): readonly MailTemplate[] => letters.filter((letter) => letter.to === address);
+const to = (address: string): readonly MailTemplate[] =>
+  letters.filter((letter) => letter.to === address);
 
 /** With one monitor, named Checkout there and something else within. */
-const page = async (slug: string, organisation = web.house.organisation): Promise<{ readonly id: string; readonly monitor: string }> => {
+const page = async (
+  slug: string,
+  organisation = web.house.organisation,
+): Promise<{ readonly id: string; readonly monitor: string }> => {
   const [id, monitor] = [newId(), newId()];
   await web.sql`insert into status_pages (id, organisation_id, name, slug) values (${id}, ${organisation}, 'Shop status', ${slug})`;
   await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
@@ -39,7 +46,10 @@ const page = async (slug: string, organisation = web.house.organisation): Promis
 
 const outage = async (monitor: string): Promise<string> => {
   const id = newId();
-  const cause = JSON.stringify({ class: 'unexpected_status', params: { status: 503, expected: 'xyzzy' } });
+  const cause = JSON.stringify({
+    class: 'unexpected_status',
+    params: { status: 503, expected: 'xyzzy' },
+  });
   await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, cause)
     values (${id}, ${web.house.organisation}, ${monitor}, ${new Date(clock.at - minute)}, ${new Date(clock.at)}, ${cause}::text::jsonb)`;
   return id;
@@ -49,11 +59,14 @@ const alert = (incident: string, monitor: string, event: string, state: string) 
   web.sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at, created_at)
     values (${web.house.organisation}, ${monitor}, ${incident}, ${event}, ${state}, ${new Date(clock.at)}, ${new Date(clock.at)})`;
 
-const subscribe = (slug: string, email: string, lang = 'en') => web.post(`/status/${slug}/subscribe`, { email, lang });
+const subscribe = (slug: string, email: string, lang = 'en') =>
+  web.post(`/status/${slug}/subscribe`, { email, lang });
 
 /** The path of the link in the newest letter to them. */
 const linkTo = (address: string, what: 'confirm' | 'leave'): string =>
-  new RegExp(`${web.url}(/status/[a-z-]+/${what}/[\\w.-]+)`).exec(to(address).at(-1)?.text ?? '')?.[1] ?? 'there is no link';
+  new RegExp(`${web.url}(/status/[a-z-]+/${what}/[\\w.-]+)`).exec(
+    to(address).at(-1)?.text ?? '',
+  )?.[1] ?? 'there is no link';
 
 const subscriber = async (slug: string): Promise<string> => {
   const address = fresh();
@@ -78,7 +91,9 @@ describe('updates by e-mail', () => {
     expect(to(address)).toMatchObject([{ subject: 'Nachrichten von Shop status per E-Mail?' }]);
     const link = linkTo(address, 'confirm');
     const confirmed = async () =>
-      (await web.sql`select 1 from status_page_subscribers where page_id = ${id} and confirmed_at is not null`).length;
+      (
+        await web.sql`select 1 from status_page_subscribers where page_id = ${id} and confirmed_at is not null`
+      ).length;
     expect([(await web.get(link)).status, await confirmed()]).toEqual([200, 0]);
     expect([(await web.post(link, {})).status, await confirmed()]).toEqual([200, 1]);
     expect([(await web.post(link, {})).status, await confirmed()]).toEqual([404, 1]);
@@ -90,11 +105,14 @@ describe('updates by e-mail', () => {
   });
 
   test('are asked about once an hour by each of three pages for an address, and always with the same answer', async () => {
-    await Promise.all(['hourly', 'hourly-too', 'hourly-third', 'hourly-fourth'].map((slug) => page(slug)));
+    await Promise.all(
+      ['hourly', 'hourly-too', 'hourly-third', 'hourly-fourth'].map((slug) => page(slug)),
+    );
     const address = fresh();
     const answers = [await subscribe('hourly', address), await subscribe('hourly', address)];
     // A page of someone else's keeps no subscription away, and many of them are no flood.
-    for (const slug of ['hourly-too', 'hourly-third', 'hourly-fourth']) expect((await subscribe(slug, address)).status).toBe(200);
+    for (const slug of ['hourly-too', 'hourly-third', 'hourly-fourth'])
+      expect((await subscribe(slug, address)).status).toBe(200);
     await mailer.tick();
     expect(to(address)).toHaveLength(3);
     expect(answers[1]?.text).toBe(answers[0]?.text);
@@ -136,19 +154,28 @@ describe('updates by e-mail', () => {
     clock.at += 61 * minute;
     await subscribe('shared-sixth', address);
     await mailer.tick();
-    expect((await web.post(linkTo(address, 'confirm'), { page: ['shared-elsewhere', 'shared-fifth'] })).status).toBe(200);
+    expect(
+      (await web.post(linkTo(address, 'confirm'), { page: ['shared-elsewhere', 'shared-fifth'] }))
+        .status,
+    ).toBe(200);
     expect(await confirmed()).toEqual([...slugs, 'shared-sixth'].toSorted());
   });
 
   test('are asked about whatever pages of another organisation asked before', async () => {
     const { organisation } = await createTestOrganisation(web.sql);
-    await Promise.all(['away-first', 'away-second', 'away-third', 'away-fourth'].map((slug) => page(slug, organisation)));
+    await Promise.all(
+      ['away-first', 'away-second', 'away-third', 'away-fourth'].map((slug) =>
+        page(slug, organisation),
+      ),
+    );
     await page('wanted');
     const address = fresh();
-    for (const slug of ['away-first', 'away-second', 'away-third', 'wanted']) await subscribe(slug, address);
+    for (const slug of ['away-first', 'away-second', 'away-third', 'wanted'])
+      await subscribe(slug, address);
     await mailer.tick();
     expect(to(address).filter(({ text }) => text.includes('/status/wanted/'))).toHaveLength(1);
-    // Nor does it all come from one place: a mailbox is asked five times an hour for whoever sits there.
+    // Nor does it all come from one place: a mailbox is asked five times an hour for whoever sits
+    // there.
     expect((await subscribe('away-fourth', address)).status).toBe(200);
     expect((await subscribe('away-fourth', address)).status).toBe(429);
     await mailer.tick();
@@ -158,7 +185,8 @@ describe('updates by e-mail', () => {
   test('are never asked about from one place more than twenty times in a quarter of an hour', async () => {
     await page('often');
     clock.at += 20 * minute;
-    for (let asked = 0; asked < 20; asked += 1) expect((await subscribe('often', fresh())).status).toBe(200);
+    for (let asked = 0; asked < 20; asked += 1)
+      expect((await subscribe('often', fresh())).status).toBe(200);
     expect((await subscribe('often', fresh())).status).toBe(429);
     clock.at += 20 * minute;
   });
@@ -188,14 +216,15 @@ describe('updates by e-mail', () => {
     await tellAll();
     for (const address of [reader, other])
       expect(to(address).map(({ subject }) => subject)).toEqual([
-        ...['Updates of Shop status by e-mail?', 'Shop status: Checkout is down', 'Shop status: Checkout is up again'],
+        'Updates of Shop status by e-mail?',
+        'Shop status: Checkout is down',
+        'Shop status: Checkout is up again',
       ]);
     expect(to(silent)).toHaveLength(1);
     expect(JSON.stringify(letters)).not.toContain('xyzzy');
-    expect(await web.sql`select event from status_page_told where page_id = ${id} order by event`).toMatchObject([
-      { event: 'began' },
-      { event: 'over' },
-    ]);
+    expect(
+      await web.sql`select event from status_page_told where page_id = ${id} order by event`,
+    ).toMatchObject([{ event: 'began' }, { event: 'over' }]);
   });
 
   test('tell nobody of what began before they confirmed, nor of its end', async () => {

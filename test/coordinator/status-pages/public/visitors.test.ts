@@ -2,11 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { shareIncident } from '../../../../coordinator/incidents/contract.ts';
 import { hashPassword } from '../../../../coordinator/people/secrets.ts';
-import { newPageKey, pageKeyFingerprint } from '../../../../coordinator/status-pages/public/access.ts';
+import {
+  newPageKey,
+  pageKeyFingerprint,
+} from '../../../../coordinator/status-pages/public/access.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { createMonitor, getMonitorStatus } from '../../../../shared/api/monitors.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
-import { addStatusPageGroup, addStatusPageMonitor, createStatusPage } from '../../../../shared/api/status-pages.ts';
+import {
+  addStatusPageGroup,
+  addStatusPageMonitor,
+  createStatusPage,
+} from '../../../../shared/api/status-pages.ts';
 import { pause } from '../../../../shared/base/async.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -20,16 +27,31 @@ describe('visitors', () => {
   let web: TestWeb;
   const clock = { at: Date.now(), now: () => clock.at };
 
-  const call = async (operation: Parameters<TestWeb['gate']['execute']>[0], input: object): Promise<{ readonly id: string }> => {
-    const { body } = await web.gate.execute(operation, web.house.owner.caller, rawInput(operation, input));
+  const call = async (
+    operation: Parameters<TestWeb['gate']['execute']>[0],
+    input: object,
+  ): Promise<{ readonly id: string }> => {
+    const { body } = await web.gate.execute(
+      operation,
+      web.house.owner.caller,
+      rawInput(operation, input),
+    );
     if (typeof body !== 'object' || body === null) throw new Error('nothing was made');
     return 'id' in body && typeof body.id === 'string' ? { id: body.id } : { id: '' };
   };
 
   const site = async (name: string, group: string | null = null): Promise<string> =>
-    (await call(createMonitor, { type: 'https', name, target: `https://${secretText}.example/`, group })).id;
+    (
+      await call(createMonitor, {
+        type: 'https',
+        name,
+        target: `https://${secretText}.example/`,
+        group,
+      })
+    ).id;
 
-  const page = async (slug: string): Promise<string> => (await call(createStatusPage, { name: 'Shop status', slug })).id;
+  const page = async (slug: string): Promise<string> =>
+    (await call(createStatusPage, { name: 'Shop status', slug })).id;
 
   const publish = (page_id: string, monitor: string, display_name: string) =>
     call(addStatusPageMonitor, { page_id, monitor, display_name });
@@ -39,7 +61,10 @@ describe('visitors', () => {
     from: number,
     { to = null, confirmed = true }: { to?: number | null; confirmed?: boolean } = {},
   ) => {
-    const cause = JSON.stringify({ class: 'unexpected_status', params: { status: 503, expected: secretText } });
+    const cause = JSON.stringify({
+      class: 'unexpected_status',
+      params: { status: 503, expected: secretText },
+    });
     const id = newId();
     await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, cause)
     values (${id}, ${web.house.organisation}, ${monitor}, ${new Date(from)}, ${confirmed ? new Date(from + 300) : null},
@@ -53,10 +78,21 @@ describe('visitors', () => {
   };
 
   const everything = (slug: string): readonly string[] => [
-    ...['', '/measured', '/history', '/embed', '/status.json', '/feed.atom', '/feed.json', '/maintenance.ics', '/badge.svg'].map(
-      (rest) => `/status/${slug}${rest}`,
-    ),
-    ...[`/status/${slug}.json`, `/embed/${slug}`, `/status/${slug}/badge.svg?show=uptime`, `/status/${slug}/badge.svg?show=response`],
+    ...[
+      '',
+      '/measured',
+      '/history',
+      '/embed',
+      '/status.json',
+      '/feed.atom',
+      '/feed.json',
+      '/maintenance.ics',
+      '/badge.svg',
+    ].map((rest) => `/status/${slug}${rest}`),
+    `/status/${slug}.json`,
+    `/embed/${slug}`,
+    `/status/${slug}/badge.svg?show=uptime`,
+    `/status/${slug}/badge.svg?show=response`,
   ];
 
   beforeAll(async () => {
@@ -68,7 +104,10 @@ describe('visitors', () => {
     test('shows what was published under its chosen names, and neither targets, causes, inner names nor what is not confirmed', async () => {
       const id = await page('shop');
       const group = (await call(createGroup, { name: `${secretText} group` })).id;
-      const [checkout, search] = [await site(`${secretText} one`, group), await site(`${secretText} two`)];
+      const [checkout, search] = [
+        await site(`${secretText} one`, group),
+        await site(`${secretText} two`),
+      ];
       const unpublished = await site(`${secretText} three`);
       await publish(id, checkout, 'Checkout');
       await call(addStatusPageGroup, { page_id: id, group, display_name: 'The shop' });
@@ -88,13 +127,28 @@ describe('visitors', () => {
         expect([path, headers.get('set-cookie')]).toEqual([path, null]);
       }
       const json = JSON.parse((await web.get('/status/shop.json')).text);
-      expect(json).toMatchObject({ title: 'Shop status', status: 'down', sentence: 'Checkout is down.', stale: false });
-      expect(json.services.map(({ name, group: of, status }: Record<string, unknown>) => [name, of, status])).toEqual([
+      expect(json).toMatchObject({
+        title: 'Shop status',
+        status: 'down',
+        sentence: 'Checkout is down.',
+        stale: false,
+      });
+      expect(
+        json.services.map(({ name, group: of, status }: Record<string, unknown>) => [
+          name,
+          of,
+          status,
+        ]),
+      ).toEqual([
         ['Checkout', 'The shop', 'down'],
         ['Search', null, 'pending'],
       ]);
-      expect(json.incidents.map(({ services }: Record<string, unknown>) => services)).toEqual([['Checkout']]);
-      expect(json.maintenance.map(({ services }: Record<string, unknown>) => services)).toEqual([['Search']]);
+      expect(json.incidents.map(({ services }: Record<string, unknown>) => services)).toEqual([
+        ['Checkout'],
+      ]);
+      expect(json.maintenance.map(({ services }: Record<string, unknown>) => services)).toEqual([
+        ['Search'],
+      ]);
       expect((await web.get(`/status/shop/services/${unpublished}`)).status).toBe(404);
       expect((await web.get(`/status/shop/badge.svg?service=${unpublished}`)).status).toBe(404);
     });
@@ -113,7 +167,11 @@ describe('visitors', () => {
       await outage(monitor, clock.at - 6 * minute);
       const incident = await outage(grouped, clock.at - 6 * minute);
       const month = new Date(clock.at).toISOString().slice(0, 7);
-      const share = await web.gate.execute(shareIncident, web.house.owner.caller, rawInput(shareIncident, { incident_id: incident }));
+      const share = await web.gate.execute(
+        shareIncident,
+        web.house.owner.caller,
+        rawInput(shareIncident, { incident_id: incident }),
+      );
       const { link } = z.object({ link: z.string() }).parse(share.body);
       const idsOn = async (slug: string): Promise<readonly string[]> =>
         z
@@ -124,16 +182,31 @@ describe('visitors', () => {
       expect(new Set([...ids, ...(await idsOn('own-ids-too'))]).size).toBe(3);
 
       const monitors = await web.sql<{ id: string }[]>`select id from monitors`;
-      const own = ids.flatMap((id) => [`/status/own-ids/services/${id}`, `/status/own-ids/badge.svg?service=${id}`]);
-      // Addresses that were given away before stay good, and tell nothing that they do not say themselves.
-      const old = [monitor, grouped].flatMap((id) => [`/status/own-ids/services/${id}`, `/status/own-ids/badge.svg?service=${id}`]);
-      for (const path of [...everything('own-ids'), ...own, ...old, `/status/own-ids/history/${month}`, new URL(link).pathname]) {
+      const own = ids.flatMap((id) => [
+        `/status/own-ids/services/${id}`,
+        `/status/own-ids/badge.svg?service=${id}`,
+      ]);
+      // Addresses that were given away before stay good, and tell nothing that they do not say
+      // themselves.
+      const old = [monitor, grouped].flatMap((id) => [
+        `/status/own-ids/services/${id}`,
+        `/status/own-ids/badge.svg?service=${id}`,
+      ]);
+      for (const path of [
+        ...everything('own-ids'),
+        ...own,
+        ...old,
+        `/status/own-ids/history/${month}`,
+        new URL(link).pathname,
+      ]) {
         const { status, text, headers } = await web.get(path);
         expect([path, status]).toEqual([path, 200]);
         const told = `${text}${JSON.stringify([...headers])}`;
         expect([path, monitors.filter(({ id }) => told.includes(id))]).toEqual([path, []]);
       }
-      expect((await web.get(`/status/own-ids/services/${ids[0]}`)).text).toBe((await web.get(`/status/own-ids/services/${grouped}`)).text);
+      expect((await web.get(`/status/own-ids/services/${ids[0]}`)).text).toBe(
+        (await web.get(`/status/own-ids/services/${grouped}`)).text,
+      );
       later();
       expect(await idsOn('own-ids')).toEqual(ids);
       // Of another page, or of none.
@@ -159,11 +232,16 @@ describe('visitors', () => {
     test('shows the past by month', async () => {
       const [id, monitor] = [await page('past'), await site('past')];
       await publish(id, monitor, 'Archive');
-      const then = Date.parse(`${new Date(clock.at - 40 * day).toISOString().slice(0, 7)}-10T12:00:00Z`);
+      const then = Date.parse(
+        `${new Date(clock.at - 40 * day).toISOString().slice(0, 7)}-10T12:00:00Z`,
+      );
       await outage(monitor, then, { to: then + 5 * minute });
-      expect((await web.get(`/status/past/history/${new Date(then).toISOString().slice(0, 7)}`)).text).toContain('Outage: Archive');
+      expect(
+        (await web.get(`/status/past/history/${new Date(then).toISOString().slice(0, 7)}`)).text,
+      ).toContain('Outage: Archive');
       expect((await web.get('/status/past/history')).text).toContain('No outage in this month.');
-      for (const month of ['2999-01', '2026-13', 'x']) expect((await web.get(`/status/past/history/${month}`)).status).toBe(404);
+      for (const month of ['2999-01', '2026-13', 'x'])
+        expect((await web.get(`/status/past/history/${month}`)).status).toBe(404);
     });
 
     test('is of a strict policy, may be framed as an embed alone, and is not sent again unchanged', async () => {
@@ -177,7 +255,9 @@ describe('visitors', () => {
       expect(embed.get('content-security-policy')).toContain('frame-ancestors *');
       expect([embed.get('x-frame-options'), embed.get('x-robots-tag')]).toEqual([null, 'noindex']);
       const etag = headers.get('etag') ?? '';
-      expect((await web.get('/status/headers', { headers: { 'if-none-match': etag } })).status).toBe(304);
+      expect(
+        (await web.get('/status/headers', { headers: { 'if-none-match': etag } })).status,
+      ).toBe(304);
       const style = /href="([^"]*\.css)"/.exec((await web.get('/status/headers')).text)?.[1] ?? '';
       expect((await web.get(style)).headers.get('content-type')).toBe('text/css; charset=utf-8');
     });
@@ -192,8 +272,10 @@ describe('visitors', () => {
       )) {
         const [one, never] = [await web.get(path), await web.get(other)];
         expect([path, one.status, one.text, one.headers.get('content-security-policy')]).toEqual([
-          ...[path, 404],
-          ...[never.text, never.headers.get('content-security-policy')],
+          path,
+          404,
+          never.text,
+          never.headers.get('content-security-policy'),
         ]);
       }
     });
@@ -220,22 +302,40 @@ describe('visitors', () => {
       await web.sql`update status_pages set access = 'password', password_hash = ${await hashPassword('open sesame')} where id = ${id}`;
       for (const path of everything('inner')) {
         const { status, text, headers } = await web.get(path);
-        expect([path, status, headers.get('cache-control')]).toEqual([path, 403, 'private, no-store']);
+        expect([path, status, headers.get('cache-control')]).toEqual([
+          path,
+          403,
+          'private, no-store',
+        ]);
         expect(text).not.toContain('Shop status');
       }
       const same = { headers: { 'sec-fetch-site': 'same-origin' } };
-      expect((await web.post('/status/inner/enter', { password: 'open says me' }, same)).text).toContain('That is not the password.');
       expect(
-        (await web.post('/status/inner/enter', { password: 'open sesame' }, { headers: { 'sec-fetch-site': 'cross-site' } })).status,
+        (await web.post('/status/inner/enter', { password: 'open says me' }, same)).text,
+      ).toContain('That is not the password.');
+      expect(
+        (
+          await web.post(
+            '/status/inner/enter',
+            { password: 'open sesame' },
+            { headers: { 'sec-fetch-site': 'cross-site' } },
+          )
+        ).status,
       ).toBe(403);
       const entered = await web.post('/status/inner/enter', { password: 'open sesame' }, same);
       expect([entered.status, entered.headers.get('location')]).toEqual([303, '/status/inner']);
       const given = entered.headers.get('set-cookie') ?? '';
-      expect(given).toMatch(/^page_entry=[\w-]{43}; Path=\/status\/inner; Max-Age=2592000; HttpOnly; SameSite=Lax$/);
+      expect(given).toMatch(
+        /^page_entry=[\w-]{43}; Path=\/status\/inner; Max-Age=2592000; HttpOnly; SameSite=Lax$/,
+      );
       const cookie = given.split(';')[0] ?? '';
       for (const path of everything('inner')) {
         const { status, headers } = await web.get(path, { cookie });
-        expect([path, status, headers.get('cache-control')]).toEqual([path, 200, 'private, no-store']);
+        expect([path, status, headers.get('cache-control')]).toEqual([
+          path,
+          200,
+          'private, no-store',
+        ]);
       }
       await web.sql`update status_pages set access_version = access_version + 1 where id = ${id}`;
       later();
@@ -246,8 +346,11 @@ describe('visitors', () => {
       const id = await page('guessed');
       await web.sql`update status_pages set access = 'password', password_hash = ${await hashPassword('open sesame')} where id = ${id}`;
       const same = { headers: { 'sec-fetch-site': 'same-origin' } };
-      for (let tries = 0; tries < 10; tries += 1) await web.post('/status/guessed/enter', { password: `${tries}` }, same);
-      expect((await web.post('/status/guessed/enter', { password: 'open sesame' }, same)).status).toBe(429);
+      for (let tries = 0; tries < 10; tries += 1)
+        await web.post('/status/guessed/enter', { password: `${tries}` }, same);
+      expect(
+        (await web.post('/status/guessed/enter', { password: 'open sesame' }, same)).status,
+      ).toBe(429);
     });
 
     test('opens with its link, whose secret does not stay in the address', async () => {
@@ -255,11 +358,11 @@ describe('visitors', () => {
       await web.sql`update status_pages set access = 'link', link_fingerprint = ${pageKeyFingerprint(key) ?? null} where id = ${id}`;
       expect((await web.get(`/status/linked?key=${newPageKey()}`)).status).toBe(403);
       const entered = await web.get(`/status/linked?key=${key}`);
-      expect([entered.status, entered.headers.get('location'), entered.headers.get('cache-control')]).toEqual([
-        303,
-        '/status/linked',
-        'no-store',
-      ]);
+      expect([
+        entered.status,
+        entered.headers.get('location'),
+        entered.headers.get('cache-control'),
+      ]).toEqual([303, '/status/linked', 'no-store']);
       const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? '';
       expect((await web.get('/status/linked', { cookie })).text).toContain('Shop status');
       expect((await web.get('/status/inner', { cookie })).status).toBe(403);
@@ -275,15 +378,42 @@ describe('visitors', () => {
       await eventually(async () => (await get('/')).text.includes('Checkout'));
       const { text } = await get('/');
       expect(text).toContain('<link rel="canonical" href="http://status.shop.example">');
-      expect([...text.matchAll(/(?:href|action)="(\/[^"]*)"/g)].filter(([, path]) => path?.startsWith('/status/'))).toEqual([]);
+      expect(
+        [...text.matchAll(/(?:href|action)="(\/[^"]*)"/g)].filter(([, path]) =>
+          path?.startsWith('/status/'),
+        ),
+      ).toEqual([]);
       expect((await get(/href="([^"]*\.css)"/.exec(text)?.[1] ?? '')).status).toBe(200);
       expect((await get('/robots.txt')).text).toBe('User-agent: *\nAllow: /\n');
       expect((await get('/embed')).status).toBe(200);
-      const known = ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-authorization-server', 'openid-configuration'];
-      const signingIn = ['/oauth/auth', '/oauth/jwks', '/connect/failed', ...known.map((name) => `/.well-known/${name}`)];
-      const inner = ['/sign-in', '/api/v1/me', '/api/v1/docs', '/live', '/status/shop', '/mcp', '/health', '//sign-in', '/../sign-in'];
-      for (const path of [...inner, ...signingIn]) expect([path, (await get(path)).status]).toEqual([path, 404]);
-      expect((await web.hosted('other.example', '/status/shop')).text).not.toContain('other.example');
+      const known = [
+        'oauth-protected-resource',
+        'oauth-protected-resource/mcp',
+        'oauth-authorization-server',
+        'openid-configuration',
+      ];
+      const signingIn = [
+        '/oauth/auth',
+        '/oauth/jwks',
+        '/connect/failed',
+        ...known.map((name) => `/.well-known/${name}`),
+      ];
+      const inner = [
+        '/sign-in',
+        '/api/v1/me',
+        '/api/v1/docs',
+        '/live',
+        '/status/shop',
+        '/mcp',
+        '/health',
+        '//sign-in',
+        '/../sign-in',
+      ];
+      for (const path of [...inner, ...signingIn])
+        expect([path, (await get(path)).status]).toEqual([path, 404]);
+      expect((await web.hosted('other.example', '/status/shop')).text).not.toContain(
+        'other.example',
+      );
       expect((await web.hosted('other.example', '/sign-in')).status).toBe(200);
       const posted = await web.hosted('status.shop.example', '/sign-in', 'POST');
       expect([posted.status, posted.text]).toEqual([404, (await get('/sign-in')).text]);
@@ -294,7 +424,10 @@ describe('visitors', () => {
   });
 });
 
-/** A page that is never left alone. How many read it in a second, and how soon they see it, `npm run bench -- status` measures. */
+/**
+ * A page that is never left alone. How many read it in a second, and how soon they see it, `npm run
+ * bench -- status` measures.
+ */
 describe('read all the time', () => {
   const second = 1_000;
   let web: TestWeb;
@@ -305,9 +438,17 @@ describe('read all the time', () => {
   });
   afterAll(() => web.close());
 
-  const make = async (operation: typeof createMonitor | typeof createStatusPage, input: object): Promise<string> => {
-    const { body } = await web.gate.execute(operation, web.house.owner.caller, rawInput(operation, input));
-    if (typeof body !== 'object' || body === null || !('id' in body)) throw new Error('nothing was made');
+  const make = async (
+    operation: typeof createMonitor | typeof createStatusPage,
+    input: object,
+  ): Promise<string> => {
+    const { body } = await web.gate.execute(
+      operation,
+      web.house.owner.caller,
+      rawInput(operation, input),
+    );
+    if (typeof body !== 'object' || body === null || !('id' in body))
+      throw new Error('nothing was made');
     return String(body.id);
   };
 
@@ -331,12 +472,21 @@ describe('read all the time', () => {
   };
 
   test('shows each of many changes when ten seconds have gone by, and answers nobody with a failure', async () => {
-    const monitor = await make(createMonitor, { type: 'https', name: 'inner name', target: 'https://shop.example/' });
+    const monitor = await make(createMonitor, {
+      type: 'https',
+      name: 'inner name',
+      target: 'https://shop.example/',
+    });
     const page = await make(createStatusPage, { name: 'Shop status', slug: 'shop' });
     const published = { page_id: page, monitor, display_name: 'Checkout' };
-    await web.gate.execute(addStatusPageMonitor, web.house.owner.caller, rawInput(addStatusPageMonitor, published));
+    await web.gate.execute(
+      addStatusPageMonitor,
+      web.house.owner.caller,
+      rawInput(addStatusPageMonitor, published),
+    );
     const url = `${web.url}/status/shop`;
-    const saysDown = async (): Promise<boolean> => (await (await fetch(url)).text()).includes('Checkout is down.');
+    const saysDown = async (): Promise<boolean> =>
+      (await (await fetch(url)).text()).includes('Checkout is down.');
     expect(await saysDown()).toBe(false);
     const stop = readAll(url, 6);
     for (let round = 0; round < 3; round += 1) {
@@ -344,7 +494,8 @@ describe('read all the time', () => {
       await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
       values (${incident}, ${web.house.organisation}, ${monitor}, ${new Date(clock.at)}, ${new Date(clock.at)})`;
       clock.at += 10 * second;
-      // Whoever reads first may be the one that has it read: not later by the page's clock than now.
+      // Whoever reads first may be the one that has it read: not later by the page's clock than
+      // now.
       await eventually(saysDown);
       await web.sql`update incidents set resolved_at = ${new Date(clock.at)} where id = ${incident}`;
       clock.at += 10 * second;

@@ -30,8 +30,18 @@ describe('perform', () => {
       const refusing = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
       const ignorant = await resolver(({ query }) => answerTo(query, { rcode: 3 }));
       const failing = await resolver(({ query }) => answerTo(query, { rcode: 2 }));
-      const words = await Promise.all([ask(silent, {}, 400), ask(refusing), ask(ignorant), ask(failing)]);
-      expect(words.map(word)).toEqual(['dns_silent', 'dns_refused', 'dns_name_missing', 'dns_server_failed']);
+      const words = await Promise.all([
+        ask(silent, {}, 400),
+        ask(refusing),
+        ask(ignorant),
+        ask(failing),
+      ]);
+      expect(words.map(word)).toEqual([
+        'dns_silent',
+        'dns_refused',
+        'dns_name_missing',
+        'dns_server_failed',
+      ]);
     });
 
     test('that knows the name as an alias of one that does not exist is told from one that does not know it', async () => {
@@ -43,7 +53,10 @@ describe('perform', () => {
 
     test('is told with the address of ours that it saw, where anything is told', async () => {
       const refusing = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
-      expect((await ask(refusing)).evidence).toMatchObject({ outgoing_address: '127.0.0.1', resolver: { address: '127.0.0.1' } });
+      expect((await ask(refusing)).evidence).toMatchObject({
+        outgoing_address: '127.0.0.1',
+        resolver: { address: '127.0.0.1' },
+      });
     });
 
     test('that loses datagrams is asked again within the deadline, from other ports and under other ids', async () => {
@@ -70,7 +83,10 @@ describe('perform', () => {
     });
 
     test('that truncates and does not listen by TCP has cut its answer off', async () => {
-      const by = await resolver(({ query }) => answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }), { tcp: false });
+      const by = await resolver(
+        ({ query }) => answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }),
+        { tcp: false },
+      );
       expect(word(await ask(by))).toBe('dns_truncated');
     });
 
@@ -81,7 +97,11 @@ describe('perform', () => {
 
     test('that nobody runs any more is known by its closed port, without waiting for the deadline', async () => {
       const nobody = { address: '127.0.0.1', port: await closedPort(), family: 4 } as const;
-      const seen = await exchange(sockets, { ...asking, resolvers: [nobody], patience_ms: 50 }, never());
+      const seen = await exchange(
+        sockets,
+        { ...asking, resolvers: [nobody], patience_ms: 50 },
+        never(),
+      );
       expect(seen).toMatchObject({ outcome: { is: 'closed' }, attempts: 3 });
       const verdict = await dnsChecker(sockets)({
         target: 'example.test',
@@ -101,7 +121,9 @@ describe('perform', () => {
 
     test('that is being started anew is waited for', async () => {
       const port = await closedPort();
-      const again = createSocket('udp4').on('message', (query, from) => again.send(address(query), from.port, from.address));
+      const again = createSocket('udp4').on('message', (query, from) =>
+        again.send(address(query), from.port, from.address),
+      );
       const watching: UdpSockets = {
         ...sockets,
         ask: (by, question, asker, watched) => {
@@ -109,26 +131,44 @@ describe('perform', () => {
             asker.fail(error, ticket);
             again.bind(port, '127.0.0.1');
           };
-          return sockets.ask(by, question, { hear: (answer, ticket) => asker.hear(answer, ticket), fail }, watched);
+          return sockets.ask(
+            by,
+            question,
+            { hear: (answer, ticket) => asker.hear(answer, ticket), fail },
+            watched,
+          );
         },
       };
-      const verdict = await dnsChecker(watching)({ target: 'example.test', config: { resolver: `127.0.0.1:${port}` } });
+      const verdict = await dnsChecker(watching)({
+        target: 'example.test',
+        config: { resolver: `127.0.0.1:${port}` },
+      });
       expect(verdict).toMatchObject({ outcome: 'ok', evidence: { attempts: 3 } });
       again.close();
     });
 
     test('that does not know EDNS is asked without it', async () => {
-      const by = await resolver(({ query }) => (query.readUInt16BE(10) > 0 ? answerTo(query, { rcode: 1 }) : address(query)));
+      const by = await resolver(({ query }) =>
+        query.readUInt16BE(10) > 0 ? answerTo(query, { rcode: 1 }) : address(query),
+      );
       expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
     });
 
     test('that does not know EDNS is asked without it by TCP too, also for the whole of what it cut off', async () => {
       const by = await resolver(({ query, over }) => {
         if (query.readUInt16BE(10) > 0) return answerTo(query, { rcode: 1 });
-        return over === 'udp' ? answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }) : address(query);
+        return over === 'udp'
+          ? answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE })
+          : address(query);
       });
-      expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { transport: 'tcp', edns: false } });
-      expect(await ask(by, { transport: 'tcp' })).toMatchObject({ outcome: 'ok', evidence: { transport: 'tcp', edns: false } });
+      expect(await ask(by)).toMatchObject({
+        outcome: 'ok',
+        evidence: { transport: 'tcp', edns: false },
+      });
+      expect(await ask(by, { transport: 'tcp' })).toMatchObject({
+        outcome: 'ok',
+        evidence: { transport: 'tcp', edns: false },
+      });
     });
 
     test('that knows another version of EDNS is asked without it', async () => {
@@ -140,7 +180,10 @@ describe('perform', () => {
         return Buffer.concat([refused, Buffer.from([0, 0, 41, 4, 208, 1, 1, 0, 0, 0, 0])]);
       });
       expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
-      expect(await ask(by, { transport: 'tcp' })).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
+      expect(await ask(by, { transport: 'tcp' })).toMatchObject({
+        outcome: 'ok',
+        evidence: { edns: false },
+      });
     });
 
     test('that answers with a bare header is still understood', async () => {
@@ -155,7 +198,10 @@ describe('perform', () => {
 
     test('that authenticated the answer shows it, and says why it failed', async () => {
       const by = await resolver(({ query }) => address(query, { flags: dnsPacket.AUTHENTIC_DATA }));
-      expect(await ask(by, { require_authenticated_data: true })).toMatchObject({ outcome: 'ok', evidence: { flags: ['rd', 'ra', 'ad'] } });
+      expect(await ask(by, { require_authenticated_data: true })).toMatchObject({
+        outcome: 'ok',
+        evidence: { flags: ['rd', 'ra', 'ad'] },
+      });
       const bogus = await resolver(({ query }) => {
         const failed = answerTo(query, { rcode: 2 });
         failed.writeUInt16BE(1, 10);
@@ -175,17 +221,30 @@ describe('perform', () => {
 
     test('that is not public is never asked', async () => {
       const by = await resolver(({ query }) => address(query));
-      const verdict = await dnsChecker(sockets)({ target: 'example.test', config: { resolver: by.address }, public_only: true });
+      const verdict = await dnsChecker(sockets)({
+        target: 'example.test',
+        config: { resolver: by.address },
+        public_only: true,
+      });
       expect(word(verdict)).toBe('address_not_public');
-      const limited = await dnsChecker(sockets)({ target: 'example.test', config: { resolver: by.address }, others_may: true });
-      expect(limited).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_may_not_reach' } });
+      const limited = await dnsChecker(sockets)({
+        target: 'example.test',
+        config: { resolver: by.address },
+        others_may: true,
+      });
+      expect(limited).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_may_not_reach' },
+      });
       expect(by.asked()).toBe(0);
     });
   });
 
   describe("the probe's own resolver", () => {
     const checker = (by: readonly Resolver[]) =>
-      dnsChecker(sockets, { resolvers: () => by.map(({ port }) => ({ address: '127.0.0.1', port, family: 4 as const })) });
+      dnsChecker(sockets, {
+        resolvers: () => by.map(({ port }) => ({ address: '127.0.0.1', port, family: 4 as const })),
+      });
 
     test('that answers nothing at all is the fault of the probe', async () => {
       for (const say of [
@@ -199,12 +258,20 @@ describe('perform', () => {
           cause: { class: 'probe_resolver' },
         });
       }
-      expect(await checker([])({ target: 'example.test' })).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_resolver' } });
+      expect(await checker([])({ target: 'example.test' })).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_resolver' },
+      });
     });
 
     test('that answers for the root and not for the name makes it the fault of the name', async () => {
-      const lame = await resolver(({ query, name }) => (name === '.' ? answerTo(query) : answerTo(query, { rcode: 2 })));
-      expect(await checker([lame])({ target: 'example.test' })).toMatchObject({ outcome: 'fail', cause: { class: 'dns_server_failed' } });
+      const lame = await resolver(({ query, name }) =>
+        name === '.' ? answerTo(query) : answerTo(query, { rcode: 2 }),
+      );
+      expect(await checker([lame])({ target: 'example.test' })).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'dns_server_failed' },
+      });
       const mute = await resolver(({ query, name }) => (name === '.' ? answerTo(query) : null));
       expect(await checker([mute])({ target: 'example.test', timeout_ms: 600 })).toMatchObject({
         outcome: 'fail',
@@ -214,11 +281,15 @@ describe('perform', () => {
 
     test('that says that the name does not exist is believed', async () => {
       const by = await resolver(({ query }) => answerTo(query, { rcode: 3 }));
-      expect(await checker([by])({ target: 'example.test' })).toMatchObject({ outcome: 'fail', cause: { class: 'dns_name_missing' } });
+      expect(await checker([by])({ target: 'example.test' })).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'dns_name_missing' },
+      });
     });
 
     test('that takes no TCP connection says nothing of a name that needs one, whatever it answers by UDP', async () => {
-      const cut = ({ query, name }: Asked) => (name === '.' ? answerTo(query) : answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }));
+      const cut = ({ query, name }: Asked) =>
+        name === '.' ? answerTo(query) : answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE });
       const deaf = await resolver(cut, { tcp: false });
       for (const config of [{}, { transport: 'tcp' }])
         expect(await checker([deaf])({ target: 'example.test', config })).toMatchObject({
@@ -226,9 +297,17 @@ describe('perform', () => {
           cause: { class: 'probe_resolver' },
         });
       const good = await resolver(({ query }) => address(query));
-      expect(await checker([deaf, good])({ target: 'example.test', config: { transport: 'tcp' } })).toMatchObject({ outcome: 'ok' });
+      expect(
+        await checker([deaf, good])({ target: 'example.test', config: { transport: 'tcp' } }),
+      ).toMatchObject({ outcome: 'ok' });
       const mute = await resolver(({ query, over }) => (over === 'tcp' ? null : answerTo(query)));
-      expect(await checker([mute])({ target: 'example.test', config: { transport: 'tcp' }, timeout_ms: 600 })).toMatchObject({
+      expect(
+        await checker([mute])({
+          target: 'example.test',
+          config: { transport: 'tcp' },
+          timeout_ms: 600,
+        }),
+      ).toMatchObject({
         outcome: 'fail',
         cause: { class: 'dns_silent' },
       });
@@ -238,7 +317,9 @@ describe('perform', () => {
       const silent = await resolver(() => null);
       const evading = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
       const good = await resolver(({ query }) => address(query));
-      expect(await checker([silent, good])({ target: 'example.test' })).toMatchObject({ outcome: 'ok' });
+      expect(await checker([silent, good])({ target: 'example.test' })).toMatchObject({
+        outcome: 'ok',
+      });
       expect(await checker([evading, good])({ target: 'example.test' })).toMatchObject({
         outcome: 'ok',
         evidence: { resolver: { own: true } },
@@ -251,7 +332,12 @@ describe('a hostile answer', () => {
   const { resolver, ask } = dnsBench();
 
   /** One record at the end of an answer: owner is a pointer to the question unless given. */
-  const record = (type: number, data: Buffer, owner = Buffer.from([0xc0, 12]), length = data.length): Buffer => {
+  const record = (
+    type: number,
+    data: Buffer,
+    owner = Buffer.from([0xc0, 12]),
+    length = data.length,
+  ): Buffer => {
     const fixed = Buffer.alloc(10);
     fixed.writeUInt16BE(type, 0);
     fixed.writeUInt16BE(1, 2);
@@ -265,17 +351,39 @@ describe('a hostile answer', () => {
   const rows: readonly (readonly [what: string, (query: Buffer) => Buffer, cause: string])[] = [
     [
       'a name that points at itself',
-      (query) => rawAnswerTo(query, 1, record(1, Buffer.from([192, 0, 2, 1]), Buffer.from([0xc0, questionEnd]))),
+      (query) =>
+        rawAnswerTo(
+          query,
+          1,
+          record(1, Buffer.from([192, 0, 2, 1]), Buffer.from([0xc0, questionEnd])),
+        ),
       'dns_malformed',
     ],
     [
       'two names that point at each other',
-      (query) => rawAnswerTo(query, 1, record(5, Buffer.from([0xc0, questionEnd]), Buffer.from([0xc0, questionEnd + 12]))),
+      (query) =>
+        rawAnswerTo(
+          query,
+          1,
+          record(5, Buffer.from([0xc0, questionEnd]), Buffer.from([0xc0, questionEnd + 12])),
+        ),
       'dns_malformed',
     ],
-    ['a pointer forward', (query) => rawAnswerTo(query, 1, record(5, Buffer.from([0xc0, 0xff]))), 'dns_malformed'],
-    ['a pointer beyond the message', (query) => rawAnswerTo(query, 1, record(5, Buffer.from([0xff, 0xff]))), 'dns_malformed'],
-    ['a label with reserved bits', (query) => rawAnswerTo(query, 1, record(5, Buffer.from([0x80, 0]))), 'dns_malformed'],
+    [
+      'a pointer forward',
+      (query) => rawAnswerTo(query, 1, record(5, Buffer.from([0xc0, 0xff]))),
+      'dns_malformed',
+    ],
+    [
+      'a pointer beyond the message',
+      (query) => rawAnswerTo(query, 1, record(5, Buffer.from([0xff, 0xff]))),
+      'dns_malformed',
+    ],
+    [
+      'a label with reserved bits',
+      (query) => rawAnswerTo(query, 1, record(5, Buffer.from([0x80, 0]))),
+      'dns_malformed',
+    ],
     [
       'a name longer than 255 bytes',
       (query) =>
@@ -284,7 +392,12 @@ describe('a hostile answer', () => {
           1,
           record(
             5,
-            Buffer.concat([...Array.from({ length: 5 }, () => Buffer.concat([Buffer.from([63]), Buffer.alloc(63, 97)])), Buffer.from([0])]),
+            Buffer.concat([
+              ...Array.from({ length: 5 }, () =>
+                Buffer.concat([Buffer.from([63]), Buffer.alloc(63, 97)]),
+              ),
+              Buffer.from([0]),
+            ]),
           ),
         ),
       'dns_malformed',
@@ -294,12 +407,29 @@ describe('a hostile answer', () => {
       (query) => rawAnswerTo(query, 1, record(1, Buffer.from([192, 0, 2, 1]), undefined, 400)),
       'dns_malformed',
     ],
-    ['an address of three bytes', (query) => rawAnswerTo(query, 1, record(1, Buffer.from([192, 0, 2]))), 'dns_malformed'],
-    ['more records announced than sent', (query) => rawAnswerTo(query, 9, record(1, Buffer.from([192, 0, 2, 1]))), 'dns_malformed'],
-    ['bytes behind the last record', (query) => Buffer.concat([address(query), Buffer.from('more')]), 'dns_malformed'],
+    [
+      'an address of three bytes',
+      (query) => rawAnswerTo(query, 1, record(1, Buffer.from([192, 0, 2]))),
+      'dns_malformed',
+    ],
+    [
+      'more records announced than sent',
+      (query) => rawAnswerTo(query, 9, record(1, Buffer.from([192, 0, 2, 1]))),
+      'dns_malformed',
+    ],
+    [
+      'bytes behind the last record',
+      (query) => Buffer.concat([address(query), Buffer.from('more')]),
+      'dns_malformed',
+    ],
     [
       'a name that runs over its record',
-      (query) => rawAnswerTo(query, 1, Buffer.concat([record(5, Buffer.from([3, 97]), undefined, 2), Buffer.from([98, 99, 0])])),
+      (query) =>
+        rawAnswerTo(
+          query,
+          1,
+          Buffer.concat([record(5, Buffer.from([3, 97]), undefined, 2), Buffer.from([98, 99, 0])]),
+        ),
       'dns_malformed',
     ],
     [
@@ -311,7 +441,11 @@ describe('a hostile answer', () => {
       },
       'dns_malformed',
     ],
-    ['an OPT among the answers', (query) => rawAnswerTo(query, 1, record(41, Buffer.alloc(0), Buffer.from([0]))), 'dns_malformed'],
+    [
+      'an OPT among the answers',
+      (query) => rawAnswerTo(query, 1, record(41, Buffer.alloc(0), Buffer.from([0]))),
+      'dns_malformed',
+    ],
     [
       'a thousand and one records',
       (query) => {
@@ -321,11 +455,20 @@ describe('a hostile answer', () => {
       },
       'dns_oversized',
     ],
-    ['five thousand bytes by UDP', (query) => Buffer.concat([address(query), Buffer.alloc(5_000)]), 'dns_oversized'],
+    [
+      'five thousand bytes by UDP',
+      (query) => Buffer.concat([address(query), Buffer.alloc(5_000)]),
+      'dns_oversized',
+    ],
     ['a header cut short', (query) => address(query).subarray(0, 7), 'dns_malformed'],
     [
       'a service binding with keys out of order',
-      (query) => rawAnswerTo(query, 1, record(65, Buffer.from([0, 1, 0, 0, 3, 0, 2, 1, 187, 0, 1, 0, 3, 2, 104, 50]))),
+      (query) =>
+        rawAnswerTo(
+          query,
+          1,
+          record(65, Buffer.from([0, 1, 0, 0, 3, 0, 2, 1, 187, 0, 1, 0, 3, 2, 104, 50])),
+        ),
       'dns_malformed',
     ],
   ];
@@ -337,11 +480,15 @@ describe('a hostile answer', () => {
 
   test('of another id is not heard, and the right one behind it is', async () => {
     const by = await resolver(({ query }) => {
-      const forged = answerTo(query, { answers: [{ type: 'A', name: 'example.test', ttl: 1, data: '203.0.113.66' }] });
+      const forged = answerTo(query, {
+        answers: [{ type: 'A', name: 'example.test', ttl: 1, data: '203.0.113.66' }],
+      });
       forged.writeUInt16BE((query.readUInt16BE(0) + 1) & 0xffff, 0);
       return [forged, address(query)];
     });
-    expect(await ask(by, { expected_values: ['192.0.2.1'], match: 'exact' })).toMatchObject({ outcome: 'ok' });
+    expect(await ask(by, { expected_values: ['192.0.2.1'], match: 'exact' })).toMatchObject({
+      outcome: 'ok',
+    });
   });
 
   test('to another question under the right id is not believed', async () => {
@@ -380,7 +527,9 @@ describe('a hostile answer', () => {
   });
 
   test('with records beside the chain does not count them', async () => {
-    const by = await resolver(({ query }) => answerTo(query, { answers: [{ type: 'A', name: 'elsewhere.test', data: '192.0.2.1' }] }));
+    const by = await resolver(({ query }) =>
+      answerTo(query, { answers: [{ type: 'A', name: 'elsewhere.test', data: '192.0.2.1' }] }),
+    );
     expect(word(await ask(by, { expected_values: ['192.0.2.1'] }))).toBe('dns_no_records');
   });
 
@@ -388,7 +537,9 @@ describe('a hostile answer', () => {
     const name = Buffer.concat([Buffer.from([4]), Buffer.from('\n.\\"'), Buffer.from([0])]);
     const by = await resolver(({ query }) => rawAnswerTo(query, 1, record(5, name)));
     const verdict = await ask(by, { record_type: 'CNAME', expected_values: ['a.test'] });
-    expect(verdict).toMatchObject({ cause: { class: 'dns_none_expected', params: { type: 'CNAME' } } });
+    expect(verdict).toMatchObject({
+      cause: { class: 'dns_none_expected', params: { type: 'CNAME' } },
+    });
     expect(JSON.stringify(verdict.evidence)).toContain('\\\\010\\\\.\\\\\\\\');
   });
 });

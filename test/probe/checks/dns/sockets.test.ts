@@ -20,7 +20,9 @@ describe('the sockets', () => {
     const check = dnsChecker(own);
     for (let round = 0; round < 60; round += 1) {
       const verdicts = await Promise.all(
-        Array.from({ length: 100 }, () => check({ target: 'example.test', config: { resolver: by.address } })),
+        Array.from({ length: 100 }, () =>
+          check({ target: 'example.test', config: { resolver: by.address } }),
+        ),
       );
       expect(verdicts.every(({ outcome }) => outcome === 'ok')).toBe(true);
     }
@@ -37,7 +39,11 @@ describe('the sockets', () => {
     const own = createUdpSockets();
     const by = await resolver(() => null);
     const end = never();
-    const running = dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end });
+    const running = dnsChecker(own)({
+      target: 'example.test',
+      config: { resolver: by.address },
+      deadline: end,
+    });
     end.end();
     expect(word(await running)).toBe('dns_silent');
     own.close();
@@ -50,7 +56,11 @@ describe('the sockets', () => {
       if (count === 2) end.end();
       return null;
     });
-    const verdict = await dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end });
+    const verdict = await dnsChecker(own)({
+      target: 'example.test',
+      config: { resolver: by.address },
+      deadline: end,
+    });
     expect(word(verdict)).toBe('dns_silent');
     expect(verdict.evidence).toMatchObject({ attempts: 2 });
     own.close();
@@ -71,7 +81,12 @@ describe('the sockets', () => {
     await once(gone, 'listening');
     const { port } = gone.address();
     const check = dnsChecker(own);
-    const ask = () => check({ target: 'example.test', timeout_ms: 2_000, config: { resolver: `127.0.0.1:${port}` } });
+    const ask = () =>
+      check({
+        target: 'example.test',
+        timeout_ms: 2_000,
+        config: { resolver: `127.0.0.1:${port}` },
+      });
     const before = Array.from({ length: 80 }, ask);
     await once(gone, 'message');
     const open = own.open();
@@ -81,7 +96,9 @@ describe('the sockets', () => {
     // They leave with the end of this turn, and are refused in the same moment.
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
-    const again = createSocket('udp4').on('message', (query, from) => again.send(address(query), from.port, from.address));
+    const again = createSocket('udp4').on('message', (query, from) =>
+      again.send(address(query), from.port, from.address),
+    );
     again.bind(port, '127.0.0.1');
     const verdicts = await Promise.all([...before, ...during]);
     expect(new Set(verdicts.map(word))).toEqual(new Set(['ok']));
@@ -93,9 +110,15 @@ describe('the sockets', () => {
   test('that were closed send nothing more', async () => {
     const own = createUdpSockets();
     const by = await resolver(({ query }) => address(query));
-    expect(word(await dnsChecker(own)({ target: 'example.test', config: { resolver: by.address } }))).toBe('ok');
+    expect(
+      word(await dnsChecker(own)({ target: 'example.test', config: { resolver: by.address } })),
+    ).toBe('ok');
     own.close();
-    const late = { ...asking, resolvers: [{ address: '127.0.0.1', port: by.port, family: 4 }], patience_ms: 20 } as const;
+    const late = {
+      ...asking,
+      resolvers: [{ address: '127.0.0.1', port: by.port, family: 4 }],
+      patience_ms: 20,
+    } as const;
     expect(await exchange(own, late, deadlineIn(100))).toMatchObject({ outcome: { is: 'silent' } });
     expect(by.asked()).toBe(1);
     expect(own.open()).toBe(0);

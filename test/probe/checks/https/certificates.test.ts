@@ -5,7 +5,10 @@ import { startTarget, type Target, type TargetOptions } from '../../../support/t
 import { httpsChecker } from '../../support/checkers.ts';
 import { serve, serveRaw } from '../../support/observations.ts';
 
-/** Every trap of certificates, on real sockets: the host is checked by us and not by node, and must fail closed on each version of node. */
+/**
+ * Every trap of certificates, on real sockets: the host is checked by us and not by node, and must
+ * fail closed on each version of node.
+ */
 describe('certificates', () => {
   const day = 86_400_000;
   const root = mintAuthority('Test Root');
@@ -29,16 +32,52 @@ describe('certificates', () => {
   describe('a certificate that is good', () => {
     test.each([
       ['signed by a known root', mint({ names: ['good.example'], issuer: root }), 'good.example'],
-      ['signed through an intermediate that is sent along', mint({ names: ['good.example'], issuer: between }), 'good.example'],
-      ['with an RSA key', mint({ names: ['good.example'], issuer: root, key: 'rsa' }), 'good.example'],
-      ['for all names of a level', mint({ names: ['*.good.example'], issuer: root }), 'www.good.example'],
-      ['for all names of a level, one with an underscore', mint({ names: ['*.good.example'], issuer: root }), 'my_host.good.example'],
-      ['for all names of a level with an underscore', mint({ names: ['*.my_zone.example'], issuer: root }), 'my_host.my_zone.example'],
-      ['for a name with an underscore', mint({ names: ['my_host.example'], issuer: root }), 'my_host.example'],
+      [
+        'signed through an intermediate that is sent along',
+        mint({ names: ['good.example'], issuer: between }),
+        'good.example',
+      ],
+      [
+        'with an RSA key',
+        mint({ names: ['good.example'], issuer: root, key: 'rsa' }),
+        'good.example',
+      ],
+      [
+        'for all names of a level',
+        mint({ names: ['*.good.example'], issuer: root }),
+        'www.good.example',
+      ],
+      [
+        'for all names of a level, one with an underscore',
+        mint({ names: ['*.good.example'], issuer: root }),
+        'my_host.good.example',
+      ],
+      [
+        'for all names of a level with an underscore',
+        mint({ names: ['*.my_zone.example'], issuer: root }),
+        'my_host.my_zone.example',
+      ],
+      [
+        'for a name with an underscore',
+        mint({ names: ['my_host.example'], issuer: root }),
+        'my_host.example',
+      ],
       ['for an address', mint({ names: ['127.0.0.1'], issuer: root }), '127.0.0.1'],
-      ['for one of many names', mint({ names: ['a.example', 'b.example', 'good.example'], issuer: root }), 'GOOD.example'],
-      ['for a name asked for with its dot', mint({ names: ['good.example'], issuer: root }), 'good.example.'],
-      ['for an international name', mint({ names: ['xn--bcher-kva.example'], issuer: root }), 'bücher.example'],
+      [
+        'for one of many names',
+        mint({ names: ['a.example', 'b.example', 'good.example'], issuer: root }),
+        'GOOD.example',
+      ],
+      [
+        'for a name asked for with its dot',
+        mint({ names: ['good.example'], issuer: root }),
+        'good.example.',
+      ],
+      [
+        'for an international name',
+        mint({ names: ['xn--bcher-kva.example'], issuer: root }),
+        'bücher.example',
+      ],
     ])('%s passes', async (_what, certificate, host) => {
       const target = await serve({ certificate });
       expect(await check(at(target, host))).toMatchObject({ outcome: 'ok' });
@@ -48,7 +87,12 @@ describe('certificates', () => {
 
   describe('a certificate that is not good is refused before anything is asked', () => {
     test.each([
-      ['for another name', mint({ names: ['other.example'], issuer: root }), 'good.example', 'certificate_wrong_host'],
+      [
+        'for another name',
+        mint({ names: ['other.example'], issuer: root }),
+        'good.example',
+        'certificate_wrong_host',
+      ],
       [
         'for all names of a level, two levels down',
         mint({ names: ['*.good.example'], issuer: root }),
@@ -79,15 +123,30 @@ describe('certificates', () => {
         'my_host.good.example',
         'certificate_wrong_host',
       ],
-      ['with a wildcard within a label', mint({ names: ['w*.good.example'], issuer: root }), 'www.good.example', 'certificate_wrong_host'],
+      [
+        'with a wildcard within a label',
+        mint({ names: ['w*.good.example'], issuer: root }),
+        'www.good.example',
+        'certificate_wrong_host',
+      ],
       [
         'that has the name only as its common name',
         mint({ commonName: 'good.example', issuer: root }),
         'good.example',
         'certificate_wrong_host',
       ],
-      ['for a name, asked for by address', mint({ names: ['good.example'], issuer: root }), '127.0.0.1', 'certificate_wrong_host'],
-      ['for another address', mint({ names: ['127.0.0.2'], issuer: root }), '127.0.0.1', 'certificate_wrong_host'],
+      [
+        'for a name, asked for by address',
+        mint({ names: ['good.example'], issuer: root }),
+        '127.0.0.1',
+        'certificate_wrong_host',
+      ],
+      [
+        'for another address',
+        mint({ names: ['127.0.0.2'], issuer: root }),
+        '127.0.0.1',
+        'certificate_wrong_host',
+      ],
       [
         'with the address as a name',
         mint({ commonName: '127.0.0.1', names: ['x.example'], issuer: root }),
@@ -96,7 +155,12 @@ describe('certificates', () => {
       ],
       [
         'that expired',
-        mint({ names: ['good.example'], issuer: root, from: new Date(Date.now() - 20 * day), to: new Date(Date.now() - 3.5 * day) }),
+        mint({
+          names: ['good.example'],
+          issuer: root,
+          from: new Date(Date.now() - 20 * day),
+          to: new Date(Date.now() - 3.5 * day),
+        }),
         'good.example',
         'certificate_expired',
       ],
@@ -106,10 +170,18 @@ describe('certificates', () => {
         'good.example',
         'certificate_not_yet_valid',
       ],
-      ['that signed itself', mint({ names: ['good.example'] }), 'good.example', 'certificate_self_signed'],
+      [
+        'that signed itself',
+        mint({ names: ['good.example'] }),
+        'good.example',
+        'certificate_self_signed',
+      ],
       [
         'of an unknown root',
-        mint({ names: ['good.example'], issuer: mintAuthority('Unknown Intermediate', unknownSender) }),
+        mint({
+          names: ['good.example'],
+          issuer: mintAuthority('Unknown Intermediate', unknownSender),
+        }),
         'good.example',
         'certificate_untrusted',
       ],
@@ -119,14 +191,20 @@ describe('certificates', () => {
       expect(checked).toMatchObject({ outcome: 'fail', cause: { class: cause } });
       expect(target.hits).toEqual([]);
       expect(checked.evidence.tls).toMatchObject({
-        chain: [{ from: expect.any(String), to: expect.any(String) }, ...(cause === 'certificate_untrusted' ? [{}] : [])],
+        chain: [
+          { from: expect.any(String), to: expect.any(String) },
+          ...(cause === 'certificate_untrusted' ? [{}] : []),
+        ],
       });
     });
 
     test('whose intermediate is not sent along', async () => {
       const certificate = mint({ names: ['good.example'], issuer: between });
       const target = await serve({ certificate, shows: certificate.certificate });
-      expect(await check(at(target, 'good.example'))).toMatchObject({ outcome: 'fail', cause: { class: 'certificate_chain_incomplete' } });
+      expect(await check(at(target, 'good.example'))).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'certificate_chain_incomplete' },
+      });
       expect(target.hits).toEqual([]);
     });
 
@@ -139,12 +217,18 @@ describe('certificates', () => {
         to: new Date(Date.now() - day),
       });
       const target = await serve({ certificate: mint({ names: ['good.example'], issuer: old }) });
-      expect(await check(at(target, 'good.example'))).toMatchObject({ outcome: 'fail', cause: { class: 'certificate_issuer_expired' } });
+      expect(await check(at(target, 'good.example'))).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'certificate_issuer_expired' },
+      });
       expect(target.hits).toEqual([]);
     });
 
     test('and a root that signed no such thing helps nobody: a certificate with a forged issuer', async () => {
-      const forged = mint({ names: ['good.example'], issuer: { ...unknownSender, name: root.name } });
+      const forged = mint({
+        names: ['good.example'],
+        issuer: { ...unknownSender, name: root.name },
+      });
       const target = await serve({ certificate: forged });
       expect(await check(at(target, 'good.example'))).toMatchObject({ outcome: 'fail' });
       expect(target.hits).toEqual([]);
@@ -153,9 +237,15 @@ describe('certificates', () => {
 
   test('with verify_tls off, a certificate of any kind passes', async () => {
     const target = await serve({
-      certificate: mint({ names: ['other.example'], to: new Date(Date.now() - day), from: new Date(Date.now() - 5 * day) }),
+      certificate: mint({
+        names: ['other.example'],
+        to: new Date(Date.now() - day),
+        from: new Date(Date.now() - 5 * day),
+      }),
     });
-    expect(await check(at(target, 'good.example'), { verify_tls: false })).toMatchObject({ outcome: 'ok' });
+    expect(await check(at(target, 'good.example'), { verify_tls: false })).toMatchObject({
+      outcome: 'ok',
+    });
   });
 
   test('the evidence of a check has protocol, chain, names and dates', async () => {
@@ -167,7 +257,11 @@ describe('certificates', () => {
       fault: null,
       host_matches: true,
       chain: [
-        { subject: 'CN=good.example', issuer: 'CN=Test Intermediate', names: ['DNS:good.example', 'IP Address:127.0.0.1'] },
+        {
+          subject: 'CN=good.example',
+          issuer: 'CN=Test Intermediate',
+          names: ['DNS:good.example', 'IP Address:127.0.0.1'],
+        },
         { subject: 'CN=Test Intermediate', issuer: 'CN=Test Root' },
       ],
     });
@@ -181,7 +275,13 @@ describe('certificates', () => {
   });
 
   test('a certificate that ends soon fails where that is asked for, and only there', async () => {
-    const target = await serve({ certificate: mint({ names: ['good.example'], issuer: root, to: new Date(Date.now() + 10.5 * day) }) });
+    const target = await serve({
+      certificate: mint({
+        names: ['good.example'],
+        issuer: root,
+        to: new Date(Date.now() + 10.5 * day),
+      }),
+    });
     const url = at(target, 'good.example');
     expect(await check(url, { tls_expires_within_days: 14 })).toMatchObject({
       outcome: 'fail',
@@ -193,12 +293,21 @@ describe('certificates', () => {
 
   describe('handshakes that do not come about', () => {
     test('TLS 1.2 is spoken too', async () => {
-      const target = await serve({ certificate: mint({ names: ['good.example'], issuer: root }), tls: { maxVersion: 'TLSv1.2' } });
-      expect(await check(at(target, 'good.example'))).toMatchObject({ outcome: 'ok', evidence: { tls: { protocol: 'TLSv1.2' } } });
+      const target = await serve({
+        certificate: mint({ names: ['good.example'], issuer: root }),
+        tls: { maxVersion: 'TLSv1.2' },
+      });
+      expect(await check(at(target, 'good.example'))).toMatchObject({
+        outcome: 'ok',
+        evidence: { tls: { protocol: 'TLSv1.2' } },
+      });
     });
 
     test('a server that wants a client certificate', async () => {
-      const target = await serve({ certificate: mint({ names: ['good.example'], issuer: root }), tls: { requestCert: true } });
+      const target = await serve({
+        certificate: mint({ names: ['good.example'], issuer: root }),
+        tls: { requestCert: true },
+      });
       expect(await check(at(target, 'good.example'))).toMatchObject({ outcome: 'fail' });
       expect(target.hits).toEqual([]);
     });
@@ -216,13 +325,19 @@ describe('certificates', () => {
 
     test('a server that speaks plain HTTP', async () => {
       const target = await serve({});
-      expect(await check(`https://good.example:${target.port}/`)).toMatchObject({ outcome: 'fail', cause: { class: 'tls_not_spoken' } });
+      expect(await check(`https://good.example:${target.port}/`)).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'tls_not_spoken' },
+      });
     });
   });
 
   test('with TLS too, an address that refuses is passed over, and its connection is what is told of the other', async () => {
     const target = await serve({ certificate: mint({ names: ['good.example'], issuer: root }) });
-    const pool = httpsChecker({ authorities: [root.certificate], lookup: async () => ({ addresses: ['127.0.0.99', '127.0.0.1'] }) });
+    const pool = httpsChecker({
+      authorities: [root.certificate],
+      lookup: async () => ({ addresses: ['127.0.0.99', '127.0.0.1'] }),
+    });
     expect(await pool(at(target, 'good.example'))).toMatchObject({
       outcome: 'ok',
       phases: { tcp: expect.any(Number), tls: expect.any(Number), first_byte: expect.any(Number) },
@@ -234,7 +349,11 @@ describe('certificates', () => {
         ],
       },
     });
-    expect(await httpsChecker({ lookup: async () => ({ addresses: ['127.0.0.99'] }) })(at(target, 'good.example'))).toMatchObject({
+    expect(
+      await httpsChecker({ lookup: async () => ({ addresses: ['127.0.0.99'] }) })(
+        at(target, 'good.example'),
+      ),
+    ).toMatchObject({
       outcome: 'fail',
       cause: { class: 'connection_refused' },
       phases: { tls: null },
@@ -243,7 +362,12 @@ describe('certificates', () => {
 
   describe('how long a certificate lasts is asked of', () => {
     const soon = (days: number): Date => new Date(Date.now() + days * day + 3_600_000);
-    const short = mint({ commonName: 'Short Intermediate', authority: true, issuer: root, to: soon(5) });
+    const short = mint({
+      commonName: 'Short Intermediate',
+      authority: true,
+      issuer: root,
+      to: soon(5),
+    });
     const config = { tls_expires_within_days: 14 };
 
     test('all of the path by which it is trusted', async () => {
@@ -256,7 +380,9 @@ describe('certificates', () => {
 
     test('the root too', async () => {
       const old = mint({ commonName: 'Old Root', authority: true, to: soon(9) });
-      const target = await serve({ certificate: mint({ names: ['good.example'], issuer: { ...old, root: true } }) });
+      const target = await serve({
+        certificate: mint({ names: ['good.example'], issuer: { ...old, root: true } }),
+      });
       const knowing = httpsChecker({ authorities: [old.certificate], lookup: toLoopback });
       expect((await knowing(at(target, 'good.example'), config)).sentence).toBe(
         "A certificate of the certificate's issuer expires in 9 days (fewer than 14)",
@@ -265,7 +391,9 @@ describe('certificates', () => {
 
     test('every hop', async () => {
       const last = await serve({ certificate: mint({ names: ['good.example'], issuer: root }) });
-      const first = await serve({ certificate: mint({ names: ['first.example'], issuer: root, to: soon(3) }) });
+      const first = await serve({
+        certificate: mint({ names: ['first.example'], issuer: root, to: soon(3) }),
+      });
       first.answer({ is: 'status', status: 302, headers: { location: at(last, 'good.example') } });
       expect((await check(at(first, 'first.example'), config)).sentence).toBe(
         'Certificate before redirect 1 expires in 3 days (fewer than 14)',
@@ -274,19 +402,31 @@ describe('certificates', () => {
 
     test('nothing that is sent along without need', async () => {
       const certificate = mint({ names: ['good.example'], issuer: between });
-      const target = await serve({ certificate, shows: `${certificate.chain}${short.certificate}` });
+      const target = await serve({
+        certificate,
+        shows: `${certificate.chain}${short.certificate}`,
+      });
       expect(await check(at(target, 'good.example'), config)).toMatchObject({ outcome: 'ok' });
     });
   });
 
-  test.each(['TLSv1.2', 'TLSv1.3'] as const)('a client certificate that is demanded over %s is told', async (version) => {
-    const certificate = mint({ names: ['good.example'], issuer: root });
-    const target = await serve({
-      certificate,
-      tls: { requestCert: true, minVersion: version, ...(version === 'TLSv1.2' ? { maxVersion: version } : {}) },
-    });
-    expect((await check(at(target, 'good.example'))).sentence).toBe('The server refused the TLS handshake (it wants a client certificate)');
-  });
+  test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'a client certificate that is demanded over %s is told',
+    async (version) => {
+      const certificate = mint({ names: ['good.example'], issuer: root });
+      const target = await serve({
+        certificate,
+        tls: {
+          requestCert: true,
+          minVersion: version,
+          ...(version === 'TLSv1.2' ? { maxVersion: version } : {}),
+        },
+      });
+      expect((await check(at(target, 'good.example'))).sentence).toBe(
+        'The server refused the TLS handshake (it wants a client certificate)',
+      );
+    },
+  );
 });
 
 describe('key exchange groups', () => {
@@ -296,7 +436,8 @@ describe('key exchange groups', () => {
 
   /** The groups for which a ClientHello brings a key share. */
   const keyShares = (hello: Buffer): number[] => {
-    // Record and handshake headers, version and random; then session id, cipher suites and compressions, each behind its length.
+    // Record and handshake headers, version and random; then session id, cipher suites and
+    // compressions, each behind its length.
     let at = 5 + 4 + 2 + 32;
     at += 1 + hello.readUInt8(at);
     at += 2 + hello.readUInt16BE(at);
@@ -305,7 +446,8 @@ describe('key exchange groups', () => {
       if (hello.readUInt16BE(at) !== 51) continue;
       const groups: number[] = [];
       const end = at + 6 + hello.readUInt16BE(at + 4);
-      for (let share = at + 6; share < end; share += 4 + hello.readUInt16BE(share + 2)) groups.push(hello.readUInt16BE(share));
+      for (let share = at + 6; share < end; share += 4 + hello.readUInt16BE(share + 2))
+        groups.push(hello.readUInt16BE(share));
       return groups;
     }
     return [];
@@ -313,7 +455,10 @@ describe('key exchange groups', () => {
 
   describe('protocols', () => {
     test('a server of HTTP/2 alone is told as such, whether it says so in the handshake or by its first frame', async () => {
-      const only = { outcome: 'fail', sentence: 'The server speaks HTTP/2 only, and checks speak HTTP/1.1' };
+      const only = {
+        outcome: 'fail',
+        sentence: 'The server speaks HTTP/2 only, and checks speak HTTP/1.1',
+      };
       const target = await serve({ certificate, tls: { ALPNProtocols: ['h2'] } });
       expect(await check(target.url())).toMatchObject(only);
       const settings = Buffer.from('000006040000000000000300000064', 'hex');
@@ -322,16 +467,27 @@ describe('key exchange groups', () => {
     });
 
     test('a server that speaks nothing newer than TLS 1.1 is told, and checked all the same where nothing is to be verified', async () => {
-      const target = await serve({ certificate, tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' } });
-      expect(await check(target.url())).toMatchObject({ outcome: 'fail', cause: { class: 'tls_version' } });
-      expect(await check(target.url(), { verify_tls: false })).toMatchObject({ outcome: 'ok', evidence: { tls: { protocol: 'TLSv1.1' } } });
+      const target = await serve({
+        certificate,
+        tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' },
+      });
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'tls_version' },
+      });
+      expect(await check(target.url(), { verify_tls: false })).toMatchObject({
+        outcome: 'ok',
+        evidence: { tls: { protocol: 'TLSv1.1' } },
+      });
     });
   });
 
   describe('key exchange', () => {
     test('sends one key share with its first hello, of X25519', async () => {
       const hello = Promise.withResolvers<Buffer>();
-      const target = await serveRaw((socket) => socket.once('data', (data: Buffer) => hello.resolve(data) ?? socket.destroy()));
+      const target = await serveRaw((socket) =>
+        socket.once('data', (data: Buffer) => hello.resolve(data) ?? socket.destroy()),
+      );
       await check(target.url('https'));
       expect(keyShares(await hello.promise)).toEqual([0x001d]);
     });
@@ -342,29 +498,44 @@ describe('key exchange groups', () => {
       expect(target.connections()).toBe(1);
     });
 
-    test.each(['P-256', 'P-384', 'P-521'])('reaches a server that takes only %s', async (ecdhCurve) => {
-      const target = await serve({ certificate, tls: { ecdhCurve } });
-      expect(await check(target.url())).toMatchObject({ outcome: 'ok' });
-      expect(target.connections()).toBe(1);
-    });
+    test.each(['P-256', 'P-384', 'P-521'])(
+      'reaches a server that takes only %s',
+      async (ecdhCurve) => {
+        const target = await serve({ certificate, tls: { ecdhCurve } });
+        expect(await check(target.url())).toMatchObject({ outcome: 'ok' });
+        expect(target.connections()).toBe(1);
+      },
+    );
 
-    test.each(['X25519MLKEM768', 'SecP256r1MLKEM768'])('reaches a server that takes only %s, on a second connection', async (ecdhCurve) => {
-      const target = await serve({ certificate, tls: { ecdhCurve } });
-      expect(await check(target.url())).toMatchObject({ outcome: 'ok' });
-      expect(target.connections()).toBe(2);
-      expect(target.hits).toHaveLength(1);
-    });
+    test.each(['X25519MLKEM768', 'SecP256r1MLKEM768'])(
+      'reaches a server that takes only %s, on a second connection',
+      async (ecdhCurve) => {
+        const target = await serve({ certificate, tls: { ecdhCurve } });
+        expect(await check(target.url())).toMatchObject({ outcome: 'ok' });
+        expect(target.connections()).toBe(2);
+        expect(target.hits).toHaveLength(1);
+      },
+    );
 
     test('judges the certificate of a server that takes only post-quantum groups', async () => {
       const stranger = mint({ names: ['127.0.0.1'], issuer: mintAuthority('Unknown Root') });
       const target = await serve({ certificate: stranger, tls: { ecdhCurve: 'X25519MLKEM768' } });
-      expect(await check(target.url())).toMatchObject({ outcome: 'fail', cause: { class: 'certificate_chain_incomplete' } });
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'certificate_chain_incomplete' },
+      });
       expect(target.hits).toHaveLength(0);
     });
 
     test('fails with the reason of the first handshake where no group helps', async () => {
-      const target = await serve({ certificate, tls: { ecdhCurve: 'brainpoolP256r1tls13', minVersion: 'TLSv1.3' } });
-      expect(await check(target.url())).toMatchObject({ outcome: 'fail', cause: { class: 'tls_alert' } });
+      const target = await serve({
+        certificate,
+        tls: { ecdhCurve: 'brainpoolP256r1tls13', minVersion: 'TLSv1.3' },
+      });
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'tls_alert' },
+      });
       expect(target.hits).toHaveLength(0);
     });
   });

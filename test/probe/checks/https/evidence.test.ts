@@ -6,9 +6,24 @@ import { causeSentence } from '../../../../shared/checks/causes.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
 import { answerTo, type Resolver, startResolver } from '../../../support/name-servers.ts';
 import { httpsChecker } from '../../support/checkers.ts';
-import { answerBy, answered, certificate, failed, hop, judge, response, seen, serve, serveRaw, tls } from '../../support/observations.ts';
+import {
+  answerBy,
+  answered,
+  certificate,
+  failed,
+  hop,
+  judge,
+  response,
+  seen,
+  serve,
+  serveRaw,
+  tls,
+} from '../../support/observations.ts';
 
-/** What evidence shows beyond the cause: enough to know what to mend without asking the target again. */
+/**
+ * What evidence shows beyond the cause: enough to know what to mend without asking the target
+ * again.
+ */
 describe('evidence saw', () => {
   const check = httpsChecker();
   const leadsTo =
@@ -16,8 +31,13 @@ describe('evidence saw', () => {
     async () => ({ addresses });
 
   describe('the value that an assertion saw', () => {
-    const json = (body: string, assertion: Record<string, string | number | boolean>, config = {}) =>
-      judge(answered(response(200, body)), { json: [{ path: '$.state', ...assertion }], ...config }).evidence.saw;
+    const json = (
+      body: string,
+      assertion: Record<string, string | number | boolean>,
+      config = {},
+    ) =>
+      judge(answered(response(200, body)), { json: [{ path: '$.state', ...assertion }], ...config })
+        .evidence.saw;
 
     test.each([
       ['{"state":"down"}', { equals: 'up' }, 'down'],
@@ -36,9 +56,13 @@ describe('evidence saw', () => {
       expect(json(long, { equals: 'up' })).not.toContain('\u001b');
       const secret = 'quo"ted\\secret';
       for (const state of [secret, [secret], { a: { b: secret } }])
-        expect(json(JSON.stringify({ state }), { equals: 'up' }, { headers: { 'X-K': secret }, secret_headers: ['X-K'] })).toMatch(
-          /^\W*(a\W*b\W*)?\*\*\*\W*$/,
-        );
+        expect(
+          json(
+            JSON.stringify({ state }),
+            { equals: 'up' },
+            { headers: { 'X-K': secret }, secret_headers: ['X-K'] },
+          ),
+        ).toMatch(/^\W*(a\W*b\W*)?\*\*\*\W*$/);
     });
 
     test('of a header is the header, each where it came more than once', () => {
@@ -60,7 +84,9 @@ describe('evidence saw', () => {
 
     test('of a text that may not be there is where it stands', () => {
       const body = `${'.'.repeat(3_000)}before Fatal error in line 7 ${'.'.repeat(3_000)}`;
-      const saw = String(judge(answered(response(200, body)), { body_not_contains: 'Fatal error' }).evidence.saw);
+      const saw = String(
+        judge(answered(response(200, body)), { body_not_contains: 'Fatal error' }).evidence.saw,
+      );
       expect(saw).toContain('before Fatal error in line 7');
       expect(saw).toHaveLength(400);
       const told = judge(answered(response(200, 'a s3cret-token Fatal error')), {
@@ -72,28 +98,47 @@ describe('evidence saw', () => {
   });
 
   describe('what was no HTTP', () => {
-    const saying = async (bytes: string | Buffer) => (await serveRaw((socket) => socket.on('error', () => undefined).end(bytes))).url();
+    const saying = async (bytes: string | Buffer) =>
+      (await serveRaw((socket) => socket.on('error', () => undefined).end(bytes))).url();
 
     test('shows its first bytes, and a sign for each that is no letter', async () => {
-      expect((await check(await saying('SSH-2.0-OpenSSH_9.6\r\n'))).evidence).toMatchObject({ first_bytes: 'SSH-2.0-OpenSSH_9.6\\r\\n' });
-      expect((await check(await saying(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])))).evidence).toMatchObject({
+      expect((await check(await saying('SSH-2.0-OpenSSH_9.6\r\n'))).evidence).toMatchObject({
+        first_bytes: 'SSH-2.0-OpenSSH_9.6\\r\\n',
+      });
+      expect(
+        (await check(await saying(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])))).evidence,
+      ).toMatchObject({
         first_bytes: '\\x15\\x03\\x01\\x00\\x02\\x02F',
       });
-      expect((await check(await saying('HTTP/1.1 20'))).evidence).toMatchObject({ first_bytes: 'HTTP/1.1 20' });
-      expect((await check(await saying('HTTP/1.1 twenty\r\nA: b\r\n\r\n'))).evidence.first_bytes).toMatch(/^HTTP\/1\.1 twenty\\r\\nA: b/);
-      expect((await check(await saying(Buffer.alloc(20_000, 'x')))).evidence.first_bytes).toBe('x'.repeat(100));
+      expect((await check(await saying('HTTP/1.1 20'))).evidence).toMatchObject({
+        first_bytes: 'HTTP/1.1 20',
+      });
+      expect(
+        (await check(await saying('HTTP/1.1 twenty\r\nA: b\r\n\r\n'))).evidence.first_bytes,
+      ).toMatch(/^HTTP\/1\.1 twenty\\r\\nA: b/);
+      expect((await check(await saying(Buffer.alloc(20_000, 'x')))).evidence.first_bytes).toBe(
+        'x'.repeat(100),
+      );
       expect((await check(await saying(''))).evidence.first_bytes).toBeUndefined();
-      expect((await check(await saying('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))).evidence.first_bytes).toBeUndefined();
+      expect(
+        (await check(await saying('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))).evidence
+          .first_bytes,
+      ).toBeUndefined();
     });
 
-    test.each(['s3cret-token', 'y'.repeat(4_000)])('shows no secret that was sent and comes back', async (bearer_token) => {
-      const echo = await serveRaw((socket) =>
-        socket.on('error', () => undefined).once('data', (bytes) => socket.end(`${bearer_token}?\n${bytes}`)),
-      );
-      const { evidence } = await check(echo.url(), { bearer_token });
-      expect(evidence.first_bytes).toMatch(/^\*\*\*\?\\nGET/);
-      expect(JSON.stringify(evidence)).not.toMatch(/s3cret|yyyy/);
-    });
+    test.each(['s3cret-token', 'y'.repeat(4_000)])(
+      'shows no secret that was sent and comes back',
+      async (bearer_token) => {
+        const echo = await serveRaw((socket) =>
+          socket
+            .on('error', () => undefined)
+            .once('data', (bytes) => socket.end(`${bearer_token}?\n${bytes}`)),
+        );
+        const { evidence } = await check(echo.url(), { bearer_token });
+        expect(evidence.first_bytes).toMatch(/^\*\*\*\?\\nGET/);
+        expect(JSON.stringify(evidence)).not.toMatch(/s3cret|yyyy/);
+      },
+    );
   });
 
   test('each hop shows its address and its phases', async () => {
@@ -101,9 +146,21 @@ describe('evidence saw', () => {
     first.answer(answerBy(() => ({ status: 302, headers: { location: second.url('/there') } })));
     second.answer(answerBy(() => ({ status: 500 })));
     const { evidence } = await check(first.url());
-    const phases = { dns: null, tcp: expect.any(Number), tls: null, first_byte: expect.any(Number), total: expect.any(Number) };
+    const phases = {
+      dns: null,
+      tcp: expect.any(Number),
+      tls: null,
+      first_byte: expect.any(Number),
+      total: expect.any(Number),
+    };
     expect(evidence.redirects).toEqual([
-      { url: first.url(), status: 302, location: second.url('/there'), address: '127.0.0.1', phases },
+      {
+        url: first.url(),
+        status: 302,
+        location: second.url('/there'),
+        address: '127.0.0.1',
+        phases,
+      },
       { url: second.url('/there'), status: 500, location: '', address: '127.0.0.2', phases },
     ]);
   });
@@ -128,10 +185,16 @@ describe('evidence saw', () => {
       ['9.9.9.9', '8.8.8.8', '9.9.9.9'],
       ['10.0.0.7', '10.1.2.3', '10.0.0.7'],
       [null, '8.8.8.8', undefined],
-    ])('from %s to %s is %s: an own one that is changed on the way out was not seen', (outgoing, address, told) => {
-      const attempts = [{ address, code: null, ms: 1 }];
-      expect(judge(seen([hop({ outgoing, attempts, response: response(500) })])).evidence.outgoing_address).toBe(told);
-    });
+    ])(
+      'from %s to %s is %s: an own one that is changed on the way out was not seen',
+      (outgoing, address, told) => {
+        const attempts = [{ address, code: null, ms: 1 }];
+        expect(
+          judge(seen([hop({ outgoing, attempts, response: response(500) })])).evidence
+            .outgoing_address,
+        ).toBe(told);
+      },
+    );
   });
 
   describe('the look-up of a name', () => {
@@ -142,21 +205,35 @@ describe('evidence saw', () => {
       await Promise.all(open.map((resolver) => resolver.close()));
     });
 
-    const checkerBy = async (rcode: number, aliases: readonly (readonly [string, string])[], address?: string) => {
+    const checkerBy = async (
+      rcode: number,
+      aliases: readonly (readonly [string, string])[],
+      address?: string,
+    ) => {
       const resolver = await startResolver(({ query, name }) => {
         const type = dnsPacket.decode(query).questions?.[0]?.type;
-        const chain = aliases.map(([from, data], at) => ({ type: 'CNAME', name: from, ttl: 600 - at, data }) as const);
+        const chain = aliases.map(
+          ([from, data], at) => ({ type: 'CNAME', name: from, ttl: 600 - at, data }) as const,
+        );
         const end = aliases.at(-1)?.[1] ?? name;
         return answerTo(query, {
           rcode,
-          answers: [...chain, ...(type === 'A' && address ? [{ type: 'A', name: end, ttl: 77, data: address } as const] : [])],
+          answers: [
+            ...chain,
+            ...(type === 'A' && address
+              ? [{ type: 'A', name: end, ttl: 77, data: address } as const]
+              : []),
+          ],
         });
       });
       open.push(resolver);
       const resolvers = () => [{ address: '127.0.0.1', port: resolver.port, family: 4 } as const];
       const families = { 4: true, 6: false };
       return {
-        checker: httpsChecker({ families, lookup: createLookup({ families: () => families, sockets, resolvers }) }),
+        checker: httpsChecker({
+          families,
+          lookup: createLookup({ families: () => families, sockets, resolvers }),
+        }),
         port: resolver.port,
       };
     };
@@ -198,32 +275,46 @@ describe('evidence saw', () => {
         ttl: 1,
         aliases: Array.from({ length: 400 }, () => 'n'.repeat(300)),
       } as const;
-      expect(JSON.stringify(judge(seen([hop({ by, response: response(500) })])).evidence.lookup).length).toBeLessThan(3_000);
+      expect(
+        JSON.stringify(judge(seen([hop({ by, response: response(500) })])).evidence.lookup).length,
+      ).toBeLessThan(3_000);
     });
   });
 
   test('a certificate shows its key, its size and how it is signed', async () => {
     const root = mintAuthority('Test Root');
     const chain = async (key: 'ec' | 'rsa') => {
-      const target = await serve({ certificate: mint({ names: ['good.example'], issuer: root, key }) });
-      const { evidence } = await httpsChecker({ authorities: [root.certificate], lookup: leadsTo('127.0.0.1') })(
-        `https://good.example:${target.port}/`,
-      );
+      const target = await serve({
+        certificate: mint({ names: ['good.example'], issuer: root, key }),
+      });
+      const { evidence } = await httpsChecker({
+        authorities: [root.certificate],
+        lookup: leadsTo('127.0.0.1'),
+      })(`https://good.example:${target.port}/`);
       return evidence.tls;
     };
-    expect(await chain('ec')).toMatchObject({ chain: [{ key: 'ec prime256v1', signature: 'ecdsa-with-SHA256' }] });
-    expect(await chain('rsa')).toMatchObject({ chain: [{ key: 'rsa 2048', signature: 'ecdsa-with-SHA256' }] });
+    expect(await chain('ec')).toMatchObject({
+      chain: [{ key: 'ec prime256v1', signature: 'ecdsa-with-SHA256' }],
+    });
+    expect(await chain('rsa')).toMatchObject({
+      chain: [{ key: 'rsa 2048', signature: 'ecdsa-with-SHA256' }],
+    });
   });
 
   test('how many of its addresses were tried is told', async () => {
     const target = await serve();
     target.answer(answerBy(() => ({ status: 500 })));
     const many = Array.from({ length: 9 }, (_, at) => `127.0.0.${90 + at}`);
-    const { evidence } = await httpsChecker({ lookup: leadsTo(...many) })(`http://pool.example:${target.port}/`);
+    const { evidence } = await httpsChecker({ lookup: leadsTo(...many) })(
+      `http://pool.example:${target.port}/`,
+    );
     expect(evidence.addresses_tried).toBe('9 of 9');
     expect(
-      (await httpsChecker({ lookup: leadsTo('127.0.0.99', '127.0.0.1', '127.0.0.2') })(`http://pool.example:${target.port}/`)).evidence
-        .addresses_tried,
+      (
+        await httpsChecker({ lookup: leadsTo('127.0.0.99', '127.0.0.1', '127.0.0.2') })(
+          `http://pool.example:${target.port}/`,
+        )
+      ).evidence.addresses_tried,
     ).toBe('2 of 3');
   });
 
@@ -244,7 +335,10 @@ describe('evidence saw', () => {
     } as const;
     const hops = Array.from({ length: 11 }, () =>
       hop({
-        ...{ by, url: `https://x.example/${long}`, outgoing: '9.9.9.9', tls: tls({ chain: () => Array.from({ length: 6 }, () => wide) }) },
+        by,
+        url: `https://x.example/${long}`,
+        outgoing: '9.9.9.9',
+        tls: tls({ chain: () => Array.from({ length: 6 }, () => wide) }),
         response: response(
           200,
           JSON.stringify({ state: long.repeat(9) }),
@@ -270,11 +364,18 @@ describe('what a target sent stays out of sentences and is tame in evidence', ()
           ['set-cookie', 'session=1'],
           ['location', 'x'],
         ]),
-        body: Buffer.concat([Buffer.from(`${hostile} s3cret-token p%40ss p@ss `), Buffer.alloc(5_000, 0x61)]),
+        body: Buffer.concat([
+          Buffer.from(`${hostile} s3cret-token p%40ss p@ss `),
+          Buffer.alloc(5_000, 0x61),
+        ]),
       },
     }),
   ]);
-  const verdict = judge(observation, { bearer_token: 's3cret-token', headers: { 'X-K': 'p@ss' }, secret_headers: ['X-K'] });
+  const verdict = judge(observation, {
+    bearer_token: 's3cret-token',
+    headers: { 'X-K': 'p@ss' },
+    secret_headers: ['X-K'],
+  });
 
   test('the sentence has nothing of it', () => {
     expect(verdict.cause && causeSentence(verdict.cause)).toBe('Status 500, expected 2xx');
@@ -296,7 +397,10 @@ describe('what a target sent stays out of sentences and is tame in evidence', ()
     ['in letters of two bytes, cut off in the midst of one', 4_000, 500, 1],
   ])('evidence has no part of a secret %s', (_what, length, before, more) => {
     const letters = more === 1 ? 'äöüé' : 'abcdefghijkl';
-    const secret = Array.from({ length }, (_, index) => letters[(index * 7 + Math.floor(index / 11)) % letters.length]).join('');
+    const secret = Array.from(
+      { length },
+      (_, index) => letters[(index * 7 + Math.floor(index / 11)) % letters.length],
+    ).join('');
     const whole = Buffer.from(`${'.'.repeat(before)}${`${secret}|`.repeat(1 + more)}`);
     // As much of it as a check keeps.
     const kept = { ...response(500), body: whole.subarray(0, 4_096), read: whole.length };
@@ -305,7 +409,9 @@ describe('what a target sent stays out of sentences and is tame in evidence', ()
       const text = JSON.stringify(judge(answered(one), config).evidence);
       expect(text).toContain('***');
       expect(
-        new RegExp(`[${letters}]{8}`).exec(text.replace(/"(url|cipher|cache|body_truncated|fingerprint|host_matches)"/g, ''))?.[0],
+        new RegExp(`[${letters}]{8}`).exec(
+          text.replace(/"(url|cipher|cache|body_truncated|fingerprint|host_matches)"/g, ''),
+        )?.[0],
       ).toBe(undefined);
     }
   });
@@ -321,7 +427,9 @@ describe('what a target sent stays out of sentences and is tame in evidence', ()
   });
 
   test('of an address that may not be reached nothing is told but that', () => {
-    const { evidence } = judge(failed('tcp', 'NOT_PUBLIC', { addresses: ['10.1.2.3'], attempts: [] }));
+    const { evidence } = judge(
+      failed('tcp', 'NOT_PUBLIC', { addresses: ['10.1.2.3'], attempts: [] }),
+    );
     expect(JSON.stringify(evidence)).not.toContain('10.1.2.3');
   });
 
@@ -345,7 +453,10 @@ describe('what a target sent stays out of sentences and is tame in evidence', ()
   });
 
   test('a body in another charset is judged as text', () => {
-    const latin = { ...response(200, '', [['content-type', 'text/html; charset=ISO-8859-1']]), body: Buffer.from('gr\xfc\xdfe', 'latin1') };
+    const latin = {
+      ...response(200, '', [['content-type', 'text/html; charset=ISO-8859-1']]),
+      body: Buffer.from('gr\xfc\xdfe', 'latin1'),
+    };
     expect(judge(answered(latin), { body_contains: 'grüße' }).outcome).toBe('ok');
     const odd = { ...response(200, 'grüße', [['content-type', 'text/html; charset=klingon']]) };
     expect(judge(answered(odd), { body_contains: 'grüße' }).outcome).toBe('ok');

@@ -2,9 +2,19 @@ import dnsPacket from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../../probe/checks/guard.ts';
-import { createLookup, type Families, type IpFamily, type Lookup } from '../../../../probe/checks/https/lookup.ts';
+import {
+  createLookup,
+  type Families,
+  type IpFamily,
+  type Lookup,
+} from '../../../../probe/checks/https/lookup.ts';
 import type { RosterProbe } from '../../../../shared/checks/assignment.ts';
-import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../../support/name-servers.ts';
+import {
+  answerTo,
+  type Resolver,
+  rawAnswerTo,
+  startResolver,
+} from '../../../support/name-servers.ts';
 import { deadlineIn, httpsChecker } from '../../support/checkers.ts';
 import { answerBy, serve } from '../../support/observations.ts';
 
@@ -17,7 +27,10 @@ describe('addresses', () => {
     await Promise.all(open.map((resolver) => resolver.close()));
   });
 
-  /** An https check of a name whose questions, by type, are answered so; null: only when the test says. */
+  /**
+   * An https check of a name whose questions, by type, are answered so; null: only when the test
+   * says.
+   */
   const checkerOf = async (
     says: Readonly<Record<'A' | 'AAAA', readonly string[] | null | 'malformed'>>,
     families = { 4: true, 6: true },
@@ -28,11 +41,17 @@ describe('addresses', () => {
       const name = dnsPacket.decode(query).questions?.[0]?.name ?? '';
       const said = says[type];
       const answer = answerTo(query, {
-        answers: said === null || said === 'malformed' ? [] : said.map((data) => ({ type, name, ttl: 60, data })),
+        answers:
+          said === null || said === 'malformed'
+            ? []
+            : said.map((data) => ({ type, name, ttl: 60, data })),
       });
       if (said === 'malformed') return rawAnswerTo(query, 3, Buffer.from('c00c0001000100', 'hex'));
       const port = resolver.sources.at(-1) ?? 0;
-      if (said === null) held.push(() => resolver.send(answerTo(query, { answers: [{ type, name, ttl: 60, data: '::1' }] }), port));
+      if (said === null)
+        held.push(() =>
+          resolver.send(answerTo(query, { answers: [{ type, name, ttl: 60, data: '::1' }] }), port),
+        );
       return said === null ? null : answer;
     });
     open.push(resolver);
@@ -58,9 +77,14 @@ describe('addresses', () => {
     ] as const)('%s and %s is checked by the other', async (type, _, says, host) => {
       const target = await serve({ host });
       const { check } = await checkerOf(says);
-      const { outcome, sentence, phases, evidence } = await check(`http://shop.example:${target.port}/`);
+      const { outcome, sentence, phases, evidence } = await check(
+        `http://shop.example:${target.port}/`,
+      );
       expect({ outcome, sentence }).toEqual({ outcome: 'ok', sentence: null });
-      expect(evidence).toMatchObject({ address: host, lookup: { note: `${type} was not answered` } });
+      expect(evidence).toMatchObject({
+        address: host,
+        lookup: { note: `${type} was not answered` },
+      });
       expect(phases?.dns).toBeLessThan(1_500);
     });
 
@@ -93,15 +117,25 @@ describe('addresses', () => {
       const target = await serve({ host: '127.0.0.2' });
       const late: Lookup = async () => ({
         addresses: ['127.0.0.99'],
-        second: { type: 'A', addresses: Promise.resolve(['10.0.0.1']), fault: () => null, end: () => undefined },
+        second: {
+          type: 'A',
+          addresses: Promise.resolve(['10.0.0.1']),
+          fault: () => null,
+          end: () => undefined,
+        },
       });
-      expect(await httpsChecker({ lookup: late })(`http://shop.example:${target.port}/`)).toMatchObject({
+      expect(
+        await httpsChecker({ lookup: late })(`http://shop.example:${target.port}/`),
+      ).toMatchObject({
         sentence: 'Address is not public',
       });
     });
 
     test('the only one that the probe could use ends while looking up the name', async () => {
-      const { check } = await checkerOf({ A: ['93.184.216.34'], AAAA: null }, { 4: false, 6: true });
+      const { check } = await checkerOf(
+        { A: ['93.184.216.34'], AAAA: null },
+        { 4: false, 6: true },
+      );
       expect(await check('http://shop.example:9/', {}, { timeout_ms: 900 })).toMatchObject({
         outcome: 'fail',
         sentence: 'No complete answer within 900 ms (while looking up the name)',
@@ -112,7 +146,9 @@ describe('addresses', () => {
 
     test('asked for alone is waited for', async () => {
       const { check } = await checkerOf({ A: ['127.0.0.1'], AAAA: null });
-      expect(await check('http://shop.example:9/', { ip_family: '6' }, { timeout_ms: 900 })).toMatchObject({
+      expect(
+        await check('http://shop.example:9/', { ip_family: '6' }, { timeout_ms: 900 }),
+      ).toMatchObject({
         outcome: 'fail',
         sentence: 'No complete answer within 900 ms (while looking up the name)',
       });
@@ -151,7 +187,9 @@ describe('addresses', () => {
 
     test('a name is no list of machines to scan: of very many that refuse, a few are tried', async () => {
       const refusing = Array.from({ length: 200 }, (_, i) => `127.0.1.${i + 1}`);
-      expect(await httpsChecker({ lookup: leadsTo(...refusing) })('http://pool.example:9/')).toMatchObject({
+      expect(
+        await httpsChecker({ lookup: leadsTo(...refusing) })('http://pool.example:9/'),
+      ).toMatchObject({
         outcome: 'fail',
         sentence: 'Connection refused',
         evidence: { addresses_tried: '32 of 200' },
@@ -161,17 +199,29 @@ describe('addresses', () => {
     test('one address that is not public refuses them all, and none is connected to', async () => {
       const target = await serve();
       const checker = httpsChecker({ lookup: leadsTo('127.0.0.1', '10.0.0.1') });
-      expect(await checker(`http://mixed.example:${target.port}/`)).toMatchObject({ outcome: 'fail', sentence: 'Address is not public' });
+      expect(await checker(`http://mixed.example:${target.port}/`)).toMatchObject({
+        outcome: 'fail',
+        sentence: 'Address is not public',
+      });
       expect(target.connections()).toBe(0);
     });
 
     test('what others who check the same are allowed to reach is beyond this probe alone: unknown, and where it leads is told to nobody', async () => {
-      const probe = { id: 'a', name: 'a', continent: 'Asia', organisation: null, healthy: false, quarantined: false } as const;
+      const probe = {
+        id: 'a',
+        name: 'a',
+        continent: 'Asia',
+        organisation: null,
+        healthy: false,
+        quarantined: false,
+      } as const;
       const beside = (others: readonly Partial<RosterProbe>[]) =>
         httpsChecker({
           lookup: leadsTo('10.0.0.1', '127.0.0.1'),
           guard: createGuard({
-            ...{ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] },
+            allow: ['127.0.0.0/8'],
+            bus: () => [],
+            own: () => [],
             roster: () => ({ epoch: 1, probes: others.map((other) => ({ ...probe, ...other })) }),
           }),
         })('http://inside.example:9/');
@@ -183,7 +233,12 @@ describe('addresses', () => {
       });
       const outage = { outcome: 'fail', sentence: 'Address is not public' };
       // Nobody may; only a part of what the name leads to; only somebody's private probe.
-      for (const others of [[], [{}], [{ allowed_cidrs: ['10.0.0.0/8'] }], [{ ...lan, organisation: 'o' }]])
+      for (const others of [
+        [],
+        [{}],
+        [{ allowed_cidrs: ['10.0.0.0/8'] }],
+        [{ ...lan, organisation: 'o' }],
+      ])
         expect(await beside(others)).toMatchObject(outage);
     });
 
@@ -197,8 +252,16 @@ describe('addresses', () => {
           return { addresses: [asked === 1 ? '127.0.0.1' : '127.0.0.2'] };
         },
       });
-      home.answer(answerBy(() => ({ status: 302, headers: { location: `http://rebinding.example:${trap.port}/` } })));
-      expect(await checker(`http://rebinding.example:${home.port}/`)).toMatchObject({ outcome: 'fail', sentence: 'Address is not public' });
+      home.answer(
+        answerBy(() => ({
+          status: 302,
+          headers: { location: `http://rebinding.example:${trap.port}/` },
+        })),
+      );
+      expect(await checker(`http://rebinding.example:${home.port}/`)).toMatchObject({
+        outcome: 'fail',
+        sentence: 'Address is not public',
+      });
       expect(asked).toBe(2);
       expect(home.connections()).toBe(1);
       expect(trap.connections()).toBe(0);
@@ -225,13 +288,19 @@ describe('addresses', () => {
         '[2002:7f00:1::]',
         '169.254.169.254',
       ]) {
-        expect(await strict(`http://${host}:${port}/`), host).toMatchObject({ outcome: 'fail', sentence: 'Address is not public' });
+        expect(await strict(`http://${host}:${port}/`), host).toMatchObject({
+          outcome: 'fail',
+          sentence: 'Address is not public',
+        });
       }
       expect(target.connections()).toBe(0);
     });
 
     test('a probe without IPv6 does not fail a target that has nothing else', async () => {
-      const checker = httpsChecker({ lookup: leadsTo('2001:4860:4860::8888'), families: { 4: true, 6: false } });
+      const checker = httpsChecker({
+        lookup: leadsTo('2001:4860:4860::8888'),
+        families: { 4: true, 6: false },
+      });
       expect(await checker('http://six.example:9/')).toMatchObject({
         outcome: 'unknown',
         sentence: 'The probe has no IPv6 and the target has nothing else',
@@ -241,7 +310,10 @@ describe('addresses', () => {
 
     test('a probe without IPv6 checks a target that has both by IPv4', async () => {
       const target = await serve();
-      const checker = httpsChecker({ lookup: leadsTo('2001:4860:4860::8888', '127.0.0.1'), families: { 4: true, 6: false } });
+      const checker = httpsChecker({
+        lookup: leadsTo('2001:4860:4860::8888', '127.0.0.1'),
+        families: { 4: true, 6: false },
+      });
       expect(await checker(`http://both.example:${target.port}/`)).toMatchObject({
         outcome: 'ok',
         evidence: { attempts: [{ address: '127.0.0.1' }] },
@@ -250,7 +322,10 @@ describe('addresses', () => {
 
     test('an address of the wrong family is no address', async () => {
       const target = await serve();
-      expect(await check(target.url(), { ip_family: '6' })).toMatchObject({ outcome: 'fail', sentence: 'The name has no IPv6 address' });
+      expect(await check(target.url(), { ip_family: '6' })).toMatchObject({
+        outcome: 'fail',
+        sentence: 'The name has no IPv6 address',
+      });
       expect(await check(target.url(), { ip_family: '4' })).toMatchObject({ outcome: 'ok' });
     });
   });
@@ -289,8 +364,12 @@ describe('lookup', () => {
       const type = question?.type === 'AAAA' ? 'AAAA' : 'A';
       asked.push(`${name} ${type}`);
       const entry = zone()[name];
-      const rcode = entry ? ((type === 'A' ? entry.codeOfA : entry.codeOfAAAA) ?? entry.code ?? 0) : 3;
-      const answers = (entry?.[type] ?? []).map((data) => ({ type, name, ttl: 3_600, data }) as const);
+      const rcode = entry
+        ? ((type === 'A' ? entry.codeOfA : entry.codeOfAAAA) ?? entry.code ?? 0)
+        : 3;
+      const answers = (entry?.[type] ?? []).map(
+        (data) => ({ type, name, ttl: 3_600, data }) as const,
+      );
       return answerTo(query, { rcode, answers });
     });
     open.push(resolver);
@@ -334,10 +413,13 @@ describe('lookup', () => {
       ['shut.example', '4', both, { code: 'EREFUSED' }],
       ['half.example', 'any', both, { addresses: ['192.0.2.1'] }],
       ['odd.example', 'any', both, { code: 'ESERVFAIL' }],
-    ] as const)('%s, family %s, on a probe with %j, gives %j', async (name, family, families, expected) => {
-      const { lookup } = await lookupIn(() => zone, families);
-      expect(await lookup(name, family)).toEqual(expected);
-    });
+    ] as const)(
+      '%s, family %s, on a probe with %j, gives %j',
+      async (name, family, families, expected) => {
+        const { lookup } = await lookupIn(() => zone, families);
+        expect(await lookup(name, family)).toEqual(expected);
+      },
+    );
 
     test('is asked for afresh each time, whatever its time to live', async () => {
       let now: Zone = { 'moving.example': { A: ['192.0.2.1'] } };
@@ -384,7 +466,10 @@ describe('lookup', () => {
     ['has no address', 0],
   ])('a name that is an alias of one that %s has no address', async (_, rcode) => {
     const look = await lookupBy(({ query, name }) =>
-      answerTo(query, { rcode, answers: [{ type: 'CNAME', name, ttl: 60, data: 'elsewhere.example' }] }),
+      answerTo(query, {
+        rcode,
+        answers: [{ type: 'CNAME', name, ttl: 60, data: 'elsewhere.example' }],
+      }),
     );
     expect(await look('shop.example')).toEqual({ code: 'ENODATA' });
   });
@@ -394,7 +479,9 @@ describe('lookup', () => {
     const look = await lookupBy(({ query, name }) => {
       const hasEdns = (dnsPacket.decode(query).additionals ?? []).length > 0;
       asked.push(hasEdns);
-      return hasEdns ? null : answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
+      return hasEdns
+        ? null
+        : answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
     });
     expect(await look('shop.example', 1_500)).toEqual({ addresses: ['192.0.2.1'] });
     expect(asked).toEqual([true, true, false]);
@@ -407,7 +494,9 @@ describe('lookup', () => {
         const resolver = await startResolver(({ query, name }) => {
           const hasEdns = (dnsPacket.decode(query).additionals ?? []).length > 0;
           asked.push(hasEdns);
-          return hasEdns ? null : answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
+          return hasEdns
+            ? null
+            : answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
         });
         open.push(resolver);
         return resolver.port;
@@ -418,12 +507,15 @@ describe('lookup', () => {
       sockets,
       resolvers: () => ports.map((port) => ({ address: '127.0.0.1', port, family: 4 })),
     });
-    expect(await look('shop.example', 'any', deadlineIn(1_500))).toMatchObject({ addresses: ['192.0.2.1'] });
+    expect(await look('shop.example', 'any', deadlineIn(1_500))).toMatchObject({
+      addresses: ['192.0.2.1'],
+    });
     expect(asked).toEqual([true, true, false]);
   });
 
   describe('an answer that cannot be read', () => {
-    const unreadable = (query: Buffer): Buffer => rawAnswerTo(query, 3, Buffer.from('c00c0001000100', 'hex'));
+    const unreadable = (query: Buffer): Buffer =>
+      rawAnswerTo(query, 3, Buffer.from('c00c0001000100', 'hex'));
     const address = (query: Buffer, name: string): Buffer =>
       answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
 
@@ -440,11 +532,17 @@ describe('lookup', () => {
         sockets,
         resolvers: () => [{ address: '127.0.0.1', port: resolver.port, family: 4 }],
       });
-      const others = Array.from({ length: 60 }, (_, i) => look(`well-${i}.example`, 'any', deadlineIn(20_000)));
-      const hostile = Array.from({ length: 40 }, (_, i) => look(`hostile-${i}.example`, 'any', deadlineIn(20_000)));
+      const others = Array.from({ length: 60 }, (_, i) =>
+        look(`well-${i}.example`, 'any', deadlineIn(20_000)),
+      );
+      const hostile = Array.from({ length: 40 }, (_, i) =>
+        look(`hostile-${i}.example`, 'any', deadlineIn(20_000)),
+      );
       expect(await Promise.all(hostile)).toMatchObject(hostile.map(() => ({ code: 'EBADRESP' })));
       for (const { query, name, port } of held) resolver.send(address(query, name), port);
-      expect(await Promise.all(others)).toMatchObject(others.map(() => ({ addresses: ['192.0.2.1'] })));
+      expect(await Promise.all(others)).toMatchObject(
+        others.map(() => ({ addresses: ['192.0.2.1'] })),
+      );
     });
 
     test('is asked for once more, by a port of its own', async () => {

@@ -1,18 +1,28 @@
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
-import { createLookup, createOwnResolver, ownFamilies } from '../../../../probe/checks/https/lookup.ts';
+import {
+  createLookup,
+  createOwnResolver,
+  ownFamilies,
+} from '../../../../probe/checks/https/lookup.ts';
 import { type Asked, answerTo, type Resolver } from '../../../support/name-servers.ts';
 import { deadlineIn, httpsChecker } from '../../support/checkers.ts';
 import { dnsBench } from '../../support/dns-setup.ts';
 
-/** Names that https checks need, looked up by a resolver of the probe's own that may be the one at fault (rule 1). */
+/**
+ * Names that https checks need, looked up by a resolver of the probe's own that may be the one at
+ * fault (rule 1).
+ */
 
 const { sockets, resolver } = dnsBench();
 
 const checkerBy = (by: Resolver) => {
   const resolvers = () => [{ address: '127.0.0.1', port: by.port, family: 4 }] as const;
   const own = createOwnResolver(sockets, resolvers);
-  return httpsChecker({ lookup: createLookup({ families: ownFamilies, sockets, resolvers, onAnswer: own.answered }), resolver: own });
+  return httpsChecker({
+    lookup: createLookup({ families: ownFamilies, sockets, resolvers, onAnswer: own.answered }),
+    resolver: own,
+  });
 };
 const nameOf = (query: Buffer): string => dnsPacket.decode(query).questions?.[0]?.name ?? '';
 
@@ -39,8 +49,13 @@ describe('a name that is not looked up', () => {
     ['refuses', 'The name servers refused to answer for the name', rcode(5)],
     ['is silent for', 'No complete answer within 1.5 s (while looking up the name)', () => null],
   ])('by one that %s it alone is an outage', async (_, sentence, say) => {
-    const check = checkerBy(await resolver((asked) => (nameOf(asked.query) === '.' ? answerTo(asked.query) : say(asked))));
-    expect(await check('http://shop.example/', {}, { timeout_ms: 1_500 })).toMatchObject({ outcome: 'fail', sentence });
+    const check = checkerBy(
+      await resolver((asked) => (nameOf(asked.query) === '.' ? answerTo(asked.query) : say(asked))),
+    );
+    expect(await check('http://shop.example/', {}, { timeout_ms: 1_500 })).toMatchObject({
+      outcome: 'fail',
+      sentence,
+    });
   });
 
   test('by one that has just answered for another name is an outage, and nobody is asked for the root', async () => {
@@ -52,7 +67,10 @@ describe('a name that is not looked up', () => {
       }),
     );
     const slow = check('http://shop.example/', {}, { timeout_ms: 1_500 });
-    expect(await check('http://gone.example/')).toMatchObject({ outcome: 'fail', sentence: 'The name does not exist' });
+    expect(await check('http://gone.example/')).toMatchObject({
+      outcome: 'fail',
+      sentence: 'The name does not exist',
+    });
     expect(await slow).toMatchObject({ outcome: 'fail', cause: { class: 'timed_out' } });
     expect(asked).not.toContain('.');
   });

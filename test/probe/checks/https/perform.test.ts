@@ -5,7 +5,14 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Lookup } from '../../../../probe/checks/https/lookup.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { type Answer, broken, fine, type RawTarget, startRawTarget, startTarget } from '../../../support/targets.ts';
+import {
+  type Answer,
+  broken,
+  fine,
+  type RawTarget,
+  startRawTarget,
+  startTarget,
+} from '../../../support/targets.ts';
 import { deadlineIn, httpsChecker } from '../../support/checkers.ts';
 import { answerBy, serve, serveRaw } from '../../support/observations.ts';
 
@@ -31,10 +38,9 @@ describe('perform', () => {
         'accept-encoding': 'identity',
         connection: 'close',
       });
-      expect(target.hits.map(({ method, url, continent }) => `${method} ${url} ${continent}`)).toEqual([
-        'GET /a?b=c Europe',
-        'GET /a?b=c Europe',
-      ]);
+      expect(
+        target.hits.map(({ method, url, continent }) => `${method} ${url} ${continent}`),
+      ).toEqual(['GET /a?b=c Europe', 'GET /a?b=c Europe']);
       expect(target.connections()).toBe(2);
     });
 
@@ -83,29 +89,46 @@ describe('perform', () => {
 
     test.each([['127.0.0.1'], ['::1']])('a target at %s', async (host) => {
       const target = await serve({ host });
-      expect(await check(target.url())).toMatchObject({ outcome: 'ok', evidence: { address: host } });
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'ok',
+        evidence: { address: host },
+      });
     });
 
     test('a name of this machine', async () => {
       const target = await serve();
-      expect(await check(`http://localhost:${target.port}/`)).toMatchObject({ outcome: 'ok', phases: { dns: expect.any(Number) } });
+      expect(await check(`http://localhost:${target.port}/`)).toMatchObject({
+        outcome: 'ok',
+        phases: { dns: expect.any(Number) },
+      });
       expect(await check(`http://a.localhost:${target.port}/`)).toMatchObject({ outcome: 'ok' });
     });
 
     test('a port where nothing listens', async () => {
       const target = await startTarget();
       await target.close();
-      expect(await check(target.url())).toMatchObject({ outcome: 'fail', sentence: 'Connection refused' });
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'fail',
+        sentence: 'Connection refused',
+      });
     });
 
     test('a connection that closes without a word', async () => {
       const target = await serveRaw((socket) => socket.once('data', () => socket.end()));
-      expect(await check(target.url())).toMatchObject({ outcome: 'fail', sentence: 'Connection closed without a response' });
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'fail',
+        sentence: 'Connection closed without a response',
+      });
     });
 
     test('a connection that is reset', async () => {
-      const target = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()));
-      expect(await check(target.url())).toMatchObject({ outcome: 'fail', sentence: 'Connection reset' });
+      const target = await serveRaw((socket) =>
+        socket.once('data', () => socket.resetAndDestroy()),
+      );
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'fail',
+        sentence: 'Connection reset',
+      });
     });
 
     test('a response cut off in the middle', async () => {
@@ -121,14 +144,22 @@ describe('perform', () => {
 
     test('something that is no web server', async () => {
       const target = await serveRaw((socket) => socket.write('220 mail.example ESMTP\r\n'));
-      expect(await check(target.url())).toMatchObject({ outcome: 'fail', sentence: 'The response is not valid HTTP' });
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'fail',
+        sentence: 'The response is not valid HTTP',
+      });
     });
 
     test('a flood of headers', async () => {
       const target = await serveRaw((socket) =>
-        socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\n${'X-Flood: 1234567890\r\n'.repeat(5_000)}\r\n`)),
+        socket.once('data', () =>
+          socket.write(`HTTP/1.1 200 OK\r\n${'X-Flood: 1234567890\r\n'.repeat(5_000)}\r\n`),
+        ),
       );
-      expect(await check(target.url())).toMatchObject({ outcome: 'fail', sentence: 'The response headers are too large' });
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'fail',
+        sentence: 'The response headers are too large',
+      });
     });
   });
 
@@ -145,14 +176,18 @@ describe('perform', () => {
           pour();
         });
       });
-      expect(await check(target.url())).toMatchObject({ outcome: 'ok', evidence: { body_truncated: true, body_bytes: 1_048_576 } });
+      expect(await check(target.url())).toMatchObject({
+        outcome: 'ok',
+        evidence: { body_truncated: true, body_bytes: 1_048_576 },
+      });
       expect(await check(target.url(), { body_contains: 'b' })).toMatchObject({
         outcome: 'fail',
         sentence: 'Body does not contain "b" in the first 1 MiB, more was not read',
       });
       expect(await check(target.url(), { body_not_contains: 'b' })).toMatchObject({
         outcome: 'fail',
-        sentence: 'Body is too long to tell that it does not contain "b": it is not in the first 1 MiB, more was not read',
+        sentence:
+          'Body is too long to tell that it does not contain "b": it is not in the first 1 MiB, more was not read',
       });
     });
 
@@ -160,10 +195,17 @@ describe('perform', () => {
       const target = await serve();
       const zipped = (plain: string): Answer => {
         const packed = gzipSync(plain);
-        return { is: 'by', answer: (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed) };
+        return {
+          is: 'by',
+          answer: (_request, response) =>
+            response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
+        };
       };
       target.answer(zipped('fine it is'));
-      expect(await check(target.url(), { body_contains: 'fine' })).toMatchObject({ outcome: 'ok', evidence: { body: 'fine it is' } });
+      expect(await check(target.url(), { body_contains: 'fine' })).toMatchObject({
+        outcome: 'ok',
+        evidence: { body: 'fine it is' },
+      });
       target.answer(zipped('a'.repeat(100 * 1_048_576)));
       const before = process.memoryUsage().arrayBuffers;
       expect(await check(target.url(), { body_contains: 'b' })).toMatchObject({
@@ -180,19 +222,33 @@ describe('perform', () => {
     ] as const)('in %s are unpacked too', async (encoding, pack) => {
       const target = await serve();
       const packed = pack('fine it is');
-      target.answer({ is: 'by', answer: (_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(packed) });
-      expect(await check(target.url(), { body_contains: 'fine it is' })).toMatchObject({ outcome: 'ok' });
+      target.answer({
+        is: 'by',
+        answer: (_request, response) =>
+          response.writeHead(200, { 'content-encoding': encoding }).end(packed),
+      });
+      expect(await check(target.url(), { body_contains: 'fine it is' })).toMatchObject({
+        outcome: 'ok',
+      });
     });
 
     test('that claim to be compressed and are not stay as they came', async () => {
       const target = await serve();
-      target.answer({ is: 'status', status: 200, headers: { 'content-encoding': 'gzip' }, body: 'plainly fine' });
+      target.answer({
+        is: 'status',
+        status: 200,
+        headers: { 'content-encoding': 'gzip' },
+        body: 'plainly fine',
+      });
       expect(await check(target.url(), { body_contains: 'fine' })).toMatchObject({ outcome: 'ok' });
     });
   });
 
   describe('the time limit holds', () => {
-    /** A silence or a drip at each phase; the check must end by itself, long before the target would. */
+    /**
+     * A silence or a drip at each phase; the check must end by itself, long before the target
+     * would.
+     */
     const drip = (first: string, piece: string) => (socket: Socket) => {
       socket.once('data', () => {
         socket.write(first);
@@ -205,9 +261,24 @@ describe('perform', () => {
     test.each<[string, (socket: Socket) => void, string, string]>([
       ['in the TLS handshake', () => undefined, 'https', 'during the TLS handshake'],
       ['before the response', () => undefined, 'http', 'waiting for the response'],
-      ['in a drip of headers', drip('HTTP/1.1 200 OK\r\n', 'X: y\r\n'), 'http', 'while reading the headers of the response'],
-      ['in a drip of body', drip('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n', '.'), 'http', 'while reading the body'],
-      ['in a drip of interim responses', drip('', 'HTTP/1.1 100 Continue\r\n\r\n'), 'http', 'while reading the headers of the response'],
+      [
+        'in a drip of headers',
+        drip('HTTP/1.1 200 OK\r\n', 'X: y\r\n'),
+        'http',
+        'while reading the headers of the response',
+      ],
+      [
+        'in a drip of body',
+        drip('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n', '.'),
+        'http',
+        'while reading the body',
+      ],
+      [
+        'in a drip of interim responses',
+        drip('', 'HTTP/1.1 100 Continue\r\n\r\n'),
+        'http',
+        'while reading the headers of the response',
+      ],
     ])('%s', async (_where, onSocket, scheme, words) => {
       let closed = 0;
       const target = await serveRaw((socket) => {
@@ -217,7 +288,9 @@ describe('perform', () => {
         socket.resume();
         onSocket(socket);
       });
-      expect(await check(target.url(scheme), {}, { timeout_ms: 1_000, deadline: deadlineIn(300) })).toMatchObject({
+      expect(
+        await check(target.url(scheme), {}, { timeout_ms: 1_000, deadline: deadlineIn(300) }),
+      ).toMatchObject({
         outcome: 'fail',
         sentence: `No complete answer within 1 s (${words})`,
       });
@@ -227,7 +300,8 @@ describe('perform', () => {
 
     test('but what came in time is read, although this process stood still beyond the deadline', async () => {
       const deadline = deadlineIn(Number.POSITIVE_INFINITY);
-      // The answer is on its way to us before we stand still; its deadline is over when we look again.
+      // The answer is on its way to us before we stand still; its deadline is over when we look
+      // again.
       const target = await serveRaw((socket) => {
         socket.once('data', () =>
           socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine', () => {
@@ -242,7 +316,9 @@ describe('perform', () => {
 
     test('in a look-up that never ends', async () => {
       const waiting = httpsChecker({ lookup: never });
-      expect(await waiting('http://slow.example/', {}, { timeout_ms: 1_000, deadline: deadlineIn(100) })).toMatchObject({
+      expect(
+        await waiting('http://slow.example/', {}, { timeout_ms: 1_000, deadline: deadlineIn(100) }),
+      ).toMatchObject({
         outcome: 'fail',
         sentence: 'No complete answer within 1 s (while looking up the name)',
       });
@@ -262,30 +338,53 @@ describe('perform', () => {
     const target = await serve();
     const before = process.getActiveResourcesInfo().filter((one) => one === 'TCPSocketWrap').length;
     for (let round = 0; round < 10; round += 1)
-      await Promise.all(Array.from({ length: 100 }, () => check(target.url(), {}, { deadline: deadlineIn(Number.POSITIVE_INFINITY) })));
+      await Promise.all(
+        Array.from({ length: 100 }, () =>
+          check(target.url(), {}, { deadline: deadlineIn(Number.POSITIVE_INFINITY) }),
+        ),
+      );
     expect(target.hits).toHaveLength(1_000);
-    await eventually(() => process.getActiveResourcesInfo().filter((one) => one === 'TCPSocketWrap').length <= before + 2);
+    await eventually(
+      () =>
+        process.getActiveResourcesInfo().filter((one) => one === 'TCPSocketWrap').length <=
+        before + 2,
+    );
   });
 });
 
-/** Compressed answers that nobody asked for and that are not whole. An error that nobody catches ends a probe, and here the run. */
+/**
+ * Compressed answers that nobody asked for and that are not whole. An error that nobody catches
+ * ends a probe, and here the run.
+ */
 describe('a compressed answer', () => {
   const targets: RawTarget[] = [];
   afterAll(() => Promise.all(targets.map(({ close }) => close())));
 
   const check = httpsChecker();
   const page = `the beginning ${randomBytes(300_000).toString('base64')} the end`;
-  const ways = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync } as const;
+  const ways = {
+    gzip: gzipSync,
+    deflate: deflateSync,
+    br: brotliCompressSync,
+    zstd: zstdCompressSync,
+  } as const;
   const encodings = ['gzip', 'deflate', 'br', 'zstd'] as const;
 
   /** What is announced, what of it comes, and whether the connection then stays open. */
-  type Sent = { readonly encoding: string; readonly length: number | null; readonly bytes: Buffer; readonly hangs?: boolean };
+  type Sent = {
+    readonly encoding: string;
+    readonly length: number | null;
+    readonly bytes: Buffer;
+    readonly hangs?: boolean;
+  };
 
   const served = async ({ encoding, length, bytes, hangs = false }: Sent): Promise<string> => {
     const target = await startRawTarget((socket: Socket) => {
       socket.once('data', () => {
         const framing = length === null ? '' : `Content-Length: ${length}\r\n`;
-        socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${encoding}\r\n${framing}Connection: close\r\n\r\n`);
+        socket.write(
+          `HTTP/1.1 200 OK\r\nContent-Encoding: ${encoding}\r\n${framing}Connection: close\r\n\r\n`,
+        );
         socket.write(bytes);
         if (!hangs) socket.end();
       });
@@ -301,37 +400,54 @@ describe('a compressed answer', () => {
     const { outcome, sentence, evidence } = await check(url, { body_contains: 'the beginning' });
     expect({ outcome, sentence }).toEqual({ outcome: 'ok', sentence: null });
     expect(evidence.body).toMatch(/^the beginning/);
-    expect((await check(url, { body_contains: 'the end' })).sentence).toMatch(/^Body does not contain "the end"/);
+    expect((await check(url, { body_contains: 'the end' })).sentence).toMatch(
+      /^Body does not contain "the end"/,
+    );
   });
 
   // What zstd packs comes out by blocks of 128 KiB, and so much is not kept.
-  test.each(['gzip', 'deflate', 'br'] as const)('in %s of which only the first bytes are kept shows its beginning', async (encoding) => {
-    const words = `the beginning ${randomBytes(40_000).toString('base64')}`;
-    const { outcome, evidence } = await check(await served({ encoding, length: null, bytes: ways[encoding](words) }));
-    expect(outcome).toBe('ok');
-    expect(evidence.body).toMatch(/^the beginning/);
-  });
+  test.each(['gzip', 'deflate', 'br'] as const)(
+    'in %s of which only the first bytes are kept shows its beginning',
+    async (encoding) => {
+      const words = `the beginning ${randomBytes(40_000).toString('base64')}`;
+      const { outcome, evidence } = await check(
+        await served({ encoding, length: null, bytes: ways[encoding](words) }),
+      );
+      expect(outcome).toBe('ok');
+      expect(evidence.body).toMatch(/^the beginning/);
+    },
+  );
 
   test.each(encodings)('in %s that hangs is told as a time limit', async (encoding) => {
     const whole = ways[encoding](page);
-    const url = await served({ encoding, length: whole.length, bytes: whole.subarray(0, whole.length - 20), hangs: true });
+    const url = await served({
+      encoding,
+      length: whole.length,
+      bytes: whole.subarray(0, whole.length - 20),
+      hangs: true,
+    });
     const { sentence } = await check(url, { body_contains: 'the end' }, { timeout_ms: 500 });
     expect(sentence).toBe('No complete answer within 500 ms (while reading the body)');
   });
 
-  test.each(encodings)('in %s that hardly compresses is read to the limit and no further', async (encoding) => {
-    const noise = Buffer.concat([Buffer.from('the beginning '), randomBytes(3 * 1_048_576)]);
-    const url = await served({ encoding, length: null, bytes: ways[encoding](noise) });
-    const { outcome, sentence, evidence } = await check(url, { body_contains: 'the end' });
-    expect({ outcome, sentence }).toEqual({
-      outcome: 'fail',
-      sentence: 'Body does not contain "the end" in the first 1 MiB, more was not read',
-    });
-    expect(evidence.body).toMatch(/^the beginning/);
-  });
+  test.each(encodings)(
+    'in %s that hardly compresses is read to the limit and no further',
+    async (encoding) => {
+      const noise = Buffer.concat([Buffer.from('the beginning '), randomBytes(3 * 1_048_576)]);
+      const url = await served({ encoding, length: null, bytes: ways[encoding](noise) });
+      const { outcome, sentence, evidence } = await check(url, { body_contains: 'the end' });
+      expect({ outcome, sentence }).toEqual({
+        outcome: 'fail',
+        sentence: 'Body does not contain "the end" in the first 1 MiB, more was not read',
+      });
+      expect(evidence.body).toMatch(/^the beginning/);
+    },
+  );
 
   test.each(encodings)('in %s that is nonsense stays as it came', async (encoding) => {
-    const { outcome, evidence } = await check(await served({ encoding, length: null, bytes: Buffer.from('plain words') }));
+    const { outcome, evidence } = await check(
+      await served({ encoding, length: null, bytes: Buffer.from('plain words') }),
+    );
     expect(outcome).toBe('ok');
     expect(evidence.body).toBe('plain words');
   });
@@ -343,13 +459,18 @@ describe('a compressed answer', () => {
     ['gzip, gzip', [gzipSync, gzipSync]],
   ] as const)('in %j is unpacked in turn', async (encoding, packed) => {
     const bytes = packed.reduce((inside, pack) => pack(inside), Buffer.from('plain words'));
-    const { outcome, evidence } = await check(await served({ encoding, length: bytes.length, bytes }), { body_contains: 'plain words' });
+    const { outcome, evidence } = await check(
+      await served({ encoding, length: bytes.length, bytes }),
+      { body_contains: 'plain words' },
+    );
     expect({ outcome, body: evidence.body }).toEqual({ outcome: 'ok', body: 'plain words' });
   });
 
   test('in more encodings than anybody uses, or one that is not known, stays as it came', async () => {
     const bytes = gzipSync('plain words');
     for (const encoding of ['gzip, gzip, gzip, gzip', 'gzip, compress'])
-      expect((await check(await served({ encoding, length: bytes.length, bytes }))).evidence.body).not.toContain('plain words');
+      expect(
+        (await check(await served({ encoding, length: bytes.length, bytes }))).evidence.body,
+      ).not.toContain('plain words');
   });
 });

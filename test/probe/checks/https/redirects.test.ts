@@ -37,21 +37,34 @@ describe('redirects', () => {
       outcome: 'fail',
       sentence: 'Status 302, expected 2xx',
     });
-    expect(await check(target.url('/a'), { follow_redirects: false, expected_status: [302] })).toMatchObject({ outcome: 'ok' });
+    expect(
+      await check(target.url('/a'), { follow_redirects: false, expected_status: [302] }),
+    ).toMatchObject({ outcome: 'ok' });
     expect(target.hits.map(({ url }) => url)).toEqual(['/a', '/a']);
   });
 
   test('end at their limit', async () => {
     const target = await serve();
-    target.answer(answerBy((request) => ({ status: 302, headers: { location: `/${Number(request.url?.slice(1)) + 1}` } })));
-    expect(await check(target.url('/0'), { max_redirects: 3 })).toMatchObject({ outcome: 'fail', sentence: 'More than 3 redirects' });
+    target.answer(
+      answerBy((request) => ({
+        status: 302,
+        headers: { location: `/${Number(request.url?.slice(1)) + 1}` },
+      })),
+    );
+    expect(await check(target.url('/0'), { max_redirects: 3 })).toMatchObject({
+      outcome: 'fail',
+      sentence: 'More than 3 redirects',
+    });
     expect(target.hits).toHaveLength(4);
   });
 
   test('in a circle are told', async () => {
     const target = await serve();
     target.answer(way({ '/a': '/b', '/b': '/a' }));
-    expect(await check(target.url('/a'))).toMatchObject({ outcome: 'fail', sentence: 'Redirects lead in a circle' });
+    expect(await check(target.url('/a'))).toMatchObject({
+      outcome: 'fail',
+      sentence: 'Redirects lead in a circle',
+    });
     expect(target.hits).toHaveLength(2);
   });
 
@@ -91,7 +104,9 @@ describe('redirects', () => {
         });
       },
     });
-    expect(await check(target.url('/a'), { method, body: 'body' })).toMatchObject({ outcome: 'ok' });
+    expect(await check(target.url('/a'), { method, body: 'body' })).toMatchObject({
+      outcome: 'ok',
+    });
     expect(seen.at(-1)).toBe(expected);
   });
 
@@ -108,7 +123,12 @@ describe('redirects', () => {
     away.answer(noting('away', { '/3': home.url('/4') }));
     const config = {
       bearer_token: 'b3arer',
-      headers: { 'X-Api-Key': 'k3y', Cookie: 'c', Host: 'virtual.example', 'Accept-Language': 'de' },
+      headers: {
+        'X-Api-Key': 'k3y',
+        Cookie: 'c',
+        Host: 'virtual.example',
+        'Accept-Language': 'de',
+      },
       secret_headers: ['X-Api-Key'],
     };
     expect(await check(home.url('/1'), config)).toMatchObject({ outcome: 'ok' });
@@ -126,7 +146,11 @@ describe('redirects', () => {
   test('are not read beyond their head', async () => {
     const end = await serve();
     const endless = await serveRaw((socket) =>
-      socket.once('data', () => socket.write(`HTTP/1.1 302 Found\r\nLocation: ${end.url('/')}\r\nContent-Length: 9999\r\n\r\n...`)),
+      socket.once('data', () =>
+        socket.write(
+          `HTTP/1.1 302 Found\r\nLocation: ${end.url('/')}\r\nContent-Length: 9999\r\n\r\n...`,
+        ),
+      ),
     );
     expect(await check(endless.url())).toMatchObject({ outcome: 'ok' });
   });

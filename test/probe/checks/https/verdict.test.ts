@@ -6,19 +6,53 @@ import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
 import { httpsCauses } from '../../../../shared/checks/https/causes.ts';
 import { assignmentOf } from '../../support/checkers.ts';
-import { answered, at, certificate, day, failed, hop, judge, refused, response, seen, tls } from '../../support/observations.ts';
+import {
+  answered,
+  at,
+  certificate,
+  day,
+  failed,
+  hop,
+  judge,
+  refused,
+  response,
+  seen,
+  tls,
+} from '../../support/observations.ts';
 
 describe('verdict', () => {
-  type Row = readonly [cause: string, sentence: string, observation: HttpsObservation, config?: Config];
+  type Row = readonly [
+    cause: string,
+    sentence: string,
+    observation: HttpsObservation,
+    config?: Config,
+  ];
 
   /** At least one row for every cause; a test below holds that none is missing. */
   const rows: readonly Row[] = [
     ['name_not_found', 'The name does not exist', failed('dns', 'ENOTFOUND')],
     ['name_without_address', 'The name has no address', failed('dns', 'ENODATA')],
-    ['name_without_address', 'The name has no IPv6 address', failed('dns', 'ENODATA'), { ip_family: '6' }],
-    ['name_servers_failed', 'The name servers failed to answer for the name', failed('dns', 'ESERVFAIL')],
-    ['name_servers_failed', 'The name servers failed to answer for the name', failed('dns', 'EAI_AGAIN')],
-    ['name_lookup_refused', 'The name servers refused to answer for the name', failed('dns', 'EREFUSED')],
+    [
+      'name_without_address',
+      'The name has no IPv6 address',
+      failed('dns', 'ENODATA'),
+      { ip_family: '6' },
+    ],
+    [
+      'name_servers_failed',
+      'The name servers failed to answer for the name',
+      failed('dns', 'ESERVFAIL'),
+    ],
+    [
+      'name_servers_failed',
+      'The name servers failed to answer for the name',
+      failed('dns', 'EAI_AGAIN'),
+    ],
+    [
+      'name_lookup_refused',
+      'The name servers refused to answer for the name',
+      failed('dns', 'EREFUSED'),
+    ],
     ['name_lookup_timed_out', 'The name servers did not answer', failed('dns', 'ETIMEOUT')],
     ['address_not_public', 'Address is not public', failed('tcp', 'NOT_PUBLIC')],
     ['connection_refused', 'Connection refused', failed('tcp', 'ECONNREFUSED')],
@@ -27,17 +61,37 @@ describe('verdict', () => {
     ['connection_failed', 'The connection could not be made', failed('tcp', 'EACCES')],
     ['host_unreachable', 'Host unreachable', failed('tcp', 'EHOSTUNREACH')],
     ['network_unreachable', 'Network unreachable', failed('tcp', 'ENETUNREACH')],
-    ['certificate_expired', 'Certificate expired 3 days ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 3 * day - 5 })],
-    ['certificate_expired', 'Certificate expired 1 day ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - day })],
-    ['certificate_expired', 'Certificate expired less than a day ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 1 })],
+    [
+      'certificate_expired',
+      'Certificate expired 3 days ago',
+      refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 3 * day - 5 }),
+    ],
+    [
+      'certificate_expired',
+      'Certificate expired 1 day ago',
+      refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - day }),
+    ],
+    [
+      'certificate_expired',
+      'Certificate expired less than a day ago',
+      refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 1 }),
+    ],
     [
       'certificate_issuer_expired',
       "A certificate of the certificate's issuer has expired",
       refused({ fault: 'CERT_HAS_EXPIRED', chain: () => [certificate(), certificate(0, at - 1)] }),
     ],
-    ['certificate_not_yet_valid', 'Certificate is not valid yet', refused({ fault: 'CERT_NOT_YET_VALID', valid_from: at + 1 })],
+    [
+      'certificate_not_yet_valid',
+      'Certificate is not valid yet',
+      refused({ fault: 'CERT_NOT_YET_VALID', valid_from: at + 1 }),
+    ],
     ['certificate_wrong_host', 'Certificate is for another name', refused({ host_matches: false })],
-    ['certificate_self_signed', 'Certificate is self-signed', refused({ fault: 'DEPTH_ZERO_SELF_SIGNED_CERT', sent: 1 })],
+    [
+      'certificate_self_signed',
+      'Certificate is self-signed',
+      refused({ fault: 'DEPTH_ZERO_SELF_SIGNED_CERT', sent: 1 }),
+    ],
     [
       'certificate_chain_incomplete',
       'Certificate chain is incomplete: the issuer of the certificate was not sent and is not known',
@@ -48,45 +102,101 @@ describe('verdict', () => {
       'Certificate comes from an authority that is not trusted',
       refused({ fault: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', sent: 2 }),
     ],
-    ['certificate_untrusted', 'Certificate comes from an authority that is not trusted', refused({ fault: 'SELF_SIGNED_CERT_IN_CHAIN' })],
+    [
+      'certificate_untrusted',
+      'Certificate comes from an authority that is not trusted',
+      refused({ fault: 'SELF_SIGNED_CERT_IN_CHAIN' }),
+    ],
     ['certificate_revoked', 'Certificate was revoked', refused({ fault: 'CERT_REVOKED' })],
     ['certificate_invalid', 'Certificate is not acceptable', refused({ fault: 'INVALID_PURPOSE' })],
-    ['certificate_missing', 'The server showed no certificate', refused({ valid_from: null, valid_to: null, host_matches: false })],
+    [
+      'certificate_missing',
+      'The server showed no certificate',
+      refused({ valid_from: null, valid_to: null, host_matches: false }),
+    ],
     [
       'tls_alert',
       'The server refused the TLS handshake (no cipher or certificate in common)',
       failed('tls', 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'),
     ],
-    ['tls_alert', 'The server refused the TLS handshake (unknown server name)', failed('tls', 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')],
+    [
+      'tls_alert',
+      'The server refused the TLS handshake (unknown server name)',
+      failed('tls', 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME'),
+    ],
     [
       'tls_alert',
       'The server refused the TLS handshake (it wants a client certificate)',
       failed('first_byte', 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
     ],
-    ['tls_not_spoken', 'The server does not speak TLS on this port', failed('tls', 'ERR_SSL_WRONG_VERSION_NUMBER')],
-    ['tls_version', 'No TLS version in common (1.2 or newer is needed)', failed('tls', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION')],
+    [
+      'tls_not_spoken',
+      'The server does not speak TLS on this port',
+      failed('tls', 'ERR_SSL_WRONG_VERSION_NUMBER'),
+    ],
+    [
+      'tls_version',
+      'No TLS version in common (1.2 or newer is needed)',
+      failed('tls', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'),
+    ],
     ['tls_closed', 'Connection closed during the TLS handshake', failed('tls', 'ECONNRESET')],
     ['tls_closed', 'Connection closed during the TLS handshake', failed('tls', 'CLOSED')],
     ['tls_failed', 'The TLS handshake failed', failed('tls', 'ERR_SSL_DH_KEY_TOO_SMALL')],
-    ['timed_out', 'No complete answer within 10 s (while looking up the name)', failed('dns', 'DEADLINE')],
+    [
+      'timed_out',
+      'No complete answer within 10 s (while looking up the name)',
+      failed('dns', 'DEADLINE'),
+    ],
     ['timed_out', 'No complete answer within 10 s (while connecting)', failed('tcp', 'DEADLINE')],
-    ['timed_out', 'No complete answer within 10 s (during the TLS handshake)', failed('tls', 'DEADLINE')],
-    ['timed_out', 'No complete answer within 10 s (waiting for the response)', failed('first_byte', 'DEADLINE')],
-    ['timed_out', 'No complete answer within 10 s (while reading the headers of the response)', failed('head', 'DEADLINE')],
+    [
+      'timed_out',
+      'No complete answer within 10 s (during the TLS handshake)',
+      failed('tls', 'DEADLINE'),
+    ],
+    [
+      'timed_out',
+      'No complete answer within 10 s (waiting for the response)',
+      failed('first_byte', 'DEADLINE'),
+    ],
+    [
+      'timed_out',
+      'No complete answer within 10 s (while reading the headers of the response)',
+      failed('head', 'DEADLINE'),
+    ],
     [
       'http2_only',
       'The server speaks HTTP/2 only, and checks speak HTTP/1.1',
       failed('tls', 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'),
     ],
     ['response_malformed', 'The response is not valid HTTP', failed('head', 'MALFORMED')],
-    ['response_incomplete', 'Connection closed before the whole response had come', failed('head', 'INCOMPLETE')],
+    [
+      'response_incomplete',
+      'Connection closed before the whole response had come',
+      failed('head', 'INCOMPLETE'),
+    ],
     ['unexpected_status', 'Status 999, expected 2xx', answered(response(999))],
-    ['tls_alert', 'The server refused the TLS handshake (it wants a client certificate)', failed('tls', 'CLIENT_CERTIFICATE')],
-    ['timed_out', 'No complete answer within 10 s (while reading the body)', failed('body', 'DEADLINE', { response: response(200) })],
+    [
+      'tls_alert',
+      'The server refused the TLS handshake (it wants a client certificate)',
+      failed('tls', 'CLIENT_CERTIFICATE'),
+    ],
+    [
+      'timed_out',
+      'No complete answer within 10 s (while reading the body)',
+      failed('body', 'DEADLINE', { response: response(200) }),
+    ],
     ['response_missing', 'Connection closed without a response', failed('first_byte', 'CLOSED')],
     ['response_malformed', 'The response is not valid HTTP', failed('body', 'MALFORMED')],
-    ['response_headers_too_large', 'The response headers are too large', failed('body', 'HEADERS_TOO_LARGE')],
-    ['response_framing_too_large', 'The framing of the response outweighs its body', failed('body', 'FRAMING_TOO_LARGE')],
+    [
+      'response_headers_too_large',
+      'The response headers are too large',
+      failed('body', 'HEADERS_TOO_LARGE'),
+    ],
+    [
+      'response_framing_too_large',
+      'The framing of the response outweighs its body',
+      failed('body', 'FRAMING_TOO_LARGE'),
+    ],
     [
       'response_incomplete',
       'Connection closed before the whole response had come',
@@ -94,47 +204,99 @@ describe('verdict', () => {
     ],
     ['redirect_limit', 'More than 5 redirects', answered(response(302), { redirects: 'limit' })],
     ['redirect_loop', 'Redirects lead in a circle', answered(response(302), { redirects: 'loop' })],
-    ['redirect_without_location', 'Status 302 without an address to go to', answered(response(302), { redirects: 'without_location' })],
-    ['redirect_invalid', 'Redirect to something that is no http or https address', answered(response(302), { redirects: 'invalid' })],
+    [
+      'redirect_without_location',
+      'Status 302 without an address to go to',
+      answered(response(302), { redirects: 'without_location' }),
+    ],
+    [
+      'redirect_invalid',
+      'Redirect to something that is no http or https address',
+      answered(response(302), { redirects: 'invalid' }),
+    ],
     ['unexpected_status', 'Status 503, expected 2xx', answered(response(503))],
-    ['unexpected_status', 'Status 200, expected 204, 300-301', answered(response(200)), { expected_status: [204, '300-301'] }],
-    ['blocked_by_firewall', 'Blocked by Cloudflare (status 403)', answered(response(403, 'Just a moment...', [['server', 'cloudflare']]))],
+    [
+      'unexpected_status',
+      'Status 200, expected 204, 300-301',
+      answered(response(200)),
+      { expected_status: [204, '300-301'] },
+    ],
+    [
+      'blocked_by_firewall',
+      'Blocked by Cloudflare (status 403)',
+      answered(response(403, 'Just a moment...', [['server', 'cloudflare']])),
+    ],
     [
       'origin_unreachable',
       'Cloudflare could not reach the server behind it (status 522)',
       answered(response(522, '', [['server', 'cloudflare']])),
     ],
-    ['header_missing', 'Response has no header X-There', answered(response(200)), { header_contains: { 'X-There': '' } }],
+    [
+      'header_missing',
+      'Response has no header X-There',
+      answered(response(200)),
+      { header_contains: { 'X-There': '' } },
+    ],
     [
       'header_mismatch',
       'Header Server does not contain "nginx"',
       answered(response(200, '', [['server', 'apache']])),
       { header_contains: { Server: 'nginx' } },
     ],
-    ['body_lacks', 'Body does not contain "fine"', answered(response(200, 'oh')), { body_contains: 'fine' }],
-    ['body_lacks', 'Body does not contain "b"', answered(response(200, 'a')), { body_contains: ['a', 'b'] }],
+    [
+      'body_lacks',
+      'Body does not contain "fine"',
+      answered(response(200, 'oh')),
+      { body_contains: 'fine' },
+    ],
+    [
+      'body_lacks',
+      'Body does not contain "b"',
+      answered(response(200, 'a')),
+      { body_contains: ['a', 'b'] },
+    ],
     [
       'body_lacks',
       'Body does not contain "fine" in the first 1 MiB, more was not read',
       answered(response(200, 'oh', [], true)),
       { body_contains: 'fine' },
     ],
-    ['body_has', 'Body contains "error"', answered(response(200, 'an error')), { body_not_contains: ['wrong', 'error'] }],
+    [
+      'body_has',
+      'Body contains "error"',
+      answered(response(200, 'an error')),
+      { body_not_contains: ['wrong', 'error'] },
+    ],
     [
       'body_has_untold',
       'Body is too long to tell that it does not contain "error": it is not in the first 1 MiB, more was not read',
       answered(response(200, 'fine', [], true)),
       { body_not_contains: 'error' },
     ],
-    ['body_has', 'Body contains "error"', answered(response(200, 'an error', [], true)), { body_not_contains: ['wrong', 'error'] }],
-    ['body_not_json', 'Body is not valid JSON', answered(response(200, '{')), { json: [{ path: '$.a', exists: true }] }],
+    [
+      'body_has',
+      'Body contains "error"',
+      answered(response(200, 'an error', [], true)),
+      { body_not_contains: ['wrong', 'error'] },
+    ],
+    [
+      'body_not_json',
+      'Body is not valid JSON',
+      answered(response(200, '{')),
+      { json: [{ path: '$.a', exists: true }] },
+    ],
     [
       'body_not_json',
       'Body is too long to be judged as JSON (more than 1 MiB)',
       answered(response(200, '{', [], true)),
       { json: [{ path: '$.a', exists: true }] },
     ],
-    ['json_missing', 'JSON has nothing at $.a', answered(response(200, '{"b":1}')), { json: [{ path: '$.a', exists: true }] }],
+    [
+      'json_missing',
+      'JSON has nothing at $.a',
+      answered(response(200, '{"b":1}')),
+      { json: [{ path: '$.a', exists: true }] },
+    ],
     [
       'json_present',
       'JSON has something at $.b, expected nothing',
@@ -147,15 +309,30 @@ describe('verdict', () => {
       answered(response(200, '{"b":"down"}')),
       { json: [{ path: '$.b', equals: 'up' }] },
     ],
-    ['json_mismatch', 'JSON at $.b is not greater than 5', answered(response(200, '{"b":"9"}')), { json: [{ path: '$.b', gt: 5 }] }],
-    ['json_mismatch', 'JSON at $.b is not less than 5', answered(response(200, '{"b":5}')), { json: [{ path: '$.b', lt: 5 }] }],
+    [
+      'json_mismatch',
+      'JSON at $.b is not greater than 5',
+      answered(response(200, '{"b":"9"}')),
+      { json: [{ path: '$.b', gt: 5 }] },
+    ],
+    [
+      'json_mismatch',
+      'JSON at $.b is not less than 5',
+      answered(response(200, '{"b":5}')),
+      { json: [{ path: '$.b', lt: 5 }] },
+    ],
     [
       'json_mismatch',
       'JSON at $.b does not contain "x"',
       answered(response(200, '{"b":["xy"]}')),
       { json: [{ path: '$.b', contains: 'x' }] },
     ],
-    ['response_slow', 'Response took 120 ms, at most 100 ms allowed', answered(response(200)), { max_response_ms: 100 }],
+    [
+      'response_slow',
+      'Response took 120 ms, at most 100 ms allowed',
+      answered(response(200)),
+      { max_response_ms: 100 },
+    ],
     [
       'certificate_expires_soon',
       'Certificate expires in 90 days (fewer than 91)',
@@ -165,19 +342,32 @@ describe('verdict', () => {
     [
       'certificate_expires_soon',
       "A certificate of the certificate's issuer expires in 5 days (fewer than 14)",
-      seen([hop({ response: response(200), tls: tls({ path: () => [at + 90 * day, at + 5 * day, at + 900 * day] }) })]),
+      seen([
+        hop({
+          response: response(200),
+          tls: tls({ path: () => [at + 90 * day, at + 5 * day, at + 900 * day] }),
+        }),
+      ]),
       { tls_expires_within_days: 14 },
     ],
     [
       'certificate_expires_soon',
       'Certificate before redirect 1 expires in 3 days (fewer than 14)',
-      seen([hop({ response: response(302), tls: tls({ path: () => [at + 3 * day] }) }), hop({ response: response(200) })]),
+      seen([
+        hop({ response: response(302), tls: tls({ path: () => [at + 3 * day] }) }),
+        hop({ response: response(200) }),
+      ]),
       { tls_expires_within_days: 14 },
     ],
   ];
 
   describe('each cause, with its sentence', () => {
-    const cases = rows.map(([name, sentence, observation, config = {}]) => ({ name, sentence, observation, config }));
+    const cases = rows.map(([name, sentence, observation, config = {}]) => ({
+      name,
+      sentence,
+      observation,
+      config,
+    }));
     test.each(cases)('$name: $sentence', ({ name, sentence, observation, config }) => {
       const verdict = judge(observation, config);
       expect(verdict.outcome).toBe('fail');
@@ -186,7 +376,9 @@ describe('verdict', () => {
     });
 
     test('no cause is without a row', () => {
-      expect(Object.keys(httpsCauses).filter((name) => !rows.some(([row]) => row === name))).toEqual([]);
+      expect(
+        Object.keys(httpsCauses).filter((name) => !rows.some(([row]) => row === name)),
+      ).toEqual([]);
     });
   });
 
@@ -213,11 +405,22 @@ describe('verdict', () => {
         },
       ],
       ['at the very limit of time', answered(response(200)), { max_response_ms: 120 }],
-      ['with a certificate that lasts just long enough', answered(response(200)), { tls_expires_within_days: 90 }],
+      [
+        'with a certificate that lasts just long enough',
+        answered(response(200)),
+        { tls_expires_within_days: 90 },
+      ],
       [
         'with a certificate nobody asked to be verified',
         seen([
-          hop({ response: response(200), tls: tls({ fault: 'DEPTH_ZERO_SELF_SIGNED_CERT', host_matches: false, valid_to: at - day }) }),
+          hop({
+            response: response(200),
+            tls: tls({
+              fault: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+              host_matches: false,
+              valid_to: at - day,
+            }),
+          }),
         ]),
         { verify_tls: false },
       ],
@@ -238,24 +441,41 @@ describe('verdict', () => {
         {},
       ],
     ])('%s', (_how, observation, config) => {
-      expect(judge(observation, config)).toMatchObject({ outcome: 'ok', cause: null, evidence: {} });
+      expect(judge(observation, config)).toMatchObject({
+        outcome: 'ok',
+        cause: null,
+        evidence: {},
+      });
     });
   });
 
   describe("what is the probe's own fault is unknown", () => {
     test('a probe without IPv6', () => {
       const verdict = judge(failed('tcp', 'NO_FAMILY', { addresses: ['2606:4700::1'] }));
-      expect(verdict).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_no_family', params: { family: 6 } } });
-      expect(verdict.cause && causeSentence(verdict.cause)).toBe('The probe has no IPv6 and the target has nothing else');
+      expect(verdict).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_no_family', params: { family: 6 } },
+      });
+      expect(verdict.cause && causeSentence(verdict.cause)).toBe(
+        'The probe has no IPv6 and the target has nothing else',
+      );
     });
 
     test('a clock so wrong that OpenSSL finds fault with dates that are good', () => {
-      expect(judge(refused({ fault: 'CERT_NOT_YET_VALID' }))).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_clock_wrong' } });
-      expect(judge(refused({ fault: 'CERT_HAS_EXPIRED' }))).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_clock_wrong' } });
+      expect(judge(refused({ fault: 'CERT_NOT_YET_VALID' }))).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_clock_wrong' },
+      });
+      expect(judge(refused({ fault: 'CERT_HAS_EXPIRED' }))).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_clock_wrong' },
+      });
     });
 
     test("the corrected clock finds an expired certificate that the machine's clock takes for good", () => {
-      expect(judge(seen([hop({ response: response(200), tls: tls({ valid_to: at - 1 }) })]))).toMatchObject({
+      expect(
+        judge(seen([hop({ response: response(200), tls: tls({ valid_to: at - 1 }) })])),
+      ).toMatchObject({
         outcome: 'fail',
         cause: { class: 'certificate_expired' },
       });
@@ -270,7 +490,10 @@ describe('verdict', () => {
       });
 
     test('is compared by its digits', () => {
-      expect(of({ equals: 12_345_678_901_234_567_000 })).toMatchObject({ outcome: 'fail', evidence: { saw: id } });
+      expect(of({ equals: 12_345_678_901_234_567_000 })).toMatchObject({
+        outcome: 'fail',
+        evidence: { saw: id },
+      });
       expect(of({ equals: 12_345_678_901_234_567_000 }, '12345678901234567000').outcome).toBe('ok');
       expect(of({ equals: id }).outcome).toBe('ok');
       expect(of({ equals: '12345678901234567891' }).outcome).toBe('fail');
@@ -290,35 +513,67 @@ describe('verdict', () => {
     test.each([
       ['its mark wins over the header', Buffer.from('\ufeffcafé'), 'text/html; charset=iso-8859-1'],
       ['a mark of UTF-16', Buffer.from('\ufeffcafé', 'utf16le'), 'text/html; charset=utf-8'],
-      ['the header wins over the document', Buffer.from('<meta charset="iso-8859-1">café'), 'text/html; charset=utf-8'],
-      ['<meta charset>', latin('<!doctype html><head><meta charset=windows-1252>café'), 'text/html'],
-      ['<meta http-equiv>', latin('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=ISO-8859-1">café'), 'text/html'],
-      ['<?xml encoding?>', latin('<?xml version="1.0" encoding="ISO-8859-1"?><a>café</a>'), 'application/xml'],
+      [
+        'the header wins over the document',
+        Buffer.from('<meta charset="iso-8859-1">café'),
+        'text/html; charset=utf-8',
+      ],
+      [
+        '<meta charset>',
+        latin('<!doctype html><head><meta charset=windows-1252>café'),
+        'text/html',
+      ],
+      [
+        '<meta http-equiv>',
+        latin('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=ISO-8859-1">café'),
+        'text/html',
+      ],
+      [
+        '<?xml encoding?>',
+        latin('<?xml version="1.0" encoding="ISO-8859-1"?><a>café</a>'),
+        'application/xml',
+      ],
       ['the document without a header', latin('<meta charset="latin1">café'), ''],
       ['a comment says nothing', Buffer.from('<!-- <meta charset="latin1"> -->café'), 'text/html'],
-      ['what is no document says nothing', Buffer.from('{"a":"<meta charset=latin1>café"}'), 'application/json'],
+      [
+        'what is no document says nothing',
+        Buffer.from('{"a":"<meta charset=latin1>café"}'),
+        'application/json',
+      ],
       ['a document in ASCII is no UTF-16', Buffer.from('<meta charset="utf-16">café'), 'text/html'],
     ] as const)('%s', (_, bytes, type) => {
-      expect(judge(answered(body(bytes, type)), { body_contains: 'café' })).toMatchObject({ outcome: 'ok' });
+      expect(judge(answered(body(bytes, type)), { body_contains: 'café' })).toMatchObject({
+        outcome: 'ok',
+      });
     });
   });
 });
 
 describe('plan', () => {
-  const probe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
+  const probe: ProbeIdentity = {
+    name: 'eu-1',
+    continent: 'Europe',
+    base_url: 'https://antipode.example',
+    version: '0.1.0',
+  };
 
   test('a plan is made once for an assignment; another version, and what the probe calls itself by now, have their own', () => {
     const assignment = assignmentOf('https://shop.example/a');
     const plan = planOf(assignment, probe);
     expect(planOf(assignment, probe)).toBe(plan);
-    expect(planOf({ ...assignment, target: 'https://shop.example/b' }, probe).first.url.pathname).toBe('/b');
+    expect(
+      planOf({ ...assignment, target: 'https://shop.example/b' }, probe).first.url.pathname,
+    ).toBe('/b');
     const renamed = planOf(assignment, { ...probe, name: 'eu-2' });
     expect(renamed.bytes.toString()).toContain('probe=eu-2');
     expect(planOf(assignment, probe).bytes.toString()).toContain('probe=eu-1');
   });
 
   test('what was opened with secrets is not held', () => {
-    const opened = { ...assignmentOf('https://shop.example/', { config: { bearer_token: 'not-for-memory' } }), sealed: 'box' };
+    const opened = {
+      ...assignmentOf('https://shop.example/', { config: { bearer_token: 'not-for-memory' } }),
+      sealed: 'box',
+    };
     expect(planOf(opened, probe)).not.toBe(planOf(opened, probe));
   });
 });

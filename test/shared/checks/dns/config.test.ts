@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { configFaults, defaultName, targetFault } from '../../../../shared/checks/config.ts';
 import { dnsSettings, parseResolver } from '../../../../shared/checks/dns/config.ts';
 import type { RecordType } from '../../../../shared/checks/dns/keys.ts';
-import { dnsName, expectation, meets, questionName, type RecordFields } from '../../../../shared/checks/dns/values.ts';
+import {
+  dnsName,
+  expectation,
+  meets,
+  questionName,
+  type RecordFields,
+} from '../../../../shared/checks/dns/values.ts';
 
 describe('a name', () => {
   test.for([
@@ -34,7 +40,9 @@ describe('a name', () => {
 
   test('is asked for as it is, or as the reverse of an address for PTR records', () => {
     expect(questionName('192.0.2.17', 'PTR')).toBe('17.2.0.192.in-addr.arpa');
-    expect(questionName('2001:db8::1', 'PTR')).toBe('1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa');
+    expect(questionName('2001:db8::1', 'PTR')).toBe(
+      '1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',
+    );
     expect(questionName('192.0.2.17', 'A')).toBeUndefined();
     expect(defaultName('dns', 'Example.com')).toBe('Example.com');
   });
@@ -55,9 +63,19 @@ describe('a value as people write it', () => {
     ['TXT', '"v=spf1 " "-all"', ['v=spf1 -all'], true],
     ['TXT', 'V=SPF1 -all', ['v=spf1 -all'], false],
     ['TXT', '"a \\"quote\\""', ['a "quote"'], true],
-    ['SOA', 'ns1.example jane.doe@example.org 7', ['ns1.example', 'jane\\.doe.example.org', '7', '1', '2', '3', '4'], true],
+    [
+      'SOA',
+      'ns1.example jane.doe@example.org 7',
+      ['ns1.example', 'jane\\.doe.example.org', '7', '1', '2', '3', '4'],
+      true,
+    ],
     ['SOA', '8', ['ns1.example', 'jane.example.org', '7', '1', '2', '3', '4'], false],
-    ['SOA', 'ns1.example. jane\\.doe.example.org. 7 1 2 3 4', ['ns1.example', 'jane\\.doe.example.org', '7', '1', '2', '3', '4'], true],
+    [
+      'SOA',
+      'ns1.example. jane\\.doe.example.org. 7 1 2 3 4',
+      ['ns1.example', 'jane\\.doe.example.org', '7', '1', '2', '3', '4'],
+      true,
+    ],
     [
       'SOA',
       'example.\t3600\tIN\tSOA\tns1.example. jane\\.doe.example.org. 7 1 2 3 4',
@@ -70,7 +88,12 @@ describe('a value as people write it', () => {
       ['ns1.example', 'jane.example.org', '7', '1', '2', '3', '4'],
       true,
     ],
-    ['SOA', 'ns1.example. jane\\.doe.example.org. 7 1 2 3 5', ['ns1.example', 'jane\\.doe.example.org', '7', '1', '2', '3', '4'], false],
+    [
+      'SOA',
+      'ns1.example. jane\\.doe.example.org. 7 1 2 3 5',
+      ['ns1.example', 'jane\\.doe.example.org', '7', '1', '2', '3', '4'],
+      false,
+    ],
     ['CAA', 'issue "ca.example; policy=ev"', ['0', 'issue', 'ca.example; policy=ev'], true],
     ['CAA', '128 issue ca.example', ['0', 'issue', 'ca.example'], false],
     ['HTTPS', '1 . alpn="h2,h3"', ['1', '.', 'alpn=h2,h3', 'port=443'], true],
@@ -101,11 +124,20 @@ describe('a value as people write it', () => {
 });
 
 describe('a DNS config', () => {
-  const faults = (config: object, target = 'example.com') => configFaults('dns', target, { ...config }, 60).map(({ key }) => key);
+  const faults = (config: object, target = 'example.com') =>
+    configFaults('dns', target, { ...config }, 60).map(({ key }) => key);
 
   test.for([
     [{}],
-    [{ record_type: 'MX', expected_values: ['10 mail.example'], match: 'all', min_ttl: 300, transport: 'tcp' }],
+    [
+      {
+        record_type: 'MX',
+        expected_values: ['10 mail.example'],
+        match: 'all',
+        min_ttl: 300,
+        transport: 'tcp',
+      },
+    ],
     [{ expected_values: '192.0.2.1', resolver: '[2001:db8::53]:5353' }],
     [{ expected_rcode: 'NXDOMAIN', require_authenticated_data: true }],
     [{ expected_values: [], match: 'exact' }],
@@ -137,9 +169,17 @@ describe('a DNS config', () => {
 
   test('names its resolver by address and port', () => {
     expect(parseResolver('192.0.2.53')).toEqual({ address: '192.0.2.53', port: 53, family: 4 });
-    expect(parseResolver('192.0.2.53:5353')).toEqual({ address: '192.0.2.53', port: 5_353, family: 4 });
+    expect(parseResolver('192.0.2.53:5353')).toEqual({
+      address: '192.0.2.53',
+      port: 5_353,
+      family: 4,
+    });
     expect(parseResolver('2001:DB8::53')).toEqual({ address: '2001:db8::53', port: 53, family: 6 });
-    expect(parseResolver('[2001:db8::53]:5353')).toEqual({ address: '2001:db8::53', port: 5_353, family: 6 });
+    expect(parseResolver('[2001:db8::53]:5353')).toEqual({
+      address: '2001:db8::53',
+      port: 5_353,
+      family: 6,
+    });
     expect(parseResolver('192.0.2.53:99999')).toBeUndefined();
     expect(dnsSettings({ target: 'example.com', config: {} })).toMatchObject({
       type: 'A',

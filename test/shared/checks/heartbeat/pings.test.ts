@@ -14,11 +14,19 @@ import {
   withSettings,
 } from '../../../../shared/checks/heartbeat/state.ts';
 
-/** What pings come to, held against plain words: the last of each kind, and the runs that have begun and not ended. */
+/**
+ * What pings come to, held against plain words: the last of each kind, and the runs that have begun
+ * and not ended.
+ */
 describe('ping state', () => {
   const second = 1_000;
   type Kind = Ping['kind'];
-  const pingAt = (kind: Kind, at: number, rid: string | null = null, id = `${kind} ${at} ${rid}`): Ping => ({
+  const pingAt = (
+    kind: Kind,
+    at: number,
+    rid: string | null = null,
+    id = `${kind} ${at} ${rid}`,
+  ): Ping => ({
     id,
     kind,
     exit_code: null,
@@ -28,31 +36,44 @@ describe('ping state', () => {
   const fold = (pings: readonly Ping[], from: PingState = noPings): PingState =>
     pings.reduce((state, ping) => foldPing(state, ping).state, from);
 
-  const markOf = (ping: Ping | undefined) => (ping ? { id: ping.id, at: ping.at, exit_code: ping.exit_code } : null);
+  const markOf = (ping: Ping | undefined) =>
+    ping ? { id: ping.id, at: ping.at, exit_code: ping.exit_code } : null;
   const inWords = (pings: readonly Ping[]): PingState => {
     const inOrder = pings.toSorted((a, b) => a.at - b.at);
     const isEnd = ({ kind }: Ping) => kind === 'success' || kind === 'fail';
-    const lastEnd = (rid: string | null) => inOrder.findLast((ping) => isEnd(ping) && ping.rid === rid);
+    const lastEnd = (rid: string | null) =>
+      inOrder.findLast((ping) => isEnd(ping) && ping.rid === rid);
     const last = inOrder.findLast(isEnd);
     return {
       ...noPings,
       good: markOf(inOrder.findLast(({ kind }) => kind === 'success')),
       bad: markOf(inOrder.findLast(({ kind }) => kind === 'fail')),
       latest: last ? (last.kind === 'success' ? 'good' : 'bad') : null,
-      open: inOrder.filter(({ kind, rid, at }) => kind === 'start' && at > (lastEnd(rid)?.at ?? 0)).map(({ rid, at }) => ({ rid, at })),
+      open: inOrder
+        .filter(({ kind, rid, at }) => kind === 'start' && at > (lastEnd(rid)?.at ?? 0))
+        .map(({ rid, at }) => ({ rid, at })),
       ended: [...new Set(inOrder.map(({ rid }) => rid))].flatMap((rid) => {
         const end = lastEnd(rid);
         return end ? [{ rid, at: end.at }] : [];
       }),
     };
   };
-  const sorted = (state: PingState): PingState => ({ ...state, ended: state.ended.toSorted((a, b) => a.at - b.at) });
+  const sorted = (state: PingState): PingState => ({
+    ...state,
+    ended: state.ended.toSorted((a, b) => a.at - b.at),
+  });
 
   /** Each in a second of its own, in the order in which they arrive. */
   const pings = fc
-    .array(fc.record({ kind: fc.constantFrom<Kind>('success', 'fail', 'start', 'log'), rid: fc.constantFrom(null, 'a', 'b') }), {
-      maxLength: 12,
-    })
+    .array(
+      fc.record({
+        kind: fc.constantFrom<Kind>('success', 'fail', 'start', 'log'),
+        rid: fc.constantFrom(null, 'a', 'b'),
+      }),
+      {
+        maxLength: 12,
+      },
+    )
     .chain((some) => {
       const all = some.map(({ kind, rid }, nth) => pingAt(kind, (nth + 1) * second, rid));
       return fc.shuffledSubarray(all, { minLength: all.length });
@@ -70,7 +91,10 @@ describe('ping state', () => {
     test('the same when they were told twice, to whom it was told once or to another', () => {
       fc.assert(
         fc.property(pings, fc.nat(), (all, place) => {
-          const [here, there] = [all.slice(0, place % (all.length + 1)), all.slice(place % (all.length + 1))];
+          const [here, there] = [
+            all.slice(0, place % (all.length + 1)),
+            all.slice(place % (all.length + 1)),
+          ];
           const whole = sorted(inWords(all));
           expect(sorted(mergePings(fold(here), fold(there)))).toEqual(whole);
           expect(sorted(mergePings(fold(there), fold(here)))).toEqual(whole);
@@ -81,7 +105,12 @@ describe('ping state', () => {
 
     test('nothing new when one of them is repeated', () => {
       const known = fold([pingAt('success', 1), pingAt('fail', 2), pingAt('start', 3)]);
-      for (const again of [pingAt('success', 1), pingAt('fail', 2), pingAt('start', 3), pingAt('log', 9)])
+      for (const again of [
+        pingAt('success', 1),
+        pingAt('fail', 2),
+        pingAt('start', 3),
+        pingAt('log', 9),
+      ])
         expect(foldPing(known, again)).toEqual({ state: known, run_ms: null });
     });
 
@@ -104,8 +133,14 @@ describe('ping state', () => {
       expect(mergePings(good, both).latest).toBe('bad');
       expect(mergePings(both, good).latest).toBe('good');
       expect(mergePings(both, noPings).latest).toBe('bad');
-      expect(mergePings(bad, good)).toMatchObject({ good: { at: 5 }, bad: { at: 5 }, latest: 'good' });
-      expect(fold([pingAt('success', 5, null, 'x'), pingAt('success', 5, null, 'y')]).good?.id).toBe('y');
+      expect(mergePings(bad, good)).toMatchObject({
+        good: { at: 5 },
+        bad: { at: 5 },
+        latest: 'good',
+      });
+      expect(
+        fold([pingAt('success', 5, null, 'x'), pingAt('success', 5, null, 'y')]).good?.id,
+      ).toBe('y');
       const seen = fold([pingAt('success', 5, null, 'seen')]);
       expect(mergePings(good, seen).good?.id).toBe('seen');
     });
@@ -113,7 +148,11 @@ describe('ping state', () => {
 
   describe('a run', () => {
     test('took from its last begin to its end, and nothing when it never began', () => {
-      const open = fold([pingAt('start', second, 'a'), pingAt('start', 4 * second, 'a'), pingAt('start', 5 * second, 'b')]);
+      const open = fold([
+        pingAt('start', second, 'a'),
+        pingAt('start', 4 * second, 'a'),
+        pingAt('start', 5 * second, 'b'),
+      ]);
       const ended = foldPing(open, pingAt('fail', 9 * second, 'a'));
       expect(ended).toMatchObject({ run_ms: 5 * second, state: { open: [{ rid: 'b' }] } });
       expect(foldPing(ended.state, pingAt('success', 9 * second, 'a')).run_ms).toBeNull();
@@ -133,7 +172,9 @@ describe('ping state', () => {
     });
 
     test('is one of sixteen: the oldest are forgotten, but before any good ping the first, which the deadline counts from', () => {
-      const all = Array.from({ length: 17 }, (_, nth) => pingAt('start', (nth + 1) * second, `r${nth}`));
+      const all = Array.from({ length: 17 }, (_, nth) =>
+        pingAt('start', (nth + 1) * second, `r${nth}`),
+      );
       const names = all.map(({ rid }) => rid).slice(1);
       expect(fold([pingAt('success', 0), ...all]).open.map(({ rid }) => rid)).toEqual(names);
       expect(fold(all).open.map(({ rid }) => rid)).toEqual(['r0', ...names.slice(1)]);
@@ -145,17 +186,33 @@ describe('ping state', () => {
   });
 
   test('what is left without a wrong clock is all that is dated until then, and what then came last', () => {
-    const known = fold([pingAt('success', 10), pingAt('fail', 20), pingAt('start', 30, 'a'), pingAt('start', 40, 'b')]);
+    const known = fold([
+      pingAt('success', 10),
+      pingAt('fail', 20),
+      pingAt('start', 30, 'a'),
+      pingAt('start', 40, 'b'),
+    ]);
     expect(notAfter(known, 40)).toBe(known);
     expect(notAfter(known, 39)).toEqual({ ...known, open: [{ rid: 'a', at: 30 }] });
-    expect(notAfter(known, 19)).toEqual({ ...known, bad: null, latest: 'good', open: [], ended: [] });
+    expect(notAfter(known, 19)).toEqual({
+      ...known,
+      bad: null,
+      latest: 'good',
+      open: [],
+      ended: [],
+    });
     expect(notAfter(known, 9)).toEqual(noPings);
     const tied = fold([pingAt('success', 10), pingAt('fail', 10), pingAt('start', 99)]);
     expect(notAfter(tied, 50).latest).toBe('bad');
   });
 
   describe('what two records say of the terms', () => {
-    const of = (terms: number | null, from: number | null, paused: boolean): PingState => ({ ...noPings, terms, from, paused });
+    const of = (terms: number | null, from: number | null, paused: boolean): PingState => ({
+      ...noPings,
+      terms,
+      from,
+      paused,
+    });
 
     test('is the newer version, the later beginning, and the pause of which the bus knows', () => {
       expect(mergePings(of(3, 50, true), of(4, 40, false))).toEqual(of(4, 50, false));
@@ -167,19 +224,38 @@ describe('ping state', () => {
 
   describe('rule 20: terms that change', () => {
     const now = 1_000;
-    const known: PingState = { ...fold([pingAt('success', 10)]), terms: 3, paused: false, from: 20 };
+    const known: PingState = {
+      ...fold([pingAt('success', 10)]),
+      terms: 3,
+      paused: false,
+      from: 20,
+    };
 
     test('give the job its whole time anew from now on, but never from an earlier moment than before', () => {
-      expect(withSettings(known, { version: 4, paused: false }, now)).toEqual({ ...known, terms: 4, from: now });
-      expect(withSettings({ ...known, from: now + 5 }, { version: 4, paused: false }, now).from).toBe(now + 5);
-      expect(withSettings({ ...known, from: null }, { version: 4, paused: false }, now).from).toBe(now);
+      expect(withSettings(known, { version: 4, paused: false }, now)).toEqual({
+        ...known,
+        terms: 4,
+        from: now,
+      });
+      expect(
+        withSettings({ ...known, from: now + 5 }, { version: 4, paused: false }, now).from,
+      ).toBe(now + 5);
+      expect(withSettings({ ...known, from: null }, { version: 4, paused: false }, now).from).toBe(
+        now,
+      );
     });
 
     test('so does the end of a pause, and not its beginning, nor the first that is known of them', () => {
       const paused = withSettings(known, { version: 3, paused: true }, now);
       expect(paused).toEqual({ ...known, paused: true });
-      expect(withSettings(paused, { version: 3, paused: false }, now)).toEqual({ ...known, from: now });
-      expect(withSettings(noPings, { version: 7, paused: false }, now)).toEqual({ ...noPings, terms: 7 });
+      expect(withSettings(paused, { version: 3, paused: false }, now)).toEqual({
+        ...known,
+        from: now,
+      });
+      expect(withSettings(noPings, { version: 7, paused: false }, now)).toEqual({
+        ...noPings,
+        terms: 7,
+      });
     });
 
     test('are nothing new when they are the same, or older', () => {
@@ -191,10 +267,19 @@ describe('ping state', () => {
 
 describe('rule 20: a ping in order of time', () => {
   const terms = { interval_ms: 60_000, grace_ms: 0, max_run_ms: 30_000, schedule: null };
-  const ping = (second: number, kind: Ping['kind'] = 'success', rid: string | null = null): Ping => ({
-    ...{ id: `${kind} ${second}`, kind, exit_code: null, at: second * 1_000, rid },
+  const ping = (
+    second: number,
+    kind: Ping['kind'] = 'success',
+    rid: string | null = null,
+  ): Ping => ({
+    id: `${kind} ${second}`,
+    kind,
+    exit_code: null,
+    at: second * 1_000,
+    rid,
   });
-  const place = (one: Ping, others: readonly Ping[], from: number | null = null) => placeOf(one, [...others, one], from, terms);
+  const place = (one: Ping, others: readonly Ping[], from: number | null = null) =>
+    placeOf(one, [...others, one], from, terms);
 
   test('that is bad begins an outage with itself, with the deadline that had passed, or with what had gone wrong before', () => {
     expect(place(ping(50, 'fail'), [ping(0)]).began_at).toBe(50_000);
@@ -206,7 +291,11 @@ describe('rule 20: a ping in order of time', () => {
 
   test('knows the next good one, and the bad ones before that, whatever came first', () => {
     const others = [ping(80), ping(30, 'fail'), ping(50), ping(40, 'fail'), ping(60, 'fail')];
-    expect(place(ping(20), others)).toMatchObject({ next_good_at: 50_000, bad: [ping(30, 'fail'), ping(40, 'fail')], fails_at: 30_000 });
+    expect(place(ping(20), others)).toMatchObject({
+      next_good_at: 50_000,
+      bad: [ping(30, 'fail'), ping(40, 'fail')],
+      fails_at: 30_000,
+    });
     expect(place(ping(90), others)).toMatchObject({ next_good_at: null, bad: [], fails_at: null });
   });
 
@@ -217,10 +306,19 @@ describe('rule 20: a ping in order of time', () => {
   });
 
   test('that is a start tells the same of the good one before it, which its run may have made worse, or better', () => {
-    expect(place(ping(10, 'start'), [ping(0), ping(200)])).toMatchObject({ next_good_at: 200_000, fails_at: 40_000 });
-    expect(place(ping(50, 'start'), [ping(0), ping(70)])).toMatchObject({ next_good_at: 70_000, fails_at: null });
+    expect(place(ping(10, 'start'), [ping(0), ping(200)])).toMatchObject({
+      next_good_at: 200_000,
+      fails_at: 40_000,
+    });
+    expect(place(ping(50, 'start'), [ping(0), ping(70)])).toMatchObject({
+      next_good_at: 70_000,
+      fails_at: null,
+    });
     expect(place(ping(50, 'start'), [ping(0), ping(70)]).began_at).toBe(50_000);
-    expect(place(ping(50, 'start'), [ping(0)])).toMatchObject({ next_good_at: null, fails_at: null });
+    expect(place(ping(50, 'start'), [ping(0)])).toMatchObject({
+      next_good_at: null,
+      fails_at: null,
+    });
   });
 
   test('that is a start tells of each good one that the limit of its run reaches to, and of the bad ones until the last of them', () => {
@@ -232,8 +330,14 @@ describe('rule 20: a ping in order of time', () => {
     });
     expect(place(ping(55, 'fail'), [ping(0), ping(12), start]).began_at).toBe(40_000);
     const made = place(start, [ping(0), ping(12), ping(55, 'fail'), ping(60), ping(65, 'fail')]);
-    expect(made).toMatchObject({ fails_at: null, later: [{ next_good_at: 60_000, fails_at: 40_000 }], bad: [ping(55, 'fail')] });
-    expect(place({ ...start, kind: 'success' }, [ping(0), ping(12), ping(55, 'fail')])).toMatchObject({ later: [], bad: [] });
+    expect(made).toMatchObject({
+      fails_at: null,
+      later: [{ next_good_at: 60_000, fails_at: 40_000 }],
+      bad: [ping(55, 'fail')],
+    });
+    expect(
+      place({ ...start, kind: 'success' }, [ping(0), ping(12), ping(55, 'fail')]),
+    ).toMatchObject({ later: [], bad: [] });
   });
 
   test('counts nothing from before its monitor was resumed or agreed anew', () => {
@@ -253,18 +357,34 @@ describe('state', () => {
     });
 
     test('is not over by an end that lies further back, nor is a run without a name', () => {
-      expect(foldPing(foldPing(noPings, start).state, { ...end, at: end.at - 1_000 }).state.open).toHaveLength(1);
-      expect(foldPing(foldPing(noPings, { ...start, rid: null }).state, { ...end, rid: null }).state.open).toHaveLength(1);
+      expect(
+        foldPing(foldPing(noPings, start).state, { ...end, at: end.at - 1_000 }).state.open,
+      ).toHaveLength(1);
+      expect(
+        foldPing(foldPing(noPings, { ...start, rid: null }).state, { ...end, rid: null }).state
+          .open,
+      ).toHaveLength(1);
     });
   });
 
   test('what a wrong clock dated ahead is left out, and nothing else', () => {
-    const ping = (kind: 'success' | 'fail' | 'start', at: number) => ({ id: newId(), kind, exit_code: null, at, rid: null });
+    const ping = (kind: 'success' | 'fail' | 'start', at: number) => ({
+      id: newId(),
+      kind,
+      exit_code: null,
+      at,
+      rid: null,
+    });
     const known = foldPing(foldPing(noPings, ping('fail', 10)).state, ping('start', 20)).state;
     expect(notAfter(known, 30)).toBe(known);
     const ahead = foldPing(known, ping('success', 9_000)).state;
     expect(ahead).toMatchObject({ latest: 'good', open: [] });
-    expect(notAfter(ahead, 30)).toMatchObject({ latest: 'bad', good: null, bad: { at: 10 }, ended: [] });
+    expect(notAfter(ahead, 30)).toMatchObject({
+      latest: 'bad',
+      good: null,
+      bad: { at: 10 },
+      ended: [],
+    });
   });
 });
 
@@ -278,7 +398,8 @@ describe('a job that only ever says that it begins', () => {
     made += 1;
     return { id: `beat-${made}`, kind, exit_code: null, at, rid: null, ...more };
   };
-  const stateAfter = (...pings: readonly Ping[]): PingState => pings.reduce((state, ping) => foldPing(state, ping).state, noPings);
+  const stateAfter = (...pings: readonly Ping[]): PingState =>
+    pings.reduce((state, ping) => foldPing(state, ping).state, noPings);
 
   test('is late, before any good ping, when interval and grace are over since the first start, however many starts follow', () => {
     const first = stateAfter(pingAt(1_000, 'start'));
@@ -290,15 +411,27 @@ describe('a job that only ever says that it begins', () => {
       expect(judgePings(state, terms(), 361_000)).toMatchObject({
         is: 'failing',
         since: 361_000,
-        cause: { class: 'heartbeat_late', params: { deadline: 361_000, after: 1_000, silent_ms: 360_000 } },
+        cause: {
+          class: 'heartbeat_late',
+          params: { deadline: 361_000, after: 1_000, silent_ms: 360_000 },
+        },
       });
-    expect(judgePings(stateAfter(...starts, pingAt(361_001)), terms(), 361_002)).toMatchObject({ is: 'good' });
+    expect(judgePings(stateAfter(...starts, pingAt(361_001)), terms(), 361_002)).toMatchObject({
+      is: 'good',
+    });
   });
 
   test('has the limit of a first run that is under way, and its whole time anew after a pause', () => {
     const first = withSettings(stateAfter(pingAt(0, 'start')), { version: 1, paused: false }, 0);
-    expect(judgePings(first, terms({ max_run_s: 3_600 }), 20 * minute)).toEqual({ is: 'good', until: 60 * minute });
-    const resumed = withSettings(withSettings(first, { version: 1, paused: true }, minute), { version: 1, paused: false }, 60 * minute);
+    expect(judgePings(first, terms({ max_run_s: 3_600 }), 20 * minute)).toEqual({
+      is: 'good',
+      until: 60 * minute,
+    });
+    const resumed = withSettings(
+      withSettings(first, { version: 1, paused: true }, minute),
+      { version: 1, paused: false },
+      60 * minute,
+    );
     expect(judgePings(resumed, terms(), 61 * minute)).toEqual({ is: 'good', until: 66 * minute });
   });
 });
