@@ -418,6 +418,7 @@ describe('the house', () => {
       'SECURITY.md',
       'LICENSE',
       '.npmrc',
+      '.git-blame-ignore-revs',
       '.gitignore',
       '.editorconfig',
       '.git',

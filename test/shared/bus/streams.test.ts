@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createLog } from '../../../shared/base/log.ts';
-import { type StreamKeeping } from '../../../shared/bus/jetstream.ts';
-import { createStoring } from '../../../shared/bus/storing.ts';
+import type { StreamKeeping } from '../../../shared/bus/jetstream.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
 import { type Connection, startPull } from '../../../shared/bus/pull.ts';
+import { createStoring } from '../../../shared/bus/storing.ts';
 import { streams } from '../../../shared/bus/subjects.ts';
 import { type OwnBus, startOwnBus } from '../../support/buses.ts';
 import { eventually } from '../../support/eventually.ts';
