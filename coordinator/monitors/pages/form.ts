@@ -218,12 +218,24 @@ const placesText = (all: readonly { readonly continent: string }[]): string => {
 };
 
 export const testRunBegins = (asked: TestedProbes): Html =>
-  html`<section class="card trial" id="trial" aria-labelledby="trial-title" data-trial><h2 id="trial-title">${
-    asked.length === 0 ? 'No probe can look now' : html`Seen from ${placesText(asked)}`
-  }</h2><ul class="answers" aria-live="polite">${asked.map(
-    ({ continent, probe }, at) =>
-      html`<li class="waiting waiting-${at}" id="waiting-${at}">${stateMark('pending', 'Looking')}<span class="answer-place"><b>${continent}</b> <span class="softer">${probe}</span></span></li>`,
-  )}`;
+  html`
+    <section class="card trial" id="trial" aria-labelledby="trial-title" data-trial>
+      <h2 id="trial-title">
+        ${asked.length === 0 ? 'No probe can look now' : html`Seen from ${placesText(asked)}`}
+      </h2>
+      <ul class="answers" aria-live="polite">
+        ${asked.map(
+          ({ continent, probe }, at) =>
+            html`
+              <li class="waiting waiting-${at}" id="waiting-${at}">
+                ${stateMark('pending', 'Looking')}
+                <span class="answer-place">
+                  <b>${continent}</b> <span class="softer">${probe}</span>
+                </span>
+              </li>
+            `,
+        )}
+  `;
 
 const placeOf = (asked: TestedProbes, { probe }: { readonly probe: string }): number =>
   asked.findIndex((each) => each.probe === probe);
@@ -263,18 +275,55 @@ export const testRunEnds = ({
     answers.some(({ probe }) => probe === each.probe) ? [] : [{ ...each, at }],
   );
   const rows = evidenceRows(answers);
-  return html`${silent.map(
-    ({ continent, probe, at }) =>
-      html`<li class="answer answer-${at}" id="answer-${at}">${stateMark('unknown', 'No answer')}<span class="answer-place"><b>${continent}</b> <span class="softer">${probe}</span></span><p class="answer-unknown">Its probe did not answer in time; that says nothing about what it looked at.</p></li>`,
-  )}</ul><p class="trial-verdict" role="status">${verdictOf(asked, answers)} <span class="soft">Nothing of this is stored.</span></p>${
-    rows.length > 0 &&
-    html`<details class="as-table"><summary>What came back, side by side</summary><div class="evidence table-scroll" tabindex="0" role="region" aria-label="What came back"><table><thead><tr><th scope="col">Continent</th>${answers.map(({ continent }) => html`<th scope="col">${continent}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div></details>`
-  }</section>`;
+  return html`
+    ${silent.map(
+      ({ continent, probe, at }) =>
+        html`
+          <li class="answer answer-${at}" id="answer-${at}">
+            ${stateMark('unknown', 'No answer')}
+            <span class="answer-place">
+              <b>${continent}</b> <span class="softer">${probe}</span>
+            </span>
+            <p class="answer-unknown">
+              Its probe did not answer in time; that says nothing about what it looked at.
+            </p>
+          </li>
+        `,
+    )}
+    </ul>
+    <p class="trial-verdict" role="status">
+      ${verdictOf(asked, answers)} <span class="soft">Nothing of this is stored.</span>
+    </p>
+    ${
+      rows.length > 0 &&
+      html`
+        <details class="as-table">
+          <summary>What came back, side by side</summary>
+          <div class="evidence table-scroll" tabindex="0" role="region" aria-label="What came back">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Continent</th>
+                  ${answers.map(({ continent }) => html`<th scope="col">${continent}</th>`)}
+                </tr>
+              </thead>
+              <tbody>${rows}</tbody>
+            </table>
+          </div>
+        </details>
+      `
+    }
+    </section>
+  `;
 };
 
 /** Shown when the remaining answers cannot be received any more. */
 export const testRunBroken = (): Html =>
-  html`</ul><p class="trial-verdict" role="status">What else was seen could not be heard. Test again.</p></section>`;
+  html`
+    </ul>
+    <p class="trial-verdict" role="status">What else was seen could not be heard. Test again.</p>
+    </section>
+  `;
 
 /**
  * The results of the continents as they come. It says so when the answers cannot be received any

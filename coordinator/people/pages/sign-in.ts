@@ -65,16 +65,41 @@ export const confirmWith = async (
     entryCard(
       'Confirm your password.',
       formSummary(state),
-      html`<p class="entry-words">You are asked once every 15 minutes.</p>
-<form class="form" method="post" action="/confirm">${hiddenField('next', next)}<input type="hidden" name="email" autocomplete="username" value="${person.email}">
-${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: true, state })}
-<div class="actions"><button class="button button-main">Confirm</button>${linkButton('/', 'Cancel')}</div></form>${passkeys && passkeyConfirm(origin, next)}
-<p class="entry-foot">You never had a password? ${mail ? 'You can ' : 'A fresh sign-in link confirms you as well: '}${
-        mail
-          ? html`<a href="/forgot">choose a password by mail</a>.</p>`
-          : html`open one in this browser, then come back here.</p>
-<pre class="entry-command"><code>npm run operator -- user sign-in-link --email ${person.email}</code></pre>`
-      }`,
+      html`
+        <p class="entry-words">You are asked once every 15 minutes.</p>
+        <form class="form" method="post" action="/confirm">
+          ${hiddenField('next', next)}
+          <input type="hidden" name="email" autocomplete="username" value="${person.email}">
+          ${textField({
+            name: 'password',
+            label: 'Password',
+            type: 'password',
+            autocomplete: 'current-password',
+            required: true,
+            autofocus: true,
+            state,
+          })}
+          <div class="actions">
+            <button class="button button-main">Confirm</button>
+            ${linkButton('/', 'Cancel')}
+          </div>
+        </form>
+        ${passkeys && passkeyConfirm(origin, next)}
+        <p class="entry-foot">
+          You never had a password?${' '}
+          ${
+            mail
+              ? html`You can <a href="/forgot">choose a password by mail</a>.`
+              : 'A fresh sign-in link confirms you as well: open one in this browser, then come back here.'
+          }
+        </p>
+        ${
+          !mail &&
+          html`
+            <pre class="entry-command"><code>npm run operator -- user sign-in-link --email ${person.email}</code></pre>
+          `
+        }
+      `,
     ),
     { status: state.status, passkeys },
   );
