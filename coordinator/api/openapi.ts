@@ -36,7 +36,9 @@ export const figuresOperation: RestOperation = {
   success: 200,
   summary: 'Get figures of all monitors for Prometheus',
   description:
-    'The text format of Prometheus, version 0.0.4: `antipode_monitor_up`, `antipode_monitor_status` and `antipode_monitor_response_seconds` of as many monitors as the plan allows. What is not known has no row. A read token is enough.',
+    'The text format of Prometheus, version 0.0.4: `antipode_monitor_up`, ' +
+    '`antipode_monitor_status` and `antipode_monitor_response_seconds` of as many monitors as ' +
+    'the plan allows. What is not known has no row. A read token is enough.',
 };
 
 const monitor = {
@@ -68,7 +70,8 @@ export const keyParameter = {
   in: 'header',
   required: false,
   description:
-    'Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing.',
+    'Any text of your choice, best a random UUID, new for each thing that you want done. The ' +
+    'same call sent again with it within 24 hours gets the first answer and does nothing.',
   schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters, pattern: keyPattern },
 } as const;
 

@@ -13,12 +13,15 @@ const noticeRemedies = {
   probe_quarantined:
     "Look at the probe's network: resolver, firewall, IPv6. It returns by itself after clean checks.",
   continent_doubted:
-    'Look where the probe stands. If not where it says: "probe revoke", and invite it anew for its continent. If there: "probe trust". Until then it confirms nothing.',
+    'Look where the probe stands. If not where it says: "probe revoke", and invite it anew for ' +
+    'its continent. If there: "probe trust". Until then it confirms nothing.',
   probe_twice:
-    'Stop one of the two processes. If nobody started a second one, the credentials have leaked: "probe revoke", and create the probe anew.',
+    'Stop one of the two processes. If nobody started a second one, the credentials have ' +
+    'leaked: "probe revoke", and create the probe anew.',
   continent_alone: 'Bring probes of another continent back; until then incidents stay unconfirmed.',
   nobody_can_check:
-    'Bring back a probe that may, or change `continents`, `probe` or the target of these monitors; until then they are not checked.',
+    'Bring back a probe that may, or change `continents`, `probe` or the target of these ' +
+    'monitors; until then they are not checked.',
   results_dropped:
     'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). What it dropped is gone.',
   time_zones_old:
@@ -205,7 +208,9 @@ export const createZoneNotice = (parts: {
       const data = zoneDataAt(version, clock.now());
       // Its words stay the same from day to day, so that it is written once.
       const message = isOldZoneData(data)
-        ? `The time zones of the coordinator on ${hostname()} are of version ${data.version}${data.released_on === null ? '' : ` of ${data.released_on}`}, over ${oldZoneDays} days old; clocks may have changed since`
+        ? `The time zones of the coordinator on ${hostname()} are of version ` +
+          `${data.version}${data.released_on === null ? '' : ` of ${data.released_on}`}, over ` +
+          `${oldZoneDays} days old; clocks may have changed since`
         : undefined;
       if (message !== undefined && message !== told)
         await openNotice(sql, 'time_zones_old', owner, message);

@@ -23,7 +23,9 @@ const many = (columns: string, from: string, order: string): string =>
 const parts = {
   members: {
     columns: 'u.id, u.email, u.name, m.role, m.created_at as joined_at',
-    from: '(select *, row_number() over (order by created_at, user_id) as key from memberships where organisation_id = $1) m join users u on u.id = m.user_id',
+    from:
+      '(select *, row_number() over (order by created_at, user_id) as key from memberships where ' +
+      'organisation_id = $1) m join users u on u.id = m.user_id',
     key: 'm.key',
     where: of('m'),
   },
@@ -145,7 +147,8 @@ export const exportPage = (
 ): Promise<ExportedRow[]> => {
   const { columns, from, key, where } = parts[part];
   return sql.unsafe<ExportedRow[]>(
-    `select r.key, to_jsonb(r) - 'key' as row from (select ${key} as key, ${columns} from ${from} where ${where} and ${key} > $2 order by ${key} limit $3) r order by r.key`,
+    `select r.key, to_jsonb(r) - 'key' as row from (select ${key} as key, ${columns} from ` +
+      `${from} where ${where} and ${key} > $2 order by ${key} limit $3) r order by r.key`,
     [organisation, after, limit],
   );
 };

@@ -71,7 +71,9 @@ export const askHealth = async (
     heard_s === null
       ? 'no coordinator has answered yet'
       : `a coordinator answered ${Math.round(heard_s)} s ago`;
-  const words = `${name} in ${continent} checks ${monitors} monitors; ${bus ? 'on the bus' : 'the bus cannot be reached'}, ${heard}, ${waiting} results wait`;
+  const words =
+    `${name} in ${continent} checks ${monitors} monitors; ` +
+    `${bus ? 'on the bus' : 'the bus cannot be reached'}, ${heard}, ${waiting} results wait`;
   return { exit: strict && !isHeard ? 2 : 0, words };
 };
 
@@ -101,7 +103,8 @@ export type Surroundings = {
 
 /** The remedy where a private authority signed the service's certificates. */
 export const unknownAuthority =
-  'nobody here knows the authority that signed its certificate: name it to join with --ca FILE, or add it to those that this machine trusts (update-ca-certificates)';
+  'nobody here knows the authority that signed its certificate: name it to join with --ca FILE, ' +
+  'or add it to those that this machine trusts (update-ca-certificates)';
 
 /**
  * A Node older than this cannot start the probe. A Node that starts it passes, and the line names
@@ -170,7 +173,9 @@ const checkDns = async (): Promise<Finding> => {
   if (answering.length > 0)
     return well(`${answering.join(', ')} ${answering.length === 1 ? 'answers' : 'answer'}`);
   return ill(
-    `no resolver of this host answers (${servers.map((server, place) => `${server}: ${faults[place]}`).join(', ')}). Name one that does in /etc/resolv.conf`,
+    'no resolver of this host answers ' +
+      `(${servers.map((server, place) => `${server}: ${faults[place]}`).join(', ')}). Name one ` +
+      'that does in /etc/resolv.conf',
   );
 };
 
@@ -226,7 +231,10 @@ const checkAnchors = async ({ anchors }: Surroundings): Promise<Finding> => {
   const reached = anchors.filter((_, place) => faults[place] === undefined);
   if (reached.length > 0) return well(`${reached.join(', ')} can be reached`);
   return ill(
-    `none can be reached (${anchors.map((anchor, place) => `${anchor}: ${faults[place]}`).join(', ')}), and without one every failure would be this probe's own. Open the way to one, or have the operator name others as PROBE_ANCHORS`,
+    'none can be reached ' +
+      `(${anchors.map((anchor, place) => `${anchor}: ${faults[place]}`).join(', ')}), and without ` +
+      `one every failure would be this probe's own. Open the way to one, or have the operator ` +
+      'name others as PROBE_ANCHORS',
   );
 };
 

@@ -264,7 +264,9 @@ export const listMonitors = operation({
   access: 'read',
   summary: 'List monitors',
   description:
-    'Oldest first, unless `sort` says otherwise. A walk goes on after the last row of the page before: what is created meanwhile shifts nothing. With `sort=name` or `sort=changed` a monitor that moves in the order during a walk may be missed by it.',
+    'Oldest first, unless `sort` says otherwise. A walk goes on after the last row of the page ' +
+    'before: what is created meanwhile shifts nothing. With `sort=name` or `sort=changed` a ' +
+    'monitor that moves in the order during a walk may be missed by it.',
   query: {
     status: maybe(literal(['pending', 'up', 'verifying', 'down', 'paused']), {
       description:
@@ -308,7 +310,12 @@ export const createMonitor = operation({
   access: 'write',
   summary: 'Create a monitor',
   description:
-    'A new monitor is checked from the start: updateMonitor pauses it, and an `enabled` that is sent here is ignored. A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group, `affects_group_status` and tags that are not sent stay as they are, and the type must be the same.',
+    'A new monitor is checked from the start: updateMonitor pauses it, and an `enabled` that is ' +
+    'sent here is ignored. A heartbeat monitor gets a token of its own, which stands on its ' +
+    'page in the web interface and never in an answer. With an `external_id` that a monitor has ' +
+    'already, that one is changed to what is sent and answered with 200: target, name, ' +
+    'interval, config, group, `affects_group_status` and tags that are not sent stay as they ' +
+    'are, and the type must be the same.',
   body: MonitorIn,
   response: MonitorOut,
   success: 201,
@@ -390,7 +397,8 @@ const monitorsForACall = 10;
 const BatchResultOut = object('MonitorBatchResultOut', {
   result: string({
     description:
-      '`created`, `changed` (its `external_id` was known), `refused`, or `left`: nothing was wrong with it, but all were wanted or none.',
+      '`created`, `changed` (its `external_id` was known), `refused`, or `left`: nothing was ' +
+      'wrong with it, but all were wanted or none.',
     example: 'changed',
   }),
   id: nullable(uuid(), {
@@ -416,7 +424,10 @@ export const batchMonitors = operation({
   access: 'write',
   summary: 'Create or change up to 500 monitors',
   description:
-    'Each item is what createMonitor takes: one whose `external_id` a monitor has changes that one. The results stand in the order of the items. With `mode` `all` one refusal leaves everything as it was and `applied` is false; with `each` the others are done. The body may be up to 2 MiB. Ten monitors, begun, count as one call.',
+    'Each item is what createMonitor takes: one whose `external_id` a monitor has changes that ' +
+    'one. The results stand in the order of the items. With `mode` `all` one refusal leaves ' +
+    'everything as it was and `applied` is false; with `each` the others are done. The body may ' +
+    'be up to 2 MiB. Ten monitors, begun, count as one call.',
   body: object(
     'MonitorBatchIn',
     {
@@ -515,7 +526,8 @@ export const getMonitorLedger = operation({
   access: 'read',
   summary: 'Get the ledger of a monitor: what its uptime is made of',
   description:
-    'Every second of the window in stretches, newest first, each with its state and what made it so. The stretches and the sums come from one reading and always fit.',
+    'Every second of the window in stretches, newest first, each with its state and what made ' +
+    'it so. The stretches and the sums come from one reading and always fit.',
   params: { monitor_id: uuid() },
   query: {
     days: optional(
@@ -562,7 +574,8 @@ export const getMonitorResults = operation({
   access: 'read',
   summary: 'Get response times and outcomes of a monitor by continent',
   description:
-    'A point for each step that has results. `24h` is read from raw results and has percentiles; longer windows are read from hours and have mean, least and most.',
+    'A point for each step that has results. `24h` is read from raw results and has ' +
+    'percentiles; longer windows are read from hours and have mean, least and most.',
   params: { monitor_id: uuid() },
   query: {
     window: optional(

@@ -32,7 +32,8 @@ const credentials = z
     } catch {
       return false;
     }
-  }, 'is not the text of a NATS credentials file as it was written, line breaks and all: the variable with _FILE takes the file itself');
+  }, 'is not the text of a NATS credentials file as it was written, line breaks and all: the ' +
+    'variable with _FILE takes the file itself');
 
 /** How the bus is reached, for coordinators and probes alike. */
 export const busEntryFields = {

@@ -62,8 +62,13 @@ export const httpsKeys = {
   },
   headers: {
     meaning:
-      'Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key, and those whose name or value looks like a secret (X-Secret, My-Token, a long word of letters and digits), are stored encrypted, and shown as `***`.',
-    allowed: `an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes ${reservedHeaders.join(', ')}`,
+      'Headers that are sent besides those of the check itself; after a redirect to another ' +
+      'host only those that say nothing about who asks. Values of such as Authorization, Cookie ' +
+      'and X-Api-Key, and those whose name or value looks like a secret (X-Secret, My-Token, a ' +
+      'long word of letters and digits), are stored encrypted, and shown as `***`.',
+    allowed:
+      'an object of at most 50 header names with texts of at most 4,096 characters as values, ' +
+      `without line breaks; the check itself writes ${reservedHeaders.join(', ')}`,
     otherwise: 'none',
     example: { Accept: 'application/json' },
   },
@@ -113,14 +118,17 @@ export const httpsKeys = {
   json: {
     meaning: 'What the body, read as JSON, must have at a path.',
     allowed:
-      'a list of at most 20 objects, each with a `path` such as "$.items[0].state" (at most 512 characters) and at least one of `equals`, `contains` (texts of at most 1,024), `gt`, `lt` (numbers), `exists` (true or false)',
+      'a list of at most 20 objects, each with a `path` such as "$.items[0].state" (at most 512 ' +
+      'characters) and at least one of `equals`, `contains` (texts of at most 1,024), `gt`, ' +
+      '`lt` (numbers), `exists` (true or false)',
     otherwise: 'nothing',
     example: [{ path: '$.status', equals: 'ok' }],
   },
   header_contains: {
     meaning: 'What headers of the answer must contain.',
     allowed:
-      'an object of at most 20 header names with the text of at most 4,096 characters that each must contain ("" if the header must only be there)',
+      'an object of at most 20 header names with the text of at most 4,096 characters that each ' +
+      'must contain ("" if the header must only be there)',
     otherwise: 'nothing',
     example: { 'Content-Type': 'text/html' },
   },
