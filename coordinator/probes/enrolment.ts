@@ -27,7 +27,7 @@ import { enforceLimit } from '../organisations/plans.ts';
 import { organisationById } from '../organisations/queries.ts';
 import { isTokenText, newTokenText, shownPart } from '../tokens/authenticate.ts';
 import type * as contract from './contract.ts';
-import { enrolProbe as enrolProbeContract, enrolProbe as enrolProbeImport } from './contract.ts';
+import { enrolProbe as enrolProbeContract } from './contract.ts';
 import {
   type InvitationRow,
   insertProbeInvitation,
@@ -81,7 +81,11 @@ export const enrolmentRoute = (
         'application/json',
       );
       const visitor = { address: request.ip, device: request.headers['user-agent'] ?? '' };
-      const answered = await execute(enrolProbeImport, visitor, rawInput(enrolProbeImport, body));
+      const answered = await execute(
+        enrolProbeContract,
+        visitor,
+        rawInput(enrolProbeContract, body),
+      );
       return reply.type(json).header('cache-control', 'no-store').send(answered.body);
     });
   });

@@ -20,10 +20,8 @@ import {
   inviteMember,
   listInvitations,
   listMembers,
-  listMembers as membersListMembers,
   setMemberRole as membersSetMemberRole,
   removeMember,
-  setMemberRole,
   withdrawInvitation,
 } from '../contract.ts';
 
@@ -56,7 +54,7 @@ const memberOf = async (request: MembersRequest): Promise<Member> => {
   const { items } = await request.ask(listMembers);
   const member = items.find(({ id }) => id === request.path.member_id);
   if (!member) throw new Refusal('member_not_found', 'There is no such member.');
-  refuseUnlessMay(request, setMemberRole);
+  refuseUnlessMay(request, membersSetMemberRole);
   return member;
 };
 
@@ -110,7 +108,7 @@ export const changeRole: Page = {
     const { form, ask } = request;
     const tried = await attempt(
       form,
-      () => ask(setMemberRole, { email: member.email, role: form.value('role') ?? '' }),
+      () => ask(membersSetMemberRole, { email: member.email, role: form.value('role') ?? '' }),
       ['role'],
     );
     if ('refused' in tried) return roleForm(request, member, tried.refused);
@@ -229,7 +227,7 @@ export const membersPage: Page = {
   needs: 'member',
   answer: async (request) => {
     const { ask, may, times, caller } = request;
-    const { items } = await ask(membersListMembers);
+    const { items } = await ask(listMembers);
     const [only] = items;
     const sentence =
       items.length === 1 && only?.id === caller.user

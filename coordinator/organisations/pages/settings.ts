@@ -26,7 +26,6 @@ import {
   endOrganisation,
   keepOrganisation,
   listAudit,
-  endOrganisation as organisationEndOrganisation,
   readExport,
   showOrganisation,
   updateOrganisation,
@@ -255,7 +254,7 @@ export const organisationPage: Page = {
             )
           }
           ${
-            may(organisationEndOrganisation) &&
+            may(endOrganisation) &&
             row(
               'Deletion',
               html`All that ${name} owns goes, in seven days, in which you can undo it.`,

@@ -29,7 +29,6 @@ import {
   listOwnOrganisations,
   listPasskeys,
   listSessions,
-  listSessions as profileListSessions,
   showProfile,
   showSecondFactor,
   switchOrganisation as switchOrganisationOperation,
@@ -342,7 +341,7 @@ export const profilePage: Page = {
   answer: async ({ askOwn, times }) => {
     const asked = [
       askOwn(showProfile),
-      askOwn(profileListSessions),
+      askOwn(listSessions),
       askOwn(showSecondFactor),
       askOwn(listPasskeys),
     ] as const;

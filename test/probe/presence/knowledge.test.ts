@@ -16,7 +16,7 @@ import {
 import { deriveNetworkKey, sealBox, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
 import { eventually } from '../../support/eventually.ts';
 import { assignmentOf } from '../support/checkers.ts';
-import { silentLog as log, silentLog } from '../support/surroundings.ts';
+import { silentLog as log } from '../support/surroundings.ts';
 
 describe('what a probe knows of its network', () => {
   let folder: string;
@@ -26,7 +26,7 @@ describe('what a probe knows of its network', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  const open = () => openNetworkKnowledge({ folder, log: silentLog });
+  const open = () => openNetworkKnowledge({ folder, log: log });
   const key = deriveNetworkKey('secret of the installation', 'Europe', 1);
   const nothing = { base_url: '', anchors: [], seal_keys: {} };
 
@@ -242,14 +242,14 @@ describe('credentials of a probe', () => {
 
 describe('announcements', () => {
   const keys = announcementKeys(['a'.repeat(32)]);
-  const silentLog = createLog({ name: 'test', level: 'silent' });
+  const log = createLog({ name: 'test', level: 'silent' });
 
   test('what is said to a probe counts on its own subject alone, as the server shows others that it delivers there, and not once newer was said', () => {
     let now = 100_000;
     const reader = createAnnouncementReader({
       trust: () => ({ keys: keys.map(({ id }) => id), required: true }),
       now: () => now,
-      log: silentLog,
+      log: log,
     });
     const announce = createAnnounce(keys, () => now);
     const signed = (subject: string) => {
