@@ -455,8 +455,8 @@ export const addressesWithoutKey = async (
   const rows = await sql<{ address: string }[]>`
     select distinct coalesce(host(client_addr), 'this machine') as address from pg_stat_activity
     where datname = current_database()
-      and split_part(application_name, ' ', 1) || ' ' || split_part(application_name, ' ',
-        2) = ${name}
+      and split_part(application_name, ' ', 1) || ' '
+        || split_part(application_name, ' ', 2) = ${name}
       and not ${keyMark} = any(string_to_array(application_name, ' '))
       and state_change > now() - interval '1 minute'
     order by address`;
