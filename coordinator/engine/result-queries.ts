@@ -46,8 +46,8 @@ export function rawSeries(
 }
 
 function slotOf(sql: Queryable, column: string, from: Date, step_s: number) {
-  return sql`floor(date_part('epoch',
-    ${sql.unsafe(column)} - ${from}::timestamptz) / ${step_s})::int`;
+  return sql`floor(
+    date_part('epoch', ${sql.unsafe(column)} - ${from}::timestamptz) / ${step_s})::int`;
 }
 
 /** From hourly rollups; hours that wait for theirs are read from raw results. */

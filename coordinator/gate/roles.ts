@@ -8,7 +8,10 @@ import type { Caller, Organisation, Person } from './caller.ts';
 export const deadLink = (): Refusal =>
   new Refusal('link_invalid', 'This link was used already, or has ended.');
 
-/** The part of an operation that decides who may call it, and when. */
+/**
+ * The part of an operation that decides who may call it, and when. An operation declares it in
+ * `shared/api/`, or in its subject's `contract.ts` where only pages and operators call it.
+ */
 export type AccessRule = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
 
 /** Whether the user proved their identity recently enough for a dangerous operation. */

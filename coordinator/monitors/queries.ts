@@ -104,12 +104,7 @@ export const switchMonitors = async (
   enabled: boolean,
 ): Promise<void> => {
   await sql`update monitors
-    set enabled = ${enabled}, paused_at = ${
-      enabled
-        ? null
-        : sql`coalesce(paused_at,
-    now())`
-    }
+    set enabled = ${enabled}, paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
     where id = any(${[...ids]}::uuid[])`;
 };
 

@@ -8,17 +8,17 @@ import { createPlanner } from './plan.ts';
 /**
  * Notifies people of an incident, from the decision to the answer of the receiver:
  *
- *   1 release    a held "down" is due, and nothing covers its monitor (rule 25)    release.ts
- *   2 plan       a step for each channel that covers the monitor (rule 30)         plan.ts
- *   3 compose    one message for each channel, as its bucket allows (rule 32)      compose.ts
- *   4 deliver    an attempt, and another until one is answered for good (rule 31)  deliver.ts
- *   5 fall back  the owners are mailed when no channel took a "down" (rule 38)     last-resort.ts
+ *   1 release    a held "down" is due, and no maintenance holds it (rule 25)      release.ts
+ *   2 plan       a step for each channel that includes the monitor (rule 30)      plan.ts
+ *   3 compose    one message for each channel, as its bucket allows (rule 32)     compose.ts
+ *   4 deliver    an attempt, and another until one is answered for good (rule 31) deliver.ts
+ *   5 fall back  the owners are mailed when no channel took a "down" (rule 38)    last-resort.ts
  *
  * The owner of a monitor's partition releases; any coordinator does the rest. Each step takes the
  * rows of one table, locks them, which others then skip, and writes those of the next:
  *
  *   row                      state     is
- *   alerts, of an event of   held      waits for its delay and for the end of a cover
+ *   alerts, of an event of   held      waits for its delay and for the end of maintenance
  *   an incident              due       may leave; `planned_at`: its steps are made
  *                            sent      made before there were steps
  *                            dropped   the incident ended before it was due

@@ -359,10 +359,7 @@ export const setQuarantine = async (
 ): Promise<void> => {
   await sql`update probes
     set quarantined_at = ${
-      reason === null
-        ? null
-        : sql`coalesce(quarantined_at,
-    now())`
+      reason === null ? null : sql`coalesce(quarantined_at, now())`
     }, quarantine_reason = ${reason} where id = ${id}`;
 };
 

@@ -1,6 +1,7 @@
 /**
- * The kinds of check. Each kind's folder contains its config, causes and evidence. The compiler
- * names the tables that a new kind must join; .github/CONTRIBUTING.md lists the rest.
+ * The kinds of check. Each kind's folder contains its config, causes and evidence. Probes check all
+ * but heartbeats. The compiler names the tables that a new kind must join;
+ * .github/CONTRIBUTING.md lists the rest.
  */
 export const kinds = ['https', 'dns', 'heartbeat'] as const;
 export type Kind = (typeof kinds)[number];

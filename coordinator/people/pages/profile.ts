@@ -36,7 +36,7 @@ import {
 } from '../contract.ts';
 import { alsoEnded, comeIn, proofFirst } from './parts.ts';
 
-const form = ({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer =>
+const leaveForm = ({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer =>
   show({
     title: `Leave ${organisation.name}`,
     place: 'members',
@@ -60,7 +60,7 @@ export const leavePage: Page = {
   method: 'GET',
   path: '/members/leave',
   needs: 'member',
-  answer: (request) => proofFirst(request) ?? form(request, freshForm(request.form)),
+  answer: (request) => proofFirst(request) ?? leaveForm(request, freshForm(request.form)),
 };
 
 export const leave: Page = {
@@ -69,7 +69,7 @@ export const leave: Page = {
   needs: 'member',
   answer: async (request) => {
     const tried = await attempt(request.form, () => request.ask(leaveOrganisation), []);
-    if ('refused' in tried) return form(request, tried.refused);
+    if ('refused' in tried) return leaveForm(request, tried.refused);
     return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
   },
 };

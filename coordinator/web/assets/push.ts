@@ -3,7 +3,7 @@
  * message arrives, and is sent only then. Loaded on its page alone.
  */
 
-import './script/parsed-page.ts';
+import './script/trusted.ts';
 
 /** The state of the page: it shows one at a time. */
 type State =

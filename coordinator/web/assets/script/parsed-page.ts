@@ -1,17 +1,4 @@
-/**
- * For browsers that let text become HTML or addresses of programs only through a named policy,
- * which the page's headers list.
- */
-declare global {
-  interface Window {
-    readonly trustedTypes?: {
-      createPolicy: <Rules extends { readonly [rule: string]: (text: string) => string }>(
-        name: string,
-        rules: Rules,
-      ) => Rules;
-    };
-  }
-}
+import './trusted.ts';
 
 // The only place where text becomes HTML: documents that this service sent.
 const policy = window.trustedTypes?.createPolicy('antipode', { createHTML: (text) => text });
