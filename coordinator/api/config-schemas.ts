@@ -1,11 +1,6 @@
+import { type ConfigKey, configKeys, defaultWords, kinds } from '../../shared/api/config-keys.ts';
+import { configSchema } from '../../shared/api/config-schemas.ts';
 import type { JsonSchema } from '../../shared/api/fields.ts';
-import {
-  type ConfigKey,
-  configKeys,
-  configSchema,
-  defaultWords,
-  kinds,
-} from '../../shared/api/monitors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { channelKinds } from '../notifications/kinds/index.ts';
 import type { ChannelKind, Field } from '../notifications/kinds/types.ts';

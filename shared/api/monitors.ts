@@ -20,19 +20,6 @@ import {
 } from './fields.ts';
 import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
-/**
- * What the API document says of a monitor's config. Separate from `api/config-keys.ts`, because
- * programs on users' machines do not ship the schemas.
- */
-export { configSchema } from '../checks/config.ts';
-export { configKeys, defaultWords, unknownConfigKeys } from '../checks/config-keys.ts';
-/**
- * The keys of a monitor's config as clients show them: only the words, without the schemas that
- * validate them.
- */
-export type { ConfigKey } from '../checks/kind-config.ts';
-export { isKind, type Kind, kinds } from '../checks/kinds.ts';
-
 const config = {
   description:
     'Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are.',

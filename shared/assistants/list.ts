@@ -1,6 +1,6 @@
+import { configKeys, kinds } from '../api/config-keys.ts';
 import { dateTime, dict, integer, maybe, string } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
-import { configKeys, kinds } from '../api/monitors.ts';
 import { getTestResults, testMonitor } from '../api/test-runs.ts';
 import { isRecord } from '../base/json.ts';
 import {

@@ -1,5 +1,5 @@
 import { dnsCauses } from './dns/causes.ts';
-import { heartbeatCauses } from './heartbeat/config.ts';
+import { heartbeatCauses } from './heartbeat/causes.ts';
 import { httpsCauses } from './https/causes.ts';
 import type { Cause, CauseRow, Layer } from './result.ts';
 

@@ -1,8 +1,8 @@
 import { nearest } from '../base/text.ts';
+import type { ConfigKeys } from './config-key.ts';
 import { dnsKeys } from './dns/keys.ts';
-import { heartbeatKeys } from './heartbeat/config.ts';
+import { heartbeatKeys } from './heartbeat/keys.ts';
 import { httpsKeys } from './https/keys.ts';
-import type { ConfigKeys } from './kind-config.ts';
 import type { Kind } from './kinds.ts';
 
 /** Every key that a config may have, by the kind of check that uses it. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from './assignment.ts';
+import type { ConfigKey } from './config-key.ts';
 import { configKeys, defaultWords } from './config-keys.ts';
 import { merge, type Secrets, split } from './config-secrets.ts';
 import { dnsConfig, dnsTarget } from './dns/config.ts';
@@ -8,7 +9,6 @@ import { httpsConfig, httpsTarget } from './https/config.ts';
 import type {
   ConfigContext,
   ConfigFault,
-  ConfigKey,
   KeySchemas,
   KindConfig,
   KindTarget,

@@ -5,7 +5,7 @@ import {
   isKind,
   kinds,
   unknownConfigKeys,
-} from '../api/monitors.ts';
+} from '../api/config-keys.ts';
 import { commandName, UsageFault } from '../base/env.ts';
 import { isRecord } from '../base/json.ts';
 import { nearest } from '../base/text.ts';

@@ -1,13 +1,12 @@
+import { configKeys, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
 import { listIncidents } from '../../../shared/api/incidents.ts';
 import {
-  configKeys,
   deleteMonitor,
   getMonitor,
   getMonitorLedger,
   getMonitorResults,
   getMonitorStatus,
   resultWindows,
-  unknownConfigKeys,
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';

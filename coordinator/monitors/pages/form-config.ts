@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { configKeys, type Kind, unknownConfigKeys } from '../../../shared/api/monitors.ts';
+import { configKeys, type Kind, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import {

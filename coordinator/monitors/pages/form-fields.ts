@@ -1,11 +1,11 @@
-import type { getMonitor } from '../../../shared/api/monitors.ts';
 import {
   configKeys,
   defaultWords,
   isKind,
   type Kind,
   unknownConfigKeys,
-} from '../../../shared/api/monitors.ts';
+} from '../../../shared/api/config-keys.ts';
+import type { getMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
 import type { listRecipients } from '../../notifications/contract.ts';

@@ -1,4 +1,4 @@
-import type { Kind } from '../../../shared/api/monitors.ts';
+import type { Kind } from '../../../shared/api/config-keys.ts';
 import { createMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { type OutputOf, statusOf } from '../../../shared/api/operation.ts';
 import { getTestResults, testMonitor } from '../../../shared/api/test-runs.ts';

@@ -1,4 +1,4 @@
-import { type ConfigKeys, everyKindKeys, yesOrNo } from '../kind-config.ts';
+import { type ConfigKeys, everyKindKeys, yesOrNo } from '../config-key.ts';
 
 /** The record types that a check can query, with their numbers in the DNS. */
 export const recordTypes = {

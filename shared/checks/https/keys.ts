@@ -1,4 +1,4 @@
-import { type ConfigKeys, everyKindKeys, yesOrNo } from '../kind-config.ts';
+import { type ConfigKeys, everyKindKeys, yesOrNo } from '../config-key.ts';
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 

@@ -3,8 +3,8 @@ import { describe, expect, it, test } from 'vitest';
 import { docsPage, docsSecurityPolicy } from '../../../coordinator/api/docs.ts';
 import { apiDocument } from '../../../coordinator/api/openapi.ts';
 import { planNames, plans } from '../../../coordinator/organisations/plans.ts';
+import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
 import { restOperations } from '../../../shared/api/index.ts';
-import { configKeys, kinds } from '../../../shared/api/monitors.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 
 describe('The page of the API document', () => {

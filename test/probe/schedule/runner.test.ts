@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { needsSelfCheck, reachedTarget, settle } from '../../../probe/schedule/self-check.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { dnsCauses } from '../../../shared/checks/dns/causes.ts';
-import { heartbeatCauses } from '../../../shared/checks/heartbeat/config.ts';
+import { heartbeatCauses } from '../../../shared/checks/heartbeat/causes.ts';
 import { httpsCauses } from '../../../shared/checks/https/causes.ts';
 import { type Cause, noPhases, type Outcome, type Verdict } from '../../../shared/checks/result.ts';
 import { assignmentOf } from '../support/checkers.ts';

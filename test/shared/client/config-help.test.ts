@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { configKeys, kinds } from '../../../shared/api/monitors.ts';
+import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
 import { UsageFault } from '../../../shared/base/env.ts';
 import { findCommand, readLine, valuesOf } from '../../../shared/client/arguments.ts';
 import { callOf } from '../../../shared/client/calls.ts';

@@ -12,7 +12,7 @@ import {
   pairsText,
 } from '../../../../coordinator/monitors/pages/form-values.ts';
 import { formOf } from '../../../../coordinator/web/form-data.ts';
-import { kinds } from '../../../../shared/api/monitors.ts';
+import { kinds } from '../../../../shared/api/config-keys.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { eventually } from '../../../support/eventually.ts';

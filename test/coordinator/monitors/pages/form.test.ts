@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settingsOf, silentKeys } from '../../../../coordinator/monitors/pages/form-config.ts';
-import { configKeys, kinds } from '../../../../shared/api/monitors.ts';
+import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
 import {
