@@ -182,6 +182,8 @@ describe('a round of a partition', () => {
             early: undefined,
             unseen: noUnseen(),
           };
+          // As in life, no incident has the id of another.
+          const newId = counting();
           const expected = new Map<string, MonitorState>();
           for (const [nth, id] of ids.entries()) {
             const from = made[nth];
@@ -230,7 +232,7 @@ describe('a round of a partition', () => {
                 decideOn(decisions, monitor, event);
                 loud.add(monitor);
               }
-              const decided = decide(before, event, { now, network, newId: counting() });
+              const decided = decide(before, event, { now, network, newId });
               effects += decided.effects.length;
               expected.set(monitor, decided.state);
               expect(incidentOf(decisions, monitor) !== null).toBe(decided.state.incident !== null);
