@@ -7,7 +7,7 @@ import { ConfigurationFault } from '../shared/base/env.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { listenObstacle, version } from '../shared/base/process.ts';
 import type { Clock } from '../shared/base/time.ts';
-import { downloadRoutes } from './api/bundles.ts';
+import { downloadRoutes } from './api/downloads.ts';
 import { refuseOutside, restRoutes, restServerOptions, sayBeside } from './api/routes.ts';
 import { createForwarded, soundUrl } from './api/server.ts';
 import { assistantRoutes, createAssistants } from './assistants/mcp-routes.ts';

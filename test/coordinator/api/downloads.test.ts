@@ -9,8 +9,8 @@ import {
   bundling,
   downloadNames,
   downloadRooms,
-  downloadRoutes,
 } from '../../../coordinator/api/bundles.ts';
+import { downloadRoutes } from '../../../coordinator/api/downloads.ts';
 import { restServerOptions } from '../../../coordinator/api/routes.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
