@@ -1,7 +1,12 @@
 import { boolean, dateTime, nullable, object, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation, page, pageQuery, personOperation } from '../../shared/api/operation.ts';
 
-/** Assistants that act as the user who connected them. */
+/**
+ * Assistants that act as the user who connected them.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 const listed = {
   id: uuid(),

@@ -10,7 +10,12 @@ import {
 import { GroupOut } from '../../shared/api/groups.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
-/** Groups with their monitors. */
+/**
+ * Groups with their monitors.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 /** The number of groups on a page. */
 export const groupRows = 50;

@@ -1,7 +1,12 @@
 import { object, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
-/** What members of an organisation do about an incident. */
+/**
+ * What members of an organisation do about an incident.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 export const addIncidentNote = innerOperation({
   id: 'addIncidentNote',

@@ -12,7 +12,12 @@ import {
 import { MaintenanceOut } from '../../shared/api/maintenance.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
-/** Windows as people see them: sorted by when they are. */
+/**
+ * Windows as people see them: sorted by when they are.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 /** The number of windows on a page. */
 export const maintenanceRows = 50;

@@ -18,7 +18,12 @@ import { innerOperation } from '../../shared/api/operation.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 import { type DashboardSort, dashboardSorts, type StatusRow, statusRows } from './status.ts';
 
-/** What the dashboard shows. */
+/**
+ * What the dashboard shows.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 export { type DashboardSort, dashboardSorts, type StatusRow, statusRows };
 

@@ -13,7 +13,12 @@ import {
 } from '../../shared/api/fields.ts';
 import { anonymousOperation, innerOperation } from '../../shared/api/operation.ts';
 
-/** What the links in a message do for anyone who has it. GET of each shows a page, POST acts. */
+/**
+ * What the links in a message do for anyone who has it. GET of each shows a page, POST acts.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 const secret = object('AlertLinkIn', { secret: string() });
 

@@ -17,7 +17,12 @@ import {
   pageQuery,
 } from '../../shared/api/operation.ts';
 
-/** Notices for the operator, and messages that were set aside. */
+/**
+ * Notices for the operator, and messages that were set aside.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 const days = optional(
   integer({ ge: 1, le: 400 }, { description: 'How many days back; 7 when not given.' }),

@@ -19,7 +19,12 @@ import {
 } from '../../shared/api/operation.ts';
 import { OrganisationOut } from '../../shared/api/organisations.ts';
 
-/** Organisations and their members. */
+/**
+ * Organisations and their members.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 const role = string({ description: '`owner`, `admin`, `member` or `viewer`.' });
 

@@ -17,7 +17,12 @@ import {
   personOperation,
 } from '../../shared/api/operation.ts';
 
-/** Operations of callers who are not signed in. The web puts the session's text into its cookie. */
+/**
+ * Operations of callers who are not signed in. The web puts the session's text into its cookie.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 export const SignedInOut = object('SignedInOut', {
   /** Null while the second step is pending. */

@@ -23,7 +23,12 @@ import {
   ProbeInvitationOut,
 } from '../../shared/api/probes.ts';
 
-/** The probes of the installation, public and private. */
+/**
+ * The probes of the installation, public and private.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 const CredentialsOut = object('CredentialsOut', { id: uuid(), credentials: string() });
 const probeId = { probe_id: uuid() };

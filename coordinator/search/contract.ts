@@ -1,7 +1,9 @@
 import { array, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
-/** What the search finds. */
+/**
+ * What the search finds. An operation that only pages call; those of the API are in `shared/api/`.
+ */
 export const search = innerOperation({
   id: 'search',
   access: 'read',

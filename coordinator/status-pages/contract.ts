@@ -11,7 +11,12 @@ import {
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 import { StatusPagePostOut } from '../../shared/api/status-pages.ts';
 
-/** What the editor of a status page needs beside the API's data. */
+/**
+ * What the editor of a status page needs beside the API's data.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 const pageId = { page_id: uuid() };
 

@@ -10,7 +10,12 @@ import {
 import { moment } from '../../shared/api/moment.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 
-/** Tokens, by which programs act. */
+/**
+ * Tokens, by which programs act.
+ *
+ * Operations that only pages and operators call, with who may (`access`). Those of the API are in
+ * `shared/api/`.
+ */
 
 const listed = {
   id: uuid(),
