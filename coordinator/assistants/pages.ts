@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
-import { heading, linkButton, notice } from '../web/elements.ts';
+import { heading, linkButton, moreLink, notice } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   attempt,
@@ -84,18 +84,7 @@ export const connectedAssistants = async (request: MembersRequest): Promise<Html
   );
   const manages = may({ access: 'manage' });
   const more =
-    next_cursor !== null &&
-    html`
-      <p class="actions pages-more">
-        <a
-          class="button"
-          rel="next"
-          href="${safeUrl(`/tokens${query({ assistants: next_cursor })}`)}"
-        >
-          Earlier
-        </a>
-      </p>
-    `;
+    next_cursor !== null && moreLink(`/tokens${query({ assistants: next_cursor })}`, 'Earlier');
   return html`
     <section class="after" id="assistants">
       <h2>Connected assistants</h2>

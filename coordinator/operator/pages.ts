@@ -1,8 +1,16 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { isKind, type Kind } from '../../shared/checks/kinds.ts';
 import { listProbes } from '../probes/contract.ts';
-import { countText, heading, linkButton, notice, type State, stateMark } from '../web/elements.ts';
-import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
+import {
+  countText,
+  heading,
+  linkButton,
+  moreLink,
+  notice,
+  type State,
+  stateMark,
+} from '../web/elements.ts';
+import { type Html, html, icon, type Part, query } from '../web/html.ts';
 import { type OperatorsRequest, type Page, seeOther, show } from '../web/page.ts';
 import {
   dropSetAside,
@@ -297,17 +305,7 @@ const organisationsOf = (
           ),
         ),
     next_cursor !== null &&
-      html`
-        <p class="actions pages-more">
-          <a
-            class="button"
-            rel="next"
-            href="${safeUrl(`/operator${query({ cursor: next_cursor })}`)}"
-          >
-            More organisations
-          </a>
-        </p>
-      `,
+      moreLink(`/operator${query({ cursor: next_cursor })}`, 'More organisations'),
   );
 
 const stateOf = ({ quarantined, place, last_seen_at }: Probe): readonly [State, string] => {

@@ -463,11 +463,6 @@ export const membersOf = (sql: Queryable, organisation: string): Promise<ListedM
     where m.organisation_id = ${organisation}
     order by array_position(array['owner', 'admin', 'member', 'viewer'], m.role), lower(u.email)`;
 
-export const emailOf = async (sql: Queryable, id: string): Promise<string | undefined> => {
-  const [row] = await sql<{ email: string }[]>`select email from users where id = ${id}`;
-  return row?.email;
-};
-
 export type OwnMembership = {
   readonly id: string;
   readonly name: string;

@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
-import { heading, linkButton, notice, stateMark } from '../web/elements.ts';
+import { heading, linkButton, moreLink, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   attempt,
@@ -12,7 +12,7 @@ import {
   selectField,
   textField,
 } from '../web/forms.ts';
-import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
+import { type Html, html, icon, type Part, query } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
 
@@ -132,17 +132,7 @@ export const tokensPage: Page = {
               </div>
               ${
                 next_cursor !== null &&
-                html`
-                  <p class="actions pages-more">
-                    <a
-                      class="button"
-                      rel="next"
-                      href="${safeUrl(`/tokens${query({ cursor: next_cursor })}`)}"
-                    >
-                      Earlier
-                    </a>
-                  </p>
-                `
+                moreLink(`/tokens${query({ cursor: next_cursor })}`, 'Earlier')
               }
             `
         }

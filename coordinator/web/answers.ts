@@ -177,8 +177,6 @@ const signInFor = (url: string): string =>
 
 const saidCookie = 'said';
 
-export type Answers = ReturnType<typeof createAnswers>;
-
 /** Turns a request into the page's request, and the page's result into an answer. */
 export const createAnswers = (dependencies: WebDependencies, assets: AssetStore) => {
   const { gate } = dependencies;

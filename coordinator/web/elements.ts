@@ -254,6 +254,13 @@ export const linkButton = (
     </a>
   `;
 
+/** The way on below a list that has more; `address` is that of the next part. */
+export const moreLink = (address: string, words: string): Html => html`
+  <p class="actions pages-more">
+    <a class="button" rel="next" href="${safeUrl(address)}">${words}</a>
+  </p>
+`;
+
 export type Chip = {
   readonly href: string;
   readonly label: string;

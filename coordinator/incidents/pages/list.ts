@@ -2,8 +2,8 @@ import { listIncidents } from '../../../shared/api/incidents.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { chips, heading, linkButton, shortName, stateMark } from '../../web/elements.ts';
-import { type Html, html, query, safeUrl } from '../../web/html.ts';
+import { chips, heading, linkButton, moreLink, shortName, stateMark } from '../../web/elements.ts';
+import { type Html, html, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
 
 type ListedPage = OutputOf<typeof listIncidents>;
@@ -163,20 +163,7 @@ export const incidents: Page = {
                   <tbody>${items.map((each) => rowOf(each, request))}</tbody>
                 </table>
               </div>
-              ${
-                next_cursor !== null &&
-                html`
-                  <p class="actions pages-more">
-                    <a
-                      class="button"
-                      rel="next"
-                      href="${safeUrl(address({ cursor: next_cursor }))}"
-                    >
-                      Earlier
-                    </a>
-                  </p>
-                `
-              }
+              ${next_cursor !== null && moreLink(address({ cursor: next_cursor }), 'Earlier')}
             `
         }
       `,

@@ -1,9 +1,9 @@
 import { createChannel, listChannels } from '../../../shared/api/channels.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { heading } from '../../web/elements.ts';
+import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
-import { type Html, html, icon, safeUrl } from '../../web/html.ts';
+import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
 import { listChannelKinds, muteAlerts, showMute, unmuteAlerts } from '../contract.ts';
 import {
@@ -178,17 +178,7 @@ export const channelsPage: Page = {
         </div>
         ${
           next_cursor !== null &&
-          html`
-            <p class="actions pages-more">
-              <a
-                class="button"
-                rel="next"
-                href="${safeUrl(`/alerts?cursor=${encodeURIComponent(next_cursor)}`)}"
-              >
-                More
-              </a>
-            </p>
-          `
+          moreLink(`/alerts?cursor=${encodeURIComponent(next_cursor)}`, 'More')
         }
         ${mute}
       `,

@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { csvLine } from '../../../shared/base/text.ts';
-import { heading } from '../../web/elements.ts';
+import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
@@ -221,17 +221,7 @@ export const auditPage: Page = {
               </div>
               ${
                 next_cursor !== null &&
-                html`
-                  <p class="actions pages-more">
-                    <a
-                      class="button"
-                      rel="next"
-                      href="${safeUrl(`/audit${query({ ...filter, cursor: next_cursor })}`)}"
-                    >
-                      Earlier
-                    </a>
-                  </p>
-                `
+                moreLink(`/audit${query({ ...filter, cursor: next_cursor })}`, 'Earlier')
               }
             `
         }

@@ -4,7 +4,7 @@ import {
   deleteStatusPage,
   getStatusPage,
 } from '../../../shared/api/status-pages.ts';
-import { heading, linkButton } from '../../web/elements.ts';
+import { heading, linkButton, moreLink } from '../../web/elements.ts';
 import { inputOf, noForm } from '../../web/form-data.ts';
 import {
   attempt,
@@ -16,7 +16,7 @@ import {
   textField,
   typed,
 } from '../../web/forms.ts';
-import { type Html, html, icon, safeUrl } from '../../web/html.ts';
+import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { listStatusPageOverviews } from '../contract.ts';
 import { accessWords, languageNames, type StatusPage, trail } from './cards.ts';
@@ -218,17 +218,7 @@ const listPage: Page = {
         </div>
         ${
           next_cursor !== null &&
-          html`
-            <p class="actions pages-more">
-              <a
-                class="button"
-                rel="next"
-                href="${safeUrl(`/status-pages?cursor=${encodeURIComponent(next_cursor)}`)}"
-              >
-                More
-              </a>
-            </p>
-          `
+          moreLink(`/status-pages?cursor=${encodeURIComponent(next_cursor)}`, 'More')
         }
       `,
     });
