@@ -317,7 +317,8 @@ const fellBelowTwo = (
 const endedByPasses = (incident: Incident, scene: Scene): string[] => {
   if (scene.places.length === 1) {
     const twice = atSomePoint(scene, (known) => {
-      const last = known.toSorted((a, b) => a.at - b.at).slice(-2);
+      // By the true time: a clock that is set back mixes the order of what it dates.
+      const last = known.toSorted((a, b) => a.started - b.started).slice(-2);
       return (
         last.length === 2 &&
         last.every(({ outcome, at }) => outcome === 'ok' && at > incident.started_at)
@@ -343,7 +344,11 @@ const endedByPasses = (incident: Incident, scene: Scene): string[] => {
       at >= incident.started_at && (stale || (decided_at ?? at) - at > late),
   );
   const fell = isLate ? undefined : fellBelowTwo(recent(scene.known.decided, 600), scene);
-  const expected = fell === undefined ? undefined : Math.max(fell, incident.confirmed_at ?? fell);
+  // A fall from before is another outage's: this one ended because a probe is no longer believed.
+  const expected =
+    fell === undefined || fell < incident.started_at
+      ? undefined
+      : Math.max(fell, incident.confirmed_at ?? fell);
   const isDated = expected === undefined || incident.resolved_at === expected;
   return isDated
     ? []

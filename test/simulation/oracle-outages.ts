@@ -155,7 +155,8 @@ const faultsOfAlert = (given: Case, incident: Incident): string[] => {
   const decided = confirmed.get(incident.id);
   if (confirmed_at === null || decided === undefined) return [];
   const due = Math.max(decided, dueAt(truth, spec.index, confirmed_at + spec.alert_after_ms));
-  const late = dueAt(truth, spec.index, due);
+  // A cover that begins while the message is on its way may hold it back.
+  const late = Math.max(dueAt(truth, spec.index, due), dueAt(truth, spec.index, due + quick));
   return spec.channels.flatMap((channel) => {
     const got = record.delivered.find(
       (each) => each.incident === incident.id && each.event === 'down' && each.channel === channel,
