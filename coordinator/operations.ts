@@ -6,11 +6,12 @@ import * as maintenanceApi from '../shared/api/maintenance.ts';
 import * as monitorsApi from '../shared/api/monitors.ts';
 import * as organisationsApi from '../shared/api/organisations.ts';
 import * as probesApi from '../shared/api/probes.ts';
+import * as resultsApi from '../shared/api/results.ts';
 import * as statusPagesApi from '../shared/api/status-pages.ts';
 import * as testRunsApi from '../shared/api/test-runs.ts';
-import * as events from './api/events.ts';
 import * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
+import * as events from './events/operations.ts';
 import { bindAll, type Handlers, handlersOf } from './gate/bind.ts';
 import * as groupsContract from './groups/contract.ts';
 import * as groups from './groups/operations.ts';
@@ -49,7 +50,7 @@ import * as tokens from './tokens/operations.ts';
 /** Every operation with the handler of its name; one without does not compile. */
 export const handlers: Handlers = handlersOf([
   ...bindAll(
-    { ...monitorsApi, ...testRunsApi, ...monitorsContract },
+    { ...monitorsApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
     { ...monitors, ...batch, ...dashboard },
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),

@@ -81,7 +81,6 @@ const kits: Readonly<Record<string, readonly string[]>> = {
   ],
   'coordinator/api': [
     'coordinator/gate',
-    'coordinator/health/meters.ts',
     'coordinator/monitors/contract.ts',
     'coordinator/notifications/kinds/index.ts',
     'coordinator/organisations/plans.ts',

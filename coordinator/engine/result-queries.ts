@@ -20,17 +20,29 @@ export type SeriesRow = {
   readonly most: number | null;
   readonly median: number | null;
   readonly p95: number | null;
+  readonly p99: number | null;
+  /** Means of dns, tcp, tls, first_byte and total; null where only hours are stored. */
+  readonly phases: readonly (number | null)[] | null;
 };
 
-/** From raw results, as far as they are kept, with percentiles. */
-export function rawSeries(
+/** The percentiles of all passes of a window. */
+export type Percentiles = Pick<SeriesRow, 'median' | 'p95' | 'p99'>;
+
+export type Series = {
+  readonly rows: readonly SeriesRow[];
+  /** Null where only hours are stored. */
+  readonly whole: Percentiles | null;
+};
+
+/** From raw results, as far as they are kept, with percentiles and phases. */
+export async function rawSeries(
   sql: Queryable,
   monitor: number,
   { from, to }: Interval,
   step_s: number,
-): Promise<SeriesRow[]> {
+): Promise<Series> {
   const [begin, end] = [new Date(from), new Date(to)];
-  return sql<SeriesRow[]>`
+  const rows = await sql<(Omit<SeriesRow, 'continent'> & { readonly continent: string | null })[]>`
     select p.continent, ${slotOf(sql, 'r.at', begin, step_s)} as slot,
       (count(*) filter (where r.outcome = 0))::int as ok,
         (count(*) filter (where r.outcome = 1))::int as failed,
@@ -39,10 +51,24 @@ export function rawSeries(
       min(r.took_ms) filter (where r.outcome = 0) as least, max(r.took_ms)
       filter (where r.outcome = 0) as most,
       percentile_cont(0.5) within group (order by r.took_ms) filter (where r.outcome = 0) as median,
-      percentile_cont(0.95) within group (order by r.took_ms) filter (where r.outcome = 0) as p95
+      percentile_cont(0.95) within group (order by r.took_ms) filter (where r.outcome = 0) as p95,
+      percentile_cont(0.99) within group (order by r.took_ms) filter (where r.outcome = 0) as p99,
+      array[${sql.unsafe(
+        [1, 2, 3, 4, 5]
+          .map((phase) => `avg(r.phases[${phase}]) filter (where r.outcome = 0)`)
+          .join(', '),
+      )}]::float8[] as phases
     from results r join probes p on p.key = r.probe_key
     where r.monitor_key = ${monitor} and r.at >= ${begin} and r.at < ${end}
-    group by p.continent, slot order by p.continent, slot`;
+    group by grouping sets ((p.continent, slot), ()) order by p.continent, slot`;
+  // The empty grouping set has a row, also where there are no results.
+  const whole = rows.find(({ continent }) => continent === null);
+  return {
+    rows: rows.flatMap(({ continent, ...rest }) =>
+      continent === null ? [] : [{ continent, ...rest }],
+    ),
+    whole: whole === undefined || whole.median === null ? null : whole,
+  };
 }
 
 function slotOf(sql: Queryable, column: string, from: Date, step_s: number) {
@@ -51,14 +77,14 @@ function slotOf(sql: Queryable, column: string, from: Date, step_s: number) {
 }
 
 /** From hourly rollups; hours that wait for theirs are read from raw results. */
-export function hourlySeries(
+export async function hourlySeries(
   sql: Queryable,
   monitor: number,
   { from, to }: Interval,
   step_s: number,
-): Promise<SeriesRow[]> {
+): Promise<Series> {
   const [begin, end] = [new Date(from), new Date(to)];
-  return sql<SeriesRow[]>`
+  const rows = await sql<SeriesRow[]>`
     with waiting as (select hour from stale_hours where hour >= ${begin} and hour < ${end}),
     hours as (
       select u.continent, u.hour, u.ok, u.failed, u.unknown, u.took_sum, u.took_min, u.took_max
@@ -79,8 +105,9 @@ export function hourlySeries(
       sum(h.ok)::int as ok, sum(h.failed)::int as failed, sum(h.unknown)::int as unknown,
       sum(h.took_sum) / nullif(sum(h.ok), 0) as mean, min(h.took_min) as least,
         max(h.took_max) as most,
-      null::float8 as median, null::float8 as p95
+      null::float8 as median, null::float8 as p95, null::float8 as p99, null::float8[] as phases
     from hours h group by h.continent, slot order by h.continent, slot`;
+  return { rows, whole: null };
 }
 
 export const outcomeOf = (number: number): Outcome =>

@@ -2,7 +2,6 @@ import { createTicker, type Ticker } from '../../shared/actor/mailbox.ts';
 import { backoff } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { forgetEvents } from '../api/events.ts';
 import { forgetEndedRecords } from '../assistants/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { forgetDone } from '../database/outbox.ts';
@@ -17,6 +16,7 @@ import {
   makeResultDays,
   rollUpOneHour,
 } from '../engine/result-queries.ts';
+import { forgetEvents } from '../events/queries.ts';
 import {
   deleteIdempotencyRecords,
   idempotencyKeptMs,

@@ -1,5 +1,6 @@
 import type * as api from '../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type * as results from '../../shared/api/results.ts';
 import type * as testRuns from '../../shared/api/test-runs.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -7,7 +8,13 @@ import { causeSentence } from '../../shared/checks/causes.ts';
 import { asSplit } from '../../shared/checks/config.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
-import { hourlySeries, rawSeries, type SeriesRow } from '../engine/result-queries.ts';
+import {
+  hourlySeries,
+  type Percentiles,
+  rawSeries,
+  type SeriesRow,
+} from '../engine/result-queries.ts';
+import { deploysWithin } from '../events/queries.ts';
 import {
   AlternateStatus,
   type InOrganisation,
@@ -198,25 +205,31 @@ const rounded = (ms: number | null): number | null =>
 
 export const getMonitorResults = async (
   { sql, organisation, now }: InOrganisation,
-  { monitor_id: id, window }: InputOf<typeof api.getMonitorResults>,
-): OperationResult<OutputOf<typeof api.getMonitorResults>> => {
+  { monitor_id: id, window }: InputOf<typeof results.getMonitorResults>,
+): OperationResult<OutputOf<typeof results.getMonitorResults>> => {
   const key = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
   const { long_s, step_s, source } = windows[window];
   // Whole steps, so that a point is the same from one reading to the next; the last one is still
   // filling.
   const to = Math.ceil(now / (step_s * 1_000)) * step_s * 1_000;
   const from = to - long_s * 1_000;
-  const rows = await (source === 'raw' ? rawSeries : hourlySeries)(sql, key, { from, to }, step_s);
-  const pointOf = ({ slot, ok, failed, unknown, mean, least, most, median, p95 }: SeriesRow) => ({
+  const read = source === 'raw' ? rawSeries : hourlySeries;
+  const [{ rows, whole }, deploys] = await Promise.all([
+    read(sql, key, { from, to }, step_s),
+    deploysWithin(sql, organisation.id, id, { from, to }),
+  ]);
+  const pointOf = ({ slot, ok, failed, unknown, ...times }: SeriesRow) => ({
     at: new Date(from + slot * step_s * 1_000).toISOString(),
     ok,
     failed,
     unknown,
-    mean_ms: rounded(mean),
-    least_ms: rounded(least),
-    most_ms: rounded(most),
-    median_ms: rounded(median),
-    p95_ms: rounded(p95),
+    mean_ms: rounded(times.mean),
+    least_ms: rounded(times.least),
+    most_ms: rounded(times.most),
+    median_ms: rounded(times.median),
+    p95_ms: rounded(times.p95),
+    p99_ms: rounded(times.p99),
+    phases: phasesJson(times.phases),
   });
   const of = Map.groupBy(rows, (row) => row.continent);
   return {
@@ -226,7 +239,30 @@ export const getMonitorResults = async (
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     series: [...of].map(([continent, points]) => ({ continent, points: points.map(pointOf) })),
+    percentiles: percentilesJson(whole),
+    deploys: deploys.map(({ at, name }) => ({ at: at.toISOString(), name })),
   };
+};
+
+/** Null for checks that have no phase besides the whole. */
+const phasesJson = (means: SeriesRow['phases']) => {
+  const [dns = null, tcp = null, tls = null, first_byte = null, total = null] = means ?? [];
+  return [dns, tcp, tls, first_byte].every((each) => each === null)
+    ? null
+    : {
+        dns_ms: rounded(dns),
+        tcp_ms: rounded(tcp),
+        tls_ms: rounded(tls),
+        first_byte_ms: rounded(first_byte),
+        total_ms: rounded(total),
+      };
+};
+
+const percentilesJson = (whole: Percentiles | null) => {
+  const [p50_ms, p95_ms, p99_ms] = [whole?.median, whole?.p95, whole?.p99].map((ms) =>
+    rounded(ms ?? null),
+  );
+  return p50_ms == null || p95_ms == null || p99_ms == null ? null : { p50_ms, p95_ms, p99_ms };
 };
 
 /** Uses the same functions as pages and exports, over one moment's view of the ledger. */

@@ -26,6 +26,7 @@ export const builtFiles = async (): Promise<
       'style.css',
       'script.ts',
       'passkeys.ts',
+      'chart.ts',
       'push.ts',
       'worker/push-worker.ts',
       'rules.json',

@@ -20,6 +20,7 @@ export type Assets = {
   readonly style: string;
   readonly script: string;
   readonly passkeys: string;
+  readonly chart: string;
   readonly push: string;
   /** The name of the worker that shows notifications: it has a fixed address of its own. */
   readonly pushWorker: string;
@@ -85,6 +86,7 @@ const build = async (): Promise<Built> => {
       style: address(/^style-.*\.css$/),
       script: address(/^script-.*\.js$/),
       passkeys: address(/^passkeys-.*\.js$/),
+      chart: address(/^chart-.*\.js$/),
       push: address(/^push-(?!worker).*\.js$/),
       pushWorker: nameLike(/^push-worker-.*\.js$/),
       rules: address(/^rules-.*\.json$/),

@@ -141,7 +141,7 @@ const brand = html`
   </a>
 `;
 
-const head = ({ title, passkeys, push }: ShownPage, { assets }: Frame): Html => html`
+const head = ({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): Html => html`
   <head>
     <meta charset="utf-8">
     <title>${title} · Antipode</title>
@@ -152,6 +152,7 @@ const head = ({ title, passkeys, push }: ShownPage, { assets }: Frame): Html => 
     <link rel="stylesheet" href="${safeUrl(assets.style)}">
     <script src="${safeUrl(assets.script)}" defer></script>
     ${passkeys && html`<script src="${safeUrl(assets.passkeys)}" defer></script>`}
+    ${charts && html`<script src="${safeUrl(assets.chart)}" defer></script>`}
     ${
       push &&
       html`

@@ -9,7 +9,7 @@ const EventOut = object('EventOut', {
   at: dateTime({ description: 'When it was written down.', example: '2026-11-18T04:03:36.902Z' }),
   event: string({
     description:
-      '`incident.opened`, `.confirmed`, `.acknowledged`, `.resolved`; `monitor.created`, `.changed`, `.paused`, `.resumed`, `.deleted`; `group.created`, `.changed`, `.deleted`; `maintenance.created`, `.changed`, `.deleted`. There may be others later: ignore what you do not know.',
+      '`incident.opened`, `.confirmed`, `.acknowledged`, `.resolved`; `monitor.created`, `.changed`, `.paused`, `.resumed`, `.deleted`; `group.created`, `.changed`, `.deleted`; `maintenance.created`, `.changed`, `.deleted`; `deploy`. There may be others later: ignore what you do not know.',
     example: 'incident.confirmed',
   }),
   monitor: nullable(uuid({ example: exampleIds.monitor })),
@@ -21,7 +21,7 @@ const EventOut = object('EventOut', {
       example: null,
     }),
   ),
-  name: nullableString('What the monitor, the group or the window was called then.', {
+  name: nullableString('The name of the monitor, group, window or deploy at that time.', {
     example: 'Shop',
   }),
 });
@@ -53,4 +53,32 @@ export const listEvents = operation({
   }),
   success: 200,
   columns: ['at', 'event', 'name', 'monitor', 'incident', 'id'],
+});
+
+const EventIn = object('EventIn', {
+  name: string({
+    minLength: 1,
+    meaning: 'What was deployed: a version, a commit, a sentence.',
+    limits: { maxLength: 200 },
+    example: 'Shop 4.2.1',
+  }),
+  monitor: maybe(uuid(), {
+    description: 'The monitor whose charts show it; left out, the charts of all monitors do.',
+  }),
+});
+
+export const createEvent = operation({
+  id: 'createEvent',
+  method: 'POST',
+  path: '/api/v1/events',
+  tag: 'Events',
+  access: 'write',
+  summary: 'Record a deploy',
+  description:
+    'Call it at the end of a deployment. Response charts show a mark at this moment, and ' +
+    '`GET /api/v1/events` lists it as `deploy`. It is kept for 90 days.',
+  body: EventIn,
+  response: EventOut,
+  success: 201,
+  refusals: ['name_invalid', 'monitor_not_found'],
 });

@@ -5,7 +5,7 @@ import {
   listChannels,
   updateChannel,
 } from './channels.ts';
-import { listEvents } from './events.ts';
+import { createEvent, listEvents } from './events.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
 import {
   acknowledgeIncident,
@@ -27,7 +27,6 @@ import {
   deleteMonitor,
   getMonitor,
   getMonitorLedger,
-  getMonitorResults,
   getMonitorStatus,
   listMonitors,
   updateMonitor,
@@ -35,6 +34,7 @@ import {
 import type { RestOperation } from './operation.ts';
 import { whoami } from './organisations.ts';
 import { endProbe, inviteProbe, listProbeInvitations, revokeProbeInvitation } from './probes.ts';
+import { getMonitorResults } from './results.ts';
 import {
   addStatusPageGroup,
   addStatusPageMonitor,
@@ -72,6 +72,7 @@ export const operations = {
   getIncident,
   getIncidentEvidence,
   listEvents,
+  createEvent,
   listMaintenanceWindows,
   createMaintenanceWindow,
   getMaintenanceWindow,

@@ -4,20 +4,17 @@ import {
   deleteMonitor,
   getMonitor,
   getMonitorLedger,
-  getMonitorResults,
   getMonitorStatus,
-  resultWindows,
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
 import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
-import { meanOf, type Results, responseChart, responseTable } from '../../web/charts.ts';
 import {
   chips,
-  countText,
   heading,
   linkButton,
   notice,
@@ -30,6 +27,16 @@ import { type MembersRequest, type Page, type PageAnswer, show } from '../../web
 import type { Times } from '../../web/times.ts';
 import { getPingAddress, listBeats, rotatePingAddress } from '../contract.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
+import {
+  meanOf,
+  msText,
+  phaseChart,
+  type Results,
+  responseChart,
+  responseTable,
+  valueLabel,
+  valuesOf,
+} from './response-chart.ts';
 
 export type Monitor = OutputOf<typeof getMonitor>;
 
@@ -292,16 +299,13 @@ const uptimeFigures = (ledger: Ledger, days: number): Html =>
     )}
   `;
 
-const responseFigures = (results: Results): Html => {
-  const points = results.series.flatMap((series) => series.points);
-  const mean = meanOf(points);
-  const checks = points.reduce((sum, { ok, failed }) => sum + ok + failed, 0);
+const responseFigures = ({ series, percentiles }: Results): Html => {
+  if (percentiles === null)
+    return figure('Response, mean', msText(meanOf(series.flatMap(({ points }) => points))));
+  const { p50_ms, p95_ms, p99_ms } = percentiles;
   return html`
-    ${figure(
-      'Response, mean',
-      mean === null ? '–' : html`${countText(Math.round(mean))} <small>ms</small>`,
-    )}
-    ${figure('Checks shown below', countText(checks))}
+    ${figure('Response, p50', msText(p50_ms))}
+    ${figure('p95 · p99', `${msText(p95_ms)} · ${msText(p99_ms)}`)}
   `;
 };
 
@@ -422,13 +426,26 @@ const pageOf = async (
   const isHeartbeat = monitor.type === 'heartbeat';
   const pings = isHeartbeat ? (await ask(listBeats, { monitor_id })).items : [];
   const address_ = (changed: Readonly<Record<string, string>>) =>
-    `/monitors/${monitor.id}${query({ window, days, ...changed })}`;
+    `/monitors/${monitor.id}${query({ window, days, value, ...changed })}`;
   const begins = status.status.charAt(0).toUpperCase() + status.status.slice(1);
-  const nobody = results.series.length === 0;
+  const shownValues = valuesOf(results);
+  const value = shownValues.find((each) => each === asked.value) ?? shownValues[0] ?? 'mean';
+  const phases = phaseChart(results, times);
   const chartPart = html`
     <section class="card">
       <div class="section-head">
-        <h2>Response by continent</h2>
+        <h2>Response time by continent</h2>
+        ${
+          shownValues.length > 1 &&
+          chips(
+            'Value',
+            shownValues.map((each) => ({
+              href: address_({ value: each }),
+              label: valueLabel(each),
+              current: each === value,
+            })),
+          )
+        }
         ${chips(
           'How far back',
           resultWindows.map((each) => ({
@@ -439,14 +456,21 @@ const pageOf = async (
         )}
       </div>
       ${
-        nobody
-          ? html`<p class="nothing">No result is there yet for this time.</p>`
+        results.series.length === 0
+          ? html`<p class="nothing">No data yet for this time</p>`
           : html`
-            ${responseChart(results, ledger.stretches, times)}
+            ${responseChart(results, ledger, times, value)}
             <details class="as-table">
               <summary>Show as a table</summary>
               ${responseTable(results, times)}
             </details>
+            ${
+              phases !== null &&
+              html`
+                <h2>Where the time goes</h2>
+                ${phases}
+              `
+            }
           `
       }
     </section>
@@ -454,6 +478,7 @@ const pageOf = async (
   return show({
     title: `${begins}: ${monitor.name}`,
     place: 'monitors',
+    charts: true,
     live: address === undefined,
     ...(address === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
     main: html`

@@ -40,6 +40,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   }),
   updateMaintenanceWindow: ({ group }) => ({ name: 'Renamed', groups: [group] }),
   createGroup: () => ({ name: 'New' }),
+  createEvent: ({ monitor }) => ({ name: 'Deploy', monitor }),
   updateGroup: () => ({ name: 'Renamed' }),
   addStatusPageMonitor: ({ otherMonitor }) => ({ monitor: otherMonitor }),
   addStatusPageGroup: ({ group }) => ({ group }),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { forgetEvents } from '../../../coordinator/api/events.ts';
-import { listEvents } from '../../../shared/api/events.ts';
+import { forgetEvents } from '../../../coordinator/events/queries.ts';
+import { createEvent, listEvents } from '../../../shared/api/events.ts';
 import { createGroup, deleteGroup, updateGroup } from '../../../shared/api/groups.ts';
 import { acknowledgeIncident } from '../../../shared/api/incidents.ts';
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../../shared/api/maintenance.ts';
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { getMonitorResults } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -212,5 +213,33 @@ describe('what changed', () => {
     expect(
       await bench.sql`select 1 from events where organisation_id = ${of.organisation}`,
     ).toHaveLength(0);
+  });
+
+  test('holds deploys, which the charts of their monitors show', async () => {
+    const of = await createTestOrganisation(bench.sql);
+    const other = await createTestOrganisation(bench.sql);
+    const till = await bench.call(createMonitor, of.owner, { ...https, name: 'Till' });
+    const shop = await bench.call(createMonitor, of.owner, { ...https, name: 'Shop' });
+    const own = await bench.call(createEvent, of.member, { name: ' Till 2 ', monitor: till.id });
+    const all = await bench.call(createEvent, of.member, { name: 'Database 17' });
+    expect(own).toMatchObject({ event: 'deploy', name: 'Till 2', monitor: till.id });
+    const { items } = await follow(of, 4);
+    expect(items.slice(2)).toEqual([own, all]);
+    const deploysOf = async (monitor_id: string, as = of.viewer) => {
+      const { deploys } = await bench.call(getMonitorResults, as, { monitor_id });
+      return deploys.map(({ name }) => name);
+    };
+    bench.now = Date.parse(all.at) + 1_000;
+    expect(await deploysOf(till.id)).toEqual(['Database 17', 'Till 2']);
+    expect(await deploysOf(shop.id)).toEqual(['Database 17']);
+
+    expect(
+      await bench.refusal(createEvent, other.owner, { name: 'Till 3', monitor: till.id }),
+    ).toBe('monitor_not_found');
+    expect(await bench.refusal(createEvent, of.viewer, { name: 'Till 3' })).toBe(
+      'role_insufficient',
+    );
+    expect(await bench.refusal(createEvent, of.owner, { name: ' ' })).toBe('name_invalid');
+    expect(await deploysOf(till.id)).toEqual(['Database 17', 'Till 2']);
   });
 });

@@ -10,12 +10,8 @@ import {
   monitorStatusPage,
 } from '../../../coordinator/monitors/status-queries.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
-import {
-  createMonitor,
-  getMonitorLedger,
-  getMonitorResults,
-  getMonitorStatus,
-} from '../../../shared/api/monitors.ts';
+import { createMonitor, getMonitorLedger, getMonitorStatus } from '../../../shared/api/monitors.ts';
+import { getMonitorResults } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -134,13 +130,26 @@ describe('ledger', () => {
       const at = Math.floor((now - hour) / 300_000) * 300_000;
       for (const [place, took] of [10, 20, 30, 40].entries())
         await result(id, europe, at + place * 1_000, took);
+      await bench.sql`update results r set phases = array[1, 2, 3, r.took_ms / 2, r.took_ms]
+        from monitors m where m.key = r.monitor_key and m.id = ${id}`;
       await result(id, europe, at + 5_000, 999, 1);
       await result(id, asia, at + 301_000, 200, 2);
-      const { series, step_s, source } = await bench.call(getMonitorResults, house.viewer, {
-        monitor_id: id,
-      });
+      const { series, step_s, source, percentiles } = await bench.call(
+        getMonitorResults,
+        house.viewer,
+        { monitor_id: id },
+      );
+      expect(percentiles).toEqual({ p50_ms: 25, p95_ms: 38.5, p99_ms: 39.7 });
       expect({ step_s, source }).toEqual({ step_s: 300, source: 'raw' });
-      const none = { mean_ms: null, least_ms: null, most_ms: null, median_ms: null, p95_ms: null };
+      const none = {
+        mean_ms: null,
+        least_ms: null,
+        most_ms: null,
+        median_ms: null,
+        p95_ms: null,
+        p99_ms: null,
+        phases: null,
+      };
       expect(series).toEqual([
         {
           continent: 'Asia',
@@ -159,6 +168,8 @@ describe('ledger', () => {
               most_ms: 40,
               median_ms: 25,
               p95_ms: 38.5,
+              p99_ms: 39.7,
+              phases: { dns_ms: 1, tcp_ms: 2, tls_ms: 3, first_byte_ms: 12.5, total_ms: 25 },
             },
           ],
         },
@@ -175,6 +186,7 @@ describe('ledger', () => {
       const seen = () =>
         bench.call(getMonitorResults, house.viewer, { monitor_id: id, window: '7d' });
       const before = await seen();
+      expect(before.percentiles).toBeNull();
       expect(before.series).toMatchObject([
         { continent: 'Asia', points: [{ at: iso(at + hour), ok: 0, failed: 1, mean_ms: null }] },
         {

@@ -34,6 +34,7 @@ describe('The table of operations', () => {
       'getMonitorLedger',
       'getIncidentEvidence',
       'listEvents',
+      'createEvent',
       'updateMaintenanceWindow',
       'previewMaintenanceWindow',
       'createStatusPage',

@@ -1,0 +1,397 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import type { getMonitorResults } from '../../../shared/api/results.ts';
+import { durationText } from '../../../shared/base/time.ts';
+import { axisOf, linePath, momentsBetween } from '../../web/charts.ts';
+import { byContinent, countText, lineClass, shortName } from '../../web/elements.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Times } from '../../web/times.ts';
+import type { Ledger } from './ledger.ts';
+
+/**
+ * Response times of a monitor as an instrument: a line for each continent, what happened behind
+ * it, and the same as a table for those who run no scripts. Where scripts run, `assets/chart.ts`
+ * reads the drawn lines and says the values under the pointer.
+ */
+
+export type Results = OutputOf<typeof getMonitorResults>;
+type Series = Results['series'][number];
+type Point = Series['points'][number];
+
+const [width, height] = [1_000, 240];
+
+/** What a line shows. Hours have no percentiles. */
+const values = {
+  p50: { label: 'p50', of: ({ median_ms }: Point) => median_ms },
+  p95: { label: 'p95', of: ({ p95_ms }: Point) => p95_ms },
+  p99: { label: 'p99', of: ({ p99_ms }: Point) => p99_ms },
+  mean: { label: 'Mean', of: ({ mean_ms }: Point) => mean_ms },
+} as const;
+
+export type ChartValue = keyof typeof values;
+
+/** The values that these results have, the first of which is shown unless another was chosen. */
+export const valuesOf = ({ source }: Results): readonly ChartValue[] =>
+  source === 'raw' ? ['p50', 'p95', 'p99', 'mean'] : ['mean'];
+
+export const valueLabel = (value: ChartValue): string => values[value].label;
+
+/** Of all passes in the window. */
+export const meanOf = (points: readonly Point[]): number | null => {
+  const passed = points.filter(({ mean_ms, ok }) => mean_ms !== null && ok > 0);
+  const count = passed.reduce((sum, { ok }) => sum + ok, 0);
+  return count === 0
+    ? null
+    : passed.reduce((sum, { mean_ms, ok }) => sum + (mean_ms ?? 0) * ok, 0) / count;
+};
+
+export const msText = (ms: number | null): string =>
+  ms === null ? '–' : `${countText(Math.round(ms))} ms`;
+
+/** The time that the chart covers: from the first value, so that a young monitor fills it. */
+const spanOf = ({ from, to, step_s, series }: Results): readonly [from: number, to: number] => {
+  const begins = series.flatMap(({ points }) => (points[0] ? [Date.parse(points[0].at)] : []));
+  const end = Date.parse(to);
+  // At least twelve steps, so that the first values are not drawn as one long line.
+  const first = Math.min(...begins, end - 12 * step_s * 1_000);
+  return [Math.max(Date.parse(from), first), end];
+};
+
+type Scale = {
+  readonly from: number;
+  readonly to: number;
+  readonly x: (at: number | string) => number;
+};
+
+const scaleOf = (results: Results): Scale => {
+  const [from, to] = spanOf(results);
+  const ms = (at: number | string): number => (typeof at === 'number' ? at : Date.parse(at));
+  return { from, to, x: (at) => ((ms(at) - from) / (to - from)) * width };
+};
+
+/** Lines differ by dashes as well as by colour. */
+export function responseChart(
+  results: Results,
+  ledger: Ledger,
+  times: Times,
+  value: ChartValue,
+): Html {
+  const { of, label } = values[value];
+  const series = results.series.toSorted(byContinent);
+  const scale = scaleOf(results);
+  const all = series
+    .flatMap(({ points }) => points.flatMap((point) => of(point) ?? []))
+    .toSorted((a, b) => a - b);
+  // One slow response in a hundred must not flatten all others.
+  const limit = Math.min(all.at(-1) ?? 1, 1.6 * (all[Math.floor(all.length * 0.98)] ?? 1));
+  const axis = axisOf(limit);
+  const y = (ms: number): number => height - (Math.min(ms, axis.top) / axis.top) * height;
+  const gap = results.step_s * 1_000 * 3.5 * Math.max(1, series.length);
+  const means = series
+    .map(({ continent, points }) => `${continent} ${msText(meanOf(points))}`)
+    .join(', ');
+  const lines = series.map(
+    ({ continent, points }) =>
+      html`
+        <path
+          class="line ${lineClass(continent)}"
+          data-name="${shortName(continent)}"
+          d="${linePath(
+            points.map((point) => ({ at: Date.parse(point.at), value: of(point) })),
+            scale.x,
+            y,
+            gap,
+          )}"
+        ></path>
+      `,
+  );
+  return html`
+    ${legend(series)}
+    ${plot({
+      results,
+      scale,
+      axis,
+      times,
+      label: `${label} response time. Mean: ${means === '' ? 'no data yet' : means}`,
+      drawn: html`${bands(ledger, scale, times)}${lines}${deployLines(results, scale, times)}`,
+    })}
+    ${deployList(results, times)}
+  `;
+}
+
+const phases = [
+  { key: 'dns_ms', label: 'DNS' },
+  { key: 'tcp_ms', label: 'Connect' },
+  { key: 'tls_ms', label: 'TLS' },
+  { key: 'first_byte_ms', label: 'Wait' },
+  { key: 'rest', label: 'Download' },
+] as const;
+
+/** The five phases of one step, each with those below it. */
+type Stack = { readonly at: number; readonly sums: readonly number[] };
+
+/** Means over all continents, by how many passes stand behind each. */
+const stacksOf = ({ series }: Results): readonly Stack[] => {
+  const points = series.flatMap((each) => each.points).filter((point) => point.phases !== null);
+  return [...Map.groupBy(points, ({ at }) => at)]
+    .map(([at, same]) => {
+      const passes = same.reduce((sum, { ok }) => sum + ok, 0);
+      const mean = (of: (point: Point) => number | null | undefined): number =>
+        same.reduce((sum, point) => sum + (of(point) ?? 0) * point.ok, 0) / Math.max(1, passes);
+      const [dns, tcp, tls, wait] = [
+        mean(({ phases: p }) => p?.dns_ms),
+        mean(({ phases: p }) => p?.tcp_ms),
+        mean(({ phases: p }) => p?.tls_ms),
+        mean(({ phases: p }) => p?.first_byte_ms),
+      ];
+      const total = Math.max(
+        dns + tcp + tls + wait,
+        mean(({ phases: p }) => p?.total_ms),
+      );
+      return {
+        at: Date.parse(at),
+        sums: [dns, dns + tcp, dns + tcp + tls, dns + tcp + tls + wait, total],
+      };
+    })
+    .toSorted((a, b) => a.at - b.at);
+};
+
+/** Where the time of a check goes: null for checks without phases, and where only hours are kept. */
+export function phaseChart(results: Results, times: Times): Html | null {
+  const stacks = stacksOf(results);
+  if (stacks.length === 0) return null;
+  const scale = scaleOf(results);
+  const tops = stacks.map(({ sums }) => sums.at(-1) ?? 0).toSorted((a, b) => a - b);
+  const limit = Math.min(tops.at(-1) ?? 1, 1.6 * (tops[Math.floor(tops.length * 0.98)] ?? 1));
+  const axis = axisOf(limit);
+  const y = (ms: number): number => height - (Math.min(ms, axis.top) / axis.top) * height;
+  const step = (results.step_s * 1_000 * width) / (scale.to - scale.from);
+  /** A column for each step, from the phases below to this one. */
+  const columns = (phase: number): string =>
+    stacks
+      .map(({ at, sums }) => {
+        const [low, high] = [sums[phase - 1] ?? 0, sums[phase] ?? 0];
+        const [x, top] = [scale.x(at).toFixed(1), y(high).toFixed(1)];
+        return high > low
+          ? `M${x} ${top}h${step.toFixed(1)}v${(y(low) - y(high)).toFixed(1)}h-${step.toFixed(1)}z`
+          : '';
+      })
+      .join('');
+  const mean = (phase: number): number =>
+    stacks.reduce((sum, { sums }) => sum + (sums[phase] ?? 0) - (sums[phase - 1] ?? 0), 0) /
+    stacks.length;
+  return html`
+    <ul class="chart-legend">
+      ${phases.map(
+        ({ label }, at) =>
+          html`
+            <li>
+              <svg viewBox="0 0 14 14" aria-hidden="true">
+                <path class="phase-${at}" d="M0 0h14v14h-14z"></path>
+              </svg>${label} <b>${msText(mean(at))}</b>
+            </li>
+          `,
+      )}
+    </ul>
+    ${plot({
+      results,
+      scale,
+      axis,
+      times,
+      label: `Phases, mean of all continents: ${phases
+        .map(({ label }, at) => `${label} ${msText(mean(at))}`)
+        .join(', ')}`,
+      drawn: phases.map(
+        ({ label }, at) =>
+          html`<path class="phase-${at}" data-name="${label}" d="${columns(at)}"></path>`,
+      ),
+    })}
+  `;
+}
+
+type Plot = {
+  readonly results: Results;
+  readonly scale: Scale;
+  readonly axis: ReturnType<typeof axisOf>;
+  readonly times: Times;
+  readonly label: string;
+  readonly drawn: Html | readonly Html[];
+};
+
+/**
+ * A drawing between its axes. `data-…` is what the script needs to say what stands under the
+ * pointer; it draws the crosshair into the last two elements.
+ */
+const plot = ({ results, scale, axis, times, label, drawn }: Plot): Html => {
+  const { from, to } = scale;
+  return html`
+    <div class="chart">
+      <ul class="chart-y" aria-hidden="true">
+        ${axis.ticks
+          .toReversed()
+          .map((tick, at) => html`<li>${countText(tick)}${at === 0 && ' ms'}</li>`)}
+      </ul>
+      <div
+        class="chart-plot"
+        tabindex="0"
+        data-chart
+        data-from="${from}"
+        data-to="${to}"
+        data-top="${axis.top}"
+        data-step="${results.step_s * 1_000}"
+        data-zone="${times.zone}"
+      >
+        <svg
+          viewBox="0 0 ${width} ${height}"
+          preserveAspectRatio="none"
+          role="img"
+          aria-label="${label}"
+        >
+          <path
+            class="grid"
+            d="${axis.ticks
+              .map((tick) => `M0 ${(height - (tick / axis.top) * height).toFixed(1)}H${width}`)
+              .join('')}"
+          ></path>
+          ${drawn}
+        </svg>
+        <i hidden></i>
+        <output hidden></output>
+      </div>
+      <ul class="chart-x" aria-hidden="true">
+        ${momentsBetween(from, to, 5).map((at) => html`<li>${axisTime(at, times, to - from)}</li>`)}
+      </ul>
+    </div>
+  `;
+};
+
+const axisTime = (at: number, times: Times, long: number): string => {
+  const text = times.text(at, long > 3 * 86_400_000 ? 'day' : 'precise');
+  return long > 3 * 86_400_000 ? text.slice(0, -5) : text.slice(0, 5);
+};
+
+const legend = (series: readonly Series[]): Html =>
+  html`
+    <ul class="chart-legend">
+      ${series.map(
+        ({ continent, points }) =>
+          html`
+            <li>
+              <svg viewBox="0 0 28 8" aria-hidden="true">
+                <path class="line ${lineClass(continent)}" d="M0 4h28"></path>
+              </svg>${shortName(continent)} <b>${msText(meanOf(points))}</b>
+            </li>
+          `,
+      )}
+    </ul>
+  `;
+
+const bandWords: Readonly<Record<string, string>> = {
+  down: 'Down',
+  maintenance: 'Maintenance',
+  unknown: 'No data',
+};
+
+const maxBands = 200;
+
+/** Downtime, maintenance and gaps behind the lines: each says its time, downtime leads on. */
+const bands = ({ stretches }: Ledger, { from, to, x }: Scale, times: Times): readonly Html[] =>
+  stretches
+    .filter(
+      (each) =>
+        bandWords[each.state] !== undefined &&
+        Date.parse(each.from) < to &&
+        Date.parse(each.to) > from,
+    )
+    .slice(0, maxBands)
+    .map((each) => {
+      const begin = Math.max(0, x(each.from));
+      const long = Math.max(2, Math.min(width, x(each.to)) - begin);
+      const duration = durationText(Date.parse(each.to) - Date.parse(each.from));
+      const band = html`
+        <path
+          class="band band-${each.state}"
+          d="M${begin.toFixed(1)} 0h${long.toFixed(1)}v${height}h-${long.toFixed(1)}z"
+        >
+          <title>
+            ${each.window_name ?? bandWords[each.state]}, ${times.text(each.from, 'moment')},
+            ${duration}
+          </title>
+        </path>
+      `;
+      return each.incident === null
+        ? band
+        : html`<a href="/incidents/${each.incident}" tabindex="-1">${band}</a>`;
+    });
+
+const deployLines = ({ deploys }: Results, { from, x }: Scale, times: Times): readonly Html[] =>
+  deploys
+    .filter(({ at }) => Date.parse(at) >= from)
+    .map(
+      ({ at, name }) =>
+        html`
+          <path class="deploy" d="M${x(at).toFixed(1)} 0v${height}">
+            <title>${name}, ${times.text(at, 'moment')}</title>
+          </path>
+        `,
+    );
+
+/** Deploys by name, because a line can only be pointed at. */
+const deployList = ({ deploys }: Results, times: Times): Html | null =>
+  deploys.length === 0
+    ? null
+    : html`
+      <p class="soft deploys">
+        Deploys:
+        ${deploys.map(({ at, name }) => html` <span>${times.moment(at)} ${name}</span>`)}
+      </p>
+    `;
+
+const maxRows = 32;
+
+/** The same in numbers, with as many rows as a person reads. */
+export const responseTable = (results: Results, times: Times): Html => {
+  const series = results.series.toSorted(byContinent);
+  const [from, to] = spanOf(results);
+  const steps = Math.max(1, Math.round((to - from) / (results.step_s * 1_000)));
+  const step = (to - from) / Math.min(maxRows, steps);
+  const rows = Array.from(
+    { length: Math.round((to - from) / step) },
+    (_, at) => from + at * step,
+  ).toReversed();
+  const inside = (points: readonly Point[], begin: number): Point[] =>
+    points.filter(({ at }) => Date.parse(at) >= begin && Date.parse(at) < begin + step);
+  const cell = (points: readonly Point[]): Html => {
+    const failed = points.reduce((sum, point) => sum + point.failed, 0);
+    return html`
+      ${msText(meanOf(points))}
+      ${failed > 0 && html`<span class="state-down">, ${countText(failed)} failed</span>`}
+    `;
+  };
+  return html`
+    <div class="table-scroll" tabindex="0" role="region" aria-label="Response times as a table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            ${series.map(({ continent }) => html`<th scope="col" class="number">${continent}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.flatMap((begin) => {
+            const cells = series.map(({ points }) => inside(points, begin));
+            return cells.every((points) => points.length === 0)
+              ? []
+              : [
+                  html`
+                    <tr>
+                      <td>${times.moment(begin)}</td>
+                      ${cells.map((points) => html`<td class="number">${cell(points)}</td>`)}
+                    </tr>
+                  `,
+                ];
+          })}
+        </tbody>
+      </table>
+    </div>
+  `;
+};

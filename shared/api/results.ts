@@ -1,0 +1,126 @@
+import {
+  array,
+  dateTime,
+  grown,
+  integer,
+  literal,
+  nullable,
+  number,
+  object,
+  optional,
+  string,
+  uuid,
+} from './fields.ts';
+import { exampleIds, operation } from './operation.ts';
+
+/** The windows of results, each with the length of a point and its source. */
+export const resultWindows = ['24h', '7d', '30d', '1y'] as const;
+
+const phaseMean = (meaning: string, example: number) => nullable(number({ meaning, example }));
+
+const PhaseMeansOut = object('PhaseMeansOut', {
+  dns_ms: phaseMean('Resolving the name.', 4.1),
+  tcp_ms: phaseMean('Connecting.', 18.3),
+  tls_ms: phaseMean('The TLS handshake.', 20.6),
+  first_byte_ms: phaseMean('Waiting for the first byte of the response.', 61.8),
+  total_ms: phaseMean('The whole check.', 121.4),
+});
+
+const PointOut = object('PointOut', {
+  at: dateTime({
+    description: 'When the stretch of this point begins.',
+    example: '2026-11-20T11:55:00.000Z',
+  }),
+  ok: integer({}, { meaning: 'How many succeeded.', example: 5 }),
+  failed: integer({}, { meaning: 'How many failed.', example: 0 }),
+  unknown: integer({}, { meaning: 'How many of which nothing is known.', example: 0 }),
+  mean_ms: nullable(number(), {
+    description: 'Of the passes; null when there was none.',
+    example: 121.4,
+  }),
+  least_ms: nullable(number({ meaning: 'The quickest, in milliseconds.', example: 98.2 })),
+  most_ms: nullable(number({ meaning: 'The slowest, in milliseconds.', example: 164 })),
+  median_ms: nullable(number(), {
+    description: 'Known where raw results are read.',
+    example: 118.9,
+  }),
+  p95_ms: nullable(
+    number({ meaning: 'The 95th percentile of the passes, in milliseconds.', example: 160.1 }),
+  ),
+  p99_ms: grown(
+    nullable(number(), {
+      description: 'The 99th percentile. Known where raw results are read.',
+      example: 163.2,
+    }),
+    null,
+  ),
+  phases: grown(
+    nullable(PhaseMeansOut, {
+      description: 'Means of the passes. Null where hours are read, and for checks without phases.',
+    }),
+    null,
+  ),
+});
+
+const PercentilesOut = object('PercentilesOut', {
+  p50_ms: number({ meaning: 'Half of the passes were at most as slow.', example: 118.9 }),
+  p95_ms: number({ meaning: 'The 95th percentile, in milliseconds.', example: 160.1 }),
+  p99_ms: number({ meaning: 'The 99th percentile, in milliseconds.', example: 163.2 }),
+});
+
+export const getMonitorResults = operation({
+  id: 'getMonitorResults',
+  method: 'GET',
+  path: '/api/v1/monitors/{monitor_id}/results',
+  tag: 'Monitor history',
+  access: 'read',
+  summary: 'Get response times and outcomes of a monitor by continent',
+  description:
+    'A point for each step that has results. `24h` is read from raw results and has ' +
+    'percentiles and phases; longer windows are read from hours and have mean, least and most.',
+  params: { monitor_id: uuid() },
+  query: {
+    window: optional(
+      literal(resultWindows, { description: 'How far the series look back.' }),
+      '24h',
+    ),
+  },
+  response: object('ResultSeriesOut', {
+    monitor: uuid({ example: exampleIds.monitor }),
+    from: dateTime({
+      meaning: 'Where the stretch or the window begins.',
+      example: '2026-11-19T12:00:00.000Z',
+    }),
+    to: dateTime({
+      meaning: 'Where the stretch or the window ends.',
+      example: '2026-11-20T12:00:00.000Z',
+    }),
+    step_s: integer({}, { meaning: 'Seconds between two points.', example: 300 }),
+    source: string({ description: '`raw` or `hourly`.', example: 'raw' }),
+    series: array(
+      object('ContinentSeriesOut', {
+        continent: string({ example: 'Europe' }),
+        points: array(PointOut, { meaning: 'The points, in their order.' }),
+      }),
+      { meaning: 'One row of points for each continent.' },
+    ),
+    percentiles: grown(
+      nullable(PercentilesOut, {
+        description: 'Of all passes in the window. Known where raw results are read.',
+      }),
+      null,
+    ),
+    deploys: grown(
+      array(
+        object('DeployOut', {
+          at: dateTime({ meaning: 'When it was recorded.', example: '2026-11-20T09:12:00.000Z' }),
+          name: string({ example: 'Shop 4.2.1' }),
+        }),
+        { description: 'Deploys in the window (`POST /api/v1/events`), the newest 50.' },
+      ),
+      [],
+    ),
+  }),
+  success: 200,
+  refusals: ['monitor_not_found'],
+});
