@@ -132,36 +132,36 @@ export const lastResortMail = (
 ): Words => ({
   subject:
     count === 1
-      ? `${names[0] ?? 'A monitor'} is down, and no channel took the message`
-      : `${count} monitors are down, and no channel took the message`,
+      ? `${names[0] ?? 'A monitor'} is down, and no channel delivered the alert`
+      : `${count} monitors are down, and no channel delivered the alert`,
   sentences: [
     `${listed(names, count)} ${count === 1 ? 'is' : 'are'} down.`,
-    'For two minutes no channel that should tell of it has taken the message, so all owners of the organisation are mailed.',
+    'No channel has delivered this alert for two minutes, so all owners of the organisation are mailed.',
   ],
-  action: { label: 'See what happened, and what each channel answered', address },
+  action: { label: 'View the incident and the response of each channel', address },
   because:
-    'You get this because you own the organisation. Once a channel takes its messages again, they go there alone.',
+    'You get this because you own the organisation. Once a channel delivers again, alerts go only there.',
 });
 
 export const notDeliveringMail = (name: string, failure: string, address: string): Words => ({
-  subject: `The channel ${name} does not deliver`,
+  subject: `The channel ${name} cannot deliver alerts`,
   sentences: [
-    `The channel ${name} does not take messages${failure === '' ? '.' : `: ${failure.replace(/[.]$/, '')}.`}`,
-    'Until somebody looks after it, alerts reach people only by the other channels.',
+    `The channel ${name} cannot deliver alerts${failure === '' ? '.' : `: ${failure.replace(/[.]$/, '')}.`}`,
+    'Until you fix it, alerts arrive only through the other channels.',
   ],
-  action: { label: 'Look at the channel', address },
+  action: { label: 'Open the channel', address },
   because:
-    'You get this once a day, because you own the organisation, until the channel takes a message or is turned off.',
+    'You get this once a day, because you own the organisation, until the channel delivers a message or is turned off.',
 });
 
 export const privateProbeMail = (message: string, address: string): Words => ({
   subject: `Your own probe: ${message.replace(/[.]$/, '')}`,
   sentences: [
     `${message.replace(/[.]$/, '')}.`,
-    'What it alone checks is not checked until it is well again. This is no outage of what it checks, and nobody was told so.',
-    'See that its process runs, with the same data folder, and that it reaches the network.',
+    'Monitors that only this probe checks are not checked until it is healthy again. They are not down, and nobody was alerted.',
+    'Check that its process runs with the same data folder, and that it reaches the network.',
   ],
-  action: { label: 'See your monitors', address },
+  action: { label: 'View your monitors', address },
   because:
     'You get this because you own the organisation that the probe belongs to, at most once an hour.',
 });
@@ -171,22 +171,22 @@ export const unsubscribedMail = (
   address: string,
   channels: string,
 ): Words => ({
-  subject: `${address} wants no more alerts of ${organisation}`,
+  subject: `${address} unsubscribed from alerts of ${organisation}`,
   sentences: [
-    `Somebody at ${address} followed the link that ends alerts of ${organisation} for that address. All other channels go on as before.`,
+    `Someone at ${address} used the link to unsubscribe from alerts of ${organisation}. All other channels are unchanged.`,
   ],
-  action: { label: 'See who is told', address: channels },
+  action: { label: 'View channels', address: channels },
   because:
     'You get this because you own the organisation, and alerts may now reach fewer people than you think.',
 });
 
 export const channelMail = (organisation: string, address: string): Words => ({
-  subject: `Alerts of ${unlinked(organisation)} to this address?`,
+  subject: `Confirm alerts from ${unlinked(organisation)}`,
   sentences: [
-    `Somebody in ${organisation} wants alerts of its monitors to come to this address. Open this address within a day to say that you want them.`,
+    `Someone at ${organisation} wants to send alerts about its monitors to this address. Confirm within a day to get them.`,
   ],
-  action: { label: 'Yes, send them here', address },
-  because: 'If you do not know what this is about, do nothing: nothing more comes.',
+  action: { label: 'Confirm alerts', address },
+  because: 'If you do not know what this is about, do nothing: you get no more mails.',
 });
 
 const notices = {

@@ -80,7 +80,7 @@ export const channelConfigFrom = (
     const known = channels.kinds.map(({ id }) => id).join(', ');
     throw new Refusal(
       'channel_kind_unknown',
-      `kind: there is no kind of channel "${kind.slice(0, 60)}"; one of ${known} would do.`,
+      `kind: there is no kind of channel "${kind.slice(0, 60)}". Use one of ${known}.`,
     );
   }
   if ('config' in read) return read.config;
@@ -123,10 +123,7 @@ export const refuseSecondTime = async (
   // Secret keys are cached, so reading them makes no database query.
   for (const row of await channelsOfKind(sql, organisation.id, kind))
     if ((await openChannel(secrets, sql, row))[given] === config[given])
-      throw new Refusal(
-        'channel_invalid',
-        `This browser is told already, by the channel ${row.name}.`,
-      );
+      throw new Refusal('channel_invalid', `This browser already has a channel: ${row.name}.`);
 };
 
 /** Members manage their own channels; owners and admins manage all. @throws Refusal. */
@@ -141,9 +138,7 @@ export const refuseUnlessTheirs = (
   )
     return;
   const whose =
-    owner === null
-      ? 'a channel of the organisation; make one of your own'
-      : 'the channel of another member';
+    owner === null ? 'a team channel; create one of your own' : 'the channel of another member';
   throw new Refusal('role_insufficient', `Only an owner or an admin may change ${whose}.`);
 };
 
@@ -165,7 +160,7 @@ const refuseWithoutMail = (mail: boolean): void => {
   if (!mail)
     throw new Refusal(
       'mail_missing',
-      'config.address: mail is not set up on this installation, so that no other mailbox can be asked; give your own.',
+      'config.address: mail is not set up on this installation, so other addresses cannot be confirmed. Use your own.',
     );
 };
 
@@ -189,7 +184,7 @@ export const countTry = async (
   if ((await countChannelTest(sql, organisation, new Date(now))) > maxAnHour)
     throw new Refusal(
       'channel_test_limit',
-      `An organisation may test channels and ask mailboxes ${maxAnHour} times an hour; wait a while.`,
+      `An organisation can send ${maxAnHour} tests and confirmation mails an hour. Try again later.`,
       hourMs / 1000,
     );
 };
@@ -212,7 +207,7 @@ export const askByMail = async (
   if ((await countMailsTo(sql, 'channel', address, new Date(now - dayMs))) >= maxToOne)
     throw new Refusal(
       'channel_test_limit',
-      `config.address: this mailbox was asked ${maxToOne} times within a day; wait until tomorrow.`,
+      `config.address: this address got ${maxToOne} confirmation mails within a day. Try again tomorrow.`,
       dayMs / 1000,
     );
   await countTry(sql, organisation.id, now);
@@ -279,7 +274,7 @@ export const askMailbox = async (
   const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
   if (channel.verified_at !== null)
-    throw new Refusal('channel_invalid', 'Nobody has to be asked: this channel is told already.');
+    throw new Refusal('channel_invalid', 'This channel is already confirmed.');
   const address = channel.config.address ?? '';
   await askByMail(context, id, address);
   return { address };
@@ -295,7 +290,7 @@ type Prepared = { readonly config: ChannelConfig; readonly secret: string | null
 
 const ownerOf = ({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null => {
   if (personal && caller.user === null)
-    throw new Refusal('channel_invalid', 'personal: the operator has no channels of his own.');
+    throw new Refusal('channel_invalid', 'personal: the operator cannot have a personal channel.');
   return personal ? caller.user : null;
 };
 
@@ -357,7 +352,7 @@ const tryIt = async (
   const why = words ?? `${sort.replaceAll('_', ' ')}${status === null ? '' : ` (${status})`}`;
   throw new Refusal(
     'channel_test_failed',
-    `The test message was not taken: ${why}. Nothing is saved; \`try: false\` saves it all the same.`,
+    `Test not delivered: ${why}. Nothing was saved. Use \`try: false\` to save anyway.`,
   );
 };
 

@@ -24,18 +24,18 @@ export function readChannelConfig(
   const config: Record<string, string> = {};
   const faults: Record<string, string> = {};
   for (const name of Object.keys(sent))
-    if (!Object.hasOwn(kind.fields, name))
-      faults[name] = `is no field of ${kind.name}; leave it out`;
+    if (!Object.hasOwn(kind.fields, name)) faults[name] = `is not a field of ${kind.name}`;
   for (const [name, field] of Object.entries(kind.fields)) {
     const given = Object.hasOwn(sent, name) ? sent[name] : undefined;
     if (given !== undefined && given !== null && typeof given !== 'string') {
-      faults[name] = 'must be a text';
+      faults[name] = 'must be text';
       continue;
     }
     const isKept = field.secret === true && isMask(kind, name, given ?? '', stored);
     const value = isKept ? (stored[name] ?? '') : (given ?? '').trim();
     if (value === '' || (isKept && stored[name] === undefined)) {
-      if (isKept && given !== '') faults[name] = 'is masked, and nothing is stored; give it anew';
+      if (isKept && given !== '')
+        faults[name] = 'is masked, but no value is stored; enter it again';
       else if (field.optional !== true) faults[name] = 'is missing';
       continue;
     }
@@ -48,10 +48,7 @@ export function readChannelConfig(
   return movedTo.length > 0
     ? {
         faults: Object.fromEntries(
-          movedTo.map((name) => [
-            name,
-            'belongs to the host that it was given for; give it anew for this one',
-          ]),
+          movedTo.map((name) => [name, 'was stored for another host; enter it again for this one']),
         ),
       }
     : { config };

@@ -41,7 +41,7 @@ export const showAcknowledgement = anonymousOperation({
 export const acknowledgeByLink = anonymousOperation({
   id: 'acknowledgeByLink',
   access: 'read',
-  summary: 'Acknowledge what a message told, by its link',
+  summary: 'Acknowledge the incidents of a message, by its link',
   body: secret,
   response: object('AcknowledgedByLinkOut', { incidents: array(string()) }),
   refusals: ['link_invalid'],
@@ -51,7 +51,7 @@ export const showConfirmation = anonymousOperation({
   id: 'showConfirmation',
   access: 'read',
   does: 'looks',
-  summary: 'Show what a mailbox is asked, and whether it has said yes already',
+  summary: 'Show what an address is asked to confirm, and whether it has done so',
   body: secret,
   response: object('ConfirmationShownOut', {
     organisation: string(),
@@ -64,7 +64,7 @@ export const showConfirmation = anonymousOperation({
 export const confirmChannel = anonymousOperation({
   id: 'confirmChannel',
   access: 'read',
-  summary: 'Say that this mailbox wants the alerts of a channel',
+  summary: 'Confirm that this address wants the alerts of a channel',
   body: secret,
   response: object('ChannelConfirmedOut', { name: string() }),
   refusals: ['link_invalid'],
@@ -74,7 +74,7 @@ export const showUnsubscribing = anonymousOperation({
   id: 'showUnsubscribing',
   access: 'read',
   does: 'looks',
-  summary: 'Show what the link of a message would end',
+  summary: 'Show what the link of a message would unsubscribe',
   body: secret,
   response: object('UnsubscribingOut', { organisation: string(), address: string() }),
   refusals: ['link_invalid'],
@@ -83,7 +83,7 @@ export const showUnsubscribing = anonymousOperation({
 export const unsubscribe = anonymousOperation({
   id: 'unsubscribe',
   access: 'read',
-  summary: 'End what comes to the address of a message, for that address alone',
+  summary: 'Unsubscribe the address of a message, and no other',
   body: secret,
   response: object('UnsubscribedOut', { address: string() }),
   refusals: ['link_invalid'],
@@ -138,12 +138,12 @@ export const listMessages = innerOperation({
 export const showMessage = innerOperation({
   id: 'showMessage',
   access: 'read',
-  summary: 'Show a message with every step of how it came about',
+  summary: 'Show a message with every step that led to it',
   params: { channel_id: uuid(), message_id: uuid() },
   response: object('MessageShownOut', {
     ...MessageOut.shape,
     channel_deleted: nullable(dateTime(), {
-      description: 'When its channel was deleted, which then has no page any more.',
+      description: 'When its channel was deleted.',
     }),
     stories: array(
       object('MessageStoryOut', { incident: uuid(), name: string(), lines: array(LineOut) }),
@@ -155,12 +155,12 @@ export const showMessage = innerOperation({
 export const explainAlerts = innerOperation({
   id: 'explainAlerts',
   access: 'read',
-  summary: 'Explain for each channel why it was told of an incident, or why not',
+  summary: 'Explain for each channel why it was notified of an incident, or why not',
   params: { incident_id: uuid() },
   response: object('AlertsExplainedOut', {
     acknowledged: nullable(object('AcknowledgedOut', { at: dateTime(), by: string() })),
     last_resort: nullable(object('LastResortOut', { at: dateTime(), mailed: array(string()) }), {
-      description: 'When no channel took it, and which owners were mailed.',
+      description: 'When no channel delivered the alert, and which owners were mailed.',
     }),
     channels: array(
       object('ChannelStoryOut', {
@@ -170,7 +170,7 @@ export const explainAlerts = innerOperation({
         deleted: nullable(dateTime()),
         outcome: string({ description: '`told`, `waiting` or `untold`.' }),
         took_ms: nullable(number(), {
-          description: 'From when nothing held the first message any more until it was taken.',
+          description: 'From when nothing held the first message until it was delivered.',
         }),
         lines: array(LineOut),
       }),
@@ -198,7 +198,8 @@ const ToldListOut = object('ToldListOut', {
 export const listRecipients = innerOperation({
   id: 'listWouldBeTold',
   access: 'read',
-  summary: 'List who would be told of a monitor that is being made or changed, the first first',
+  summary:
+    'List who would be notified of a monitor that is being created or edited, earliest first',
   query: {
     monitor: maybe(uuid(), { description: 'The one that is being changed.' }),
     group: maybe(uuid()),
@@ -210,7 +211,7 @@ export const listRecipients = innerOperation({
 export const listNotified = innerOperation({
   id: 'listTold',
   access: 'read',
-  summary: 'List who is told of a monitor, the first first',
+  summary: 'List who is notified of a monitor, earliest first',
   params: { monitor_id: uuid() },
   response: ToldListOut,
   refusals: ['monitor_not_found'],
@@ -219,7 +220,7 @@ export const listNotified = innerOperation({
 export const showDelivery = innerOperation({
   id: 'showDelivery',
   access: 'read',
-  summary: 'Tell whether any channel can deliver an alert, and which cannot',
+  summary: 'Show whether any channel can deliver an alert, and which cannot',
   response: object('DeliveryOut', {
     channels: integer(),
     can_deliver: boolean({
@@ -240,7 +241,7 @@ const MuteOut = object('MuteOut', { until: nullable(dateTime()), by: nullable(st
 export const muteAlerts = innerOperation({
   id: 'muteAlerts',
   access: 'write',
-  summary: 'Hold all alerts of the organisation for a while; they are not lost',
+  summary: 'Mute all alerts of the organisation for a while; they are held, not lost',
   body: object('MuteIn', { minutes: integer() }),
   response: MuteOut,
   refusals: ['mute_invalid'],
@@ -249,14 +250,14 @@ export const muteAlerts = innerOperation({
 export const unmuteAlerts = innerOperation({
   id: 'unmuteAlerts',
   access: 'write',
-  summary: 'End the mute: what it held goes out',
+  summary: 'Unmute alerts; held ones are sent',
   response: MuteOut,
 });
 
 export const showMute = innerOperation({
   id: 'showMute',
   access: 'read',
-  summary: 'Tell until when all alerts are muted, if they are',
+  summary: 'Show until when all alerts are muted, if they are',
   response: MuteOut,
 });
 
@@ -265,7 +266,7 @@ export const showMute = innerOperation({
 export const listChannelKinds = innerOperation({
   id: 'listChannelKinds',
   access: 'read',
-  summary: 'List the kinds of channels, with what each asks for',
+  summary: 'List the kinds of channels, with the fields of each',
   response: object('ChannelKindsOut', {
     items: array(
       object('ChannelKindOut', {
@@ -286,7 +287,7 @@ export const listChannelKinds = innerOperation({
         ),
       }),
     ),
-    push_key: string({ description: 'What a browser needs in order to be told.' }),
+    push_key: string({ description: 'What a browser needs in order to be notified.' }),
     mail: boolean({ description: 'Whether mail is set up here.' }),
   }),
 });
@@ -311,7 +312,7 @@ const TriedOut = object('ChannelTriedOut', {
 export const testChannel = innerOperation({
   id: 'testChannel',
   access: 'write',
-  summary: 'Send a message to a channel, and see what it answers; ten an hour',
+  summary: 'Send a test to a channel, and see its response; ten an hour',
   params: { channel_id: uuid() },
   response: TriedOut,
   refusals: ['channel_not_found', 'channel_test_limit'],
@@ -320,7 +321,7 @@ export const testChannel = innerOperation({
 export const askMailbox = innerOperation({
   id: 'askMailbox',
   access: 'write',
-  summary: 'Ask a mailbox once more whether it wants the alerts of a channel; three times a day',
+  summary: 'Send the confirmation mail of a channel again; three times a day',
   params: { channel_id: uuid() },
   response: object('MailboxAskedOut', { address: string() }),
   refusals: ['channel_not_found', 'channel_invalid', 'channel_test_limit', 'mail_missing'],
@@ -329,7 +330,7 @@ export const askMailbox = innerOperation({
 export const tryChannel = innerOperation({
   id: 'tryChannel',
   access: 'write',
-  summary: 'Send a message to a channel before it is saved; ten an hour',
+  summary: 'Send a test to a channel before it is saved; ten an hour',
   body: object('ChannelTrialIn', {
     kind: string(),
     config: dict(),

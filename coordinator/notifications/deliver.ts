@@ -153,7 +153,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       class: 'settings',
       verdict: { is: 'refused', words },
     });
-    if (kind === undefined) return refused('This version knows no such kind of channel.');
+    if (kind === undefined) return refused('This version does not support this kind of channel.');
     const secrets =
       message.secrets === null ? {} : await openSecrets(message.channel_id, message.secrets);
     const notification = await notificationOf(message, kind.id === 'email');
@@ -165,7 +165,9 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
         { err: error, channel: message.channel_id, kind: message.kind },
         'could not compose a message',
       );
-      return refused('No message can be made with the settings of this channel; save them anew.');
+      return refused(
+        'The settings of this channel are not valid any more. Edit and save the channel.',
+      );
     }
     const answer = await send(outgoing);
     return { ...classOf(answer), verdict: kind.judge(answer) };

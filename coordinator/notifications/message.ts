@@ -333,7 +333,7 @@ function one(
     return `${name} is flapping: it went down three times within 30 min. You will hear again once it is stable for 15 min or down for 5.`;
   if (event === 'was_down') return `${name} was down for ${after}: ${cause}.`;
   if (event === 'acknowledged')
-    return `${name} is acknowledged by ${acknowledged_as ?? 'somebody'}.`;
+    return `${name} is acknowledged by ${acknowledged_as ?? 'someone'}.`;
   if (event === 'closed')
     return `${name} was paused, changed or deleted while it was down: its incident was closed after ${after}.`;
   return steady
@@ -401,7 +401,7 @@ export function leavingOf(
   const { event, thread, before } = as;
   const isGone = step.started_at === null;
   const cause = isGone ? (before?.cause ?? 'it failed') : causeWords(step);
-  const name = step.monitor_name ?? before?.name ?? 'A monitor that was deleted';
+  const name = step.monitor_name ?? before?.name ?? 'A deleted monitor';
   const group = step.monitor_name === null ? (before?.group ?? null) : step.group_name;
   const started_at = step.started_at?.getTime() ?? before?.started_at ?? step.due_at.getTime();
   const resolved_at = isGone ? step.due_at.getTime() : (step.resolved_at?.getTime() ?? null);

@@ -149,7 +149,7 @@ export const explainAlerts = async (
     acknowledged:
       acknowledged_at === null
         ? null
-        : { at: acknowledged_at.toISOString(), by: acknowledged_as ?? 'somebody' },
+        : { at: acknowledged_at.toISOString(), by: acknowledged_as ?? 'someone' },
     last_resort:
       resort_at === null ? null : { at: resort_at.toISOString(), mailed: resort_mailed ?? [] },
     channels: channels.flatMap((channel) => {
@@ -207,7 +207,7 @@ export const acknowledgeByLink = async (
     incidents,
   } = await messageOf(context, 'acknowledge', secret);
   context.note({ organisation });
-  const as = `somebody with the link sent to “${channel}”`;
+  const as = `the link in the ${channel} message`;
   return {
     incidents: await writeAcknowledgement(context.sql, {
       incidents,

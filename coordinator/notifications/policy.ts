@@ -309,7 +309,7 @@ export function hoursFrom(
   if (spans.length === 0) return null;
   if (spans.length > 21)
     throw refuse(
-      'give at most 21 spans, each with days, from and to; without spans it is told at any hour.',
+      'give at most 21 spans, each with days, from and to; without spans alerts are sent at any hour.',
     );
   for (const { days, from, to } of spans) {
     if (days.length === 0 || days.some((day) => !Number.isInteger(day) || day < 1 || day > 7))
@@ -377,6 +377,7 @@ export type HeldBy =
 export type Because =
   | 'over'
   | 'acknowledged'
+  | 'handed_back'
   | 'down_again'
   | 'never_told'
   | 'others_open'

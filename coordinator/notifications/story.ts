@@ -57,16 +57,16 @@ export function storyOf(way: OnItsWay): readonly StoryLine[] {
   const confirmed =
     incident.confirmed_at === null
       ? []
-      : [{ at: incident.confirmed_at, text: 'The outage was confirmed.' }];
+      : [{ at: incident.confirmed_at, text: 'Outage confirmed.' }];
   if (steps.length === 0) return [...confirmed, untold(way)];
   const first = steps.find(({ event }) => event === 'down' || event === 'flapping');
   const wasCovered = first !== undefined && down.covered && first.created_at - first.due_at > 2_000;
   const covered = wasCovered
-    ? [{ at: first.due_at, text: 'It was held back: maintenance covered the monitor.' }]
+    ? [{ at: first.due_at, text: 'On hold: the monitor was in maintenance.' }]
     : [];
   const whose = {
     at: null,
-    text: `This channel is told of ${way.channel.covers === 'all' ? 'all monitors' : 'chosen monitors, and this is one of them'}.`,
+    text: `This channel receives alerts for ${way.channel.covers === 'all' ? 'all monitors' : 'selected monitors, including this one'}.`,
   };
   return [
     ...confirmed,
@@ -79,59 +79,58 @@ export function storyOf(way: OnItsWay): readonly StoryLine[] {
 const shutWords: Readonly<Record<DisabledReason, string>> = {
   deleted: 'the channel was deleted',
   off: 'the channel is turned off',
-  unproven: 'nobody has said yet that this mailbox is theirs',
+  unproven: 'the address is not confirmed yet',
   unsubscribed: 'this address has unsubscribed',
 };
 
 /** Why a channel has no step of an incident. */
 function untold({ channel, incident, down }: OnItsWay): StoryLine {
   if (incident.confirmed_at === null)
-    return { at: null, text: 'Not told: nobody on another continent confirmed the outage.' };
+    return { at: null, text: 'Not notified: no other continent confirmed the outage.' };
   if (down.state === 'none')
-    return { at: null, text: 'Not told: it became known only when it was past.' };
+    return { at: null, text: 'Not notified: the outage became known only after it had ended.' };
   if (down.state === 'held' && down.covered)
-    return { at: down.due_at, text: 'Held back: maintenance covers the monitor.' };
+    return { at: down.due_at, text: 'On hold: the monitor is in maintenance.' };
   if (down.state === 'held')
-    return { at: down.due_at, text: 'Not told yet: the monitor asks to wait so long.' };
+    return { at: down.due_at, text: 'Not notified yet: the monitor’s delay is not over.' };
   if (down.state === 'dropped')
     return {
       at: incident.ended_at,
-      text: 'Not told: the outage was over before it was time to tell.',
+      text: 'Not notified: the outage ended before the delay was over.',
     };
   if (channel.shut !== undefined)
-    return { at: null, text: `Not told: ${shutWords[channel.shut]}.` };
+    return { at: null, text: `Not notified: ${shutWords[channel.shut]}.` };
   if (!channel.covered)
     return {
       at: null,
-      text: 'Not told: the channel is for chosen monitors, and this is none of them.',
+      text: 'Not notified: this monitor is not one of the channel’s selected monitors.',
     };
   return {
     at: down.due_at,
-    text: 'Not told: at that time the channel was not there, or not for this monitor.',
+    text: 'Not notified: at that time the channel did not exist, or did not cover this monitor.',
   };
 }
 
-/** What the notification says. */
-const news: Readonly<Record<StepEvent, string>> = {
-  down: 'it is down',
-  up: 'it is up again',
-  was_down: 'it was down',
-  closed: 'the outage was closed',
-  reminder: 'it is still down',
-  acknowledged: 'somebody is on it',
-  flapping: 'it goes down again and again',
+const alertNames: Readonly<Record<StepEvent, string>> = {
+  down: 'Alert',
+  up: 'Recovery alert',
+  was_down: 'Alert of a past outage',
+  closed: 'Closing alert',
+  reminder: 'Reminder',
+  acknowledged: 'Acknowledgement',
+  flapping: 'Flapping alert',
 };
 
 const heldWords: Readonly<Record<HeldBy, string>> = {
-  delay: 'this channel is told only later, if it is then still down and nobody is on it',
-  flapping: 'the monitor is flapping, so it is told only if it stays down for 5 min',
-  steadiness: 'the monitor is flapping, so its end is told once it was steady for 15 min',
-  reminder: 'the time of the reminder had not come',
-  maintenance: 'maintenance covered the monitor',
+  delay: 'this channel has a delay, and is notified if it is then still down and not acknowledged',
+  flapping: 'the monitor is flapping, so the alert is sent only if it stays down for 5 min',
+  steadiness: 'the monitor is flapping, so the recovery is sent once it was stable for 15 min',
+  reminder: 'the reminder was not due yet',
+  maintenance: 'the monitor was in maintenance',
   mute: 'all alerts were muted',
-  hours: 'it was outside the hours of this channel',
-  bucket: 'this channel had just got several messages, so that more of them leave together',
-  down_on_its_way: 'the message that it is down was still on its way',
+  hours: 'it was outside the active hours of this channel',
+  bucket: 'this channel had just got several messages, so further ones are sent together',
+  down_on_its_way: 'the alert that it is down was not delivered yet',
 };
 
 function stepLines({
@@ -144,71 +143,68 @@ function stepLines({
   because,
   message,
 }: StoredStep): StoryLine[] {
-  const name = news[event];
+  const name = alertNames[event];
   return [
     {
       at: event === 'reminder' ? created_at : Math.max(due_at, created_at),
-      text: event === 'reminder' ? 'A reminder was planned.' : `It was time to say that ${name}.`,
+      text: event === 'reminder' ? 'Reminder scheduled.' : `${name} queued.`,
     },
-    ...holds.map(([by, from]) => ({ at: from, text: `It waited: ${heldWords[by]}.` })),
+    ...holds.map(([by, from]) => ({ at: from, text: `On hold: ${heldWords[by]}.` })),
     ...(message === null ? [] : messageLines(message)),
     ...(state === 'merged'
       ? [
           {
             at: settled_at,
-            text: 'The outage ended before the message was taken, so that one message says that it was down.',
+            text: 'The outage ended before the alert was delivered, so one message says that it was down.',
           },
         ]
       : []),
     ...(state === 'dropped'
-      ? [{ at: settled_at, text: `That ${name} was not told: ${droppedWords(because)}.` }]
+      ? [{ at: settled_at, text: `${name} not sent: ${droppedWords(because)}.` }]
       : []),
   ];
 }
 
 function messageLines(message: NonNullable<StoredStep['message']>): StoryLine[] {
   const others = message.together - 1;
-  const beside = others === 0 ? '' : `, which tells of ${others} more as well`;
+  const beside = others === 0 ? '' : `, together with ${others} more`;
   const lines = [
-    { at: message.created_at, text: `A message left${beside}.` },
+    { at: message.created_at, text: `Sent${beside}.` },
     ...message.attempts.map(attemptLine),
   ];
   if (message.state === 'waiting' && message.attempts.length > 0)
-    return [...lines, { at: message.next_at, text: 'The next attempt.' }];
+    return [...lines, { at: message.next_at, text: 'Next attempt.' }];
   if (message.state === 'given_up')
-    return [
-      ...lines,
-      { at: message.settled_at, text: 'It was given up: for a day it had not been taken.' },
-    ];
+    return [...lines, { at: message.settled_at, text: 'Gave up: not delivered within a day.' }];
   return lines;
 }
 
 function attemptLine(attempt: Attempt, index: number): StoryLine {
   const { at, verdict } = attempt;
   const said = {
-    taken: 'it was taken',
-    retry: 'it was not taken, and is tried again',
-    refused: 'it was refused for good',
+    taken: 'delivered',
+    retry: 'not delivered, retrying',
+    refused: 'failed permanently',
   }[verdict];
   return { at, text: `Attempt ${index + 1}: ${said} (${answered(attempt)}).` };
 }
 
 function answered({ status, class: kind, words }: Attempt): string {
   return [
-    status === null
-      ? kind.replaceAll('_', ' ')
-      : `${kind === 'mail' ? 'mail code' : 'status'} ${status}`,
+    status === null ? kind.replaceAll('_', ' ') : `${kind === 'mail' ? 'SMTP' : 'HTTP'} ${status}`,
     ...(words === null ? [] : [words]),
   ].join(': ');
 }
 
 function droppedWords(because: Because | null): string {
-  if (because === 'over') return 'the outage was over before';
-  if (because === 'acknowledged') return 'somebody was on it already';
-  if (because === 'down_again') return 'the monitor went down again before it was steady';
+  if (because === 'over') return 'the outage had ended';
+  if (because === 'acknowledged') return 'it was already acknowledged';
+  if (because === 'handed_back') return 'the incident was handed back before';
+  if (because === 'down_again') return 'the monitor went down again before it was stable';
   if (because === 'others_open')
-    return 'others of the same incident at the receiver were still down, and it ends with the last of them';
-  if (because === 'never_told') return 'this channel never took the message that it is down';
+    return 'others in the same thread were still down, and the last of them ends it';
+  if (because === 'never_told')
+    return 'the alert that it is down was never delivered to this channel';
   const shut = (['deleted', 'off', 'unproven', 'unsubscribed'] as const).find(
     (by) => because === `channel_${by}`,
   );

@@ -40,7 +40,7 @@ const refuseUnasked = async (
     return;
   throw new Refusal(
     'channel_invalid',
-    'config.address has not said yet that it wants alerts: save the channel, and a mail asks it.',
+    'config.address is not confirmed yet. Save the channel to send a confirmation mail.',
   );
 };
 

@@ -197,8 +197,11 @@ export const stateWords: Readonly<Record<State, string>> = {
   pending: 'Waiting',
 };
 
-export const stateMark = (state: State, words: string = stateWords[state]): Html =>
-  html`<span class="state state-${state}">${icon(state)}${words}</span>`;
+export const stateMark = (
+  state: State,
+  words: string = stateWords[state],
+  symbol: IconName = state,
+): Html => html`<span class="state state-${state}">${icon(symbol)}${words}</span>`;
 
 export const zones = [
   'UTC',
@@ -295,10 +298,11 @@ export const notice = (
   state: 'up' | 'verifying' | 'down' | 'maintenance' | 'unknown' | 'information',
   title: Part,
   words?: Part,
+  symbol: IconName = state,
 ): Html =>
   html`
     <div class="notice notice-${state}">
-      ${icon(state)}
+      ${icon(symbol)}
       <div><p class="notice-title">${title}</p>${words && html`<p>${words}</p>`}</div>
     </div>
   `;

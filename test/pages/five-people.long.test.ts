@@ -163,9 +163,9 @@ describeInBrowser('five people', (browser) => {
     expect(await text(member)).toMatch(/svc_\w{20}/);
     await sendAt(admin, '/alerts/new?kind=webhook', {
       fill: { 'config.url': 'https://hooks.shop.example/' },
-      press: 'Save',
+      press: 'Create channel',
     });
-    expect(await sentence(admin)).toBe('Webhook is told from now on.');
+    expect(await sentence(admin)).toBe('Channel created');
     await sendAt(admin, '/status-pages/new', {
       fill: { name: 'Shop status', slug: 'corner-shop' },
       press: 'Make the page',

@@ -62,13 +62,13 @@ describeInBrowser('forms', (browser) => {
         await page.getByLabel('Server').fill(receiver.url);
         await page.getByLabel('Topic').fill('ops');
         await page.getByLabel('Name').fill(`Chosen ${scripts}`);
-        await page.getByLabel('Chosen groups and monitors').check();
+        await page.getByLabel('Selected groups and monitors').check();
         await tick(tab, 'Wishlist', 'Webhooks', 'Stores');
         const before = await order(tab);
         await sendTest(tab);
         expect(await ticked(tab)).toEqual(['Stores', 'Webhooks', 'Wishlist']);
         expect(await order(tab)).toEqual(before);
-        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.getByRole('button', { name: 'Create channel' }).click();
         await page.waitForURL((url) => /^\/alerts\/[0-9a-f-]{36}$/.test(url.pathname));
         const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
         expect(await chosenBy(id)).toEqual(idsOf(['Wishlist', 'Webhooks'], ['Stores']));

@@ -47,7 +47,7 @@ const saveIt = async ({ page }: Tab): Promise<void> => {
 };
 
 const chooseMonitors = async ({ page }: Tab): Promise<void> => {
-  await page.getByLabel('Chosen groups and monitors').check();
+  await page.getByLabel('Selected groups and monitors').check();
 };
 
 /** Browsers without a screen let nobody notify them. */

@@ -21,9 +21,9 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
   slack: {
     taken: says(200, 'ok'),
     refused: [
-      [says(404, 'no_service'), /know this webhook/],
-      [says(403, 'invalid_token'), /know this webhook/],
-      [says(400, 'invalid_payload'), /does not take/],
+      [says(404, 'no_service'), /no longer knows this webhook/],
+      [says(403, 'invalid_token'), /no longer knows this webhook/],
+      [says(400, 'invalid_payload'), /rejected this/],
       [says(410, 'channel_is_archived'), /archived/],
     ],
     retry: [busy, [says(500, 'rollup_error'), undefined]],
@@ -31,9 +31,9 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
   teams: {
     taken: says(202),
     refused: [
-      [says(404, { error: { code: 'WorkflowNotFound' } }), /no such workflow/],
-      [says(410), /no such workflow/],
-      [says(401, { error: { code: 'DirectApiAuthorizationRequired' } }), /sign-in/],
+      [says(404, { error: { code: 'WorkflowNotFound' } }), /no longer exists/],
+      [says(410), /no longer exists/],
+      [says(401, { error: { code: 'DirectApiAuthorizationRequired' } }), /requires authentication/],
     ],
     retry: [busy, [says(502), undefined]],
   },
@@ -41,8 +41,8 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
     taken: says(200, { id: '99', type: 0 }),
     reference: '99',
     refused: [
-      [says(404, { message: 'Unknown Webhook', code: 10015 }), /know this webhook/],
-      [says(401, { message: 'Invalid Webhook Token', code: 50027 }), /take this webhook/],
+      [says(404, { message: 'Unknown Webhook', code: 10015 }), /no longer knows this webhook/],
+      [says(401, { message: 'Invalid Webhook Token', code: 50027 }), /rejected this webhook/],
     ],
     retry: [
       [says(429, { message: 'You are being rate limited.', retry_after: 1.4, global: false }), 2],
@@ -56,16 +56,16 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
     }),
     reference: 'spaces/AAAA/messages/B.B',
     refused: [
-      [says(404, { error: { code: 404, status: 'NOT_FOUND' } }), /know this webhook/],
-      [says(403, { error: { code: 403, status: 'PERMISSION_DENIED' } }), /forbids/],
+      [says(404, { error: { code: 404, status: 'NOT_FOUND' } }), /no longer knows this webhook/],
+      [says(403, { error: { code: 403, status: 'PERMISSION_DENIED' } }), /denied access/],
     ],
     retry: [busy, [says(429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }), undefined]],
   },
   mattermost: {
     taken: says(200, 'ok'),
     refused: [
-      [says(404, { id: 'web.incoming_webhook.invalid.app_error' }), /know this webhook/],
-      [says(400, { id: 'web.incoming_webhook.invalid.app_error' }), /does not take/],
+      [says(404, { id: 'web.incoming_webhook.invalid.app_error' }), /no longer knows this webhook/],
+      [says(400, { id: 'web.incoming_webhook.invalid.app_error' }), /rejected this/],
     ],
     retry: [busy, broken],
   },
@@ -95,7 +95,7 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
       ],
       [
         says(400, { ok: false, error_code: 400, parameters: { migrate_to_chat_id: -100987 } }),
-        /new number: -100987/,
+        /new ID: -100987/,
       ],
       [says(401, { ok: false, error_code: 401, description: 'Unauthorized' }), /know this bot/],
     ],
@@ -108,7 +108,7 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
     taken: says(200, { event_id: '$abc' }),
     reference: '$abc',
     refused: [
-      [says(403, { errcode: 'M_FORBIDDEN' }), /may not write/],
+      [says(403, { errcode: 'M_FORBIDDEN' }), /no permission/],
       [says(401, { errcode: 'M_UNKNOWN_TOKEN' }), /know this token/],
     ],
     retry: [
@@ -133,7 +133,7 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
     reference: 'xE73Iyuabi',
     refused: [
       [says(401, { code: 40101 }), /know this token/],
-      [says(403, { code: 40301 }), /may not write/],
+      [says(403, { code: 40301 }), /no permission/],
     ],
     retry: [busy, [says(429, { code: 42901, http: 429 }), undefined]],
   },
@@ -160,7 +160,7 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
     refused: [
       [
         says(400, { code: 21_211, message: "The 'To' number is not valid", status: 400 }),
-        /no phone number/,
+        /not a phone number/,
       ],
       [
         says(400, {
@@ -203,7 +203,7 @@ export const vendorAnswers: Readonly<Record<string, VendorAnswers>> = {
     taken: says(200, 'ok'),
     refused: [
       [says(204), /no configuration/],
-      [says(400, 'Bad Request'), /does not take/],
+      [says(400, 'Bad Request'), /rejected this/],
     ],
     retry: [[says(424, 'One or more notification failed'), undefined], broken],
   },

@@ -39,11 +39,11 @@ const belowOf = (incident: Incident, times: Times): Part => {
       )}.
     `
     : html`From ${times.whole(started_at)}, for ${lengthOf(incident)}.`;
-  const seen = seen_from === null ? null : html` Seen from ${seen_from.name}`;
+  const seen = seen_from === null ? null : html` Detected from ${seen_from.name}`;
   if (confirmed_at === null)
     return html`
       ${since}
-      ${seen !== null && html`${seen}, and confirmed by nobody${open ? ' yet' : ''}.`}
+      ${seen !== null && html`${seen}, ${open ? 'not confirmed yet' : 'never confirmed'}.`}
     `;
   const later = Date.parse(confirmed_at) - Date.parse(started_at);
   return html`
@@ -80,7 +80,7 @@ const pointOf =
       continent,
       outcome: outcome === 'ok' || outcome === 'fail' ? outcome : 'unknown',
       label: probe,
-      below: `${outcome === 'fail' ? 'fails' : outcome === 'ok' ? 'passes' : 'cannot tell'}, ${later <= 0 ? 'first' : `+${durationText(later)}`}`,
+      below: `${outcome === 'fail' ? 'fails' : outcome === 'ok' ? 'passes' : 'inconclusive'}, ${later <= 0 ? 'first' : `+${durationText(later)}`}`,
     };
   };
 
@@ -90,7 +90,7 @@ const mapOf = (incident: Incident): Html | null => {
   if (points.length === 0) return null;
   return html`
     <section class="card">
-      <h2>Where it was seen</h2>
+      <h2>Detected from</h2>
       ${worldMap(
         points,
         points.map(({ continent, label, below }) => `${label} in ${continent} ${below}`).join('; '),
@@ -102,24 +102,24 @@ const mapOf = (incident: Incident): Html | null => {
 const effectOf = ({ effect, open }: Incident): Html => {
   const { days, down_seconds, percent, percent_without } = effect;
   const figure = (value: number | null): string =>
-    value === null ? 'not known yet' : percentText(value);
+    value === null ? 'no data yet' : percentText(value);
   if (down_seconds === 0)
     return html`
       <p>
-        It counts as no downtime${open ? ' yet' : ''}. Uptime of ${days} days is ${figure(percent)}.
+        No downtime counted${open && ' yet'}. Uptime, ${days} days: ${figure(percent)}.
       </p>
     `;
   return html`
     <p>
-      ${durationText(down_seconds * 1_000)} of downtime in ${days} days: <b>${figure(percent)}</b>.
-      Without it, it would be ${figure(percent_without)}.
+      ${durationText(down_seconds * 1_000)} of downtime. Uptime, ${days} days:
+      <b>${figure(percent)}</b>, without this incident ${figure(percent_without)}.
     </p>
   `;
 };
 
 const shareOf = ({ incident, link, request }: Open): Html | null => {
   if (!request.may(shareIncident))
-    return incident.share === null ? null : html`<p>A link shows this incident to others.</p>`;
+    return incident.share === null ? null : html`<p>Shared by link.</p>`;
   const make = (words: string) =>
     html`
       <form method="post" action="/incidents/${incident.id}/share">
@@ -128,14 +128,14 @@ const shareOf = ({ incident, link, request }: Open): Html | null => {
     `;
   const end = html`
     <form method="post" action="/incidents/${incident.id}/share/withdraw">
-      <button class="button button-quiet">End the link</button>
+      <button class="button button-quiet">Revoke link</button>
     </form>
   `;
   if (link !== undefined)
     return html`
       <p>
-        Whoever has this link sees verdict, times, causes and continents, until you end it. It is
-        shown once.
+        Anyone with this link sees the verdict, times, causes and continents until you revoke it.
+        Copy it now: it is shown only once.
       </p>
       <div class="copyable">
         <code>${link}</code>
@@ -146,16 +146,16 @@ const shareOf = ({ incident, link, request }: Open): Html | null => {
   if (incident.share === null)
     return html`
       <p class="soft">
-        A link shows it to people without an account: verdict, times, causes and continents; never
-        what your target sent.
+        Anyone with the link sees the verdict, times, causes and continents, without an account.
+        They never see what your server sent.
       </p>
-      <div class="actions">${make('Make a link')}</div>
+      <div class="actions">${make('Create link')}</div>
     `;
   return html`
     <p>
-      A link made ${request.times.ago(incident.share.at)} shows this incident to whoever has it.
+      Shared ${request.times.ago(incident.share.at)}. Anyone with the link can see this incident.
     </p>
-    <div class="actions">${make('Make a new one')}${end}</div>
+    <div class="actions">${make('Create new link')}${end}</div>
   `;
 };
 
@@ -169,9 +169,9 @@ const noteForm = ({ incident, request, state = freshForm(noForm) }: Open): Html 
           label: 'Note',
           state,
           rows: 3,
-          help: 'Members of the organisation read it here, in the story.',
+          help: 'Members of your organisation read it in the timeline.',
         })}
-        <div class="actions"><button class="button">Write it down</button></div>
+        <div class="actions"><button class="button">Add note</button></div>
       </form>
     `
     : null;
@@ -188,7 +188,7 @@ const acknowledging = ({
   may(acknowledgeIncident) &&
   html`
     <form method="post" action="/incidents/${id}/acknowledge">
-      <button class="button button-main">${icon('check')}I am on it</button>
+      <button class="button button-main">${icon('check')}Acknowledge</button>
     </form>
   `;
 
@@ -214,11 +214,16 @@ const mainOf = (open: Open): Html => {
   return html`
     <div class="incident-page" id="incident-${id}">
       ${heading({ sentence, below: belowOf(incident, times), actions: acknowledging(open), trail })}
-      ${verdict !== undefined && notice(state === 'up' ? 'unknown' : state, verdict, cause)}
+      ${
+        verdict !== undefined &&
+        (state === 'up'
+          ? notice('unknown', verdict, cause, 'check')
+          : notice(state, verdict, cause))
+      }
       <div class="incident-top">
         ${map}
         <section class="card">
-          <h2>What happened</h2>
+          <h2>Timeline</h2>
           ${incidentStory(incident, times, explained.acknowledged)}
         </section>
       </div>
@@ -230,8 +235,7 @@ const mainOf = (open: Open): Html => {
             <div class="section-head">
               <h2>Evidence by continent</h2>
               <p class="soft">
-                Each continent’s own check, kept as long as the incident. It came from your target:
-                data, never instructions.
+                Each continent’s own check. Content from your server, shown as is.
               </p>
             </div>
             ${evidenceMatrix(incident.checks, times)}
@@ -242,12 +246,12 @@ const mainOf = (open: Open): Html => {
         lanes &&
         html`
           <section class="card">
-            <h2>While it lasted</h2>
+            <h2>Checks during the incident</h2>
             ${lanes}
             ${
               !incident.samples_complete &&
               html`
-                <p class="soft">So long that every so many checks in the middle stand for all.</p>
+                <p class="soft">Shortened: the middle shows only some of the checks.</p>
               `
             }
           </section>
@@ -257,14 +261,14 @@ const mainOf = (open: Open): Html => {
         <section class="card">
           <h2>Effect on uptime</h2>
           ${effectOf(incident)}
-          <p><a href="/monitors/${monitor}">The ledger of ${name}</a> explains every second.</p>
+          <p><a href="/monitors/${monitor}">Uptime log of ${name}</a></p>
         </section>
-        <section class="card" id="share"><h2>Show it to others</h2>${shareOf(open)}</section>
+        <section class="card" id="share"><h2>Share</h2>${shareOf(open)}</section>
       </div>
       ${incidentPages(incident.id, open.pages, request)}
       ${
         request.may(addIncidentNote) &&
-        html`<section class="card"><h2>Write about it</h2>${noteForm(open)}</section>`
+        html`<section class="card"><h2>Notes</h2>${noteForm(open)}</section>`
       }
     </div>
   `;
@@ -273,7 +277,7 @@ const mainOf = (open: Open): Html => {
 const pageOf = (open: Open): PageAnswer => {
   const { incident, state } = open;
   const { monitor_name: name, confirmed_at } = incident;
-  const begins = incident.open ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Over';
+  const begins = incident.open ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved';
   return show({
     title: `${begins}: ${name}`,
     place: 'incidents',
@@ -312,7 +316,7 @@ export const writeNote: Page = {
     );
     if ('refused' in tried)
       return pageOf({ ...(await read(request)), request, state: tried.refused });
-    return seeOther(`/incidents/${incident_id}`, { said: 'Your note stands in the story.' });
+    return seeOther(`/incidents/${incident_id}`, { said: 'Note added.' });
   },
 };
 
@@ -337,7 +341,7 @@ export const withdrawShare: Page = {
   needs: 'member',
   answer: async ({ ask, path }) => {
     await ask(withdrawIncidentShare, { incident_id: path.incident_id });
-    return seeOther(`/incidents/${path.incident_id}`, { said: 'The link shows nothing any more.' });
+    return seeOther(`/incidents/${path.incident_id}`, { said: 'Link revoked.' });
   },
 };
 
@@ -348,13 +352,13 @@ export const acknowledge: Page = {
   answer: async ({ ask, path: { incident_id } }) => {
     await ask(acknowledgeIncident, { incident_id });
     return seeOther(`/incidents/${incident_id}`, {
-      said: 'Reminders have ended, and everybody who was told hears that somebody is on it.',
+      said: 'Acknowledged. Reminders have stopped, and everyone who was notified gets a message.',
     });
   },
 };
 
 const gone = show({
-  title: 'Nothing is shown here',
+  title: 'Link not found',
   frame: 'bare',
   status: 404,
   headers: {
@@ -364,8 +368,8 @@ const gone = show({
   },
   main: html`
     <div class="card entry">
-      <h1>This link shows nothing.</h1>
-      <p>It was ended by whoever made it, or it is not whole.</p>
+      <h1>This link does not work</h1>
+      <p>It was revoked, or a part of the address is missing.</p>
     </div>
   `,
 });
@@ -375,7 +379,7 @@ const verdictMark = (outcome: string): Html =>
     ? stateMark('down', 'Fails')
     : outcome === 'ok'
       ? stateMark('up', 'Passes')
-      : stateMark('unknown', 'Cannot tell');
+      : stateMark('unknown', 'Inconclusive');
 
 /** One incident for anyone with the link: verdict, times, causes, continents, and nothing else. */
 export const sharedIncident: Page = {
@@ -400,9 +404,9 @@ export const sharedIncident: Page = {
       times,
     );
     const words = (check: { at: Date; outcome: string }) =>
-      `${check.outcome === 'fail' ? 'fails' : check.outcome === 'ok' ? 'passes' : 'cannot tell'}, +${durationText(check.at.getTime() - began)}`;
+      `${check.outcome === 'fail' ? 'fails' : check.outcome === 'ok' ? 'passes' : 'inconclusive'}, +${durationText(check.at.getTime() - began)}`;
     return show({
-      title: `${ended === null ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Over'}: ${name}`,
+      title: `${ended === null ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved'}: ${name}`,
       frame: 'bare',
       headers: {
         'x-robots-tag': 'noindex',
@@ -421,16 +425,21 @@ export const sharedIncident: Page = {
             }),
             below: html`
               From ${times.whole(began)}
-              ${ended === null ? ', and it lasts' : html` to ${times.whole(ended)}`}. Times
-              in ${times.zone}.
+              ${ended === null ? ', ongoing' : html` to ${times.whole(ended)}`}. Time
+              zone: ${times.zone}.
             `,
           })}
-          ${verdict !== undefined && notice(ended === null ? 'down' : 'unknown', verdict, cause)}
+          ${
+            verdict !== undefined &&
+            (ended === null
+              ? notice('down', verdict, cause)
+              : notice('unknown', verdict, cause, 'check'))
+          }
           ${
             rows.length > 0 &&
             html`
               <section class="card">
-                <h2>Where it was seen</h2>
+                <h2>Detected from</h2>
                 ${worldMap(
                   rows.map((check) => ({
                     continent: check.continent,
@@ -447,7 +456,7 @@ export const sharedIncident: Page = {
                     <tr>
                       <th scope="col">Continent</th>
                       <th scope="col">Verdict</th>
-                      <th scope="col">Looked at</th>
+                      <th scope="col">Checked at</th>
                       <th scope="col">Cause</th>
                     </tr>
                   </thead>
@@ -458,7 +467,7 @@ export const sharedIncident: Page = {
                           <tr>
                             <td data-label="Continent">${check.continent}</td>
                             <td data-label="Verdict">${verdictMark(check.outcome)}</td>
-                            <td data-label="Looked at">${times.precise(check.at.getTime())}</td>
+                            <td data-label="Checked at">${times.precise(check.at.getTime())}</td>
                             <td data-label="Cause">${check.cause ?? '–'}</td>
                           </tr>
                         `,
@@ -468,9 +477,9 @@ export const sharedIncident: Page = {
               </div>
             `
           }
-          ${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}</section>`}
+          ${lanes && html`<section class="card"><h2>Checks during the incident</h2>${lanes}</section>`}
           <p class="soft">
-            Shown by Antipode, which calls an outage only when another continent sees it too.
+            Shared with Antipode, which confirms every outage from another continent.
           </p>
         </div>
       `,

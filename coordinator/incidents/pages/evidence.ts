@@ -88,11 +88,11 @@ const rows: readonly Row[] = [
   { label: 'Address', text: evidenceText('address'), code: true },
   { label: 'DNS · TCP · TLS · first byte', text: phasesText, varies: true },
   { label: 'Certificate', text: certificateText },
-  { label: 'Answer code', text: evidenceText('rcode'), code: true },
+  { label: 'Response code', text: evidenceText('rcode'), code: true },
   { label: 'Answers', text: evidenceText('answers'), code: true },
   { label: 'Redirects', text: redirectText, code: true },
   { label: 'Headers', text: headerText, code: true, varies: true },
-  { label: 'Body begins', text: evidenceText('body'), code: true },
+  { label: 'Start of the body', text: evidenceText('body'), code: true },
 ];
 
 const named = new Set([
@@ -137,8 +137,8 @@ const cellOf = ({ code, cell, text }: Row, check: Check, differs: boolean): Html
       ${
         differs &&
         html`
-          <span class="differs-mark" title="not alike">
-            ≠<span class="unseen"> not alike</span>
+          <span class="differs-mark" title="differs">
+            ≠<span class="unseen"> differs</span>
           </span>
           ${' '}
         `
@@ -168,9 +168,9 @@ export const evidenceRows = (checks: readonly Check[]): readonly Html[] =>
 export type SeenCheck = OutputOf<typeof getIncidentEvidence>['checks'][number];
 
 const roles: Readonly<Record<string, string>> = {
-  seen: 'saw it first',
+  seen: 'detected it',
   confirmed: 'confirmed it',
-  matrix: 'asked to look',
+  matrix: 'rechecked',
 };
 
 const partOrder = ['seen', 'confirmed', 'matrix'];
@@ -193,7 +193,7 @@ export const checksByContinent = (
 
 const verdictOf = ({ outcome }: SeenCheck): Html => {
   if (outcome === 'fail') return stateMark('down', 'Fails');
-  return outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Cannot tell');
+  return outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Inconclusive');
 };
 
 const tint = ({ outcome }: SeenCheck): string =>
@@ -231,7 +231,7 @@ export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html
               ${all.map((check) => html`<td class="${tint(check)}">${verdictOf(check)}</td>`)}
             </tr>
             <tr>
-              <th scope="row">Looked at</th>
+              <th scope="row">Checked at</th>
               ${all.map(
                 (check, at) => html`
                   <td>${at === 0 ? times.precise(check.at) : offset(check)}</td>

@@ -12,7 +12,7 @@ type Listed = ListedPage['items'][number];
 const states = [
   ['all', 'All'],
   ['open', 'Open'],
-  ['resolved', 'Over'],
+  ['resolved', 'Resolved'],
 ] as const;
 
 type State = (typeof states)[number][0];
@@ -21,7 +21,9 @@ const dayChoices = [7, 30, 90, 365];
 
 const stateOf = ({ open, confirmed_at }: Listed): Html => {
   if (open) return confirmed_at === null ? stateMark('verifying') : stateMark('down');
-  return confirmed_at === null ? stateMark('unknown', 'Never confirmed') : stateMark('up', 'Over');
+  return confirmed_at === null
+    ? stateMark('unknown', 'Never confirmed', 'none')
+    : stateMark('up', 'Resolved');
 };
 
 const rowOf = (incident: Listed, { times, now }: MembersRequest): Html => {
@@ -35,9 +37,9 @@ const rowOf = (incident: Listed, { times, now }: MembersRequest): Html => {
       <td data-label="State">${stateOf(incident)}</td>
       <td data-label="Monitor"><a class="row-link" href="/incidents/${id}">${monitor_name}</a></td>
       <td data-label="Cause">${cause ?? '–'}</td>
-      <td data-label="Began">${times.moment(started_at)}</td>
-      <td data-label="Lasted" class="number">${durationText(long)}</td>
-      <td data-label="Seen from">${from === '' ? 'the job itself' : from}</td>
+      <td data-label="Started">${times.moment(started_at)}</td>
+      <td data-label="Duration" class="number">${durationText(long)}</td>
+      <td data-label="Detected from">${from === '' ? 'the job' : from}</td>
     </tr>
   `;
 };
@@ -47,11 +49,11 @@ const sentenceOf = (open: readonly Listed[]): string => {
   const [first, ...others] = down;
   if (first)
     return others.length === 0
-      ? `${first.monitor_name} is down.`
-      : `${first.monitor_name} and ${others.length} more are down.`;
+      ? `${first.monitor_name} is down`
+      : `${first.monitor_name} and ${others.length} more are down`;
   return open.length === 0
-    ? 'Nothing is down.'
-    : `${open.length === 1 ? 'One failure is' : `${open.length} failures are`} being verified.`;
+    ? 'Nothing is down'
+    : `${open.length === 1 ? 'One failure is' : `${open.length} failures are`} being verified`;
 };
 
 /** The rows of one page: open incidents before all others, however old they are. */
@@ -73,19 +75,17 @@ const listed = async (
 };
 
 const nothing = async ({ ask }: MembersRequest, state: State): Promise<Html> => {
-  if (state !== 'all')
-    return html`<p class="nothing">No incident is of this kind in that time.</p>`;
+  if (state !== 'all') return html`<p class="nothing">No incidents match</p>`;
   const { items } = await ask(listMonitors, { limit: 1 });
   return items.length > 0
     ? html`
       <p class="nothing">
-        Nothing has failed in that time. When something does, it stands here with what every
-        continent saw.
+        No incidents in this period. When something fails, you see here what every continent saw.
       </p>
     `
     : html`
       <div class="nothing">
-        <p>Nothing is watched yet, so nothing can fail.</p>
+        <p>No monitors yet</p>
         <p class="actions actions-middle">
           ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
         </p>
@@ -123,7 +123,7 @@ export const incidents: Page = {
       main: html`
         ${heading({
           sentence: sentenceOf(openAnywhere.items),
-          below: 'An outage counts, and alarms somebody, only when another continent sees it too.',
+          below: 'An outage counts, and alerts you, only once another continent confirms it.',
         })}
         <div class="filters">
           ${chips(
@@ -136,7 +136,7 @@ export const incidents: Page = {
             })),
           )}
           ${chips(
-            'How far back',
+            'Period',
             dayChoices.map((each) => ({
               href: address({ days: String(each) }),
               label: each === 365 ? '1 year' : `${each} days`,
@@ -155,9 +155,9 @@ export const incidents: Page = {
                       <th scope="col">State</th>
                       <th scope="col">Monitor</th>
                       <th scope="col">Cause</th>
-                      <th scope="col">Began</th>
-                      <th scope="col" class="number">Lasted</th>
-                      <th scope="col">Seen from</th>
+                      <th scope="col">Started</th>
+                      <th scope="col" class="number">Duration</th>
+                      <th scope="col">Detected from</th>
                     </tr>
                   </thead>
                   <tbody>${items.map((each) => rowOf(each, request))}</tbody>

@@ -14,11 +14,17 @@ type Step = {
   readonly words: Part;
 };
 
-const notificationWords: Readonly<Record<string, string>> = {
-  held: 'is held back',
-  due: 'became due',
-  sent: 'was told',
-  dropped: 'was dropped: it ended before it was due',
+const alertNames: Readonly<Record<string, string>> = {
+  down: 'Alert',
+  up: 'Recovery alert',
+  closed: 'Closing alert',
+};
+
+const alertStates: Readonly<Record<string, string>> = {
+  held: 'on hold',
+  due: 'sent',
+  sent: 'sent',
+  dropped: 'not sent: the incident ended first',
 };
 
 const lookedSteps = (incident: Incident): Step[] => {
@@ -31,10 +37,10 @@ const lookedSteps = (incident: Incident): Step[] => {
     words: html`
       ${probe}, ${continent}, ${
         outcome === 'fail'
-          ? `saw: ${cause ?? 'a failure'}`
+          ? `failed: ${cause ?? 'no cause known'}`
           : outcome === 'ok'
-            ? 'saw it well'
-            : 'could not tell'
+            ? 'passed'
+            : 'inconclusive'
       }
     `,
   }));
@@ -45,14 +51,14 @@ const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): 
   const later = Date.parse(confirmed_at) - Date.parse(started_at);
   const who =
     confirmed_from === null
-      ? 'Seen again: '
-      : html`<b>${confirmed_from.name}</b>, ${confirmed_from.continent}, saw the same: `;
+      ? 'Confirmed'
+      : html`Confirmed by <b>${confirmed_from.name}</b>, ${confirmed_from.continent},`;
   return [
     {
       at: Date.parse(confirmed_at),
       symbol: 'down',
       tone: 'down',
-      words: html`${who}confirmed${later > 0 && html` after ${durationText(later)}`}`,
+      words: html`${who}${later > 0 && html` after ${durationText(later)}`}`,
     },
   ];
 };
@@ -60,7 +66,7 @@ const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): 
 type Acknowledged = { readonly at: string; readonly by: string } | null;
 
 const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
-  const { started_at, seen_from, cause, resolved_at, confirmed_at, told, notes, note } = incident;
+  const { started_at, seen_from, cause, resolved_at, told, notes, note } = incident;
   const first: Step = {
     at: Date.parse(started_at),
     symbol: 'see',
@@ -68,8 +74,8 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
     words: html`
       ${
         seen_from === null
-          ? 'The job itself said so'
-          : html`<b>${seen_from.name}</b>, ${seen_from.continent}, saw it first`
+          ? 'Reported by the job itself'
+          : html`Detected by <b>${seen_from.name}</b>, ${seen_from.continent}`
       }
       ${cause !== null && html`: ${cause}`}
     `,
@@ -82,7 +88,7 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
           {
             at: Date.parse(at),
             symbol: 'send',
-            words: `The “${event}” ${notificationWords[state] ?? state}`,
+            words: `${alertNames[event] ?? event} ${alertStates[state] ?? state}`,
           },
         ];
   });
@@ -91,7 +97,7 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
       at: Date.parse(at),
       symbol: 'note',
       words: html`
-        <span class="note-by">${by ?? 'Somebody who has left'}</span> <span class="note-text">
+        <span class="note-by">${by ?? 'A former member'}</span> <span class="note-text">
           ${text}
         </span>
       `,
@@ -104,7 +110,7 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
           {
             at: Date.parse(acknowledged.at),
             symbol: 'check',
-            words: html`<b>${acknowledged.by}</b> is on it`,
+            words: html`Acknowledged by <b>${acknowledged.by}</b>`,
           },
         ];
   const end: Step[] =
@@ -115,10 +121,7 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
             at: Date.parse(resolved_at),
             symbol: 'up',
             tone: 'up',
-            words:
-              confirmed_at === null
-                ? `Over${note === null ? '' : `: ${note}`}`
-                : `Up again${note === null ? '' : `: ${note}`}`,
+            words: `Resolved${note === null ? '' : `: ${note}`}`,
           },
         ];
   return [
@@ -163,7 +166,7 @@ export const incidentStory = (
           <li class="tone-up">
             <span class="story-when">now</span>
             ${icon('again')}
-            <span>Looked at every few seconds, round the continents</span>
+            <span>Re-checking every few seconds from all continents</span>
           </li>
         `
       }

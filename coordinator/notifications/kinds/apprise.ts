@@ -7,19 +7,19 @@ const types = { bad: 'failure', warning: 'warning', good: 'success', neutral: 'i
 export const apprise: ChannelKind = {
   id: 'apprise',
   name: 'Apprise',
-  about: 'Your own Apprise API server, which hands on to a hundred other services.',
+  about: 'Your Apprise API server, which forwards to a hundred other services.',
   fields: {
-    url: urlField('Apprise API server', 'Like https://apprise.example.org.'),
+    url: urlField('Apprise API server', 'For example https://apprise.example.org.'),
     key: secretField(
       'Configuration key',
-      'The key under which the server keeps its addresses.',
+      'The key of the stored configuration on the server.',
       /^[\w\-]{1,64}$/v,
       'must have 1 to 64 letters, digits, _ and -',
     ),
     tag: {
       ...textField(
         'Tag',
-        'Only addresses with this tag; all of them without it.',
+        'Send only to addresses with this tag. Default: all.',
         /^[\w \-]{1,64}$/v,
         'must have 1 to 64 letters, digits, _ and -',
       ),
@@ -43,10 +43,10 @@ export const apprise: ChannelKind = {
     }),
   judge: judgeHttp({
     refused: {
-      400: 'Apprise does not take this message',
-      401: 'Apprise asks for a sign-in',
-      403: 'Apprise forbids this',
-      404: 'there is no Apprise API at this address, or nothing has this tag',
+      400: 'Apprise rejected this message',
+      401: 'Apprise requires authentication',
+      403: 'Apprise denied access',
+      404: 'there is no Apprise API at this address, or no address has this tag',
     },
     // Apprise reports this with a status that means success elsewhere.
     first: ({ status }) =>

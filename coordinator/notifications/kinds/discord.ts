@@ -16,7 +16,7 @@ import { jsonPost, judgeHttp, member, secretUrlField, value } from './types.ts';
 export const discord: ChannelKind = {
   id: 'discord',
   name: 'Discord',
-  about: 'A channel of a Discord server, by a webhook.',
+  about: 'Posts to a Discord channel through a webhook.',
   fields: {
     url: secretUrlField(
       'Webhook address',
@@ -70,10 +70,10 @@ export const discord: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'Discord does not take this message',
-      401: 'Discord does not take this webhook',
-      403: 'Discord forbids this webhook',
-      404: 'Discord does not know this webhook any more',
+      400: 'Discord rejected this message',
+      401: 'Discord rejected this webhook',
+      403: 'Discord denied access to this webhook',
+      404: 'Discord no longer knows this webhook',
     },
     reference: ({ body }) => member(body, 'id'),
     after_s: ({ body }) => member(body, 'retry_after'),

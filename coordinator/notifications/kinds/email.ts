@@ -20,7 +20,7 @@ import { judgeFailure, later, taken, value } from './types.ts';
 const maxLetters = 60_000;
 
 const why = ({ organisation, links: { unsubscribe } }: Notification): string[] => [
-  `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends to this address.`,
+  `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends alerts to this address.`,
   ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
 ];
 
@@ -64,7 +64,7 @@ const grounds = {
   good: '#14693e',
   neutral: '#505a66',
 } as const;
-const words = { bad: 'Down', warning: 'Look', good: 'Up', neutral: 'Note' } as const;
+const words = { bad: 'Down', warning: 'Warning', good: 'Up', neutral: 'Info' } as const;
 const faint = `${font};font-size:13px;color:#767f8b`;
 
 const row = (inside: string, style = ''): string =>
@@ -118,7 +118,7 @@ const htmlOf = (notification: Notification): string => {
         .map((line) =>
           html(line).replaceAll(
             /https?:\/\/[^\s<]+/g,
-            (url) => `<a href="${url}" style="color:#767f8b">stop these mails</a>`,
+            (url) => `<a href="${url}" style="color:#767f8b">unsubscribe</a>`,
           ),
         )
         .join('<br>'),
@@ -142,11 +142,11 @@ const listHeaders = ({
 export const email: ChannelKind = {
   id: 'email',
   name: 'E-mail',
-  about: 'A mailbox; an outage and its end stand in one thread.',
+  about: 'Sends mail, one thread per outage.',
   fields: {
     address: {
       label: 'Address',
-      hint: 'It is told once somebody has confirmed there that it may be.',
+      hint: 'Alerts start once the address is confirmed.',
       input: 'email',
       pattern: /^[^\s@<>\x22,;:\(\)\[\]\\]{1,64}@[^\s@<>\x22,;:\(\)\[\]\\]{1,253}$/v,
       fault: 'must be one e-mail address',
@@ -167,7 +167,7 @@ export const email: ChannelKind = {
   }),
   judge: (answer) => {
     if (answer.is === 'failure') return judgeFailure(answer.failure);
-    if (answer.is === 'answer') return later('it was no mail server that answered');
+    if (answer.is === 'answer') return later('the answer was not from a mail server');
     const { code, definite } = answer;
     if (code !== null && code >= 200 && code < 300) return taken();
     if (definite)
@@ -175,13 +175,13 @@ export const email: ChannelKind = {
         is: 'refused',
         words:
           code === null
-            ? 'the mail server refuses this address'
-            : `the mail server refuses this address (${code})`,
+            ? 'the mail server rejected this address'
+            : `the mail server rejected this address (${code})`,
       };
     return later(
       code === null
-        ? 'the mail server does not answer'
-        : `the mail server does not take it now (${code})`,
+        ? 'the mail server did not respond'
+        : `the mail server did not accept it (${code})`,
     );
   },
   resolves: false,

@@ -20,7 +20,7 @@ import { jsonPost, judgeHttp, member, secretUrlField, value } from './types.ts';
 export const googleChat: ChannelKind = {
   id: 'google_chat',
   name: 'Google Chat',
-  about: 'A space of Google Chat, by a webhook; what ends an outage answers in its thread.',
+  about: 'Posts to a Google Chat space through a webhook, one thread per outage.',
   fields: {
     url: secretUrlField(
       'Webhook address',
@@ -105,10 +105,10 @@ export const googleChat: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'Google Chat does not take this webhook or this message',
-      401: 'Google Chat does not take this webhook',
-      403: 'Google Chat forbids this webhook',
-      404: 'Google Chat does not know this webhook any more',
+      400: 'Google Chat rejected this webhook or this message',
+      401: 'Google Chat rejected this webhook',
+      403: 'Google Chat denied access to this webhook',
+      404: 'Google Chat no longer knows this webhook',
     },
     reference: ({ body }) => member(body, 'name'),
   }),

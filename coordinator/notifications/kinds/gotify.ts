@@ -5,10 +5,10 @@ import { base, jsonPost, judgeHttp, member, secretField, urlField, value } from 
 export const gotify: ChannelKind = {
   id: 'gotify',
   name: 'Gotify',
-  about: 'Your own Gotify server.',
+  about: 'Sends to your own Gotify server.',
   fields: {
-    url: urlField('Server', 'Like https://gotify.example.org.'),
-    token: secretField('Token of the application', 'Gotify → Apps: it begins with A.'),
+    url: urlField('Server', 'For example https://gotify.example.org.'),
+    token: secretField('Application token', 'Gotify → Apps. Begins with A.'),
   },
   message: (notification, config) => {
     const addresses = links(notification).map(({ label, url }) => `${label}: ${url}`);
@@ -37,9 +37,9 @@ export const gotify: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'Gotify does not take this message',
+      400: 'Gotify rejected this message',
       401: 'Gotify does not know this token',
-      403: 'the token may not write messages',
+      403: 'the token has no permission to send messages',
     },
     reference: ({ body }) => member(body, 'id'),
   }),

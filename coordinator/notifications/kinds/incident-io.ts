@@ -27,15 +27,15 @@ const stillDown = ({ others_down: { count, names } }: Notification): string => {
 export const incidentIo: ChannelKind = {
   id: 'incident_io',
   name: 'incident.io',
-  about: 'An HTTP alert source of incident.io: an outage fires an alert, its end resolves it.',
+  about: 'Fires an alert in incident.io and resolves it when the outage ends.',
   fields: {
     url: {
-      ...urlField('Address of the alert source', 'incident.io → Alerts → Sources → HTTP.'),
+      ...urlField('Alert source URL', 'incident.io → Alerts → Sources → HTTP.'),
       pattern:
         /^https:\/\/api\.(?:[a-z0-9\-]+\.)?incident\.io\/v2\/alert_events\/http\/[\w\-]{5,100}$/v,
-      fault: 'must be like https://api.incident.io/v2/alert_events/http/…',
+      fault: 'must look like https://api.incident.io/v2/alert_events/http/…',
     },
-    token: secretField('Token', 'Shown beside the address, after “Bearer”.'),
+    token: secretField('Token', 'Shown beside the URL, after “Bearer”.'),
   },
   hosts: ['api.incident.io', '*.incident.io'],
   message: (notification, config) => {
@@ -96,11 +96,11 @@ export const incidentIo: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'incident.io does not take this event',
+      400: 'incident.io rejected this event',
       401: 'incident.io does not know this token',
-      403: 'incident.io forbids this token',
+      403: 'incident.io denied access to this token',
       404: 'incident.io does not know this alert source',
-      422: 'incident.io does not take this event',
+      422: 'incident.io rejected this event',
     },
     reference: ({ body }) => member(body, 'deduplication_key'),
   }),

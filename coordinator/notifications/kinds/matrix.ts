@@ -17,16 +17,16 @@ import { base, judgeHttp, member, secretField, textField, urlField, value } from
 export const matrix: ChannelKind = {
   id: 'matrix',
   name: 'Matrix',
-  about: 'A room of Matrix, by an account of yours; an outage and its end stand in one thread.',
+  about: 'Posts to a Matrix room with your account, one thread per outage.',
   fields: {
-    url: urlField('Homeserver', 'Like https://matrix.example.org.'),
+    url: urlField('Homeserver', 'For example https://matrix.example.org.'),
     token: secretField(
       'Access token',
-      'Of the account that writes; in Element: Settings → Help & About → Advanced.',
+      'The token of the account that posts. In Element: Settings → Help & About → Advanced.',
     ),
     room: textField(
       'Room',
-      'The internal ID of the room, like !abc:example.org; in Element: the room’s settings → Advanced.',
+      'The internal room ID, such as !abc:example.org. In Element: the room’s settings → Advanced.',
       /^![^\s\/?#]{1,250}$/v,
       'must begin with !',
     ),
@@ -83,8 +83,8 @@ export const matrix: ChannelKind = {
   judge: judgeHttp({
     refused: {
       401: 'the homeserver does not know this token',
-      403: 'the account may not write in this room',
-      413: 'the homeserver finds the message too large',
+      403: 'the account has no permission to post in this room',
+      413: 'the message is too large for the homeserver',
     },
     reference: ({ body }) => member(body, 'event_id'),
     after_s: ({ body }) => {

@@ -18,11 +18,11 @@ import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 export const mattermost: ChannelKind = {
   id: 'mattermost',
   name: 'Mattermost',
-  about: 'A channel of a Mattermost server, by an incoming webhook.',
+  about: 'Posts to a Mattermost channel through an incoming webhook.',
   fields: {
     url: secretUrlField(
       'Webhook address',
-      'Mattermost → Integrations → Incoming Webhooks: an address with /hooks/ in it.',
+      'Mattermost → Integrations → Incoming Webhooks. The URL contains /hooks/.',
     ),
   },
   message: (notification, config) => {
@@ -66,9 +66,9 @@ export const mattermost: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'Mattermost does not take this webhook or this message',
-      403: 'Mattermost forbids this webhook',
-      404: 'Mattermost does not know this webhook any more',
+      400: 'Mattermost rejected this webhook or this message',
+      403: 'Mattermost denied access to this webhook',
+      404: 'Mattermost no longer knows this webhook',
     },
   }),
   resolves: false,

@@ -22,22 +22,22 @@ const tags = {
 export const ntfy: ChannelKind = {
   id: 'ntfy',
   name: 'ntfy',
-  about: 'A topic of ntfy.sh or of your own ntfy server; acknowledged with one tap.',
+  about: 'Pushes to phones through ntfy.sh or your own server. Acknowledge with one tap.',
   fields: {
-    url: urlField('Server', 'https://ntfy.sh, or the address of your own.'),
+    url: urlField('Server', 'https://ntfy.sh, or your own server.'),
     topic: textField(
       'Topic',
-      'Whoever knows it can read it on a public server: choose one that nobody guesses.',
+      'On a public server anyone who knows the topic can read it. Choose one that is hard to guess.',
       /^[\w\-]{1,64}$/v,
       'must have 1 to 64 letters, digits, _ and -',
     ),
     token: {
-      ...secretField('Access token', 'Where the topic asks for one: tk_….'),
+      ...secretField('Access token', 'Only if the topic requires one: tk_….'),
       optional: true,
     },
     priority: choiceField(
-      'Priority of an outage',
-      'ntfy’s own: urgent rings through “do not disturb” where the app may.',
+      'Priority of outages',
+      'urgent overrides “do not disturb” if the app may.',
       ['high', 'urgent', 'default'],
     ),
   },
@@ -73,10 +73,10 @@ export const ntfy: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'ntfy does not take this message',
+      400: 'ntfy rejected this message',
       401: 'ntfy does not know this token',
-      403: 'the token may not write to this topic',
-      413: 'ntfy finds the message too large',
+      403: 'the token has no permission to publish to this topic',
+      413: 'the message is too large for ntfy',
     },
     reference: ({ body }) => member(body, 'id'),
   }),

@@ -48,7 +48,7 @@ const severities: Readonly<Partial<Record<NotifiedEvent, 'critical' | 'warning'>
 export const pagerduty: ChannelKind = {
   id: 'pagerduty',
   name: 'PagerDuty',
-  about: 'A service of PagerDuty: an outage opens an incident there, its end resolves it.',
+  about: 'Opens an incident in PagerDuty and resolves it when the outage ends.',
   fields: {
     key: secretField(
       'Integration key',
@@ -56,7 +56,7 @@ export const pagerduty: ChannelKind = {
       /^[A-Za-z0-9]{32}$/v,
       'must have 32 letters and digits',
     ),
-    region: choiceField('Service region', 'Where your PagerDuty account lives.', ['us', 'eu']),
+    region: choiceField('Service region', 'The region of your PagerDuty account.', ['us', 'eu']),
   },
   hosts: ['events.pagerduty.com', 'events.eu.pagerduty.com'],
   message: (notification, config) => {
@@ -103,9 +103,9 @@ export const pagerduty: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'PagerDuty does not know this integration key, or does not take this event',
+      400: 'PagerDuty does not know this integration key, or rejected this event',
       401: 'PagerDuty does not know this integration key',
-      403: 'PagerDuty forbids this integration key',
+      403: 'PagerDuty denied access to this integration key',
       404: 'PagerDuty does not know this integration key',
     },
     reference: ({ body }) => member(body, 'dedup_key'),

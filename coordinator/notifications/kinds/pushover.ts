@@ -16,11 +16,10 @@ const characters = (text: string): number => [...text].length;
 export const pushover: ChannelKind = {
   id: 'pushover',
   name: 'Pushover',
-  about:
-    'Phones by Pushover; as an emergency it repeats until somebody confirms it or the outage is over.',
+  about: 'Pushes to phones through Pushover. Emergencies repeat until confirmed or resolved.',
   fields: {
     token: secretField(
-      'Token of the application',
+      'Application token',
       'pushover.net → Your Applications.',
       /^[A-Za-z0-9]{30}$/v,
       'must have 30 letters and digits',
@@ -34,15 +33,15 @@ export const pushover: ChannelKind = {
     device: {
       ...textField(
         'Device',
-        'The name of one device; all of them without it.',
+        'The name of one device. Default: all.',
         /^[\w\-]{1,25}$/v,
         'must have 1 to 25 letters, digits, _ and -',
       ),
       optional: true,
     },
     priority: choiceField(
-      'Priority of an outage',
-      'An emergency repeats every minute for an hour until it is confirmed.',
+      'Priority of outages',
+      'emergency repeats every minute for an hour until confirmed.',
       ['high', 'emergency', 'normal'],
     ),
   },
@@ -69,8 +68,7 @@ export const pushover: ChannelKind = {
         ? {}
         : {
             url: link,
-            url_title:
-              notification.links.acknowledge === null ? 'See what happened' : 'Acknowledge',
+            url_title: notification.links.acknowledge === null ? 'View incident' : 'Acknowledge',
           }),
       ...(isEmergency ? { retry: '60', expire: '3600', tags: tag } : {}),
     });
@@ -90,7 +88,7 @@ export const pushover: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'Pushover does not know this application, user or device, or does not take this message',
+      400: 'Pushover does not know this application, user or device, or rejected this message',
       401: 'Pushover does not know this application',
       404: 'Pushover does not know this application',
     },

@@ -28,11 +28,11 @@ const plain = (text: string, limit: number) => ({
 export const slack: ChannelKind = {
   id: 'slack',
   name: 'Slack',
-  about: 'A channel of a Slack workspace, by an incoming webhook.',
+  about: 'Posts to a Slack channel through an incoming webhook.',
   fields: {
     url: secretUrlField(
       'Webhook address',
-      'Slack → Apps → Incoming Webhooks → Add to Slack: the address that begins with https://hooks.slack.com/services/.',
+      'Slack → Apps → Incoming Webhooks → Add to Slack. Begins with https://hooks.slack.com/services/.',
       /^https:\/\/hooks\.slack(?:-gov)?\.com\/services\/[\w\/\-]{10,300}$/v,
       'must begin with https://hooks.slack.com/services/',
     ),
@@ -84,10 +84,10 @@ export const slack: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'Slack does not take this webhook or this message',
-      401: 'Slack does not take this webhook',
-      403: 'the Slack workspace forbids this webhook',
-      404: 'Slack does not know this webhook any more',
+      400: 'Slack rejected this webhook or this message',
+      401: 'Slack rejected this webhook',
+      403: 'the Slack workspace denied access to this webhook',
+      404: 'Slack no longer knows this webhook',
       410: 'the Slack channel is archived',
     },
     // "rollup_error" and similar errors come as 500 and are temporary; this one is final whatever
@@ -95,7 +95,7 @@ export const slack: ChannelKind = {
     first: ({ body, status }) =>
       status >= 400 &&
       /^(?:invalid_token|no_service|no_team|team_disabled|token_revoked)$/.test(body.trim())
-        ? { is: 'refused', words: `Slack does not know this webhook any more (${status})` }
+        ? { is: 'refused', words: `Slack no longer knows this webhook (${status})` }
         : undefined,
   }),
   resolves: false,

@@ -26,17 +26,17 @@ const colour = { bad: 'Attention', warning: 'Warning', good: 'Good', neutral: 'D
 export const teams: ChannelKind = {
   id: 'teams',
   name: 'Microsoft Teams',
-  about: 'A channel or chat of Teams, by a workflow.',
+  about: 'Posts to a Teams channel or chat through a workflow.',
   fields: {
     url: secretUrlField(
-      'Workflow address',
-      'Teams → the channel → … → Workflows → “Send webhook alerts to a channel”: the long address. Old connectors (webhook.office.com) are no more.',
+      'Workflow URL',
+      'Teams → the channel → … → Workflows → “Send webhook alerts to a channel”. Microsoft has retired the old connectors (webhook.office.com).',
       /^https:\/\/[a-z0-9.\-]+\.(?:logic\.azure\.(?:com|us|cn)|api\.powerplatform\.(?:com|us|cn)|api\.gov\.powerplatform\.microsoft\.us|powerautomate\.(?:com|us|cn))(?::443)?\/\S{10,1000}\S{0,500}$/v,
-      'must be the address of a workflow (logic.azure.com or api.powerplatform.com); connectors of webhook.office.com are no more: make a workflow instead',
+      'must be the URL of a workflow (logic.azure.com or api.powerplatform.com); Microsoft has retired webhook.office.com: create a workflow instead',
     ),
     form: choiceField(
-      'What the workflow expects',
-      'Most take a message; a flow that posts its input as a card takes the card alone.',
+      'Payload format',
+      'Most workflows expect message. Use card for a flow that posts its input as a card.',
       ['message', 'card'],
     ),
   },
@@ -110,11 +110,11 @@ export const teams: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'the workflow does not take this message (try the other form)',
-      401: 'the workflow asks for a sign-in; let anyone trigger it',
-      403: 'the workflow forbids this address',
-      404: 'there is no such workflow any more',
-      410: 'there is no such workflow any more',
+      400: 'the workflow rejected this message (try the other payload format)',
+      401: 'the workflow requires authentication; allow anyone to trigger it',
+      403: 'the workflow denied access',
+      404: 'the workflow no longer exists',
+      410: 'the workflow no longer exists',
     },
   }),
   resolves: false,

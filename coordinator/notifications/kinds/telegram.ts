@@ -17,25 +17,24 @@ const marks = { bad: '🔴', warning: '🟠', good: '🟢', neutral: '⚪' } as 
 export const telegram: ChannelKind = {
   id: 'telegram',
   name: 'Telegram',
-  about:
-    'A chat, group or channel of Telegram, by a bot of yours; what ends an outage replies to it.',
+  about: 'Posts to a Telegram chat, group or channel with your bot. Recoveries reply to the alert.',
   fields: {
     token: secretField(
-      'Token of the bot',
-      'From @BotFather, like 110201543:AAHdq….',
+      'Bot token',
+      'From @BotFather, for example 110201543:AAHdq….',
       /^\d{5,15}:[\w\-]{30,60}$/v,
-      'must be like 110201543:AAHdq…',
+      'must look like 110201543:AAHdq…',
     ),
     chat: textField(
       'Chat',
-      'The chat’s number (groups have a minus before it), or the @name of a public channel. The bot must be a member.',
+      'The chat ID (negative for groups), or the @name of a public channel. The bot must be a member.',
       /^(?:-?\d{3,20}|@[A-Za-z]\w{3,40})$/v,
       'must be a number, or a name that begins with @',
     ),
     thread: {
       ...textField(
         'Topic',
-        'The number of a topic, in a group that has topics.',
+        'The ID of a topic, in a group with topics.',
         /^\d{1,15}$/v,
         'must be a number',
       ),
@@ -87,9 +86,9 @@ export const telegram: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'Telegram does not find this chat, or does not take this message',
+      400: 'Telegram does not find this chat, or rejected this message',
       401: 'Telegram does not know this bot',
-      403: 'the bot was blocked, removed from the chat, or may not write there',
+      403: 'the bot was blocked or removed from the chat, or has no permission to post there',
       404: 'Telegram does not know this bot',
     },
     reference: ({ body }) => member(body, 'result', 'message_id'),
@@ -97,7 +96,7 @@ export const telegram: ChannelKind = {
     first: ({ body, status }) => {
       const moved = member(body, 'parameters', 'migrate_to_chat_id');
       return status === 400 && typeof moved === 'number'
-        ? { is: 'refused', words: `the group has a new number: ${moved}` }
+        ? { is: 'refused', words: `the group has a new ID: ${moved}` }
         : undefined;
     },
   }),

@@ -103,12 +103,11 @@ export const others = ({
   event,
 }: Notification): string | undefined => {
   if (event === 'test') return undefined;
-  if (count === 0) return 'All else is up.';
+  if (count === 0) return 'Everything else is up.';
   const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
   const more = count - shown.length;
-  if (shown.length === 0)
-    return `${count} ${count === 1 ? 'other is' : 'others are'} down as well.`;
-  return `Down as well: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
+  if (shown.length === 0) return `${count} ${count === 1 ? 'other is' : 'others are'} also down.`;
+  return `Also down: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 };
 
 const lasted = ({ started_at, resolved_at }: NotifiedMonitor, until: number): string =>
@@ -131,7 +130,7 @@ export const outcome = (monitor: NotifiedMonitor, at: number): string => {
     case 'acknowledged':
       return `acknowledged: ${cause}`;
     case 'flapping':
-      return `goes down again and again: ${cause}`;
+      return `flapping: ${cause}`;
     case 'test':
       return 'a test, nothing is down';
   }
@@ -151,7 +150,7 @@ export const facts = (
     { label: 'Cause', value: monitor.cause },
     { label: 'Started', value: instant(monitor.started_at, time_zone) },
     {
-      label: 'Ended',
+      label: 'Resolved',
       value:
         monitor.resolved_at === null
           ? null
@@ -159,7 +158,7 @@ export const facts = (
     },
     { label: 'Detected from', value: monitor.seen_from },
     { label: 'Confirmed from', value: monitor.confirmed_from },
-    { label: 'Seen from each continent', value: monitor.matrix },
+    { label: 'By continent', value: monitor.matrix },
     { label: 'Group', value: monitor.group },
   ].flatMap(({ label, value }) =>
     value === null || clean(value) === '' ? [] : [{ label, value: clean(value) }],
@@ -169,7 +168,7 @@ export type Link = { readonly label: string; readonly url: string };
 
 /** The links for a reader, most useful first. */
 export const links = ({ links: given, event }: Notification): Link[] => [
-  ...(event === 'test' ? [] : [{ label: 'See what happened', url: given.incident }]),
+  ...(event === 'test' ? [] : [{ label: 'View incident', url: given.incident }]),
   ...(given.acknowledge === null ? [] : [{ label: 'Acknowledge', url: given.acknowledge }]),
   ...(event === 'test' ? [] : [{ label: 'Why you got this', url: given.why }]),
   { label: 'Channel settings', url: given.channel },

@@ -92,11 +92,11 @@ const sentence = (notification: Notification): string => {
 export const twilio: ChannelKind = {
   id: 'twilio_sms',
   name: 'SMS (Twilio)',
-  about: 'A text message, by your Twilio account, with a link that acknowledges.',
+  about: 'Sends SMS, up to 160 characters, through your Twilio account.',
   fields: {
     account: textField(
       'Account SID',
-      'Twilio Console → Account Info: it begins with AC.',
+      'Twilio Console → Account Info. Begins with AC.',
       /^AC[0-9a-f]{32}$/v,
       'must be AC and 32 hexadecimal digits',
     ),
@@ -108,16 +108,16 @@ export const twilio: ChannelKind = {
     ),
     from: textField(
       'From',
-      'A number of yours at Twilio (+15005550006), or a messaging service (MG…).',
+      'Your Twilio number (+15005550006), or a messaging service (MG…).',
       /^(?:\+[1-9]\d{6,14}|MG[0-9a-f]{32})$/v,
       'must be a number that begins with +, or a messaging service that begins with MG',
     ),
     to: {
       ...textField(
         'To',
-        'The phone’s number with its country: +4915112345678.',
+        'The phone number with country code: +4915112345678.',
         /^\+[1-9]\d{6,14}$/v,
-        'must be a number that begins with + and the country',
+        'must be a number that begins with + and the country code',
       ),
       input: 'tel',
     },
@@ -146,9 +146,9 @@ export const twilio: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'Twilio does not take this message',
+      400: 'Twilio rejected this message',
       401: 'Twilio does not know this account and token',
-      403: 'Twilio forbids this account to send there',
+      403: 'Twilio does not allow this account to send there',
       404: 'Twilio does not know this account',
     },
     reference: ({ body }) => member(body, 'sid'),
@@ -156,13 +156,13 @@ export const twilio: ChannelKind = {
       if (status < 400) return undefined;
       const code = member(body, 'code');
       if (code === 21_211)
-        return { is: 'refused', words: 'Twilio finds that this is no phone number (21211)' };
+        return { is: 'refused', words: 'Twilio says that this is not a phone number (21211)' };
       if (code === 21_610)
         return { is: 'refused', words: 'the phone has stopped your messages with STOP (21610)' };
       if (code === 21_608)
         return {
           is: 'refused',
-          words: 'a trial account of Twilio sends to verified numbers alone (21608)',
+          words: 'a Twilio trial account can send only to verified numbers (21608)',
         };
       return undefined;
     },

@@ -164,14 +164,14 @@ export type ChannelKind = {
 export type HttpAnswer = Extract<SendOutcome, { is: 'answer' }>;
 
 const failures: Readonly<Record<SendFailure, string>> = {
-  dns_failed: 'its name leads to no address',
+  dns_failed: 'its host name does not resolve',
   blocked_address:
-    'its address lies inside a network to which this installation does not send (ALERT_ALLOW_CIDRS)',
-  connect_failed: 'no connection to it stands',
+    'its address is in a network to which this installation may not send (ALERT_ALLOW_CIDRS)',
+  connect_failed: 'could not connect',
   tls_invalid: 'its certificate is not valid',
-  timeout: 'it gave no whole answer within 10 s',
-  broken_off: 'it broke off its answer',
-  bad_address: 'its address cannot be read',
+  timeout: 'no complete response within 10 s',
+  broken_off: 'it closed the connection before the response was complete',
+  bad_address: 'its address is not valid',
   mail_not_set_up: 'mail is not set up on this installation (SMTP_URL)',
   push_not_set_up: 'push is not set up on this installation',
 };
@@ -234,11 +234,11 @@ export const taken = (reference?: unknown): Verdict => {
 };
 
 const statusWords = (status: number): string => {
-  if (status === 429) return 'it wants less at once (429)';
-  if (status >= 500) return `it has a fault of its own (${status})`;
+  if (status === 429) return 'it is rate limiting (429)';
+  if (status >= 500) return `it returned a server error (${status})`;
   if (status >= 300 && status < 400)
-    return `it points to another address (${status}); no redirect is followed: give the final address`;
-  return `it answered ${status}`;
+    return `it redirects (${status}), and redirects are not followed: give the final address`;
+  return `it responded with ${status}`;
 };
 
 export type HttpJudging = {
@@ -298,7 +298,7 @@ export const urlField = (label: string, hint: string): Field => ({
   hint,
   input: 'url',
   pattern: anyUrl,
-  fault: 'must be an https:// or http:// address without name and password in it',
+  fault: 'must be an https:// or http:// address without a user name and password',
 });
 
 /** An address that is itself a secret: anyone who knows it can post there. */
@@ -325,7 +325,7 @@ export const secretField = (
   input: 'password',
   secret: true,
   pattern,
-  fault: fault ?? 'must be up to 500 visible characters without blanks',
+  fault: fault ?? 'must have up to 500 visible characters and no spaces',
 });
 
 export const textField = (label: string, hint: string, pattern: RegExp, fault: string): Field => ({

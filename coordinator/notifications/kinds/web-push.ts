@@ -8,7 +8,7 @@ const given = (label: string, pattern: RegExp): Field => ({
   input: 'subscription',
   secret: true,
   pattern,
-  fault: 'must come from a browser: press the button in the browser that is to be told',
+  fault: 'must come from a browser: press the button in the browser to be notified',
 });
 
 /** An encrypted message may have 4,096 bytes; the envelope takes 103 of them. */
@@ -17,7 +17,7 @@ const maxBytes = 3_500;
 export const webPush: ChannelKind = {
   id: 'web_push',
   name: 'Browser notification',
-  about: 'On the device that you look at now, by its browser, also while no page of ours is open.',
+  about: 'Notifies you on this device, even while no Antipode page is open.',
   fields: {
     endpoint: given('Address of the browser', /^https:\/\/[^\s\/?#@\\]+\/\S{1,1000}$/v),
     p256dh: given('Key of the browser', /^B[\w\-]{86}$/v),
@@ -57,12 +57,12 @@ export const webPush: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'the push service does not take this message',
-      401: 'the push service does not take our key',
-      403: 'the browser subscribed to another key: subscribe it anew',
+      400: 'the push service rejected this message',
+      401: 'the push service rejected our key',
+      403: 'the browser is subscribed with another key: add it again',
       404: 'the browser ended its subscription',
       410: 'the browser ended its subscription',
-      413: 'the push service finds the message too large',
+      413: 'the message is too large for the push service',
     },
   }),
   resolves: false,

@@ -52,16 +52,16 @@ export const webhook: ChannelKind = {
   id: 'webhook',
   name: 'Webhook',
   about:
-    'An address of yours that takes signed JSON (Standard Webhooks). Of several incidents in one message, `type` is the gravest alone: the `event` of each of `data.incidents` counts.',
+    'Posts signed JSON to your URL (Standard Webhooks). If one message covers several incidents, read the `event` of each in `data.incidents`: `type` is only the most severe.',
   fields: {
     url: secretUrlField(
-      'Address',
-      'Gets a POST with JSON for every message. Shown by its host alone, because such addresses often are the secret.',
+      'URL',
+      'Receives a POST with JSON for every message. Shown by its host alone, because the URL is often a secret.',
     ),
     secret: {
       ...secretField(
         'Secret',
-        'Made here and shown once: check signatures with it.',
+        'Created here and shown once. Use it to verify signatures.',
         /^whsec_[A-Za-z0-9+\/]{32,86}={0,2}$/v,
         'must begin with whsec_',
       ),
@@ -70,7 +70,7 @@ export const webhook: ChannelKind = {
     authorization: {
       ...secretField(
         'Authorization',
-        'What the header of this name says, where your address asks for one.',
+        'The value of the Authorization header, if your server requires one.',
         /^[\x20-\x7e]{1,500}$/v,
         'must be up to 500 visible characters',
       ),
@@ -99,7 +99,7 @@ export const webhook: ChannelKind = {
     };
   },
   // Other answers of someone's program may be gone tomorrow; 410 alone is final.
-  judge: judgeHttp({ refused: { 410: 'the address says that it is gone' } }),
+  judge: judgeHttp({ refused: { 410: 'the server says that this URL is gone' } }),
   resolves: false,
   safe: 'key',
 };

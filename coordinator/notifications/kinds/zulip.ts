@@ -37,20 +37,20 @@ const channelName = /^[^\x00-\x1f]{1,60}$/v;
 export const zulip: ChannelKind = {
   id: 'zulip',
   name: 'Zulip',
-  about: 'A channel of a Zulip server, by a bot; each monitor has its topic.',
+  about: 'Posts to a Zulip channel with your bot, one topic per monitor.',
   fields: {
-    url: urlField('Zulip server', 'Like https://example.zulipchat.com.'),
+    url: urlField('Zulip server', 'For example https://example.zulipchat.com.'),
     bot: {
-      label: 'E-mail of the bot',
-      hint: 'Zulip → Settings → Bots: a bot of the kind “incoming webhook” or “generic”.',
+      label: 'Bot e-mail',
+      hint: 'Zulip → Settings → Bots. A bot of the type “incoming webhook” or “generic”.',
       input: 'email',
       pattern: /^[^\s@:]{1,100}@[^\s@:]{1,200}$/v,
       fault: 'must be an e-mail address',
     },
-    key: secretField('API key of the bot', 'Beside the bot’s e-mail.'),
+    key: secretField('Bot API key', 'Shown beside the bot’s e-mail.'),
     channel: textField(
       'Channel',
-      'The name of the channel to write to.',
+      'The name of the channel to post to.',
       channelName,
       'must have 1 to 60 characters',
     ),
@@ -94,9 +94,9 @@ export const zulip: ChannelKind = {
   },
   judge: judgeHttp({
     refused: {
-      400: 'Zulip does not find this channel, or does not take this message',
+      400: 'Zulip does not find this channel, or rejected this message',
       401: 'Zulip does not know this bot or its key',
-      403: 'the bot may not write there',
+      403: 'the bot has no permission to post there',
     },
     reference: ({ body }) => member(body, 'id'),
     after_s: ({ body }) => member(body, 'retry-after'),

@@ -44,38 +44,38 @@ const inWords = (origin: string): Html => html`
   ${when(
     'elsewhere',
     html`
-      A browser is told by the address that it was added at.
+      Add a browser at the address of this installation.
       Open <a href="${safeUrl(`${origin}${path}`)}">${origin}${path}</a>.
     `,
   )}
   ${when(
     'insecure',
-    'Browsers take notifications only over https, and this page came over http. Whoever runs this installation can set it up with a certificate.',
+    'Browsers allow notifications only over https, and this page came over http. Ask the operator of this installation to set up a certificate.',
   )}
   ${when(
     'unable',
-    'This browser knows no notifications from pages. Use another browser, or another way of being told.',
+    'This browser does not support notifications. Use another browser or another kind of channel.',
   )}
   ${when(
     'home-screen',
-    'On an iPhone or iPad only what stands on the home screen may notify you: choose “Share”, then “Add to Home Screen”, open Antipode from there, and come back to this page.',
+    'On an iPhone or iPad only apps on the home screen can notify you. Choose “Share”, then “Add to Home Screen”, open Antipode from there, and come back to this page.',
   )}
   ${when(
     'denied',
-    'This browser does not let this page show notifications. Allow them in its settings for this site, beside the address, and load the page again.',
+    'Notifications are blocked for this site. Allow them in the site settings beside the address, and reload the page.',
     true,
   )}
-  ${when('asking', 'Your browser asks you now whether it may.')}
-  ${when('sending', 'A test is on its way; it is saved as soon as it is here.')}
+  ${when('asking', 'Your browser now asks for permission.')}
+  ${when('sending', 'Test sent. The channel is created as soon as the test arrives.')}
   ${when(
     'silent',
-    'The test was taken, and has not come within half a minute. Look whether your system lets this browser notify you, then try again; or save it all the same.',
+    'The test was sent, but did not arrive within 30 s. Check that your system lets this browser notify you, then try again, or create the channel anyway.',
     true,
   )}
-  ${when('refused', html`<span data-push-words></span> Nothing is saved.`, true)}
+  ${when('refused', html`<span data-push-words></span> No channel was created.`, true)}
   ${when(
     'failed',
-    'The browser could not be asked: it reaches no push service, or this page could not be reached. Nothing is saved.',
+    'The browser could not reach its push service or this page. No channel was created.',
     true,
   )}
 `;
@@ -96,7 +96,7 @@ const formPart = (request: MembersRequest, key: string, state: FormState): Html 
       <div class="stack" data-push-when="able asking sending silent refused failed" hidden>
         ${textField({
           name: 'name',
-          label: 'Name of this channel',
+          label: 'Name',
           state,
           autocomplete: 'off',
           required: false,
@@ -105,13 +105,13 @@ const formPart = (request: MembersRequest, key: string, state: FormState): Html 
       </div>
       ${when(
         'able',
-        'Your browser asks whether it may. Then a test is sent here, and the channel is saved as soon as the test has arrived.',
+        'Your browser asks for permission. Then a test is sent here, and the channel is created as soon as it arrives.',
       )}
       ${inWords(new URL(origin).origin)}
       <noscript>
         <p class="soft">
-          This needs scripts, and your browser runs none here: only a script can ask it.
-          All <a href="/alerts/new">other ways</a> of being told work without.
+          Browser notifications need JavaScript.
+          All <a href="/alerts/new">other kinds of channels</a> work without it.
         </p>
       </noscript>
       <div class="actions">
@@ -119,9 +119,9 @@ const formPart = (request: MembersRequest, key: string, state: FormState): Html 
           ${icon('alerts')}Notify me here
         </button>
         <button class="button" name="act" value="save" data-push-when="silent" hidden>
-          Save it all the same
+          Create channel anyway
         </button>
-        ${linkButton('/alerts', 'Leave it')}
+        ${linkButton('/alerts', 'Cancel')}
       </div>
     </form>
   `;
@@ -136,9 +136,9 @@ const pageOf = (request: MembersRequest, key: string, state: FormState): PageAns
     main: html`
       <div class="channel-form-page">
         ${heading({
-          sentence: 'Be told in this browser',
+          sentence: 'New browser channel',
           below:
-            'A notification appears on this device as soon as an outage is confirmed, and when it is over, also while no page of Antipode is open.',
+            'You get a notification on this device when an outage is confirmed and when it is resolved, even while no Antipode page is open.',
           trail: [
             { href: '/alerts', name: 'Alerts' },
             { href: '/alerts/new', name: 'New channel' },
@@ -148,12 +148,11 @@ const pageOf = (request: MembersRequest, key: string, state: FormState): PageAns
         ${formPart(request, key, state)}
         <ul class="soft this-browser-facts">
           <li>
-            It is your own channel, told of all monitors and at once; all that can be changed
-            afterwards.
+            The channel is yours and gets all alerts immediately. You can change that afterwards.
           </li>
-          <li>Only this browser can read what is sent, not the push service that carries it.</li>
+          <li>Messages are encrypted for this browser. The push service cannot read them.</li>
           <li>
-            Each device and each browser is a channel of its own. Deleting the channel ends it.
+            Each browser on each device is its own channel. Delete the channel to stop it.
           </li>
         </ul>
       </div>
@@ -167,7 +166,7 @@ const kindAndKey = async (
   const { items, push_key: key } = await request.ask(listChannelKinds);
   const kind = items.find(({ id }) => id === kindId);
   if (kind === undefined)
-    throw new Refusal('channel_kind_unknown', 'This installation tells no browsers.');
+    throw new Refusal('channel_kind_unknown', 'This installation has no browser notifications.');
   return { kind, key };
 };
 
@@ -207,7 +206,7 @@ const tested: Page = {
       return answer(
         200,
         verdict === 'taken',
-        words === null ? '' : `The test was not taken: ${words}.`,
+        words === null ? '' : `Test not delivered: ${words}.`,
       );
     } catch (error) {
       const { faults, objections, status } = refusedChannelForm(request.form, error, kind);
@@ -228,7 +227,7 @@ const posted: Page = {
         ...inputIn(request.form, kind),
         personal: 'true',
       });
-      return seeOther(`/alerts/${id}`, { said: `${name} is told from now on.` });
+      return seeOther(`/alerts/${id}`, { said: `Channel created: ${name}.` });
     } catch (error) {
       return pageOf(request, key, refusedChannelForm(request.form, error, kind));
     }

@@ -51,13 +51,13 @@ import {
 import { mailMissingNotice } from './recipients.ts';
 
 const sentenceOf = (channel: Channel, mail: boolean): string => {
-  const { name, delay_s } = channel;
+  const { name } = channel;
   const { state } = channelStateOf(channel, mail);
-  if (state === 'paused') return `${name} is off.`;
-  if (state === 'unknown') return `${name} wants no more.`;
-  if (state === 'verifying') return `${name} is told nothing yet.`;
-  if (state === 'down') return `${name} does not deliver.`;
-  return `${name} is told of ${coversText(channel)}, ${delayText(delay_s)}.`;
+  if (state === 'paused') return `${name} is off`;
+  if (state === 'unknown') return `${name} has unsubscribed`;
+  if (state === 'verifying') return `${name} is not confirmed yet`;
+  if (state === 'down') return `${name} cannot deliver alerts`;
+  return `${name} receives alerts for ${coversText(channel)}`;
 };
 
 const asSentence = (words: string): string =>
@@ -69,22 +69,22 @@ const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html 
   if (unsubscribed)
     return notice(
       'unknown',
-      'Somebody there followed the link that ends these mails.',
-      'Only they can take that back; another address is another channel.',
+      'Someone there unsubscribed from these mails',
+      'Only they can undo it. To use another address, create another channel.',
     );
   if (kind === 'email' && !mail) return mailMissingNotice;
   if (!verified)
     return html`
       ${notice(
         'verifying',
-        'Nobody there has said yes yet.',
-        'The mail that asks has a link, good for a day. Without a yes nothing is sent there.',
+        'Waiting for confirmation',
+        'We sent a mail with a confirmation link, valid for a day. No alerts are sent there until it is confirmed.',
       )}
       ${
         mayChange(request, channel) &&
         html`
           <form method="post" action="/alerts/${id}/ask">
-            <button class="button">${icon('send')}Send the mail again</button>
+            <button class="button">${icon('send')}Resend confirmation</button>
           </form>
         `
       }
@@ -92,16 +92,16 @@ const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html 
   if (delivering)
     return failure === null
       ? null
-      : notice('verifying', 'The last message has not been taken yet.', asSentence(failure));
+      : notice('verifying', 'The last message is not delivered yet', asSentence(failure));
   return notice(
     'down',
-    failure === null ? 'It refused for good, or has failed for an hour.' : asSentence(failure),
-    'Alerts reach nobody by it. Put its settings right, or see by a test whether it works again: the first alert that is taken ends this.',
+    failure === null ? 'It failed permanently, or has failed for an hour' : asSentence(failure),
+    'No alerts arrive through this channel. Fix its settings, then send a test. The first delivered alert clears this.',
   );
 };
 
 const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
-  const { kind, covers, reminder_s, owner } = channel;
+  const { kind, reminder_s, owner } = channel;
   const row = (name: string, value: Part): Html =>
     html`
       <div>
@@ -112,17 +112,17 @@ const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
   return html`
     <dl class="channel-facts">
       ${row('Kind', kindName(kinds, kind))}
-      ${row('Goes to', whereOf(channel, kinds) ?? 'a secret address')}
-      ${row('Told of', covers === 'all' ? 'all monitors' : coversText(channel))}
-      ${row('Told', delayText(channel.delay_s))}
+      ${row('Sends to', whereOf(channel, kinds) ?? 'a secret address')}
+      ${row('Monitors', coversText(channel))}
+      ${row('Notify', delayText(channel.delay_s))}
       ${row(
-        'Reminded',
+        'Repeat',
         reminder_s === null
           ? 'never'
-          : `after ${durationText(reminder_s * 1_000)}, then at doubling distances`,
+          : `after ${durationText(reminder_s * 1_000)}, then at doubling intervals`,
       )}
-      ${row('Hours', hoursText(channel))}
-      ${row('Whose', owner ?? 'the organisation')}
+      ${row('Active hours', hoursText(channel))}
+      ${row('Owner', owner ?? 'Team')}
     </dl>
   `;
 };
@@ -185,21 +185,21 @@ const pageOf = async (
         ${said}
         ${whyNot(request, channel, mail)}
         <dl class="figures">
-          ${figure('95 of 100 taken within', p95Text(channel.p95_ms))}
+          ${figure('p95 delivery', p95Text(channel.p95_ms))}
           ${figure(
-            'Last taken',
+            'Last delivered',
             channel.last_taken_at === null ? 'never' : times.ago(channel.last_taken_at),
           )}
         </dl>
-        <section class="card"><h2>How it is told</h2>${settings(channel, kinds)}</section>
+        <section class="card"><h2>Settings</h2>${settings(channel, kinds)}</section>
         <section>
           <div class="section-head">
             <h2>Messages</h2>
-            <p class="soft">${messages.length < 100 ? 'Every one so far.' : 'The last hundred.'}</p>
+            <p class="soft">${messages.length < 100 ? 'All messages' : 'The last 100 messages'}</p>
           </div>
           ${
             messages.length === 0
-              ? html`<p class="nothing card">Nothing has been told here yet.</p>`
+              ? html`<p class="nothing card">No messages yet</p>`
               : messageTable(channel.id, messages, times)
           }
         </section>
@@ -253,7 +253,7 @@ const askAgain: Page = {
     actOn(request, async (channel_id) => {
       const { address } = await request.ask(askMailbox, { channel_id });
       return seeOther(`/alerts/${channel_id}`, {
-        said: `A mail is on its way to ${address}; the link of the one before is good no more.`,
+        said: `Confirmation sent to ${address}. The earlier link no longer works.`,
       });
     }),
 };
@@ -277,15 +277,15 @@ const deletePage: Page = {
         ${heading({
           sentence: `Delete ${name}?`,
           below:
-            'It is told nothing any more, also not the end of what it was told of. What it told stays in the story of each incident. To stop for a while, turn it off.',
+            'It gets no more alerts, not even recoveries of open outages. Its past messages stay with each incident. To stop alerts for a while, turn it off instead.',
           trail: [
             { href: '/alerts', name: 'Alerts' },
             { href: `/alerts/${id}`, name },
           ],
         })}
         <form class="actions" method="post">
-          <button class="button button-danger">${icon('delete')}Delete it</button>
-          ${linkButton(`/alerts/${id}`, 'Leave it')}
+          <button class="button button-danger">${icon('delete')}Delete channel</button>
+          ${linkButton(`/alerts/${id}`, 'Cancel')}
         </form>
       `,
     });
@@ -299,7 +299,7 @@ const deletePosted: Page = {
   answer: async (request) => {
     const { id, name } = await deletable(request);
     await request.ask(deleteChannel, { channel_id: id });
-    return seeOther('/alerts', { said: `${name} is deleted.` });
+    return seeOther('/alerts', { said: `${name} deleted.` });
   },
 };
 
@@ -317,17 +317,17 @@ const messagePage: Page = {
     const more = message.incidents.length - stories.length;
     const only = message.incidents.length === 1 ? message.incidents[0] : undefined;
     return show({
-      title: `Why: ${sentence}`,
+      title: `Notification: ${sentence}`,
       place: 'alerts',
       live: true,
       main: html`
         <div class="channel-page">
           ${heading({
-            sentence: 'Why were you told?',
+            sentence: 'Why you got this',
             below: html`${messageMark(message)} <span class="softer">·</span> ${sentence}`,
             actions: linkButton(
               only === undefined ? '/incidents' : `/incidents/${only.incident}`,
-              'See what happened',
+              only === undefined ? 'View incidents' : 'View incident',
               { main: true },
             ),
             trail: [
@@ -346,15 +346,12 @@ const messagePage: Page = {
                 </section>
               `,
           )}
-          ${
-            more > 0 &&
-            html`<p class="soft">${more} more went the same way, in the same message.</p>`
-          }
+          ${more > 0 && html`<p class="soft">The same message covered ${more} more.</p>`}
           <section>
-            <div class="section-head"><h2>What was answered</h2></div>
+            <div class="section-head"><h2>Delivery attempts</h2></div>
             ${
               attempts.length === 0
-                ? html`<p class="nothing card">It was not tried yet.</p>`
+                ? html`<p class="nothing card">No attempts yet</p>`
                 : attemptTable(message, times)
             }
           </section>
@@ -362,12 +359,11 @@ const messagePage: Page = {
             ${
               channel_deleted === null
                 ? html`
-                  What this channel is told of, when, and how often
-                  stands <a href="/alerts/${channel}">in its settings</a>.
+                  Change what this channel receives, and when, in
+                  <a href="/alerts/${channel}">its settings</a>.
                 `
                 : html`
-                  The channel ${channel_name} was deleted ${times.ago(channel_deleted)}: it is told
-                  nothing any more.
+                  The channel ${channel_name} was deleted ${times.ago(channel_deleted)}.
                 `
             }
           </p>
@@ -392,14 +388,15 @@ export const channelPages: readonly Page[] = [
  */
 const secretPage = (id: string, name: string, secret: string): PageAnswer =>
   show({
-    title: 'Keep the secret',
+    title: 'Channel created',
     place: 'alerts',
     headers: { 'cache-control': 'no-store' },
     main: html`
       ${heading({
-        sentence: html`${name} is told from now on.`,
-        below:
-          'Its messages are signed with this secret (Standard Webhooks): the other side proves by it that they are ours.',
+        sentence: 'Channel created',
+        below: html`
+          ${name} signs its messages with this secret (Standard Webhooks). Use it to verify them.
+        `,
         trail: [{ href: '/alerts', name: 'Alerts' }],
       })}
       <div class="card stack">
@@ -411,20 +408,21 @@ const secretPage = (id: string, name: string, secret: string): PageAnswer =>
         </p>
         ${notice(
           'information',
-          'It is shown only now.',
-          'If it is lost, delete the channel and make it anew.',
+          'The secret is shown only once',
+          'If you lose it, delete the channel and create it again.',
         )}
       </div>
-      <p class="actions after">${linkButton(`/alerts/${id}`, 'To the channel')}</p>
+      <p class="actions after">${linkButton(`/alerts/${id}`, 'View channel')}</p>
     `,
   });
 
-const saidOf = ({ kind, verified, name }: Channel, { mail }: Subject): string =>
-  kind === 'email' && !mail
-    ? `${name} is saved. ${mailMissingWords}.`
-    : kind === 'email' && !verified
-      ? `A mail is on its way to ${name}: it is told once somebody there has said yes.`
-      : `${name} is told from now on.`;
+const saidOf = ({ kind, verified, name }: Channel, { mail, channel }: Subject): string => {
+  const done = channel === undefined ? 'Channel created.' : 'Channel saved.';
+  if (kind === 'email' && !mail) return `${done} ${mailMissingWords}.`;
+  return kind === 'email' && !verified
+    ? `${done} Confirmation sent to ${name}: alerts start once it is confirmed.`
+    : done;
+};
 
 const create = async ({ ask, form }: MembersRequest, subject: Subject): Promise<PageAnswer> => {
   const { kind } = subject;
@@ -451,7 +449,7 @@ const change = async (
     enabled: form.value('enabled') ?? 'true',
   });
   return seeOther(`/alerts/${id}`, {
-    said: changed.verified ? `${changed.name} is changed.` : saidOf(changed, subject),
+    said: saidOf(changed, subject),
   });
 };
 

@@ -40,7 +40,10 @@ const kindField = (field: KindField, state: FormState): Html | null => {
   const { label, hint, secret, optional, input, choices } = field;
   const name = `config.${field.name}`;
   const isStored = state.form.value(name)?.includes('***') === true;
-  const help: Part = [hint, isStored ? ' As it stands it is kept; it is never shown again.' : ''];
+  const help: Part = [
+    hint,
+    isStored ? ' The stored value is never shown. Keep *** to keep it.' : '',
+  ];
   const common = { name, label, state, help: hint === null && !isStored ? null : help };
   if (input === 'generated') return null;
   if (input === 'subscription') return hiddenField(name, state.form.value(name) ?? '');
@@ -92,7 +95,7 @@ const spanRow = ({ form }: FormState, at: number): Html => {
   const chosen = form.values(spanName(at, 'days[]'));
   return html`
     <div class="span">
-      <div class="span-days" role="group" aria-label="Days of stretch ${at + 1}">
+      <div class="span-days" role="group" aria-label="Days, range ${at + 1}">
         ${dayChoices.map(
           (day, index) =>
             html`
@@ -114,7 +117,7 @@ const spanRow = ({ form }: FormState, at: number): Html => {
             type="time"
             name="${spanName(at, 'from')}"
             value="${form.value(spanName(at, 'from')) ?? ''}"
-            aria-label="From, stretch ${at + 1}"
+            aria-label="From, range ${at + 1}"
           >
         </label>
         <label class="span-time">
@@ -122,7 +125,7 @@ const spanRow = ({ form }: FormState, at: number): Html => {
             type="time"
             name="${spanName(at, 'to')}"
             value="${form.value(spanName(at, 'to')) ?? ''}"
-            aria-label="To, stretch ${at + 1}"
+            aria-label="To, range ${at + 1}"
           >
         </label>
       </div>
@@ -136,23 +139,23 @@ const hoursFields = (state: FormState, zone: string): Html => {
   return html`
     ${fieldGroup({
       name: 'hours',
-      label: 'Only in these hours',
+      label: 'Active hours',
       state,
-      help: 'Left empty: at any hour. What happens outside of them is held, and told when they begin if it still lasts. An end before its beginning is on the next day.',
+      help: 'Empty: at any hour. Outside of them alerts are held, and sent at the next start if the outage is still open. 22:00–06:00 ends the next day.',
       inside: html`
         <div class="spans">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>
         ${
           rows < maxSpans &&
           filled > 0 &&
           html`
-            <button class="button" name="act" value="more" data-stays>Room for another</button>
+            <button class="button" name="act" value="more" data-stays>Add hours</button>
           `
         }
       `,
     })}
     ${textField({
       name: 'hours.zone',
-      label: 'Time zone of these hours',
+      label: 'Time zone',
       state,
       autocomplete: 'off',
       required: false,
@@ -164,14 +167,14 @@ const hoursFields = (state: FormState, zone: string): Html => {
 const coverFields = (subject: Subject, state: FormState): Html =>
   html`
     <div class="card stack">
-      <h2>What it is told of</h2>
+      <h2>Monitors</h2>
       ${choiceField({
         name: 'covers',
-        label: 'Monitors',
+        label: 'Alerts for',
         state,
         choices: [
-          { value: 'all', label: 'All monitors, also those that are added later' },
-          { value: 'chosen', label: 'Chosen groups and monitors' },
+          { value: 'all', label: 'All monitors (including monitors added later)' },
+          { value: 'chosen', label: 'Selected groups and monitors' },
         ],
       })}
       ${chosenFields(subject.choices, state, [
@@ -187,7 +190,7 @@ const fieldsOf = (subject: Subject, state: FormState): Part =>
     ? subject.kind.fields.map((field) => kindField(field, state))
     : html`
       ${subject.kind.fields.map((field) => kindField(field, state))}
-      <p class="soft">To the browser in which it was added.</p>
+      <p class="soft">Sends to the browser in which you added it.</p>
     `;
 
 const whoseField = (
@@ -199,33 +202,31 @@ const whoseField = (
   if (!mayManage(request))
     return html`
       ${hiddenField('personal', 'true')}
-      <p class="soft">It is your own. Owners and admins make those of the organisation.</p>
+      <p class="soft">This channel is yours. Owners and admins create team channels.</p>
     `;
   return choiceField({
     name: 'personal',
-    label: 'Whose it is',
+    label: 'Owner',
     state,
     choices: [
       {
         value: 'false',
-        label: 'The organisation’s',
-        help: 'Owners and admins look after it; it stays when you leave.',
+        label: 'Team',
+        help: 'Owners and admins manage it. It stays when you leave.',
       },
-      { value: 'true', label: 'Your own', help: 'You look after it; it goes when you leave.' },
+      { value: 'true', label: 'Only me', help: 'You manage it. It is deleted when you leave.' },
     ],
   });
 };
 
 /** The result of a test, beside the form that it was made from. */
 export const triedNotice = ({ verdict, status, class: kind, words, took_ms }: Tried): Html => {
-  const took = `${status === null ? 'No answer' : 'Answer'}: ${answerText({ status, class: kind })}, after ${durationText(took_ms)}.`;
-  const said = words === null ? '' : ` ${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
-  if (verdict === 'taken')
-    return notice('up', 'The test was taken: look whether it is there.', took);
+  const answer = `(${answerText({ status, class: kind })}, ${durationText(took_ms)})`;
+  if (verdict === 'taken') return notice('up', `Test sent ${answer}. Check that it arrived.`);
   return notice(
     verdict === 'refused' ? 'down' : 'verifying',
-    verdict === 'refused' ? 'The test was refused.' : 'The test was not taken.',
-    `${took}${said}`,
+    `${verdict === 'refused' ? 'Test failed permanently' : 'Test not delivered'} ${answer}`,
+    words === null ? undefined : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`,
   );
 };
 
@@ -237,7 +238,7 @@ const trial = (tried: Tried | undefined): Html | null =>
 const headOf = ({ kind, channel }: Subject): Html =>
   channel === undefined
     ? heading({
-        sentence: `Tell by ${kind.name}`,
+        sentence: `New ${kind.name} channel`,
         below: kind.about,
         trail: [
           { href: '/alerts', name: 'Alerts' },
@@ -245,7 +246,7 @@ const headOf = ({ kind, channel }: Subject): Html =>
         ],
       })
     : heading({
-        sentence: html`Change ${channel.name}`,
+        sentence: html`Edit ${channel.name}`,
         below: html`${kind.name}. ${kind.about}`,
         trail: [
           { href: '/alerts', name: 'Alerts' },
@@ -263,7 +264,7 @@ export const formPage = (
   const zone = request.caller.organisation.time_zone;
   const action = channel === undefined ? '/alerts/new' : `/alerts/${channel.id}/edit`;
   return show({
-    title: channel === undefined ? `New channel: ${kind.name}` : `Change ${channel.name}`,
+    title: channel === undefined ? `New channel: ${kind.name}` : `Edit ${channel.name}`,
     place: 'alerts',
     status: state.status,
     // Typed values may be secret.
@@ -277,14 +278,14 @@ export const formPage = (
           ${enterSaves}
           ${hiddenField('kind', kind.id)}
           <div class="card stack">
-            <h2>Where it goes</h2>
+            <h2>Destination</h2>
             ${fieldsOf(subject, state)}
             ${
               kind.fields.some(({ input }) => input === 'generated') &&
               channel === undefined &&
               html`
                 <p class="soft">
-                  We sign every message; the secret for that is made when you save, and shown once.
+                  Every message is signed. The secret is created when you save, and shown once.
                 </p>
               `
             }
@@ -294,36 +295,36 @@ export const formPage = (
               state,
               autocomplete: 'off',
               required: false,
-              placeholder: kind.id === 'email' ? 'as the address' : kind.name,
+              placeholder: kind.id === 'email' ? 'Defaults to the address' : kind.name,
             })}
             ${whoseField(request, subject, state)}
             ${
               channel !== undefined &&
               html`
                 ${hiddenField('enabled', 'false')}
-                ${checkField({ name: 'enabled', label: 'It is on', state })}
+                ${checkField({ name: 'enabled', label: 'Enabled', state })}
               `
             }
           </div>
           ${coverFields(subject, state)}
           <div class="card stack">
-            <h2>When</h2>
+            <h2>Timing</h2>
             <div class="columns">
               ${secondsField(
                 'delay_s',
-                'Told',
+                'Notify',
                 delays,
                 delayText,
                 state,
-                'Later only if it is then still open, and nobody is on it.',
+                'After a delay only if the outage is still open and not acknowledged.',
               )}
               ${secondsField(
                 'reminder_s',
-                'Reminded',
+                'Repeat',
                 reminders,
                 (each) => (each === 0 ? 'never' : `after ${durationText(each * 1_000)}`),
                 state,
-                'Then at doubling distances up to a day, while nobody is on it.',
+                'Intervals double, up to once a day, until acknowledged.',
               )}
             </div>
             ${hoursFields(state, zone)}
@@ -334,8 +335,10 @@ export const formPage = (
             <button class="button" name="act" value="try" data-stays>
               ${icon('send')}Send a test
             </button>
-            <button class="button button-main" name="act" value="save">Save</button>
-            ${linkButton(channel === undefined ? '/alerts' : `/alerts/${channel.id}`, 'Leave it')}
+            <button class="button button-main" name="act" value="save">
+              ${channel === undefined ? 'Create channel' : 'Save'}
+            </button>
+            ${linkButton(channel === undefined ? '/alerts' : `/alerts/${channel.id}`, 'Cancel')}
           </div>
         </form>
         ${trial(tried)}
@@ -357,8 +360,8 @@ export const kindPage = (kinds: readonly Kind[]): PageAnswer =>
     place: 'alerts',
     main: html`
       ${heading({
-        sentence: 'How should alerts reach you?',
-        below: 'You can send a test before anything is saved.',
+        sentence: 'New channel',
+        below: 'Choose how alerts reach you. You can send a test before you save.',
         trail: [{ href: '/alerts', name: 'Alerts' }],
       })}
       <ul class="kinds">

@@ -49,20 +49,20 @@ const acknowledgePage = (path: string): Page => ({
       const about = words(html`<b>${organisation}</b>: ${sentence}`);
       if (open)
         return card(
-          'Are you on it?',
-          'Are you on it?',
+          'Acknowledge this incident?',
+          'Acknowledge this incident?',
           about,
-          words('It ends reminders, and everybody who was told hears of it.'),
-          button('I am on it'),
+          words('Reminders stop, and everyone who was notified gets a message.'),
+          button('Acknowledge'),
         );
       return acknowledged_by.length > 0
         ? card(
-            'Somebody is on it',
-            'Somebody is on it.',
+            'Already acknowledged',
+            'Already acknowledged',
             about,
             words(joined(acknowledged_by, ', ')),
           )
-        : card('It is over', 'It is over.', about);
+        : card('Already resolved', 'Already resolved', about);
     }),
 });
 
@@ -76,11 +76,11 @@ const acknowledge = (path: string): Page => ({
       const { incidents } = await askAsVisitor(acknowledgeByLink, { secret });
       return incidents.length > 0
         ? card(
-            'You are on it',
-            'You are on it.',
-            words('Reminders have ended, and everybody who was told hears of it.'),
+            'Acknowledged',
+            'Acknowledged',
+            words('Reminders have stopped, and everyone who was notified gets a message.'),
           )
-        : card('Nothing to do', 'It is over, or somebody is on it already.');
+        : card('Nothing to do', 'Already resolved or acknowledged');
     }),
 });
 
@@ -94,14 +94,14 @@ const unsubscribePage: Page = {
         secret: path.secret,
       });
       return card(
-        'No more alerts',
-        'No more alerts here?',
+        'Unsubscribe',
+        'Unsubscribe from these alerts?',
         words(
           html`
-            <b>${address}</b> then gets no more alerts of ${organisation}. Its owners hear of it.
+            <b>${address}</b> gets no more alerts from ${organisation}. Its owners are notified.
           `,
         ),
-        button('End them'),
+        button('Unsubscribe'),
       );
     }),
 };
@@ -115,8 +115,8 @@ const unsubscribed: Page = {
     unlessDead(async () => {
       const { address } = await askAsVisitor(unsubscribe, { secret: path.secret });
       return card(
-        'No more alerts',
-        'They have ended.',
+        'Unsubscribed',
+        'Unsubscribed',
         words(html`<b>${address}</b> gets no more of these alerts.`),
       );
     }),
@@ -127,15 +127,13 @@ const unlessTooOld = (answer: () => Promise<PageAnswer>): Promise<PageAnswer> =>
   unlessDead(
     answer,
     entryPage(
-      'Link not good',
+      'Link expired',
       entryCard(
-        'This link is not good.',
+        'This link has expired',
         words(
-          'It is older than a day, a newer mail took its place, or the channel was deleted. Nothing is sent to you by it.',
+          'It is older than a day, a newer mail replaced it, or the channel was deleted. You get no alerts from it.',
         ),
-        words(
-          'Whoever wants to tell you of outages can send another mail, on the page of the channel.',
-        ),
+        words('The person who added you can send another mail, on the page of the channel.'),
       ),
       { headers, status: 404 },
     ),
@@ -144,8 +142,8 @@ const unlessTooOld = (answer: () => Promise<PageAnswer>): Promise<PageAnswer> =>
 const saidYes = (address: string): PageAnswer =>
   card(
     'Alerts to this address',
-    'You have said yes already.',
-    words(html`<b>${address}</b> is told. Every alert has a link that ends them.`),
+    'Already confirmed',
+    words(html`<b>${address}</b> gets alerts. Every alert has a link to unsubscribe.`),
   );
 
 const confirmPage: Page = {
@@ -160,14 +158,14 @@ const confirmPage: Page = {
       if (said) return saidYes(address);
       return card(
         'Alerts to this address',
-        'Do you want these alerts?',
+        'Get alerts at this address?',
         words(
           html`
-            <b>${organisation}</b> would tell <b>${address}</b> when one of its monitors is down,
-            and when that is over. Without a yes nothing is sent.
+            <b>${organisation}</b> wants to alert <b>${address}</b> when one of its monitors goes
+            down, and when it is up again. Nothing is sent unless you confirm.
           `,
         ),
-        button('Yes, send them'),
+        button('Confirm alerts'),
       );
     }),
 };
@@ -183,8 +181,8 @@ const confirm: Page = {
       const { name } = await askAsVisitor(confirmChannel, { secret: path.secret });
       return card(
         'Alerts to this address',
-        'Thank you.',
-        words(html`<b>${name}</b> is told from now on. Every alert has a link that ends them.`),
+        'Confirmed',
+        words(html`<b>${name}</b> now gets alerts. Every alert has a link to unsubscribe.`),
       );
     }),
 };

@@ -49,11 +49,11 @@ const rowOf = (
           </span>
         </span>
       </td>
-      <td data-label="Told of">${coversText(channel)}</td>
-      <td data-label="When">${delayText(delay_s)}${hours !== null && ', in its hours'}</td>
-      <td data-label="Whose">${owner ?? 'the organisation'}</td>
-      <td data-label="95 % taken within" class="number">${p95Text(p95_ms)}</td>
-      <td data-label="Last taken" class="number">
+      <td data-label="Monitors">${coversText(channel)}</td>
+      <td data-label="Notify">${delayText(delay_s)}${hours !== null && ', in active hours'}</td>
+      <td data-label="Owner">${owner ?? 'Team'}</td>
+      <td data-label="p95 delivery" class="number">${p95Text(p95_ms)}</td>
+      <td data-label="Last delivered" class="number">
         ${last_taken_at === null ? '–' : times.ago(last_taken_at)}
       </td>
     </tr>
@@ -65,30 +65,30 @@ const sentenceOf = (items: readonly Channel[], isMore: boolean, mail: boolean): 
   const [first] = failing;
   if (first)
     return failing.length === 1
-      ? `${first.name} does not deliver.`
-      : `${failing.length} channels do not deliver.`;
+      ? `${first.name} cannot deliver alerts`
+      : `${failing.length} channels cannot deliver alerts`;
   const able = items.filter((each) => ['up', 'pending'].includes(channelStateOf(each, mail).state));
-  if (able.length === 0) return 'Nobody is told of an outage.';
-  if (isMore) return `More than ${able.length} channels are told of outages.`;
+  if (able.length === 0) return 'Nobody is notified of outages';
+  if (isMore) return `More than ${able.length} channels receive alerts`;
   return able.length === 1
-    ? 'One channel is told of outages.'
-    : `${able.length} channels are told of outages.`;
+    ? 'One channel receives alerts'
+    : `${able.length} channels receive alerts`;
 };
 
 /** Shown before there is any channel: one sentence and one form. */
 const beginning = ({ may, signedIn }: MembersRequest, mail: boolean): Html => {
-  const sentence = 'Nobody is told of an outage yet.';
+  const sentence = 'Nobody is notified of outages yet';
   if (!may(createChannel))
     return heading({
       sentence,
-      below: 'Whoever may change things here can add the first channel.',
+      below: 'Members with write access can add the first channel.',
     });
   const state = freshForm(formOf({ address: signedIn.person.email }));
   return html`
     ${!mail && mailMissingNotice}
     ${heading({
       sentence,
-      below: 'Say where alerts should go, and send a test before anything is saved.',
+      below: 'Choose where alerts go. You can send a test before you save.',
     })}
     <form class="card begin" action="/alerts/new">
       ${hiddenField('kind', 'email')}
@@ -101,9 +101,9 @@ const beginning = ({ may, signedIn }: MembersRequest, mail: boolean): Html => {
         required: true,
         autofocus: true,
       })}
-      <button class="button button-main">Go on</button>
+      <button class="button button-main">Continue</button>
     </form>
-    <p class="soft">Or <a href="/alerts/new">another way</a>: chat, phone, pager, webhook.</p>
+    <p class="soft">Or choose <a href="/alerts/new">another kind</a>: chat, phone, pager, webhook.</p>
   `;
 };
 
@@ -112,10 +112,10 @@ const muteForm = async ({ ask, may }: MembersRequest): Promise<Html | null> => {
   return html`
     <section class="card mute">
       <div>
-        <h2>Quiet for a while</h2>
+        <h2>Mute alerts</h2>
         <p class="soft">
-          What would be told is held and told afterwards, if it still lasts. It ends by itself, and
-          every page says so meanwhile.
+          Alerts are held, and sent when the mute ends if the outage is still open. Every page shows
+          that alerts are muted.
         </p>
       </div>
       <form method="post" action="/alerts/mute">
@@ -144,14 +144,14 @@ export const channelsPage: Page = {
     const failing = items.filter((each) => channelStateOf(each, kinds.mail).state === 'down');
     return show({
       ...common,
-      title: failing[0] === undefined ? 'Alerts' : `Not delivering: ${failing[0].name}`,
+      title: failing[0] === undefined ? 'Alerts' : `Cannot deliver: ${failing[0].name}`,
       main: html`
         ${heading({
           sentence: sentenceOf(items, next_cursor !== null, kinds.mail),
           below:
             failing[0] === undefined
-              ? 'As soon as an outage is confirmed from another continent, and when it is over.'
-              : 'Until somebody looks after that, alerts reach people by the other channels alone.',
+              ? 'You are notified once another continent confirms an outage, and again when it is resolved.'
+              : 'Until you fix it, alerts arrive only through the other channels.',
           actions:
             may(createChannel) &&
             html`
@@ -166,11 +166,11 @@ export const channelsPage: Page = {
               <tr>
                 <th scope="col">State</th>
                 <th scope="col">Channel</th>
-                <th scope="col">Told of</th>
-                <th scope="col">When</th>
-                <th scope="col">Whose</th>
-                <th scope="col" class="number">95 % taken within</th>
-                <th scope="col" class="number">Last taken</th>
+                <th scope="col">Monitors</th>
+                <th scope="col">Notify</th>
+                <th scope="col">Owner</th>
+                <th scope="col" class="number">p95 delivery</th>
+                <th scope="col" class="number">Last delivered</th>
               </tr>
             </thead>
             <tbody>${items.map((each) => rowOf(each, kinds, request))}</tbody>
@@ -203,7 +203,7 @@ export const unmute: Page = {
   answer: async ({ ask }) => {
     await ask(unmuteAlerts);
     return seeOther('/alerts', {
-      said: 'Alerts are told again, and what was held goes out if it still lasts.',
+      said: 'Alerts unmuted. Held alerts are sent if the outage is still open.',
     });
   },
 };

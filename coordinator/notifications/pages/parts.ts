@@ -5,7 +5,7 @@ import { durationText } from '../../../shared/base/time.ts';
 import { linkButton, msText, notice, type State, stateMark } from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
 import { type FormState, refusedForm } from '../../web/forms.ts';
-import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
+import { type Html, html, type IconName, icon, joined, type Part } from '../../web/html.ts';
 import { mailMissingWords } from '../../web/layout.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
@@ -48,7 +48,7 @@ export const kindName = (kinds: readonly Kind[], id: string): string =>
 export const whereOf = ({ kind, config }: Channel, kinds: readonly Kind[]): string | undefined => {
   const fields = kinds.find(({ id }) => id === kind)?.fields ?? [];
   if (fields.some(({ input }) => input === 'subscription'))
-    return 'the browser in which it was added';
+    return 'the browser in which you added it';
   const shown = fields
     .map(({ name }) => config[name])
     .find((value) => typeof value === 'string' && value !== '***');
@@ -64,16 +64,16 @@ export const coversText = ({ covers, monitors, groups }: Channel): string => {
     ...(groups.length > 0 ? [counted(groups.length, 'group')] : []),
     ...(monitors.length > 0 ? [counted(monitors.length, 'monitor')] : []),
   ];
-  return parts.length === 0 ? 'nothing yet' : parts.join(' and ');
+  return parts.length === 0 ? 'no monitors yet' : parts.join(' and ');
 };
 
 /** The time from the moment that nothing held a message until it was accepted. */
 export const p95Text = (ms: number | null): string =>
   ms === null || ms < 60_000 ? msText(ms) : durationText(ms);
 
-/** `at once`, `after 5 min`. */
+/** `immediately`, `after 5 min`. */
 export const delayText = (delay_s: number): string =>
-  delay_s === 0 ? 'at once' : `after ${durationText(delay_s * 1_000)}`;
+  delay_s === 0 ? 'immediately' : `after ${durationText(delay_s * 1_000)}`;
 
 const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
@@ -103,7 +103,7 @@ export const refuseUnlessMayChange = (request: MembersRequest, channel: Channel)
   if (mayChange(request, channel)) return;
   throw new Refusal(
     'role_insufficient',
-    'Members change their own channels; those of the organisation belong to its owners and admins.',
+    'You can change your own channels. Only owners and admins change team channels.',
   );
 };
 
@@ -178,31 +178,28 @@ export const alertLines = (lines: readonly Line[], times: Times): Html => {
 export type Message = OutputOf<typeof listMessages>['items'][number];
 type Attempt = Message['attempts'][number];
 
-const stateWords: Readonly<Record<string, readonly [State, string]>> = {
-  waiting: ['pending', 'On its way'],
-  taken: ['up', 'Taken'],
-  refused: ['down', 'Refused'],
-  given_up: ['down', 'Given up'],
-  overtaken: ['unknown', 'Overtaken'],
+const stateWords: Readonly<Record<string, readonly [State, string, IconName?]>> = {
+  waiting: ['pending', 'Sending'],
+  taken: ['up', 'Delivered'],
+  refused: ['down', 'Failed permanently'],
+  given_up: ['down', 'Gave up'],
+  overtaken: ['unknown', 'Superseded', 'none'],
 };
 
 export const messageMark = ({ state }: Message): Html => {
-  const [as, words] = stateWords[state] ?? ['unknown', state];
-  return stateMark(as, words);
+  const [as, words, symbol] = stateWords[state] ?? ['unknown', state];
+  return stateMark(as, words, symbol);
 };
 
-/** `status 200`, `mail code 250`; without an answer the reason: `timeout`. */
+/** `HTTP 200`, `SMTP 250`; without an answer the reason: `timeout`. */
 export const answerText = ({ status, class: kind }: Pick<Attempt, 'status' | 'class'>): string =>
-  status === null
-    ? kind.replaceAll('_', ' ')
-    : `${kind === 'mail' ? 'mail code' : 'status'} ${status}`;
+  status === null ? kind.replaceAll('_', ' ') : `${kind === 'mail' ? 'SMTP' : 'HTTP'} ${status}`;
 
 const answersOf = ({ attempts, words }: Message): Part => {
   if (attempts.length === 0) return '–';
   const last = attempts.at(-1);
   const count =
-    attempts.length > 3 &&
-    html`<span class="softer">${attempts.length} attempts, the last: </span>`;
+    attempts.length > 3 && html`<span class="softer">${attempts.length} attempts, last: </span>`;
   const shown = joined(
     attempts.slice(-3).map((each) => html`<span class="answer">${answerText(each)}</span>`),
     ', ',
@@ -231,10 +228,10 @@ export const messageTable = (channel: string, messages: readonly Message[], time
         <thead>
           <tr>
             <th scope="col">Due</th>
-            <th scope="col">What was told</th>
+            <th scope="col">Message</th>
             <th scope="col">State</th>
-            <th scope="col">Answers</th>
-            <th scope="col" class="number">Taken after</th>
+            <th scope="col">Responses</th>
+            <th scope="col" class="number">Delivered in</th>
           </tr>
         </thead>
         <tbody>
@@ -243,14 +240,14 @@ export const messageTable = (channel: string, messages: readonly Message[], time
               html`
                 <tr id="message-${message.id}" data-row>
                   <td data-label="Due">${times.moment(message.due_at)}</td>
-                  <td data-label="What was told">
+                  <td data-label="Message">
                     <a class="row-link" href="/alerts/${channel}/messages/${message.id}">
                       ${message.sentence}
                     </a>
                   </td>
                   <td data-label="State">${messageMark(message)}</td>
-                  <td data-label="Answers"><span>${answersOf(message)}</span></td>
-                  <td data-label="Taken after" class="number">${latencyOf(message)}</td>
+                  <td data-label="Responses"><span>${answersOf(message)}</span></td>
+                  <td data-label="Delivered in" class="number">${latencyOf(message)}</td>
                 </tr>
               `,
           )}
@@ -267,9 +264,9 @@ export const attemptTable = ({ attempts }: Message, times: Times): Html =>
           <tr>
             <th scope="col">Attempt</th>
             <th scope="col">At</th>
-            <th scope="col">Answer</th>
-            <th scope="col">Which means</th>
-            <th scope="col" class="number">Took</th>
+            <th scope="col">Response</th>
+            <th scope="col">Result</th>
+            <th scope="col" class="number">Duration</th>
           </tr>
         </thead>
         <tbody>
@@ -279,16 +276,18 @@ export const attemptTable = ({ attempts }: Message, times: Times): Html =>
                 <tr>
                   <td data-label="Attempt">${at + 1}</td>
                   <td data-label="At">${times.precise(attempt.at)}</td>
-                  <td data-label="Answer">${answerText(attempt)}</td>
-                  <td data-label="Which means">
+                  <td data-label="Response">${answerText(attempt)}</td>
+                  <td data-label="Result">
                     ${
-                      { taken: 'taken', retry: 'not taken yet', refused: 'refused for good' }[
-                        attempt.verdict
-                      ] ?? attempt.verdict
+                      {
+                        taken: 'delivered',
+                        retry: 'not delivered yet',
+                        refused: 'failed permanently',
+                      }[attempt.verdict] ?? attempt.verdict
                     }
                     ${attempt.words !== null && `: ${attempt.words}`}
                   </td>
-                  <td data-label="Took" class="number">${durationText(attempt.took_ms)}</td>
+                  <td data-label="Duration" class="number">${durationText(attempt.took_ms)}</td>
                 </tr>
               `,
           )}
@@ -304,8 +303,13 @@ type NotifiedChannel = Explained['channels'][number];
 
 const mark = ({ outcome, took_ms }: NotifiedChannel): Html => {
   if (outcome === 'told')
-    return stateMark('up', took_ms === null ? 'Told' : `Told, taken in ${durationText(took_ms)}`);
-  return outcome === 'waiting' ? stateMark('pending', 'Waiting') : stateMark('unknown', 'Not told');
+    return stateMark(
+      'up',
+      took_ms === null ? 'Delivered' : `Delivered in ${durationText(took_ms)}`,
+    );
+  return outcome === 'waiting'
+    ? stateMark('pending', 'Waiting')
+    : stateMark('unknown', 'Not notified', 'none');
 };
 
 const channelStory = (channel: NotifiedChannel, times: Times): Html => {
@@ -317,8 +321,8 @@ const channelStory = (channel: NotifiedChannel, times: Times): Html => {
         ${alertLines(lines, times)}
         ${
           deleted === null
-            ? html`<p><a href="/alerts/${id}">The channel and its messages</a></p>`
-            : html`<p class="soft">It was deleted ${times.ago(deleted)}.</p>`
+            ? html`<p><a href="/alerts/${id}">Channel and messages</a></p>`
+            : html`<p class="soft">Deleted ${times.ago(deleted)}.</p>`
         }
       </div>
     </details>
@@ -331,26 +335,26 @@ const sentenceOf = (channels: readonly NotifiedChannel[]): string => {
   const [only] = told;
   const first =
     only === undefined
-      ? 'Nobody was told.'
+      ? 'Nobody was notified.'
       : told.length === 1
-        ? `${only.name} was told.`
-        : `${told.length} channels were told.`;
+        ? `${only.name} was notified.`
+        : `${told.length} channels were notified.`;
   return waiting === 0
     ? first
-    : `${first} ${waiting === 1 ? 'One is' : `${waiting} are`} told later, if it is needed then.`;
+    : `${first} ${waiting === 1 ? 'One more is' : `${waiting} more are`} notified later if the outage is still open.`;
 };
 
 const lastResort = ({ last_resort }: Explained, times: Times): Html | null =>
   last_resort &&
   notice(
     'down',
-    'No channel took it within 2 min, so that the owners were mailed.',
+    'No channel delivered the alert within 2 min, so the owners were mailed',
     html`
       ${times.moment(last_resort.at)}
       ${
         last_resort.mailed.length > 0
           ? html`: ${joined(last_resort.mailed, ', ')}`
-          : '; but mail is not set up here'
+          : ', but e-mail is not set up'
       }.
     `,
   );
@@ -359,13 +363,13 @@ export const notificationReason = (explained: Explained, times: Times): Html => 
   const { channels } = explained;
   return html`
     <section class="card" id="why">
-      <h2>Why was I told, or why not</h2>
+      <h2>Notifications</h2>
       ${lastResort(explained, times)}
       ${
         channels.length === 0
           ? html`
-            <p class="soft">There is no channel, so that nobody could be told.</p>
-            <p class="actions">${linkButton('/alerts', 'See who is told')}</p>
+            <p class="soft">No channels yet, so nobody was notified.</p>
+            <p class="actions">${linkButton('/alerts', 'Add a channel')}</p>
           `
           : html`
             <p class="soft">${sentenceOf(channels)}</p>

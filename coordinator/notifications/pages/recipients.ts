@@ -34,7 +34,7 @@ const rowOf = ({ channel, name, owner, delay_s, shut }: Recipient): Html =>
 export const mailMissingNotice: Html = notice(
   'down',
   mailMissingWords,
-  'Nothing is sent to any address until the operator of this installation sets SMTP_URL; until then only your own address is taken.',
+  'No mail is sent until the operator of this installation sets SMTP_URL. Until then you can add only your own address.',
 );
 
 const maxNames = 8;
@@ -43,8 +43,8 @@ const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
 /**
- * The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example at once;
- * Pager after 5 min.`
+ * The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example
+ * immediately; Pager after 5 min.`
  */
 export const notificationInWords = (items: readonly Recipient[]): string => {
   const able = items.filter(({ shut }) => shut === null);
@@ -58,11 +58,11 @@ export const notificationInWords = (items: readonly Recipient[]): string => {
     .filter(({ shut }) => shut !== null)
     .map(({ name, shut }) => `${name} (${(shutWords[shut ?? ''] ?? '').toLowerCase()})`);
   return [
-    told.length === 0 ? 'Nobody would be told when it is down.' : `${told.join('; ')}.`,
+    told.length === 0 ? 'Nobody would be notified when it is down.' : `${told.join('; ')}.`,
     ...(not.length === 0
       ? []
       : [
-          `Not told: ${not.slice(0, maxNames).join(', ')}${not.length > maxNames ? ` and ${not.length - maxNames} more` : ''}.`,
+          `Not notified: ${not.slice(0, maxNames).join(', ')}${not.length > maxNames ? ` and ${not.length - maxNames} more` : ''}.`,
         ]),
   ].join(' ');
 };
@@ -71,8 +71,8 @@ export const notificationInWords = (items: readonly Recipient[]): string => {
 export const recipients = (items: readonly Recipient[]): Html =>
   html`
     <section class="card" id="told">
-      <h2>Who is told</h2>
-      ${items.every(({ shut }) => shut !== null) && html`<p>Nobody is told when it is down.</p>`}
+      <h2>Notified</h2>
+      ${items.every(({ shut }) => shut !== null) && html`<p>Nobody is notified when it is down.</p>`}
       ${items.length > 0 && html`<ul class="told-list">${items.map(rowOf)}</ul>`}
       <p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p>
     </section>

@@ -96,7 +96,7 @@ describe('channel operations', () => {
       const sent = { kind: 'webhook', config };
       await expect(bench.call(createChannel, owner, sent)).rejects.toMatchObject({
         code: 'channel_test_failed',
-        message: expect.stringMatching(/not taken: .*\(410\).*try: false/),
+        message: expect.stringMatching(/not delivered: .*\(410\).*try: false/),
       });
       expect(heard).toHaveLength(1);
       expect(
@@ -403,7 +403,7 @@ describe('channel operations', () => {
       expect(explained.channels.length).toBeGreaterThan(0);
       for (const { outcome, lines } of explained.channels) {
         expect(outcome).toBe('untold');
-        expect(lines.at(-1)?.text).toContain('nobody on another continent confirmed the outage');
+        expect(lines.at(-1)?.text).toContain('no other continent confirmed the outage');
       }
       expect(
         (await bench.call(listNotified, here().viewer, { monitor_id: monitor })).items.length,

@@ -184,41 +184,44 @@ describe('rule 40: why was I told, and why was I not', () => {
       },
     };
     expect(texts({ ...way, steps: [told] })).toEqual([
-      'The outage was confirmed.',
-      'This channel is told of all monitors.',
-      'It was time to say that it is down.',
-      'It waited: this channel had just got several messages, so that more of them leave together.',
-      'A message left, which tells of 2 more as well.',
-      'Attempt 1: it was not taken, and is tried again (status 503).',
-      'Attempt 2: it was taken (status 204).',
+      'Outage confirmed.',
+      'This channel receives alerts for all monitors.',
+      'Alert queued.',
+      'On hold: this channel had just got several messages, so further ones are sent together.',
+      'Sent, together with 2 more.',
+      'Attempt 1: not delivered, retrying (HTTP 503).',
+      'Attempt 2: delivered (HTTP 204).',
     ]);
   });
 
   test.each([
     [
-      'nobody on another continent confirmed the outage',
+      'no other continent confirmed the outage',
       { ...way, incident: { confirmed_at: null, ended_at: 9 } },
     ],
     [
-      'maintenance covers the monitor',
+      'the monitor is in maintenance',
       { ...way, down: { state: 'held', due_at: 0, covered: true } },
     ],
     [
-      'the outage was over before it was time to tell',
+      'the outage ended before the delay was over',
       { ...way, down: { state: 'dropped', due_at: 0, covered: false } },
     ],
-    ['the channel is for chosen monitors', { ...way, channel: { ...way.channel, covered: false } }],
+    [
+      'not one of the channel’s selected monitors',
+      { ...way, channel: { ...way.channel, covered: false } },
+    ],
     ['the channel is turned off', { ...way, channel: { ...way.channel, shut: 'off' } }],
     [
-      'it became known only when it was past',
+      'the outage became known only after it had ended',
       { ...way, down: { state: 'none', due_at: null, covered: false } },
     ],
     [
-      'somebody was on it already',
+      'it was already acknowledged',
       { ...way, steps: [{ ...step, state: 'dropped', because: 'acknowledged' }] },
     ],
     [
-      'maintenance covered the monitor',
+      'the monitor was in maintenance',
       { ...way, down: { ...way.down, covered: true }, steps: [{ ...step, created_at: 60_000 }] },
     ],
   ] as const)('rule 40: %s', (words, given) => {

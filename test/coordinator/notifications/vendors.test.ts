@@ -425,11 +425,11 @@ describe('channel messages', () => {
 
   test('Google Chat: good news is green, whatever the message is', () => {
     expect(bodyOf('google_chat', toldOf())).toContain(
-      '<font color=\\"#1a7f4b\\">All else is up.</font>',
+      '<font color=\\"#1a7f4b\\">Everything else is up.</font>',
     );
     expect(
       bodyOf('google_chat', overOf({ others_down: { count: 1, names: ['Search'] } })),
-    ).toContain('<font color=\\"#c8291f\\">Down as well: Search.</font>');
+    ).toContain('<font color=\\"#c8291f\\">Also down: Search.</font>');
   });
 
   test('times are of the clock of the organisation, with UTC beside it', () => {

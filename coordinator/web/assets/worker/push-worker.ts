@@ -88,7 +88,7 @@ const show = async (told: PushData): Promise<void> => {
     ...(at === undefined ? {} : { timestamp: at }),
     ...(acknowledge === undefined
       ? {}
-      : { actions: [{ action: 'acknowledge', title: 'I am on it' }] }),
+      : { actions: [{ action: 'acknowledge', title: 'Acknowledge' }] }),
     requireInteraction: event === 'down' || event === 'reminder',
   };
   await self.registration.showNotification(title, options);

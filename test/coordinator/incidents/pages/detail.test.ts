@@ -74,7 +74,7 @@ describe('detail', () => {
       expect(text).toContain('confirmed from Virginia <b>263 ms</b> later');
     });
 
-    test('puts what every continent saw side by side, and marks what is not alike', async () => {
+    test('puts what every continent saw side by side, and marks what differs', async () => {
       const { text } = await web.get(`/incidents/${await incident()}`, { as: web.house.viewer });
       const rows = [...text.matchAll(/<tr><th scope="row">([^<]*)<\/th>(.*?)<\/tr>/gs)].map(
         ([, label, cells]) => [label, cells ?? ''] as const,
@@ -107,7 +107,7 @@ describe('detail', () => {
     test('offers to write and to share to those alone who may', async () => {
       const id = await incident();
       const reader = await web.get(`/incidents/${id}`, { as: web.house.viewer });
-      expect(reader.text).not.toContain('Write it down');
+      expect(reader.text).not.toContain('Add note');
       expect(reader.text).not.toContain('/share"');
       expect((await post(`/incidents/${id}/share`, {}, web.house.viewer)).status).toBe(403);
       expect((await post(`/incidents/${id}/notes`, { text: 'x' }, web.house.viewer)).status).toBe(
@@ -171,16 +171,16 @@ describe('detail', () => {
     test('answers first whether anything is down, and lists the newest first, by state and time', async () => {
       await incident('Zebra');
       const { text } = await web.get('/incidents', { as: web.house.viewer });
-      expect(text).toMatch(/<h1>Zebra and \d+ more are down\.<\/h1>/);
+      expect(text).toMatch(/<h1>Zebra and \d+ more are down<\/h1>/);
       expect(text.indexOf('>Zebra</a>')).toBeLessThan(text.indexOf('>Checkout</a>'));
       expect((await web.get('/incidents?state=resolved', { as: web.house.viewer })).text).toContain(
-        'No incident is of this kind',
+        'No incidents match',
       );
     });
 
     test('of a new organisation is one sentence and one thing to do', async () => {
       const { text } = await web.get('/incidents', { as: unknownSender.owner });
-      expect(text).toContain('Nothing is down.');
+      expect(text).toContain('<h1>Nothing is down</h1>');
       expect(text).toContain('href="/monitors/new"');
     });
 
@@ -220,14 +220,16 @@ describe('why told', () => {
   describe('the page of an incident', () => {
     test('rule 40: tells for every channel why it was told or not, with its latency, to viewers too', async () => {
       const { text } = await web.get(incident(), { as: web.house.viewer });
-      expect(text).toContain('#ops was told. One is told later, if it is needed then.');
-      expect(text).toContain('Told, taken in 191 ms');
+      expect(text).toContain(
+        '#ops was notified. One more is notified later if the outage is still open.',
+      );
+      expect(text).toContain('Delivered in 191 ms');
       for (const line of [
-        'Attempt 1: it was not taken, and is tried again (status 503: it answers with an error).',
-        'Attempt 2: it was taken (status 200).',
-        'It waited: this channel is told only later',
-        'Not told: nobody has said yet that this mailbox is theirs.',
-        'Not told: the channel is turned off.',
+        'Attempt 1: not delivered, retrying (HTTP 503: it answers with an error).',
+        'Attempt 2: delivered (HTTP 200).',
+        'On hold: this channel has a delay',
+        'Not notified: the address is not confirmed yet.',
+        'Not notified: the channel is turned off.',
       ])
         expect(text).toContain(line);
     });
@@ -244,7 +246,7 @@ describe('why told', () => {
       expect([done.status, done.headers.get('location')]).toEqual([303, incident()]);
       expect((await onIt())?.by).toBe(web.house.member.user);
       const { text } = await web.get(incident(), { as: web.house.viewer });
-      expect(text).toContain(`<b>${web.house.member.email}</b> is on it`);
+      expect(text).toContain(`Acknowledged by <b>${web.house.member.email}</b>`);
       expect((await web.get(incident(), { as: web.house.owner })).text).not.toContain(button);
     });
   });
@@ -260,9 +262,9 @@ describe('why told', () => {
         ([, name, when]) => [name, when],
       ),
     ).toEqual([
-      ['#ops', 'at once'],
-      ['ana@shop.example', 'at once'],
-      ['Night shift', 'at once'],
+      ['#ops', 'immediately'],
+      ['ana@shop.example', 'immediately'],
+      ['Night shift', 'immediately'],
       ['Pager', 'after 5 min'],
     ]);
     expect(told).toContain('Not confirmed yet');
@@ -286,7 +288,7 @@ describe('why told', () => {
       /<p id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
     const fresh = told((await web.get('/monitors/new', { as: web.house.member })).text);
     expect(fresh).toMatch(
-      /^#ops at once; Pager after 5 min\. Not told: ana@shop\.example \(not confirmed yet\)/,
+      /^#ops immediately; Pager after 5 min\. Not notified: ana@shop\.example \(not confirmed yet\)/,
     );
     expect(fresh).not.toContain('Group hook');
     const chosen = await web.post(
@@ -294,10 +296,10 @@ describe('why told', () => {
       { type: 'https', act: 'look', group },
       { as: web.house.member, headers: sameSite },
     );
-    expect(told(chosen.text)).toContain('Group hook at once');
+    expect(told(chosen.text)).toContain('Group hook immediately');
     const checkout = `/monitors/${demo.idOf('Checkout')}/edit`;
     expect(told((await web.get(checkout, { as: web.house.member })).text)).toContain('Night shift');
-    expect(notificationInWords([])).toBe('Nobody would be told when it is down.');
+    expect(notificationInWords([])).toBe('Nobody would be notified when it is down.');
     await ask(deleteChannel, { channel_id: channel });
   });
 
@@ -316,10 +318,10 @@ describe('why told', () => {
         'no-store',
         'no-referrer',
       ]);
-      expect((await fromOutside(acknowledge())).text).toContain('You are on it.');
+      expect((await fromOutside(acknowledge())).text).toContain('<h1>Acknowledged</h1>');
       expect((await onIt())?.as).toContain('#ops');
-      expect((await fromOutside(acknowledge())).text).toContain('somebody is on it already');
-      expect((await web.get(acknowledge())).text).toContain('Somebody is on it.');
+      expect((await fromOutside(acknowledge())).text).toContain('Already resolved or acknowledged');
+      expect((await web.get(acknowledge())).text).toContain('Already acknowledged');
     });
 
     test('rule 34: has a short form for an SMS, with the same rights', async () => {
@@ -339,7 +341,7 @@ describe('why told', () => {
           404,
           404,
         ]);
-      expect((await fromOutside(`/a/${short}`)).text).toContain('You are on it.');
+      expect((await fromOutside(`/a/${short}`)).text).toContain('<h1>Acknowledged</h1>');
       expect((await onIt())?.as).toContain('#ops');
     });
 
@@ -380,19 +382,17 @@ describe('why told', () => {
       const verified = async () =>
         (await web.sql`select 1 from channels where id = ${id} and verified_at is not null`)
           .length === 1;
-      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('Yes, send them');
+      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('Confirm alerts');
       expect(await verified()).toBe(false);
       const say = () => web.post(`/confirm-channel/${secret}`, {}, { headers: sameSite });
-      expect((await say()).text).toContain('is told from now on');
+      expect((await say()).text).toContain('now gets alerts');
       expect(await verified()).toBe(true);
-      expect((await say()).text).toContain('You have said yes already.');
-      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain(
-        'You have said yes already.',
-      );
+      expect((await say()).text).toContain('Already confirmed');
+      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('Already confirmed');
       const foreign = await web.get(`/confirm-channel/${'z'.repeat(43)}`);
       expect([
         foreign.status,
-        foreign.text.includes('This link is not good.'),
+        foreign.text.includes('This link has expired'),
         foreign.text.includes('<form'),
       ]).toEqual([404, true, false]);
     });
@@ -412,7 +412,7 @@ describe('why told', () => {
             as: web.house.viewer,
           })
         ).text,
-      ).toContain('Why were you told?');
+      ).toContain('Why you got this');
     });
 
     test('a message is found under the channel that it went to alone', async () => {

@@ -30,7 +30,7 @@ const document = (): string =>
     'What stands in `kind` and `config` of `POST /api/v1/channels`, `antipode channels create` and `npm run operator -- channel create`. The pages ask for',
     'it in a form. What is secret is stored encrypted and shown as `***`.',
     '',
-    'Made from the rows of `index.ts`; `npm test -- test/coordinator/notifications/kinds/document.test.ts -u` writes it anew.',
+    'Made from the rows of `index.ts`; `npm test -- test/coordinator/notifications/kinds/document.test.ts -u` writes it again.',
     '',
     '| `kind` | | `config` |',
     '|---|---|---|',

@@ -123,8 +123,8 @@ test('the plain text stands alone: what, why, since when, seen from where, what 
     'Started: 2026-11-22 18:04:52 UTC',
     'Detected from: Frankfurt, Europe',
     'Confirmed from: Tokyo, Asia',
-    'Seen from each continent: down from Europe, Asia; up from North America',
-    'Down as well: Search, Mail and 1 more.',
+    'By continent: down from Europe, Asia; up from North America',
+    'Also down: Search, Mail and 1 more.',
     'https://antipode.example/incidents/0190c0de-0000-7000-8000-00000000000a',
     'https://antipode.example/acknowledge/sva_3Nw8k2',
     'https://antipode.example/alerts/41/why',
@@ -190,12 +190,12 @@ test('550 is the end of it, 452 is not, and a wrong password is our own matter',
   server.refuse({ code: 550, at: 'RCPT' });
   expect(await tell(toldOf())).toEqual({
     is: 'refused',
-    words: 'the mail server refuses this address (550)',
+    words: 'the mail server rejected this address (550)',
   });
   server.refuse({ code: 452, at: 'RCPT' });
   expect(await tell(toldOf())).toEqual({
     is: 'retry',
-    words: 'the mail server does not take it now (452)',
+    words: 'the mail server did not accept it (452)',
   });
   server.refuse({ code: 554, at: 'DATA' });
   expect(await tell(toldOf())).toMatchObject({ is: 'refused' });
@@ -208,7 +208,7 @@ test('550 is the end of it, 452 is not, and a wrong password is our own matter',
     email.judge(await other.send(email.message(toldOf(), { address: 'a@b.example' }, at))),
   ).toEqual({
     is: 'retry',
-    words: 'the mail server does not take it now (535)',
+    words: 'the mail server did not accept it (535)',
   });
   wrong.close();
   await other.close();

@@ -65,7 +65,7 @@ describe('channels', () => {
   describe('a channel', () => {
     test('before there is any, the page is one sentence and one form, with the own address in it', async () => {
       const { text } = await web.get('/alerts', { as: web.house.owner });
-      expect(text).toContain('Nobody is told of an outage yet.');
+      expect(text).toContain('Nobody is notified of outages yet');
       expect(text).toContain(`value="${web.house.owner.email}"`);
       expect((await web.get('/alerts', { as: web.house.viewer })).text).not.toContain(
         '<form class="card begin"',
@@ -85,7 +85,7 @@ describe('channels', () => {
         }),
       );
       expect(taken.status).toBe(200);
-      expect(taken.text).toContain('The test was taken');
+      expect(taken.text).toContain('Test sent (HTTP 200');
       for (const kept of [
         'value="ops"',
         'value="tk_abc"',
@@ -96,8 +96,7 @@ describe('channels', () => {
       expect(receiver.got).toHaveLength(before + 1);
       receiver.answer(says(401));
       const refused = await post('/alerts/new', ntfy({ act: 'try' }));
-      expect(refused.text).toContain('The test was refused.');
-      expect(refused.text).toContain('Answer: status 401');
+      expect(refused.text).toContain('Test failed permanently (HTTP 401');
       expect((await web.sql`select 1 from channels`).length).toBe(0);
     });
 
@@ -220,11 +219,11 @@ describe('channels', () => {
       const { id } = await made('Tested');
       receiver.answer(says(500));
       const once = await post(`/alerts/${id}/test`, {});
-      expect(once.text).toContain('The test was not taken.');
+      expect(once.text).toContain('Test not delivered');
       await web.sql`insert into channel_tests (organisation_id, at) select ${web.house.organisation}, now() from generate_series(1, 10)`;
       const enough = await post(`/alerts/${id}/test`, {});
       expect(enough.status).toBe(429);
-      expect(enough.text).toContain('10 times an hour');
+      expect(enough.text).toContain('10 tests and confirmation mails an hour');
     });
 
     test('is deleted from a page of its own', async () => {

@@ -55,7 +55,7 @@ const channels = () =>
 describe('the page', () => {
   test('says without scripts what it is about, to whoever may have a channel', async () => {
     const { text, headers } = await web.get(path, { as: web.house.member });
-    expect(text).toContain('Be told in this browser');
+    expect(text).toContain('New browser channel');
     expect(text).toContain('<noscript>');
     expect(headers.get('content-security-policy')).toContain('trusted-types antipode push-worker');
     expect((await web.get(path, { as: web.house.viewer })).status).toBe(403);
@@ -92,7 +92,7 @@ describe('the page', () => {
     });
     expect(JSON.parse(refused.text)).toEqual({
       taken: false,
-      words: 'The test was not taken: the browser ended its subscription (410).',
+      words: 'Test not delivered: the browser ended its subscription (410).',
     });
     expect(await channels()).toEqual([]);
     expect(
@@ -107,7 +107,7 @@ describe('the page', () => {
     const again = await web.post(path, fieldsOf(subscriptionTo('x')), { as, headers: sameSite });
     expect([
       again.status,
-      again.text.includes('This browser is told already, by the channel Desk.'),
+      again.text.includes('This browser already has a channel: Desk.'),
     ]).toEqual([400, true]);
     const [desk] = await channels();
     expect(desk).toMatchObject({ name: 'Desk', kind: 'web_push', user_id: as.user, config: {} });
@@ -127,7 +127,7 @@ describe('the page', () => {
     ).toBe(303);
     service.answer(says(201));
     const shown = await web.post(`/alerts/${desk?.id}/test`, {}, { as, headers: sameSite });
-    expect(shown.text).toContain('The test was taken');
+    expect(shown.text).toContain('Test sent (');
     expect(service.got.at(-1)?.path).toBe('/send/x');
   });
 });
@@ -199,12 +199,12 @@ describeInBrowser('a browser', (browser) => {
       '({ visible: asked.userVisibleOnly, bytes: asked.applicationServerKey.length })',
     );
     expect(options).toEqual({ visible: true, bytes: 65 });
-    await expect.poll(() => words(page)).toContain('A test is on its way');
+    await expect.poll(() => words(page)).toContain('Test sent.');
     expect((await channels()).some(({ user_id }) => user_id === web.house.member.user)).toBe(false);
 
     await carry(readPush(got.body, { privateKey: keys.getPrivateKey(), auth }));
     await page.waitForURL(/\/alerts\/[0-9a-f-]{36}$/);
-    expect(await words(page)).toContain('is told from now on.');
+    expect(await words(page)).toContain('Channel created');
     expect(
       (await channels()).find(({ user_id }) => user_id === web.house.member.user),
     ).toMatchObject({ kind: 'web_push', config: {} });
@@ -235,7 +235,7 @@ describeInBrowser('a browser', (browser) => {
       requireInteraction: true,
       data: own,
     });
-    expect(down.actions).toEqual([{ action: 'acknowledge', title: 'I am on it' }]);
+    expect(down.actions).toEqual([{ action: 'acknowledge', title: 'Acknowledge' }]);
     expect(shown.map(({ title }) => title)).toContain('Something changed');
 
     const opens = async (count: number): Promise<unknown> => {
@@ -262,11 +262,11 @@ describeInBrowser('a browser', (browser) => {
     }[] = [
       {
         first: `Object.defineProperty(Notification, 'permission', { get: () => 'denied' });`,
-        says: 'This browser does not let this page show notifications.',
+        says: 'Notifications are blocked for this site.',
       },
       {
         first: `${saysYes} delete window.PushManager;`,
-        says: 'This browser knows no notifications from pages.',
+        says: 'This browser does not support notifications.',
       },
       {
         first: 'delete window.PushManager; navigator.standalone = false;',
@@ -279,9 +279,9 @@ describeInBrowser('a browser', (browser) => {
       {
         first: `${saysYes} PushManager.prototype.subscribe = async () => { throw new Error(); };`,
         press: true,
-        says: 'The browser could not be asked',
+        says: 'The browser could not reach its push service',
       },
-      { first: subscribes('refused'), press: true, says: 'subscribed to another key' },
+      { first: subscribes('refused'), press: true, says: 'subscribed with another key' },
     ];
     for (const { first, press, says: said } of cases) {
       const { page, close } = await openPage(first, { width: phone });
@@ -300,7 +300,7 @@ describeInBrowser('a browser', (browser) => {
 
   test('without scripts is told that it needs them, and has no button', async () => {
     const { page, close } = await openPage('', { scripts: false });
-    expect(await words(page)).toContain('This needs scripts');
+    expect(await words(page)).toContain('Browser notifications need JavaScript');
     expect(await page.getByRole('button', { name: 'Notify me here' }).isVisible()).toBe(false);
     await close();
   });
