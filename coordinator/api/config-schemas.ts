@@ -25,7 +25,7 @@ const elsewhere = `Every key stands at \`config\` of \`MonitorIn\`. ${schemas}`;
 const wordsAt: Readonly<Record<string, string>> = {
   MonitorIn: `${unused} ${schemas}\n\n${everyKey}`,
   MonitorPatch:
-    'What is sent replaces the whole: a key that is left out is gone; null, or no config at all, ' +
+    'It replaces the whole: a key that is left out is gone; null, or no config at all, ' +
     'leaves it as it is. `***` keeps a stored secret, unless the target moves to another ' +
     `scheme, host or port. ${unused} ${elsewhere}`,
   MonitorOut: elsewhere,

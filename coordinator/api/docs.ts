@@ -16,11 +16,11 @@ import {
 
 const settings = (baseUrl: string): string => `export ANTIPODE_URL=${baseUrl} ANTIPODE_TOKEN=svc_…`;
 
-export const beginning = (baseUrl: string): string => `<h2 id="begin">How to begin</h2>
-<p>Make a token on the page <strong>Tokens</strong> of your account. Every example below takes the address and the token from these two:</p>
+export const beginning = (baseUrl: string): string => `<h2 id="begin">Get started</h2>
+<p>Create a token under <strong>API &amp; assistants</strong> in your account. All examples below use these two variables:</p>
 ${copyable('Address and token', settings(baseUrl))}
-${copyable('The first call', 'curl -sS --fail-with-body "$ANTIPODE_URL/api/v1/me" -H "Authorization: Bearer $ANTIPODE_TOKEN"')}
-<p class="faint">Everything is on this one page: the search of your browser finds every operation, field, key and code, also in what is folded up.</p>`;
+${copyable('Your first call', 'curl -sS --fail-with-body "$ANTIPODE_URL/api/v1/me" -H "Authorization: Bearer $ANTIPODE_TOKEN"')}
+<p class="faint">Everything is on this page. Your browser’s search finds every operation, field, key and code, also in folded parts.</p>`;
 
 const install = (
   baseUrl: string,
@@ -34,13 +34,11 @@ antipode incidents list --state open --fields monitor_name,started_at,cause
 antipode maintenance create --monitor Shop --for 10m
 antipode run --beat https://antipode.example/beat/KEY -- /usr/local/bin/backup --all`;
 
-export const clientChapter = (
-  baseUrl: string,
-): string => `<h2 id="client">The command-line client</h2>
-<p>One file for Node 20 or later. One command is one call; on a terminal it prints tables, in a pipe the JSON of the API.</p>
+export const clientChapter = (baseUrl: string): string => `<h2 id="client">Command-line client</h2>
+<p>One file for Node 20 or later. Each command is one call. It prints tables on a terminal, and the API’s JSON in a pipe.</p>
 ${copyable('Install', install(baseUrl))}
 ${copyable('Use', uses)}
-<p>For an id the end of one, as tables show it, or an exact name serves as well. <code>antipode --help</code> lists every command, <code>antipode help config https</code> every key of a config.</p>`;
+<p>Wherever an id is expected, you can give an exact name or the end of an id as tables show it. <code>antipode --help</code> lists every command, <code>antipode help config https</code> every key of a config.</p>`;
 
 const server = (baseUrl: string): string =>
   JSON.stringify(
@@ -58,13 +56,13 @@ const server = (baseUrl: string): string =>
   );
 
 export const assistantsChapter = (baseUrl: string): string => `<h2 id="assistants">Assistants</h2>
-<p>An assistant that speaks the Model Context Protocol takes one address: it sends you here to sign in and to allow it; nothing is installed and no token is copied.</p>
+<p>Give an assistant that supports the Model Context Protocol (MCP) this address. It asks you to sign in and to approve it. You install nothing and copy no token.</p>
 ${copyable('Connect', `${baseUrl}/mcp`)}
-<p>One without such connections reads monitors, incidents, maintenance and groups through a local server, one file for Node 20 or later. A token of scope <code>read</code> is enough.</p>
-${copyable('Get it', `curl -fsSO ${baseUrl}/downloads/antipode-mcp.mjs`)}
+<p>An assistant that supports only local servers reads monitors, incidents, maintenance and groups through one file for Node 20 or later. A token of scope <code>read</code> is enough.</p>
+${copyable('Download', `curl -fsSO ${baseUrl}/downloads/antipode-mcp.mjs`)}
 ${copyable('Claude Code', `claude mcp add antipode --env ANTIPODE_URL=${baseUrl} --env ANTIPODE_TOKEN=svc_… -- node /path/to/antipode-mcp.mjs`)}
-${copyable('Claude Desktop, Cursor and others: in their settings file', server(baseUrl))}
-<p class="faint">VS Code calls <code>${escapeHtml('mcpServers')}</code> <code>servers</code>.</p>`;
+${copyable('Claude Desktop, Cursor and others: settings file', server(baseUrl))}
+<p class="faint">In VS Code, write <code>servers</code> instead of <code>mcpServers</code>.</p>`;
 
 /**
  * The only script of the page: a copy button beside each text that is to be copied. Without it, one
@@ -370,8 +368,8 @@ export const docsPage = (document: ApiDocument, baseUrl: string, isAboutOpen = f
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Antipode API, version 1</title><style>${docsStyle}</style></head>
-<body><a class="skip" href="#content">Skip to the content</a><div class="page">
-<nav aria-label="Contents"><p><a href="#begin">How to begin</a></p><p><a href="#once">Sending again</a></p>${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">The client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
-<main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a>.${isAboutOpen ? ' How well this installation does: <a href="/about">/about</a>' : ''}</p>
-${about}${beginning(baseUrl)}${onceChapter()}${chapters}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
+<body><a class="skip" href="#content">Skip to content</a><div class="page">
+<nav aria-label="Contents"><p><a href="#begin">Get started</a></p><p><a href="#once">Retries and idempotency</a></p>${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">Command-line client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
+<main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a>.${isAboutOpen ? ' <a href="/about">Service status</a>' : ''}</p>
+${beginning(baseUrl)}${about}${onceChapter()}${chapters}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
 };

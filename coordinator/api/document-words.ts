@@ -76,11 +76,11 @@ export const callExamples = (call: Call): string => {
 /** Members that mean the same everywhere. */
 const words: Readonly<Record<string, string>> = {
   id: 'The id of this object.',
-  name: 'What it is called.',
+  name: 'Its name.',
   description: 'A longer text about it; null when there is none.',
-  items: 'What this page holds.',
-  enabled: 'Whether it is at work; false means paused or hidden.',
-  created_at: 'When it was made.',
+  items: 'The items of this page.',
+  enabled: 'Whether it is active; false means paused or hidden.',
+  created_at: 'When it was created.',
   monitor: 'The id of the monitor.',
   monitors: 'Monitors, by their ids or as rows.',
   group: 'The id of the group; null for none.',

@@ -52,7 +52,7 @@ const monitor = {
 
 export const figuresSuccess = (headers: Readonly<Record<string, unknown>>) => ({
   200: {
-    description: 'What was asked for.',
+    description: 'Success.',
     headers,
     content: {
       [figuresType]: {
@@ -134,15 +134,15 @@ curl -sS --fail-with-body --retry 3 --retry-all-errors -X POST "$ANTIPODE_URL/ap
   -H "Authorization: Bearer $ANTIPODE_TOKEN" -H "Idempotency-Key: $KEY" \\
   -H 'Content-Type: application/json' -d '{"type": "https", "target": "https://shop.example/"}'`;
 
-export const onceChapter = (): string => `<h2 id="once">Sending again</h2>
-<p>A call whose answer got lost may have been done or not. Give a POST the header <code>Idempotency-Key</code>, and send it again until it is answered: it is done once.</p>
-${copyable('One monitor, however often it is sent', example)}
+export const onceChapter = (): string => `<h2 id="once">Retries and idempotency</h2>
+<p>When an answer gets lost, you cannot know whether the call was done. Send each POST with the header <code>Idempotency-Key</code> and retry until you get an answer: the call is done once.</p>
+${copyable('Creates one monitor, however often you send it', example)}
 <ul>
 <li>A key is one to ${maxKeyCharacters} printable characters of ASCII, blanks at its ends left out. It belongs to your token, to the method, the address and the body, byte for byte, for 24 hours. With another request it is refused: 422 <code>idempotency_key_reused</code>.</li>
-<li>A repeat gets the status, the body and the <code>Location</code> of the first answer, and <code>Idempotency-Replayed: true</code>. It tells what was true then, changes nothing, and counts against the rate like any call.</li>
-<li>While the first is being worked on, a repeat is answered 409 <code>idempotency_key_in_use</code> with <code>Retry-After</code>.</li>
-<li>Kept are successes, and refusals of what was asked, such as a limit of the plan, a target that cannot be watched or a name that is taken: when you have changed something, send a new key. Not kept, so that the same key can still succeed: 401, 422, 429, 5xx, and what your token or role may not do.</li>
-<li>What a call does and its answer are one transaction of the database: whatever part of the service dies at whatever moment, there are both or neither. Mails, messages and probes are told from there, by what was written with it.
+<li>A repeat gets the status, the body and the <code>Location</code> of the first answer, and <code>Idempotency-Replayed: true</code>. It reports what was true then, changes nothing, and counts against the rate limit like any call.</li>
+<li>While the first call is in progress, a repeat is answered 409 <code>idempotency_key_in_use</code> with <code>Retry-After</code>.</li>
+<li>Kept are successes, and refusals of what was asked, such as a limit of the plan, an invalid target or a name that is taken. After you changed something, send a new key. Not kept, so that the same key can still succeed: 401, 422, 429, 5xx, and what your token or role may not do.</li>
+<li>What a call does and its answer are one transaction of the database: whatever part of the service dies at whatever moment, there are both or neither. E-mails, alerts and probes follow from what was written with it.
   Only <code>checkStatusPageDomain</code> looks something up in DNS before, and <code>createChannel</code> sends a test message; a call that died before its answer does that again.</li>
 <li>An answer over 512 KiB is not kept, and of all that an organisation is answered in a day the newest 64 MiB are. Also then nothing is done twice: a repeat is answered 409 <code>idempotency_answer_too_large</code>, which says when the call was answered; read what there is.</li>
 <li>Answers lie encrypted in the database and are deleted after a day. They are not in backups. On GET, PATCH and DELETE the header is ignored.</li>
@@ -246,7 +246,7 @@ const successOf = (operation: RestOperation): Readonly<Record<string, Response>>
   };
   return {
     [operation.success]: {
-      description: operation.success === 201 ? 'Created.' : 'What was asked for.',
+      description: operation.success === 201 ? 'Created.' : 'Success.',
       headers,
       content,
     },
@@ -415,11 +415,11 @@ const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string
     ...componentsOf(component.components),
   ]);
 
-const about = `Watches targets from several continents and tells when one fails. What the web interface can do to monitors, incidents,
+const about = `Monitors targets from several continents and alerts when one fails. What the web interface can do to monitors, incidents,
 maintenance windows, groups and status pages, this API can do with the same roles and the same limits of the plan.
 
-Send a token as \`Authorization: Bearer svc_…\`; \`GET /api/v1/me\` tells whose it is. A token is made in the API tokens section of the
-account. It acts for one organisation and can do no more than the person who made it: writing needs a \`read_write\` token and a role
+Send a token as \`Authorization: Bearer svc_…\`; \`GET /api/v1/me\` returns its owner. Create a token under API & assistants in your
+account. It acts for one organisation and can do no more than the person who created it: writing needs a \`read_write\` token and a role
 that may write.
 
 Each token may make 120 calls a minute, where the operator of the service did not choose another number. \`RateLimit-Remaining\` and
@@ -436,30 +436,30 @@ Answers to GET carry an \`ETag\`: sent back as \`If-None-Match\`, what has not c
 come as brotli or gzip to who takes it. \`X-Request-Id\` names each call.
 
 A POST may carry an \`Idempotency-Key\` of your choice: sent again within 24 hours, it is answered as it was the first time and does nothing again.
-So a call whose answer got lost can be sent again without fear; \`GET /api/v1/docs\` says more, under "Sending again".
+So you can safely retry a call whose answer got lost; \`GET /api/v1/docs\` says more, under "Retries and idempotency".
 
 Version 1 only grows: fields may be added, none is removed or changes its type.`;
 
 /** The tags of the specification's operations, and new ones for later operations. */
 const tags = [
-  { name: 'Account', description: 'Whose token this is.' },
-  { name: 'Monitors', description: 'What is watched, and how it is.' },
-  { name: 'Monitor batches', description: 'Many monitors by one call.' },
+  { name: 'Account', description: 'The token in use and its owner.' },
+  { name: 'Monitors', description: 'What is checked, and its status.' },
+  { name: 'Monitor batches', description: 'Many monitors in one call.' },
   {
     name: 'Monitor history',
-    description: 'What was measured, and what every second was counted as.',
+    description: 'Measurements and uptime, second by second.',
   },
-  { name: 'Incidents', description: 'Outages, as they were seen and confirmed.' },
-  { name: 'Incident evidence', description: 'What each probe saw of an outage.' },
-  { name: 'Events', description: 'What changed, for programs that follow.' },
+  { name: 'Incidents', description: 'Outages, from detection to resolution.' },
+  { name: 'Incident evidence', description: 'What each probe saw during an outage.' },
+  { name: 'Events', description: 'A feed of changes for programs.' },
   {
     name: 'Channels',
-    description: 'Who is told of outages, how and when, and that somebody is on it.',
+    description: 'Where alerts go, how and when.',
   },
-  { name: 'Maintenance', description: 'Times in which what fails does not alert.' },
+  { name: 'Maintenance', description: 'Times in which failures do not alert.' },
   {
     name: 'Maintenance changes',
-    description: 'Other times for a window, and what they would come to.',
+    description: 'Edits of a window, and a preview of its occurrences.',
   },
   { name: 'Groups', description: 'Monitors that share one status.' },
   { name: 'Status pages', description: 'What is shown to the public.' },
@@ -469,9 +469,9 @@ const tags = [
   },
   {
     name: 'Status page posts',
-    description: 'What is told of an incident on a page, and to how many.',
+    description: 'Updates on incidents, and the number of subscribers.',
   },
-  { name: 'Probes', description: 'Hosts of your own that check for you alone.' },
+  { name: 'Probes', description: 'Your own hosts that check only for you.' },
   { name: 'Metrics', description: 'Figures for your own Prometheus.' },
 ] as const;
 
@@ -530,7 +530,7 @@ export const apiDocument = (baseUrl: string): ApiDocument => ({
     'x-revision': apiRevision,
     summary: 'Monitoring service HTTP API, version 1',
     description: about,
-    contact: { name: 'Whoever runs this installation', url: baseUrl },
+    contact: { name: 'Operator of this installation', url: baseUrl },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: baseUrl }],
@@ -561,7 +561,7 @@ const rows: { readonly [K in keyof Plan]: string } = {
   private_probes: 'Private probes',
   channels: 'Alert channels',
   groups: 'Groups',
-  windows: 'Maintenance windows that are not over',
+  windows: 'Active and upcoming maintenance windows',
   occurrences: 'Occurrences of one window in the 90 days ahead',
 };
 
@@ -579,8 +579,8 @@ const row = (key: keyof Plan): string =>
   `<tr><th scope="row">${escapeHtml(rows[key])}</th>${planNames.map((plan) => `<td>${shown(key, plans[plan][key])}</td>`).join('')}</tr>`;
 
 export const plansChapter =
-  (): string => `<h2 id="plans">Plans</h2><p>What an organisation may have at most, by its plan. <code>GET /api/v1/me</code> tells the plan; only the operator of the installation changes it. More is refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
-<div class="wide" tabindex="0" role="region" aria-label="Plans"><table class="plans"><thead><tr><th scope="col">At most</th>${planNames
+  (): string => `<h2 id="plans">Plans</h2><p>The limits of an organisation, by plan. <code>GET /api/v1/me</code> returns the plan; only the operator of the installation can change it. Calls beyond a limit are refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
+<div class="wide" tabindex="0" role="region" aria-label="Plans"><table class="plans"><thead><tr><th scope="col">Limit</th>${planNames
     .map((plan) => `<th scope="col"><code>${plan}</code></th>`)
     .join(
       '',

@@ -96,9 +96,7 @@ const nothingHere = (
       .send(errorBody('method_not_allowed', `This address answers to ${allowed.join(', ')}.`));
   return reply
     .code(404)
-    .send(
-      errorBody('route_not_found', 'There is nothing here; the API is described at /api/v1/docs.'),
-    );
+    .send(errorBody('route_not_found', 'No such route; the API is described at /api/v1/docs.'));
 };
 
 /** Answers a person with a page. False: a program asks. */

@@ -10,7 +10,7 @@ import { innerOperation, page, pageQuery, personOperation } from '../../shared/a
 
 const listed = {
   id: uuid(),
-  client: string({ description: 'What the assistant calls itself: the word of a stranger.' }),
+  client: string({ description: 'The name that the assistant gave itself; unverified.' }),
   redirect_host: string({ description: 'Where it went back to when it was connected.' }),
   scope: string({ description: 'What it was granted.' }),
   may_change: boolean({
@@ -25,8 +25,7 @@ const listed = {
 export const listConnections = innerOperation({
   id: 'listConnections',
   access: 'read',
-  summary:
-    'List connected assistants, the newest first: one’s own; for owners and admins everybody’s',
+  summary: 'List connected assistants, newest first: your own, or all for owners and admins',
   query: pageQuery,
   response: page('ConnectionsOut', object('ListedConnectionOut', listed)),
 });
@@ -34,7 +33,7 @@ export const listConnections = innerOperation({
 export const getConnection = innerOperation({
   id: 'getConnection',
   access: 'read',
-  summary: 'Show a connected assistant',
+  summary: 'Get a connected assistant',
   params: { connection_id: uuid() },
   response: object('ShownConnectionOut', listed),
   refusals: ['connection_not_found'],
@@ -45,7 +44,7 @@ export const disconnectAssistant = innerOperation({
   access: 'read',
   does: 'acts',
   whileEnding: true,
-  summary: 'Disconnect an assistant: its next call is refused',
+  summary: 'Disconnect an assistant',
   params: { connection_id: uuid() },
   response: object('DisconnectedOut', { id: uuid() }),
   refusals: ['connection_not_found'],
@@ -55,7 +54,7 @@ export const connectAssistant = personOperation({
   id: 'connectAssistant',
   access: 'read',
   dangerous: true,
-  summary: 'Let an assistant act as oneself in an organisation that one belongs to',
+  summary: 'Let an assistant act as you in one of your organisations',
   body: object('ConnectIn', {
     organisation_id: uuid(),
     scope: string({ description: '`read`, or `read_write` where one may change something.' }),

@@ -33,17 +33,13 @@ import type { AskedConsent } from './oauth-routes.ts';
 type Connection = OutputOf<typeof getConnection>;
 
 const mayText = ({ may_change, scope }: Connection): Part =>
-  may_change
-    ? 'may look and change'
-    : scope === 'read'
-      ? 'may look'
-      : 'may look, as its owner is a viewer';
+  may_change ? 'Read and write' : scope === 'read' ? 'Read' : 'Read (its owner is a viewer)';
 
 const ownerOf = ({ own, owner }: Connection): Part =>
   own ? 'you' : owner.name === '' ? owner.email : owner.name;
 
 const usedOf = ({ last_used_at }: Connection, { times }: MembersRequest): Part =>
-  last_used_at === null ? 'not yet' : times.ago(last_used_at);
+  last_used_at === null ? 'Never' : times.ago(last_used_at);
 
 const rowOf = (connection: Connection, request: MembersRequest, manages: boolean): Html => {
   const { id, client, redirect_host, created_at } = connection;
@@ -52,9 +48,9 @@ const rowOf = (connection: Connection, request: MembersRequest, manages: boolean
       <td data-label="Assistant">
         <span class="stacked"><b>${client}</b><span class="softer">${redirect_host}</span></span>
       </td>
-      <td data-label="May">${mayText(connection)}</td>
-      ${manages && html`<td data-label="Of">${ownerOf(connection)}</td>`}
-      <td data-label="Used">${usedOf(connection, request)}</td>
+      <td data-label="Access">${mayText(connection)}</td>
+      ${manages && html`<td data-label="Owner">${ownerOf(connection)}</td>`}
+      <td data-label="Last used">${usedOf(connection, request)}</td>
       <td data-label="Connected">${request.times.moment(created_at)}</td>
       <td class="number">
         <a class="button" href="/tokens/assistants/${id}/disconnect">
@@ -96,9 +92,9 @@ export const connectedAssistants = async (request: MembersRequest): Promise<Html
               <thead>
                 <tr>
                   <th scope="col">Assistant</th>
-                  <th scope="col">May</th>
-                  ${manages && html`<th scope="col">Of</th>`}
-                  <th scope="col">Used</th>
+                  <th scope="col">Access</th>
+                  ${manages && html`<th scope="col">Owner</th>`}
+                  <th scope="col">Last used</th>
                   <th scope="col">Connected</th>
                   <th scope="col"><span class="unseen">Disconnect</span></th>
                 </tr>
@@ -140,20 +136,20 @@ export const disconnectPage: Page = {
       main: html`
         ${heading({
           sentence: `Disconnect ${client}?`,
-          below: 'Its next call is refused. It can ask to be connected again.',
+          below: 'It loses access at once. You can connect it again later.',
           trail,
         })}
         <dl class="card settings">
           <div class="setting">
-            <dt>Returns to</dt>
+            <dt>Redirects to</dt>
             <dd>${redirect_host}</dd>
           </div>
           <div class="setting">
-            <dt>Of</dt>
+            <dt>Owner</dt>
             <dd>${ownerOf(connection)}</dd>
           </div>
           <div class="setting">
-            <dt>May</dt>
+            <dt>Access</dt>
             <dd>${mayText(connection)}</dd>
           </div>
           <div class="setting">
@@ -161,13 +157,13 @@ export const disconnectPage: Page = {
             <dd>${request.times.moment(created_at)}</dd>
           </div>
           <div class="setting">
-            <dt>Used</dt>
+            <dt>Last used</dt>
             <dd>${usedOf(connection, request)}</dd>
           </div>
         </dl>
         <form class="actions after" method="post">
-          <button class="button button-danger">${icon('delete')}Disconnect it</button>
-          ${linkButton('/tokens', 'Leave it')}
+          <button class="button button-danger">${icon('delete')}Disconnect</button>
+          ${linkButton('/tokens', 'Cancel')}
         </form>
       `,
     });
@@ -181,7 +177,7 @@ export const disconnect: Page = {
   answer: async ({ ask, path }) => {
     const { client } = await ask(getConnection, { connection_id: path.connection_id });
     await ask(disconnectAssistant, { connection_id: path.connection_id });
-    return seeOther('/tokens', { said: `${client} is disconnected; its next call is refused.` });
+    return seeOther('/tokens', { said: `${client} disconnected.` });
   },
 };
 
@@ -198,7 +194,7 @@ const saying = (title: string, sentence: string, words: Part, status = 404): Sho
       sentence,
       html`
         <p class="entry-words">${words}</p>
-        <p class="actions">${linkButton('/', 'To the monitors')}</p>
+        <p class="actions">${linkButton('/', 'View monitors')}</p>
       `,
     ),
     {
@@ -209,16 +205,16 @@ const saying = (title: string, sentence: string, words: Part, status = 404): Sho
 
 const over = (): ShownPage =>
   saying(
-    'Nothing to answer',
-    'Nothing asks to be connected here.',
-    'It was answered already, or it waited longer than an hour, or it began in another browser. Begin again in your assistant.',
+    'Request expired',
+    'This request has expired',
+    'It was answered already, is older than an hour, or started in another browser. Start again in your assistant.',
   );
 
 const nowhere = (): ShownPage =>
   saying(
     'No organisation',
-    'You belong to no organisation.',
-    'An assistant acts in one. Whoever runs one can invite you.',
+    'No organisation yet',
+    'An assistant acts in an organisation. Ask an owner or admin to invite you.',
     403,
   );
 
@@ -234,10 +230,8 @@ const warning = ({ way, client }: AskedConsent): Html | false =>
   way.is !== 'site' &&
   notice(
     'verifying',
-    'Have you just begun this yourself?',
-    html`
-      Any program on this device can say that it is ${client}. If you did not begin it, say no.
-    `,
+    'Did you start this yourself?',
+    html`Any program on this device can claim to be ${client}. If you did not start it, refuse.`,
   );
 
 const mayChange = ({ role }: Own): boolean => role !== 'viewer';
@@ -248,29 +242,29 @@ const permission = (asked: AskedConsent, own: readonly Own[], state: FormState):
     const why =
       asked.wants === 'read'
         ? 'It asks for no more.'
-        : 'As a viewer you change nothing, so neither does an assistant of yours.';
+        : 'You are a viewer, so your assistants can only read.';
     return html`
       ${hiddenField('scope', 'read')}
       <div class="field">
-        <p class="connect-label">It may</p>
-        <p>Look: read monitors, incidents and everything else that you may see. ${why}</p>
+        <p class="connect-label">Access</p>
+        <p>Read monitors, incidents and everything else you can see. ${why}</p>
       </div>
     `;
   }
   return choiceField({
     name: 'scope',
-    label: 'It may',
+    label: 'Access',
     state,
     choices: [
       {
         value: 'read',
-        label: 'Look',
-        help: 'Reads monitors, incidents and everything else that you may see.',
+        label: 'Read',
+        help: 'Reads monitors, incidents and everything else you can see.',
       },
       {
         value: 'read_write',
-        label: 'Look and change',
-        help: 'Also adds, changes and deletes monitors, groups and maintenance, as far as you may.',
+        label: 'Read and write',
+        help: 'Also creates, edits and deletes monitors, groups and maintenance that you can.',
       },
     ],
   });
@@ -286,8 +280,7 @@ const place = (own: readonly Own[], state: FormState): Html => {
         <p>${only.name}</p>
       </div>
     `;
-  const named = (each: Own): string =>
-    mayChange(each) ? each.name : `${each.name} (you may look only)`;
+  const named = (each: Own): string => (mayChange(each) ? each.name : `${each.name} (read only)`);
   return selectField({
     name: 'organisation_id',
     label: 'Organisation',
@@ -309,10 +302,10 @@ const consentPage = (
       html`Connect ${asked.client}?`,
       html`
         <p class="entry-words">
-          Who asks calls itself ${asked.client}, and would act as you, ${person.email}.
+          “${asked.client}” wants access to your account, ${person.email}. It chose this name itself.
         </p>
         <dl class="connect-facts">
-          <dt>The answer goes to</dt>
+          <dt>Redirects to</dt>
           <dd>${destination(asked)}</dd>
         </dl>
       `,
@@ -324,11 +317,12 @@ const consentPage = (
           ${permission(asked, own, state)}
           <div class="actions">
             <button class="button button-main" name="act" value="allow">Connect</button>
-            <button class="button" name="act" value="refuse">No</button>
+            <button class="button" name="act" value="refuse">Refuse</button>
           </div>
         </form>
         <p class="entry-foot">
-          You, and whoever runs the organisation, can disconnect it at any time under Tokens.
+          You and the owners and admins of the organisation can disconnect it at any time under API
+          &amp; assistants.
         </p>
       `,
     ),
@@ -399,8 +393,8 @@ const connected = async (request: PersonsRequest, asked: AskedConsent): Promise<
     ? over()
     : goOn(
         to,
-        `${client} is connected.`,
-        'You are led back to it. You can close this page when it has gone on.',
+        `${client} is connected`,
+        'You return to it now. You can close this page afterwards.',
       );
 };
 
@@ -417,26 +411,26 @@ export const connect: Page = {
     const to = await instruments.consents.refuse(of);
     return to === undefined
       ? over()
-      : goOn(to, `${asked.client} is not connected.`, 'It is told that you said no.');
+      : goOn(to, `${asked.client} is not connected`, 'You refused its request.');
   },
 };
 
 const failures: Readonly<Record<string, readonly [string, string]>> = {
   invalid_client: [
-    'This assistant is not known here.',
-    'It says who it is by something that we know nothing of. Remove the connector in the assistant, and add it again.',
+    'Unknown assistant',
+    'We do not know the client ID that it sent. Remove the connector in the assistant and add it again.',
   ],
   invalid_client_metadata: [
-    'This assistant could not be read.',
-    'What it says of itself is not what a client says. Whoever makes it has to put that right.',
+    'Invalid client metadata',
+    'The metadata of this assistant is not valid. Only its maker can fix that.',
   ],
   invalid_redirect_uri: [
-    'This assistant wants the answer elsewhere.',
-    'It asks to return to an address that it did not name when it introduced itself; so nothing was sent there.',
+    'Unknown redirect address',
+    'The assistant asks to return to an address that it did not register. We sent nothing there.',
   ],
   invalid_target: [
-    'This assistant asks for something else.',
-    'It asks for what is not ours. Give it the address of the connector as it stands under Tokens.',
+    'Wrong address',
+    'The assistant asks for another service. Use the address under API & assistants.',
   ],
 };
 
@@ -451,8 +445,8 @@ export const connectFailed: Page = {
   answer: ({ query }) => {
     const why = query.why ?? '';
     const [sentence, words] = (Object.hasOwn(failures, why) ? failures[why] : undefined) ?? [
-      'The assistant could not be connected.',
-      'What it asked was not understood, or waited too long. Begin again in the assistant.',
+      'The assistant could not be connected',
+      'Its request was not valid or has expired. Start again in the assistant.',
     ];
     return saying('Not connected', sentence, words, 400);
   },

@@ -149,7 +149,7 @@ const operator: Actor = {
   token_name: null,
   address: null,
 };
-const nothingHere = (): Refusal => new Refusal('route_not_found', 'There is nothing here.');
+const nothingHere = (): Refusal => new Refusal('route_not_found', 'No such route.');
 const ignored = (): void => undefined;
 
 /**

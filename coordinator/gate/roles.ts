@@ -25,10 +25,7 @@ export const refuseUnlessProven = (
   now: number,
 ): void => {
   if (dangerous !== true || person === undefined || isProven(person.proven_at, now)) return;
-  throw new Refusal(
-    'proof_needed',
-    'It is a while since you signed in; give your password once more.',
-  );
+  throw new Refusal('proof_needed', 'Confirm your password to continue.');
 };
 
 const roleRefusal = (
@@ -39,12 +36,12 @@ const roleRefusal = (
   if (caller.is === 'connector' && caller.scope !== 'read_write' && mayWrite(caller.role))
     return new Refusal(
       'scope_insufficient',
-      'This assistant was connected to look only; disconnect it, and connect it anew to look and change.',
+      'This assistant can only read. To let it write, disconnect it and connect it again.',
     );
   if (caller.is !== 'connector' && caller.scope !== 'read_write')
     return new Refusal(
       'scope_insufficient',
-      'This token may only read; make one with the scope read_write to change something.',
+      'This token can only read. To write, create one with the scope read_write.',
     );
   if (!mayWrite(caller.role))
     return new Refusal(

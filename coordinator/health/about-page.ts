@@ -6,13 +6,13 @@ import { type Page, show } from '../web/page.ts';
 import { timesIn } from '../web/times.ts';
 
 const nothing = show({
-  title: 'Nothing is shown here',
+  title: 'Page not found',
   frame: 'bare',
   status: 404,
   main: html`
     <div class="card entry">
-      <h1>Nothing is shown here.</h1>
-      <p>Whoever runs this installation has not opened this page.</p>
+      <h1>Page not found</h1>
+      <p>The operator of this installation has not published its service status.</p>
     </div>
   `,
 });
@@ -47,20 +47,20 @@ export const about: Page = {
       'From the first failing check to the confirmed outage, 95th percentile of each day',
     );
     return show({
-      title: 'How well we do',
+      title: 'Service status',
       frame: 'bare',
       headers: { 'cache-control': 'no-store' },
       main: html`
         <div class="shared">
           ${heading({
-            sentence: 'How well we do, counted by the machine.',
+            sentence: 'Service status',
             below:
               days.length === 0
-                ? 'The first day is counted when it is over. Days are those of UTC.'
+                ? 'The first figures appear after the first full day (UTC).'
                 : html`
-                  ${countText(days.length)} ${days.length === 1 ? 'day' : 'days'} up
-                  to ${times.day(`${days.at(-1)?.day}T12:00:00Z`)}. Days are those of UTC, and
-                  counted once, when they are over.
+                  Counted automatically
+                  over ${countText(days.length)} full ${days.length === 1 ? 'day' : 'days'} (UTC), up
+                  to ${times.day(`${days.at(-1)?.day}T12:00:00Z`)}.
                 `,
           })}
           ${
@@ -69,40 +69,36 @@ export const about: Page = {
               <dl class="card settings">
                 ${figure(
                   'First failing check to confirmed outage',
-                  html`${msText(sum.p50_ms)}; the slowest of twenty ${msText(sum.p95_ms)}`,
-                  `The median of the days; of ${countText(sum.confirmed)} confirmed outages`,
+                  html`p50 ${msText(sum.p50_ms)}, p95 ${msText(sum.p95_ms)}`,
+                  `Median over the days; ${countText(sum.confirmed)} confirmed outages`,
                 )}
+                ${figure('False alarms', countText(sum.false_by_word), 'As marked by the operator')}
                 ${figure(
-                  'Confirmed outages that were none',
-                  countText(sum.false_by_word),
-                  'As the operator found out, and said',
-                )}
-                ${figure(
-                  'Seen by two continents alone',
+                  'Only 2 continents agreed',
                   countText(sum.doubted),
-                  'Others looked, and none agreed within the hour: real for those two, or our mistake',
+                  'Other continents checked too, and none agreed within the hour: either regional, or a false alarm',
                 )}
                 ${figure(
                   'Results lost',
                   countText(sum.results_lost),
-                  'That a probe had seen, and could not keep',
+                  'Checked by a probe, but never stored',
                 )}
                 ${figure(
-                  'Outages of our own',
+                  'Our own outages',
                   sum.own_outages === 0
-                    ? 'none'
+                    ? 'None'
                     : html`
                       ${countText(sum.own_outages)},
-                      together ${durationText(sum.own_outage_s * 1_000)}
+                      in total ${durationText(sum.own_outage_s * 1_000)}
                     `,
-                  'Probes that were gone, or a continent that was alone; others went on checking meanwhile',
+                  'A probe was offline, or only one continent was left; the others went on checking',
                 )}
               </dl>
               ${
                 line !== null &&
                 html`
                   <section class="card">
-                    <h2>To the confirmed outage, slowest of twenty</h2>
+                    <h2>Time to confirm an outage, p95</h2>
                     ${line}
                   </section>
                 `
@@ -115,11 +111,11 @@ export const about: Page = {
                       <tr>
                         <th scope="col">Day</th>
                         <th scope="col">Confirmed</th>
-                        <th scope="col">Median</th>
-                        <th scope="col">One in twenty</th>
-                        <th scope="col">Were none</th>
-                        <th scope="col">Two alone</th>
-                        <th scope="col">Lost</th>
+                        <th scope="col">p50</th>
+                        <th scope="col">p95</th>
+                        <th scope="col">False alarms</th>
+                        <th scope="col">Only 2 continents</th>
+                        <th scope="col">Results lost</th>
                         <th scope="col">Our own outages</th>
                       </tr>
                     </thead>
@@ -135,15 +131,15 @@ export const about: Page = {
                                   <b>${times.day(`${each.day}T12:00:00Z`)}</b>
                                 </td>
                                 <td data-label="Confirmed">${countText(each.confirmed)}</td>
-                                <td data-label="Median">${msText(each.p50_ms)}</td>
-                                <td data-label="One in twenty">${msText(each.p95_ms)}</td>
-                                <td data-label="Were none">${countText(each.false_by_word)}</td>
-                                <td data-label="Two alone">${countText(each.doubted)}</td>
-                                <td data-label="Lost">${countText(each.results_lost)}</td>
+                                <td data-label="p50">${msText(each.p50_ms)}</td>
+                                <td data-label="p95">${msText(each.p95_ms)}</td>
+                                <td data-label="False alarms">${countText(each.false_by_word)}</td>
+                                <td data-label="Only 2 continents">${countText(each.doubted)}</td>
+                                <td data-label="Results lost">${countText(each.results_lost)}</td>
                                 <td data-label="Our own outages">
                                   ${
                                     each.own_outages === 0
-                                      ? 'none'
+                                      ? 'None'
                                       : html`
                                         ${countText(each.own_outages)}, ${durationText(
                                           each.own_outage_s * 1_000,

@@ -138,7 +138,7 @@ export const createLive = (registry: Registry): Live => {
   });
   const givenUp = new Counter({
     name: 'antipode_partitions_given_up_total',
-    help: 'Partitions whose work stood, and which were begun anew',
+    help: 'Partitions whose work stood, and which were restarted',
     registers,
   });
   const refused = new Counter({

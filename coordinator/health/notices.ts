@@ -6,24 +6,23 @@ import type { DatabaseClock } from './watches.ts';
 
 /** Notices for the operator, one for each event, with the remedy; the runbook says more. */
 const noticeRemedies = {
-  probe_lost:
-    'Start the probe again with the same data folder, or end it for good with "probe revoke".',
+  probe_lost: 'Start the probe again with the same data folder, or remove it with "probe revoke".',
   bus_silent:
-    'Look at the bus (nats-server) and the way to it; nobody is taken for lost meanwhile.',
+    'Check the bus (nats-server) and the network to it. No probe counts as lost meanwhile.',
   probe_quarantined:
-    "Look at the probe's network: resolver, firewall, IPv6. It returns by itself after clean checks.",
+    "Check the probe's network: resolver, firewall, IPv6. It returns by itself after clean checks.",
   continent_doubted:
-    'Look where the probe stands. If not where it says: "probe revoke", and invite it anew for ' +
-    'its continent. If there: "probe trust". Until then it confirms nothing.',
+    'Check the location of the probe. If it is wrong: "probe revoke", and invite it again for its ' +
+    'continent. If it is right: "probe trust". Until then the probe confirms nothing.',
   probe_twice:
-    'Stop one of the two processes. If nobody started a second one, the credentials have ' +
-    'leaked: "probe revoke", and create the probe anew.',
+    'Stop one of the two processes. If you did not start a second one, the credentials have ' +
+    'leaked: "probe revoke", and create the probe again.',
   continent_alone: 'Bring probes of another continent back; until then incidents stay unconfirmed.',
   nobody_can_check:
-    'Bring back a probe that may, or change `continents`, `probe` or the target of these ' +
-    'monitors; until then they are not checked.',
+    'Bring back a probe that can check them, or change `continents`, `probe` or the target of ' +
+    'these monitors. Until then they are not checked.',
   results_dropped:
-    'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). What it dropped is gone.',
+    'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). Dropped results are lost.',
   time_zones_old:
     'Give the coordinators newer time zones, with or without a new release: "Time zones are old" in the runbook says how.',
   clock_differs:
@@ -37,7 +36,7 @@ const remedies: Readonly<Record<string, string>> = noticeRemedies;
 /** A newer coordinator may have written kinds that this one does not know. */
 export const remedyOf = (kind: string): string =>
   (Object.hasOwn(remedies, kind) ? remedies[kind] : undefined) ??
-  'This version does not know this kind of notice; see the runbook of a newer one.';
+  'This version does not know this kind of notice. See the runbook of a newer one.';
 
 export type NoticeRow = {
   readonly id: number;

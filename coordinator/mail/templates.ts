@@ -34,7 +34,7 @@ const button =
 
 export const asHtml = ({
   language = 'en',
-  or = 'Or open this address:',
+  or = 'Or open this link:',
   subject,
   sentences,
   action,
@@ -53,23 +53,23 @@ export const asHtml = ({
     `<p style="${paragraph};font-size:13px;color:#505a66">${html(because)}</p></div></body></html>`,
   ].join('\n');
 
-const ignore = 'If that was not you, do nothing: nothing happens.';
+const ignore = 'If this was not you, ignore this e-mail.';
 
 export const signUpMail = (address: string): Words => ({
   subject: 'Finish signing up for Antipode',
-  sentences: ['One step is left: open this address within two days, and your account is made.'],
+  sentences: ['Open this link within two days to create your account.'],
   action: { label: 'Finish signing up', address },
-  because: `Somebody signed up for Antipode with this address. ${ignore}`,
+  because: `You get this because someone signed up for Antipode with this address. ${ignore}`,
 });
 
 export const accountExistsMail = (signIn: string): Words => ({
-  subject: 'You have an Antipode account already',
+  subject: 'You already have an Antipode account',
   sentences: [
-    'Somebody, perhaps you, signed up with this address. There is an account with it already, so nothing was made.',
+    'Someone, perhaps you, signed up with this address. It already has an account, so no new one was created.',
   ],
   action: { label: 'Sign in', address: signIn },
   because:
-    'If you forgot your password, the page for signing in helps you on. If that was not you, do nothing.',
+    'If you forgot your password, choose a new one on the sign-in page. If this was not you, ignore this e-mail.',
 });
 
 /**
@@ -90,17 +90,17 @@ export const invitationMail = (
     inviter === null
       ? `You are invited to join ${organisation} as ${role}.`
       : `${inviter} invites you to join ${organisation} as ${role}.`,
-    'Antipode watches web addresses, names and jobs, and tells when one of them is down. The invitation is good for a week, once.',
+    'Antipode monitors websites, APIs, DNS names and scheduled jobs, and alerts you when one is down. The invitation works once, for one week.',
   ],
   action: { label: `Join ${unlinked(organisation)}`, address },
-  because: 'If you do not know what this is about, do nothing: nothing happens.',
+  because: 'If you do not know this organisation, ignore this e-mail.',
 });
 
 export const verificationMail = (address: string): Words => ({
-  subject: 'Is this your address?',
-  sentences: ['Open this address within two days to say that this mailbox is yours.'],
-  action: { label: 'Yes, it is mine', address },
-  because: `Somebody gave this address for an account on Antipode. ${ignore}`,
+  subject: 'Confirm your e-mail address',
+  sentences: ['Open this link within two days to confirm your e-mail address.'],
+  action: { label: 'Confirm address', address },
+  because: `You get this because someone entered this address for an Antipode account. ${ignore}`,
 });
 
 export const addressChangeMail = (wanted: string, address: string): Words => ({
@@ -110,16 +110,16 @@ export const addressChangeMail = (wanted: string, address: string): Words => ({
   ],
   action: { label: 'Keep this address', address },
   because:
-    'If that was you, do nothing. If not, keep this address with the link above, then choose a new password: someone else may know yours.',
+    'If this was you, ignore this e-mail. If not, keep this address with the link above, then choose a new password: someone else may know yours.',
 });
 
 export const passwordResetMail = (address: string): Words => ({
-  subject: 'A new password for Antipode',
+  subject: 'Choose a new Antipode password',
   sentences: [
-    'Open this address within an hour to choose a new password. The one you have stays good until then.',
+    'Open this link within one hour to choose a new password. Your current one works until then.',
   ],
   action: { label: 'Choose a new password', address },
-  because: `Somebody asked for a new password for this account. ${ignore}`,
+  because: `You get this because someone asked for a new password for this account. ${ignore}`,
 });
 
 const listed = (names: readonly string[], count: number): string =>
@@ -155,7 +155,7 @@ export const notDeliveringMail = (name: string, failure: string, address: string
 });
 
 export const privateProbeMail = (message: string, address: string): Words => ({
-  subject: `Your own probe: ${message.replace(/[.]$/, '')}`,
+  subject: `Private probe: ${message.replace(/[.]$/, '')}`,
   sentences: [
     `${message.replace(/[.]$/, '')}.`,
     'Monitors that only this probe checks are not checked until it is healthy again. They are not down, and nobody was alerted.',
@@ -192,19 +192,20 @@ export const channelMail = (organisation: string, address: string): Words => ({
 const notices = {
   password: {
     subject: 'Your password was changed',
-    sentence: 'The password of your Antipode account was changed, and all sessions have ended.',
+    sentence:
+      'The password of your Antipode account was changed. You were signed out of all browsers.',
   },
   'e-mail': {
     subject: 'Your e-mail address was changed',
-    sentence: 'Your Antipode account has another e-mail address now',
+    sentence: 'The e-mail address of your Antipode account is now',
   },
   'second-factor-off': {
-    subject: 'Two-step sign-in was turned off',
-    sentence: 'Signing in to your Antipode account asks for no second step any more.',
+    subject: 'Two-step verification was turned off',
+    sentence: 'Signing in to your Antipode account now needs only your password.',
   },
   'passkey-added': {
     subject: 'A passkey was added to your account',
-    sentence: 'A passkey was added to your Antipode account; whoever has it can sign in as you.',
+    sentence: 'A passkey was added to your Antipode account. Anyone who has it can sign in as you.',
   },
 } as const;
 
@@ -212,9 +213,9 @@ export const noticeMail = (what: keyof typeof notices, detail: string, signIn: s
   subject: notices[what].subject,
   sentences:
     what === 'e-mail'
-      ? [`${notices[what].sentence}: ${detail}.`]
+      ? [`${notices[what].sentence} ${detail}.`]
       : [notices[what].sentence, ...(detail === '' ? [] : [detail])],
-  because: `If that was not you, choose a new password at ${signIn} at once, and tell whoever runs this installation.`,
+  because: `If this was not you, choose a new password at ${signIn} at once, and tell the operator of this installation.`,
 });
 
 /** To owners, about an organisation that will be deleted. */
@@ -229,14 +230,14 @@ export const organisationMail = (
   page: string,
 ): Words => {
   const when = moment(ends_at, time_zone);
-  const whose = by ?? 'Whoever runs this installation';
-  const keep = { label: `Keep ${organisation}, or export it`, address: page };
+  const whose = by ?? 'The operator of this installation';
+  const keep = { label: 'Undo or export', address: page };
   if (what === 'ends')
     return {
       subject: `${organisation} will be deleted in seven days`,
       sentences: [
-        `${whose} wants ${organisation} to be deleted, with all that belongs to it, on ${when}.`,
-        'Until then nothing in it can be changed, its monitors are paused, its alerts muted, and its status pages are not shown. An owner can undo that, and everything is as it was.',
+        `${whose} deleted ${organisation}. It and all its data will be gone on ${when}.`,
+        'Until then nothing in it can be changed, its monitors are paused, its alerts muted and its status pages hidden. An owner can undo the deletion.',
       ],
       action: keep,
       because,
@@ -245,25 +246,25 @@ export const organisationMail = (
     return {
       subject: `${organisation} will be deleted tomorrow`,
       sentences: [
-        `${organisation} will be deleted on ${when}: monitors, incidents, uptime, status pages, and everything else. Nobody can bring it back after that.`,
-        'Until then an owner can keep it, or take all of it along as one file.',
+        `${organisation} will be deleted on ${when}, with its monitors, incidents, uptime, status pages and everything else. It cannot be restored after that.`,
+        'Until then an owner can undo the deletion, or export everything as one file.',
       ],
       action: keep,
       because,
     };
   if (what === 'kept')
     return {
-      subject: `${organisation} stays`,
+      subject: `${organisation} is no longer being deleted`,
       sentences: [
-        `${whose} keeps ${organisation}: it is not deleted, and everything is as it was. Monitors that it had paused are checked again.`,
+        `${whose} undid the deletion of ${organisation}. Monitors that it had paused are checked again.`,
       ],
-      action: { label: `See ${organisation}`, address: page },
+      action: { label: 'View organisation', address: page },
       because,
     };
   return {
     subject: `${organisation} is deleted`,
     sentences: [
-      `The seven days in which ${organisation} could be kept are over. It is deleted now, with all that belonged to it.`,
+      `The seven days to undo the deletion of ${organisation} are over. It and all its data are deleted.`,
     ],
     because: 'You get this because you owned the organisation. Your account stays as it is.',
   };
@@ -299,11 +300,11 @@ type Said = {
 const said: Readonly<Record<PageLanguage, Said>> = {
   en: {
     optIn: (title) => ({
-      subject: `Updates of ${title} by e-mail?`,
-      sentence: `Open this address within two days, and you are mailed what happens on ${title}.`,
-      label: 'Yes, send them',
+      subject: `Confirm updates of ${title}`,
+      sentence: `Open this link within two days to get updates of ${title} by e-mail.`,
+      label: 'Confirm subscription',
       because:
-        'Somebody gave this address on that page. If that was not you, do nothing: nothing more comes.',
+        'You get this because someone entered this address on that page. If this was not you, ignore this e-mail. You get no more.',
     }),
     began: (name, at) => ({
       subject: `${name} is down`,
@@ -319,19 +320,19 @@ const said: Readonly<Record<PageLanguage, Said>> = {
       monitoring: 'Monitoring',
       resolved: 'Resolved',
     },
-    see: 'See the status page',
-    or: 'Or open this address:',
+    see: 'View status page',
+    or: 'Or open this link:',
     because: (title, leave) =>
-      `You get this because you asked for updates of ${title}. To end them: ${leave}`,
+      `You get this because you subscribed to ${title}. Unsubscribe: ${leave}`,
     locale: 'en-GB',
   },
   de: {
     optIn: (title) => ({
-      subject: `Nachrichten von ${title} per E-Mail?`,
-      sentence: `Öffnen Sie diese Adresse innerhalb von zwei Tagen, und Sie erfahren per E-Mail, was auf ${title} geschieht.`,
-      label: 'Ja, bitte senden',
+      subject: `Neuigkeiten von ${title} bestätigen`,
+      sentence: `Öffnen Sie diesen Link innerhalb von zwei Tagen, um Neuigkeiten von ${title} per E-Mail zu erhalten.`,
+      label: 'Abonnement bestätigen',
       because:
-        'Jemand hat diese Adresse auf der Seite angegeben. Waren Sie das nicht, tun Sie nichts: Es kommt nichts mehr.',
+        'Jemand hat diese Adresse auf der Seite angegeben. Waren Sie das nicht, ignorieren Sie diese E-Mail. Sie erhalten keine weiteren.',
     }),
     began: (name, at) => ({
       subject: `${name}: ausgefallen`,
@@ -348,18 +349,18 @@ const said: Readonly<Record<PageLanguage, Said>> = {
       resolved: 'Behoben',
     },
     see: 'Zur Statusseite',
-    or: 'Oder öffnen Sie diese Adresse:',
+    or: 'Oder öffnen Sie diesen Link:',
     because: (title, leave) =>
-      `Sie bekommen das, weil Sie Nachrichten von ${title} bestellt haben. Abbestellen: ${leave}`,
+      `Sie erhalten diese E-Mail, weil Sie ${title} abonniert haben. Abbestellen: ${leave}`,
     locale: 'de-DE',
   },
   fr: {
     optIn: (title) => ({
-      subject: `Nouvelles de ${title} par e-mail ?`,
-      sentence: `Ouvrez cette adresse dans les deux jours, et vous saurez par e-mail ce qui se passe sur ${title}.`,
-      label: 'Oui, envoyez-les',
+      subject: `Confirmez les nouvelles de ${title}`,
+      sentence: `Ouvrez ce lien dans les deux jours pour recevoir les nouvelles de ${title} par e-mail.`,
+      label: 'Confirmer l’abonnement',
       because:
-        'Quelqu’un a donné cette adresse sur cette page. Si ce n’était pas vous, ne faites rien : rien d’autre ne viendra.',
+        'Quelqu’un a saisi cette adresse sur cette page. Si ce n’était pas vous, ignorez cet e-mail. Vous n’en recevrez pas d’autre.',
     }),
     began: (name, at) => ({
       subject: `${name} : en panne`,
@@ -376,18 +377,18 @@ const said: Readonly<Record<PageLanguage, Said>> = {
       resolved: 'Résolu',
     },
     see: 'Voir la page d’état',
-    or: 'Ou ouvrez cette adresse :',
+    or: 'Ou ouvrez ce lien :',
     because: (title, leave) =>
-      `Vous recevez ceci parce que vous avez demandé des nouvelles de ${title}. Pour y mettre fin : ${leave}`,
+      `Vous recevez cet e-mail parce que vous êtes abonné à ${title}. Se désabonner : ${leave}`,
     locale: 'fr-FR',
   },
   es: {
     optIn: (title) => ({
-      subject: `¿Avisos de ${title} por correo?`,
-      sentence: `Abra esta dirección en dos días y sabrá por correo lo que pasa en ${title}.`,
-      label: 'Sí, envíenlos',
+      subject: `Confirme los avisos de ${title}`,
+      sentence: `Abra este enlace en dos días para recibir avisos de ${title} por correo.`,
+      label: 'Confirmar suscripción',
       because:
-        'Alguien dio esta dirección en esa página. Si no fue usted, no haga nada: no llegará nada más.',
+        'Alguien introdujo esta dirección en esa página. Si no fue usted, ignore este correo. No recibirá más.',
     }),
     began: (name, at) => ({
       subject: `${name}: sin servicio`,
@@ -404,9 +405,9 @@ const said: Readonly<Record<PageLanguage, Said>> = {
       resolved: 'Resuelto',
     },
     see: 'Ver la página de estado',
-    or: 'O abra esta dirección:',
+    or: 'O abra este enlace:',
     because: (title, leave) =>
-      `Recibe esto porque pidió avisos de ${title}. Para darse de baja: ${leave}`,
+      `Recibe este correo porque está suscrito a ${title}. Darse de baja: ${leave}`,
     locale: 'es-ES',
   },
 };

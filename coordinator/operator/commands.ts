@@ -74,7 +74,7 @@ export const commands: readonly OperatorCommand[] = [
   command('organisation keep', within(keepOrganisation)),
   command('user create', within(createUser)),
   command('user sign-in-link', {
-    what: 'Make a link that signs a user in once, without password or second step; it is good for an hour',
+    what: 'Create a link that signs a user in once, without password or second step; it is good for an hour',
     flags: [
       ...inputFlags(createSignInLink).filter(({ key }) => key !== 'made_for'),
       flag(

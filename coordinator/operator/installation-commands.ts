@@ -136,7 +136,7 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
     flags: [],
     run: async ({ backups }) => ({
       ways_in_ended: await backups.takeUp(),
-      next: 'Start the coordinators; people sign in anew.',
+      next: 'Start the coordinators. All users have to sign in again.',
     }),
   },
   {

@@ -37,12 +37,12 @@ export const setAsidePage: Page = {
     const { id, subject, reason, at, bytes, attempts, retry_asked_at, data, encoding } =
       await askHouse(showSetAside, { set_aside_id });
     return show({
-      title: `Set aside: ${id}`,
+      title: `Failed message ${id}`,
       place: 'operator',
       main: html`
         ${heading({
-          sentence: `Message ${id} could not be worked on.`,
-          below: 'It is kept as it came; what came after it went on.',
+          sentence: `Message ${id} could not be processed`,
+          below: 'It is kept unchanged. Later messages were processed.',
           trail: [{ href: '/operator', name: 'Operator' }],
         })}
         <dl class="card settings">
@@ -55,18 +55,18 @@ export const setAsidePage: Page = {
             <dd><code>${subject}</code></dd>
           </div>
           <div class="setting">
-            <dt>Came</dt>
+            <dt>Received</dt>
             <dd>${times.moment(at)}</dd>
           </div>
           <div class="setting">
-            <dt>Tried again in vain</dt>
+            <dt>Failed retries</dt>
             <dd>
-              ${attempts === 0 ? 'never' : `${countText(attempts)} times`}
+              ${attempts === 0 ? 'None' : countText(attempts)}
               ${
                 retry_asked_at !== null &&
                 html`
                   <span class="setting-note">
-                    It waits to be worked on again since ${times.moment(retry_asked_at)}.
+                    Retry requested ${times.moment(retry_asked_at)}.
                   </span>
                 `
               }
@@ -74,15 +74,15 @@ export const setAsidePage: Page = {
           </div>
         </dl>
         <section class="after">
-          <h2>What it says</h2>
+          <h2>Content</h2>
           <div class="card stack">
             <p class="soft">
               ${countText(bytes)} bytes, ${
-                encoding === 'text' ? 'as they came' : 'in base64, because they are no text'
+                encoding === 'text' ? 'unchanged' : 'in base64 (not text)'
               }
               ${
                 data.length > maxShown &&
-                html`; these are the first, <code>set-aside show --id ${id}</code> prints all`
+                html`; beginning only, <code>set-aside show --id ${id}</code> prints all`
               }.
             </p>
             <pre class="raw">${data.slice(0, maxShown)}</pre>
@@ -92,16 +92,16 @@ export const setAsidePage: Page = {
           <h2>What to do</h2>
           <div class="card stack">
             <p>
-              When its cause is mended, such as by an upgrade, have it worked on again: it then
-              counts once. What fails again stays here.
+              Retry after you fixed the cause, for example by an upgrade. The message then counts
+              once. If it fails again, it stays here.
             </p>
             <form class="actions" method="post" action="/operator/set-aside/${id}/retry">
-              <button class="button button-main">${icon('again')}Work on it again</button>
-              ${linkButton('/operator', 'Leave it')}
+              <button class="button button-main">${icon('again')}Retry</button>
+              ${linkButton('/operator', 'Cancel')}
             </form>
-            <p>Or drop it: what it told is lost, and this cannot be undone.</p>
+            <p>Or delete it. Its content is lost, and you cannot undo this.</p>
             <form class="actions" method="post">
-              <button class="button button-danger">${icon('delete')}Drop it</button>
+              <button class="button button-danger">${icon('delete')}Delete message</button>
             </form>
           </div>
         </section>
@@ -117,7 +117,7 @@ export const dropSetAsidePage: Page = {
   needs: 'operator',
   answer: async ({ askHouse, path: { set_aside_id } }) => {
     await askHouse(dropSetAside, { set_aside_id });
-    return seeOther('/operator', { said: `Message ${set_aside_id} is dropped.` });
+    return seeOther('/operator', { said: `Message ${set_aside_id} deleted.` });
   },
 };
 
@@ -129,8 +129,8 @@ export const retrySetAsidePage: Page = {
     const { asked } = await askHouse(retrySetAside, { set_aside_id });
     const said =
       asked.length > 0
-        ? 'will be worked on again in a moment'
-        : 'waits for that already, or cannot be worked on again';
+        ? 'is being retried'
+        : 'is already waiting for a retry, or cannot be retried';
     return seeOther('/operator', { said: `Message ${set_aside_id} ${said}.` });
   },
 };
@@ -166,7 +166,7 @@ const shortTable = (columns: readonly string[], rows: readonly Html[], command: 
       html`
         <p class="soft">
           These are the
-          first ${maxRows} of ${countText(rows.length)}; <code>${command}</code> prints all.
+          first ${maxRows} of ${countText(rows.length)}. <code>${command}</code> prints all.
         </p>
       `
     }
@@ -180,7 +180,7 @@ const noticesOf = ({ items }: Notices, { times }: OperatorsRequest): Html => {
   return section(
     'Notices',
     open.length === 0
-      ? none('None is open.')
+      ? none('No open notices')
       : open.map((each) =>
           notice(
             'verifying',
@@ -190,13 +190,13 @@ const noticesOf = ({ items }: Notices, { times }: OperatorsRequest): Html => {
         ),
     ended.length > 0 &&
       shortTable(
-        ['Over in the last week', 'Began', 'Ended'],
+        ['Ended in the last 7 days', 'Started', 'Ended'],
         ended.map(
           ({ message, began_at, ended_at }) =>
             html`
               <tr>
                 <td>${message}</td>
-                <td data-label="Began">${times.moment(began_at)}</td>
+                <td data-label="Started">${times.moment(began_at)}</td>
                 <td data-label="Ended">${times.moment(ended_at)}</td>
               </tr>
             `,
@@ -250,15 +250,15 @@ const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRe
     .map(({ kind, count }) => `${countText(count)} ${isKind(kind) ? kinds[kind] : kind}`)
     .join(', ');
   return section(
-    'Figures of the house',
+    'Installation',
     html`
       <dl class="card settings">
         ${row('Organisations', countText(organisations))}
-        ${row('Monitors', sum === 0 ? 'none' : `${countText(sum)}: ${byKind}`)}
+        ${row('Monitors', sum === 0 ? 'None' : `${countText(sum)}: ${byKind}`)}
         ${row(
-          'Checks in the last counted hour',
+          'Checks in the last full hour',
           checks === null
-            ? 'none yet'
+            ? 'None yet'
             : html`
               ${countText(checks.count)}
               <span class="setting-note">${times.span(checks.from, checks.to)}</span>
@@ -280,9 +280,9 @@ const organisationsOf = (
   section(
     'Organisations',
     items.length === 0
-      ? none('There is none.')
+      ? none('None')
       : table(
-          ['Name', 'Plan', 'Monitors', 'Members', 'Made'],
+          ['Name', 'Plan', 'Monitors', 'Members', 'Created'],
           items.map(
             ({ name, plan, monitors, members, created_at, ends_at }) =>
               html`
@@ -299,7 +299,7 @@ const organisationsOf = (
                   <td data-label="Plan">${plan.replace('_', '-')}</td>
                   <td data-label="Monitors">${countText(monitors)}</td>
                   <td data-label="Members">${countText(members)}</td>
-                  <td data-label="Made">${times.day(created_at)}</td>
+                  <td data-label="Created">${times.day(created_at)}</td>
                 </tr>
               `,
           ),
@@ -309,9 +309,9 @@ const organisationsOf = (
   );
 
 const stateOf = ({ quarantined, place, last_seen_at }: Probe): readonly [State, string] => {
-  if (place === 'doubted') return ['verifying', 'Place doubted'];
+  if (place === 'doubted') return ['verifying', 'Location doubtful'];
   if (quarantined) return ['verifying', 'Quarantined'];
-  return last_seen_at === null ? ['pending', 'Never heard yet'] : ['up', 'Believed'];
+  return last_seen_at === null ? ['pending', 'Never connected'] : ['up', 'Trusted'];
 };
 
 const probesOf = (items: readonly Probe[], { times }: OperatorsRequest): Html => {
@@ -319,9 +319,9 @@ const probesOf = (items: readonly Probe[], { times }: OperatorsRequest): Html =>
   return section(
     'Probes',
     inUse.length === 0
-      ? none('None is in use.')
+      ? none('No probes')
       : shortTable(
-          ['State', 'Probe', 'Continent', 'Checks for', 'Version', 'Last heard'],
+          ['State', 'Probe', 'Continent', 'Checks for', 'Version', 'Last seen'],
           inUse.map(
             (probe) =>
               html`
@@ -340,11 +340,11 @@ const probesOf = (items: readonly Probe[], { times }: OperatorsRequest): Html =>
                   <td data-label="Probe"><b>${probe.name}</b></td>
                   <td data-label="Continent">${probe.continent}</td>
                   <td data-label="Checks for">
-                    ${probe.organisation === null ? 'everybody' : 'one organisation'}
+                    ${probe.organisation === null ? 'All organisations' : 'One organisation'}
                   </td>
                   <td data-label="Version">${probe.version ?? '–'}</td>
-                  <td data-label="Last heard">
-                    ${probe.last_seen_at === null ? 'never' : times.ago(probe.last_seen_at)}
+                  <td data-label="Last seen">
+                    ${probe.last_seen_at === null ? 'Never' : times.ago(probe.last_seen_at)}
                   </td>
                 </tr>
               `,
@@ -356,9 +356,9 @@ const probesOf = (items: readonly Probe[], { times }: OperatorsRequest): Html =>
 
 const refusedOf = ({ items }: OutputOf<typeof listRefused>, { times }: OperatorsRequest): Html =>
   section(
-    'Refused on the bus',
+    'Rejected messages',
     items.length === 0
-      ? none('Nothing in the last week.')
+      ? none('None in the last 7 days')
       : shortTable(
           ['Day', 'From', 'Reason', 'Count', 'Last'],
           items.map(
@@ -384,11 +384,11 @@ const refusedOf = ({ items }: OutputOf<typeof listRefused>, { times }: Operators
 
 const setAsideOf = ({ items }: OutputOf<typeof listSetAside>, { times }: OperatorsRequest): Html =>
   section(
-    'Set aside',
+    'Failed messages',
     items.length === 0
-      ? none('Every message could be worked on.')
+      ? none('All messages were processed')
       : shortTable(
-          ['Message', 'Reason', 'Bytes', 'Came'],
+          ['Message', 'Reason', 'Bytes', 'Received'],
           items.map(
             ({ id, reason, bytes, at, retry_asked_at }) =>
               html`
@@ -400,13 +400,12 @@ const setAsideOf = ({ items }: OutputOf<typeof listSetAside>, { times }: Operato
                     <span class="stacked">
                       <span>${reason}</span>
                       ${
-                        retry_asked_at !== null &&
-                        html`<span class="softer">waits to be worked on again</span>`
+                        retry_asked_at !== null && html`<span class="softer">Retry requested</span>`
                       }
                     </span>
                   </td>
                   <td data-label="Bytes">${countText(bytes)}</td>
-                  <td data-label="Came">${times.moment(at)}</td>
+                  <td data-label="Received">${times.moment(at)}</td>
                 </tr>
               `,
           ),
@@ -417,12 +416,10 @@ const setAsideOf = ({ items }: OutputOf<typeof listSetAside>, { times }: Operato
 const sentenceOf = (open: number, aside: number): string => {
   const parts = [
     ...(open > 0 ? [open === 1 ? 'One notice is open' : `${open} notices are open`] : []),
-    ...(aside > 0
-      ? [aside === 1 ? 'one message is set aside' : `${aside} messages are set aside`]
-      : []),
+    ...(aside > 0 ? [aside === 1 ? 'one message failed' : `${aside} messages failed`] : []),
   ];
-  if (parts.length === 0) return 'The house needs nothing of you.';
-  return `${parts.join(', and ')}.`.replace(/^./, (letter) => letter.toUpperCase());
+  if (parts.length === 0) return 'Nothing needs your attention';
+  return parts.join(', and ').replace(/^./, (letter) => letter.toUpperCase());
 };
 
 /** What the operator wants to know about the installation, urgent things first. */
@@ -446,9 +443,9 @@ export const operatorPage: Page = {
       main: html`
         ${heading({
           sentence: sentenceOf(notices.open, aside.count),
-          below: 'The whole installation, as only its operators see it.',
+          below: 'The whole installation. Only operators see this page.',
           actions:
-            request.with.ownRecord(true) !== undefined && linkButton('/about', 'How well we do'),
+            request.with.ownRecord(true) !== undefined && linkButton('/about', 'Service status'),
         })}
         ${noticesOf(notices, request)}
         ${figuresOf(figures, request)}

@@ -70,7 +70,7 @@ export const setMemberRole = innerOperation({
   id: 'setMemberRole',
   access: 'manage',
   dangerous: true,
-  summary: 'Give a member another role, which ends their tokens',
+  summary: 'Change the role of a member, which revokes their tokens',
   body: object('MemberRoleIn', { email: string(), role }),
   response: MemberOut,
   refusals: [
@@ -88,8 +88,7 @@ export const leaveOrganisation = innerOperation({
   does: 'acts',
   dangerous: true,
   whileEnding: true,
-  summary:
-    'Leave the organisation, which ends what is one’s own in it: tokens, assistants, channels',
+  summary: 'Leave the organisation, which deletes your tokens, assistants and channels in it',
   response: object('LeftOut', { id: uuid() }),
   refusals: ['member_not_found', 'last_owner'],
 });
@@ -98,7 +97,7 @@ export const removeMember = innerOperation({
   id: 'removeMember',
   access: 'manage',
   dangerous: true,
-  summary: 'Take a member out of the organisation, and their tokens with them',
+  summary: 'Remove a member from the organisation, with their tokens',
   body: object('MemberIn', { email: string() }),
   response: object('RemovedOut', { id: uuid() }),
   refusals: ['member_not_found', 'last_owner'],
@@ -110,13 +109,13 @@ export const listAudit = innerOperation({
   id: 'listAudit',
   access: 'manage',
   does: 'looks',
-  summary: 'List who changed what, the newest first',
+  summary: 'List who changed what, newest first',
   query: {
     ...pageQuery,
     who: maybe(string(), { description: 'The e-mail address of who did it, or `operator`.' }),
     operation: maybe(string()),
     from: maybe(moment()),
-    until: maybe(moment(), { description: 'What happened at this moment is not in it any more.' }),
+    until: maybe(moment(), { description: 'Changes from this moment on are left out.' }),
   },
   response: page(
     'AuditOut',
@@ -145,7 +144,7 @@ export const getAuditChoices = innerOperation({
   id: 'getAuditChoices',
   access: 'manage',
   does: 'looks',
-  summary: 'Tell who did anything, and what was done, to choose from',
+  summary: 'List the people and operations in the audit log',
   response: object('AuditChoicesOut', {
     who: array(string()),
     operations: array(object('AuditedOperationOut', { id: string(), what: string() })),
@@ -183,7 +182,7 @@ export const listInvitations = innerOperation({
   id: 'listInvitations',
   access: 'manage',
   does: 'looks',
-  summary: 'List the invitations that nobody has followed yet',
+  summary: 'List pending invitations',
   response: object('InvitationsOut', { items: array(InvitationOut) }),
 });
 
@@ -191,7 +190,7 @@ export const inviteMember = innerOperation({
   id: 'inviteMember',
   access: 'manage',
   dangerous: true,
-  summary: 'Ask somebody in, by mail; without mail the link is shown to whoever invites',
+  summary: 'Invite a member by e-mail; without e-mail the inviter sees the link',
   body: object('InvitationIn', { email: string(), role: string() }),
   response: object('InvitedOut', {
     id: uuid(),
@@ -206,7 +205,7 @@ export const inviteMember = innerOperation({
 export const withdrawInvitation = innerOperation({
   id: 'withdrawInvitation',
   access: 'manage',
-  summary: 'Take an invitation back',
+  summary: 'Revoke an invitation',
   params: { invitation_id: uuid() },
   response: object('WithdrawnOut', { id: uuid() }),
   refusals: ['invitation_not_found'],
@@ -215,7 +214,7 @@ export const withdrawInvitation = innerOperation({
 export const showOrganisation = innerOperation({
   id: 'showOrganisation',
   access: 'read',
-  summary: 'Show the organisation, its plan, and how much of it is used',
+  summary: 'Get the organisation, its plan and its usage',
   response: object('ShownOrganisationOut', {
     id: uuid(),
     name: string(),
@@ -253,7 +252,7 @@ export const endOrganisation = innerOperation({
   access: 'own',
   dangerous: true,
   summary:
-    'Delete the organisation with all that belongs to it, in seven days, in which that can be undone',
+    'Delete the organisation and all its data after seven days; until then this can be undone',
   body: object('EndIn', { name: string({ description: 'What it is called, to be sure.' }) }),
   response: object('EndOut', {
     id: uuid(),
@@ -267,7 +266,7 @@ export const keepOrganisation = innerOperation({
   id: 'keepOrganisation',
   access: 'own',
   whileEnding: true,
-  summary: 'Undo the deletion of the organisation: everything is as it was',
+  summary: 'Undo the deletion of the organisation',
   response: object('KeptOut', {
     id: uuid(),
     resumed: integer({}, { description: 'How many monitors are checked again.' }),
@@ -280,8 +279,7 @@ export const beginExport = innerOperation({
   access: 'manage',
   dangerous: true,
   whileEnding: true,
-  summary:
-    'Take all that the organisation owns along: tell of which parts it is, and what is left out',
+  summary: 'Export the organisation: list the parts of the export, and what is left out',
   response: object('ExportOut', {
     organisation: dict(),
     parts: array(string()),
@@ -293,7 +291,7 @@ export const readExport = innerOperation({
   id: 'readExport',
   access: 'manage',
   does: 'looks',
-  summary: 'Read a part of what the organisation owns, a page at a time',
+  summary: 'Get a part of the export, a page at a time',
   query: { ...pageQuery, part: string() },
   response: page('ExportedOut', dict()),
   refusals: ['request_malformed'],

@@ -32,7 +32,7 @@ export const planOfAnother = (
       ? door.signUpPlan
       : new Refusal(
           'email_unproven',
-          'Prove first that your e-mail address is yours, in your profile; then make an organisation.',
+          'Confirm your e-mail address in your profile first, then create an organisation.',
         );
   // Without open sign-up, a user who got an organisation from the operator may create another with
   // its plan.
@@ -40,7 +40,7 @@ export const planOfAnother = (
     owned[0] ??
     new Refusal(
       'sign_up_closed',
-      'Only who owns an organisation here makes another one; ask whoever runs this installation.',
+      'Only owners of an organisation can create another one. Ask the operator of this installation.',
     )
   );
 };
@@ -141,10 +141,7 @@ export const emailFrom = (text: string): string => {
  */
 export const passwordFrom = (text: string): string => {
   if (text.length < 10)
-    throw new Refusal(
-      'password_invalid',
-      'password: is shorter than 10 characters; choose a longer one.',
-    );
+    throw new Refusal('password_invalid', 'password: password must have at least 10 characters.');
   if (text.length > 1000)
     throw new Refusal(
       'password_invalid',

@@ -42,7 +42,7 @@ export const signIn = anonymousOperation({
 export const finishSignIn = anonymousOperation({
   id: 'finishSignIn',
   access: 'read',
-  summary: 'Take the second step of signing in, with a code of the app or a recovery code',
+  summary: 'Finish signing in with a code from the app or a recovery code',
   body: object('FinishSignInIn', { secret: string(), code: string() }),
   response: object('FinishedSignInOut', {
     session: string(),
@@ -55,7 +55,7 @@ export const finishSignIn = anonymousOperation({
 export const enter = anonymousOperation({
   id: 'enter',
   access: 'read',
-  summary: 'Sign in by a link that is good once',
+  summary: 'Sign in with a link that works once',
   body: object('EnterIn', { secret: string() }),
   response: object('EnteredOut', { session: string() }),
   refusals: ['link_invalid', 'too_many_attempts'],
@@ -64,7 +64,7 @@ export const enter = anonymousOperation({
 export const createSignInLink = installationOperation({
   id: 'createSignInLink',
   access: 'manage',
-  summary: 'Make a link that signs a user in once, without password or second step',
+  summary: 'Create a link that signs a user in once, without password or two-step verification',
   body: object('SignInLinkIn', {
     email: string(),
     made_for: optional(
@@ -100,7 +100,7 @@ const PasskeyOut = object('PasskeyOut', {
 export const listPasskeys = personOperation({
   id: 'listPasskeys',
   access: 'read',
-  summary: "List one's own passkeys, the oldest first",
+  summary: 'List your passkeys, oldest first',
   response: object('PasskeysOut', {
     items: array(PasskeyOut),
     /** Where they are valid; null where passkeys are not possible. */
@@ -116,7 +116,7 @@ export const beginPasskey = personOperation({
   access: 'read',
   does: 'looks',
   dangerous: true,
-  summary: 'Ask for what a browser makes a passkey of',
+  summary: 'Get the options to create a passkey',
   response: OptionsOut,
   refusals: ['passkeys_impossible'],
 });
@@ -125,7 +125,7 @@ export const addPasskey = personOperation({
   id: 'addPasskey',
   access: 'read',
   dangerous: true,
-  summary: 'Keep a passkey that a browser made',
+  summary: 'Add a passkey',
   body: object('AddPasskeyIn', { name: string(), answer: string() }),
   response: object('AddedPasskeyOut', { id: uuid(), name: string() }),
   refusals: ['passkeys_impossible', 'passkey_refused', 'name_invalid'],
@@ -136,7 +136,7 @@ export const removePasskey = personOperation({
   access: 'read',
   does: 'acts',
   dangerous: true,
-  summary: 'Have a passkey sign in no more',
+  summary: 'Remove a passkey',
   params: { passkey_id: uuid() },
   response: object('RemovedPasskeyOut', { id: uuid(), name: string() }),
   refusals: ['passkey_not_found'],
@@ -146,7 +146,7 @@ export const beginProof = personOperation({
   id: 'beginProof',
   access: 'read',
   does: 'looks',
-  summary: "Ask for what one of one's own passkeys is to sign",
+  summary: 'Get the options to confirm with a passkey',
   response: OptionsOut,
   refusals: ['passkeys_impossible', 'passkey_unknown'],
 });
@@ -154,7 +154,7 @@ export const beginProof = personOperation({
 export const proveByPasskey = personOperation({
   id: 'proveByPasskey',
   access: 'read',
-  summary: 'Prove with a passkey that it is still the same person',
+  summary: 'Confirm your identity with a passkey',
   body: object('PasskeyProofIn', { answer: string() }),
   response: object('PasskeyProvenOut', { proven: boolean() }),
   refusals: ['passkeys_impossible', 'passkey_refused', 'passkey_unknown'],
@@ -164,7 +164,7 @@ export const beginPasskeySignIn = anonymousOperation({
   id: 'beginPasskeySignIn',
   access: 'read',
   does: 'looks',
-  summary: 'Ask for what a passkey is to sign, of whomever it is',
+  summary: 'Get the options to sign in with a passkey',
   response: OptionsOut,
   refusals: ['passkeys_impossible', 'too_many_attempts'],
 });
@@ -172,7 +172,7 @@ export const beginPasskeySignIn = anonymousOperation({
 export const signInByPasskey = anonymousOperation({
   id: 'signInByPasskey',
   access: 'read',
-  summary: 'Sign in with a passkey, which takes the place of the password and of the second step',
+  summary: 'Sign in with a passkey instead of a password',
   body: object('PasskeySignInIn', { answer: string() }),
   response: object('PasskeySignedInOut', { session: string() }),
   refusals: ['passkeys_impossible', 'passkey_refused', 'passkey_unknown'],
@@ -192,7 +192,7 @@ const SessionOut = object('SessionOut', {
 export const listSessions = personOperation({
   id: 'listSessions',
   access: 'read',
-  summary: 'List where one is signed in, the last used first',
+  summary: 'List your sessions, last used first',
   response: object('SessionsOut', { items: array(SessionOut) }),
 });
 
@@ -200,7 +200,7 @@ export const signOut = personOperation({
   id: 'signOut',
   access: 'read',
   does: 'acts',
-  summary: 'End the session of this browser',
+  summary: 'Sign out of this browser',
   response: object('SignedOutOut', { ended: boolean() }),
 });
 
@@ -208,7 +208,7 @@ export const endSession = personOperation({
   id: 'endSession',
   access: 'read',
   does: 'acts',
-  summary: "End one session of one's own",
+  summary: 'Sign out one of your sessions',
   params: { session_id: uuid() },
   response: object('EndedSessionOut', { id: uuid(), is_this: boolean() }),
   refusals: ['session_not_found'],
@@ -218,14 +218,14 @@ export const endOtherSessions = personOperation({
   id: 'endOtherSessions',
   access: 'read',
   does: 'acts',
-  summary: "End all sessions of one's own but this one",
+  summary: 'Sign out all your other sessions',
   response: object('EndedSessionsOut', { ended: integer() }),
 });
 
 export const proveAgain = personOperation({
   id: 'proveAgain',
   access: 'read',
-  summary: 'Prove with the password that it is still the same person',
+  summary: 'Confirm your identity with your password',
   body: object('ProofIn', { password: string() }),
   response: object('ProvenOut', { proven: boolean() }),
   refusals: ['sign_in_failed', 'too_many_attempts'],
@@ -234,7 +234,7 @@ export const proveAgain = personOperation({
 export const listOwnOrganisations = personOperation({
   id: 'listOwnOrganisations',
   access: 'read',
-  summary: 'List the organisations that one belongs to',
+  summary: 'List your organisations',
   response: object('OwnOrganisationsOut', {
     items: array(
       object('OwnOrganisationOut', {
@@ -244,14 +244,14 @@ export const listOwnOrganisations = personOperation({
         ends_at: nullable(dateTime()),
       }),
     ),
-    may_found: boolean({ description: 'Whether one may make another.' }),
+    may_found: boolean({ description: 'Whether you may create another.' }),
   }),
 });
 
 export const createOwnOrganisation = personOperation({
   id: 'foundOrganisation',
   access: 'read',
-  summary: 'Make another organisation, which one owns',
+  summary: 'Create an organisation that you own',
   body: object('FoundIn', { name: string(), time_zone: string() }),
   response: object('FoundOut', { id: uuid(), name: string() }),
   refusals: [
@@ -266,7 +266,7 @@ export const createOwnOrganisation = personOperation({
 export const switchOrganisation = personOperation({
   id: 'switchOrganisation',
   access: 'read',
-  summary: 'Act in another organisation that one belongs to, in this session',
+  summary: 'Switch to another of your organisations in this session',
   body: object('SwitchIn', { organisation_id: uuid() }),
   response: object('SwitchedOut', { id: uuid() }),
   refusals: ['organisation_not_found'],
@@ -275,7 +275,7 @@ export const switchOrganisation = personOperation({
 export const acceptInvitation = personOperation({
   id: 'acceptInvitation',
   access: 'read',
-  summary: 'Join the organisation of an invitation, as whoever is signed in',
+  summary: 'Accept an invitation',
   body: object('AcceptIn', { secret: string() }),
   response: object('JoinedOut', { id: uuid(), name: string(), role: string() }),
   refusals: ['link_invalid', 'already_member', 'plan_limit_members'],
@@ -284,12 +284,12 @@ export const acceptInvitation = personOperation({
 export const showProfile = personOperation({
   id: 'showProfile',
   access: 'read',
-  summary: 'Tell what is known of oneself',
+  summary: 'Get your profile',
   response: object('ProfileOut', {
     name: string(),
     email: string(),
     email_verified: boolean(),
-    wanted_email: nullable(string({ description: 'The address that waits to be proven.' })),
+    wanted_email: nullable(string({ description: 'The address that is not confirmed yet.' })),
     mail: boolean({ description: 'Whether this installation can send mail.' }),
   }),
 });
@@ -297,7 +297,7 @@ export const showProfile = personOperation({
 export const updateProfile = personOperation({
   id: 'updateProfile',
   access: 'read',
-  summary: 'Be called something else',
+  summary: 'Change your name',
   body: object('ProfileIn', { name: string() }),
   response: object('ProfileNameOut', { name: string() }),
   refusals: ['name_invalid'],
@@ -307,7 +307,7 @@ export const changeEmail = personOperation({
   id: 'changeEmail',
   access: 'read',
   dangerous: true,
-  summary: 'Have another e-mail address, once it is proven; or have the present one proven',
+  summary: 'Change your e-mail address once it is confirmed, or confirm the current one',
   body: object('EmailIn', { email: string() }),
   response: object('EmailChangedOut', { email: string(), must_confirm: boolean() }),
   refusals: ['email_invalid', 'email_taken', 'too_many_attempts'],
@@ -316,7 +316,7 @@ export const changeEmail = personOperation({
 export const verifyEmail = personOperation({
   id: 'verifyEmail',
   access: 'read',
-  summary: "Prove by the link of a mail that a mailbox is one's own",
+  summary: 'Confirm your e-mail address with the link of a mail',
   body: object('VerifyIn', { secret: string() }),
   response: object('VerifiedOut', { email: string() }),
   refusals: ['link_invalid', 'email_taken'],
@@ -333,7 +333,7 @@ export const changePassword = personOperation({
   id: 'changePassword',
   access: 'read',
   dangerous: true,
-  summary: 'Choose a new password, which ends all sessions; this browser gets a new one',
+  summary: 'Change your password, which signs out all other browsers',
   body: object('PasswordIn', { password: string(), ...alsoEnded }),
   response: object('PasswordChangedOut', { session: string() }),
   refusals: ['password_invalid'],
@@ -348,7 +348,7 @@ const RecoveryCodesOut = object('RecoveryCodesOut', { recovery_codes: array(stri
 export const showSecondFactor = personOperation({
   id: 'showSecondFactor',
   access: 'read',
-  summary: 'Tell whether signing in takes a second step',
+  summary: 'Get whether two-step verification is on',
   response: object('SecondFactorOut', {
     on_since: nullable(string()),
     recovery_codes_left: integer(),
@@ -359,7 +359,7 @@ export const proposeSecondFactor = personOperation({
   id: 'proposeSecondFactor',
   access: 'read',
   dangerous: true,
-  summary: 'Make a secret for an app; nothing is stored of it yet',
+  summary: 'Create a secret for an authenticator app, without storing it',
   response: object('ProposedSecondFactorOut', { secret: string() }),
   refusals: ['second_factor_on'],
 });
@@ -368,8 +368,7 @@ export const startSecondFactor = personOperation({
   id: 'startSecondFactor',
   access: 'read',
   dangerous: true,
-  summary:
-    'Have signing in take a second step from now on, with a first code as proof that the app has the secret',
+  summary: 'Turn on two-step verification with a first code from the app',
   body: object('StartSecondFactorIn', { secret: string(), code: string() }),
   response: RecoveryCodesOut,
   refusals: ['second_factor_on', 'code_invalid'],
@@ -380,7 +379,7 @@ export const replaceRecoveryCodes = personOperation({
   access: 'read',
   does: 'acts',
   dangerous: true,
-  summary: 'Get ten new recovery codes; those before end',
+  summary: 'Create ten new recovery codes, which revokes the old ones',
   response: RecoveryCodesOut,
   refusals: ['second_factor_off'],
 });
@@ -390,7 +389,7 @@ export const endSecondFactor = personOperation({
   access: 'read',
   does: 'acts',
   dangerous: true,
-  summary: 'Have signing in take the password alone',
+  summary: 'Turn off two-step verification',
   response: object('EndedSecondFactorOut', { ended: boolean() }),
   refusals: ['second_factor_off'],
 });
@@ -400,13 +399,13 @@ export const endSecondFactor = personOperation({
 export const signUp = anonymousOperation({
   id: 'signUp',
   access: 'read',
-  summary: "Ask for an account, with an organisation of one's own or by an invitation",
+  summary: 'Sign up, with a new organisation or an invitation',
   body: object('SignUpIn', {
     email: string(),
     password: string(),
     name: string(),
     organisation: maybe(string(), {
-      description: 'What the new organisation is called; not with an invitation.',
+      description: 'The name of the new organisation; not with an invitation.',
     }),
     time_zone: maybe(string()),
     invitation_secret: maybe(string()),
@@ -431,7 +430,7 @@ export const signUp = anonymousOperation({
 export const finishSignUp = anonymousOperation({
   id: 'finishSignUp',
   access: 'read',
-  summary: 'Make the account whose address the link proves',
+  summary: 'Finish signing up with the link of a mail',
   body: object('FinishIn', { secret: string(), password: string() }),
   response: object('FinishedOut', { session: string() }),
   refusals: [
@@ -446,7 +445,7 @@ export const finishSignUp = anonymousOperation({
 export const requestPasswordReset = anonymousOperation({
   id: 'requestPasswordReset',
   access: 'read',
-  summary: "Have a link for a new password sent to the account's own address",
+  summary: 'Request a link for a new password by e-mail',
   body: object('ResetRequestIn', { email: string() }),
   response: object('ResetRequestedOut', { sent: boolean() }),
   refusals: ['mail_missing', 'email_invalid', 'too_many_attempts'],
@@ -455,7 +454,7 @@ export const requestPasswordReset = anonymousOperation({
 export const resetPassword = anonymousOperation({
   id: 'resetPassword',
   access: 'read',
-  summary: 'Choose a new password by the link of a mail, which ends all sessions and signs in',
+  summary: 'Choose a new password with the link of a mail, which signs out all browsers',
   body: object('ResetIn', { secret: string(), password: string(), ...alsoEnded }),
   response: SignedInOut,
   refusals: ['link_invalid', 'password_invalid', 'too_many_attempts'],
@@ -464,7 +463,7 @@ export const resetPassword = anonymousOperation({
 export const keepEmail = anonymousOperation({
   id: 'keepEmail',
   access: 'read',
-  summary: 'End a change of address by the link that the old mailbox got',
+  summary: 'Cancel a change of e-mail address with the link sent to the old one',
   body: object('KeepIn', { secret: string() }),
   response: object('KeptOut', { wanted: string() }),
   refusals: ['link_invalid'],
@@ -474,8 +473,7 @@ export const showLink = anonymousOperation({
   id: 'showLink',
   access: 'read',
   does: 'looks',
-  summary:
-    'Tell whether a link of a mail is still good, and what address it is about; it stays good',
+  summary: 'Get whether a link of a mail still works, and its address, without using it',
   body: object('LinkIn', {
     kind: literal(['sign-up', 'e-mail', 'e-mail kept', 'password reset']),
     secret: string(),
@@ -492,7 +490,7 @@ export const showInvitation = anonymousOperation({
   id: 'showInvitation',
   access: 'read',
   does: 'looks',
-  summary: 'Tell what an invitation is to; it stays good',
+  summary: 'Get what an invitation is for, without using it',
   body: object('InvitationLinkIn', { secret: string() }),
   response: object('InvitationShownOut', {
     organisation: string(),
@@ -506,8 +504,7 @@ export const showSignUpPolicy = anonymousOperation({
   id: 'showDoor',
   access: 'read',
   does: 'looks',
-  summary:
-    'Tell how one comes in here: whether people may sign up, whether there is mail, and where passkeys are good',
+  summary: 'Get the sign-up policy, whether mail is set up, and where passkeys work',
   response: object('DoorOut', {
     sign_up: literal(['open', 'invited']),
     mail: boolean(),

@@ -178,7 +178,7 @@ export const proveByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyA
 const isOn = (): Refusal =>
   new Refusal(
     'second_factor_on',
-    'Signing in takes two steps already; turn that off first to set it up anew.',
+    'Two-step verification is already on. Turn it off first to set it up again.',
   );
 const isOff = (): Refusal => new Refusal('second_factor_off', 'Signing in takes no second step.');
 

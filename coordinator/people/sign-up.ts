@@ -206,7 +206,7 @@ const beforeRequest = async (
   if (!door.mail)
     throw new Refusal(
       'mail_missing',
-      `This installation sends no mail. Whoever runs it can let you in: npm run operator -- user sign-in-link --email ${email.trim()}`,
+      `This installation sends no e-mail. Its operator can create a sign-in link for you: npm run operator -- user sign-in-link --email ${email.trim()}`,
     );
   // Counted apart from other mails to the address, which anyone can cause: otherwise they could
   // block the only way to sign in to an account that someone guesses at.
@@ -319,7 +319,7 @@ type Prepared = {
 const closed = (): Refusal =>
   new Refusal(
     'sign_up_closed',
-    'Nobody signs up here without an invitation; ask whoever runs this installation for one.',
+    'Sign-up is by invitation only. Ask the operator of this installation for one.',
   );
 
 /**

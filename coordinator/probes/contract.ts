@@ -36,7 +36,7 @@ const probeId = { probe_id: uuid() };
 export const createProbe = installationOperation({
   id: 'createProbe',
   access: 'manage',
-  summary: 'Create a probe, whose credentials are shown once',
+  summary: 'Create a probe; its credentials are shown once',
   body: object('ProbeIn', {
     name: string(),
     continent: string({ description: 'Where it stands, such as `Europe` or `North America`.' }),
@@ -66,7 +66,7 @@ export const rotateProbe = installationOperation({
 export const revokeProbe = installationOperation({
   id: 'revokeProbe',
   access: 'manage',
-  summary: 'End a probe for good',
+  summary: 'Revoke a probe',
   params: probeId,
   response: object('RevokedProbeOut', { id: uuid() }),
   refusals: ['probe_not_found'],
@@ -76,7 +76,7 @@ export const trustProbe = installationOperation({
   id: 'trustProbe',
   access: 'manage',
   summary:
-    'Say that a probe stands on the continent that it claims, or take that back; said, a doubt about it ends and comes up no more',
+    'Confirm that a probe is on the continent that it claims, or undo that; this ends all doubt about it',
   params: probeId,
   body: object('TrustProbeIn', { is_trusted: optional(boolean(), true) }),
   response: object('TrustedProbeOut', {
@@ -139,7 +139,7 @@ export const listCheckers = innerOperation({
   id: 'listCheckers',
   access: 'read',
   summary:
-    'List who checks for the organisation: the public probes and its own, by continent, with their health and trust',
+    'List the public and private probes of the organisation by continent, with health and trust',
   response: object('CheckersOut', {
     items: array(
       object('CheckerOut', {
@@ -150,7 +150,7 @@ export const listCheckers = innerOperation({
           {},
           {
             description:
-              'How many monitors of the organisation it looked at in the last ten minutes.',
+              'How many monitors of the organisation it checked in the last ten minutes.',
           },
         ),
         checks: integer({}, { description: 'How often.' }),
@@ -163,7 +163,8 @@ export const listCheckers = innerOperation({
 export const showOwnProbe = innerOperation({
   id: 'showOwnProbe',
   access: 'manage',
-  summary: 'Show a private probe, with the monitors that nobody else checks',
+  does: 'looks',
+  summary: 'Get a private probe, with the monitors that only it checks',
   params: probeId,
   response: object('OwnProbeOut', EndedProbeOut.shape),
   refusals: ['probe_not_found'],
@@ -182,7 +183,7 @@ export const listAllProbeInvitations = installationOperation({
   id: 'listAllProbeInvitations',
   access: 'manage',
   does: 'looks',
-  summary: 'List the newest invitations of probes, public and private, with what came of them',
+  summary: 'List the newest invitations of probes, public and private, with their state',
   response: object('AllProbeInvitationsOut', {
     items: array(
       object('OwnedProbeInvitationOut', {
@@ -196,7 +197,7 @@ export const listAllProbeInvitations = installationOperation({
 export const revokeAnyProbeInvitation = installationOperation({
   id: 'revokeAnyProbeInvitation',
   access: 'manage',
-  summary: 'Take an invitation of a probe back',
+  summary: 'Revoke an invitation of a probe',
   params: { probe_invitation_id: uuid() },
   response: object('RevokedProbeInvitationOut', { id: uuid() }),
   refusals: ['invitation_not_found'],
@@ -207,7 +208,7 @@ export const enrolProbe = anonymousOperation({
   id: 'enrolProbe',
   access: 'read',
   does: 'acts',
-  summary: 'Spend a join token: the host that asks becomes the probe',
+  summary: 'Join as a probe with a join token',
   body: object('EnrolmentIn', {
     token: string(),
     key: string({ description: 'The public key that the host made.' }),

@@ -109,8 +109,8 @@ export const senderOf = async (
   if (isSigned(probe, message, now)) return probe;
   // It may have received new credentials a moment ago.
   await directory.refresh();
-  const anew = directory.byId(id);
-  return anew && isSigned(anew, message, now) ? anew : { refused: 'not_signed' };
+  const known = directory.byId(id);
+  return known && isSigned(known, message, now) ? known : { refused: 'not_signed' };
 };
 
 const parse = (data: Uint8Array): unknown => {

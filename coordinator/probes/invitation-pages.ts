@@ -34,16 +34,16 @@ export const openInvitations = async (request: MembersRequest): Promise<Html | n
   if (open.length === 0) return null;
   return html`
     <section>
-      <div class="section-head"><h2>Invited, and not here yet</h2></div>
+      <div class="section-head"><h2>Pending invitations</h2></div>
       <div class="table-card">
         <table class="cards">
           <thead>
             <tr>
               <th scope="col">Probe</th>
-              <th scope="col">Where</th>
+              <th scope="col">Continent</th>
               <th scope="col">Token</th>
-              <th scope="col">Good until</th>
-              <th scope="col"><span class="unseen">Take it back</span></th>
+              <th scope="col">Expires</th>
+              <th scope="col"><span class="unseen">Revoke</span></th>
             </tr>
           </thead>
           <tbody>
@@ -52,13 +52,13 @@ export const openInvitations = async (request: MembersRequest): Promise<Html | n
                 html`
                   <tr id="invitation-${id}">
                     <td data-label="Probe"><a href="/probes/invitations/${id}">${name}</a></td>
-                    <td data-label="Where">${continent}</td>
+                    <td data-label="Continent">${continent}</td>
                     <td data-label="Token"><code>${shown}…</code></td>
-                    <td data-label="Good until">${request.times.moment(expires_at)}</td>
+                    <td data-label="Expires">${request.times.moment(expires_at)}</td>
                     <td class="number">
                       <form method="post" action="/probes/invitations/${id}/withdraw">
                         <button class="button">
-                          Take back<span class="unseen"> the invitation of ${name}</span>
+                          Revoke<span class="unseen"> the invitation of ${name}</span>
                         </button>
                       </form>
                     </td>
@@ -74,14 +74,14 @@ export const openInvitations = async (request: MembersRequest): Promise<Html | n
 
 const probeInvitationsForm = (state: FormState): PageAnswer =>
   show({
-    title: 'Invite a probe',
+    title: 'Add private probe',
     place: 'probes',
     status: state.status,
     main: html`
       ${heading({
-        sentence: 'Which host of yours is to check?',
+        sentence: 'Add private probe',
         below:
-          'It checks for you alone, also what only it can reach. It needs Node 26 and a way out to the Internet, no open port.',
+          'Runs on your own host and checks only for you, also inside your network. It needs Node 26 and outgoing Internet access, but no open port.',
         trail,
       })}
       ${formSummary(state)}
@@ -93,18 +93,18 @@ const probeInvitationsForm = (state: FormState): PageAnswer =>
           autofocus: true,
           autocomplete: 'off',
           placeholder: 'Office, rack 2',
-          help: 'Incidents say who saw them.',
+          help: 'Shown in incidents.',
           state,
         })}
         ${selectField({
           name: 'continent',
-          label: 'It stands in',
+          label: 'Continent',
           choices: continents.map((value) => ({ value, label: value })),
           state,
         })}
         <div class="actions">
-          <button class="button button-main">Make the line to type there</button>
-          ${linkButton('/probes', 'Leave it')}
+          <button class="button button-main">Create install command</button>
+          ${linkButton('/probes', 'Cancel')}
         </div>
       </form>
     `,
@@ -137,28 +137,22 @@ const standing = async (
     { done: true, words: 'Invited' },
     {
       done: probe !== null,
-      words:
-        probe === null
-          ? 'The line is typed there'
-          : 'It has joined, with a key that it made itself',
+      words: probe === null ? 'Run the command on the host' : 'Joined with its own key',
     },
     {
       done: heard_at !== null,
-      words:
-        heard_at === null ? 'It is heard' : 'It is heard: clock, keys and addresses are exchanged',
+      words: heard_at === null ? 'Connected' : 'Connected: clock, keys and addresses exchanged',
     },
     {
       done: hasChecked,
-      words: hasChecked
-        ? 'It has made its first check'
-        : 'It makes its first check, as soon as a monitor names it',
+      words: hasChecked ? 'First check done' : 'First check, once a monitor uses it',
     },
   ];
-  if (hasChecked) return { sentence: `${name} checks for you.`, steps };
-  if (heard_at !== null) return { sentence: `${name} is here.`, steps };
-  if (probe !== null) return { sentence: `${name} has joined.`, steps };
+  if (hasChecked) return { sentence: `${name} is checking`, steps };
+  if (heard_at !== null) return { sentence: `${name} is connected`, steps };
+  if (probe !== null) return { sentence: `${name} has joined`, steps };
   return {
-    sentence: state === 'expired' ? `Nobody became ${name} in time.` : `Waiting for ${name}.`,
+    sentence: state === 'expired' ? `The invitation of ${name} has expired` : `Waiting for ${name}`,
     steps,
   };
 };
@@ -173,13 +167,13 @@ const whatCame = async (
   const awaits = !isDone && invitation.state !== 'expired';
   const came = html`
     <section class="after" id="came"${awaits && html` data-awaits`}>
-      <h2>What came of it</h2>
+      <h2>Progress</h2>
       ${
         isDone &&
         notice(
           'up',
-          'The first check is made.',
-          html`From now on this host has a say. <a href="/probes">All probes</a>`,
+          'First check done',
+          html`This host now takes part in checks. <a href="/probes">All probes</a>`,
         )
       }
       <div class="card stack">
@@ -192,7 +186,7 @@ const whatCame = async (
           invitation.state === 'expired' &&
           html`
             <p class="soft">
-              The hour of its token is over. <a href="/probes/invite">Invite it anew.</a>
+              Its token was valid for one hour. <a href="/probes/invite">Invite it again</a>
             </p>
           `
         }
@@ -215,27 +209,27 @@ const made = async (
     live: `/probes/invitations/${id}`,
     headers: { 'cache-control': 'no-store' },
     main: html`
-      ${heading({ sentence, below: 'Type the line there. This page watches for it.', trail })}
+      ${heading({ sentence, below: 'Run this command on the host. This page updates by itself.', trail })}
       <div class="card stack" id="join-line" data-kept>
         <p class="copyable">
           <code>${command}</code>
           <button class="button" type="button" data-copy="${command}" hidden>
-            ${icon('copy')}Copy<span class="unseen"> the line for ${name}</span>
+            ${icon('copy')}Copy<span class="unseen"> the command for ${name}</span>
           </button>
         </p>
         ${notice(
           'information',
-          'It is shown only now, and good once within the hour.',
+          'You see this command only once. It works once, within one hour.',
           html`
-            Whoever types it first is the probe, and sees what your monitors check. Behind
-            it, <code>--install</code> as root makes a service of
-            it; <code>PROBE_ALLOW_CIDRS=10.0.0.0/8</code> before <code>node</code> lets it check
-            private addresses there.
+            The first host that runs it becomes the probe and sees what your monitors check.
+            Append <code>--install</code> as root to install a system service.
+            Put <code>PROBE_ALLOW_CIDRS=10.0.0.0/8</code> before <code>node</code> to check private
+            addresses.
           `,
         )}
       </div>
       ${came}
-      <p class="actions after">${linkButton('/probes', 'To the probes')}</p>
+      <p class="actions after">${linkButton('/probes', 'All probes')}</p>
     `,
   });
 };
@@ -260,11 +254,11 @@ export const invitationPage: Page = {
     refuseUnlessMay(request, listProbeInvitations);
     const { items } = await request.ask(listProbeInvitations, { limit: '200' });
     const invitation = items.find(({ id }) => id === request.path.probe_invitation_id);
-    if (!invitation) throw new Refusal('invitation_not_found', 'There is no such invitation.');
+    if (!invitation) throw new Refusal('invitation_not_found', 'Invitation not found.');
     const { sentence, came } = await whatCame(request, invitation);
     const below =
       invitation.state === 'open'
-        ? 'Its line is typed there. This page watches for it.'
+        ? 'Run its command on the host. This page updates by itself.'
         : undefined;
     return show({
       title: sentence.replace(/\.$/, ''),
@@ -273,7 +267,7 @@ export const invitationPage: Page = {
       main: html`
         ${heading({ sentence, below, trail })}
         ${came}
-        <p class="actions after">${linkButton('/probes', 'To the probes')}</p>
+        <p class="actions after">${linkButton('/probes', 'All probes')}</p>
       `,
     });
   },
@@ -285,9 +279,7 @@ export const withdraw: Page = {
   needs: 'member',
   answer: async ({ ask, path }) => {
     await ask(revokeProbeInvitation, { probe_invitation_id: path.probe_invitation_id });
-    return seeOther('/probes', {
-      said: 'The invitation is taken back; its token is good for nothing now.',
-    });
+    return seeOther('/probes', { said: 'Invitation revoked. Its token no longer works.' });
   },
 };
 

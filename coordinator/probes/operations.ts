@@ -17,13 +17,13 @@ import { countedMinutes } from './contract.ts';
 import {
   allProbes,
   type CheckerRow,
+  type Contradictions,
   checkersFor,
   countPrivateProbes,
   lockedOwnProbe,
   monitorsOfProbe,
   type OwnProbe,
   type ProbeTrust,
-  type Refuted,
   refutedShares,
   trustPlace,
 } from './queries.ts';
@@ -94,7 +94,7 @@ const placeOf = ({
 };
 
 /** What anyone who relies on a probe may know. */
-export const trustJson = (row: ProbeTrust, shares: ReadonlyMap<string, Refuted>) => {
+export const trustJson = (row: ProbeTrust, shares: ReadonlyMap<string, Contradictions>) => {
   const { id, name, continent, version, quarantine_reason, clock_offset_ms } = row;
   const share = shares.get(id);
   return {

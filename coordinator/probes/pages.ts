@@ -24,17 +24,13 @@ const mostNamed = 10;
 
 const left = ({ monitors, monitor_count }: Probe): Html => {
   if (monitor_count === 0)
-    return notice(
-      'information',
-      'No monitor names it.',
-      'Nothing that is checked now is checked any less without it.',
-    );
+    return notice('information', 'No monitor uses it', 'All monitors stay checked without it.');
   const named = monitors.slice(0, mostNamed);
   const more = monitor_count - named.length;
   const title =
     monitor_count === 1
-      ? 'Nobody will check one monitor.'
-      : `Nobody will check ${countText(monitor_count)} monitors.`;
+      ? 'One monitor will no longer be checked'
+      : `${countText(monitor_count)} monitors will no longer be checked`;
   return notice(
     'verifying',
     title,
@@ -44,23 +40,23 @@ const left = ({ monitors, monitor_count }: Probe): Html => {
         ({ id, name }, at) =>
           html`${at > 0 && ', '}<a href="${safeUrl(`/monitors/${id}`)}">${name}</a>`,
       )}
-      ${more > 0 && ` and ${countText(more)} more`}. ${monitor_count === 1 ? 'It is' : 'They are'} not
-      checked any more, and you are told of nothing there,
-      until ${monitor_count === 1 ? 'it names' : 'they name'} another probe or none.
+      ${more > 0 && ` and ${countText(more)} more`}. You get no alerts
+      for ${monitor_count === 1 ? 'it' : 'them'} until you
+      choose ${monitor_count === 1 ? 'its' : 'their'} locations again.
     `,
   );
 };
 
 const form = (probe: Probe, state: FormState): PageAnswer =>
   show({
-    title: `End ${probe.name}`,
+    title: `Delete ${probe.name}`,
     place: 'probes',
     status: state.status,
     main: html`
       ${heading({
-        sentence: `End the probe ${probe.name} for good?`,
+        sentence: `Delete the probe ${probe.name}?`,
         below:
-          'Its credentials are void at once: its host can come back only with a new invitation, as another probe. What it has seen stays.',
+          'Its credentials stop working at once. To use its host again, invite it as a new probe. Its past results stay.',
         trail: [{ href: '/probes', name: 'Probes' }],
       })}
       ${left(probe)}
@@ -68,7 +64,7 @@ const form = (probe: Probe, state: FormState): PageAnswer =>
       <form class="form" method="post">
         ${textField({
           name: 'name',
-          label: 'To be sure, type its name',
+          label: 'Type its name to confirm',
           state,
           autocomplete: 'off',
           required: true,
@@ -76,8 +72,8 @@ const form = (probe: Probe, state: FormState): PageAnswer =>
           help: html`<span class="name-to-type">${probe.name}</span>`,
         })}
         <div class="actions">
-          <button class="button button-danger">${icon('delete')}End this probe</button>
-          ${linkButton('/probes', 'Leave it')}
+          <button class="button button-danger">${icon('delete')}Delete probe</button>
+          ${linkButton('/probes', 'Cancel')}
         </div>
       </form>
     `,
@@ -107,13 +103,13 @@ export const probeEndPages: readonly Page[] = [
       if (typed(sent.value('name') ?? '') !== typed(probe.name))
         return form(probe, {
           form: sent,
-          faults: new Map([['name', 'This is not its name: type it as it stands here.']]),
+          faults: new Map([['name', 'The name does not match.']]),
           objections: [],
           status: 400,
         });
       await ask(endProbe, { probe_id: probe.id });
       return seeOther('/probes', {
-        said: `The probe ${probe.name} is ended; its credentials are void.`,
+        said: `Probe ${probe.name} deleted.`,
       });
     },
   },
@@ -122,11 +118,11 @@ export const probeEndPages: readonly Page[] = [
 type Checker = OutputOf<typeof listCheckers>['items'][number];
 
 const marks: Readonly<Record<string, readonly [state: State, words: string]>> = {
-  well: ['up', 'Well'],
-  lost: ['down', 'Not heard'],
-  doubted: ['verifying', 'Place doubted'],
+  well: ['up', 'Healthy'],
+  lost: ['down', 'Offline'],
+  doubted: ['verifying', 'Location doubtful'],
   quarantined: ['verifying', 'Quarantined'],
-  unseen: ['pending', 'Never heard yet'],
+  unseen: ['pending', 'Never connected'],
 };
 
 const markOf = ({ state }: Checker): Html => {
@@ -137,29 +133,29 @@ const markOf = ({ state }: Checker): Html => {
 /** The error of its host's clock. It is corrected, so it is no fault, only worth knowing. */
 export const clockText = (offset_ms: number | null): string => {
   if (offset_ms === null) return '–';
-  if (offset_ms === 0) return 'right';
+  if (offset_ms === 0) return 'exact';
   return `${durationText(Math.abs(offset_ms))} ${offset_ms > 0 ? 'behind' : 'ahead'}`;
 };
 
 export const refutedText = ({ refuted, targets }: Pick<Checker, 'refuted' | 'targets'>): string => {
-  if (targets === null || refuted === 0) return 'nothing';
+  if (targets === null || refuted === 0) return 'None';
   return `${refuted} of ${targets} hosts (${Math.round((100 * refuted) / Math.max(1, targets))} %)`;
 };
 
 const checkedText = ({ monitors, checks }: Checker): string =>
   monitors === 0
-    ? 'nothing'
-    : `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} looks`;
+    ? 'None'
+    : `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} checks`;
 
 const placeWords: Readonly<Record<string, string>> = {
-  not_proven: 'not proven',
-  doubted: 'doubted',
-  trusted: 'the operator’s word',
+  not_proven: 'Unverified',
+  doubted: 'Doubtful',
+  trusted: 'Confirmed by the operator',
 };
 
 /** A private probe checks for people who know where it is. */
 const placeText = (checker: Checker): string =>
-  checker.private ? 'yours to know' : (placeWords[checker.place] ?? checker.place);
+  checker.private ? 'Private' : (placeWords[checker.place] ?? checker.place);
 
 const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
   const { id, name, version, last_seen_at, quarantine_reason, doubt, state, clock_offset_ms } =
@@ -173,8 +169,8 @@ const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
             (state === 'quarantined' || state === 'doubted') &&
             html`
               <span class="window-near">
-                ${(state === 'doubted' ? doubt : quarantine_reason) ?? 'It is not believed for now'}.
-                What it says counts as unknown.
+                ${(state === 'doubted' ? doubt : quarantine_reason) ?? 'Quarantined'}.
+                Its results count as unknown.
               </span>
             `
           }
@@ -188,12 +184,11 @@ const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
             html`
               ${' '}
               <span class="softer">
-                · your
-                own${
+                · private${
                   may(endProbe) &&
                   html`
                     ${' '}· <a href="/probes/${id}/end">
-                      end<span class="unseen"> the probe ${name}</span>
+                      delete<span class="unseen"> the probe ${name}</span>
                     </a>
                   `
                 }
@@ -202,13 +197,13 @@ const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
           }
         </span>
       </td>
-      <td data-label="Place">${placeText(checker)}</td>
-      <td data-label="Checked for you">${checkedText(checker)}</td>
-      <td data-label="Refuted">${refutedText(checker)}</td>
+      <td data-label="Location">${placeText(checker)}</td>
+      <td data-label="Your checks">${checkedText(checker)}</td>
+      <td data-label="Contradicted">${refutedText(checker)}</td>
       <td data-label="Clock">${clockText(clock_offset_ms)}</td>
       <td data-label="Version">${version ?? '–'}</td>
-      <td data-label="Last heard" class="number">
-        ${last_seen_at === null ? 'never' : times.ago(last_seen_at)}
+      <td data-label="Last seen" class="number">
+        ${last_seen_at === null ? 'Never' : times.ago(last_seen_at)}
       </td>
     </tr>
   `;
@@ -225,17 +220,22 @@ const isWell = ({ state }: Checker): boolean => state === 'well';
 const sentenceOf = (items: readonly Checker[], continents: number): string => {
   const [ill, ...others] = items.filter((each) => !isWell(each) && each.state !== 'unseen');
   if (ill) {
-    const words = ill.state === 'lost' ? 'is not heard' : 'is not believed for now';
+    const words =
+      ill.state === 'lost'
+        ? 'is offline'
+        : ill.state === 'doubted'
+          ? 'has a doubtful location'
+          : 'is quarantined';
     return others.length === 0
-      ? `${ill.name} ${words}.`
-      : `${ill.name} ${words}, and so are ${others.length} more not well.`;
+      ? `${ill.name} ${words}`
+      : `${ill.name} ${words}; ${others.length} more ${others.length === 1 ? 'probe has' : 'probes have'} problems`;
   }
   const well = items.filter(isWell).length;
-  if (well === 0) return 'No probe was heard yet.';
+  if (well === 0) return 'No probe has connected yet';
   const from = `from ${countInWords(continents)} ${continents === 1 ? 'continent' : 'continents'}`;
   return well === 1
-    ? `One probe checks, ${from}.`
-    : `${countInWords(well).replace(/^./, (letter) => letter.toUpperCase())} probes check, ${from}.`;
+    ? `One probe checks ${from}`
+    : `${countInWords(well).replace(/^./, (letter) => letter.toUpperCase())} probes check ${from}`;
 };
 
 const pointsOf = (continents: ReadonlyMap<string, readonly Checker[]>): readonly MapPoint[] =>
@@ -245,7 +245,7 @@ const pointsOf = (continents: ReadonlyMap<string, readonly Checker[]>): readonly
       continent,
       outcome: well > 0 ? 'ok' : 'unknown',
       label: continent,
-      below: well === items.length ? `${well} well` : `${well} of ${items.length} well`,
+      below: well === items.length ? `${well} healthy` : `${well} of ${items.length} healthy`,
     };
   });
 
@@ -263,7 +263,7 @@ export const probesPage: Page = {
     const heard = new Set(items.filter(isWell).map(({ continent }) => continent)).size;
     const sentence = sentenceOf(items, heard);
     const below =
-      'An outage counts only when a second continent sees it too, and whom the others often refute is not believed.';
+      'An outage counts only when a second continent confirms it. Probes that disagree with the others are ignored.';
     if (items.length === 0)
       return show({
         title: 'Probes',
@@ -271,8 +271,8 @@ export const probesPage: Page = {
         live: true,
         main: html`
           ${heading({
-            sentence: 'No probe checks yet.',
-            below: 'The operator of this installation adds them; what they see stands here then.',
+            sentence: 'No probes yet',
+            below: 'The operator of this installation adds them.',
             actions: add,
           })}
           ${invitations}
@@ -280,7 +280,7 @@ export const probesPage: Page = {
       });
     const points = pointsOf(continents);
     return show({
-      title: items.some((each) => each.state === 'lost') ? 'Not heard: a probe' : 'Probes',
+      title: items.some((each) => each.state === 'lost') ? 'Probe offline' : 'Probes',
       place: 'probes',
       live: true,
       main: html`
@@ -290,8 +290,8 @@ export const probesPage: Page = {
             heard === 1 &&
             notice(
               'information',
-              'Only one continent checks.',
-              'Nobody elsewhere can confirm what it sees: an outage counts after three failures in a row.',
+              'Only one continent checks',
+              'No other continent can confirm an outage. It counts after three failures in a row.',
             )
           }
           <div class="card probes-map">
@@ -311,12 +311,12 @@ export const probesPage: Page = {
                         <tr>
                           <th scope="col">State</th>
                           <th scope="col">Probe</th>
-                          <th scope="col">Place</th>
-                          <th scope="col">Checked for you</th>
-                          <th scope="col">Refuted</th>
+                          <th scope="col">Location</th>
+                          <th scope="col">Your checks</th>
+                          <th scope="col">Contradicted</th>
                           <th scope="col">Clock</th>
                           <th scope="col">Version</th>
-                          <th scope="col" class="number">Last heard</th>
+                          <th scope="col" class="number">Last seen</th>
                         </tr>
                       </thead>
                       <tbody>${own.map((each) => rowOf(each, request))}</tbody>
@@ -327,16 +327,24 @@ export const probesPage: Page = {
           )}
           ${invitations}
           <section class="card stack">
-            <h2>How to read this</h2>
-            <p class="soft">
-              Checked for you: what it looked at in the last ${countedMinutes} minutes. Refuted:
-              hosts that it saw failing while other continents saw them well; at 40 % of them, of
-              three at least, it is quarantined, and comes back after a run of right looks. Place:
-              nothing proves that a probe is on its continent, but how soon its host answers probes
-              elsewhere can show that it is not; one that is too near to two other continents is
-              doubted, and confirms nothing until the operator says that it is there. Clock: how
-              wrong its host’s is; times are corrected by that, measured with every sign of life.
-            </p>
+            <h2>What the columns mean</h2>
+            <dl class="soft">
+              <dt><b>Your checks</b></dt>
+              <dd>Checks of your monitors in the last ${countedMinutes} minutes.</dd>
+              <dt><b>Contradicted</b></dt>
+              <dd>
+                Hosts that failed for this probe while other continents reached them. At 40 % of at
+                least three hosts, the probe is quarantined until its checks are right again.
+              </dd>
+              <dt><b>Location</b></dt>
+              <dd>
+                No measurement proves that a probe is on its continent, but response times can show
+                that it is not. A doubtful probe confirms no outage until the operator confirms its
+                location.
+              </dd>
+              <dt><b>Clock</b></dt>
+              <dd>How far the clock of its host is off. Times on pages are corrected by it.</dd>
+            </dl>
           </section>
         </div>
       `,

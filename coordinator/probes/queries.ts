@@ -426,7 +426,7 @@ const shareShape = z.object({
 /** A coordinator that was not seen for this long no longer counts. */
 const aliveMs = 60_000;
 
-export type Refuted = { readonly targets: number; readonly refuted: number };
+export type Contradictions = { readonly targets: number; readonly refuted: number };
 
 /**
  * For each probe with refuted results: how many distinct hosts it checks, and for how many of them
@@ -435,7 +435,7 @@ export type Refuted = { readonly targets: number; readonly refuted: number };
 export const refutedShares = async (
   sql: Queryable,
   now: number,
-): Promise<ReadonlyMap<string, Refuted>> => {
+): Promise<ReadonlyMap<string, Contradictions>> => {
   const rows = await sql<{ probe_id: string; share: unknown }[]>`
     select r.probe_id, r.share from refutations r join coordinators c on c.id = r.coordinator_id
     where c.seen_at > ${new Date(now - aliveMs)}`;

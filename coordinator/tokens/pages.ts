@@ -18,21 +18,20 @@ import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
 
 type Token = OutputOf<typeof getToken>;
 
-const scopeText = (scope: string): string =>
-  scope === 'read' ? 'may look' : 'may look and change';
+const scopeText = (scope: string): string => (scope === 'read' ? 'Read' : 'Read and write');
 
 const ownerOf = ({ own, owner }: Token): Part =>
   own ? 'you' : owner.name === '' ? owner.email : owner.name;
 
 const endOf = ({ expires_at, over }: Token, { times }: MembersRequest): Part =>
   expires_at === null
-    ? 'never ends'
+    ? 'Never'
     : over
-      ? html`<span>ended ${times.moment(expires_at)}</span>`
+      ? html`<span>Expired ${times.moment(expires_at)}</span>`
       : times.moment(expires_at);
 
 const usedOf = ({ last_used_at }: Token, { times }: MembersRequest): Part =>
-  last_used_at === null ? 'not yet' : times.ago(last_used_at);
+  last_used_at === null ? 'Never' : times.ago(last_used_at);
 
 const manages = ({ may }: MembersRequest): boolean => may({ access: 'manage', whileEnding: true });
 
@@ -46,10 +45,12 @@ const rowOf = (token: Token, request: MembersRequest): Html => {
           <span class="softer"><code>${shown}…</code></span>
         </span>
       </td>
-      <td data-label="May">${over ? stateMark('unknown', 'Over') : scopeText(token.scope)}</td>
-      ${manages(request) && html`<td data-label="Of">${ownerOf(token)}</td>`}
-      <td data-label="Used">${usedOf(token, request)}</td>
-      <td data-label="Ends">${endOf(token, request)}</td>
+      <td data-label="Access">
+        ${over ? stateMark('unknown', 'Expired') : scopeText(token.scope)}
+      </td>
+      ${manages(request) && html`<td data-label="Owner">${ownerOf(token)}</td>`}
+      <td data-label="Last used">${usedOf(token, request)}</td>
+      <td data-label="Expires">${endOf(token, request)}</td>
       <td class="number">
         <a class="button" href="/tokens/${id}/revoke">
           ${over ? 'Remove' : 'Revoke'}
@@ -73,11 +74,10 @@ const nothing = html`
   <div class="card">
     <div class="nothing">
       <p>
-        A token lets a program of yours ask and change what you may: the command line, a script, a
-        job that deploys.
+        A token lets a program act as you: the command line, a script, a deployment.
       </p>
       <p class="actions actions-middle">
-        ${linkButton('/tokens/new', 'Make a token', { main: true, symbol: 'add' })}
+        ${linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' })}
       </p>
     </div>
   </div>
@@ -120,10 +120,10 @@ export const tokensPage: Page = {
                   <thead>
                     <tr>
                       <th scope="col">Name</th>
-                      <th scope="col">May</th>
-                      ${manages(request) && html`<th scope="col">Of</th>`}
-                      <th scope="col">Used</th>
-                      <th scope="col">Ends</th>
+                      <th scope="col">Access</th>
+                      ${manages(request) && html`<th scope="col">Owner</th>`}
+                      <th scope="col">Last used</th>
+                      <th scope="col">Expires</th>
                       <th scope="col"><span class="unseen">Revoke</span></th>
                     </tr>
                   </thead>
@@ -146,10 +146,10 @@ const trail = [{ href: '/tokens', name: 'Tokens' }];
 
 const day = 86_400_000;
 const lives = [
-  [7, 'A week'],
+  [7, '7 days'],
   [30, '30 days'],
   [90, '90 days'],
-  [365, 'A year'],
+  [365, '1 year'],
 ] as const;
 
 /**
@@ -169,16 +169,16 @@ const form = (request: MembersRequest, state: FormState): PageAnswer => {
   const scopes = [
     {
       value: 'read',
-      label: 'Look',
-      help: 'Reads monitors, incidents and everything else that you may see.',
+      label: 'Read',
+      help: 'Reads monitors, incidents and everything else you can see.',
     },
     {
       value: 'read_write',
-      label: 'Look and change',
+      label: 'Read and write',
       help:
         caller.role === 'viewer'
-          ? 'As a viewer you change nothing, so neither does a token of yours.'
-          : 'Also adds, changes and deletes, as far as you may.',
+          ? 'You are a viewer, so your tokens can only read.'
+          : 'Also creates, edits and deletes whatever you can.',
     },
   ];
   return show({
@@ -187,7 +187,7 @@ const form = (request: MembersRequest, state: FormState): PageAnswer => {
     status: state.status,
     main: html`
       ${heading({
-        sentence: 'What is the token for?',
+        sentence: 'New token',
         below: `It acts as you in ${caller.organisation.name}.`,
         trail,
       })}
@@ -200,19 +200,19 @@ const form = (request: MembersRequest, state: FormState): PageAnswer => {
           autofocus: true,
           autocomplete: 'off',
           placeholder: 'Deployments',
-          help: 'So that you know later which one to revoke.',
+          help: 'Helps you find the token to revoke.',
           state,
         })}
-        ${choiceField({ name: 'scope', label: 'It may', choices: scopes, state })}
+        ${choiceField({ name: 'scope', label: 'Access', choices: scopes, state })}
         ${selectField({
           name: 'expires_at',
-          label: 'It ends',
-          choices: [{ value: '', label: 'Never, until somebody revokes it' }, ...ends],
+          label: 'Expires',
+          choices: [{ value: '', label: 'Never' }, ...ends],
           state,
         })}
         <div class="actions">
-          <button class="button button-main">Make the token</button>
-          ${linkButton('/tokens', 'Leave it')}
+          <button class="button button-main">Create token</button>
+          ${linkButton('/tokens', 'Cancel')}
         </div>
       </form>
     `,
@@ -244,42 +244,42 @@ const shown = (
 ): PageAnswer => {
   const url = baseUrl();
   return show({
-    title: 'Copy the token',
+    title: 'Token created',
     place: 'tokens',
     headers: { 'cache-control': 'no-store' },
     main: html`
       ${heading({
-        sentence: 'Copy the token now.',
-        below: html`<b>${name}</b> is made. It is shown this once; whoever has it acts as you.`,
+        sentence: 'Copy your token now',
+        below: html`You see <b>${name}</b> only once. Anyone who has it can act as you.`,
         trail,
       })}
       <div class="card stack">
         ${copyable(token, 'the token')}
         ${notice(
           'information',
-          'Keep it where secrets are kept.',
-          'Not in a repository, and not in a chat. If it gets out, revoke it here: it ends at once.',
+          'Store it in a secret manager',
+          'Keep it out of repositories and chats. If it leaks, revoke it here: it stops working at once.',
         )}
       </div>
       <section class="after">
         <h2>Try it</h2>
         <div class="card stack">
-          <p>With curl, which answers whose token it is:</p>
+          <p>With curl. The answer names the token’s owner:</p>
           ${copyable(
             `curl -H 'Authorization: Bearer ${token}' ${url}/api/v1/me`,
             'the command with curl',
           )}
-          <p>Or with the command-line client, which needs Node 20 or later and nothing else:</p>
+          <p>With the command-line client. It needs Node 20 or later:</p>
           ${copyable(
             `curl -fsSO ${url}/downloads/antipode.mjs && ANTIPODE_URL=${url} ANTIPODE_TOKEN=${token} node antipode.mjs whoami`,
             'the command with antipode',
           )}
           <p class="soft">
-            All that it can do stands in the <a href="/api/v1/docs">description of the API</a>.
+            See the <a href="/api/v1/docs">API reference</a>.
           </p>
         </div>
       </section>
-      <p class="actions after">${linkButton('/tokens', 'I have it', { main: true })}</p>
+      <p class="actions after">${linkButton('/tokens', 'Done', { main: true })}</p>
     `,
   });
 };
@@ -321,34 +321,34 @@ export const revokePage: Page = {
         ${heading({
           sentence: over ? `Remove ${name}?` : `Revoke ${name}?`,
           below: over
-            ? 'It has ended already; only its line here goes.'
-            : 'It ends at once: whatever uses it is refused from then on. This cannot be undone.',
+            ? 'It has expired. Removing it only clears this list.'
+            : 'It stops working at once, for every program that uses it. You cannot undo this.',
           trail,
         })}
         <dl class="card settings">
           <div class="setting">
-            <dt>Begins with</dt>
+            <dt>Starts with</dt>
             <dd><code>${begins}…</code></dd>
           </div>
           <div class="setting">
-            <dt>Of</dt>
+            <dt>Owner</dt>
             <dd>${ownerOf(token)}</dd>
           </div>
           <div class="setting">
-            <dt>May</dt>
+            <dt>Access</dt>
             <dd>${scopeText(token.scope)}</dd>
           </div>
           <div class="setting">
-            <dt>Used</dt>
+            <dt>Last used</dt>
             <dd>${usedOf(token, request)}</dd>
           </div>
         </dl>
         <form class="actions after" method="post">
           <button class="button button-danger">
             ${icon('delete')}
-            ${over ? 'Remove it' : 'Revoke it'}
+            ${over ? 'Remove token' : 'Revoke token'}
           </button>
-          ${linkButton('/tokens', 'Leave it')}
+          ${linkButton('/tokens', 'Cancel')}
         </form>
       `,
     });
@@ -363,7 +363,7 @@ export const revoke: Page = {
     const { name, over } = await ask(getToken, { token_id: path.token_id });
     await ask(revokeToken, { token_id: path.token_id });
     return seeOther('/tokens', {
-      said: over ? `${name} is removed.` : `${name} is revoked; it opens nothing any more.`,
+      said: over ? `Token ${name} removed.` : `Token ${name} revoked.`,
     });
   },
 };

@@ -65,49 +65,49 @@ const saying = (status: number, title: string, sentence: string, below: Part): S
     title,
     main: html`
       ${heading({ sentence, below })}
-      <p class="actions">${linkButton('/', 'To the monitors')}</p>
+      <p class="actions">${linkButton('/', 'View monitors')}</p>
     `,
   });
 
 export const notFoundAnswer: ShownPage = saying(
   404,
-  'Not here',
-  'There is nothing here.',
-  'The address may be mistyped, or what it showed was deleted, or it belongs to another organisation than the one you are in.',
+  'Page not found',
+  'Page not found',
+  'The address may be mistyped, its content deleted, or it belongs to another of your organisations.',
 );
 
 export const foreignAnswer: ShownPage = saying(
   403,
-  'Not done',
-  'This was not done, because another site sent it.',
-  'A change is taken only from a page of this service. If you meant it, open the page here and do it again.',
+  'Blocked',
+  'Blocked: this form came from another site',
+  'Changes are accepted only from pages of this service. If you meant it, open the page here and try again.',
 );
 
 /** For a user who was removed from their last organisation. */
 export const nowhereAnswer: ShownPage = saying(
   403,
   'No organisation',
-  'You belong to no organisation.',
-  'Whoever runs one can invite you; the link in the invitation is all that you need.',
+  'No organisation yet',
+  'Ask an owner or admin to invite you, then open the link in the invitation.',
 );
 
 const unreadable = (status: number): ShownPage =>
   saying(
     status,
-    'Not understood',
-    'This could not be read.',
-    'What was sent is too long, or not what a form of this service sends.',
+    'Invalid request',
+    'Invalid request',
+    'The form is too long, or not one of this service.',
   );
 
 const unavailable: ShownPage = saying(
   503,
-  'Not now',
-  'The database does not answer right now.',
-  'Nothing is wrong with what you asked for. Try again in a moment; if you changed something, look first whether it was done all the same.',
+  'Unavailable',
+  'The database does not answer',
+  'Your request is fine. Try again in a moment. If you changed something, check first whether it was saved.',
 );
 
 const forbidden = (refusal: Refusal): ShownPage =>
-  saying(403, 'Not allowed', 'You may not do this.', refusal.message);
+  saying(403, 'Not allowed', 'You cannot do this', refusal.message);
 
 /**
  * A failure as a page. `hidden` is set for an error of our own: it goes to the log, under the id
@@ -125,7 +125,7 @@ export const failureAnswer = (
     if (error.kind === 'not_found') return { shown: notFoundAnswer };
     if (error.kind === 'unavailable') return { shown: unavailable };
     if (error.kind === 'forbidden') return { shown: forbidden(error) };
-    return { shown: saying(statusOf[error.kind], 'Not done', 'This was not done.', error.message) };
+    return { shown: saying(statusOf[error.kind], 'Not done', 'That did not work', error.message) };
   }
   if (
     error instanceof Error &&
@@ -137,11 +137,11 @@ export const failureAnswer = (
   const request_id = newId();
   const shown = saying(
     500,
-    'A fault of ours',
-    'Something failed on our side.',
+    'Internal error',
+    'Something went wrong on our side',
     html`
-      Nothing is wrong with what you asked for. Please try again; if it fails again, tell whoever
-      runs this service the number of this request: <code>${request_id}</code>.
+      Please try again. If it fails again, send this request ID to the operator of this
+      service: <code>${request_id}</code>.
     `,
   );
   return { shown, hidden: { request_id, error } };

@@ -42,12 +42,8 @@ export const chosenFields = (
     `;
   return html`
     <div class="chosen">
-      ${
-        groups.length + monitors.length === 0
-          ? html`<p class="soft">There is nothing to choose yet.</p>`
-          : null
-      }
-      ${list('groups[]', 'Groups, with whatever is in them then', groups)}
+      ${groups.length + monitors.length === 0 ? html`<p class="soft">No monitors yet</p>` : null}
+      ${list('groups[]', 'Groups (including monitors added later)', groups)}
       ${list('monitors[]', 'Monitors', monitors)}
     </div>
   `;
@@ -228,7 +224,7 @@ export const heading = ({ sentence, below, actions, trail = [] }: Heading): Html
       ${
         trail.length > 0 &&
         html`
-          <nav class="trail" aria-label="Where this is">
+          <nav class="trail" aria-label="Breadcrumbs">
             <ol>
               ${trail.map(
                 ({ href, name }) => html`<li><a href="${safeUrl(href)}">${name}</a></li>`,

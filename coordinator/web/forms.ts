@@ -14,7 +14,7 @@ export const refuseUnlessMay = ({ may, caller }: MembersRequest, operation: Acce
   refuseWhileEnding(caller.organisation, operation);
   throw new Refusal(
     'role_insufficient',
-    `Your role in ${caller.organisation.name}, ${caller.role}, may only look. Ask a member to do it, or an owner for another role.`,
+    `You are a ${caller.role} of ${caller.organisation.name}, so you can only read. Ask a member to do it, or an owner for another role.`,
   );
 };
 
@@ -155,11 +155,7 @@ export const formSummary = (
       ${icon('down')}
       <div>
         <p class="notice-title">
-          ${
-            count === 1
-              ? 'This could not be done yet.'
-              : `${count} things keep this from being done.`
-          }
+          Please fix the following:
         </p>
         <ul>
           ${objections.map((each) => html`<li>${each}</li>`)}

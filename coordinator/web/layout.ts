@@ -25,8 +25,8 @@ const named = (names: readonly string[]): string => {
 const reasons = ({ channels, failing }: Delivery): readonly string[] => {
   const unmailed = failing.filter(({ obstacle }) => obstacle === 'mail_missing');
   const refused = failing.filter(({ obstacle }) => obstacle === 'failing').map(({ name }) => name);
-  if (channels === 0) return ['There is no channel yet.'];
-  if (failing.length === 0) return ['Every channel is off, unsubscribed or not confirmed.'];
+  if (channels === 0) return ['No channels yet.'];
+  if (failing.length === 0) return ['All channels are off, unsubscribed or not confirmed.'];
   return [
     ...(unmailed.length > 0
       ? [`${mailMissingWords} (${named(unmailed.map(({ name }) => name))}).`]
@@ -249,7 +249,7 @@ const preferences = ({ request: { times, theme, address }, signedIn }: Frame): H
     <form class="preferences" method="post" action="/preferences" id="preferences">
       ${hiddenField('back', address)}
       <fieldset>
-        <legend>Times in</legend>
+        <legend>Time zone</legend>
         ${zones.map(
           (zone) =>
             html`
@@ -265,10 +265,10 @@ const preferences = ({ request: { times, theme, address }, signedIn }: Frame): H
         <button name="zone" value="" data-own-zone hidden aria-pressed="false"></button>
       </fieldset>
       <fieldset>
-        <legend>Light</legend>
-        ${light('', 'as the device')}
-        ${light('light', 'light')}
-        ${light('dark', 'dark')}
+        <legend>Theme</legend>
+        ${light('', 'System')}
+        ${light('light', 'Light')}
+        ${light('dark', 'Dark')}
       </fieldset>
     </form>
   `;
@@ -277,7 +277,7 @@ const preferences = ({ request: { times, theme, address }, signedIn }: Frame): H
 /** The page about the installation, for readers to whom the operator opened it. */
 const aboutLink = ({ request, signedIn }: Frame): Html | false =>
   request.with.ownRecord(signedIn !== undefined) !== undefined &&
-  html`<a href="/about">How well we do</a>`;
+  html`<a href="/about">Service status</a>`;
 
 const foot = (frame: Frame): Html => {
   const about = aboutLink(frame);
@@ -313,10 +313,10 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
       <div class="notice notice-verifying muted" id="muted">
         ${icon('pause')}
         <div>
-          <p class="notice-title">All alerts are muted until ${times.moment(mute.until)}.</p>
+          <p class="notice-title">All alerts are muted until ${times.moment(mute.until)}</p>
           <p>
-            ${mute.by !== null && `By ${mute.by}. `}What happens meanwhile is held, and told then if
-            it still lasts.
+            ${mute.by !== null && `By ${mute.by}. `}Alerts are held until then, and sent if the
+            problem still lasts.
           </p>
         </div>
         ${
@@ -363,13 +363,11 @@ const ends = ({ ending, request: { times } }: Frame): Html | null =>
       <div class="notice notice-down muted" id="ending">
         ${icon('delete')}
         <div>
-          <p class="notice-title">${ending.name} will be deleted on ${times.moment(ending.at)}.</p>
+          <p class="notice-title">${ending.name} will be deleted on ${times.moment(ending.at)}</p>
           <p>
             Until then nothing in it can be changed; monitors are paused, alerts muted, status pages
             hidden. ${
-              ending.mayKeep
-                ? 'You can keep it: everything is as it was then.'
-                : 'Its owners can keep it.'
+              ending.mayKeep ? 'You can undo the deletion.' : 'Its owners can undo the deletion.'
             }
           </p>
         </div>
@@ -377,7 +375,7 @@ const ends = ({ ending, request: { times } }: Frame): Html | null =>
           ending.mayKeep &&
           html`
             <form method="post" action="/organisation/keep">
-              <button class="button">${icon('again')}Keep it</button>
+              <button class="button">${icon('again')}Undo deletion</button>
             </form>
           `
         }
@@ -406,15 +404,15 @@ const dialogs = html`
     <div data-palette-found></div>
   </dialog>
   <dialog class="keys" id="keys" aria-labelledby="keys-title">
-    <h2 id="keys-title">Keys</h2>
+    <h2 id="keys-title">Keyboard shortcuts</h2>
     <dl>
-      ${shortcut(['/'], 'search')}
+      ${shortcut(['/'], 'Search')}
       ${entries.flatMap(({ key, name }) =>
-        key === undefined ? [] : [shortcut(['g', key], `go to ${name}`)],
+        key === undefined ? [] : [shortcut(['g', key], `Go to ${name}`)],
       )}
-      ${shortcut(['n'], 'new, on a page that has it')}
-      ${shortcut(['j', 'k'], 'next and previous row')}
-      ${shortcut(['?'], 'this help')}
+      ${shortcut(['n'], 'New')}
+      ${shortcut(['j', 'k'], 'Next and previous row')}
+      ${shortcut(['?'], 'Show this help')}
     </dl>
   </dialog>
 `;

@@ -268,7 +268,7 @@ export const readJson = <Shape extends z.ZodType>(
     return shape.parse(JSON.parse(text));
   } catch (cause) {
     throw new Error(
-      `${file} cannot be read as this version writes it: move it away to begin anew`,
+      `${file} cannot be read as this version writes it: move it away to start fresh`,
       { cause },
     );
   }

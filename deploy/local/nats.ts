@@ -197,7 +197,7 @@ export const natsConfiguration = ({ folder, identity, host, port }: NatsPlace): 
   // A server of several that was away when a probe was revoked lets it in until it has asked the
   // others: two minutes, if they were not told otherwise.
   const interval = 'interval: "10s"';
-  return `# Written anew by every start.
+  return `# Rewritten at every start.
 host: ${host}
 port: ${port}
 server_name: antipode-local

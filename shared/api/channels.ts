@@ -67,7 +67,8 @@ const channelShape = {
     },
   ),
   reminder_s: nullable(integer(), {
-    description: 'After so long it is reminded, then at doubling distances; null: never.',
+    description:
+      'After so many seconds the alert repeats, then at intervals that double; null: never.',
     example: null,
   }),
   hours: nullable(Hours, { description: 'When it may be told; null: at any hour.', example: null }),
@@ -75,7 +76,7 @@ const channelShape = {
     example: null,
   }),
   delivering: boolean({
-    description: 'False once it refused for good, or failed for an hour.',
+    description: 'False once it failed permanently, or for an hour.',
     example: true,
   }),
   failure: nullableString('What was wrong with the last attempt.', { example: null }),
@@ -140,7 +141,7 @@ const ChannelIn = object('ChannelIn', {
     0,
   ),
   reminder_s: maybe(integer({}, wait), {
-    meaning: 'Reminded after so many seconds, then at doubling distances; null for never.',
+    meaning: 'Repeats after so many seconds, then at intervals that double; null for never.',
   }),
   hours: maybe(Hours, { meaning: 'When it may be told; null for always.' }),
   personal: optional(
@@ -199,7 +200,7 @@ export const listChannels = operation({
   tag: 'Channels',
   access: 'read',
   summary: 'List channels',
-  description: 'Who is told of outages. Oldest first.',
+  description: 'Where alerts go. Oldest first.',
   query: pageQuery,
   response: ChannelPage,
   success: 200,

@@ -53,7 +53,7 @@ export const IncidentOut = object('IncidentOut', {
   ),
   scope: maybe(string(), {
     description:
-      'How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known.',
+      'Where the outage is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known.',
     example: 'everywhere',
   }),
   layer: maybe(string(), {
@@ -139,7 +139,7 @@ export const acknowledgeIncident = operation({
   access: 'write',
   summary: 'Acknowledge an incident',
   description:
-    'Ends reminders and later channels, and is told to whoever was told of the outage. Asking again changes nothing.',
+    'Stops repeats and later channels, and notifies everyone who was notified of the outage. A second call changes nothing.',
   params: { incident_id: uuid() },
   response: object('AcknowledgementOut', {
     incident: uuid({ meaning: 'The id of the incident.', example: exampleIds.incident }),
@@ -209,7 +209,7 @@ const ToldOut = object('ToldOut', {
   due_at: nullable(dateTime({ meaning: 'When it was due.', example: '2026-11-18T04:03:36.410Z' })),
   settled_at: nullable(
     dateTime({
-      meaning: 'When it was taken, or given up; null before.',
+      meaning: 'When it was delivered, or failed permanently; null before.',
       example: '2026-11-18T04:03:36.410Z',
     }),
   ),

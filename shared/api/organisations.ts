@@ -33,7 +33,7 @@ export const whoami = operation({
   path: '/api/v1/me',
   tag: 'Account',
   access: 'read',
-  summary: 'Tell whose token this is',
+  summary: 'Get the owner of the token in use',
   description:
     'The organisation, role, scope and name of the token in use. The first call to make.',
   response: MeOut,

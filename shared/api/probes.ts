@@ -84,7 +84,7 @@ export const revokeProbeInvitation = operation({
   path: '/api/v1/probes/invitations/{probe_invitation_id}',
   tag: 'Probes',
   access: 'manage',
-  summary: 'Take an invitation of a private probe back',
+  summary: 'Revoke an invitation of a private probe',
   description:
     'Its join token is good for nothing from then on. One that was used is no invitation any more.',
   params: { probe_invitation_id: uuid() },
@@ -118,7 +118,7 @@ export const endProbe = operation({
   path: '/api/v1/probes/{probe_id}',
   tag: 'Probes',
   access: 'manage',
-  summary: 'End a private probe for good',
+  summary: 'Delete a private probe',
   description:
     'Its credentials are void at once, and its host cannot come back as this probe. What it has seen stays. Monitors that name it are checked by nobody from then on, until they name another; the answer lists them.',
   params: { probe_id: uuid() },

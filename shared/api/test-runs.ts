@@ -21,7 +21,7 @@ const AskedProbe = object('AskedProbeOut', { continent: string(), probe: string(
 export const testMonitor = innerOperation({
   id: 'tryMonitor',
   access: 'write',
-  summary: 'Have a config tried once from every continent that could check it',
+  summary: 'Test a config once from every continent',
   body: object('TrialIn', {
     type: string(),
     target: string(),
@@ -63,7 +63,7 @@ const TestAnswerOut = object('TrialAnswerOut', {
 export const getTestResults = innerOperation({
   id: 'hearTrial',
   access: 'read',
-  summary: 'What a trial has shown so far; waits until there is more, or it is over',
+  summary: 'Get the results of a test so far; waits for more, or until it is over',
   params: { trial_id: uuid() },
   query: {
     known: optional(integer({ ge: 0 }, { description: 'How many answers are known already.' }), 0),
@@ -71,7 +71,7 @@ export const getTestResults = innerOperation({
   response: object('TrialSoFarOut', {
     asked: array(AskedProbe),
     answers: array(TestAnswerOut),
-    over: boolean({ description: 'Whoever has not answered by then is not heard any more.' }),
+    over: boolean({ description: 'Probes that have not answered by then are left out.' }),
   }),
   refusals: ['trial_not_found'],
 });

@@ -198,7 +198,7 @@ const rows = {
   list_channels: {
     operation: operations.listChannels,
     title: 'List alert channels',
-    about: `Use it to see who is told of outages, and whether that works. One line for each.${endOfLists}`,
+    about: `Use it to see where alerts go, and whether that works. One line for each.${endOfLists}`,
     run: listed('channels'),
   },
   get_channel: {
@@ -332,7 +332,7 @@ const rows = {
     operation: operations.acknowledgeIncident,
     title: 'Acknowledge an incident',
     about:
-      'Says that somebody looks after it: ends reminders and later channels, and is told to whoever was told of the outage.',
+      'Says that someone works on it: stops repeats and later channels, and notifies everyone who was notified of the outage.',
     effect: 'changes',
     idempotent: true,
     run: whole,
@@ -485,14 +485,14 @@ const how =
 export const prompts: readonly Prompt[] = [
   {
     name: 'what_happened_last_night',
-    title: 'What happened last night',
+    title: 'Report of last night',
     description: 'What was down, why, for how long, who was told, and what is still open.',
     argument: {
       name: 'when',
       description: 'Another time than last night, such as “since Friday evening”.',
     },
     text: (given) =>
-      `What happened to our monitors ${given === '' ? 'last night' : given}? Say for each ` +
+      `Report the outages of our monitors ${given === '' ? 'last night' : given}. Say for each ` +
       'outage what was down, why, from when to when in our own time, for how long, who was ' +
       'told, and whether it is over. Name what is still open first. If nothing happened, say ' +
       `so. ${how}`,

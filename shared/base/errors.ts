@@ -148,7 +148,7 @@ export const refusalCodes = {
   email_unproven: ['conflict'],
   organisation_ending: [
     'conflict',
-    'The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.',
+    'The organisation will be deleted. Until then it is read-only, and an owner may undo the deletion.',
   ],
   organisation_not_ending: ['conflict'],
   incident_over: ['conflict', 'The incident is over, or was never confirmed.'],

@@ -54,13 +54,13 @@ const scopeWords: Readonly<Record<string, string>> = {
 };
 
 const layerWords: Readonly<Record<string, string>> = {
-  dns: 'in the name: DNS does not lead to an address',
-  tcp: 'in the network: the name leads somewhere, and no connection stands there',
-  tls: 'in TLS: name and network are well, certificate or handshake is not',
-  http: 'in the answer itself: the network, DNS and TLS are well',
-  assertion: 'in what the answer says: it came, and is not what you asked for',
-  timeout: 'in time: no whole answer came within the limit',
-  heartbeat: 'in the job: its ping did not come, or said that it failed',
+  dns: 'DNS does not resolve the name',
+  tcp: 'The server does not accept connections',
+  tls: 'DNS and network are fine; the certificate or the TLS handshake fails',
+  http: 'DNS, network and TLS are fine; the server returns an error',
+  assertion: 'The server responds, but the response fails your assertions',
+  timeout: 'The server did not respond in time',
+  heartbeat: 'The job sent no ping, or reported a failure',
 };
 
 /** Where it was detected and in which layer, as one sentence; undefined when both are unknown. */
@@ -69,9 +69,7 @@ export const verdictSentence = (scope: string | null, layer: string | null): str
   const how = layer === null ? undefined : layerWords[layer];
   if (where === undefined && how === undefined) return undefined;
   if (how === undefined) return `${where}.`;
-  return where === undefined
-    ? `${how.charAt(0).toUpperCase()}${how.slice(1)}.`
-    : `${where}, ${how}.`;
+  return where === undefined ? `${how}.` : `${where}. ${how}.`;
 };
 
 /**
@@ -153,15 +151,15 @@ const named = (names: readonly string[], count: number): string =>
 /** The one sentence that says whether everything is up. */
 export const sentenceOf = ({ counts, down, verifying }: OverallStatus): string => {
   const { all, up, maintenance, pending, paused } = counts;
-  if (all === 0) return 'Nothing is watched yet.';
+  if (all === 0) return 'No monitors yet.';
   if (counts.down > 0) return `${named(down, counts.down)} ${be(counts.down)} down.`;
   if (counts.verifying > 0)
     return `${named(verifying, counts.verifying)} ${be(counts.verifying)} being verified.`;
   if (paused === all) return 'Everything is paused.';
   if (up === 0)
-    return pending > 0 ? 'Waiting for the first look.' : 'Everything is in maintenance.';
-  if (pending > 0) return 'Everything that was looked at is up.';
-  return maintenance + paused > 0 ? 'All that is watched is up.' : 'Everything is up.';
+    return pending > 0 ? 'Waiting for the first check.' : 'Everything is in maintenance.';
+  if (pending > 0) return 'Everything checked so far is up.';
+  return maintenance + paused > 0 ? 'Everything else is up.' : 'Everything is up.';
 };
 
 /** Further facts that follow the sentence. */
@@ -173,7 +171,7 @@ export const restOf = ({ counts }: OverallStatus): string => {
       counts.verifying > 0 &&
       `${countInWords(counts.verifying)} more ${be(counts.verifying)} being verified`,
     maintenance > 0 && `${countInWords(maintenance)} ${be(maintenance)} in maintenance`,
-    pending > 0 && `${countInWords(pending)} ${pending === 1 ? 'waits' : 'wait'} to be looked at`,
+    pending > 0 && `${countInWords(pending)} ${be(pending)} pending`,
     paused > 0 && paused < all && `${countInWords(paused)} ${be(paused)} paused`,
     up < all
       ? up > 0 && `${up.toLocaleString('en-GB')} of ${all.toLocaleString('en-GB')} are up`

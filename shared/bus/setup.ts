@@ -172,7 +172,7 @@ const inOneLine = (credentials: string): string => credentials.trim().replaceAll
 const settingsOf = (
   { addresses }: BusPlan,
   { identity, secretKey, secretKeyPrevious }: SetupKeys,
-): string => `# The coordinators' settings, for all of them the same. Mode 600: whoever has this file can be the bus. Keep a copy that is not on these machines.
+): string => `# The coordinators' settings, for all of them the same. Mode 600: anyone with this file can act as the bus. Keep a copy that is not on these machines.
 # Read by systemd (EnvironmentFile), docker and podman (--env-file), and node --env-file; no value is in quotes.
 
 # To be filled in: the database, the address that people and probes reach, and the bus's authority where it is your own.

@@ -78,7 +78,7 @@ export const login = async (words: readonly string[], world: Surroundings): Prom
   const file = settingsFile(world.environment);
   writeSettings(file, settings);
   const organisation = memberOf(memberOf(body, 'organisation'), 'name');
-  const may = memberOf(body, 'scope') === 'read' ? 'may look' : 'may look and change';
+  const may = memberOf(body, 'scope') === 'read' ? 'can read' : 'can read and write';
   world.out(
     `You act in ${harmless(String(organisation))} as ${harmless(String(memberOf(body, 'role')))}; this token ${may}. Written to ${file}\n`,
   );

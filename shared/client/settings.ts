@@ -39,7 +39,7 @@ const readFile = (path: string, asked: boolean): Partial<Settings> => {
     if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
       throw new SettingsFault(
         'file',
-        `Others may read ${path}, which holds a token. Make it yours alone: chmod 600 ${path}`,
+        `Others may read ${path}, which holds a token. Restrict it: chmod 600 ${path}`,
       );
     }
     text = readFileSync(path, 'utf8');

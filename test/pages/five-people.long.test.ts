@@ -96,8 +96,8 @@ describeInBrowser('five people', (browser) => {
     const { email } = account(name);
     await goTo(page, await linkTo(email, 'join'));
     expect(await sentence(page)).toBe('Join Corner shop');
-    await byClick(page, page.getByRole('link', { name: 'Make an account' }));
-    await send(page, { fill: account(name), press: 'Make my account' });
+    await byClick(page, page.getByRole('link', { name: 'Create account' }));
+    await send(page, { fill: account(name), press: 'Create account' });
     await goTo(page, await linkTo(email, 'finish'));
     await send(page, { fill: { password: account(name).password }, press: 'Create account' });
     expect(await text(page)).toContain('Corner shop');
@@ -110,7 +110,7 @@ describeInBrowser('five people', (browser) => {
       choose: { role },
       press: 'Invite',
     });
-    expect(await saidOn(by)).toContain(`An invitation is on its way to ${account(name).email}`);
+    expect(await saidOn(by)).toContain(`Invitation sent to ${account(name).email}`);
   };
   /** The button or link of somebody's row among the members. */
   const actUpon = async (by: Page, name: string, what: 'Role' | 'Remove'): Promise<void> => {
@@ -136,7 +136,7 @@ describeInBrowser('five people', (browser) => {
     await invite(admin, 'Nick', 'viewer');
     const [member, viewer, fifth] = [await join('Mia'), await join('Vera'), await join('Nick')];
     await goTo(owner, '/members');
-    expect(await sentence(owner)).toBe('5 people belong to Corner shop.');
+    expect(await sentence(owner)).toBe('5 members of Corner shop');
 
     // Each makes what they may.
     await sendAt(member, '/monitors/new?type=heartbeat', {
@@ -158,7 +158,7 @@ describeInBrowser('five people', (browser) => {
     await sendAt(member, '/tokens/new', {
       fill: { name: 'Deployments' },
       choose: { scope: 'read' },
-      press: 'Make the token',
+      press: 'Create token',
     });
     expect(await text(member)).toMatch(/svc_\w{20}/);
     await sendAt(admin, '/alerts/new?kind=webhook', {
@@ -191,7 +191,7 @@ describeInBrowser('five people', (browser) => {
       '/audit',
     ]) {
       await goTo(viewer, path);
-      expect([path, await sentence(viewer)]).toEqual([path, 'You may not do this.']);
+      expect([path, await sentence(viewer)]).toEqual([path, 'You cannot do this']);
     }
 
     // Roles change at once; one leaves, and one is taken out.
@@ -201,22 +201,22 @@ describeInBrowser('five people', (browser) => {
     expect(await sentence(fifth)).toBe('Watch a web address.');
     await goTo(fifth, '/members');
     await byClick(fifth, fifth.getByRole('link', { name: 'Leave Corner shop' }));
-    await send(fifth, { press: 'Leave it' });
+    await send(fifth, { press: 'Leave organisation' });
     expect(await saidOn(fifth)).toBe('You left Corner shop.');
     await actUpon(owner, 'Mia', 'Remove');
-    await send(owner, { press: 'Take them out' });
-    expect(await sentence(owner)).toBe('3 people belong to Corner shop.');
+    await send(owner, { press: 'Remove member' });
+    expect(await sentence(owner)).toBe('3 members of Corner shop');
     for (const page of [fifth, member]) {
       await goTo(page, '/');
-      expect(await sentence(page)).toBe('You belong to no organisation.');
+      expect(await sentence(page)).toBe('No organisations yet');
     }
 
     // The end, which everybody sees on every page, and only an owner undoes.
     await goTo(owner, '/organisation');
     await byClick(owner, owner.getByRole('link', { name: 'Delete' }));
-    await send(owner, { fill: { name: 'The shop' }, press: 'Delete it in seven days' });
+    await send(owner, { fill: { name: 'The shop' }, press: 'Delete in seven days' });
     expect(await text(owner)).toContain('This is not what the organisation is called');
-    await send(owner, { fill: { name: 'Corner shop' }, press: 'Delete it in seven days' });
+    await send(owner, { fill: { name: 'Corner shop' }, press: 'Delete in seven days' });
     for (const [page, path] of [
       [owner, '/'],
       [admin, '/members'],
@@ -224,15 +224,15 @@ describeInBrowser('five people', (browser) => {
     ] as const) {
       await goTo(page, path);
       expect(await page.locator('#ending').innerText()).toContain('Corner shop will be deleted on');
-      expect(await page.getByRole('button', { name: 'Keep it' }).count()).toBe(
+      expect(await page.getByRole('button', { name: 'Undo deletion' }).count()).toBe(
         page === owner ? 1 : 0,
       );
     }
     await goTo(admin, '/monitors/new');
     expect(await text(admin)).toContain('nothing in it can be changed');
-    await send(owner, { press: 'Keep it' });
+    await send(owner, { press: 'Undo deletion' });
     expect(await saidOn(owner)).toContain(
-      'Corner shop stays, and all is as it was. One monitor is checked again.',
+      'Corner shop is no longer being deleted. One monitor resumed.',
     );
     await goTo(viewer, '/');
     expect(await viewer.locator('#ending').count()).toBe(0);

@@ -223,7 +223,7 @@ describe('delivery', () => {
       await mailed.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
       values (${newId()}, ${mailed.house.organisation}, 0, 'Shop', 'https', 'https://shop.example/', 60)`;
       await tab.page.goto(mailed.url);
-      expect(await bar.innerText()).toContain('There is no channel yet.');
+      expect(await bar.innerText()).toContain('No channels yet.');
       await tab.close();
     });
   });

@@ -67,13 +67,13 @@ const sendTest = async ({ page }: Tab): Promise<void> => {
 
 const makeToken = async ({ page }: Tab): Promise<void> => {
   await page.getByLabel('Name').fill('Deployments');
-  await page.getByRole('button', { name: 'Make the token' }).click();
+  await page.getByRole('button', { name: 'Create token' }).click();
   await page.locator('.copyable').first().waitFor();
 };
 
 const inviteProbe = async ({ page }: Tab): Promise<void> => {
   await page.getByLabel('Name').fill(`Nairobi ${Date.now() % 1_000_000}`);
-  await page.getByRole('button', { name: 'Make the line' }).click();
+  await page.getByRole('button', { name: 'Create install command' }).click();
   await page.locator('.copyable').first().waitFor();
 };
 

@@ -26,9 +26,13 @@ import {
 } from '../contract.ts';
 
 const roles: readonly Choice[] = [
-  { value: 'member', label: 'Member', help: 'Adds and changes what is watched.' },
-  { value: 'viewer', label: 'Viewer', help: 'Looks, and changes nothing.' },
-  { value: 'admin', label: 'Admin', help: 'Also looks after members, probes and the plan.' },
+  {
+    value: 'member',
+    label: 'Member',
+    help: 'Creates and edits monitors, channels and status pages.',
+  },
+  { value: 'viewer', label: 'Viewer', help: 'Read only.' },
+  { value: 'admin', label: 'Admin', help: 'Also manages members, probes and the organisation.' },
 ];
 
 /** The roles that someone with a role may give to others: only owners make owners. */
@@ -40,8 +44,8 @@ export const rolesFor = (own: string): readonly Choice[] => [
     disabled: own !== 'owner',
     help:
       own === 'owner'
-        ? 'As an admin, and makes owners; an organisation always has one.'
-        : 'An organisation always has one; owners alone make another.',
+        ? 'Also makes other members owners. An organisation has at least one.'
+        : 'Only an owner can make another member an owner.',
   },
 ];
 
@@ -53,7 +57,7 @@ const trail = [{ href: '/members', name: 'Members' }];
 const memberOf = async (request: MembersRequest): Promise<Member> => {
   const { items } = await request.ask(listMembers);
   const member = items.find(({ id }) => id === request.path.member_id);
-  if (!member) throw new Refusal('member_not_found', 'There is no such member.');
+  if (!member) throw new Refusal('member_not_found', 'Member not found.');
   refuseUnlessMay(request, membersSetMemberRole);
   return member;
 };
@@ -67,8 +71,8 @@ const roleForm = ({ caller }: MembersRequest, member: Member, state: FormState):
     status: state.status,
     main: html`
       ${heading({
-        sentence: `What may ${calledOf(member)} do?`,
-        below: 'Another role counts at once, and ends all tokens that they made here.',
+        sentence: `Role of ${calledOf(member)}`,
+        below: 'A new role takes effect at once and revokes all tokens they created here.',
         trail,
       })}
       ${formSummary(state)}
@@ -76,12 +80,12 @@ const roleForm = ({ caller }: MembersRequest, member: Member, state: FormState):
         ${choiceField({ name: 'role', label: 'Role', choices: rolesFor(caller.role), state })}
         <div class="actions">
           <button class="button button-main">Save</button>
-          ${linkButton('/members', 'Leave it')}
+          ${linkButton('/members', 'Cancel')}
         </div>
       </form>
       <p class="after">
         <a href="/members/${member.id}/remove">
-          Take ${calledOf(member)} out of ${caller.organisation.name}
+          Remove ${calledOf(member)} from ${caller.organisation.name}
         </a>
       </p>
     `,
@@ -113,7 +117,7 @@ export const changeRole: Page = {
     );
     if ('refused' in tried) return roleForm(request, member, tried.refused);
     return seeOther('/members', {
-      said: `${calledOf(member)} is ${/^[ao]/.test(tried.done.role) ? 'an' : 'a'} ${tried.done.role} now.`,
+      said: `${calledOf(member)} is now ${/^[ao]/.test(tried.done.role) ? 'an' : 'a'} ${tried.done.role}.`,
     });
   },
 };
@@ -125,17 +129,17 @@ const removing = ({ caller }: MembersRequest, member: Member, state: FormState):
     status: state.status,
     main: html`
       ${heading({
-        sentence: `Take ${calledOf(member)} out of ${caller.organisation.name}?`,
+        sentence: `Remove ${calledOf(member)} from ${caller.organisation.name}?`,
         below: html`
-          ${member.email} sees nothing of it any more, from now on. The tokens and the channels that
-          are theirs end; monitors and everything else stay.
+          ${member.email} loses access at once. Their tokens and their own channels are deleted;
+          monitors and everything else stay.
         `,
         trail,
       })}
       ${formSummary(state)}
       <form class="actions" method="post">
-        <button class="button button-danger">${icon('delete')}Take them out</button>
-        ${linkButton('/members', 'Stay as it is')}
+        <button class="button button-danger">${icon('delete')}Remove member</button>
+        ${linkButton('/members', 'Cancel')}
       </form>
     `,
   });
@@ -165,7 +169,7 @@ export const remove: Page = {
     if ('refused' in tried) return removing(request, member, tried.refused);
     if (member.id === request.caller.user)
       return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
-    return seeOther('/members', { said: `${calledOf(member)} is a member no more.` });
+    return seeOther('/members', { said: `${calledOf(member)} removed.` });
   },
 };
 
@@ -177,16 +181,16 @@ const invitationsTable = async ({ ask, may, times }: MembersRequest): Promise<Ht
   if (items.length === 0) return null;
   return html`
     <section class="after">
-      <h2>Invited, and not here yet</h2>
+      <h2>Pending invitations</h2>
       <div class="table-card">
         <table class="cards">
           <thead>
             <tr>
               <th scope="col">Address</th>
-              <th scope="col">As</th>
-              <th scope="col">By</th>
-              <th scope="col">Good until</th>
-              <th scope="col"><span class="unseen">Renew it, or take it back</span></th>
+              <th scope="col">Role</th>
+              <th scope="col">Invited by</th>
+              <th scope="col">Expires</th>
+              <th scope="col"><span class="unseen">Renew or revoke</span></th>
             </tr>
           </thead>
           <tbody>
@@ -195,9 +199,9 @@ const invitationsTable = async ({ ask, may, times }: MembersRequest): Promise<Ht
                 html`
                   <tr id="invitation-${id}">
                     <td data-label="Address">${email}</td>
-                    <td data-label="As">${role}</td>
-                    <td data-label="By">${inviter ?? 'the operator'}</td>
-                    <td data-label="Good until">${times.moment(expires_at)}</td>
+                    <td data-label="Role">${role}</td>
+                    <td data-label="Invited by">${inviter ?? 'the operator'}</td>
+                    <td data-label="Expires">${times.moment(expires_at)}</td>
                     <td class="number">
                       <div class="row-acts">
                         <a class="button" href="/members/invitations/${id}/renew">
@@ -205,7 +209,7 @@ const invitationsTable = async ({ ask, may, times }: MembersRequest): Promise<Ht
                         </a>
                         <form method="post" action="/members/invitations/${id}/withdraw">
                           <button class="button">
-                            Take back<span class="unseen"> the invitation of ${email}</span>
+                            Revoke<span class="unseen"> the invitation of ${email}</span>
                           </button>
                         </form>
                       </div>
@@ -231,18 +235,18 @@ export const membersPage: Page = {
     const [only] = items;
     const sentence =
       items.length === 1 && only?.id === caller.user
-        ? 'You are on your own here.'
-        : `${items.length} people belong to ${caller.organisation.name}.`;
+        ? 'You are the only member'
+        : `${items.length} members of ${caller.organisation.name}`;
     return show({
       title: 'Members',
       place: 'members',
       main: html`
         ${heading({
           sentence,
-          below: may(inviteMember) ? undefined : 'Owners and admins can invite others.',
+          below: may(inviteMember) ? undefined : 'Owners and admins can invite members.',
           actions:
             may(inviteMember) &&
-            linkButton('/members/invite', 'Invite somebody', { main: true, symbol: 'add' }),
+            linkButton('/members/invite', 'Invite member', { main: true, symbol: 'add' }),
         })}
         <div class="table-card">
           <table class="cards">
@@ -310,13 +314,14 @@ export const membersPage: Page = {
 
 const form = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
   show({
-    title: 'Invite somebody',
+    title: 'Invite member',
     place: 'members',
     status: state.status,
     main: html`
       ${heading({
-        sentence: `Invite somebody to ${caller.organisation.name}`,
-        below: 'The invitation is good for a week, once, for whoever has its link.',
+        sentence: `Invite a member to ${caller.organisation.name}`,
+        below:
+          'The invitation is a link that works once, for one week. Anyone who has it can join.',
         trail,
       })}
       ${formSummary(state)}
@@ -330,10 +335,10 @@ const form = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
           autofocus: true,
           state,
         })}
-        ${choiceField({ name: 'role', label: 'As', choices: rolesFor(caller.role), state })}
+        ${choiceField({ name: 'role', label: 'Role', choices: rolesFor(caller.role), state })}
         <div class="actions">
-          <button class="button button-main">Invite</button>
-          ${linkButton('/members', 'Leave it')}
+          <button class="button button-main">Send invitation</button>
+          ${linkButton('/members', 'Cancel')}
         </div>
       </form>
     `,
@@ -349,13 +354,13 @@ export const invitePage: Page = {
 /** Where no mail can be sent, the inviter sees the link, once. */
 const shown = (address: string, email: string): PageAnswer =>
   show({
-    title: 'Pass the link on',
+    title: 'Invitation link',
     place: 'members',
     headers: { 'cache-control': 'no-store' },
     main: html`
       ${heading({
-        sentence: 'Pass this link on.',
-        below: html`This installation sends no mail, so give it to <b>${email}</b> yourself.`,
+        sentence: 'Invitation created',
+        below: html`This installation sends no e-mail. Send this link to <b>${email}</b> yourself.`,
         trail,
       })}
       <div class="card stack">
@@ -367,11 +372,11 @@ const shown = (address: string, email: string): PageAnswer =>
         </p>
         ${notice(
           'information',
-          'It is shown only now.',
-          'Whoever opens it can join once within a week. It signs nobody in. You can take it back among the members.',
+          'You see this link only once',
+          'Anyone with it can join, once, within a week. You can revoke it under Members.',
         )}
       </div>
-      <p class="actions after">${linkButton('/members', 'To the members')}</p>
+      <p class="actions after">${linkButton('/members', 'Done')}</p>
     `,
   });
 
@@ -381,7 +386,7 @@ const invitedAs = async (
 ): Promise<PageAnswer> => {
   const { address, email } = await request.ask(inviteMember, input);
   return address === null
-    ? seeOther('/members', { said: `An invitation is on its way to ${email}.` })
+    ? seeOther('/members', { said: `Invitation sent to ${email}.` })
     : shown(address, email);
 };
 
@@ -403,9 +408,7 @@ export const takeBack: Page = {
   needs: 'member',
   answer: async ({ ask, path }) => {
     await ask(withdrawInvitation, { invitation_id: path.invitation_id });
-    return seeOther('/members', {
-      said: 'The invitation is taken back; its link leads nowhere now.',
-    });
+    return seeOther('/members', { said: 'Invitation revoked. Its link no longer works.' });
   },
 };
 
@@ -415,7 +418,7 @@ const invitationOf = async (
   refuseUnlessMay(request, inviteMember);
   const { items } = await request.ask(listInvitations);
   const invitation = items.find(({ id }) => id === request.path.invitation_id);
-  if (!invitation) throw new Refusal('invitation_not_found', 'There is no such invitation.');
+  if (!invitation) throw new Refusal('invitation_not_found', 'Invitation not found.');
   return invitation;
 };
 
@@ -428,17 +431,17 @@ export const renewPage: Page = {
     const asked = proofFirst(request);
     if (asked) return asked;
     return show({
-      title: 'Renew the invitation',
+      title: 'Renew invitation',
       place: 'members',
       main: html`
         ${heading({
-          sentence: `Invite ${email} once more?`,
-          below: `As ${role}, for another week. The link that they have ends, and another one takes its place.`,
+          sentence: `Renew the invitation of ${email}?`,
+          below: `As ${role}, for another week. The old link stops working, and a new one replaces it.`,
           trail,
         })}
         <form class="actions" method="post">
-          <button class="button button-main">${icon('again')}Renew it</button>
-          ${linkButton('/members', 'Leave it')}
+          <button class="button button-main">${icon('again')}Renew invitation</button>
+          ${linkButton('/members', 'Cancel')}
         </form>
       `,
     });

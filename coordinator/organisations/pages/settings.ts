@@ -40,9 +40,9 @@ const form = ({ caller: { organisation } }: MembersRequest, state: FormState): P
     status: state.status,
     main: html`
       ${heading({
-        sentence: `Delete ${organisation.name} and all that belongs to it?`,
+        sentence: `Delete ${organisation.name} and everything in it?`,
         below:
-          'You and the other owners have seven days to undo it. After that nobody can bring anything back.',
+          'You and the other owners have seven days to undo it. After that nothing can be restored.',
         trail,
       })}
       ${formSummary(state)}
@@ -50,12 +50,12 @@ const form = ({ caller: { organisation } }: MembersRequest, state: FormState): P
         <h2>What happens at once</h2>
         <ul class="plain-list">
           <li>All monitors are paused, and all alerts are muted.</li>
-          <li>Its status pages are shown to nobody.</li>
+          <li>Its status pages are hidden.</li>
           <li>
-            Nothing in it can be changed, and nobody can join it; programs with a token can still
+            Nothing in it can be changed, and no one can join. Programs with a token can still
             read.
           </li>
-          <li>All owners get a mail.</li>
+          <li>All owners get an e-mail.</li>
         </ul>
       </section>
       <section class="card after">
@@ -65,22 +65,22 @@ const form = ({ caller: { organisation } }: MembersRequest, state: FormState): P
             Monitors, incidents, uptime, status pages with their subscribers, channels, private
             probes and the audit log are deleted.
           </li>
-          <li>Its people keep their accounts.</li>
+          <li>Members keep their accounts.</li>
         </ul>
-        <p><a href="/organisation/export">Take all of it along first</a>, as one file.</p>
+        <p><a href="/organisation/export">Export everything first</a>, as one file.</p>
       </section>
       <form class="form after" method="post">
         ${textField({
           name: 'name',
-          label: 'To be sure, type its name',
+          label: 'Type its name to confirm',
           state,
           autocomplete: 'off',
           required: true,
           help: html`<span class="name-to-type">${organisation.name}</span>`,
         })}
         <div class="actions">
-          <button class="button button-danger">${icon('delete')}Delete it in seven days</button>
-          ${linkButton('/organisation', 'Leave it')}
+          <button class="button button-danger">${icon('delete')}Delete in seven days</button>
+          ${linkButton('/organisation', 'Cancel')}
         </div>
       </form>
     `,
@@ -108,7 +108,7 @@ export const deleteIt: Page = {
     );
     if ('refused' in tried) return form(request, tried.refused);
     return seeOther('/organisation', {
-      said: `${request.caller.organisation.name} will be deleted in seven days; until then you can keep it.`,
+      said: `${request.caller.organisation.name} will be deleted in seven days. Until then you can undo it.`,
     });
   },
 };
@@ -120,9 +120,9 @@ export const keepIt: Page = {
   needs: 'member',
   answer: async ({ ask, caller }) => {
     const { resumed } = await ask(keepOrganisation);
-    const again = resumed === 1 ? 'One monitor is' : `${resumed} monitors are`;
+    const again = resumed === 1 ? 'One monitor' : `${resumed} monitors`;
     return seeOther('/organisation', {
-      said: `${caller.organisation.name} stays, and all is as it was.${resumed === 0 ? '' : ` ${again} checked again.`}`,
+      said: `${caller.organisation.name} is no longer being deleted.${resumed === 0 ? '' : ` ${again} resumed.`}`,
     });
   },
 };
@@ -144,7 +144,7 @@ const nouns: Readonly<Record<string, string>> = {
   private_probes: 'Private probes',
   channels: 'Channels',
   groups: 'Groups',
-  windows: 'Maintenance windows not over',
+  windows: 'Active and upcoming maintenance',
 };
 
 /** The share in use; from nine tenths on it is highlighted. */
@@ -178,13 +178,13 @@ const usedRow = (used: Used): Html =>
     </div>
   `;
 
-const planWords = ({ plan, least_interval_s, used }: Organisation): string => {
-  if (used.every(({ most }) => most === null)) return 'Nothing is limited by it.';
+const planWords = ({ least_interval_s, used }: Organisation): string => {
+  if (used.every(({ most }) => most === null)) return 'No limits.';
   const often =
     least_interval_s === 0
       ? ''
-      : ` Monitors are checked every ${durationText(least_interval_s * 1_000)} at most.`;
-  return `${plan === 'free' ? 'For a start.' : ''}${often} Whoever runs this installation changes plans.`.trim();
+      : ` The shortest check interval is ${durationText(least_interval_s * 1_000)}.`;
+  return `${often} The operator of this installation can change the plan.`.trim();
 };
 
 const row = (label: string, value: Part, action: Part = null): Html =>
@@ -214,9 +214,9 @@ export const organisationPage: Page = {
           sentence: name,
           below:
             mayChange || organisation.ends_at !== null
-              ? html`Here since ${times.day(created_at)}.`
+              ? html`Created ${times.day(created_at)}`
               : html`
-                Here since ${times.day(created_at)}. Owners and admins can change what stands here.
+                Created ${times.day(created_at)}. Owners and admins can change these settings.
               `,
           actions: mayChange && linkButton('/organisation/edit', 'Edit', { symbol: 'edit' }),
         })}
@@ -226,7 +226,7 @@ export const organisationPage: Page = {
             html`
               ${time_zone}
               <span class="setting-note">
-                Times are shown in it, and maintenance that is planned from now on keeps its clock.
+                Pages show times in it, and new maintenance windows follow it.
               </span>
             `,
           )}
@@ -239,31 +239,23 @@ export const organisationPage: Page = {
           )}
           ${
             may(listAudit) &&
-            row(
-              'Audit log',
-              html`Who changed what, from what to what.`,
-              linkButton('/audit', 'Look'),
-            )
+            row('Audit log', 'Who changed what, and when', linkButton('/audit', 'Open audit log'))
           }
           ${
             may(beginExport) &&
-            row(
-              'Export',
-              html`All that ${name} owns, as one file.`,
-              linkButton('/organisation/export', 'Export'),
-            )
+            row('Export', 'All data, as one file', linkButton('/organisation/export', 'Export'))
           }
           ${
             may(endOrganisation) &&
             row(
               'Deletion',
-              html`All that ${name} owns goes, in seven days, in which you can undo it.`,
+              'Deletes the organisation and all its data after seven days. Until then you can undo it.',
               linkButton('/organisation/delete', 'Delete', { symbol: 'delete' }),
             )
           }
         </dl>
         <section class="after">
-          <h2>In use</h2>
+          <h2>Usage</h2>
           <dl class="card uses">${used.map(usedRow)}</dl>
         </section>
       `,
@@ -285,19 +277,19 @@ const editForm = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
           label: 'Name',
           required: true,
           autocomplete: 'organization',
-          help: 'Also in invitations and alerts.',
+          help: 'Shown in invitations and alerts.',
           state,
         })}
         ${selectField({
           name: 'time_zone',
           label: 'Time zone',
           choices: zones,
-          help: 'Windows of maintenance that there are keep the clock that they were planned by.',
+          help: 'Existing maintenance windows keep their own time zone.',
           state,
         })}
         <div class="actions">
           <button class="button button-main">Save</button>
-          ${linkButton('/organisation', 'Leave it')}
+          ${linkButton('/organisation', 'Cancel')}
         </div>
       </form>
     `,
@@ -324,7 +316,7 @@ export const edit: Page = {
     const tried = await attempt(form, () => ask(updateOrganisation, input), ['name', 'time_zone']);
     return 'refused' in tried
       ? editForm(request, tried.refused)
-      : seeOther('/organisation', { said: 'The organisation is changed.' });
+      : seeOther('/organisation', { said: 'Organisation updated.' });
   },
 };
 
@@ -341,21 +333,21 @@ export const exportPage: Page = {
       place: 'organisation',
       main: html`
         ${heading({
-          sentence: `Take all of ${request.caller.organisation.name} along`,
+          sentence: `Export ${request.caller.organisation.name}`,
           below:
-            'One file of JSON: members, monitors, incidents with their evidence, the figures of every hour, maintenance, channels, status pages, the audit log.',
+            'One JSON file with members, monitors, incidents and their evidence, hourly figures, maintenance, channels, status pages and the audit log.',
           trail,
         })}
         <div class="card stack">
           <p>
-            No secret is in it: where one stands, the file says <code>***</code>. What else is left
-            out, and why, the file says at its beginning.
+            Secrets are replaced by <code>***</code>. The file begins with what else is left out, and
+            why.
           </p>
-          <p class="soft">That it was taken is written to the audit log.</p>
+          <p class="soft">The export is recorded in the audit log.</p>
         </div>
         <form class="actions after" method="post">
           <button class="button button-main">${icon('downwards')}Export</button>
-          ${linkButton('/organisation', 'Leave it')}
+          ${linkButton('/organisation', 'Cancel')}
         </form>
       `,
     });

@@ -36,7 +36,7 @@ export const alsoEnded = (state: FormState): Html =>
     ${checkField({
       name: 'end_assistants',
       label: 'Also disconnect all my assistants',
-      help: 'Tick these if someone else may have used your account. What is not ticked stays valid.',
+      help: 'Select these if someone else may have used your account. Anything not selected stays valid.',
       state,
     })}
   `;
@@ -71,14 +71,14 @@ export const proofFirst = ({
 /** A link that was used, expired, or never existed: the same page for all three. */
 const deadLinkPage = (): ShownPage =>
   entryPage(
-    'Link used',
+    'Link expired',
     entryCard(
-      'This link was used already, or has ended.',
+      'This link has expired or was already used',
       html`
         <p class="entry-words">
-          A link in a mail is good once, and for a while. Ask for another where you got it.
+          Links in mails work once and for a limited time. Request a new one where you got it.
         </p>
-        <p class="actions">${linkButton('/sign-in', 'To the sign-in', { main: true })}</p>
+        <p class="actions">${linkButton('/sign-in', 'Go to sign-in', { main: true })}</p>
       `,
     ),
     { status: 404, headers: { 'cache-control': 'no-store' } },
@@ -151,16 +151,16 @@ export const passkeyForm = ({
         ${icon('down')}
         ${
           does === 'create'
-            ? 'No passkey was made. Try again, or look whether this device has one already.'
-            : 'No passkey was given. Try again, or use another way.'
+            ? 'No passkey was created. Try again, or check whether this device already has one.'
+            : 'The passkey did not work. Try again, or sign in another way.'
         }
       </p>
       <p class="soft" data-passkey-elsewhere hidden>
-        Passkeys are good at <a href="${safeUrl(`${origin}${address}`)}">${origin}</a>.
+        Passkeys work only at <a href="${safeUrl(`${origin}${address}`)}">${origin}</a>.
       </p>
-      <p class="soft" data-passkey-unable hidden>This browser knows no passkeys.</p>
+      <p class="soft" data-passkey-unable hidden>This browser does not support passkeys.</p>
       <noscript>
-        <p class="soft">A passkey needs scripts, and your browser runs none here.</p>
+        <p class="soft">Passkeys need JavaScript, which is off in this browser.</p>
       </noscript>
     </form>
   `;

@@ -45,13 +45,15 @@ const leaveForm = ({ caller: { organisation } }: MembersRequest, state: FormStat
       ${heading({
         sentence: `Leave ${organisation.name}?`,
         below:
-          'You see nothing of it any more, from now on. Your tokens, your assistants and the channels that are yours end there; monitors and everything else stay. To come back you need an invitation.',
+          'You lose access at once. Your tokens, your assistants and your own channels there are deleted; monitors and everything else stay. To come back you need an invitation.',
         trail: [{ href: '/members', name: 'Members' }],
       })}
       ${formSummary(state)}
       <form class="actions" method="post">
-        <button class="button button-danger">${icon('leave')}Leave it</button>
-        ${linkButton('/members', 'Stay')}
+        <button class="button button-danger">
+          ${icon('leave')}Leave organisation
+        </button>
+        ${linkButton('/members', 'Cancel')}
       </form>
     `,
   });
@@ -80,9 +82,9 @@ const newOrganisationForm = (state: FormState): PageAnswer =>
     status: state.status,
     main: html`
       ${heading({
-        sentence: 'Make another organisation',
+        sentence: 'New organisation',
         below:
-          'With monitors, people and status pages of its own: nobody of one sees anything of the other. You own it.',
+          'It has its own monitors, members and status pages. Members of one see nothing of the other. You become its owner.',
         trail: [{ href: '/organisations', name: 'Organisations' }],
       })}
       ${formSummary(state)}
@@ -93,13 +95,13 @@ const newOrganisationForm = (state: FormState): PageAnswer =>
           required: true,
           autofocus: true,
           autocomplete: 'organization',
-          help: 'Also in invitations and alerts.',
+          help: 'Shown in invitations and alerts.',
           state,
         })}
         ${selectField({ name: 'time_zone', label: 'Time zone', choices: zones, state })}
         <div class="actions">
-          <button class="button button-main">Make it</button>
-          ${linkButton('/organisations', 'Leave it')}
+          <button class="button button-main">Create organisation</button>
+          ${linkButton('/organisations', 'Cancel')}
         </div>
       </form>
     `,
@@ -125,7 +127,7 @@ export const newOrganisation: Page = {
     ]);
     return 'refused' in tried
       ? newOrganisationForm(tried.refused)
-      : seeOther('/', { said: `${tried.done.name} is made. The pages show it from now on.` });
+      : seeOther('/', { said: `${tried.done.name} created. You are now viewing it.` });
   },
 };
 
@@ -139,14 +141,14 @@ export const organisationsPage: Page = {
     const now = caller?.organisation.id;
     const sentence =
       items.length === 0
-        ? 'You belong to no organisation.'
+        ? 'No organisations yet'
         : items.length === 1
-          ? 'You belong to one organisation.'
-          : `You belong to ${items.length} organisations.`;
+          ? 'Your organisation'
+          : `Your ${items.length} organisations`;
     const below =
       items.length === 0
-        ? 'Whoever runs one can invite you; the link in the invitation is all that you need.'
-        : 'The pages show one at a time; another browser may show another.';
+        ? 'Ask an owner or admin to invite you, then open the link in the invitation.'
+        : 'You view one at a time. Another browser can view another.';
     return show({
       title: 'Organisations',
       main: html`
@@ -167,19 +169,19 @@ export const organisationsPage: Page = {
                       <div>
                         <b>${name}</b>
                         <span class="setting-note">
-                          you are ${role === 'admin' || role === 'owner' ? 'an' : 'a'} ${role}
+                          Your role: ${role}
                           ${ends_at !== null && html`; it will be deleted on ${times.day(ends_at)}`}
                         </span>
                       </div>
                       <div class="setting-action">
                         ${
                           id === now
-                            ? html`shown now`
+                            ? html`Current`
                             : html`
                               <form method="post" action="/organisations">
                                 <input type="hidden" name="organisation_id" value="${id}">
                                 <button class="button">
-                                  Show<span class="unseen"> ${name}</span>
+                                  Switch<span class="unseen"> to ${name}</span>
                                 </button>
                               </form>
                             `
@@ -216,22 +218,22 @@ export const sessionsPage: Page = {
     const others = items.length - 1;
     const sentence =
       others < 1
-        ? 'You are signed in here only.'
-        : `You are signed in at ${items.length} browsers.`;
+        ? 'You are signed in on this browser only'
+        : `You are signed in on ${items.length} browsers`;
     const all =
       others > 0 &&
       html`
         <form method="post" action="/profile/sessions">
-          <button class="button">Sign out all others</button>
+          <button class="button">Sign out everywhere else</button>
         </form>
       `;
     return show({
-      title: 'Where you are signed in',
+      title: 'Sessions',
       place: 'profile',
       main: html`
         ${heading({
           sentence,
-          below: 'One that nobody uses ends after a week, each of them after thirty days.',
+          below: 'Sessions end after 7 days unused, 30 days at most.',
           actions: all,
           trail: [{ href: '/profile', name: 'Your profile' }],
         })}
@@ -243,7 +245,7 @@ export const sessionsPage: Page = {
                 <th scope="col">Address</th>
                 <th scope="col">Last used</th>
                 <th scope="col">Signed in</th>
-                <th scope="col"><span class="unseen">End it</span></th>
+                <th scope="col"><span class="unseen">Sign out</span></th>
               </tr>
             </thead>
             <tbody>
@@ -251,7 +253,7 @@ export const sessionsPage: Page = {
                 ({ id, device, address, last_used_at, created_at, is_this }) =>
                   html`
                     <tr id="session-${id}">
-                      <td data-label="Browser">${device}${is_this && html` <b>this one</b>`}</td>
+                      <td data-label="Browser">${device}${is_this && html` <b>this browser</b>`}</td>
                       <td data-label="Address">${address}</td>
                       <td data-label="Last used">${is_this ? 'now' : times.ago(last_used_at)}</td>
                       <td data-label="Signed in">${times.moment(created_at)}</td>
@@ -281,7 +283,7 @@ export const endOneSession: Page = {
     const { is_this } = await askOwn(endSession, { session_id: path.session_id });
     return is_this
       ? seeOther('/sign-in', { said: 'You are signed out.' })
-      : seeOther('/profile/sessions', { said: 'That browser is signed out.' });
+      : seeOther('/profile/sessions', { said: 'Browser signed out.' });
   },
 };
 
@@ -294,8 +296,8 @@ export const endAllOthers: Page = {
     return seeOther('/profile/sessions', {
       said:
         ended === 1
-          ? 'The other browser is signed out.'
-          : `${ended} other browsers are signed out.`,
+          ? 'The other browser was signed out.'
+          : `${ended} other browsers were signed out.`,
     });
   },
 };
@@ -318,14 +320,14 @@ const secondFactorRow = (
 ): Html =>
   on_since === null
     ? row(
-        'Second step',
-        html`Off<span class="setting-note">The password alone signs you in.</span>`,
+        'Two-step verification',
+        html`Off<span class="setting-note">Your password alone signs you in.</span>`,
         linkButton('/profile/two-step/set-up', 'Set up'),
       )
     : row(
-        'Second step',
+        'Two-step verification',
         html`
-          An app’s code, since ${times.day(on_since)}
+          On since ${times.day(on_since)}
           <span class="setting-note">
             ${count(recovery_codes_left, 'One recovery code is', 'recovery codes are')} left.
           </span>
@@ -348,16 +350,16 @@ export const profilePage: Page = {
     const [profile, sessions, second, passkeys] = await Promise.all(asked);
     const { name, email, email_verified, wanted_email, mail } = profile;
     const proven = email_verified
-      ? 'proven'
+      ? 'Confirmed'
       : mail
-        ? html`not proven yet`
-        : 'not proven; this installation sends no mail';
+        ? 'Not confirmed yet'
+        : 'Not confirmed: this installation sends no e-mail';
     const waiting =
       wanted_email !== null &&
       wanted_email !== email &&
       html`
         <span class="setting-note">
-          ${wanted_email} waits to be proven, by the link that we sent there.
+          Open the link we sent to ${wanted_email} to confirm it.
         </span>
       `;
     return show({
@@ -366,20 +368,16 @@ export const profilePage: Page = {
       main: html`
         ${heading({
           sentence: name === '' ? 'Your profile' : name,
-          below: 'What is yours, whatever organisation you act in.',
+          below: 'For your account, in all organisations.',
         })}
         <dl class="card settings">
-          ${row(
-            'Name',
-            name === '' ? 'Nobody knows it yet' : name,
-            linkButton('/profile/name', 'Change'),
-          )}
+          ${row('Name', name === '' ? 'Not set' : name, linkButton('/profile/name', 'Change'))}
           ${row(
             'E-mail',
             html`${email}<span class="setting-note">${proven}</span>${waiting}`,
             linkButton('/profile/email', 'Change'),
           )}
-          ${row('Password', 'Known to you alone', linkButton('/profile/password', 'Change'))}
+          ${row('Password', 'Set', linkButton('/profile/password', 'Change'))}
           ${secondFactorRow(second, times)}
           ${row(
             'Passkeys',
@@ -392,9 +390,9 @@ export const profilePage: Page = {
             linkButton('/profile/passkeys', passkeys.items.length === 0 ? 'Add' : 'Change'),
           )}
           ${row(
-            'Signed in',
-            count(sessions.items.length, 'At this browser only', 'browsers'),
-            linkButton('/profile/sessions', 'Look'),
+            'Sessions',
+            count(sessions.items.length, 'This browser only', 'browsers'),
+            linkButton('/profile/sessions', 'Sessions'),
           )}
         </dl>
       `,
@@ -422,7 +420,7 @@ const formPage = (
         ${fields}
         <div class="actions">
           <button class="button button-main">${verb}</button>
-          ${linkButton('/profile', 'Leave it')}
+          ${linkButton('/profile', 'Cancel')}
         </div>
       </form>
     `,
@@ -431,7 +429,7 @@ const formPage = (
 const namePage = (state: FormState): PageAnswer =>
   formPage(
     'Your name',
-    'So the others of your organisations know who did what.',
+    'Other members see it beside what you do.',
     state,
     textField({
       name: 'name',
@@ -441,7 +439,7 @@ const namePage = (state: FormState): PageAnswer =>
       autofocus: true,
       state,
     }),
-    'Keep it',
+    'Save',
   );
 
 export const profileName: Page = {
@@ -463,16 +461,16 @@ export const writeProfileName: Page = {
     );
     return 'refused' in tried
       ? namePage(tried.refused)
-      : seeOther('/profile', { said: 'Your name is changed.' });
+      : seeOther('/profile', { said: 'Name changed.' });
   },
 };
 
 const emailPage = async ({ askOwn }: PersonsRequest, state: FormState): Promise<PageAnswer> => {
   const { mail, email, email_verified } = await askOwn(showProfile);
   const below = mail
-    ? 'The present address stays until the new one is proven, by a link that we send there.'
-    : 'It counts at once; this installation sends no mail to prove it by.';
-  const help = mail && !email_verified && html`Send the same address to have ${email} proven.`;
+    ? 'We send a link to the new address. Your current one stays until you open it.'
+    : 'The change takes effect at once: this installation sends no e-mail to confirm it.';
+  const help = mail && !email_verified && html`Send ${email} again to confirm it.`;
   return formPage(
     'Your e-mail address',
     below,
@@ -487,7 +485,7 @@ const emailPage = async ({ askOwn }: PersonsRequest, state: FormState): Promise<
       help,
       state,
     }),
-    mail ? 'Send the link' : 'Keep it',
+    mail ? 'Send link' : 'Save',
   );
 };
 
@@ -515,16 +513,16 @@ export const writeProfileEmail: Page = {
     const { email, must_confirm } = tried.done;
     return seeOther('/profile', {
       said: must_confirm
-        ? `We sent a link to ${email}; it becomes your address when you follow it.`
-        : `${email} is your address now.`,
+        ? `We sent a link to ${email}. Open it to change your address.`
+        : `${email} is now your e-mail address.`,
     });
   },
 };
 
 const passwordPage = ({ signedIn: { person } }: PersonsRequest, state: FormState): PageAnswer =>
   formPage(
-    'A new password',
-    'Every other browser that is signed in as you is signed out.',
+    'Change password',
+    'This signs you out of every other browser.',
     state,
     html`
       <input type="hidden" name="email" autocomplete="username" value="${person.email}">
@@ -564,7 +562,7 @@ export const writeProfilePassword: Page = {
       request,
       tried.done.session,
       '/profile',
-      'Your new password is kept, and every other browser is signed out.',
+      'Password changed. All other browsers were signed out.',
     );
   },
 };

@@ -37,7 +37,7 @@ const trail = [ofProfile, { href: '/profile/passkeys', name: 'Passkeys' }];
 const newPath = '/profile/passkeys/new';
 
 const below =
-  'A passkey is kept by your phone, your computer or a stick, and signs you in with a finger, your face or a PIN. It takes the place of password and second step.';
+  'A passkey on your phone, your computer or a security key signs you in with a fingerprint, your face or a PIN. It replaces your password and two-step verification.';
 
 export const passkeysPage: Page = {
   method: 'GET',
@@ -47,10 +47,10 @@ export const passkeysPage: Page = {
     const { items, origin } = await askOwn(listPasskeys);
     const sentence =
       items.length === 0
-        ? 'You have no passkey yet.'
+        ? 'No passkeys yet'
         : items.length === 1
-          ? 'You have one passkey.'
-          : `You have ${items.length} passkeys.`;
+          ? 'One passkey'
+          : `${items.length} passkeys`;
     return show({
       title: 'Passkeys',
       place: 'profile',
@@ -60,14 +60,14 @@ export const passkeysPage: Page = {
           below,
           trail: [ofProfile],
           actions:
-            origin !== null && linkButton(newPath, 'Add a passkey', { main: true, symbol: 'add' }),
+            origin !== null && linkButton(newPath, 'Add passkey', { main: true, symbol: 'add' }),
         })}
         ${
           origin === null &&
           html`
             <p class="soft">
-              Passkeys need an address with a name, and https. This installation is at ${baseUrl()};
-              whoever runs it can set BASE_URL.
+              Passkeys need HTTPS and a host name. This installation is at ${baseUrl()}; its operator
+              can set BASE_URL.
             </p>
           `
         }
@@ -79,10 +79,10 @@ export const passkeysPage: Page = {
                 <thead>
                   <tr>
                     <th scope="col">Name</th>
-                    <th scope="col">Kept</th>
+                    <th scope="col">Stored</th>
                     <th scope="col">Last used</th>
                     <th scope="col">Added</th>
-                    <th scope="col"><span class="unseen">Remove it</span></th>
+                    <th scope="col"><span class="unseen">Remove</span></th>
                   </tr>
                 </thead>
                 <tbody>
@@ -91,11 +91,11 @@ export const passkeysPage: Page = {
                       html`
                         <tr id="passkey-${id}">
                           <td data-label="Name">${name}</td>
-                          <td data-label="Kept">
+                          <td data-label="Stored">
                             ${is_synced ? 'on your devices' : 'on one device'}
                           </td>
                           <td data-label="Last used">
-                            ${last_used_at === null ? 'never yet' : times.ago(last_used_at)}
+                            ${last_used_at === null ? 'Never' : times.ago(last_used_at)}
                           </td>
                           <td data-label="Added">${times.moment(created_at)}</td>
                           <td class="number">
@@ -126,7 +126,7 @@ const addPage = async ({ askOwn }: PersonsRequest, sent?: FormState): Promise<Pa
     required: true,
     autocomplete: 'off',
     state,
-    help: 'So that you know later which one it is.',
+    help: 'Helps you tell your passkeys apart.',
   });
   const form = passkeyForm({
     does: 'create',
@@ -134,10 +134,10 @@ const addPage = async ({ askOwn }: PersonsRequest, sent?: FormState): Promise<Pa
     address: newPath,
     origin,
     fields: field,
-    verb: 'Make it now',
+    verb: 'Create passkey',
     symbol: 'tokens',
     main: true,
-    beside: linkButton('/profile/passkeys', 'Leave it'),
+    beside: linkButton('/profile/passkeys', 'Cancel'),
   });
   return show({
     title: 'Add a passkey',
@@ -147,7 +147,7 @@ const addPage = async ({ askOwn }: PersonsRequest, sent?: FormState): Promise<Pa
     main: html`
       ${heading({
         sentence: 'Add a passkey',
-        below: 'Your browser asks next where it is to be kept.',
+        below: 'Your browser asks where to store it.',
         trail,
       })}
       ${formSummary(state)}
@@ -184,7 +184,7 @@ export const newPasskey: Page = {
     const input = { name: form.value('name') ?? '', answer: form.value('answer') ?? '' };
     const tried = await attempt(form, () => askOwn(addPasskey, input), ['name']);
     if ('refused' in tried) return addPage(request, tried.refused);
-    return seeOther('/profile/passkeys', { said: `${tried.done.name} signs you in from now on.` });
+    return seeOther('/profile/passkeys', { said: `Passkey ${tried.done.name} added.` });
   },
 };
 
@@ -208,13 +208,13 @@ export const removePasskeyPage: Page = {
           ${heading({
             sentence: html`Remove ${there.name}?`,
             below:
-              'It signs you in no more. Your device may go on offering it until you remove it there, too.',
+              'It no longer signs you in. Your device may still offer it until you remove it there too.',
             trail,
           })}
           <form class="form" method="post">
             <div class="actions">
-              <button class="button button-danger">Remove it</button>
-              ${linkButton('/profile/passkeys', 'Leave it')}
+              <button class="button button-danger">Remove passkey</button>
+              ${linkButton('/profile/passkeys', 'Cancel')}
             </div>
           </form>
         `,
@@ -229,12 +229,12 @@ export const dropPasskey: Page = {
   needs: 'person',
   answer: async ({ askOwn, path }) => {
     const { name } = await askOwn(removePasskey, { passkey_id: path.passkey_id });
-    return seeOther('/profile/passkeys', { said: `${name} signs nobody in any more.` });
+    return seeOther('/profile/passkeys', { said: `Passkey ${name} removed.` });
   },
 };
 
 const [overview, setUpPath] = ['/profile/two-step', '/profile/two-step/set-up'];
-const secondFactorTrail = [ofProfile, { href: overview, name: 'Second step' }];
+const secondFactorTrail = [ofProfile, { href: overview, name: 'Two-step verification' }];
 const noStore = { 'cache-control': 'no-store' } as const;
 
 /** A page for a setting that is on or off; the page that does not match redirects to the other. */
@@ -256,12 +256,13 @@ export const twoStepPage: Page = {
     const { on_since, recovery_codes_left: left } = await askOwn(showSecondFactor);
     if (on_since === null) return seeOther(setUpPath);
     return show({
-      title: 'Second step',
+      title: 'Two-step verification',
       place: 'profile',
       main: html`
         ${heading({
-          sentence: 'Signing in takes two steps.',
-          below: 'The password, then a code of your app. A new password keeps the second step.',
+          sentence: 'Two-step verification is on',
+          below:
+            'Your password, then a code from your app. It stays on when you change your password.',
           trail: [ofProfile],
         })}
         ${
@@ -269,26 +270,26 @@ export const twoStepPage: Page = {
           notice(
             'verifying',
             left === 0
-              ? 'No recovery code is left.'
+              ? 'No recovery codes left'
               : left === 1
-                ? 'One recovery code is left.'
-                : `${left} recovery codes are left.`,
-            'Get new ones before you need them: without app and codes only whoever runs this installation can let you in.',
+                ? 'One recovery code left'
+                : `${left} recovery codes left`,
+            'Create new ones before you need them. Without your app and a code, only the operator of this installation can let you in.',
           )
         }
         <dl class="card settings">
           <div class="setting">
             <dt>App</dt>
-            <dd>Asked for since ${times.moment(on_since)}</dd>
+            <dd>On since ${times.moment(on_since)}</dd>
             <dd class="setting-action">${linkButton('/profile/two-step/off', 'Turn off')}</dd>
           </div>
           <div class="setting">
             <dt>Recovery codes</dt>
             <dd>
               ${left} of 10
-              left<span class="setting-note">For the day when your phone is away.</span>
+              left<span class="setting-note">For when you have no access to your app.</span>
             </dd>
-            <dd class="setting-action">${linkButton('/profile/two-step/codes', 'New codes')}</dd>
+            <dd class="setting-action">${linkButton('/profile/two-step/codes', 'Create new codes')}</dd>
           </div>
         </dl>
       `,
@@ -305,25 +306,24 @@ const setUpForm = (
   state: FormState,
 ): PageAnswer =>
   show({
-    title: 'Set up a second step',
+    title: 'Set up two-step verification',
     place: 'profile',
     status: state.status,
     headers: noStore,
     main: html`
       ${heading({
-        sentence: 'Set up a second step',
-        below:
-          'Whoever learns your password then still needs your phone. Any app for one-time codes will do.',
+        sentence: 'Set up two-step verification',
+        below: 'Your password alone is then not enough to sign in. Any authenticator app works.',
         trail: [ofProfile],
       })}
       ${formSummary(state)}
       <ol class="card steps">
         <li>
-          <h2>Point the app’s camera here</h2>
+          <h2>Scan this code with your app</h2>
           <div class="qr-beside">
             ${qrCode(totpAddress(secret, person.email), 'The secret below, as a QR code')}
             <div>
-              <p>Or type this secret into it:</p>
+              <p>Or enter this secret in the app:</p>
               <p class="copyable">
                 <code id="totp-secret">${inFours(secret)}</code>
                 <button class="button" type="button" data-copy="${secret}" hidden>
@@ -334,7 +334,7 @@ const setUpForm = (
           </div>
         </li>
         <li>
-          <h2>Type the code that it shows</h2>
+          <h2>Enter the code from the app</h2>
           <form class="form" method="post">
             ${hiddenField('secret', secret)}
             ${textField({
@@ -343,12 +343,12 @@ const setUpForm = (
               autocomplete: 'one-time-code',
               inputmode: 'numeric',
               required: true,
-              help: 'Six digits; a new one every half minute.',
+              help: 'Six digits. A new code appears every 30 seconds.',
               state,
             })}
             <div class="actions">
-              <button class="button button-main">Turn it on</button>
-              ${linkButton('/profile', 'Leave it')}
+              <button class="button button-main">Turn on</button>
+              ${linkButton('/profile', 'Cancel')}
             </div>
           </form>
         </li>
@@ -381,7 +381,7 @@ const codesPage = (sentence: Part, codes: readonly string[]): PageAnswer =>
       ${heading({
         sentence,
         below:
-          'Keep these ten codes where your phone is not. Each signs you in once, when the app is away.',
+          'Store these ten codes away from your phone. Each signs you in once when you have no access to your app.',
         trail: secondFactorTrail,
       })}
       <div class="card stack">
@@ -390,12 +390,12 @@ const codesPage = (sentence: Part, codes: readonly string[]): PageAnswer =>
           <button class="button" type="button" data-copy="#recovery-codes" hidden>
             ${icon('copy')}Copy
           </button>
-          ${linkButton('/profile', 'I have kept them', { main: true })}
+          ${linkButton('/profile', 'Done', { main: true })}
         </p>
         ${notice(
           'information',
-          'They are shown only now.',
-          'Whoever has one and your password can sign in as you. New ones end all of these.',
+          'You see these codes only once',
+          'Anyone with a code and your password can sign in as you. Creating new codes revokes these.',
         )}
       </div>
     `,
@@ -415,7 +415,7 @@ export const setUp: Page = {
         ['code'],
       );
       if ('done' in tried)
-        return codesPage('Signing in takes two steps now.', tried.done.recovery_codes);
+        return codesPage('Two-step verification is on', tried.done.recovery_codes);
       const { on_since } = await askOwn(showSecondFactor);
       return on_since === null ? setUpForm(request, secret, tried.refused) : seeOther(overview);
     }),
@@ -442,7 +442,7 @@ const question = (
           <button class="button ${asked.isEnd ? 'button-danger' : 'button-main'}">
             ${asked.verb}
           </button>
-          ${linkButton(overview, 'Leave it')}
+          ${linkButton(overview, 'Cancel')}
         </div>
       </form>
     `,
@@ -454,9 +454,9 @@ export const newCodesPage: Page = {
   needs: 'person',
   answer: (request) =>
     question(request, {
-      sentence: 'Ten new recovery codes',
-      below: 'Those that you have end at once.',
-      verb: 'Show me new ones',
+      sentence: 'Create ten new recovery codes?',
+      below: 'Your current codes stop working at once.',
+      verb: 'Create codes',
       isEnd: false,
     }),
 };
@@ -477,9 +477,9 @@ export const turnOffPage: Page = {
   needs: 'person',
   answer: (request) =>
     question(request, {
-      sentence: 'Turn the second step off?',
-      below: 'Then your password alone signs you in, and the recovery codes end.',
-      verb: 'Turn it off',
+      sentence: 'Turn off two-step verification?',
+      below: 'Your password alone then signs you in, and your recovery codes stop working.',
+      verb: 'Turn off',
       isEnd: true,
     }),
 };
@@ -491,6 +491,6 @@ export const turnOff: Page = {
   answer: ({ askOwn }) =>
     unlessOther(async () => {
       await askOwn(endSecondFactor);
-      return seeOther('/profile', { said: 'Signing in takes your password alone now.' });
+      return seeOther('/profile', { said: 'Two-step verification is off.' });
     }),
 };

@@ -63,7 +63,7 @@ export const confirmWith = async (
   return entryPage(
     'Confirm your password',
     entryCard(
-      'Confirm your password.',
+      'Confirm your password',
       formSummary(state),
       html`
         <p class="entry-words">You are asked once every 15 minutes.</p>
@@ -86,11 +86,11 @@ export const confirmWith = async (
         </form>
         ${passkeys && passkeyConfirm(origin, next)}
         <p class="entry-foot">
-          You never had a password?${' '}
+          No password yet?${' '}
           ${
             mail
-              ? html`You can <a href="/forgot">choose a password by mail</a>.`
-              : 'A fresh sign-in link confirms you as well: open one in this browser, then come back here.'
+              ? html`<a href="/forgot">Set one by e-mail</a>.`
+              : 'A new sign-in link confirms you as well. Open one in this browser, then come back here.'
           }
         </p>
         ${
@@ -133,18 +133,18 @@ const headers = { 'cache-control': 'no-store' } as const;
 
 const dead = ({ signedIn }: OpenRequest): PageAnswer =>
   entryPage(
-    'Link used',
+    'Link expired',
     entryCard(
-      'This link was used already, or has ended.',
+      'This link has expired or was already used',
       html`
         <p class="entry-words">
-          A link signs in once. Start the service anew for another, or ask for one on its machine:
+          A sign-in link works once. Restart the service for a new one, or create one on its server:
         </p>
         <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
         <p class="actions">
           ${
             signedIn
-              ? linkButton('/', 'To the monitors', { main: true })
+              ? linkButton('/', 'View monitors', { main: true })
               : linkButton('/sign-in', 'Sign in with a password', { main: true })
           }
         </p>
@@ -175,12 +175,12 @@ export const enterPage: Page = {
     request.isByPerson
       ? act(request)
       : entryPage(
-          'Enter',
+          'Sign in',
           entryCard(
-            'One click, and you are in.',
+            'Sign in with this link',
             html`
               <form class="form" method="post">
-                <button class="button button-main">Enter</button>
+                <button class="button button-main">Sign in</button>
               </form>
             `,
           ),
@@ -221,7 +221,7 @@ const appForm = (state: FormState): Html =>
     required: true,
     autofocus: true,
     state,
-    help: 'The six digits that your app shows for Antipode.',
+    help: 'The 6-digit code from your authenticator app.',
   });
 
 const recoveryForm = (state: FormState): Html =>
@@ -232,14 +232,14 @@ const recoveryForm = (state: FormState): Html =>
     required: true,
     autofocus: true,
     state,
-    help: 'One of the ten that you were shown when you set this up. Each is good once.',
+    help: 'One of your ten recovery codes. Each works once.',
   });
 
 const page = (state: FormState, next: string, isRecovery: boolean): PageAnswer =>
   entryPage(
-    'Second step',
+    'Two-step verification',
     entryCard(
-      'One more step',
+      'Two-step verification',
       formSummary(state),
       html`
         <form class="form" method="post" action="/sign-in/second-step">
@@ -252,12 +252,12 @@ const page = (state: FormState, next: string, isRecovery: boolean): PageAnswer =
           ${
             isRecovery
               ? html`
-                Neither app nor codes? Whoever runs this installation can let you
-                in. <a href="${safeUrl(`${path}${query({ next })}`)}">Use the app</a>
+                No app and no codes? Ask the operator of this
+                installation. <a href="${safeUrl(`${path}${query({ next })}`)}">Use the app</a>
               `
               : html`
-                The app is
-                away? <a href="${safeUrl(`${path}${query({ next, with: 'recovery' })}`)}">
+                No access to your
+                app? <a href="${safeUrl(`${path}${query({ next, with: 'recovery' })}`)}">
                   Use a recovery code
                 </a>
               `
@@ -290,7 +290,7 @@ const leftWords = (left: number | null): string | undefined => {
       : left === 1
         ? 'one recovery code is'
         : `${left} recovery codes are`;
-  return `You are signed in, and ${many} left. New ones are in your profile.`;
+  return `You are signed in, and ${many} left. Create new ones in your profile.`;
 };
 
 export const secondStep: Page = {
@@ -337,7 +337,7 @@ export const signInWith = async (
   to = nextOf(next),
 ): Promise<PageAnswer> => {
   const door = await askAsVisitor(showSignUpPolicy);
-  const forgot = html`<a href="/forgot">Forgot it?</a>`;
+  const forgot = html`<a href="/forgot">Forgot your password?</a>`;
   return entryPage(
     'Sign in',
     entryCard(
@@ -371,7 +371,7 @@ export const signInWith = async (
           ${
             door.sign_up === 'open'
               ? html`New here? <a href="/sign-up">Sign up</a>.`
-              : 'Invited? The link that you were given is enough.'
+              : 'Invited? Open the link in your invitation.'
           }
         </p>
       `,
@@ -435,12 +435,12 @@ export const signOutPage: Page = {
     entryPage(
       'Sign out',
       entryCard(
-        'Sign out here?',
+        'Sign out of this browser?',
         html`
           <form class="form" method="post" action="/sign-out">
             <div class="actions">
               <button class="button button-main">Sign out</button>
-              ${linkButton('/', 'Stay')}
+              ${linkButton('/', 'Cancel')}
             </div>
           </form>
         `,

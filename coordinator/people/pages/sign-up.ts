@@ -38,7 +38,7 @@ export const joinPage: Page = {
         secret: path.secret,
       });
       const words = html`
-        <p class="entry-words">${inviter ?? 'Somebody'} invites you, as ${role}.</p>
+        <p class="entry-words">${inviter ?? 'A member'} invites you to join as ${role}.</p>
       `;
       const ways = signedIn
         ? html`
@@ -51,8 +51,8 @@ export const joinPage: Page = {
         `
         : html`
           <p class="actions">
-            ${linkButton(`/join/${path.secret}/sign-up`, 'Make an account', { main: true })}
-            ${linkButton(`/sign-in?next=/join/${path.secret}`, 'I have one')}
+            ${linkButton(`/join/${path.secret}/sign-up`, 'Create account', { main: true })}
+            ${linkButton(`/sign-in?next=/join/${path.secret}`, 'Sign in instead')}
           </p>
         `;
       return entryPage('Join', entryCard(html`Join ${organisation}`, words, ways), {
@@ -69,7 +69,7 @@ export const join: Page = {
     unlessDead(async () => {
       try {
         const { name } = await askOwn(acceptInvitation, { secret: path.secret });
-        return seeOther('/', { said: `You belong to ${name} now.` });
+        return seeOther('/', { said: `You joined ${name}.` });
       } catch (error) {
         if (!(error instanceof Refusal) || error.code !== 'already_member') throw error;
         return seeOther('/', { said: error.message });
@@ -83,11 +83,11 @@ const withoutMail = (): PageAnswer =>
   entryPage(
     'Forgotten password',
     entryCard(
-      'Whoever runs this installation can let you in.',
+      'Ask the operator of this installation',
       html`
         <p class="entry-words">
-          It sends no mail, so no new password can be sent. This command, on its machine, makes a
-          link that signs you in once; then you can choose a new password in your profile.
+          This installation sends no e-mail. On its server, this command creates a link that signs
+          you in once; you can then choose a new password in your profile.
         </p>
         <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
         <p class="actions">${linkButton('/sign-in', 'Back')}</p>
@@ -104,7 +104,7 @@ const forgotForm = async ({ askAsVisitor }: OpenRequest, state: FormState): Prom
       'Choose a new password',
       formSummary(state),
       html`
-        <p class="entry-words">We send a link to the address of your account.</p>
+        <p class="entry-words">We send a link to the e-mail address of your account.</p>
         <form class="form" method="post" action="/forgot">
           ${textField({
             name: 'email',
@@ -116,7 +116,7 @@ const forgotForm = async ({ askAsVisitor }: OpenRequest, state: FormState): Prom
             state,
           })}
           <div class="actions">
-            <button class="button button-main">Send the link</button>
+            <button class="button button-main">Send link</button>
             ${linkButton('/sign-in', 'Back')}
           </div>
         </form>
@@ -145,15 +145,15 @@ export const forgot: Page = {
     ]);
     if ('refused' in tried) return forgotForm(request, tried.refused);
     return entryPage(
-      'Look into your mail',
+      'Check your e-mail',
       entryCard(
-        'Look into your mail.',
+        'Check your e-mail',
         html`
           <p class="entry-words">
-            If there is an account with <b>${email}</b>, a link to choose a new password is on its
-            way to it. It is good for an hour.
+            If <b>${email}</b> has an account, we sent it a link to choose a new password. The link
+            works for one hour.
           </p>
-          <p class="actions">${linkButton('/sign-in', 'Back to the sign-in')}</p>
+          <p class="actions">${linkButton('/sign-in', 'Back to sign-in')}</p>
         `,
       ),
     );
@@ -171,7 +171,7 @@ const resetForm = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promi
         formSummary(state),
         html`
           <p class="entry-words">
-            For ${email}. All browsers that are signed in with it are signed out.
+            For ${email}. This signs you out of all browsers.
           </p>
           <form class="form" method="post">
             <input type="hidden" name="email" autocomplete="username" value="${email}">
@@ -214,7 +214,7 @@ export const reset: Page = {
         return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
       const { session, second_step } = tried.done;
       if (session !== null)
-        return comeIn(request, session, '/', 'Your new password is saved. You are signed in.');
+        return comeIn(request, session, '/', 'Password changed. You are signed in.');
       return second_step === null ? null : askForSecondStep(request, second_step, '/');
     }),
 };
@@ -245,7 +245,7 @@ const own = (state: FormState) => html`
     type: 'password',
     autocomplete: 'new-password',
     required: true,
-    help: 'At least 10 characters. Longer is better than stranger.',
+    help: 'At least 10 characters. A long phrase is best.',
     state,
   })}
 `;
@@ -262,14 +262,14 @@ const invitationForm = (
       `Join ${organisation}`,
       formSummary(state),
       html`
-        <p class="entry-words">As ${role}. You need an account of your own for it.</p>
+        <p class="entry-words">You join as ${role}. Create your account.</p>
         <form class="form" method="post" action="/sign-up">
           ${hiddenField('invitation_secret', secret)}
           ${own(state)}
-          <div class="actions"><button class="button button-main">Make my account</button></div>
+          <div class="actions"><button class="button button-main">Create account</button></div>
         </form>
         <p class="entry-foot">
-          You have one? <a href="/sign-in?next=/join/${secret}">Sign in</a>, and join with it.
+          Already have an account? <a href="/sign-in?next=/join/${secret}">Sign in instead</a>
         </p>
       `,
     ),
@@ -290,19 +290,19 @@ const openForm = (state: FormState): PageAnswer =>
             label: 'Organisation',
             autocomplete: 'organization',
             required: true,
-            help: 'Whose things are watched: a company, a team, or yourself.',
+            help: 'Your company, your team or your own name.',
             state,
           })}
           ${selectField({
             name: 'time_zone',
-            label: 'Its time zone',
+            label: 'Time zone',
             choices: zones,
-            help: 'In which times are shown, and maintenance repeats.',
+            help: 'For the times on pages and for recurring maintenance.',
             state,
           })}
           <div class="actions"><button class="button button-main">Sign up</button></div>
         </form>
-        <p class="entry-foot">You have an account? <a href="/sign-in">Sign in</a>.</p>
+        <p class="entry-foot">Already have an account? <a href="/sign-in">Sign in</a></p>
       `,
     ),
     { status: state.status },
@@ -312,11 +312,11 @@ const closed = (): PageAnswer =>
   entryPage(
     'Sign up',
     entryCard(
-      'Nobody signs up here without an invitation.',
+      'Sign-up is by invitation only',
       html`
         <p class="entry-words">
-          Whoever runs an organisation here can invite you; the link that you are given then is all
-          that you need.
+          Ask an owner or admin of your organisation to invite you, then open the link in the
+          invitation.
         </p>
         <p class="actions">${linkButton('/sign-in', 'Sign in', { main: true })}</p>
       `,
@@ -361,13 +361,12 @@ export const signUpInvited: Page = {
 
 const sent = (email: string): PageAnswer =>
   entryPage(
-    'Look into your mail',
+    'Check your e-mail',
     entryCard(
-      'Look into your mail.',
+      'Check your e-mail',
       html`
         <p class="entry-words">
-          We wrote to <b>${email}</b>. The link in that mail is the last step; it is good for two
-          days.
+          We sent a link to <b>${email}</b>. Open it within two days to finish signing up.
         </p>
       `,
     ),
@@ -422,7 +421,7 @@ const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promi
               autocomplete: 'current-password',
               required: true,
               autofocus: true,
-              help: 'The one that you chose when you signed up.',
+              help: 'The password you chose when you signed up.',
               state,
             })}
             <div class="actions"><button class="button button-main">Create account</button></div>
@@ -485,7 +484,7 @@ export const verifyPage: Page = {
       const { email } = await askAsVisitor(showLink, { kind: 'e-mail', secret: path.secret });
       return email === null
         ? null
-        : button('Your address', 'Use this address?', email, 'Use this address');
+        : button('Confirm your e-mail', 'Confirm your e-mail address', email, 'Confirm address');
     }),
 };
 
@@ -496,7 +495,7 @@ export const verify: Page = {
   answer: ({ askOwn, path }) =>
     unlessDead(async () => {
       const { email } = await askOwn(verifyEmail, { secret: path.secret });
-      return seeOther('/profile', { said: `${email} is your address.` });
+      return seeOther('/profile', { said: `${email} is now your e-mail address.` });
     }),
 };
 
@@ -511,9 +510,9 @@ export const keepPage: Page = {
       if (email === null) return null;
       return button(
         'Keep your address',
-        'Keep your present address?',
-        html`The change to ${email} will be cancelled.`,
-        'Keep my address',
+        'Keep your current e-mail address?',
+        html`This cancels the change to ${email}.`,
+        'Keep current address',
       );
     }),
 };
@@ -528,7 +527,7 @@ export const keep: Page = {
       return entryPage(
         'Address kept',
         entryCard(
-          'Your address is kept',
+          'Your e-mail address was kept',
           html`
             <p class="entry-words">
               The change to ${wanted} is cancelled. Someone else may know your password: choose a

@@ -238,12 +238,12 @@ export const withSettings = (
   const { version, paused } = terms;
   if (state.terms !== null && state.terms > version) return state;
   if (state.terms === version && state.paused === paused) return state;
-  const anew = (state.terms !== null && state.terms < version) || (state.paused && !paused);
+  const restarts = (state.terms !== null && state.terms < version) || (state.paused && !paused);
   return {
     ...state,
     terms: version,
     paused,
-    from: anew ? Math.max(now, state.from ?? 0) : state.from,
+    from: restarts ? Math.max(now, state.from ?? 0) : state.from,
   };
 };
 

@@ -104,7 +104,7 @@ export const httpsKeys = {
     example: 1,
   },
   body_contains: {
-    meaning: 'What the body must contain; upper and lower case count.',
+    meaning: 'What the body must contain; case-sensitive.',
     allowed: `${text} (all must be there)`,
     otherwise: 'nothing',
     example: ['Welcome', '</html>'],

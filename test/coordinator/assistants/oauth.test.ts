@@ -259,7 +259,7 @@ describe('oauth abuse', () => {
         expect([status, location]).toEqual([302, '/connect/failed?why=invalid_redirect_uri']);
       }
       const { status, text } = await browser.get('/connect/failed?why=invalid_redirect_uri');
-      expect([status, text.includes('nothing was sent there')]).toEqual([400, true]);
+      expect([status, text.includes('We sent nothing there')]).toEqual([400, true]);
       // Of this machine any port will do: programs take the one that is free.
       const free = await browser.get(
         addressFor(id, { redirect_uri: 'http://127.0.0.1:50123/callback' }),

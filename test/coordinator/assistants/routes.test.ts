@@ -437,9 +437,7 @@ describe('signing in', () => {
           redirect: 'cursor://anysphere.cursor-mcp/oauth/callback',
         }).begin(),
       );
-      expect((await program.get(native.location)).text).toContain(
-        'Have you just begun this yourself?',
-      );
+      expect((await program.get(native.location)).text).toContain('Did you start this yourself?');
     });
 
     test('offers a viewer no more than to look, and takes no more', async () => {
@@ -447,8 +445,8 @@ describe('signing in', () => {
       const assistant = assistantOf(web.url);
       const began = await browser.get(await assistant.begin());
       const page = await browser.get(began.location);
-      expect(page.text).not.toContain('Look and change');
-      expect(page.text).toContain('As a viewer you change nothing');
+      expect(page.text).not.toContain('Read and write');
+      expect(page.text).toContain('You are a viewer, so your assistants can only read');
       const forged = await browser.post(began.location, { act: 'allow', ...all() });
       expect(forged.status).toBe(403);
       expect(forged.text).toContain('viewer, may only look');
@@ -550,7 +548,7 @@ describe('signing in', () => {
           cookie: await web.cookieOf(web.house.member),
         });
         await tab.page.goto((await assistant.begin()).href);
-        await tab.page.getByLabel('Look and change').check();
+        await tab.page.getByLabel('Read and write').check();
         await tab.page.getByRole('button', { name: 'Connect', exact: true }).click();
         await tab.page.waitForURL(/\/callback\?code=/);
         const { access_token } = await assistant.end(new URL(tab.page.url()));

@@ -114,7 +114,7 @@ describe('tools', () => {
         seen_from: { continent: 'Europe' },
         confirmed_from: { continent: 'Asia' },
         evidence: {
-          verdict: expect.stringMatching(/^Everywhere, in the answer itself/),
+          verdict: expect.stringMatching(/^Everywhere. DNS, network and TLS are fine/),
           checks: [
             { part: 'seen', continent: 'Europe', outcome: 'fail', from_target: { body: hostile } },
             { part: 'confirmed', continent: 'Asia', from_target: { body: hostile } },
@@ -178,7 +178,7 @@ describe('tools', () => {
         arguments: { when: 'since Friday' },
       });
       expect(JSON.stringify(asked.messages)).toMatch(
-        /What happened to our monitors since Friday\?.*list_incidents/,
+        /Report the outages of our monitors since Friday\..*list_incidents/,
       );
       await expect(assistant.getPrompt({ name: 'nothing' })).rejects.toThrow(/There is no prompt/);
     });

@@ -166,11 +166,11 @@ describe('mail', async () => {
     expect(all.map(([recipient]) => receivedBy(recipient)[0]?.subject)).toEqual([
       'Shop will be deleted in seven days',
       'Shop will be deleted tomorrow',
-      'Shop stays',
+      'Shop is no longer being deleted',
       'Shop is deleted',
     ]);
     expect(texts[0]).toContain(
-      'Ada wants Shop to be deleted, with all that belongs to it, on 1 December 2026 at 10:00 (Europe/Berlin).',
+      'Ada deleted Shop. It and all its data will be gone on 1 December 2026 at 10:00 (Europe/Berlin).',
     );
     expect(texts.map((text) => text.includes('https://antipode.test/organisation'))).toEqual([
       true,

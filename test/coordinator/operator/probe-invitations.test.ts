@@ -184,12 +184,12 @@ describe('pages', () => {
       expect(text).toContain('Osaka &lt;1&gt; was not heard.');
       expect(text).toContain('Start the probe again with the same data folder');
       for (const each of [
-        'Figures of the house',
+        'Installation',
         'Organisations',
         web.house.name,
         'Probes',
-        'Refused on the bus',
-        'Set aside',
+        'Rejected messages',
+        'Failed messages',
       ])
         expect(main(text)).toContain(each);
     });
@@ -215,7 +215,7 @@ describe('pages', () => {
       expect(page.text).toContain('&lt;b&gt;what came&lt;/b&gt;');
       const again = await web.post(`${address}/retry`, {}, { as, headers: sameOrigin });
       expect([again.status, again.headers.get('location')]).toEqual([303, '/operator']);
-      expect((await web.get('/operator', { as })).text).toContain('waits to be worked on again');
+      expect((await web.get('/operator', { as })).text).toContain('Retry requested');
       const dropped = await web.post(address, {}, { as, headers: sameOrigin });
       expect([dropped.status, dropped.headers.get('location')]).toEqual([303, '/operator']);
       expect((await web.get(address, { as })).status).toBe(404);
@@ -242,7 +242,7 @@ describe('pages', () => {
           (await web.post(path, {}, { as, headers: { 'sec-fetch-site': 'cross-site' } })).status,
         ).toBe(403);
       const text = (await web.get(address, { as })).text;
-      expect(text).not.toContain('It waits to be worked on again');
+      expect(text).not.toContain('Retry requested');
     });
   });
 

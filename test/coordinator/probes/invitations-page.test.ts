@@ -42,12 +42,12 @@ describe('invitations page', () => {
     expect(text).toContain(`node antipode-probe.mjs join ${web.url} ${token}`);
     const [, id = ''] = /data-live="\/probes\/invitations\/([^"]+)"/.exec(text) ?? [];
     const watching = await web.get(`/probes/invitations/${id}`, { as: web.house.owner });
-    expect(watching.text).toContain('Waiting for Office.');
+    expect(watching.text).toContain('Waiting for Office');
     const list = await web.get('/probes', { as: web.house.owner });
-    expect(list.text).toContain('Invited, and not here yet');
+    expect(list.text).toContain('Pending invitations');
     for (const page of [watching, list]) expect(page.text).not.toContain(token.slice(9));
     expect((await web.get('/probes', { as: web.house.member })).text).not.toContain(
-      'Invited, and not here yet',
+      'Pending invitations',
     );
     const taken = await web.post(
       `/probes/invitations/${id}/withdraw`,
@@ -56,7 +56,7 @@ describe('invitations page', () => {
     );
     expect(taken.status).toBe(303);
     expect((await web.get('/probes', { as: web.house.owner })).text).not.toContain(
-      'Invited, and not here yet',
+      'Pending invitations',
     );
   });
 
@@ -74,16 +74,16 @@ describe('invitations page', () => {
       (await web.get(`/probes/invitations/${id}`, { as: web.house.owner })).text;
     const probe = crypto.randomUUID();
     await spend('Nairobi', probe);
-    expect(await page()).toContain('Nairobi has joined.');
+    expect(await page()).toContain('Nairobi has joined');
     await web.sql`update probes set last_seen_at = now() where id = ${probe}`;
-    expect(await page()).toContain('Nairobi is here.');
-    expect(await page()).not.toContain('The first check is made.');
+    expect(await page()).toContain('Nairobi is connected');
+    expect(await page()).not.toContain('First check done');
     expect(await page()).toContain('data-awaits');
     await checks(probe);
     // Long ago, and still so: what is counted of the last minutes does not matter.
     await web.sql`update watermarks set changed_at = now() - interval '3 days'`;
-    expect(await page()).toContain('Nairobi checks for you.');
-    expect(await page()).toContain('The first check is made.');
+    expect(await page()).toContain('Nairobi is checking');
+    expect(await page()).toContain('First check done');
     expect(await page()).not.toContain('data-awaits');
   });
 
@@ -96,8 +96,8 @@ describe('invitations page', () => {
       `/probes/${probe}/end`,
     );
     const asked = await web.get(`/probes/${probe}/end`, { as: house.admin });
-    expect(asked.text).toContain('End the probe Cellar &lt;1&gt; for good?');
-    expect(asked.text).toContain('No monitor names it.');
+    expect(asked.text).toContain('Delete the probe Cellar &lt;1&gt;?');
+    expect(asked.text).toContain('No monitor uses it');
     const end = (name: string) =>
       web.post(`/probes/${probe}/end`, { name }, { as: house.admin, headers: same });
     expect((await end('Cellar')).status).toBe(400);
@@ -113,16 +113,16 @@ describe('invitations page', () => {
       });
       await page.goto(`${web.url}/probes/invite`);
       await page.getByLabel('Name').fill('Watched');
-      await page.getByRole('button', { name: 'Make the line' }).click();
-      await page.getByRole('heading', { name: 'Waiting for Watched.' }).waitFor();
+      await page.getByRole('button', { name: 'Create install command' }).click();
+      await page.getByRole('heading', { name: 'Waiting for Watched' }).waitFor();
       const line = await page.locator('#join-line code').first().textContent();
       const probe = crypto.randomUUID();
       await spend('Watched', probe);
-      await page.getByRole('heading', { name: 'Watched has joined.' }).waitFor();
+      await page.getByRole('heading', { name: 'Watched has joined' }).waitFor();
       expect(await page.locator('#join-line code').first().textContent()).toBe(line);
       await web.sql`update probes set last_seen_at = now() where id = ${probe}`;
       await checks(probe);
-      await page.getByText('The first check is made.').waitFor();
+      await page.getByText('First check done').first().waitFor();
       expect(await page.locator('#join-line code').first().textContent()).toBe(line);
       await close();
     });

@@ -329,7 +329,7 @@ describe('a form', () => {
           { as: web.house.owner, headers },
         );
         expect(status).toBe(403);
-        expect(text).toContain('another site sent it');
+        expect(text).toContain('this form came from another site');
       }
     });
 });

@@ -258,7 +258,7 @@ describe('standing in words', () => {
 
   describe('the sentence', () => {
     test.each([
-      [standing({}), 'Nothing is watched yet.', ''],
+      [standing({}), 'No monitors yet.', ''],
       [standing({ up: 1 }), 'Everything is up.', ''],
       [standing({ up: 48 }), 'Everything is up.', '48 monitors.'],
       [standing({ down: 1, up: 3 }, ['Checkout']), 'Checkout is down.', '3 of 4 are up.'],
@@ -277,16 +277,16 @@ describe('standing in words', () => {
       ],
       [standing({ verifying: 4 }, [], ['a', 'b', 'c']), 'Four monitors are being verified.', ''],
       [standing({ paused: 2 }), 'Everything is paused.', ''],
-      [standing({ pending: 1 }), 'Waiting for the first look.', 'One waits to be looked at.'],
+      [standing({ pending: 1 }), 'Waiting for the first check.', 'One is pending.'],
       [
         standing({ pending: 2, up: 1 }),
-        'Everything that was looked at is up.',
-        'Two wait to be looked at and 1 of 3 are up.',
+        'Everything checked so far is up.',
+        'Two are pending and 1 of 3 are up.',
       ],
       [standing({ maintenance: 1 }), 'Everything is in maintenance.', 'One is in maintenance.'],
       [
         standing({ maintenance: 1, up: 1 }),
-        'All that is watched is up.',
+        'Everything else is up.',
         'One is in maintenance and 1 of 2 are up.',
       ],
     ])(

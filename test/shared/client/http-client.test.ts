@@ -304,7 +304,7 @@ describe('login', () => {
     expect(code).toBe(exits.done);
     expect(questions.map(([, secret]) => secret)).toEqual([undefined, 'secret']);
     expect(err).toContain(`${served.url}/tokens/new`);
-    expect(out).toContain('as member; this token may look and change');
+    expect(out).toContain('as member; this token can read and write');
     expect(out + err).not.toContain(token);
     expect(JSON.parse(readFileSync(ANTIPODE_SETTINGS, 'utf8'))).toEqual({ url: served.url, token });
     expect(statSync(ANTIPODE_SETTINGS).mode & 0o777).toBe(0o600);
@@ -314,7 +314,7 @@ describe('login', () => {
     const token = served.house.viewer.read;
     expect(await login([], [token], false)).toMatchObject({
       code: exits.done,
-      out: expect.stringContaining('this token may look\n'.slice(0, -1)),
+      out: expect.stringContaining('this token can read\n'.slice(0, -1)),
       questions: [],
     });
     expect(JSON.parse(readFileSync(ANTIPODE_SETTINGS, 'utf8'))).toEqual({ url: served.url, token });

@@ -69,7 +69,7 @@ describe('detail', () => {
       expect(text).toContain('<title>Down: Checkout · Antipode</title>');
       expect(text).toMatch(/<h1>Checkout is down from some continents\.<\/h1>/);
       expect(text).toContain(
-        'From some continents, in the answer itself: the network, DNS and TLS are well.',
+        'From some continents. DNS, network and TLS are fine; the server returns an error.',
       );
       expect(text).toContain('confirmed from Virginia <b>263 ms</b> later');
     });

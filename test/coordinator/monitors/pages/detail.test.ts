@@ -240,7 +240,7 @@ describe('acts', () => {
         for (const as of [web.house.member, web.house.admin, web.house.owner])
           expect([path, (await web.get(path, { as })).status]).toEqual([path, 200]);
         const viewer = await web.get(path, { as: web.house.viewer });
-        expect([path, viewer.status, viewer.text.includes('You may not do this.')]).toEqual([
+        expect([path, viewer.status, viewer.text.includes('You cannot do this')]).toEqual([
           path,
           403,
           true,

@@ -62,9 +62,7 @@ describe('the log', () => {
     expect(await page('operation=updateMonitor')).not.toContain('HYPERLINK');
     expect(await page(`who=${encodeURIComponent(web.house.owner.email)}`)).toContain('HYPERLINK');
     expect(await page('who=nobody@example.org')).toContain('Nothing of this kind was changed');
-    expect(await page('from=2020-01-01&to=2020-01-02')).toContain(
-      'Nothing of this kind was changed',
-    );
+    expect(await page('from=2020-01-01&to=2020-01-02')).toContain('Nothing of this kind was changed');
   });
 });
 
@@ -154,10 +152,7 @@ describe('the end', () => {
     const house = await createTestOrganisation(web.sql, { name: 'Short-lived' });
     await makeJob('Job', house);
     const wrong = await post('/organisation/delete', { name: 'Short' }, house.owner);
-    expect([
-      wrong.status,
-      wrong.text.includes('This is not what the organisation is called'),
-    ]).toEqual([400, true]);
+    expect([wrong.status, wrong.text.includes('This is not what the organisation is called')]).toEqual([400, true]);
     expect((await web.get('/organisation', { as: house.admin })).text).not.toContain(
       '/organisation/delete',
     );
@@ -174,10 +169,10 @@ describe('the end', () => {
       expect([path, text.includes('All alerts are muted')]).toEqual([path, false]);
     }
     const seen = (await web.get('/', { as: house.viewer })).text;
-    expect([seen.includes('Its owners can keep it'), seen.includes('/organisation/keep')]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      seen.includes('Its owners can undo the deletion'),
+      seen.includes('/organisation/keep'),
+    ]).toEqual([true, false]);
     // What cannot be done is not offered; who comes to its address all the same is told why.
     expect((await web.get('/', { as: house.owner })).text).not.toContain('/monitors/new');
     const refused = await web.get('/monitors/new', { as: house.owner });
@@ -218,7 +213,7 @@ describe('another organisation', () => {
       '/organisations/new',
     );
     expect((await make('Mine', house.admin)).text).toContain(
-      'Only who owns an organisation here makes another one',
+      'Only owners of an organisation can create another one',
     );
     expect((await web.get('/organisations', { as: house.owner })).text).toContain(
       '/organisations/new',
@@ -279,7 +274,7 @@ describe('members', () => {
       expect(await web.sql`select 1 from tokens where user_id = ${who.user}`).toHaveLength(0);
     }
     expect((await web.get('/members', { as: house.owner })).text).toContain(
-      'You are on your own here.',
+      'You are the only member',
     );
   });
 

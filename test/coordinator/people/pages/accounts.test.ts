@@ -70,7 +70,7 @@ const cookieFor = async (web: TestWeb, email: string, secret = password): Promis
 
 describe('without mail', () => {
   test('sign-up says what is needed, and a forgotten password names the operator’s command', async () => {
-    expect((await small.get('/sign-up')).text).toContain('without an invitation');
+    expect((await small.get('/sign-up')).text).toContain('by invitation only');
     expect((await small.get('/forgot')).text).toContain(
       'npm run operator -- user sign-in-link --email',
     );
@@ -146,12 +146,15 @@ describeInBrowser('people', (browser) => {
           Password: 'short',
           Organisation: 'Engines',
         });
-        await page.getByLabel('Its time zone').selectOption('Europe/London');
+        await page.getByLabel('Time zone').selectOption('Europe/London');
         await page.getByRole('button', { name: 'Sign up' }).click();
-        await page.getByRole('alert').getByText('Is shorter than 10 characters').waitFor();
+        await page
+          .getByRole('alert')
+          .getByText('Password must have at least 10 characters')
+          .waitFor();
         await fill(page, { Password: password });
         await page.getByRole('button', { name: 'Sign up' }).click();
-        await page.getByRole('heading', { name: 'Look into your mail.' }).waitFor();
+        await page.getByRole('heading', { name: 'Check your e-mail' }).waitFor();
         await page.goto(await mailed(email, 'finish'));
         await page.getByText('Engines').waitFor();
         await fill(page, { Password: password });
@@ -165,10 +168,10 @@ describeInBrowser('people', (browser) => {
         const email = await person(open);
         const { page, close } = await openTab(browser(), open.url, { scripts });
         await page.goto(`${open.url}/sign-in`);
-        await page.getByRole('link', { name: 'Forgot it?' }).click();
+        await page.getByRole('link', { name: 'Forgot your password?' }).click();
         await fill(page, { 'E-mail': email });
-        await page.getByRole('button', { name: 'Send the link' }).click();
-        await page.getByRole('heading', { name: 'Look into your mail.' }).waitFor();
+        await page.getByRole('button', { name: 'Send link' }).click();
+        await page.getByRole('heading', { name: 'Check your e-mail' }).waitFor();
         await page.goto(await mailed(email, 'reset'));
         await fill(page, { 'New password': 'battery staple' });
         await page.getByRole('button', { name: 'Change password' }).click();
@@ -191,20 +194,22 @@ describeInBrowser('people', (browser) => {
         await page.goto(`${open.url}/profile`);
         await page.locator('a[href="/profile/name"]').click();
         await fill(page, { Name: 'Ada Lovelace' });
-        await page.getByRole('button', { name: 'Keep it' }).click();
+        await page.getByRole('button', { name: 'Save' }).click();
         await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
         await page.goto(`${open.url}/profile/email`);
         await fill(page, { 'E-mail': wanted });
-        await page.getByRole('button', { name: 'Send the link' }).click();
-        await page.getByText('waits to be proven').waitFor();
+        await page.getByRole('button', { name: 'Send link' }).click();
+        await page.getByText(`We sent a link to ${wanted}`).waitFor();
         await page.goto(await mailed(wanted, 'verify'));
-        await page.getByRole('button', { name: 'Use this address' }).click();
+        await page.getByRole('button', { name: 'Confirm address' }).click();
         await page.waitForURL(`${open.url}/profile`);
         await page.locator('#said').getByText(wanted).waitFor();
         await page.goto(`${open.url}/profile/sessions`);
-        await page.getByRole('heading', { name: 'You are signed in at 2 browsers.' }).waitFor();
-        await page.getByRole('button', { name: 'Sign out all others' }).click();
-        await page.getByRole('heading', { name: 'You are signed in here only.' }).waitFor();
+        await page.getByRole('heading', { name: 'You are signed in on 2 browsers' }).waitFor();
+        await page.getByRole('button', { name: 'Sign out everywhere else' }).click();
+        await page
+          .getByRole('heading', { name: 'You are signed in on this browser only' })
+          .waitFor();
         expect((await open.get('/profile', { cookie: elsewhere })).status).toBe(303);
         await page.goto(`${open.url}/profile/password`);
         await fill(page, { 'New password': 'battery staple' });
@@ -220,20 +225,20 @@ describeInBrowser('people', (browser) => {
           cookie: await cookieFor(small, await person(small)),
         });
         await page.goto(`${small.url}/members`);
-        await page.getByRole('link', { name: 'Invite somebody' }).click();
+        await page.getByRole('link', { name: 'Invite member' }).click();
         const email = fresh();
         await fill(page, { 'E-mail': email });
         await page.getByLabel('Viewer').check();
-        await page.getByRole('button', { name: 'Invite' }).click();
+        await page.getByRole('button', { name: 'Send invitation' }).click();
         const address = (await page.locator('.copyable code').textContent()) ?? '';
         await page.goto(`${small.url}/members`);
         await page.getByRole('cell', { name: email, exact: true }).waitFor();
         await close();
         const guest = await openTab(browser(), small.url, { scripts });
         await guest.page.goto(address);
-        await guest.page.getByRole('link', { name: 'Make an account' }).click();
+        await guest.page.getByRole('link', { name: 'Create account' }).click();
         await fill(guest.page, { 'Your name': 'Bo', 'E-mail': email, Password: password });
-        await guest.page.getByRole('button', { name: 'Make my account' }).click();
+        await guest.page.getByRole('button', { name: 'Create account' }).click();
         await guest.page.waitForURL(`${small.url}/`);
         await guest.page.getByText(small.house.name).first().waitFor();
         await guest.close();
@@ -250,7 +255,7 @@ describeInBrowser('people', (browser) => {
         await small.sql`delete from memberships where user_id = (select id from users where email = ${email})`;
         const { page, close } = await openTab(browser(), small.url, { scripts });
         await page.goto((body as { address: string }).address);
-        await page.getByRole('link', { name: 'I have one' }).click();
+        await page.getByRole('link', { name: 'Sign in instead' }).click();
         await fill(page, { 'E-mail': email, Password: password });
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByRole('button', { name: `Join as ${email}` }).click();
@@ -258,7 +263,7 @@ describeInBrowser('people', (browser) => {
         await small.sql`with other as (insert into organisations (id, name, plan, time_zone) values (${newId()}, 'Side project', 'team', 'UTC') returning id)
           insert into memberships (organisation_id, user_id, role) select other.id, u.id, 'owner' from other, users u where u.email = ${email}`;
         await page.goto(`${small.url}/organisations`);
-        await page.getByRole('button', { name: 'Show Side project' }).click();
+        await page.getByRole('button', { name: 'Switch to Side project' }).click();
         await page.waitForURL(`${small.url}/`);
         await page.locator('.account').getByText('Side project').waitFor();
         await close();

@@ -137,7 +137,7 @@ describe('passkeys', () => {
     const add = async (page: Page, name: string): Promise<void> => {
       await page.goto(`${web.url}/profile/passkeys/new`);
       await page.getByLabel('Name', { exact: true }).fill(name);
-      await page.getByRole('button', { name: 'Make it now' }).click();
+      await page.getByRole('button', { name: 'Create passkey' }).click();
       await page.waitForURL(`${web.url}/profile/passkeys`);
     };
     const usePasskey = (page: Page) => page.getByRole('button', { name: 'Use a passkey' }).click();
@@ -148,33 +148,27 @@ describe('passkeys', () => {
       const { page } = tab;
       await authenticatorIn(page);
       await signIn(page, email);
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
-        'You have no passkey yet.',
-      );
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('No passkeys yet');
       const hostile = '"><img src=x data-harm>';
       await add(page, hostile);
-      expect(await page.getByRole('status').innerText()).toContain(`${hostile} signs you in`);
+      expect(await page.getByRole('status').innerText()).toContain(`Passkey ${hostile} added`);
       expect(await page.locator('[data-harm]').count()).toBe(0);
 
       await page.context().clearCookies();
       await page.goto(`${web.url}/sign-in?next=/profile/passkeys`);
       await usePasskey(page);
       await page.waitForURL(`${web.url}/profile/passkeys`);
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
-        'You have one passkey.',
-      );
-      expect(await page.getByRole('main').innerText()).not.toContain('never yet');
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('One passkey');
+      expect(await page.getByRole('main').innerText()).not.toContain('Never');
 
       await web.sql`update sessions set proven_at = now() - interval '16 minutes' where user_id = (select id from users where email = ${email})`;
       await page.getByRole('link', { name: 'Remove' }).click();
       await page.waitForURL('**/confirm?next=*');
       await usePasskey(page);
       await page.waitForURL('**/remove');
-      await page.getByRole('button', { name: 'Remove it' }).click();
+      await page.getByRole('button', { name: 'Remove passkey' }).click();
       await page.waitForURL(`${web.url}/profile/passkeys`);
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
-        'You have no passkey yet.',
-      );
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('No passkeys yet');
 
       // The device still has it; the service does not.
       await page.context().clearCookies();
@@ -208,13 +202,13 @@ describe('passkeys', () => {
       await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
       await authenticatorIn(page);
       await add(page, 'Laptop');
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
-        'You have 2 passkeys.',
-      );
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('2 passkeys');
       // The same device is not asked to keep a second one.
       await page.goto(`${web.url}/profile/passkeys/new`);
-      await page.getByRole('button', { name: 'Make it now' }).click();
-      await expect.poll(() => page.getByRole('alert').innerText()).toContain('No passkey was made');
+      await page.getByRole('button', { name: 'Create passkey' }).click();
+      await expect
+        .poll(() => page.getByRole('alert').innerText())
+        .toContain('No passkey was created');
       const [user] = await web.sql<{ id: string }[]>`select id from users where email = ${email}`;
       await web.sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user?.id ?? ''}, ${Buffer.alloc(60)}, now(), 0)`;
       await page.context().clearCookies();
@@ -291,7 +285,7 @@ describe('passkeys', () => {
     test('needs scripts, and says so', async () => {
       const tab = await open({ scripts: false });
       await tab.page.goto(`${web.url}/sign-in`);
-      expect(await tab.page.getByRole('main').innerText()).toContain('A passkey needs scripts');
+      expect(await tab.page.getByRole('main').innerText()).toContain('Passkeys need JavaScript');
       expect(await tab.page.getByRole('button', { name: 'Use a passkey' }).isVisible()).toBe(false);
       await tab.close();
     });
@@ -449,19 +443,21 @@ describe('second factor', () => {
           await page.getByRole('img', { name: 'The secret below, as a QR code' }).count(),
         ).toBe(1);
         const secret = (await page.locator('#totp-secret').innerText()).replaceAll(' ', '');
-        await type(tab, 'Code', '12', 'Turn it on');
+        await type(tab, 'Code', '12', 'Turn on');
         expect(await page.getByRole('alert').innerText()).toContain('clock of your phone');
         expect((await page.locator('#totp-secret').innerText()).replaceAll(' ', '')).toBe(secret);
-        await type(tab, 'Code', now(secret), 'Turn it on');
+        await type(tab, 'Code', now(secret), 'Turn on');
         const codes = (await page.locator('#recovery-codes').innerText()).split('\n');
         expect(codes).toHaveLength(10);
         if (scripts) expect(await barriers(page)).toEqual([]);
-        await page.getByRole('link', { name: 'I have kept them' }).click();
-        expect(await page.getByRole('main').innerText()).toContain('10 recovery codes are left.');
+        await page.getByRole('link', { name: 'Done' }).click();
+        expect(await page.getByRole('main').innerText()).toContain('10 recovery codes are left');
 
         await page.context().clearCookies();
         await signIn(tab, email);
-        expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('One more step');
+        expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
+          'Two-step verification',
+        );
         if (scripts) expect(await barriers(page)).toEqual([]);
         await type(tab, 'Code', now(secret), 'Sign in');
         expect(await page.getByRole('alert').innerText()).toContain('used already');
@@ -483,8 +479,10 @@ describe('second factor', () => {
           .last()
           .click();
         await page.getByRole('link', { name: 'Turn off' }).click();
-        await page.getByRole('button', { name: 'Turn it off' }).click();
-        expect(await page.getByRole('status').innerText()).toContain('your password alone');
+        await page.getByRole('button', { name: 'Turn off' }).click();
+        expect(await page.getByRole('status').innerText()).toContain(
+          'Two-step verification is off',
+        );
         // A code that was wrong is answered 400, which the browser's console counts among the
         // faults.
         expect(tab.complaints.filter((each) => !each.includes('status of 400'))).toEqual([]);
@@ -503,7 +501,7 @@ describe('second factor', () => {
       await tab.page.goto(`${web.url}/profile/two-step/set-up`);
       expect(await overflow(tab.page)).toBe(0);
       const secret = (await tab.page.locator('#totp-secret').innerText()).replaceAll(' ', '');
-      await type(tab, 'Code', codeOf(secret, stepAt(time.now)), 'Turn it on');
+      await type(tab, 'Code', codeOf(secret, stepAt(time.now)), 'Turn on');
       expect([await overflow(tab.page), await barriers(tab.page)]).toEqual([0, []]);
       await tab.page.context().clearCookies();
       await signIn(tab, email);

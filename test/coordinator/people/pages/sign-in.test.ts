@@ -61,7 +61,7 @@ describe('the link', () => {
     ]) {
       const { status, text, cookies } = await navigate(`${web.url}${path}`, headers);
       expect([headers, status, cookies]).toEqual([headers, 200, []]);
-      expect(text).toContain('<button class="button button-main">Enter</button>');
+      expect(text).toContain('<button class="button button-main">Sign in</button>');
     }
     expect((await navigate(`${web.url}${path}`, click, 'HEAD')).cookies).toEqual([]);
     expect((await web.post(path, {})).status).toBe(403);
@@ -193,7 +193,7 @@ describeInBrowser('in a browser', (browser) => {
         await page.goto(`${web.url}${path}`);
         // A browser that a program steers sends no sign of a person; people have a button then.
         if (page.url().includes('/enter/'))
-          await page.getByRole('button', { name: 'Enter' }).click();
+          await page.getByRole('button', { name: 'Sign in' }).click();
         await page.waitForURL(`${web.url}/`);
         await page.getByText(email).first().waitFor({ state: 'attached' });
         await page.locator('.account summary').click();
@@ -219,7 +219,7 @@ describeInBrowser('in a browser', (browser) => {
       const enter = async (): Promise<void> => {
         await page.goto(`${web.url}${await linkFor(email)}`);
         if (page.url().includes('/enter/'))
-          await page.getByRole('button', { name: 'Enter' }).click();
+          await page.getByRole('button', { name: 'Sign in' }).click();
         await page.waitForURL(`${web.url}/`);
       };
       await enter();

@@ -88,7 +88,7 @@ describe('updates by e-mail', () => {
     const address = fresh();
     const asked = await subscribe('opt-in', address, 'de');
     await mailer.tick();
-    expect(to(address)).toMatchObject([{ subject: 'Nachrichten von Shop status per E-Mail?' }]);
+    expect(to(address)).toMatchObject([{ subject: 'Neuigkeiten von Shop status bestätigen' }]);
     const link = linkTo(address, 'confirm');
     const confirmed = async () =>
       (
@@ -216,7 +216,7 @@ describe('updates by e-mail', () => {
     await tellAll();
     for (const address of [reader, other])
       expect(to(address).map(({ subject }) => subject)).toEqual([
-        'Updates of Shop status by e-mail?',
+        'Confirm updates of Shop status',
         'Shop status: Checkout is down',
         'Shop status: Checkout is up again',
       ]);
@@ -246,7 +246,7 @@ describe('updates by e-mail', () => {
     await alert(open, monitor, 'up', 'due');
     await tellAll();
     await tellAll();
-    expect(to(reader).map(({ subject }) => subject)).toEqual(['Updates of Shop status by e-mail?']);
+    expect(to(reader).map(({ subject }) => subject)).toEqual(['Confirm updates of Shop status']);
   });
 
   test('tell of each post once, in place of what the service would have said itself', async () => {
