@@ -176,8 +176,6 @@ export type GateDependencies = {
   /** The base URL of the service, without a trailing slash. */
   readonly baseUrl: () => string;
   readonly door: SignUpPolicy;
-  /** What an operation does, by its id. One that no longer exists is called by its id. */
-  readonly summaryOf: (operation: string) => string;
 };
 
 /** What a handler adds to the audit log beyond the input; never a secret. */

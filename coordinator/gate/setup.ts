@@ -7,7 +7,7 @@ import type { SecretsAtRest } from '../secrets/at-rest.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 import type { MintedToken } from '../tokens/authenticate.ts';
 import { createAttempts } from './attempts.ts';
-import type { Bound, Handlers } from './bind.ts';
+import type { Handlers } from './bind.ts';
 import type { ChannelsPart, ProbesPart, SignUpPolicy, TestRunsPart } from './context.ts';
 import { createCursors } from './cursors.ts';
 import { createGate, type Gate } from './execute.ts';
@@ -39,10 +39,6 @@ const closedSignUp: SignUpPolicy = { signUp: 'invited', signUpPlan: 'free', mail
 export const createOperations = (dependencies: OperationsDependencies): Gate => {
   const { handlers, sql, clock, secretKey, previousKey, ...instruments } = dependencies;
   const cursors = createCursors(createKeptKey(sql, { secretKey, previousKey }, 'cursors'));
-  const bound = Object.values(handlers).flatMap((table) =>
-    Object.values<Pick<Bound<never>, 'operation'>>(table),
-  );
-  const summaries = new Map(bound.map(({ operation }) => [operation.id, operation.summary]));
   const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
   return createGate({
     handlers,
@@ -56,7 +52,6 @@ export const createOperations = (dependencies: OperationsDependencies): Gate => 
       accountSecrets,
       attempts: createAttempts(sql, clock, accountSecrets),
       shownMonitors: createRememberedMonitors(),
-      summaryOf: (operation) => summaries.get(operation) ?? operation,
     },
   });
 };

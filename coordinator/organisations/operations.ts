@@ -43,6 +43,7 @@ import {
 import { hashPassword } from '../people/secrets.ts';
 import { linkLives } from '../people/sessions.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
+import { auditSentence, unlistedOperations } from './audit-sentences.ts';
 import type * as contract from './contract.ts';
 import { beginEnding, undoEnding } from './deletion.ts';
 import { type ExportPart, exportPage, exportParts, isExportPart, maxRowsOf } from './export.ts';
@@ -288,10 +289,7 @@ export const endOrganisation = async (
 ): OperationResult<OutputOf<typeof contract.endOrganisation>> => {
   const { sql, organisation, caller, now, note } = context;
   if (!isSameName(name, organisation.name))
-    throw new Refusal(
-      'name_invalid',
-      `name: this is not what the organisation is called; type ${organisation.name} as it stands.`,
-    );
+    throw new Refusal('name_invalid', `name: the name does not match; type ${organisation.name}`);
   const endsAt = new Date(now + keptMs);
   const paused = await beginEnding(sql, {
     organisation: organisation.id,
@@ -407,10 +405,16 @@ export const readExport = async (
 const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
   isRecord(value) ? value : null;
 
-const entryJson = (
-  { key, at, who, through, token_name, address, operation, changed }: AuditRow,
-  summaryOf: (operation: string) => string,
-) => ({
+const entryJson = ({
+  key,
+  at,
+  who,
+  through,
+  token_name,
+  address,
+  operation,
+  changed,
+}: AuditRow) => ({
   id: key,
   at: at.toISOString(),
   who,
@@ -418,39 +422,45 @@ const entryJson = (
   token_name,
   address,
   operation,
-  what: summaryOf(operation),
+  what: auditSentence(operation),
   about: record(changed.about) ?? {},
   before: record(changed.before),
   after: record(changed.after) ?? record(changed.sent),
 });
 
 export const listAudit = async (
-  { sql, organisation, with: { cursors, summaryOf } }: InOrganisation,
+  { sql, organisation, with: { cursors } }: InOrganisation,
   input: InputOf<typeof contract.listAudit>,
 ): OperationResult<OutputOf<typeof contract.listAudit>> => {
   const { who, operation } = input;
   const at = (moment: typeof input.from): number | null =>
     moment === null ? null : epochOf(moment, organisation.time_zone);
-  const filter = { who, operation, from: at(input.from), until: at(input.until) };
+  const filter = {
+    who,
+    operation,
+    from: at(input.from),
+    until: at(input.until),
+    without: unlistedOperations,
+  };
   return pageOf(
     cursors,
     ['audit', organisation.id, who, operation, filter.from, filter.until],
     input,
     (from, limit) => auditPage(sql, organisation.id, filter, from ?? afterAll, limit),
-    (row) => entryJson(row, summaryOf),
+    entryJson,
   );
 };
 
 export const getAuditChoices = async ({
   sql,
   organisation,
-  with: { summaryOf },
 }: InOrganisation): OperationResult<OutputOf<typeof contract.getAuditChoices>> => {
   const { who, operations: ids } = await auditChoices(sql, organisation.id);
   return {
     who,
     operations: ids
-      .map((id) => ({ id, what: summaryOf(id) }))
+      .filter((id) => !unlistedOperations.includes(id))
+      .map((id) => ({ id, what: auditSentence(id) }))
       .toSorted((a, b) => a.what.localeCompare(b.what, 'en')),
   };
 };

@@ -32,19 +32,22 @@ export type AuditFilter = {
   readonly operation: string | null;
   readonly from: number | null;
   readonly until: number | null;
+  /** Operations that are left out. */
+  readonly without: readonly string[];
 };
 
 /** The audit log of an organisation, newest first. */
 export const auditPage = (
   sql: Queryable,
   organisation: string,
-  { who, operation, from, until }: AuditFilter,
+  { who, operation, from, until, without }: AuditFilter,
   before: number,
   limit: number,
 ): Promise<AuditRow[]> =>
   sql<AuditRow[]>`
     select key, at, who, through, token_name, operation, changed, address from audit_log
     where organisation_id = ${organisation} and key < ${before}
+      and operation <> all(${[...without]})
       ${who === null ? sql`` : sql`and who = ${who}`} ${operation === null ? sql`` : sql`and operation = ${operation}`}
       ${from === null ? sql`` : sql`and at >= ${new Date(from)}`} ${until === null ? sql`` : sql`and at < ${new Date(until)}`}
     order by key desc limit ${limit}`;

@@ -15,6 +15,8 @@ export type Times = {
   readonly whole: (at: number | string) => Html;
   /** `14:02:07.120`. */
   readonly precise: (at: number | string) => Html;
+  /** `14:02:07`, where the day is said elsewhere. */
+  readonly clock: (at: number | string) => Html;
   /** `22 Nov 2026`. */
   readonly day: (at: number | string) => Html;
   /** `4 s ago`. */
@@ -22,7 +24,10 @@ export type Times = {
   /** `Tue 24 Nov 2026, 02:00–03:00`, or both days where it crosses midnight. */
   readonly span: (from: number | string, to: number | string) => Html;
   /** The same as text, for places that take no HTML. */
-  readonly text: (at: number | string, form: 'moment' | 'whole' | 'precise' | 'day') => string;
+  readonly text: (
+    at: number | string,
+    form: 'moment' | 'whole' | 'precise' | 'clock' | 'day',
+  ) => string;
 };
 
 type Formats = {
@@ -93,6 +98,7 @@ export const timesIn = (zone: string, now: number): Times => {
     moment: (at) => time(at, text(at, 'moment')),
     whole: (at) => time(at, text(at, 'whole')),
     precise: (at) => time(at, text(at, 'precise')),
+    clock: (at) => time(at, text(at, 'clock')),
     day: (at) => time(at, text(at, 'day')),
     span: (from, to) => {
       const [first, last] = [ms(from), ms(to)];

@@ -6,6 +6,7 @@ import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, send, show } from '../../web/page.ts';
+import { fieldName } from '../audit-sentences.ts';
 import { getAuditChoices, listAudit } from '../contract.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -45,7 +46,7 @@ const cut = (text: string): string => (text.length > most ? `${text.slice(0, mos
 
 /** Inside a sentence; a long value is cut here and complete in the file. */
 const valueText = (value: string | undefined): Part =>
-  value === undefined || value === '' ? html`<i>nothing</i>` : html`<span>${cut(value)}</span>`;
+  value === undefined || value === '' ? html`<i>empty</i>` : html`<span>${cut(value)}</span>`;
 
 const shown = 6;
 
@@ -56,16 +57,16 @@ export const changeList = (changes: readonly Change[]): Html =>
         ({ key, before, after }) =>
           html`
             <li>
-              <b>${key}</b> ${
+              <b>${fieldName(key)}</b> ${
                 before !== undefined &&
-                html`${valueText(before)} ${icon('next')}<span class="unseen">became</span> `
+                html`${valueText(before)} ${icon('next')}<span class="unseen">to</span> `
               }${valueText(after)}
             </li>
           `,
       )}
       ${
         changes.length > shown &&
-        html`<li class="softer">and ${changes.length - shown} more, in the file</li>`
+        html`<li class="softer">and ${changes.length - shown} more in the CSV</li>`
       }
     </ul>
   `;
@@ -96,10 +97,10 @@ const inputFor = ({ who, operation, from, to }: Filter) => ({
 });
 
 const throughText: Readonly<Record<string, string>> = {
-  page: 'on a page',
-  api: 'by the API',
-  assistant: 'by an assistant',
-  operator: 'by a command',
+  page: 'Web',
+  api: 'API',
+  assistant: 'Assistant',
+  operator: 'Operator command',
 };
 
 const nameIn = ({ before, after }: Entry): string => {
@@ -121,33 +122,47 @@ const rowOf = (entry: Entry, { times }: MembersRequest): Html => {
   const changes = changesOf(entry.before, entry.after);
   return html`
     <tr id="entry-${entry.id}">
-      <td data-label="When">${times.moment(entry.at)}</td>
+      <td data-label="Time">${times.clock(entry.at)}</td>
       <td data-label="Who">
         <span class="stacked">
-          <span>${entry.who === '' ? 'somebody' : entry.who}</span>
+          <span>${entry.who === '' ? 'Unknown' : entry.who}</span>
           <span class="softer">${howOf(entry)}</span>
         </span>
       </td>
       <td data-label="What">
-        <span class="stacked">
-          <b>${entry.what}</b>
-          ${name !== '' && html`<span class="softer">${name}</span>`}
-        </span>
+        <span>${entry.what} ${name !== '' && html`<b>${name}</b>`}</span>
       </td>
-      <td data-label="From what to what">${changes.length === 0 ? '–' : changeList(changes)}</td>
+      <td data-label="Changes">${changes.length === 0 ? '–' : changeList(changes)}</td>
     </tr>
   `;
+};
+
+/** The entries of each day below its heading; they come newest first. */
+const daysOf = (items: readonly Entry[], request: MembersRequest): readonly Html[] => {
+  const { times, now } = request;
+  const today = times.text(now, 'day');
+  return [...Map.groupBy(items, ({ at }) => times.text(at, 'day'))].map(
+    ([day, entries]) =>
+      html`
+        <tbody>
+          <tr class="day">
+            <th scope="rowgroup" colspan="4">${day === today ? `Today, ${day}` : day}</th>
+          </tr>
+          ${entries.map((each) => rowOf(each, request))}
+        </tbody>
+      `,
+  );
 };
 
 const filterForm = async ({ ask }: MembersRequest, filter: Filter): Promise<Html> => {
   const choices = await ask(getAuditChoices);
   const state: FormState = freshForm(formOf(filter));
   const whos = [
-    { value: '', label: 'anybody' },
-    ...choices.who.map((each) => ({ value: each, label: each === '' ? 'somebody' : each })),
+    { value: '', label: 'Anyone' },
+    ...choices.who.map((each) => ({ value: each, label: each === '' ? 'Unknown' : each })),
   ];
   const whats = [
-    { value: '', label: 'anything' },
+    { value: '', label: 'Any change' },
     ...choices.operations.map(({ id, what }) => ({ value: id, label: what })),
   ];
   return html`
@@ -178,17 +193,16 @@ export const auditPage: Page = {
       filterForm(request, filter),
     ]);
     const nothing = isFiltered
-      ? 'Nothing of this kind was changed in that time.'
-      : 'Nobody has changed anything yet. Whatever is changed, by whomever and through whatever, stands here for 400 days.';
+      ? 'No changes match this filter.'
+      : 'No changes yet. Every change is kept for 400 days.';
     return show({
       title: 'Audit log',
       place: 'organisation',
       live: cursor === undefined && !isFiltered,
       main: html`
         ${heading({
-          sentence: `Who changed what in ${caller.organisation.name}`,
-          below:
-            'Every change, on a page, by the API or by a command, is kept for 400 days; no secret stands in it.',
+          sentence: 'Audit log',
+          below: `Every change in ${caller.organisation.name}, kept for 400 days. Secrets are hidden.`,
           trail,
           actions: html`
             <a
@@ -210,13 +224,13 @@ export const auditPage: Page = {
                 <table class="cards audit">
                   <thead>
                     <tr>
-                      <th scope="col">When</th>
+                      <th scope="col">Time</th>
                       <th scope="col">Who</th>
                       <th scope="col">What</th>
-                      <th scope="col">From what to what</th>
+                      <th scope="col">Changes</th>
                     </tr>
                   </thead>
-                  <tbody>${items.map((each) => rowOf(each, request))}</tbody>
+                  ${daysOf(items, request)}
                 </table>
               </div>
               ${

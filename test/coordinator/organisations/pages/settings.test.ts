@@ -61,8 +61,8 @@ describe('the log', () => {
     expect(await page(`operation=createMonitor&from=${today}&to=${today}`)).toContain('HYPERLINK');
     expect(await page('operation=updateMonitor')).not.toContain('HYPERLINK');
     expect(await page(`who=${encodeURIComponent(web.house.owner.email)}`)).toContain('HYPERLINK');
-    expect(await page('who=nobody@example.org')).toContain('Nothing of this kind was changed');
-    expect(await page('from=2020-01-01&to=2020-01-02')).toContain('Nothing of this kind was changed');
+    expect(await page('who=nobody@example.org')).toContain('No changes match this filter');
+    expect(await page('from=2020-01-01&to=2020-01-02')).toContain('No changes match this filter');
   });
 });
 
@@ -152,7 +152,7 @@ describe('the end', () => {
     const house = await createTestOrganisation(web.sql, { name: 'Short-lived' });
     await makeJob('Job', house);
     const wrong = await post('/organisation/delete', { name: 'Short' }, house.owner);
-    expect([wrong.status, wrong.text.includes('This is not what the organisation is called')]).toEqual([400, true]);
+    expect([wrong.status, wrong.text.includes('The name does not match')]).toEqual([400, true]);
     expect((await web.get('/organisation', { as: house.admin })).text).not.toContain(
       '/organisation/delete',
     );
