@@ -20,6 +20,7 @@ import * as incidents from './incidents/operations.ts';
 import * as maintenanceContract from './maintenance/contract.ts';
 import * as maintenance from './maintenance/operations.ts';
 import * as batch from './monitors/batch.ts';
+import * as bulk from './monitors/bulk.ts';
 import * as monitorsContract from './monitors/contract.ts';
 import * as dashboard from './monitors/dashboard.ts';
 import * as monitors from './monitors/operations.ts';
@@ -51,7 +52,7 @@ import * as tokens from './tokens/operations.ts';
 export const handlers: Handlers = handlersOf([
   ...bindAll(
     { ...monitorsApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
-    { ...monitors, ...batch, ...dashboard },
+    { ...monitors, ...batch, ...bulk, ...dashboard },
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),

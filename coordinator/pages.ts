@@ -11,6 +11,7 @@ import * as monitorActions from './monitors/pages/actions.ts';
 import * as dashboard from './monitors/pages/dashboard.ts';
 import * as monitor from './monitors/pages/detail.ts';
 import * as monitorForm from './monitors/pages/form.ts';
+import * as front from './monitors/pages/front.ts';
 import * as browser from './notifications/pages/browser.ts';
 import * as channel from './notifications/pages/channel.ts';
 import * as channelForm from './notifications/pages/form.ts';
@@ -36,7 +37,7 @@ import * as small from './web/small-pages.ts';
 
 /** The files with pages, a line a subject. */
 const files: readonly (readonly object[])[] = [
-  [dashboard, monitor, monitorActions, monitorForm],
+  [dashboard, front, monitor, monitorActions, monitorForm],
   [groups],
   [incidents, incident],
   [windows, window, windowForm],

@@ -116,6 +116,7 @@ const leftOut = [
   'rate_windows',
   'monitor_status',
   'monitor_counts',
+  'monitor_facets',
   'events',
   'kept_answers',
   ...lettingIn,

@@ -8,7 +8,8 @@ import {
 import { createMaintenanceWindow } from '../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { changeMonitors, listDashboard } from '../monitors/contract.ts';
-import { monitorTable, viewOf } from '../monitors/pages/dashboard.ts';
+import { monitorTable } from '../monitors/pages/monitor-table.ts';
+import { inputOf, viewOf } from '../monitors/pages/view.ts';
 import { heading, linkButton, pager, type State, stateMark, states } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
@@ -249,7 +250,7 @@ const groupPage: Page = {
     const group = await ask(showGroup, { group_id: path.group_id });
     const view = viewOf({ group: group.id });
     const [monitors, groups] = await Promise.all([
-      ask(listDashboard, view),
+      ask(listDashboard, inputOf(view)),
       may(changeMonitors) ? ask(listGroups, { limit: 100 }) : { items: [] },
     ]);
     return show({

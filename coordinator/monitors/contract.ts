@@ -16,6 +16,7 @@ import {
 import { MonitorOut } from '../../shared/api/monitors.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
+import { kinds } from '../../shared/checks/kinds.ts';
 import { type DashboardSort, dashboardSorts, type StatusRow, statusRows } from './status.ts';
 
 /**
@@ -57,6 +58,8 @@ const DashboardRowOut = object('DashboardRowOut', {
   response: array(nullable(number())),
   response_ms: nullable(number()),
   percent: nullable(number(), { description: 'Uptime of 30 days.' }),
+  /** Of the outages that make it flapping now: how many, and when the first was confirmed. */
+  flapping: nullable(object('FlappingOut', { times: integer(), since: dateTime() })),
 });
 
 const DashboardGroupOut = object('DashboardGroupOut', {
@@ -64,7 +67,28 @@ const DashboardGroupOut = object('DashboardGroupOut', {
   name: string(),
   status: string(),
   monitors: integer(),
+  /** Down, or being verified. */
+  failing: integer(),
 });
+
+/** Several tags as one text, with commas between them; in the way that they are stored. */
+export const tagsIn = (text: string): readonly string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map((tag) => tag.trim().toLowerCase())
+      .filter((tag) => tag !== ''),
+  ),
+];
+
+/** What narrows the dashboard. */
+const filters = {
+  status: maybe(literal(statusRows)),
+  kind: maybe(literal(kinds)),
+  q: optional(string(), ''),
+  group: maybe(uuid()),
+  tag: maybe(string(), { description: 'One or several with commas between: all of them.' }),
+};
 
 export const listDashboard = innerOperation({
   id: 'listDashboard',
@@ -72,14 +96,12 @@ export const listDashboard = innerOperation({
   summary:
     'List monitors with their state, last day, response and uptime, a page of them, counted, filtered and sorted',
   query: {
-    status: maybe(literal(statusRows)),
-    q: optional(string(), ''),
-    group: maybe(uuid()),
-    tag: maybe(string()),
-    sort: optional(literal(dashboardSorts), 'state'),
+    ...filters,
+    sort: optional(literal(dashboardSorts), 'group'),
     page: optional(integer({ ge: 1, le: maxPages }), 1),
   },
   response: object('DashboardOut', {
+    /** Of those that match, whatever their status. */
     counts: object('DashboardCountsOut', {
       all: integer(),
       down: integer(),
@@ -89,16 +111,37 @@ export const listDashboard = innerOperation({
       pending: integer(),
       paused: integer(),
     }),
-    /** The first few names of each. */
-    down: array(string()),
-    verifying: array(string()),
-    /** Of the latest change. */
-    changed_at: nullable(dateTime()),
+    /** The first few of those in trouble. */
+    failing: array(
+      object('FailingMonitorOut', {
+        id: uuid(),
+        name: string(),
+        status: string(),
+        since: dateTime(),
+      }),
+    ),
     matching: integer(),
     items: array(DashboardRowOut),
     groups: array(DashboardGroupOut),
     probes: array(
       object('DashboardProbeOut', { name: string(), continent: string(), well: boolean() }),
+    ),
+  }),
+});
+
+export const listFilters = innerOperation({
+  id: 'listFilters',
+  access: 'read',
+  summary: 'List the kinds, tags and groups that the dashboard can be filtered by, with counts',
+  query: filters,
+  response: object('FiltersOut', {
+    items: array(
+      object('FilterOut', {
+        facet: string({ description: '`kind`, `tag` or `group`.' }),
+        value: string(),
+        name: string(),
+        monitors: integer(),
+      }),
     ),
   }),
 });
@@ -111,20 +154,20 @@ export const countOpenIncidents = innerOperation({
 });
 
 const maxAtOnce = 100;
+const ChangedMonitorsOut = object('ChangedMonitorsOut', { changed: integer() });
 
 export const changeMonitors = innerOperation({
   id: 'changeMonitors',
   access: 'write',
-  summary: 'Pause, resume or group several monitors at once',
-  description: 'All of them or none. Those that are so already stay as they are.',
+  summary: 'Pause, resume, move or tag several monitors at once',
+  description: 'All of them or none. A monitor that already is as wanted stays as it is.',
   body: object(
     'ChangeMonitorsIn',
     {
       monitors: array(uuid(), { minItems: 1, maxItems: maxAtOnce }),
-      change: literal(['pause', 'resume', 'group']),
-      group: maybe(uuid(), {
-        description: 'For `group`: which; without it they are in none from now on.',
-      }),
+      change: literal(['pause', 'resume', 'group', 'tag', 'untag']),
+      group: maybe(uuid(), { description: 'For `group`: the group; null: no group.' }),
+      tag: maybe(string(), { description: 'For `tag` and `untag`: the tag.' }),
     },
     {},
     ({ monitors }, place) =>
@@ -132,12 +175,21 @@ export const changeMonitors = innerOperation({
         ? undefined
         : valueFault(
             [...place, 'monitors'],
-            `choose between one and ${maxAtOnce} monitors`,
+            `select between one and ${maxAtOnce} monitors`,
             monitors.length,
           ),
   ),
-  response: object('ChangedMonitorsOut', { changed: integer() }),
-  refusals: ['monitor_not_found', 'group_not_found'],
+  response: ChangedMonitorsOut,
+  refusals: ['monitor_not_found', 'group_not_found', 'tags_invalid'],
+});
+
+export const undoChange = innerOperation({
+  id: 'undoChange',
+  access: 'write',
+  summary: 'Undo your last change of several monitors',
+  description: 'For a minute. What someone else changed since stays.',
+  response: ChangedMonitorsOut,
+  refusals: ['nothing_to_undo'],
 });
 
 export const getMonitorChoices = innerOperation({

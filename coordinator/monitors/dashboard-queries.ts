@@ -1,16 +1,25 @@
+import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { literally, lookedFor, wordsOf } from '../database/sql.ts';
+import { ms } from '../maintenance/queries.ts';
+import { flappingMemoryMs, type Outage } from '../notifications/policy.ts';
 import { type ListedRow, listedNames } from './row.ts';
 import type { DashboardSort, Status, StatusRow } from './status.ts';
+import type { StatusCounts } from './status-queries.ts';
 
 export type DashboardFilter = {
   readonly status: StatusRow | null;
-  /** Every word of it must occur in name, target or group. */
+  readonly kind: Kind | null;
+  /** Every word of it must occur in name, target, group or a tag. */
   readonly search: string;
   readonly group: string | null;
-  readonly tag: string | null;
+  /** Each of them. */
+  readonly tags: readonly string[];
 };
+
+export const isFiltered = ({ status, kind, search, group, tags }: DashboardFilter): boolean =>
+  status !== null || kind !== null || search.trim() !== '' || group !== null || tags.length > 0;
 
 export type DashboardPlace = {
   readonly sort: DashboardSort;
@@ -22,7 +31,7 @@ export type DashboardPlace = {
 const matching = (
   sql: Queryable,
   organisation: string,
-  { status, search, group, tag }: DashboardFilter,
+  { status, kind, search, group, tags }: DashboardFilter,
   covered: readonly string[],
 ) => {
   const isCovered = sql`s.monitor_id = any(${[...covered]}::uuid[])`;
@@ -34,27 +43,79 @@ const matching = (
         : covered.length === 0
           ? sql`and s.status = ${status}`
           : sql`and s.status = ${status} and not ${isCovered}`;
+  const ofRow =
+    kind === null && tags.length === 0
+      ? sql``
+      : sql`and s.monitor_id in (select id from monitors where organisation_id = ${organisation}
+          ${kind === null ? sql`` : sql`and type = ${kind}`}
+          ${tags.length === 0 ? sql`` : sql`and tags @> ${tags.map(lookedFor)}::text[]`})`;
   const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
-  return sql`s.organisation_id = ${organisation} ${ofStatus} ${group === null ? sql`` : sql`and s.group_id = ${group}`}
-    ${
-      tag === null
-        ? sql``
-        : sql`and s.monitor_id in (select id from monitors
-      where organisation_id = ${organisation} and tags @> array[${lookedFor(tag)}::text])`
-    }
+  return sql`s.organisation_id = ${organisation} ${ofStatus}
+    ${group === null ? sql`` : sql`and s.group_id = ${group}`} ${ofRow}
     ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };
 
+/** How many of those that match have each status. */
 export const countMatching = async (
   sql: Queryable,
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
-): Promise<number> => {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from monitor_status s
-    where ${matching(sql, organisation, filter, covered)}`;
-  return row?.count ?? 0;
+): Promise<StatusCounts> => {
+  const rows = await sql<{ status: StatusRow; count: number }[]>`
+    select case when s.status <> 'paused' and s.monitor_id = any(${[...covered]}::uuid[])
+      then 'maintenance' else s.status end as status, count(*) as count
+    from monitor_status s where ${matching(sql, organisation, filter, covered)} group by 1`;
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+};
+
+/** A filter that a list offers, and how many monitors it would leave. */
+export type Facet = {
+  readonly facet: 'kind' | 'tag' | 'group';
+  readonly value: string;
+  readonly name: string;
+  readonly monitors: number;
+};
+
+/** More are found by the search. */
+const maxFacets = 30;
+
+/** Of all monitors: the database keeps these counts. */
+export const allFacets = (sql: Queryable, organisation: string): Promise<Facet[]> => sql<Facet[]>`
+  select facet, value, value as name, monitors from (
+    select facet, value, monitors, row_number() over (partition by facet
+      order by monitors desc, value) as nth
+    from monitor_facets where organisation_id = ${organisation} and monitors > 0) f
+  where nth <= ${maxFacets}
+  union all (select 'group', g.id::text, g.name, c.monitors
+    from monitor_counts c join groups g on g.id = c.group_id
+    where c.organisation_id = ${organisation} and c.monitors > 0
+    order by c.monitors desc, g.name_folded limit ${maxFacets})`;
+
+/**
+ * Of those that match: kinds and groups leave out their own filter, as one of them is chosen at a
+ * time; several tags are.
+ */
+export const facetsOf = async (
+  sql: Queryable,
+  organisation: string,
+  filter: DashboardFilter,
+  covered: readonly string[],
+): Promise<readonly Facet[]> => {
+  const where = (change: Partial<DashboardFilter>) =>
+    matching(sql, organisation, { ...filter, ...change }, covered);
+  const found = await Promise.all([
+    sql<Facet[]>`select 'kind' as facet, m.type as value, m.type as name, count(*) as monitors
+      from monitor_status s join monitors m on m.id = s.monitor_id where ${where({ kind: null })}
+      group by m.type`,
+    sql<Facet[]>`select 'tag' as facet, tag as value, tag as name, count(*) as monitors
+      from monitor_status s join monitors m on m.id = s.monitor_id, unnest(m.tags) tag
+      where ${where({})} group by tag order by 4 desc, 2 limit ${maxFacets}`,
+    sql<Facet[]>`select 'group' as facet, g.id::text as value, g.name, count(*) as monitors
+      from monitor_status s join groups g on g.id = s.group_id where ${where({ group: null })}
+      group by g.id order by 4 desc, g.name_folded limit ${maxFacets}`,
+  ]);
+  return found.flat();
 };
 
 const worst = (sql: Queryable) => sql`s.status in ('down', 'verifying')`;
@@ -123,6 +184,9 @@ export const dashboardPage = async (
   const { sort, offset, most: limit } = place;
   const where = matching(sql, organisation, filter, covered);
   const page = sql`offset ${offset} limit ${limit}`;
+  if (sort === 'group')
+    return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where}
+    order by s.place ${page}`;
   if (sort === 'state') return byState(sql, organisation, filter, covered, place);
   if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
   if (sort === 'response')
@@ -147,6 +211,8 @@ export type DashboardRow = ListedRow & {
    */
   readonly hours: readonly (number | null)[] | null;
   readonly looks: readonly number[] | null;
+  /** Confirmed outages of the last day, oldest first. */
+  readonly outages: readonly Outage[] | null;
 };
 
 const sparkHours = 24;
@@ -168,7 +234,12 @@ export const dashboardRows = (
         select array_agg(took_ms order by at) from (
           select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0
           order by x.at desc limit ${sparkChecks}) newest)
-      end as looks
+      end as looks,
+      (select json_agg(json_build_object('incident', o.id,
+        'confirmed_at', ${ms(sql, 'o.confirmed_at')}, 'resolved_at', ${ms(sql, 'o.resolved_at')})
+        order by o.confirmed_at) from incidents o where o.monitor_id = m.id
+        and o.confirmed_at is not null and o.started_at > ${new Date(now - flappingMemoryMs)})
+        as outages
     from monitors m
     left join groups g on g.id = m.group_id
     left join incidents i on i.monitor_id = m.id and i.resolved_at is null
@@ -185,6 +256,7 @@ export type GroupWithStatus = {
   /** The statuses of its members, and whether members with that status affect the group. */
   readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean }[];
   readonly count: number;
+  readonly failing: number;
 };
 
 /**
@@ -199,6 +271,8 @@ export const groupsWithStatus = (
     ? Promise.resolve([])
     : sql<GroupWithStatus[]>`
         select g.id, coalesce(c.monitors, 0) as count,
+          (select count(*) from monitor_status f where f.group_id = g.id
+            and f.status in ('down', 'verifying')) as failing,
           (select coalesce(jsonb_agg(jsonb_build_object('status', t.status, 'affects_group_status',
             a.affects)), '[]')
             from unnest(array['down', 'verifying', 'pending', 'up', 'paused']) t (status)
@@ -210,31 +284,26 @@ export const groupsWithStatus = (
           and c.group_id = g.id
         where g.organisation_id = ${organisation} and g.id = any(${[...groups]}::uuid[])`;
 
-/** The names of the first few in trouble, and the time of the newest change. */
-export const troubledNames = async (
-  sql: Queryable,
-  organisation: string,
-  status: 'down' | 'verifying',
-  covered: readonly string[],
-  limit: number,
-): Promise<readonly string[]> => {
-  const rows = await sql<{ name: string }[]>`
-    select m.name from monitor_status s join monitors m on m.id = s.monitor_id
-    where s.organisation_id = ${organisation} and s.status = ${status}
-      and not s.monitor_id = any(${[...covered]}::uuid[])
-    order by s.since desc limit ${limit}`;
-  return rows.map(({ name }) => name);
+export type FailingMonitor = {
+  readonly id: string;
+  readonly name: string;
+  readonly status: 'down' | 'verifying';
+  readonly since: Date;
 };
 
-export const newestChange = async (
+/** Those in trouble among those that match, down before verifying, the newest first. */
+export const failingMonitors = (
   sql: Queryable,
   organisation: string,
-): Promise<Date | undefined> => {
-  const [row] = await sql<{ since: Date }[]>`
-    select since from monitor_status where organisation_id = ${organisation} order by since desc
-    limit 1`;
-  return row?.since;
-};
+  filter: DashboardFilter,
+  covered: readonly string[],
+  limit: number,
+): Promise<FailingMonitor[]> => sql<FailingMonitor[]>`
+  select m.id, m.name, s.status, s.since from monitor_status s join monitors m
+    on m.id = s.monitor_id
+  where ${matching(sql, organisation, filter, covered)} and ${worst(sql)}
+    and not s.monitor_id = any(${[...covered]}::uuid[])
+  order by s.status, s.since desc limit ${limit}`;
 
 export const openIncidents = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ open: number }[]>`

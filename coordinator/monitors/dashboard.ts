@@ -1,66 +1,33 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import { barsOf, windowOf } from '../core/uptime.ts';
-import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
+import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { groupStatus } from '../groups/model.ts';
-import { groupsAmong } from '../groups/queries.ts';
 import type * as contract from './contract.ts';
-import { dashboardRows as rowsOfPage } from './contract.ts';
+import { dashboardRows as rowsOfPage, tagsIn } from './contract.ts';
 import {
+  allFacets,
   countMatching,
+  type DashboardFilter,
   type DashboardRow,
   dashboardPage,
   dashboardProbes,
   dashboardRows,
+  facetsOf,
+  failingMonitors,
   type GroupWithStatus,
   groupsWithStatus,
-  newestChange,
+  isFiltered,
   openIncidents,
-  troubledNames,
 } from './dashboard-queries.ts';
-import { monitorsAtOnce, notifyOwners, regroupMonitors, switchMonitors } from './queries.ts';
 import { listedJson } from './row.ts';
-import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
+import { flappingNow, type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
 import {
   countStatuses,
   coveredNow,
   monitorHistories,
   type StatusCounts,
 } from './status-queries.ts';
-
-/**
- * Changes all or none. A monitor that already has the wanted state stays as it is, and its owner is
- * not notified.
- */
-export const changeMonitors = async (
-  { sql, organisation, note }: InOrganisation,
-  { monitors, change, group }: InputOf<typeof contract.changeMonitors>,
-): OperationResult<OutputOf<typeof contract.changeMonitors>> => {
-  const wanted = new Set(monitors);
-  const found = await monitorsAtOnce(sql, organisation.id, [...wanted]);
-  if (found.length < wanted.size) throw notFound('monitor_not_found');
-  if (change === 'group') {
-    if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
-      throw notFound('group_not_found');
-    const moved = found.filter(({ group_id }) => group_id !== group);
-    const ids = moved.map(({ id }) => id);
-    if (ids.length > 0) await regroupMonitors(sql, organisation.id, ids, group);
-    note({
-      before: { groups: moved.map(({ id, group_id }) => ({ monitor: id, group: group_id })) },
-      after: { group },
-    });
-    return { changed: moved.length };
-  }
-  const enabled = change === 'resume';
-  const switched = found.filter((monitor) => monitor.enabled !== enabled);
-  const ids = switched.map(({ id }) => id);
-  if (ids.length > 0) {
-    await switchMonitors(sql, ids, enabled);
-    await notifyOwners(sql, organisation.id, switched, enabled ? 'resumed' : 'paused');
-  }
-  note({ before: { enabled: !enabled, monitors: ids }, after: { enabled, monitors: ids } });
-  return { changed: switched.length };
-};
 
 export const countOpenIncidents = async ({
   sql,
@@ -71,7 +38,8 @@ export const countOpenIncidents = async ({
 
 const uptimeDays = 30;
 const bars = 48;
-const maxNames = 3;
+/** As many as a strip above the list has room for. */
+const maxFailing = 12;
 
 type Out = OutputOf<typeof contract.listDashboard>;
 
@@ -79,6 +47,11 @@ const latestOf = (values: readonly (number | null)[]): number | null =>
   values.findLast((value) => value !== null) ?? null;
 
 const iso = (at: number): string => new Date(at).toISOString();
+
+const flappingJson = ({ outages }: DashboardRow, now: number) => {
+  const flapping = flappingNow(outages ?? [], now);
+  return flapping && { times: flapping.times, since: iso(flapping.since) };
+};
 
 const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] => {
   const { status, since, last_checked_at } = statusOf(history, now);
@@ -101,6 +74,7 @@ const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['
     response_ms: latestOf(response),
     percent: uptimeOf(history, windowOf(uptimeDays, now)).percent,
     last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
+    flapping: flappingJson(row, now),
   };
 };
 
@@ -115,7 +89,8 @@ const groupsJson = (
   );
   return [...names].map(([id, name]) => {
     const own = standings.find((standing) => standing.id === id);
-    return { id, name, status: groupStatus(own?.members ?? []), monitors: own?.count ?? 0 };
+    const { count = 0, failing = 0 } = own ?? {};
+    return { id, name, status: groupStatus(own?.members ?? []), monitors: count, failing };
   });
 };
 
@@ -132,19 +107,33 @@ const countsJson = (counts: StatusCounts): Out['counts'] => {
   };
 };
 
+const filterOf = ({
+  status,
+  kind,
+  q,
+  group,
+  tag,
+}: InputOf<typeof contract.listFilters>): DashboardFilter => ({
+  status,
+  kind,
+  search: q,
+  group,
+  tags: tagsIn(tag ?? ''),
+});
+
 /**
  * Counted, filtered and sorted by the status that the database keeps of each monitor; what a row
  * shows comes from its history, as on all pages.
  */
 export const listDashboard = async (
   { sql, organisation, now }: InOrganisation,
-  { status, q, group, tag, sort, page }: InputOf<typeof contract.listDashboard>,
+  { sort, page, ...asked }: InputOf<typeof contract.listDashboard>,
 ): OperationResult<Out> => {
   const of = organisation.id;
   const window = windowOf(uptimeDays, now);
   const covered = await coveredNow(sql, of, now);
-  const filter = { status, search: q, group, tag: tag?.trim().toLowerCase() ?? null };
-  const isFiltered = status !== null || q.trim() !== '' || group !== null || tag !== null;
+  const filter = filterOf(asked);
+  const ofAnyStatus = { ...filter, status: null };
   const place = { sort, offset: (page - 1) * rowsOfPage, most: rowsOfPage, since: window.from };
   const looked = dashboardPage(sql, of, filter, covered, place).then(async (found) => {
     const ids = found.map(({ id }) => id);
@@ -156,16 +145,15 @@ export const listDashboard = async (
     ]);
     return { ids, rows, histories, standings };
   });
-  const [counts, matching, down, verifying, changed, probes, { ids, rows, histories, standings }] =
-    await Promise.all([
-      countStatuses(sql, of, covered).then(countsJson),
-      isFiltered ? countMatching(sql, of, filter, covered) : null,
-      troubledNames(sql, of, 'down', covered, maxNames),
-      troubledNames(sql, of, 'verifying', covered, maxNames),
-      newestChange(sql, of),
-      dashboardProbes(sql, of),
-      looked,
-    ]);
+  const [counts, failing, probes, { ids, rows, histories, standings }] = await Promise.all([
+    (isFiltered(ofAnyStatus)
+      ? countMatching(sql, of, ofAnyStatus, covered)
+      : countStatuses(sql, of, covered)
+    ).then(countsJson),
+    failingMonitors(sql, of, ofAnyStatus, covered, maxFailing),
+    dashboardProbes(sql, of),
+    looked,
+  ]);
   const [rowById, historyById] = [
     new Map(rows.map((row) => [row.id, row])),
     new Map(histories.map((each) => [each.id, each])),
@@ -175,15 +163,23 @@ export const listDashboard = async (
     // Deleted between the two queries.
     return row && history ? [rowJson(row, history, now)] : [];
   });
-  const changed_at = changed?.toISOString() ?? null;
   return {
     counts,
-    down,
-    verifying,
-    changed_at,
-    matching: matching ?? counts.all,
+    failing: failing.map((each) => ({ ...each, since: each.since.toISOString() })),
+    matching: filter.status === null ? counts.all : counts[filter.status],
     items,
     groups: groupsJson(rows, standings),
     probes,
   };
+};
+
+export const listFilters = async (
+  { sql, organisation, now }: InOrganisation,
+  input: InputOf<typeof contract.listFilters>,
+): OperationResult<OutputOf<typeof contract.listFilters>> => {
+  const filter = filterOf(input);
+  const items = isFiltered(filter)
+    ? await facetsOf(sql, organisation.id, filter, await coveredNow(sql, organisation.id, now))
+    : await allFacets(sql, organisation.id);
+  return { items: items.map((item) => ({ ...item })) };
 };

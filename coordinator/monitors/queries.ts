@@ -87,6 +87,7 @@ export type AtOnce = {
   readonly partition: number;
   readonly enabled: boolean;
   readonly group_id: string | null;
+  readonly tags: readonly string[];
 };
 
 export const monitorsAtOnce = (
@@ -94,7 +95,7 @@ export const monitorsAtOnce = (
   organisation: string,
   ids: readonly string[],
 ): Promise<AtOnce[]> =>
-  sql<AtOnce[]>`select id, name, partition, enabled, group_id from monitors
+  sql<AtOnce[]>`select id, name, partition, enabled, group_id, tags from monitors
     where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[]) order by key`;
 
 /** `paused_at` is the transaction's time, which is also that of the outbox lines. */
@@ -120,6 +121,42 @@ export const regroupMonitors = async (
     organisation,
     ids.map((monitor) => ({ monitor, group })),
   );
+};
+
+export const tagMonitors = (
+  sql: Queryable,
+  organisation: string,
+  tagged: readonly { readonly id: string; readonly tags: readonly string[] }[],
+): Promise<void> => updateRows(sql, 'monitors', { tags: 'text[]' }, organisation, tagged);
+
+/** A change of several monitors at once, as the audit log has it. */
+export type LastChange = {
+  readonly operation: string;
+  readonly changed: {
+    readonly before: {
+      readonly groups?: readonly { readonly monitor: string; readonly group: string | null }[];
+      readonly tags?: readonly { readonly monitor: string; readonly tags: readonly string[] }[];
+    };
+    readonly after: {
+      readonly paused?: readonly string[];
+      readonly resumed?: readonly string[];
+      readonly group?: string | null;
+    };
+  };
+};
+
+/** The newest of a user, and whether that was an undo. */
+export const lastChangeBy = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+  since: Date,
+): Promise<LastChange | undefined> => {
+  const [row] = await sql<LastChange[]>`
+    select operation, changed from audit_log where organisation_id = ${organisation}
+      and user_id = ${user} and operation in ('changeMonitors', 'undoChange') and at > ${since}
+    order by key desc limit 1`;
+  return row;
 };
 
 /** For the owners of their partitions. */

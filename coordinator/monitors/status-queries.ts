@@ -294,12 +294,7 @@ const from = (sql: Queryable, organisation: string) => sql`
 
 const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList) => {
   const { status, type, group, enabled, tag, external_id, text } = filter;
-  // Most monitors have no tags, so tags are joined only where there are some.
-  const words = wordsOf(text).map((word) => {
-    const part = `%${literally(word)}%`;
-    return sql`and (s.words like ${part}
-      or (m.tags <> '{}' and array_to_string(m.tags, ' ') like ${part}))`;
-  });
+  const words = wordsOf(text).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
   return sql`m.organisation_id = ${organisation} and s.organisation_id = ${organisation}
     ${status === null ? sql`` : sql`and s.status = ${status}`}
     ${type === null ? sql`` : sql`and m.type = ${type}`}

@@ -6,6 +6,7 @@ import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { allowedSilence } from '../core/ledger.ts';
 import { type Caused, explained, type Stretch, type Uptime, uptime } from '../core/uptime.ts';
+import { flappingOf, longMs, type Outage, steadyMs } from '../notifications/policy.ts';
 
 const statuses = ['pending', 'up', 'verifying', 'down', 'paused'] as const;
 export type Status = (typeof statuses)[number];
@@ -273,5 +274,31 @@ export const statusRows = ['down', 'verifying', 'up', 'maintenance', 'pending', 
 export type StatusRow = (typeof statusRows)[number];
 
 /** The orders of the dashboard. */
-export const dashboardSorts = ['state', 'name', 'response', 'downtime', 'changed'] as const;
+export const dashboardSorts = [
+  'group',
+  'state',
+  'name',
+  'response',
+  'downtime',
+  'changed',
+] as const;
 export type DashboardSort = (typeof dashboardSorts)[number];
+
+/** A monitor that flaps at this moment (rule 37): how often it went down so, and since when. */
+export const flappingNow = (
+  outages: readonly Outage[],
+  now: number,
+): { readonly times: number; readonly since: number } | null => {
+  const last = outages.at(-1);
+  if (last === undefined || flappingOf(outages) === 'plain') return null;
+  const isSettled =
+    last.resolved_at === null
+      ? now - last.confirmed_at >= longMs
+      : now - last.resolved_at >= steadyMs;
+  if (isSettled) return null;
+  const first = outages.findLastIndex(({ confirmed_at }, at) => {
+    const before = outages[at - 1];
+    return before === undefined || confirmed_at - (before.resolved_at ?? confirmed_at) >= steadyMs;
+  });
+  return { times: outages.length - first, since: outages[first]?.confirmed_at ?? now };
+};

@@ -39,6 +39,7 @@ import {
   send,
   show,
   themeFrom,
+  undoMark,
   zoneFrom,
 } from './page.ts';
 import { openerHeaders, securityHeaders, sendAsItComes, sendSmall } from './sending.ts';
@@ -338,7 +339,10 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       if (answer.said !== undefined)
         reply.header(
           'set-cookie',
-          cookie(saidCookie, answer.said, { seconds: 60, secure: isSecure() }),
+          cookie(saidCookie, `${answer.said}${answer.mayUndo === true ? undoMark : ''}`, {
+            seconds: 60,
+            secure: isSecure(),
+          }),
         );
       return reply
         .code(303)

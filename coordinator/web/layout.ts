@@ -5,7 +5,7 @@ import type { SignedIn } from '../people/sessions.ts';
 import type { Assets } from './assets.ts';
 import { hiddenField } from './forms.ts';
 import { type Html, html, type IconName, icon, safeUrl } from './html.ts';
-import type { PageRequest, Section, ShownPage } from './page.ts';
+import { type PageRequest, type Section, type ShownPage, undoMark } from './page.ts';
 
 export type Delivery = OutputOf<typeof showDelivery>;
 
@@ -298,11 +298,23 @@ const bareFoot = (frame: Frame): Html | false => {
   );
 };
 
-const message = (said: string | undefined): Html | null =>
+const message = (said: string | undefined, address: string): Html | null =>
   said === undefined
     ? null
     : html`
-      <div class="notice notice-up" role="status" id="said">${icon('up')}<p>${said}</p></div>
+      <div class="notice notice-up muted" role="status" id="said">
+        ${icon('up')}
+        <p>${said.trimEnd()}</p>
+        ${
+          said.endsWith(undoMark) &&
+          html`
+            <form class="undo" method="post" action="/monitors/undo">
+              ${hiddenField('back', address)}
+              <button class="button">Undo</button>
+            </form>
+          `
+        }
+      </div>
     `;
 
 /** No one is notified: every page says so, lest people forget it (rule 36). */
@@ -454,7 +466,7 @@ export const documentOf = (shown: ShownPage, frame: Frame): Html => {
               ${ends(frame)}
               ${muted(frame)}
               ${deliveryBar(frame.delivery)}
-              ${message(said)}
+              ${message(said, frame.request.address)}
               ${shown.main}
               ${later(shown)}
             </main>
@@ -466,7 +478,7 @@ export const documentOf = (shown: ShownPage, frame: Frame): Html => {
       : html`
         <body class="bare">
           <header class="bare-head">${brand}</header>
-          <main id="main">${message(said)}${shown.main}${later(shown)}</main>
+          <main id="main">${message(said, frame.request.address)}${shown.main}${later(shown)}</main>
           ${bareFoot(frame)}
         </body>
       `;

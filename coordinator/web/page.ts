@@ -186,11 +186,16 @@ export type ShownPage = {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
 
+/** Ends a sentence about something that can be undone, in the cookie that carries it. */
+export const undoMark = '\n';
+
 /** After a change: where to redirect, and a sentence that is shown there once. */
 export type SeeOther = {
   readonly is: 'see-other';
   readonly to: string;
   readonly said?: string | undefined;
+  /** The sentence comes with a button that takes the change back (`/monitors/undo`). */
+  readonly mayUndo?: boolean;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
 

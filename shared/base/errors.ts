@@ -118,6 +118,7 @@ export const refusalCodes = {
   order_invalid: ['invalid', 'The rows are not those of the page, each once.'],
   post_invalid: ['invalid', 'The text is empty or too long.'],
   not_a_heartbeat: ['invalid'],
+  nothing_to_undo: ['invalid'],
   trial_impossible: ['invalid'],
   note_invalid: ['invalid'],
   hours_invalid: ['invalid', 'The hours are not days and times of a week.'],

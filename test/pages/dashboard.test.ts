@@ -37,7 +37,7 @@ describeInBrowser('the dashboard', (browser) => {
       expect(new URL(tab.page.url()).search).toBe('?status=paused');
       await expect.poll(() => rows(tab).count()).toBe(2);
       await tab.page.getByRole('link', { name: `All ${demoCount}` }).click();
-      await tab.page.getByPlaceholder('Search by name, address or group').fill('store os');
+      await tab.page.getByLabel('Search by name, address, group or tag').fill('store os');
       await tab.page.keyboard.press('Enter');
       await expect.poll(() => rows(tab).count()).toBe(3);
       await tab.page.getByRole('link', { name: 'Uptime, 30 d' }).click();
@@ -50,16 +50,31 @@ describeInBrowser('the dashboard', (browser) => {
     test(`${how}: several are paused and resumed at once, and the page says so once`, async () => {
       const tab = await open('/?q=vault', { scripts });
       const act = async (change: 'Pause' | 'Resume') => {
-        await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).check();
+        await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
         await tab.page.getByRole('button', { name: change }).click();
       };
       await act('Pause');
-      await expect.poll(() => tab.page.getByText('One monitor is paused now.').count()).toBe(1);
+      await expect.poll(() => tab.page.getByText('One monitor paused.').count()).toBe(1);
       expect(await rows(tab).first().innerText()).toContain('Paused');
       await tab.page.reload();
-      expect(await tab.page.getByText('One monitor is paused now.').count()).toBe(0);
+      expect(await tab.page.getByText('One monitor paused.').count()).toBe(0);
       await act('Resume');
-      await expect.poll(() => tab.page.getByText('One monitor is watched again.').count()).toBe(1);
+      await expect.poll(() => tab.page.getByText('One monitor resumed.').count()).toBe(1);
+      await tab.page.getByRole('button', { name: 'Undo' }).click();
+      await expect.poll(() => tab.page.getByText('Undone.').count()).toBe(1);
+      expect(await rows(tab).first().innerText()).toContain('Paused');
+      await act('Resume');
+      await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
+      await tab.page.getByLabel('Tag', { exact: true }).fill('safe');
+      await tab.page.keyboard.press('Enter');
+      await expect.poll(() => tab.page.getByText('One monitor tagged.').count()).toBe(1);
+      expect(await rows(tab).first().innerText()).toContain('safe');
+      await tab.page.getByRole('button', { name: 'Undo' }).click();
+      await expect.poll(() => tab.page.getByText('Undone.').count()).toBe(1);
+      await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
+      await tab.page.getByRole('button', { name: 'Maintenance' }).click();
+      await tab.page.waitForURL('**/maintenance/new?**');
+      expect(await tab.page.getByRole('checkbox', { name: 'Vault' }).isChecked()).toBe(true);
       expect(tab.complaints).toEqual([]);
       await tab.close();
     });
@@ -70,9 +85,19 @@ describeInBrowser('the dashboard', (browser) => {
     const order = () =>
       tab.page.locator('#monitor-rows [id]').evaluateAll((all) => all.map(({ id }) => id));
     const before = await order();
-    const field = tab.page.getByPlaceholder('Search by name, address or group');
+    const strip = tab.page.locator('#failing');
+    const firstRow = () =>
+      tab.page.evaluate(
+        'document.querySelector("#monitor-rows .monitor").getBoundingClientRect().top + scrollY',
+      );
+    const place = await firstRow();
+    expect(await strip.getByRole('link').allInnerTexts()).toEqual([
+      expect.stringContaining('Checkout'),
+      expect.stringContaining('Search API'),
+    ]);
+    const field = tab.page.getByLabel('Search by name, address, group or tag');
     await field.pressSequentially('half a wo');
-    await tab.page.getByRole('checkbox', { name: 'Choose Cart' }).check();
+    await tab.page.getByRole('checkbox', { name: 'Select Cart' }).check();
     await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, scope, layer)
       values (gen_random_uuid(), ${web.house.organisation}, ${demo.idOf('Wishlist')}, now(), now(), 'Frankfurt', 'Europe', 'everywhere', 'tcp')`;
     await expect
@@ -83,8 +108,13 @@ describeInBrowser('the dashboard', (browser) => {
     );
     expect(await tab.page.title()).toBe('Down: 2 · Antipode');
     expect(await order()).toEqual(before);
+    // It joins the strip above the list, which moves nothing.
+    expect(await strip.innerText()).toContain('Wishlist');
+    expect(await strip.innerText()).toContain('3 failing');
+    expect(await firstRow()).toEqual(place);
+    expect(await tab.page.getByRole('checkbox', { name: 'Select all' }).isVisible()).toBe(true);
     expect(await field.inputValue()).toBe('half a wo');
-    expect(await tab.page.getByRole('checkbox', { name: 'Choose Cart' }).isChecked()).toBe(true);
+    expect(await tab.page.getByRole('checkbox', { name: 'Select Cart' }).isChecked()).toBe(true);
     await web.sql`update incidents set resolved_at = now() where monitor_id = ${demo.idOf('Wishlist')}`;
     await expect
       .poll(() => tab.page.getByRole('heading', { level: 1 }).innerText())
@@ -92,6 +122,34 @@ describeInBrowser('the dashboard', (browser) => {
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
+
+  for (const scripts of [true, false])
+    test(`filters compose by links, and the list is drawn as its reader chose, ${scripts ? 'with' : 'without'} scripts`, async () => {
+      const tab = await open('/', { scripts });
+      const { page } = tab;
+      await page.getByText('Filter', { exact: true }).click();
+      await page.getByRole('link', { name: 'Heartbeat' }).click();
+      await page.waitForURL('**/?kind=heartbeat');
+      await expect.poll(() => rows(tab).count()).toBe(2);
+      await page.getByText('Filter', { exact: true }).click();
+      await page.getByRole('link', { name: 'Jobs 2' }).click();
+      await page.waitForURL('**/?kind=heartbeat&group=*');
+      expect(await page.getByRole('link', { name: 'All 2' }).count()).toBe(1);
+      await page.getByRole('link', { name: 'Remove filter Jobs' }).click();
+      await page.waitForURL('**/?kind=heartbeat');
+      await page.getByText('View', { exact: true }).click();
+      await page.getByRole('radio', { name: 'Dense' }).check();
+      await page.getByRole('checkbox', { name: 'Type' }).check();
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await expect.poll(() => page.getByRole('columnheader', { name: 'Type' }).count()).toBe(1);
+      expect(new URL(page.url()).search).toBe('?kind=heartbeat');
+      const height = async () => (await rows(tab).first().boundingBox())?.height;
+      expect(await height()).toBeLessThanOrEqual(37);
+      await page.getByRole('link', { name: 'Clear filter' }).click();
+      await expect.poll(() => rows(tab).count()).toBe(demoCount);
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    });
 
   test('is worked by keys: search, help, next row, places', async () => {
     const tab = await open('/');
@@ -109,7 +167,7 @@ describeInBrowser('the dashboard', (browser) => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('j');
     await page.keyboard.press('j');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Search API');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Nightly backup');
     await page.keyboard.press('g');
     await page.keyboard.press('i');
     await page.waitForURL('**/incidents');

@@ -325,7 +325,7 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
 const newSubject = async (request: MembersRequest): Promise<Subject> => {
   refuseUnlessMay(request, createMaintenanceWindow);
   const { address, query } = request;
-  const tickedFirst = [query.monitor, query.group].filter((id) => id !== undefined);
+  const tickedFirst = [query.monitor, query.group].flatMap((ids) => ids?.split(',') ?? []);
   const choices = await request.ask(getChannelChoices);
   return {
     choices,

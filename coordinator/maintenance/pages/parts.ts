@@ -181,7 +181,7 @@ export const formOfNew = (
     repeats: 'once',
     starts_at: fieldTime(begins, zone),
     ends_at: fieldTime(begins + hour, zone),
-    'monitors[]': query.monitor,
+    'monitors[]': query.monitor?.split(','),
     'groups[]': query.group,
   });
 };

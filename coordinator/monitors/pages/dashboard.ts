@@ -2,376 +2,172 @@ import { listGroups } from '../../../shared/api/groups.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
-import { briefDuration } from '../../../shared/base/time.ts';
-import { type Bar, spark, strip } from '../../web/charts.ts';
-import {
-  chips,
-  countText,
-  heading,
-  linkButton,
-  msText,
-  pager,
-  percentText,
-  type State,
-  stateMark,
-  states,
-  stateWords,
-} from '../../web/elements.ts';
+import { isKind } from '../../../shared/checks/kinds.ts';
+import { type Chip, chips, countText, heading, stateMark, stateWords } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
-import { attempt, enterButton, freshForm, hiddenField, textField } from '../../web/forms.ts';
+import { attempt, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
 import {
   changeMonitors,
-  type DashboardSort,
-  dashboardRows,
-  dashboardSorts,
   listDashboard,
+  listFilters,
   type StatusRow,
   statusRows,
+  undoChange,
 } from '../contract.ts';
+import { front } from './front.ts';
+import { cells, type Dashboard, kindWord, monitorTable, stateOf } from './monitor-table.ts';
+import {
+  addressOf,
+  columns,
+  inputOf,
+  isNarrowed,
+  keptLayout,
+  layoutFrom,
+  unfiltered,
+  type View,
+  viewOf,
+} from './view.ts';
 
-/** What a dashboard shows, as its address says it: every view can be bookmarked and shared. */
-export type View = {
-  readonly status: StatusRow | null;
-  readonly q: string;
-  readonly group: string | null;
-  readonly tag: string | null;
-  readonly sort: DashboardSort;
-  readonly page: number;
-};
+type Filters = OutputOf<typeof listFilters>['items'];
 
-export const viewOf = (asked: Readonly<Record<string, string>>): View => {
-  const page = Number(asked.page ?? 1);
-  return {
-    status: statusRows.find((status) => status === asked.status) ?? null,
-    q: (asked.q ?? '').slice(0, 200),
-    group: asked.group === undefined || asked.group === '' ? null : asked.group,
-    tag: asked.tag === undefined || asked.tag === '' ? null : asked.tag.slice(0, 50),
-    sort: dashboardSorts.find((sort) => sort === asked.sort) ?? 'state',
-    page: Number.isInteger(page) && page > 0 && page <= 10_000 ? page : 1,
-  };
-};
-
-/** The address of a changed view; it begins at its first page. */
-export const addressOf = (view: View, change: Partial<View> = {}): string => {
-  const { status, q, group, tag, sort, page } = { ...view, page: 1, ...change };
-  return `/${query({ status, q, group, tag, sort: sort === 'state' ? null : sort, page: page === 1 ? null : page })}`;
-};
-
-const done = (change: string | undefined, count: number): string => {
-  const some =
-    count === 1
-      ? 'One monitor is'
-      : `${countInWords(count).replace(/^./, (letter) => letter.toUpperCase())} monitors are`;
-  if (change === 'pause') return `${some} paused now.`;
-  return change === 'resume' ? `${some} watched again.` : `${some} moved.`;
-};
-
-/**
- * Pauses, resumes or moves the selected monitors, and returns to the view in which they were
- * selected.
- */
-export const changeChosen: Page = {
-  method: 'POST',
-  path: '/monitors/change',
+export const dashboard: Page = {
+  method: 'GET',
+  path: '/',
   needs: 'member',
-  answer: async ({ form, ask }) => {
-    const back = form.value('back') ?? '/';
-    const to = /^\/(?:\?|$|groups\/[\w-]+$)/.test(back) ? back : '/';
-    const monitors = form.values('monitors[]');
-    if (monitors.length === 0)
-      return seeOther(to, { said: 'Nothing was chosen: tick the monitors first.' });
-    const [change, group] = [form.value('change'), form.value('group')];
-    const tried = await attempt(
-      form,
-      () => ask(changeMonitors, { monitors, change, group: group === '' ? null : group }),
-      [],
-    );
-    if ('refused' in tried) return seeOther(to, { said: tried.refused.objections.join(' ') });
-    return seeOther(to, {
-      said: tried.done.changed === 0 ? 'They were so already.' : done(change, tried.done.changed),
+  stranger: front,
+  answer: async (request) => {
+    const { ask, may, times, now } = request;
+    const view = viewOf(request.query);
+    const { sort: _sort, page: _page, ...filters } = inputOf(view);
+    const [shown, offered, groups] = await Promise.all([
+      ask(listDashboard, inputOf(view)),
+      ask(listFilters, filters),
+      may(changeMonitors) ? ask(listGroups, { limit: 100 }) : { items: [] },
+    ]);
+    const common = { title: titleOf(shown), place: 'monitors', live: true } as const;
+    if (shown.counts.all === 0 && !isNarrowed(view))
+      return show({ ...common, main: beginning(request) });
+    return show({
+      ...common,
+      main: html`
+        ${heading({
+          sentence: headline(shown, view),
+          below: html`${view.status === null && restOf(overall(shown))} Updated ${times.ago(now)}.`,
+          actions:
+            may(createMonitor) &&
+            html`
+              <a class="button button-main" href="/monitors/new" data-new>
+                ${icon('add')}New monitor
+              </a>
+            `,
+        })}
+        ${failingStrip(shown, view, request)}
+        <div class="filters">
+          ${statusChips(shown, view)}
+          ${search(view)}
+          ${filterMenu(offered.items, view)}
+          ${viewMenu(request)}
+          ${activeFilters(offered.items, view)}
+        </div>
+        ${
+          shown.items.length === 0
+            ? nothingFound(view)
+            : monitorTable(request, shown, view, groups.items)
+        }
+        ${observingProbes(shown)}
+      `,
     });
   },
 };
 
-export type Dashboard = OutputOf<typeof listDashboard>;
-type Row = Dashboard['items'][number];
-
-export type GroupChoice = { readonly id: string; readonly name: string };
-
-const stateOf = (status: string): State => states.find((state) => state === status) ?? 'unknown';
-const barOf = (bar: string): Bar => (bar === 'none' ? bar : stateOf(bar));
-
-/** The line below the name: the cause, otherwise the target. */
-const detail = ({ status, cause, seen_from, target, type }: Row): string => {
-  if (status === 'verifying')
-    return seen_from === null
-      ? (cause ?? target)
-      : `Seen from ${seen_from} only${cause === null ? '' : `: ${cause}`}`;
-  if (cause !== null) return cause;
-  return type === 'heartbeat' ? `Heartbeat${target === '' ? '' : `, ${target}`}` : target;
+/** As the sentences of a headline take it: the names of those in trouble by their status. */
+const overall = ({ counts, failing }: Dashboard) => {
+  const named = (status: string) =>
+    failing.flatMap((each) => (each.status === status ? [each.name] : [])).slice(0, 3);
+  return { counts, down: named('down'), verifying: named('verifying') };
 };
 
-/** Each tag links to the list of its monitors. */
-const tagLinks = ({ tags }: Row, view: View): Part =>
-  tags.map((tag) => html` <a class="tag" href="${safeUrl(addressOf(view, { tag }))}">${tag}</a>`);
-
-const rowOf = (row: Row, { now, times }: MembersRequest, view: View, mayChange: boolean): Html => {
-  const state = stateOf(row.status);
-  const lasts = Math.max(0, now - Date.parse(row.since));
-  return html`
-    <tr
-      class="monitor${state === 'down' || state === 'verifying' ? ` row-${state}` : ''}"
-      id="monitor-${row.id}"
-    >
-      ${
-        mayChange &&
-        html`
-          <td class="cell-tick">
-            <input
-              type="checkbox"
-              name="monitors[]"
-              value="${row.id}"
-              data-each
-              aria-label="Choose ${row.name}"
-            >
-          </td>
-        `
-      }
-      <td class="cell-state">
-        ${stateMark(state)}
-        <span class="cell-more">
-          ${
-            row.covered_until === null
-              ? briefDuration(lasts)
-              : html`until ${times.moment(row.covered_until)}`
-          }
-        </span>
-      </td>
-      <th scope="row" class="cell-name">
-        <a href="/monitors/${row.id}" data-row>${row.name}</a>
-        ${tagLinks(row, view)}
-        <span class="cell-more">${detail(row)}</span>
-      </th>
-      <td class="cell-strip">${strip(row.bars.map(barOf), 'The last 24 hours')}</td>
-      <td class="cell-spark">
-        ${spark(row.response, 'Response time')}
-        <span class="cell-more">${row.response_ms !== null && msText(row.response_ms)}</span>
-      </td>
-      <td class="number cell-uptime">${percentText(row.percent)}</td>
-      <td class="number cell-look">
-        ${row.last_checked_at === null ? '–' : times.ago(row.last_checked_at)}
-      </td>
-    </tr>
-  `;
+const statusWords: Readonly<Record<StatusRow, string>> = {
+  down: 'down',
+  verifying: 'being verified',
+  up: 'up',
+  maintenance: 'in maintenance',
+  pending: 'pending',
+  paused: 'paused',
 };
 
-/** Inserts a heading where the group changes. Monitors in trouble come before all groups. */
-const withHeadings = (
-  dashboard: Dashboard,
-  view: View,
-  rows: (row: Row) => Html,
-  columns: number,
-): readonly Html[] => {
-  const isGrouped =
-    view.sort === 'state' &&
-    view.status === null &&
-    view.group === null &&
-    view.tag === null &&
-    dashboard.groups.length > 0;
-  if (!isGrouped) return dashboard.items.map(rows);
-  let current: string | null | undefined;
-  return dashboard.items.flatMap((row) => {
-    if (row.status === 'down' || row.status === 'verifying' || row.group === current)
-      return [rows(row)];
-    current = row.group;
-    const group = dashboard.groups.find(({ id }) => id === row.group);
-    const words = group
-      ? html`
-        <a href="${safeUrl(addressOf(view, { group: group.id }))}">${group.name}</a>
-        ${stateMark(stateOf(group.status))}
-        <span class="softer">${group.monitors}</span>
-      `
-      : html`<span class="softer">Without a group</span>`;
-    return [
-      html`
-        <tr class="group-row" id="group-${group?.id ?? 'none'}">
-          <th scope="colgroup" colspan="${columns}">${words}</th>
-        </tr>
-      `,
-      rows(row),
-    ];
-  });
+/** Of what the list is narrowed to. */
+const headline = (shown: Dashboard, { status }: View): string => {
+  if (shown.counts.all === 0) return 'No monitors match.';
+  if (status === null || status === 'down') return sentenceOf(overall(shown));
+  const count = shown.counts[status];
+  if (count === 0) return noneWords(status);
+  return `${monitorsInWords(count)} ${count === 1 ? 'is' : 'are'} ${statusWords[status]}.`;
 };
 
-const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
-  <div class="bulk">
-    ${enterButton('none')}${hiddenField('back', back)}
-    <span class="bulk-words">With those chosen:</span> <button
-      class="button"
-      name="change"
-      value="pause"
-    >
-      ${icon('pause')}Pause
-    </button> <button class="button" name="change" value="resume">${icon('play')}Resume</button>
-    ${
-      groups.length > 0 &&
-      html`
-        <span class="bulk-group">
-          <label class="unseen" for="bulk-group">Group</label>
-          <select id="bulk-group" name="group">
-            <option value="">No group</option>
-            ${groups.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
-          </select>
-          <button class="button" name="change" value="group">Move</button>
-        </span>
-      `
-    }
-  </div>
-`;
+const monitorsInWords = (count: number): string =>
+  count === 1 ? 'One monitor' : `${capital(countInWords(count))} monitors`;
 
-export const monitorTable = (
-  request: MembersRequest,
-  dashboard: Dashboard,
-  view: View,
-  groups: readonly GroupChoice[],
-): Html => {
-  const mayChange = request.may(changeMonitors);
-  const columns = mayChange ? 7 : 6;
-  const sortLink = (sort: DashboardSort, words: string): Part =>
-    view.sort === sort
-      ? html`<span>${words}</span>${icon('downwards')}`
-      : html`
-        <a href="${safeUrl(addressOf(view, { sort }))}" title="Sort by ${words.toLowerCase()}">
-          ${words}
-        </a>
-      `;
-  const sorted = (sort: DashboardSort): string =>
-    view.sort === sort ? (sort === 'name' ? 'ascending' : 'descending') : 'none';
-  const table = html`
-    <div class="table-card">
-      <table class="monitors">
-        <caption class="unseen">Monitors</caption>
-        <thead>
-          <tr>
-            ${
-              mayChange &&
-              html`
-                <td class="cell-tick">
-                  <input type="checkbox" data-all hidden aria-label="Choose all">
-                </td>
-              `
-            }
-            <th scope="col" aria-sort="${sorted('state')}">${sortLink('state', 'Status')}</th>
-            <th scope="col" aria-sort="${sorted('name')}">${sortLink('name', 'Monitor')}</th>
-            <th scope="col">Last 24 hours</th>
-            <th scope="col" aria-sort="${sorted('response')}">
-              ${sortLink('response', 'Response')}
-            </th>
-            <th scope="col" class="number" aria-sort="${sorted('downtime')}">
-              ${sortLink('downtime', 'Uptime, 30 d')}
-            </th>
-            <th scope="col" class="number">Last look</th>
-          </tr>
-        </thead>
-        <tbody id="monitor-rows" data-keep-order>
-          ${withHeadings(dashboard, view, (row) => rowOf(row, request, view, mayChange), columns)}
-        </tbody>
-      </table>
-    </div>
-  `;
-  const pages = pager({
-    page: view.page,
-    size: dashboardRows,
-    matching: dashboard.matching,
-    shown: dashboard.items.length,
-    address: (page) => addressOf(view, { page }),
-  });
-  if (!mayChange) return html`${table}${pages}`;
-  return html`
-    <form method="post" action="/monitors/change" class="monitors-form">
-      ${table}
-      <div class="below-table">${pages}${bulk(groups, request.address)}</div>
-    </form>
-  `;
-};
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** What an anonymous reader sees first: one screen that says what this is. */
-export const front = () =>
-  show({
-    title: 'Uptime, seen from everywhere',
-    frame: 'bare',
-    main: html`
-      <div class="front">
-        <h1>Know that your site is down before your users do. And never when it is not.</h1>
-        <p class="lead">
-          Antipode looks at your sites, names and jobs from several continents. It calls an outage
-          only when it is also seen from another one, and shows what each of them saw.
-        </p>
-        <p class="actions">${linkButton('/sign-in', 'Sign in', { main: true })}</p>
-        <ul class="front-points">
-          <li>
-            ${icon('globe')}
-            <div>
-              <h2>Two continents, or no alarm</h2>
-              <p>
-                One probe’s bad network wakes nobody. A real outage is confirmed within seconds.
-              </p>
-            </div>
-          </li>
-          <li>
-            ${icon('see')}
-            <div>
-              <h2>The evidence, side by side</h2>
-              <p>Status, address, DNS, TLS and time of every continent, and where they differ.</p>
-            </div>
-          </li>
-          <li>
-            ${icon('clock')}
-            <div>
-              <h2>Every second accounted for</h2>
-              <p>Up, down, maintenance, paused or unknown: the sum is shown, and it adds up.</p>
-            </div>
-          </li>
-        </ul>
-      </div>
-    `,
-  });
-
-export const robots: Page = {
-  method: 'GET',
-  path: '/robots.txt',
-  needs: 'nobody',
-  answer: () => ({
-    is: 'sent',
-    type: 'text/plain; charset=utf-8',
-    // Status pages and the API page are public; accounts are private.
-    body: [
-      'User-agent: *',
-      'Allow: /$',
-      'Allow: /status/',
-      'Allow: /api/v1/docs',
-      'Allow: /assets/',
-      'Disallow: /',
-      '',
-    ].join('\n'),
-    headers: { 'cache-control': 'public, max-age=86400' },
-  }),
-};
+const noneWords = (status: StatusRow): string => `Nothing is ${statusWords[status]}.`;
 
 /** The browser's tab shows what matters most. */
-const titleOf = ({ counts, down, verifying }: Dashboard): string => {
+const titleOf = (shown: Dashboard): string => {
+  const { counts } = shown;
+  const { down, verifying } = overall(shown);
   if (counts.down > 0)
     return counts.down === 1 ? `Down: ${down[0] ?? ''}` : `Down: ${countText(counts.down)}`;
   if (counts.verifying > 0)
     return counts.verifying === 1
       ? `Verifying: ${verifying[0] ?? ''}`
       : `Verifying: ${countText(counts.verifying)}`;
-  return counts.all === 0 ? 'Monitors' : 'All well';
+  return counts.all === 0 ? 'Monitors' : 'All up';
 };
 
-const filterChips = ({ counts }: Dashboard, view: View): Html =>
+/**
+ * What fails, above the list in which it also stands. It is as tall when nothing fails, so that a
+ * failure moves nothing else. Its times do not tick: each tick would be said by a screen reader.
+ */
+const failingStrip = ({ counts, failing }: Dashboard, view: View, { times }: MembersRequest) => {
+  const count = counts.down + counts.verifying;
+  return html`
+    <div class="failing" id="failing" role="status" aria-atomic="false">
+      ${
+        count === 0
+          ? stateMark('up', 'Nothing is failing')
+          : html`
+            <b>${countText(count)} failing</b>
+            <ul>
+              ${failing.map(
+                ({ id, name, status, since }) =>
+                  html`
+                    <li id="failing-${id}">
+                      <a href="/monitors/${id}">
+                        ${stateMark(stateOf(status), name)}
+                        <span class="softer">since ${times.moment(since)}</span>
+                      </a>
+                    </li>
+                  `,
+              )}
+              ${
+                count > failing.length &&
+                html`
+                  <li>
+                    <a href="${safeUrl(addressOf(view, { status: 'down' }))}">Show all</a>
+                  </li>
+                `
+              }
+            </ul>
+          `
+      }
+    </div>
+  `;
+};
+
+const statusChips = ({ counts }: Dashboard, view: View): Html =>
   chips('Filter by status', [
     {
       href: addressOf(view, { status: null }),
@@ -390,42 +186,244 @@ const filterChips = ({ counts }: Dashboard, view: View): Html =>
       })),
   ]);
 
-const search = (view: View): Html =>
-  html`
+const search = (view: View): Html => {
+  const { q: _, ...others } = inputOf(view);
+  return html`
     <form class="search" action="/" role="search">
-      ${view.status !== null && hiddenField('status', view.status)}
-      ${view.group !== null && hiddenField('group', view.group)}
-      ${view.tag !== null && hiddenField('tag', view.tag)}
-      ${view.sort !== 'state' && hiddenField('sort', view.sort)}
+      ${Object.entries({
+        ...others,
+        sort: view.sort === 'group' ? null : view.sort,
+        page: null,
+      }).map(([name, value]) => value !== null && hiddenField(name, value))}
       ${icon('search')}
-      <label class="unseen" for="search">Search by name, address or group</label>
+      <label class="unseen" for="search">Search by name, address, group or tag</label>
       <input
         id="search"
         type="search"
         name="q"
         value="${view.q}"
-        placeholder="Search by name, address or group"
+        placeholder="Search monitors"
         autocomplete="off"
       >
     </form>
   `;
-
-const noneWords: Readonly<Record<StatusRow, string>> = {
-  down: 'Nothing is down.',
-  verifying: 'Nothing is being verified.',
-  up: 'Nothing is up.',
-  maintenance: 'Nothing is in maintenance.',
-  pending: 'Nothing waits to be looked at.',
-  paused: 'Nothing is paused.',
 };
 
-const nothingFound = ({ status, q, group, tag }: View): Html => {
-  const words =
-    q.trim() !== '' || group !== null || tag !== null || status === null
-      ? 'Nothing fits this search.'
-      : noneWords[status];
+/** What the list can be narrowed by; each leads to an address of its own. */
+const filterMenu = (offered: Filters, view: View): Html => {
+  const of = (facet: string) => offered.filter((each) => each.facet === facet);
+  const [kinds, tags, groups] = [of('kind'), of('tag'), of('group')];
+  const part = (label: string, all: readonly Chip[]): Part =>
+    all.length > 0 &&
+    html`
+      <div class="filter-part"><h2>${label}</h2>${chips(`Filter by ${label.toLowerCase()}`, all)}</div>
+    `;
+  const isTag = (tag: string): boolean => view.tags.includes(tag);
   return html`
-    <div class="table-card nothing"><p>${words} <a href="/">Show all monitors</a></p></div>
+    <details class="list-menu" id="filter-menu">
+      <summary class="button">Filter</summary>
+      <div class="menu-body card">
+        ${part(
+          'Type',
+          kinds.map(({ value, monitors }) => ({
+            href: addressOf(view, {
+              kind: isKind(value) && value !== view.kind ? value : null,
+            }),
+            label: kindWord(value),
+            count: monitors,
+            current: value === view.kind,
+          })),
+        )}
+        ${part(
+          'Tag',
+          tags.map(({ value, monitors }) => ({
+            href: addressOf(view, {
+              tags: isTag(value) ? view.tags.filter((tag) => tag !== value) : [...view.tags, value],
+            }),
+            label: value,
+            count: monitors,
+            current: isTag(value),
+          })),
+        )}
+        ${part(
+          'Group',
+          groups.map(({ value, name, monitors }) => ({
+            href: addressOf(view, { group: value === view.group ? null : value }),
+            label: name,
+            count: monitors,
+            current: value === view.group,
+          })),
+        )}
+      </div>
+    </details>
+  `;
+};
+
+/** Every filter that narrows the list, each with its end. */
+const activeFilters = (offered: Filters, view: View): Part => {
+  if (!isNarrowed(view)) return null;
+  const groupName = offered.find(({ facet, value }) => facet === 'group' && value === view.group);
+  const active = [
+    ...(view.kind === null ? [] : [{ words: kindWord(view.kind), without: { kind: null } }]),
+    ...view.tags.map((tag) => ({
+      words: tag,
+      without: { tags: view.tags.filter((each) => each !== tag) },
+    })),
+    ...(view.group === null
+      ? []
+      : [{ words: groupName?.name ?? 'Group', without: { group: null } }]),
+    ...(view.q.trim() === '' ? [] : [{ words: `“${view.q}”`, without: { q: '' } }]),
+  ];
+  return html`
+    <p class="active-filters">
+      ${active.map(
+        ({ words, without }) =>
+          html`
+            <a
+              class="button"
+              href="${safeUrl(addressOf(view, without))}"
+              aria-label="Remove filter ${words}"
+            >
+              ${words}${icon('close')}
+            </a>
+          `,
+      )}
+      <a class="button button-quiet" href="${safeUrl(addressOf(view, unfiltered))}">Clear filter</a>
+    </p>
+  `;
+};
+
+/** How the list is drawn: its rows and its columns. */
+const viewMenu = ({ cookies, address }: MembersRequest): Html => {
+  const layout = layoutFrom(cookies);
+  const rows = (value: string, words: string, chosen: boolean) => html`
+    <label><input type="radio" name="rows" value="${value}"${chosen && html` checked`}>${words}</label>
+  `;
+  return html`
+    <details class="list-menu" id="view-menu">
+      <summary class="button">View</summary>
+      <form class="menu-body card stack" method="post" action="/monitors/layout">
+        ${hiddenField('back', address)}
+        <fieldset>
+          <legend>Rows</legend>
+          ${rows('usual', 'Comfortable', !layout.dense)}
+          ${rows('dense', 'Dense', layout.dense)}
+        </fieldset>
+        <fieldset>
+          <legend>Columns</legend>
+          ${columns.map(
+            (column) =>
+              html`
+                <label>
+                  <input
+                    type="checkbox"
+                    name="columns[]"
+                    value="${column}"${layout.columns.includes(column) && html` checked`}
+                  >${cells[column].words}
+                </label>
+              `,
+          )}
+        </fieldset>
+        <button class="button">Apply</button>
+      </form>
+    </details>
+  `;
+};
+
+/** Only to the lists that these forms are on. */
+const backTo = (back: string | undefined): string =>
+  back !== undefined && /^\/(?:\?|$|groups\/[\w-]+$)/.test(back) ? back : '/';
+
+export const chooseLayout: Page = {
+  method: 'POST',
+  path: '/monitors/layout',
+  needs: 'member',
+  answer: ({ form, with: { baseUrl } }) => {
+    const chosen = form.values('columns[]');
+    const layout = {
+      dense: form.value('rows') === 'dense',
+      columns: columns.filter((column) => chosen.includes(column)),
+    };
+    return seeOther(backTo(form.value('back')), {
+      headers: { 'set-cookie': keptLayout(layout, baseUrl().startsWith('https:')) },
+    });
+  },
+};
+
+const maxAtOnce = 100;
+
+const doneWords: Readonly<Record<string, string>> = {
+  pause: 'paused',
+  resume: 'resumed',
+  group: 'moved',
+  tag: 'tagged',
+  untag: 'untagged',
+};
+
+/** Changes the selected monitors, and returns to the view in which they were selected. */
+export const changeChosen: Page = {
+  method: 'POST',
+  path: '/monitors/change',
+  needs: 'member',
+  answer: async ({ form, ask }) => {
+    const to = backTo(form.value('back'));
+    const monitors = form.values('monitors[]');
+    if (monitors.length === 0) return seeOther(to, { said: 'Select monitors first.' });
+    const [change = '', group, tag] = [
+      form.value('change'),
+      form.value('group'),
+      form.value('tag') ?? '',
+    ];
+    if (change === 'maintenance') {
+      const monitor = monitors.slice(0, maxAtOnce).join(',');
+      return seeOther(`/maintenance/new${query({ when: 'now', monitor })}`);
+    }
+    if (change.endsWith('tag') && tag.trim() === '')
+      return seeOther(to, { said: 'Enter a tag first.' });
+    const tried = await attempt(
+      form,
+      () =>
+        ask(changeMonitors, {
+          monitors,
+          change,
+          ...(change === 'group' ? { group: group === '' ? null : group } : {}),
+          ...(change.endsWith('tag') ? { tag } : {}),
+        }),
+      [],
+    );
+    if ('refused' in tried) return seeOther(to, { said: tried.refused.objections.join(' ') });
+    const { changed } = tried.done;
+    return changed === 0
+      ? seeOther(to, { said: 'Nothing to change.' })
+      : seeOther(to, {
+          said: `${monitorsInWords(changed)} ${doneWords[change] ?? 'changed'}.`,
+          mayUndo: true,
+        });
+  },
+};
+
+/** By the button of the message that says what was changed. */
+export const undo: Page = {
+  method: 'POST',
+  path: '/monitors/undo',
+  needs: 'member',
+  answer: async ({ form, ask }) => {
+    const to = backTo(form.value('back'));
+    const tried = await attempt(form, () => ask(undoChange), []);
+    if ('refused' in tried) return seeOther(to, { said: tried.refused.objections.join(' ') });
+    return seeOther(to, { said: 'Undone.' });
+  },
+};
+
+const nothingFound = (view: View): Html => {
+  const isOnlyStatus = !isNarrowed({ ...view, status: null }) && view.status !== null;
+  return html`
+    <div class="table-card nothing">
+      <p>
+        ${isOnlyStatus ? noneWords(view.status) : 'No monitors match.'}
+        <a href="/">Show all monitors</a>
+      </p>
+    </div>
   `;
 };
 
@@ -434,18 +432,20 @@ const beginning = ({ may }: MembersRequest): Html => {
   const state = freshForm(formOf({}));
   if (!may(createMonitor))
     return heading({
-      sentence: 'Nothing is watched yet.',
-      below: 'Whoever may change things here can add the first monitor.',
+      sentence: 'No monitors yet',
+      below: 'A member or an owner can add the first monitor.',
     });
   return html`
     ${heading({
-      sentence: 'Nothing is watched yet.',
-      below: 'Give an address, and see how it looks from every continent before anything is saved.',
+      sentence: 'No monitors yet',
+      below:
+        'Enter an address and test it from every continent. Nothing is saved until you say so.',
     })}
-    <form class="card begin" action="/monitors/new">
+    <form class="card begin" method="post" action="/monitors/new">
+      ${hiddenField('type', 'https')}
       ${textField({
         name: 'target',
-        label: 'Web address',
+        label: 'Address',
         type: 'url',
         state,
         autocomplete: 'url',
@@ -453,12 +453,14 @@ const beginning = ({ may }: MembersRequest): Html => {
         required: true,
         placeholder: 'https://shop.example/checkout',
       })}
-      <button class="button button-main">Try it</button>
+      <button class="button button-main" name="act" value="try">Test</button>
     </form>
     <p class="soft">
       Or
-      watch <a href="/monitors/new?type=dns">a DNS name</a> or <a href="/monitors/new?type=heartbeat">
-        a job that should run
+      monitor <a href="/monitors/new?type=dns">a DNS name</a> or <a
+        href="/monitors/new?type=heartbeat"
+      >
+        a scheduled job (heartbeat)
       </a>.
     </p>
   `;
@@ -476,7 +478,7 @@ const observingProbes = ({ probes }: Dashboard): Part =>
                 ${icon(well ? 'up' : 'down')}
                 <span>
                   ${name} <span class="softer">
-                    ${well ? continent : `${continent}, not heard`}
+                    ${well ? continent : `${continent}, offline`}
                   </span>
                 </span>
               </span>
@@ -486,63 +488,3 @@ const observingProbes = ({ probes }: Dashboard): Part =>
       )}
     </p>
   `;
-
-export const dashboard: Page = {
-  method: 'GET',
-  path: '/',
-  needs: 'member',
-  stranger: front,
-  answer: async (request) => {
-    const view = viewOf(request.query);
-    const [shown, groups] = await Promise.all([
-      request.ask(listDashboard, view),
-      request.may(changeMonitors) ? request.ask(listGroups, { limit: 100 }) : { items: [] },
-    ]);
-    const common = { title: titleOf(shown), place: 'monitors', live: true } as const;
-    if (shown.counts.all === 0) return show({ ...common, main: beginning(request) });
-    const rest = restOf(shown);
-    return show({
-      ...common,
-      main: html`
-        ${heading({
-          sentence: sentenceOf(shown),
-          below: html`
-            ${rest}
-            ${shown.changed_at !== null && html` Changed ${request.times.ago(shown.changed_at)}.`}
-          `,
-          actions:
-            request.may(createMonitor) &&
-            html`
-              <a class="button button-main" href="/monitors/new" data-new>
-                ${icon('add')}New monitor
-              </a>
-            `,
-        })}
-        <div class="filters">${filterChips(shown, view)}${search(view)}</div>
-        ${
-          view.group !== null &&
-          html`
-            <p class="soft">
-              In one group. ${linkButton(addressOf(view, { group: null }), 'Show all groups')}
-            </p>
-          `
-        }
-        ${
-          view.tag !== null &&
-          html`
-            <p class="soft">
-              With the
-              tag ${view.tag}. ${linkButton(addressOf(view, { tag: null }), 'Show all tags')}
-            </p>
-          `
-        }
-        ${
-          shown.items.length === 0
-            ? nothingFound(view)
-            : monitorTable(request, shown, view, groups.items)
-        }
-        ${observingProbes(shown)}
-      `,
-    });
-  },
-};

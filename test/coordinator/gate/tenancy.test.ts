@@ -227,6 +227,8 @@ const namesNothing = [
   'leaveOrganisation',
   'listStatusPageOverviews',
   'listDashboard',
+  'listFilters',
+  'undoChange',
   'countOpenIncidents',
   'listMaintenanceByTime',
   'search',

@@ -45,7 +45,7 @@ test('a group is made, monitors are moved in from where they are, and out again'
   expect(await make('  shop ')).toBe(shop);
   expect((await get(shop)).text).toContain('Shop has no monitors yet.');
   const nothing = await post(`${shop}/add`, {});
-  expect([nothing.status, nothing.text.includes('Choose between one and 100 monitors')]).toEqual([
+  expect([nothing.status, nothing.text.includes('Select between one and 100 monitors')]).toEqual([
     400,
     true,
   ]);

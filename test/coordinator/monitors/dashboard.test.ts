@@ -4,10 +4,17 @@ import {
   countOpenIncidents,
   dashboardSorts,
   listDashboard,
+  listFilters,
+  undoChange,
 } from '../../../coordinator/monitors/contract.ts';
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
 import { search } from '../../../coordinator/search/contract.ts';
-import { getMonitorStatus } from '../../../shared/api/monitors.ts';
+import {
+  createMonitor,
+  deleteMonitor,
+  getMonitorStatus,
+  updateMonitor,
+} from '../../../shared/api/monitors.ts';
 import { type Demo, demoCount, seedDemo } from '../../support/demo.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -28,7 +35,7 @@ const namesOf = async (input: object) => (await list(input)).items.map(({ name }
 
 describe('the dashboard', () => {
   test('counts every monitor once, maintenance before what it covers, and names who is in trouble', async () => {
-    const { counts, down, verifying } = await list();
+    const { counts, failing } = await list();
     expect(counts).toEqual({
       all: demoCount,
       down: 1,
@@ -38,7 +45,10 @@ describe('the dashboard', () => {
       pending: 0,
       paused: 2,
     });
-    expect({ down, verifying }).toEqual({ down: ['Checkout'], verifying: ['Search API'] });
+    expect(failing.map(({ name, status }) => [name, status])).toEqual([
+      ['Checkout', 'down'],
+      ['Search API', 'verifying'],
+    ]);
     expect(await bench.call(countOpenIncidents, house.viewer)).toEqual({ open: 2 });
   });
 
@@ -50,14 +60,11 @@ describe('the dashboard', () => {
     }
   });
 
-  test('shows trouble first, and then by group and name, those without a group at the end', async () => {
+  test('shows monitors by group and name, those without a group at the end, or trouble first', async () => {
     const { items, groups } = await list();
-    expect(items.slice(0, 4).map(({ name }) => name)).toEqual([
-      'Checkout',
-      'Search API',
-      'Invoices',
-      'Nightly backup',
-    ]);
+    const troubleFirst = (await namesOf({ sort: 'state' })).slice(0, 4);
+    expect(troubleFirst).toEqual(['Checkout', 'Search API', 'Invoices', 'Nightly backup']);
+    expect(items.slice(0, 2).map(({ name }) => name)).toEqual(['Invoices', 'Nightly backup']);
     expect(items.slice(-3).map(({ name, group }) => [name, group])).toEqual([
       ['Newcomer', null],
       ['Old shop', null],
@@ -65,6 +72,11 @@ describe('the dashboard', () => {
     ]);
     const shop = groups.find(({ name }) => name === 'Shop');
     expect(shop).toMatchObject({ status: 'down', monitors: 13 });
+    // What the heading says is what its rows say.
+    const failing = items.filter(
+      ({ group, status }) => group === shop?.id && (status === 'down' || status === 'verifying'),
+    );
+    expect(shop?.failing).toBe(failing.length);
     expect(groups.find(({ name }) => name === 'Jobs')).toMatchObject({ status: 'up', monitors: 2 });
   });
 
@@ -98,7 +110,54 @@ describe('the dashboard', () => {
       group: (await list()).groups.find(({ name }) => name === 'Jobs')?.id,
     });
     expect(items.map(({ name }) => name)).toEqual(['Invoices', 'Nightly backup']);
-    expect([matching, counts.all]).toEqual([2, demoCount]);
+    expect([matching, counts.all]).toEqual([2, 2]);
+  });
+
+  test('filters compose, and counts, trouble and further filters are of what is left', async () => {
+    const of = await createTestOrganisation(bench.sql);
+    const make = (name: string, tags: string[], type = 'https') =>
+      bench.call(createMonitor, of.owner, {
+        name,
+        tags,
+        type,
+        target: type === 'dns' ? 'shop.example' : type === 'https' ? 'https://shop.example/' : '',
+        ...(type === 'heartbeat' ? { config: { grace_s: 60 } } : {}),
+      });
+    await make('One', ['eu', 'pay']);
+    await make('Two', ['eu']);
+    await make('Three', ['pay'], 'dns');
+    const left = async (input: object) => {
+      const { items, counts } = await list(input, of.owner);
+      return [items.map(({ name }) => name).toSorted(), counts.all];
+    };
+    const offered = async (input: object) =>
+      (await bench.call(listFilters, of.viewer, input)).items.map(
+        ({ facet, value, monitors }) => `${facet} ${value} ${monitors}`,
+      );
+    expect(await left({ tag: 'eu' })).toEqual([['One', 'Two'], 2]);
+    expect(await left({ tag: 'pay, EU' })).toEqual([['One'], 1]);
+    expect(await left({ tag: 'pay', kind: 'dns' })).toEqual([['Three'], 1]);
+    // Words find tags too; a status narrows the rows alone.
+    expect(await left({ q: 'pay', status: 'up' })).toEqual([[], 2]);
+    const all = ['kind dns 1', 'kind https 2', 'tag eu 2', 'tag pay 2'];
+    expect((await offered({})).toSorted()).toEqual(all);
+    expect((await offered({ kind: 'dns' })).toSorted()).toEqual([
+      'kind dns 1',
+      'kind https 2',
+      'tag pay 1',
+    ]);
+    const [two] = (await list({ q: 'two' }, of.owner)).items;
+    await bench.call(updateMonitor, of.owner, { monitor_id: two?.id, tags: ['us'] });
+    expect((await offered({})).toSorted()).toEqual([
+      'kind dns 1',
+      'kind https 2',
+      'tag eu 1',
+      'tag pay 2',
+      'tag us 1',
+    ]);
+    await bench.call(deleteMonitor, of.owner, { monitor_id: two?.id });
+    expect(await offered({})).not.toContain('tag us 1');
+    expect(await offered({})).toContain('kind https 1');
   });
 
   test('sorts by name, by downtime and by the newest change', async () => {
@@ -118,7 +177,7 @@ describe('the dashboard', () => {
         dashboardPage(
           bench.sql,
           house.organisation,
-          { status: null, search: '', group: null, tag: null },
+          { status: null, kind: null, search: '', group: null, tags: [] },
           [],
           {
             sort,
@@ -180,7 +239,7 @@ describe('several monitors at once', () => {
   const lines = async () =>
     bench.sql<
       { change: string; partition: number }[]
-    >`select payload->>'change' as change, partition from outbox order by id`;
+    >`select payload->>'change' as change, partition from outbox where organisation_id = ${house.organisation} order by id`;
 
   test('are paused and resumed; those that were so already stay, and their owners hear nothing', async () => {
     expect(
@@ -220,6 +279,55 @@ describe('several monitors at once', () => {
     expect(open?.count).toBe(5);
     await bench.call(changeMonitors, house.member, { monitors: chosen(), change: 'group' });
     expect(await namesOf({ group: jobs })).toEqual(['Invoices', 'Nightly backup']);
+  });
+
+  test('are tagged and untagged, and a tag that is none changes nothing', async () => {
+    const tagsOf = async () =>
+      (await list()).items.filter(({ id }) => chosen().includes(id)).map(({ tags }) => tags);
+    const change = (input: object) =>
+      bench.call(changeMonitors, house.member, { monitors: chosen(), ...input });
+    expect(await change({ change: 'tag', tag: ' Night ' })).toEqual({ changed: 3 });
+    expect(await change({ change: 'tag', tag: 'night' })).toEqual({ changed: 0 });
+    expect(await tagsOf()).toEqual([['night'], ['night'], ['night']]);
+    expect(
+      await bench.refusal(changeMonitors, house.member, {
+        monitors: chosen(),
+        change: 'tag',
+        tag: 'two words',
+      }),
+    ).toBe('tags_invalid');
+    expect(await change({ change: 'untag', tag: 'night' })).toEqual({ changed: 3 });
+    expect(await tagsOf()).toEqual([[], [], []]);
+  });
+
+  test('are as before once their last change is undone, by who made it, once, for a minute', async () => {
+    const of = async () =>
+      (await list({ sort: 'name' })).items.map(({ name, enabled, group, tags }) => [
+        name,
+        enabled,
+        group,
+        tags,
+      ]);
+    const undo = () => bench.call(undoChange, house.member);
+    const before = await of();
+    const jobs = (await list()).groups.find(({ name }) => name === 'Jobs')?.id;
+    for (const change of [
+      { change: 'pause' },
+      { change: 'group', group: jobs },
+      { change: 'tag', tag: 'night' },
+    ]) {
+      await bench.call(changeMonitors, house.member, { monitors: chosen(), ...change });
+      expect(await of()).not.toEqual(before);
+      expect(await bench.refusal(undoChange, house.owner)).toBe('nothing_to_undo');
+      await undo();
+      expect(await of()).toEqual(before);
+      expect(await bench.refusal(undoChange, house.member)).toBe('nothing_to_undo');
+    }
+    await bench.call(changeMonitors, house.member, { monitors: chosen(), change: 'pause' });
+    // Someone else resumed one of them since: it stays as it is now.
+    await bench.call(updateMonitor, house.owner, { monitor_id: chosen()[0], enabled: true });
+    expect(await undo()).toEqual({ changed: 1 });
+    expect(await of()).toEqual(before);
   });
 
   test('are all changed or none: one that is another’s changes nothing', async () => {

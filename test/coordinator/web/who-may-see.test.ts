@@ -41,6 +41,8 @@ const unknown = '404 404 404 404 404 404 404';
 const expected: Readonly<Record<string, string>> = {
   'GET /': 'ok 403 ok ok ok ok ok',
   'POST /monitors/change': members,
+  'POST /monitors/layout': members,
+  'POST /monitors/undo': members,
   'GET /search': members,
   'GET /incidents': members,
   'GET /incidents/:incident_id': ofOurs,

@@ -42,22 +42,11 @@ export const tickTimes = (): void => {
   }, 1_000);
 };
 
-/**
- * A checkbox that ticks all others of its form, shown only where scripts run; buttons that need a
- * selection wait for one.
- */
+/** A checkbox that ticks all others of its form. */
 export const checkAll = (): void => {
-  const boxes = (form: HTMLFormElement): HTMLInputElement[] => [
-    ...form.querySelectorAll<HTMLInputElement>('input[data-each]'),
-  ];
-  for (const all of document.querySelectorAll<HTMLInputElement>('input[data-all]'))
-    all.hidden = false;
   document.addEventListener('change', ({ target }) => {
-    if (!(target instanceof HTMLInputElement) || !target.form) return;
-    const { form } = target;
-    if (target.matches('[data-all]')) for (const box of boxes(form)) box.checked = target.checked;
-    const count = boxes(form).filter(({ checked }) => checked).length;
-    for (const words of form.querySelectorAll('[data-count]')) words.textContent = String(count);
-    form.toggleAttribute('data-some', count > 0);
+    if (!(target instanceof HTMLInputElement) || !target.matches('[data-all]')) return;
+    for (const box of target.form?.querySelectorAll<HTMLInputElement>('input[data-each]') ?? [])
+      box.checked = target.checked;
   });
 };

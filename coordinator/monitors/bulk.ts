@@ -1,0 +1,146 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
+import { groupsAmong } from '../groups/queries.ts';
+import type * as contract from './contract.ts';
+import { labelsFrom } from './model.ts';
+import {
+  type AtOnce,
+  lastChangeBy,
+  monitorsAtOnce,
+  notifyOwners,
+  regroupMonitors,
+  switchMonitors,
+  tagMonitors,
+} from './queries.ts';
+
+type Input = InputOf<typeof contract.changeMonitors>;
+type Output = OutputOf<typeof contract.changeMonitors>;
+
+/**
+ * Changes several monitors, all or none. One that already is as wanted stays as it is, and its
+ * owner is not notified. The audit log holds what each was before, which is what an undo reads.
+ */
+export const changeMonitors = async (
+  context: InOrganisation,
+  { monitors, change, group, tag }: Input,
+): OperationResult<Output> => {
+  const wanted = new Set(monitors);
+  const found = await monitorsAtOnce(context.sql, context.organisation.id, [...wanted]);
+  if (found.length < wanted.size) throw notFound('monitor_not_found');
+  switch (change) {
+    case 'group':
+      return { changed: await move(context, found, group) };
+    case 'tag':
+    case 'untag':
+      return { changed: await retag(context, found, tag ?? '', change === 'tag') };
+    case 'pause':
+    case 'resume':
+      return { changed: await switchAll(context, found, change === 'resume') };
+  }
+};
+
+/** Undone is what this user changed last, if that was a moment ago. */
+const undoneWithinMs = 60_000;
+
+/**
+ * Takes back this user's last change of several monitors. What someone else changed since, or is
+ * deleted, stays.
+ */
+export const undoChange = async (context: InOrganisation): OperationResult<Output> => {
+  const { sql, organisation, caller, now } = context;
+  const of = organisation.id;
+  const last =
+    caller.user === null
+      ? undefined
+      : await lastChangeBy(sql, of, caller.user, new Date(now - undoneWithinMs));
+  if (last === undefined || last.operation !== 'changeMonitors')
+    throw new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');
+  const { before, after } = last.changed;
+  const ids = [
+    ...(after.paused ?? []),
+    ...(after.resumed ?? []),
+    ...(before.groups ?? []).map(({ monitor }) => monitor),
+    ...(before.tags ?? []).map(({ monitor }) => monitor),
+  ];
+  const found = await monitorsAtOnce(sql, of, ids);
+  const among = (some: readonly string[] | undefined) =>
+    found.filter(({ id }) => some?.includes(id) === true);
+  if (after.paused) return { changed: await switchAll(context, among(after.paused), true) };
+  if (after.resumed) return { changed: await switchAll(context, among(after.resumed), false) };
+  const moved = (before.groups ?? []).filter(({ monitor }) => {
+    const present = found.find(({ id }) => id === monitor);
+    return present !== undefined && present.group_id === (after.group ?? null);
+  });
+  for (const [group, of_] of Map.groupBy(moved, (each) => each.group)) {
+    const ids_ = of_.map(({ monitor }) => monitor);
+    await move(context, among(ids_), group);
+  }
+  const tagged = (before.tags ?? []).filter(({ monitor }) =>
+    found.some(({ id }) => id === monitor),
+  );
+  await tagMonitors(
+    sql,
+    of,
+    tagged.map(({ monitor, tags }) => ({ id: monitor, tags })),
+  );
+  return { changed: moved.length + tagged.length };
+};
+
+const move = async (
+  { sql, organisation, note }: InOrganisation,
+  found: readonly AtOnce[],
+  group: string | null,
+): Promise<number> => {
+  if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
+    throw notFound('group_not_found');
+  const moved = found.filter(({ group_id }) => group_id !== group);
+  const ids = moved.map(({ id }) => id);
+  if (ids.length > 0) await regroupMonitors(sql, organisation.id, ids, group);
+  note({
+    before: { groups: moved.map(({ id, group_id }) => ({ monitor: id, group: group_id })) },
+    after: { group },
+  });
+  return moved.length;
+};
+
+const switchAll = async (
+  { sql, organisation, note }: InOrganisation,
+  found: readonly AtOnce[],
+  enabled: boolean,
+): Promise<number> => {
+  const switched = found.filter((monitor) => monitor.enabled !== enabled);
+  const ids = switched.map(({ id }) => id);
+  if (ids.length > 0) {
+    await switchMonitors(sql, ids, enabled);
+    await notifyOwners(sql, organisation.id, switched, enabled ? 'resumed' : 'paused');
+  }
+  note({ before: {}, after: enabled ? { resumed: ids } : { paused: ids } });
+  return switched.length;
+};
+
+/** @throws Refusal `tags_invalid`, also where a monitor would have too many. */
+const retag = async (
+  { sql, organisation, note }: InOrganisation,
+  found: readonly AtOnce[],
+  text: string,
+  adds: boolean,
+): Promise<number> => {
+  const [tag = ''] = labelsFrom({ external_id: null, tags: [text] }).tags;
+  const changed = found.filter(({ tags }) => tags.includes(tag) !== adds);
+  await tagMonitors(
+    sql,
+    organisation.id,
+    changed.map(({ id, tags }) => ({
+      id,
+      tags: adds
+        ? labelsFrom({ external_id: null, tags: [...tags, tag] }).tags
+        : tags.filter((each) => each !== tag),
+    })),
+  );
+  note({
+    before: { tags: changed.map(({ id, tags }) => ({ monitor: id, tags })) },
+    after: adds ? { added: tag } : { removed: tag },
+  });
+  return changed.length;
+};

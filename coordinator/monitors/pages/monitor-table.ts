@@ -1,0 +1,311 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { briefDuration } from '../../../shared/base/time.ts';
+import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
+import { type Bar, spark, strip } from '../../web/charts.ts';
+import { msText, pager, percentText, type State, stateMark, states } from '../../web/elements.ts';
+import { enterButton, hiddenField } from '../../web/forms.ts';
+import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
+import type { MembersRequest } from '../../web/page.ts';
+import {
+  changeMonitors,
+  type DashboardSort,
+  dashboardRows,
+  type listDashboard,
+} from '../contract.ts';
+import { addressOf, type Column, isNarrowed, type Layout, layoutFrom, type View } from './view.ts';
+
+export type Dashboard = OutputOf<typeof listDashboard>;
+type Row = Dashboard['items'][number];
+
+export type GroupChoice = { readonly id: string; readonly name: string };
+
+/** The monitors of one page, with what can be done with several of them. */
+export const monitorTable = (
+  request: MembersRequest,
+  dashboard: Dashboard,
+  view: View,
+  groups: readonly GroupChoice[],
+): Html => {
+  const mayChange = request.may(changeMonitors);
+  const layout = layoutFrom(request.cookies);
+  const shown: Shown = { request, dashboard, view, layout, mayChange };
+  const table = html`
+    <div class="table-card">
+      <table class="monitors${layout.dense && ' dense'}">
+        <caption class="unseen">Monitors</caption>
+        ${head(shown)}
+        <tbody id="monitor-rows" data-keep-order>${rowsOf(shown)}</tbody>
+      </table>
+    </div>
+  `;
+  const pages = pager({
+    page: view.page,
+    size: dashboardRows,
+    matching: dashboard.matching,
+    shown: dashboard.items.length,
+    address: (page) => addressOf(view, { page }),
+  });
+  if (!mayChange) return html`${table}${pages}`;
+  return html`
+    <form method="post" action="/monitors/change" class="monitors-form">
+      ${table}
+      <div class="below-table">${pages}${bulk(groups, request.address)}</div>
+    </form>
+  `;
+};
+
+type Shown = {
+  readonly request: MembersRequest;
+  readonly dashboard: Dashboard;
+  readonly view: View;
+  readonly layout: Layout;
+  readonly mayChange: boolean;
+};
+
+export const stateOf = (status: string): State =>
+  states.find((state) => state === status) ?? 'unknown';
+const barOf = (bar: string): Bar => (bar === 'none' ? bar : stateOf(bar));
+
+const kindWords: Readonly<Record<Kind, string>> = {
+  https: 'Website or API',
+  dns: 'DNS',
+  heartbeat: 'Heartbeat',
+};
+
+export const kindWord = (type: string): string => (isKind(type) ? kindWords[type] : type);
+
+type Cell = {
+  readonly words: string;
+  readonly className: string;
+  readonly sort?: DashboardSort;
+  readonly cell: (row: Row, shown: Shown) => Part;
+};
+
+export const cells: Readonly<Record<Column, Cell>> = {
+  day: {
+    words: 'Last 24 hours',
+    className: 'cell-strip',
+    cell: ({ bars }) => strip(bars.map(barOf), 'The last 24 hours'),
+  },
+  response: {
+    words: 'Response',
+    className: 'cell-spark',
+    sort: 'response',
+    cell: ({ response, response_ms }) => html`
+      ${spark(response, 'Response time')}
+      <span class="cell-more">${response_ms !== null && msText(response_ms)}</span>
+    `,
+  },
+  uptime: {
+    words: 'Uptime, 30 d',
+    className: 'number cell-uptime',
+    sort: 'downtime',
+    cell: ({ percent }) => percentText(percent),
+  },
+  checked: {
+    words: 'Last check',
+    className: 'number cell-checked',
+    cell: ({ last_checked_at }, { request: { times } }) =>
+      last_checked_at === null ? '–' : times.ago(last_checked_at),
+  },
+  kind: {
+    words: 'Type',
+    className: 'cell-kind',
+    cell: ({ type }) => kindWord(type),
+  },
+  interval: {
+    words: 'Interval',
+    className: 'number cell-interval',
+    cell: ({ interval_s }) => briefDuration(interval_s * 1_000),
+  },
+  group: {
+    words: 'Group',
+    className: 'cell-group',
+    cell: ({ group }, { dashboard: { groups } }) =>
+      groups.find(({ id }) => id === group)?.name ?? '–',
+  },
+};
+
+const head = ({ view, layout, mayChange }: Shown): Html => {
+  const sortLink = (sort: DashboardSort, words: string): Part =>
+    view.sort === sort
+      ? html`<span>${words}</span>${icon('downwards')}`
+      : html`
+        <a href="${safeUrl(addressOf(view, { sort }))}" title="Sort by ${words.toLowerCase()}">
+          ${words}
+        </a>
+      `;
+  const sorted = (sort: DashboardSort): string =>
+    view.sort === sort ? (sort === 'name' ? 'ascending' : 'descending') : 'none';
+  const sortable = (className: string, sort: DashboardSort, words: string): Html => html`
+    <th scope="col" class="${className}" aria-sort="${sorted(sort)}">${sortLink(sort, words)}</th>
+  `;
+  return html`
+    <thead>
+      <tr>
+        ${
+          mayChange &&
+          html`
+            <td class="cell-tick">
+              <input type="checkbox" data-all aria-label="Select all">
+            </td>
+          `
+        }
+        ${sortable('cell-state', 'state', 'Status')}
+        ${sortable('cell-name', 'name', 'Monitor')}
+        ${layout.columns.map((column) => {
+          const { words, className, sort } = cells[column];
+          return sort === undefined
+            ? html`<th scope="col" class="${className}">${words}</th>`
+            : sortable(className, sort, words);
+        })}
+      </tr>
+    </thead>
+  `;
+};
+
+/** Inserts a heading where the group changes. */
+const rowsOf = (shown: Shown): readonly Html[] => {
+  const { dashboard, view, layout, mayChange } = shown;
+  if (view.sort !== 'group' || isNarrowed(view) || dashboard.groups.length === 0)
+    return dashboard.items.map((row) => rowOf(row, shown));
+  let current: string | null | undefined;
+  return dashboard.items.flatMap((row) => {
+    if (row.group === current) return [rowOf(row, shown)];
+    current = row.group;
+    const group = dashboard.groups.find(({ id }) => id === row.group);
+    return [
+      html`
+        <tr class="group-row" id="group-${group?.id ?? 'none'}">
+          <th scope="colgroup" colspan="${layout.columns.length + (mayChange ? 3 : 2)}">
+            ${group === undefined ? html`<span class="softer">No group</span>` : groupWords(group, view)}
+          </th>
+        </tr>
+      `,
+      rowOf(row, shown),
+    ];
+  });
+};
+
+const groupWords = (
+  { id, name, status, monitors, failing }: Dashboard['groups'][number],
+  view: View,
+): Html => html`
+  <a href="${safeUrl(addressOf(view, { group: id }))}">${name}</a>
+  ${stateMark(stateOf(status))}
+  <span class="softer">${failing > 0 ? `${failing} of ${monitors} failing` : monitors}</span>
+`;
+
+const rowOf = (row: Row, shown: Shown): Html => {
+  const { request, layout, mayChange } = shown;
+  const state = stateOf(row.status);
+  const lasts = Math.max(0, request.now - Date.parse(row.since));
+  return html`
+    <tr
+      class="monitor${state === 'down' || state === 'verifying' ? ` row-${state}` : ''}"
+      id="monitor-${row.id}"
+    >
+      ${
+        mayChange &&
+        html`
+          <td class="cell-tick">
+            <input
+              type="checkbox"
+              name="monitors[]"
+              value="${row.id}"
+              data-each
+              aria-label="Select ${row.name}"
+            >
+          </td>
+        `
+      }
+      <td class="cell-state">
+        ${stateMark(state)}
+        <span class="cell-more">
+          ${
+            row.covered_until === null
+              ? briefDuration(lasts)
+              : html`until ${request.times.moment(row.covered_until)}`
+          }
+        </span>
+      </td>
+      <th scope="row" class="cell-name">
+        <div class="row-line">
+          <a href="/monitors/${row.id}" data-row title="${row.name}">${row.name}</a>
+          ${flappingBadge(row.flapping, request.now)}
+        </div>
+        <div class="row-line"><span class="cell-more">${detail(row)}</span>${tagLinks(row, shown)}</div>
+      </th>
+      ${layout.columns.map((column) => {
+        const { className, cell } = cells[column];
+        return html`<td class="${className}">${cell(row, shown)}</td>`;
+      })}
+    </tr>
+  `;
+};
+
+export const flappingBadge = (flapping: Row['flapping'], now: number): Part =>
+  flapping !== null &&
+  html`
+    <span class="badge">
+      Flapping: ${flapping.times} times in ${briefDuration(now - Date.parse(flapping.since))}
+    </span>
+  `;
+
+/** The line below the name: the cause, otherwise the target. */
+const detail = ({ status, cause, seen_from, target, type }: Row): string => {
+  if (status === 'verifying')
+    return seen_from === null
+      ? (cause ?? target)
+      : `Seen from ${seen_from} only${cause === null ? '' : `: ${cause}`}`;
+  if (cause !== null) return cause;
+  return type === 'heartbeat' ? `Heartbeat${target === '' ? '' : `, ${target}`}` : target;
+};
+
+/** A row has one line for its address and its tags. */
+const maxTags = 3;
+
+/** Each leads to the monitors that have it too, among those that are shown. */
+const tagLinks = ({ tags }: Row, { view }: Shown): Part => [
+  ...tags.slice(0, maxTags).map((tag) => {
+    const next = view.tags.includes(tag) ? view.tags : [...view.tags, tag];
+    return html`<a class="tag" href="${safeUrl(addressOf(view, { tags: next }))}">${tag}</a>`;
+  }),
+  tags.length > maxTags &&
+    html`
+      <span class="softer" title="${tags.slice(maxTags).join(', ')}">+${tags.length - maxTags}</span>
+    `,
+];
+
+const act = (change: string, words: Part): Html =>
+  html`<button class="button" name="change" value="${change}">${words}</button>`;
+
+const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
+  <div class="bulk">
+    ${enterButton({ name: 'change', value: 'tag' })}${hiddenField('back', back)}
+    <span class="bulk-words">selected</span>
+    ${act('pause', html`${icon('pause')}Pause`)}
+    ${act('resume', html`${icon('play')}Resume`)}
+    ${act('maintenance', html`${icon('maintenance')}Maintenance`)}
+    ${
+      groups.length > 0 &&
+      html`
+        <span class="bulk-part">
+          <label class="unseen" for="bulk-group">Group</label>
+          <select id="bulk-group" name="group">
+            <option value="">No group</option>
+            ${groups.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
+          </select>
+          ${act('group', 'Move')}
+        </span>
+      `
+    }
+    <span class="bulk-part">
+      <label class="unseen" for="bulk-tag">Tag</label>
+      <input id="bulk-tag" name="tag" placeholder="Tag" maxlength="50" autocomplete="off">
+      ${act('tag', 'Add')}
+      ${act('untag', 'Remove')}
+    </span>
+    <button class="button button-quiet" type="reset">Clear</button>
+  </div>
+`;

@@ -1,0 +1,89 @@
+import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
+import { cookie, cookieOf } from '../../web/cookies.ts';
+import { query } from '../../web/html.ts';
+import {
+  type DashboardSort,
+  dashboardSorts,
+  type StatusRow,
+  statusRows,
+  tagsIn,
+} from '../contract.ts';
+
+/** What a dashboard shows, as its address says it: every view can be bookmarked and shared. */
+export type View = {
+  readonly status: StatusRow | null;
+  readonly kind: Kind | null;
+  readonly q: string;
+  readonly group: string | null;
+  /** Each of them. */
+  readonly tags: readonly string[];
+  readonly sort: DashboardSort;
+  readonly page: number;
+};
+
+const maxTags = 10;
+const isId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export const viewOf = (asked: Readonly<Record<string, string>>): View => {
+  const page = Number(asked.page ?? 1);
+  return {
+    status: statusRows.find((status) => status === asked.status) ?? null,
+    kind: kinds.find((kind) => kind === asked.kind) ?? null,
+    q: (asked.q ?? '').slice(0, 200),
+    group: asked.group !== undefined && isId.test(asked.group) ? asked.group : null,
+    tags: tagsIn(asked.tag ?? '')
+      .map((tag) => tag.slice(0, 50))
+      .slice(0, maxTags),
+    sort: dashboardSorts.find((sort) => sort === asked.sort) ?? 'group',
+    page: Number.isInteger(page) && page > 0 && page <= 10_000 ? page : 1,
+  };
+};
+
+/** As the operations of the dashboard take it. */
+export const inputOf = ({ tags, ...view }: View) => ({
+  ...view,
+  tag: tags.length === 0 ? null : tags.join(','),
+});
+
+/** Without any filter, in the same order. */
+export const unfiltered = { status: null, kind: null, q: '', group: null, tags: [] } as const;
+
+export const isNarrowed = ({ status, kind, q, group, tags }: View): boolean =>
+  status !== null || kind !== null || q.trim() !== '' || group !== null || tags.length > 0;
+
+/** The address of a changed view; it begins at its first page. */
+export const addressOf = (view: View, change: Partial<View> = {}): string => {
+  const { sort, page, ...filters } = inputOf({ ...view, page: 1, ...change });
+  return `/${query({ ...filters, sort: sort === 'group' ? null : sort, page: page === 1 ? null : page })}`;
+};
+
+/** The columns that can be chosen, beside status and name. */
+export const columns = [
+  'day',
+  'response',
+  'uptime',
+  'checked',
+  'kind',
+  'interval',
+  'group',
+] as const;
+export type Column = (typeof columns)[number];
+
+/** How the list is drawn. The reader's browser keeps it, as it keeps the theme. */
+export type Layout = { readonly dense: boolean; readonly columns: readonly Column[] };
+
+const usual: Layout = { dense: false, columns: ['day', 'response', 'uptime', 'checked'] };
+const layoutCookie = 'list';
+
+export const layoutFrom = (cookies: string | undefined): Layout => {
+  const kept = cookieOf(cookies, layoutCookie);
+  if (kept === undefined) return usual;
+  const words = kept.split(' ');
+  return {
+    dense: words.includes('dense'),
+    columns: columns.filter((column) => words.includes(column)),
+  };
+};
+
+export const keptLayout = ({ dense, columns: chosen }: Layout, secure: boolean): string =>
+  cookie(layoutCookie, [...(dense ? ['dense'] : ['usual']), ...chosen].join(' '), { secure });
