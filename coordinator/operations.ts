@@ -26,6 +26,7 @@ import * as dashboard from './monitors/dashboard.ts';
 import * as monitors from './monitors/operations.ts';
 import * as channels from './notifications/channel-operations.ts';
 import * as notificationsContract from './notifications/contract.ts';
+import * as monitorChannels from './notifications/monitor-channels.ts';
 import * as notifications from './notifications/operations.ts';
 import * as channelTests from './notifications/test-operations.ts';
 import * as operatorContract from './operator/contract.ts';
@@ -61,7 +62,7 @@ export const handlers: Handlers = handlersOf([
   ...bindAll({ ...statusPagesApi, ...statusPagesContract }, { ...statusPages, ...posts }),
   ...bindAll(
     { ...channelsApi, ...notificationsContract },
-    { ...channels, ...channelTests, ...notifications },
+    { ...channels, ...channelTests, ...monitorChannels, ...notifications },
   ),
   ...bindAll({ ...probesApi, ...probesContract }, { ...probes, ...enrolment }),
   ...bindAll({ ...organisationsApi, ...organisationsContract }, organisations),

@@ -217,6 +217,38 @@ export const listNotified = innerOperation({
   refusals: ['monitor_not_found'],
 });
 
+export const listMonitorChannels = innerOperation({
+  id: 'listMonitorChannels',
+  access: 'read',
+  summary: 'List all channels, and which of them notify of a monitor',
+  query: { monitor: maybe(uuid()) },
+  response: object('MonitorChannelsOut', {
+    items: array(
+      object('MonitorChannelOut', {
+        id: uuid(),
+        name: string(),
+        kind: string(),
+        owner: nullable(string()),
+        delay_s: integer(),
+        chosen: boolean(),
+        has_all: boolean(),
+        may_change: boolean({ description: 'Whether the caller may add or remove the monitor.' }),
+      }),
+    ),
+  }),
+  refusals: ['monitor_not_found'],
+});
+
+export const setMonitorChannels = innerOperation({
+  id: 'setMonitorChannels',
+  access: 'write',
+  summary: 'Choose the channels that notify of a monitor',
+  params: { monitor_id: uuid() },
+  body: object('MonitorChannelsIn', { channels: array(uuid()) }),
+  response: object('MonitorChannelsSetOut', { changed: integer() }),
+  refusals: ['monitor_not_found', 'channel_not_found'],
+});
+
 export const showDelivery = innerOperation({
   id: 'showDelivery',
   access: 'read',

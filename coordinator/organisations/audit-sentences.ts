@@ -9,12 +9,15 @@ const sentences: Readonly<Record<string, string | null>> = {
   deleteMonitor: 'Deleted monitor',
   batchMonitors: 'Created or edited several monitors',
   changeMonitors: 'Changed several monitors',
+  undoChange: 'Undid a change of several monitors',
   rotateBeatAddress: 'Changed the ping address of monitor',
   tryMonitor: null,
 
   createGroup: 'Created group',
   updateGroup: 'Edited group',
   deleteGroup: 'Deleted group',
+
+  createEvent: 'Recorded deploy',
 
   acknowledgeIncident: 'Acknowledged incident',
   acknowledgeByLink: 'Acknowledged incident from a message',
@@ -36,6 +39,7 @@ const sentences: Readonly<Record<string, string | null>> = {
   askMailbox: 'Asked again to confirm the address of channel',
   confirmChannel: 'Confirmed the address of channel',
   unsubscribe: 'Unsubscribed from alerts',
+  setMonitorChannels: 'Changed the channels of monitor',
   muteAlerts: 'Muted all alerts',
   unmuteAlerts: 'Unmuted alerts',
 

@@ -8,12 +8,14 @@ import {
 import type { getMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
-import type { listRecipients } from '../../notifications/contract.ts';
+import type { listMonitorChannels, listRecipients } from '../../notifications/contract.ts';
+import { delayText } from '../../notifications/pages/parts.ts';
 import { notificationInWords } from '../../notifications/pages/recipients.ts';
 import { chips, countText, heading, linkButton, notice } from '../../web/elements.ts';
-import type { Form } from '../../web/form-data.ts';
+import { type Form, formOf } from '../../web/form-data.ts';
 import {
   checkField,
+  choiceField,
   enterSaves,
   type FormState,
   formSummary,
@@ -166,6 +168,7 @@ export const intervalField = (kind: Kind, state: FormState, least: number): Html
 export type Choices = OutputOf<typeof getMonitorChoices>;
 export type Monitor = OutputOf<typeof getMonitor>;
 export type Recipients = OutputOf<typeof listRecipients>['items'];
+export type Channels = OutputOf<typeof listMonitorChannels>['items'];
 
 /** What the form edits. `monitor`: the one to change; without it, the form creates one. */
 export type Subject = {
@@ -174,6 +177,7 @@ export type Subject = {
   readonly monitor: Monitor | undefined;
   /** The recipients, given the group in the form. */
   readonly told: Recipients;
+  readonly channels: Channels;
 };
 
 /** The locations to check from: those of public probes, and those that this monitor once chose. */
@@ -401,18 +405,44 @@ const planWords = ({
     : html`<p class="soft">${words} There are ${monitors}.</p>`;
 };
 
-/** The channels choose their monitors; there is nothing to choose here. */
-const toldPart = ({ told }: Subject): Html =>
-  html`
+/** The name of the boxes of channels. */
+export const channelsName = 'channels[]';
+
+const channelsPart = ({ told, channels }: Subject, state: FormState): Html => {
+  // A channel for all monitors is ticked whatever was sent: a disabled box sends nothing.
+  const fixed = channels.filter((each) => each.chosen && !each.may_change).map(({ id }) => id);
+  const form = formOf({ [channelsName]: [...state.form.values(channelsName), ...fixed] });
+  return html`
     <div class="card would-be-told">
       ${icon('alerts')}
       <div>
-        <h2>Who is told</h2>
+        <h2>Notifications</h2>
+        ${
+          channels.length > 0 &&
+          choiceField({
+            name: channelsName,
+            label: 'Channels',
+            state: { ...state, form },
+            several: true,
+            choices: channels.map(({ id, name, owner, delay_s, has_all, may_change }) => ({
+              value: id,
+              label: name,
+              help: [
+                delayText(delay_s),
+                ...(owner === null ? [] : [owner]),
+                ...(has_all ? ['all monitors'] : []),
+              ].join(', '),
+              disabled: !may_change,
+            })),
+          })
+        }
+        ${hiddenField(channelsName, '')}
         <p id="would-be-told" data-refreshed>${notificationInWords(told)}</p>
       </div>
       <a href="/alerts">Channels</a>
     </div>
   `;
+};
 
 /** The anchor of a test: its buttons and its result, or the reason why it was not made. */
 const testId = 'try';
@@ -473,7 +503,7 @@ export const monitorForm = (subject: Subject, state: FormState): Html => {
         ${settingGroups[kind].map((group) => fold(subject, group, state))}
         ${others(subject, state)}
       </div>
-      ${toldPart(subject)}
+      ${channelsPart(subject, state)}
       ${actions(subject, state)}
     </form>
   `;

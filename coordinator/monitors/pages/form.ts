@@ -5,7 +5,11 @@ import { getTestResults, testMonitor } from '../../../shared/api/test-runs.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { countInWords } from '../../../shared/base/text.ts';
 import { evidenceRows } from '../../incidents/pages/evidence.ts';
-import { listRecipients } from '../../notifications/contract.ts';
+import {
+  listMonitorChannels,
+  listRecipients,
+  setMonitorChannels,
+} from '../../notifications/contract.ts';
 import { byContinent, msText, stateMark } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, refusedForm, refuseUnlessMay } from '../../web/forms.ts';
@@ -29,6 +33,7 @@ import {
 } from './form-config.ts';
 import {
   type Choices,
+  channelsName,
   continentsFor,
   firstInterval,
   intervalFrom,
@@ -413,17 +418,33 @@ const tryIt = async (
   return answerWith(subject, freshForm(form), hearAll(ask, trial));
 };
 
-const create = async (
+/** A form without the boxes leaves channels as they are; one that has them sends an empty value. */
+const saveChannels = async (
   { ask, form }: MembersRequest,
-  { kind }: Subject,
+  { channels }: Subject,
+  monitor_id: string,
+): Promise<void> => {
+  if (!form.names.includes(channelsName)) return;
+  const ticked = form.values(channelsName);
+  // A channel that was deleted meanwhile notifies no one.
+  const known = channels.map(({ id }) => id).filter((id) => ticked.includes(id));
+  await ask(setMonitorChannels, { monitor_id, channels: known });
+};
+
+const create = async (
+  request: MembersRequest,
+  subject: Subject,
   config: Config,
 ): Promise<PageAnswer> => {
+  const { ask, form } = request;
+  const { kind } = subject;
   const group = form.value('group') || null;
   const { id, name } = await ask(createMonitor, {
     type: kind,
     ...common(kind, form, config),
     group,
   });
+  await saveChannels(request, subject, id);
   return kind === 'heartbeat'
     ? seeOther(`/monitors/${id}#address`, {
         said: `${name} waits for its first ping. Its address stands below: give it to your job.`,
@@ -432,11 +453,13 @@ const create = async (
 };
 
 const change = async (
-  { ask, form }: MembersRequest,
-  { kind }: Subject,
+  request: MembersRequest,
+  subject: Subject,
   monitor: Monitor,
   config: Config,
 ): Promise<PageAnswer> => {
+  const { ask, form } = request;
+  const { kind } = subject;
   const group = form.value('group');
   const moved = group === undefined ? {} : group === '' ? { ungroup: true } : { group };
   const { id, name } = await ask(updateMonitor, {
@@ -444,6 +467,7 @@ const change = async (
     ...common(kind, form, config),
     ...moved,
   });
+  await saveChannels(request, subject, id);
   return seeOther(`/monitors/${id}`, { said: `${name} is changed.` });
 };
 
@@ -483,11 +507,15 @@ const toldOf = async (
 
 const newSubject = async (request: MembersRequest, type: string | undefined): Promise<Subject> => {
   refuseUnlessMay(request, createMonitor);
-  const choices = await request.ask(getMonitorChoices);
+  const [choices, { items: channels }] = await Promise.all([
+    request.ask(getMonitorChoices),
+    request.ask(listMonitorChannels, {}),
+  ]);
   return {
     kind: kindFrom(type),
     choices,
     monitor: undefined,
+    channels,
     told: await toldOf(request, choices, undefined),
   };
 };
@@ -496,15 +524,17 @@ const editSubject = async (
   request: MembersRequest,
 ): Promise<Subject & { readonly monitor: Monitor }> => {
   const { ask, path } = request;
-  const [monitor, choices] = await Promise.all([
+  const [monitor, choices, { items: channels }] = await Promise.all([
     ask(getMonitor, { monitor_id: path.monitor_id }),
     ask(getMonitorChoices),
+    ask(listMonitorChannels, { monitor: path.monitor_id }),
   ]);
   refuseUnlessMay(request, updateMonitor);
   return {
     kind: kindFrom(monitor.type),
     choices,
     monitor,
+    channels,
     told: await toldOf(request, choices, monitor),
   };
 };
@@ -541,9 +571,10 @@ const editPage: Page = {
   needs: 'member',
   answer: async (request) => {
     const subject = await editSubject(request);
-    const { kind, monitor } = subject;
+    const { kind, monitor, channels } = subject;
     const { target, name, interval_s, group, affects_group_status, tags, config } = monitor;
     const form = formOf({
+      [channelsName]: channels.filter(({ chosen }) => chosen).map(({ id }) => id),
       ...formOfConfig(kind, config, continentsFor(subject)),
       target,
       name,

@@ -386,3 +386,57 @@ describe('the form of a monitor that is there', () => {
     expect([gone.status, gone.text.includes('choose another')]).toEqual([400, true]);
   });
 });
+
+describe('the channels in the form of a monitor', () => {
+  const channel = async (name: string, more: object = {}): Promise<string> => {
+    const id = newId();
+    const row = { covers: 'chosen', delay_s: 0, user_id: null, ...more };
+    await web.sql`insert into channels (id, organisation_id, kind, name, covers, delay_s, user_id, verified_at)
+      values (${id}, ${web.house.organisation}, 'webhook', ${name}, ${row.covers}, ${row.delay_s}, ${row.user_id}, now())`;
+    return id;
+  };
+  const monitorsOf = async (id: string) =>
+    (await web.sql`select monitor_id from channel_monitors where channel_id = ${id}`).map(
+      ({ monitor_id }) => monitor_id,
+    );
+  const box = (text: string, id: string): string =>
+    new RegExp(`<input[^>]*value="${id}"[^>]*>`).exec(text)?.[0] ?? '';
+
+  test('are ticked there, by those who may change them, and saved with it', async () => {
+    const team = await channel('#ops');
+    const pager = await channel('Pager', { delay_s: 300 });
+    const all = await channel('Everything', { covers: 'all' });
+    const other = await channel('#other');
+    const { owner, member } = web.house;
+    const { text } = await web.get('/monitors/new', { as: owner });
+    expect(text).toMatch(/Pager\s*<span class="field-help">after 5 min/);
+    expect([box(text, all).includes('checked'), box(text, all).includes('disabled')]).toEqual([
+      true,
+      true,
+    ]);
+    expect(box(text, team)).not.toMatch(/checked|disabled/);
+
+    const id = await forms.made({ 'channels[]': ['', team, pager, all, newId()] }, owner);
+    expect([await monitorsOf(team), await monitorsOf(pager), await monitorsOf(all)]).toEqual([
+      [id],
+      [id],
+      [],
+    ]);
+    const edited = fieldsIn((await web.get(`/monitors/${id}/edit`, { as: owner })).text);
+    expect(edited['channels[]']?.toSorted()).toEqual(['', team, pager, all].toSorted());
+    const save = (ticked: readonly string[] | undefined, as: typeof owner) => {
+      const { 'channels[]': _, ...rest } = edited;
+      const boxes = ticked === undefined ? {} : { 'channels[]': [...ticked] };
+      return forms.post(`/monitors/${id}/edit`, { ...rest, ...boxes, act: 'save' }, as);
+    };
+    expect((await save(['', other], owner)).status).toBe(303);
+    expect([await monitorsOf(team), await monitorsOf(other)]).toEqual([[], [id]]);
+    // A form without the boxes, and a member who may not change a team channel, change nothing.
+    expect((await save(undefined, owner)).status).toBe(303);
+    expect((await save([''], member)).status).toBe(303);
+    expect(await monitorsOf(other)).toEqual([id]);
+    expect(box((await web.get(`/monitors/${id}/edit`, { as: member })).text, other)).toMatch(
+      /disabled/,
+    );
+  });
+});

@@ -1,0 +1,98 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { Queryable } from '../database/connect.ts';
+import {
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
+import { monitorById } from '../monitors/queries.ts';
+import { mayManage } from '../organisations/model.ts';
+import type * as contract from './contract.ts';
+
+/**
+ * The channels of one monitor, seen from the monitor: a channel lists its monitors, and the form of
+ * a monitor ticks its channels.
+ */
+
+type ChannelRow = {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly delay_s: number;
+  readonly user_id: string | null;
+  readonly owner: string | null;
+  readonly covers: 'all' | 'chosen';
+  readonly chosen: boolean;
+};
+
+const channelsFor = (
+  sql: Queryable,
+  organisation: string,
+  monitor: string | null,
+): Promise<ChannelRow[]> => sql<ChannelRow[]>`
+  select c.id, c.name, c.kind, c.delay_s, c.user_id, u.email as owner, c.covers,
+    exists (select from channel_monitors m
+      where m.channel_id = c.id and m.monitor_id = ${monitor}) as chosen
+  from channels c left join users u on u.id = c.user_id
+  where c.organisation_id = ${organisation} and c.deleted_at is null
+  order by c.delay_s, c.name, c.id`;
+
+/** Team channels are changed by those who manage, a personal one by its owner. */
+const mayChange = (
+  { caller }: Pick<InOrganisation, 'caller'>,
+  { user_id }: Pick<ChannelRow, 'user_id'>,
+): boolean =>
+  caller.is === 'operator' ||
+  mayManage(caller.role) ||
+  (user_id !== null && user_id === caller.user);
+
+export const listMonitorChannels = async (
+  context: InOrganisation,
+  { monitor }: InputOf<typeof contract.listMonitorChannels>,
+): OperationResult<OutputOf<typeof contract.listMonitorChannels>> => {
+  const { sql, organisation } = context;
+  if (monitor !== null)
+    orNotFound(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
+  const rows = await channelsFor(sql, organisation.id, monitor);
+  return {
+    items: rows.map(({ user_id, covers, chosen, ...rest }) => ({
+      ...rest,
+      has_all: covers === 'all',
+      chosen: chosen || covers === 'all',
+      may_change: covers === 'chosen' && mayChange(context, { user_id }),
+    })),
+  };
+};
+
+/** Channels for all monitors, and those that the caller may not change, stay as they are. */
+export const setMonitorChannels = async (
+  context: InOrganisation,
+  { monitor_id, channels }: InputOf<typeof contract.setMonitorChannels>,
+): OperationResult<OutputOf<typeof contract.setMonitorChannels>> => {
+  const { sql, organisation, note } = context;
+  orNotFound(await monitorById(sql, organisation.id, monitor_id), 'monitor_not_found');
+  const rows = await channelsFor(sql, organisation.id, monitor_id);
+  if (channels.some((id) => rows.every((row) => row.id !== id)))
+    throw notFound('channel_not_found');
+  const theirs = rows.filter((row) => row.covers === 'chosen' && mayChange(context, row));
+  const wanted = new Set(channels);
+  const added = theirs.filter(({ id, chosen }) => wanted.has(id) && !chosen);
+  const removed = theirs.filter(({ id, chosen }) => !wanted.has(id) && chosen);
+  await sql`
+    insert into channel_monitors (channel_id, monitor_id)
+    select id, ${monitor_id} from unnest(${added.map(({ id }) => id)}::uuid[]) as t (id)
+    on conflict do nothing`;
+  await sql`
+    delete from channel_monitors
+    where monitor_id = ${monitor_id} and channel_id = any(${removed.map(({ id }) => id)}::uuid[])`;
+  const names = (some: readonly ChannelRow[]): readonly string[] => some.map(({ name }) => name);
+  const before = rows.filter(({ chosen }) => chosen);
+  note({
+    before: { channels: names(before) },
+    after: {
+      channels: names([...before.filter((each) => !removed.includes(each)), ...added]),
+    },
+  });
+  return { changed: added.length + removed.length };
+};
