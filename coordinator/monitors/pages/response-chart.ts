@@ -185,8 +185,8 @@ export function phaseChart(results: Results, times: Times): Html | null {
         ({ label }, at) =>
           html`
             <li>
-              <svg viewBox="0 0 14 14" aria-hidden="true">
-                <path class="phase-${at}" d="M0 0h14v14h-14z"></path>
+              <svg viewBox="0 0 28 8" aria-hidden="true">
+                <path class="phase-${at}" d="M0 0h28v8h-28z"></path>
               </svg>${label} <b>${msText(mean(at))}</b>
             </li>
           `,

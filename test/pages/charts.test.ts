@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openTab } from '../support/browser.ts';
+import { type Demo, seedDemo } from '../support/demo.ts';
+import { describeInBrowser } from '../support/in-browser.ts';
+import { startWeb, type TestWeb } from '../support/web.ts';
+
+/** The charts of a monitor's page, in a real browser. */
+describeInBrowser('the response chart', (browser) => {
+  let web: TestWeb;
+  let demo: Demo;
+  beforeAll(async () => {
+    web = await startWeb();
+    demo = await seedDemo(web.sql, web.house.organisation, Date.now());
+  });
+  afterAll(() => web.close());
+
+  test('says the time and every value under the pointer, and moves by the arrow keys', async () => {
+    const tab = await openTab(browser(), web.url, {
+      cookie: await web.cookieOf(web.house.viewer),
+    });
+    const { page } = tab;
+    await page.goto(`${web.url}/monitors/${demo.idOf('Checkout')}`);
+    const plot = page.locator('[data-chart]').first();
+    const said = plot.locator('output');
+    expect(await said.isVisible()).toBe(false);
+    const box = await plot.boundingBox();
+    if (box === null) throw new Error('the chart is not shown');
+    await page.mouse.move(box.x + box.width * 0.7, box.y + 100);
+    const pattern =
+      /^\d+ \w+, \d\d:\d\d · Europe [\d.,]+ ms · N\. America [\d.,]+ ms · Asia [\d.,]+ ms$/;
+    await expect.poll(() => said.innerText()).toMatch(pattern);
+    const atPointer = await said.innerText();
+    // What it says is what the page's table says, but for rounding.
+    const europe = Number(/Europe ([\d.,]+) ms/.exec(atPointer)?.[1]);
+    expect(europe).toBeGreaterThan(100);
+    expect(europe).toBeLessThan(200);
+    await plot.focus();
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => said.innerText()).not.toBe(atPointer);
+    await page.keyboard.press('End');
+    await page.mouse.move(0, 0);
+    await page.locator('h1').click();
+    await expect.poll(() => said.isVisible()).toBe(false);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  test('chooses what it shows by the address, and is a table without scripts', async () => {
+    const tab = await openTab(browser(), web.url, {
+      scripts: false,
+      cookie: await web.cookieOf(web.house.viewer),
+    });
+    const { page } = tab;
+    await page.goto(`${web.url}/monitors/${demo.idOf('Checkout')}`);
+    const drawn = () => page.locator('[data-chart] path[data-name="Asia"]').getAttribute('d');
+    const median = await drawn();
+    await page.getByRole('link', { name: 'p99', exact: true }).click();
+    await page.waitForURL(/value=p99/);
+    expect(await drawn()).not.toBe(median);
+    await page.getByText('Show as a table').click();
+    const table = page.getByRole('region', { name: 'Response times as a table' });
+    expect(await table.locator('tbody tr').count()).toBeGreaterThan(4);
+    expect(await table.locator('tbody tr').first().innerText()).toMatch(/\d ms/);
+    await page.getByRole('link', { name: '7 days' }).first().click();
+    await page.waitForURL(/window=7d/);
+    expect(await page.getByRole('link', { name: 'p99', exact: true }).count()).toBe(0);
+    await tab.close();
+  });
+});
