@@ -4,6 +4,7 @@ import * as groups from './groups/pages.ts';
 import * as about from './health/about-page.ts';
 import * as incident from './incidents/pages/detail.ts';
 import * as incidents from './incidents/pages/list.ts';
+import * as sharedIncident from './incidents/pages/shared.ts';
 import * as windowForm from './maintenance/pages/form.ts';
 import * as windows from './maintenance/pages/list.ts';
 import * as window from './maintenance/pages/window.ts';
@@ -39,7 +40,7 @@ import * as small from './web/small-pages.ts';
 const files: readonly (readonly object[])[] = [
   [dashboard, front, monitor, monitorActions, monitorForm],
   [groups],
-  [incidents, incident],
+  [incidents, incident, sharedIncident],
   [windows, window, windowForm],
   [channels, channel, channelForm, browser, alertLinks],
   [statusPages, statusPage, posts],

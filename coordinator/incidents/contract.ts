@@ -1,4 +1,13 @@
-import { object, string, uuid } from '../../shared/api/fields.ts';
+import {
+  array,
+  boolean,
+  integer,
+  object,
+  optional,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
+import { daysBounds } from '../../shared/api/monitors.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
 /**
@@ -11,17 +20,38 @@ import { innerOperation } from '../../shared/api/operation.ts';
 export const addIncidentNote = innerOperation({
   id: 'addIncidentNote',
   access: 'write',
-  summary: 'Write a note about an incident, for the members of the organisation',
+  summary: 'Add a note to an incident, for the members of the organisation',
   params: { incident_id: uuid() },
   body: object('NoteIn', { text: string() }),
   response: object('WrittenNoteOut', { id: uuid() }),
   refusals: ['incident_not_found', 'note_invalid'],
 });
 
+export const writePostMortem = innerOperation({
+  id: 'writePostMortem',
+  access: 'write',
+  summary: 'Write the post-mortem of an incident; an empty text deletes it',
+  params: { incident_id: uuid() },
+  body: object('PostMortemIn', { text: string(), published: boolean() }),
+  refusals: ['incident_not_found', 'note_invalid'],
+});
+
+export const listIncidentChoices = innerOperation({
+  id: 'listIncidentChoices',
+  access: 'read',
+  summary: 'List what the incidents of some days can be filtered by',
+  query: { days: optional(integer(daysBounds), 30) },
+  response: object('IncidentChoicesOut', {
+    monitors: array(object('IncidentChoiceOut', { id: uuid(), name: string() })),
+    layers: array(string()),
+    owners: array(string()),
+  }),
+});
+
 export const shareIncident = innerOperation({
   id: 'shareIncident',
   access: 'write',
-  summary: 'Make a link that shows an incident to whoever has it; one made before ends',
+  summary: 'Create a link that shows an incident to anyone who has it; an earlier one is revoked',
   params: { incident_id: uuid() },
   response: object('ShareLinkOut', { link: string({ description: 'Shown once.' }) }),
   refusals: ['incident_not_found'],
@@ -30,7 +60,7 @@ export const shareIncident = innerOperation({
 export const withdrawIncidentShare = innerOperation({
   id: 'withdrawIncidentShare',
   access: 'write',
-  summary: 'End the link that shows an incident',
+  summary: 'Revoke the link that shows an incident',
   params: { incident_id: uuid() },
   refusals: ['share_not_found'],
 });

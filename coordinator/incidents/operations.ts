@@ -16,55 +16,116 @@ import { afterAll, pageOf } from '../gate/cursors.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
 import { monitorHistories } from '../monitors/status-queries.ts';
-import { ownName } from '../people/queries.ts';
+import { memberByEmail, ownName } from '../people/queries.ts';
 import type * as contract from './contract.ts';
 import {
   acknowledgementOf,
   countNotes,
   type IncidentRow,
   incidentById,
+  incidentChoices,
   incidentEvidence,
   incidentPage,
   insertNote,
+  writePostMortem as insertPostMortem,
   notesOf,
+  ownersOf,
+  postMortemOf,
+  removePostMortem,
   removeShare,
   samplesOf,
   shareOf,
   toldOf,
   writeAcknowledgement,
+  writeHandBack,
   writeShare,
 } from './queries.ts';
 import { newShareText, shareFingerprint } from './shared-link.ts';
 
-/** The first acknowledgement counts (rule 34). */
-export const acknowledgeIncident = async (
-  { sql, organisation, caller, now }: InOrganisation,
-  { incident_id: id }: InputOf<typeof api.acknowledgeIncident>,
-): OperationResult<OutputOf<typeof api.acknowledgeIncident>> => {
-  orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
-  const as =
-    caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
-  await writeAcknowledgement(sql, {
-    incidents: [id],
-    organisation: organisation.id,
-    user: caller.user,
-    as,
-    now,
-  });
-  const acknowledged = await acknowledgementOf(sql, id);
+const nameOf = async ({ sql, caller }: InOrganisation): Promise<string> =>
+  caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
+
+/** The present owner. @throws Refusal when it has none, because it is over or unconfirmed. */
+const acknowledgementJson = async (
+  { sql }: InOrganisation,
+  incident: string,
+): Promise<OutputOf<typeof api.acknowledgeIncident>> => {
+  const acknowledged = await acknowledgementOf(sql, incident);
   if (!acknowledged)
     throw new Refusal(
       'incident_over',
       'Only an incident that is confirmed and still open can be acknowledged.',
     );
   return {
-    incident: id,
+    incident,
     acknowledged_at: acknowledged.at.toISOString(),
     acknowledged_by: acknowledged.as,
   };
 };
 
+/** The first acknowledgement counts (rule 34). */
+export const acknowledgeIncident = async (
+  context: InOrganisation,
+  { incident_id: id }: InputOf<typeof api.acknowledgeIncident>,
+): OperationResult<OutputOf<typeof api.acknowledgeIncident>> => {
+  const { sql, organisation, caller, now } = context;
+  orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
+  await writeAcknowledgement(sql, {
+    incidents: [id],
+    organisation: organisation.id,
+    user: caller.user,
+    as: await nameOf(context),
+    now,
+  });
+  return acknowledgementJson(context, id);
+};
+
+/** In place of whoever has it. */
+export const assignIncident = async (
+  context: InOrganisation,
+  { incident_id: id, email }: InputOf<typeof api.assignIncident>,
+): OperationResult<OutputOf<typeof api.assignIncident>> => {
+  const { sql, organisation, now } = context;
+  const incident = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
+  const member = orNotFound(
+    await memberByEmail(sql, organisation.id, email.trim()),
+    'member_not_found',
+  );
+  if (incident.resolved_at !== null || incident.confirmed_at === null)
+    throw new Refusal(
+      'incident_over',
+      'Only an incident that is confirmed and still open can be assigned.',
+    );
+  await writeAcknowledgement(sql, {
+    incidents: [id],
+    organisation: organisation.id,
+    user: member.user_id,
+    as: (await ownName(sql, member.user_id)) ?? member.email,
+    assignedBy: await nameOf(context),
+    now,
+  });
+  return acknowledgementJson(context, id);
+};
+
+export const unacknowledgeIncident = async (
+  context: InOrganisation,
+  { incident_id: incident }: InputOf<typeof api.unacknowledgeIncident>,
+): OperationResult<OutputOf<typeof api.unacknowledgeIncident>> => {
+  const { sql, organisation, now } = context;
+  const row = orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  if (row.resolved_at !== null)
+    throw new Refusal('incident_over', 'Only an incident that is still open can be handed back.');
+  await writeHandBack(sql, {
+    incident,
+    organisation: organisation.id,
+    by: await nameOf(context),
+    now,
+  });
+  return getIncident(context, { incident_id: incident });
+};
+
 const longest = 5_000;
+const longestPostMortem = 20_000;
 const maxNotes = 200;
 
 export const addIncidentNote = async (
@@ -92,6 +153,35 @@ export const addIncidentNote = async (
   return { id };
 };
 
+export const writePostMortem = async (
+  { sql, organisation, caller, now }: InOrganisation,
+  { incident_id: incident, text: given, published }: InputOf<typeof contract.writePostMortem>,
+): OperationResult<OutputOf<typeof contract.writePostMortem>> => {
+  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  const text = given.trim();
+  if (text === '') return removePostMortem(sql, organisation.id, incident);
+  if (text.length > longestPostMortem || !storable(text))
+    throw new Refusal(
+      'note_invalid',
+      `text: write at most ${longestPostMortem} characters, without NUL or broken ones.`,
+    );
+  await insertPostMortem(sql, {
+    incident,
+    text,
+    published,
+    organisation: organisation.id,
+    user: caller.user,
+    at: new Date(now),
+  });
+};
+
+/** For the filters of the list. */
+export const listIncidentChoices = (
+  { sql, organisation, now }: InOrganisation,
+  { days }: InputOf<typeof contract.listIncidentChoices>,
+): OperationResult<OutputOf<typeof contract.listIncidentChoices>> =>
+  incidentChoices(sql, organisation.id, windowOf(days, now).from);
+
 const probeRef = (name: string | null, continent: string | null) =>
   name === null || continent === null ? null : { name, continent };
 
@@ -115,6 +205,7 @@ export const incidentJson = (row: IncidentRow, now: number) => ({
   layer: row.layer,
   acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
   acknowledged_by: row.acknowledged_as,
+  continents: row.resolved_at === null ? row.continents : null,
   // If our clock is behind a probe's, the outage still has no negative length.
   duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
 });
@@ -122,7 +213,7 @@ export const incidentJson = (row: IncidentRow, now: number) => ({
 const record = (json: Json | null) =>
   typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null;
 
-/** The effect covers the same days as a monitor's figures. */
+/** The effect covers as many days as a monitor's figures, back from the end of the incident. */
 const effectDays = 30;
 
 /** With its evidence, which came from the target and is only for members. */
@@ -131,15 +222,19 @@ export const getIncidentEvidence = async (
   { incident_id: id }: InputOf<typeof api.getIncidentEvidence>,
 ): OperationResult<OutputOf<typeof api.getIncidentEvidence>> => {
   const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
-  const window = windowOf(effectDays, now);
-  const [evidence, { samples, whole }, told, notes, share, [history]] = await Promise.all([
-    incidentEvidence(sql, id),
-    samplesOf(sql, organisation.id, id),
-    toldOf(sql, organisation.id, id),
-    notesOf(sql, organisation.id, id),
-    shareOf(sql, organisation.id, id),
-    monitorHistories(sql, organisation.id, [row.monitor_id], window),
-  ]);
+  // What came after the end of an incident is not its effect.
+  const window = windowOf(effectDays, row.resolved_at?.getTime() ?? now);
+  const [evidence, { samples, whole }, told, notes, owners, post_mortem, share, [history]] =
+    await Promise.all([
+      incidentEvidence(sql, id),
+      samplesOf(sql, organisation.id, id),
+      toldOf(sql, organisation.id, id),
+      notesOf(sql, organisation.id, id),
+      ownersOf(sql, organisation.id, id),
+      postMortemOf(sql, organisation.id, id),
+      shareOf(sql, organisation.id, id),
+      monitorHistories(sql, organisation.id, [row.monitor_id], window),
+    ]);
   const of = orNotFound(history, 'incident_not_found');
   const [with_, without] = [uptimeOf(of, window), uptimeWithout(of, window, id)];
   return {
@@ -165,9 +260,20 @@ export const getIncidentEvidence = async (
       at: written_at.toISOString(),
       text,
     })),
+    owners: owners.map(({ at, ...change }) => ({ ...change, at: at.toISOString() })),
+    post_mortem:
+      post_mortem === undefined
+        ? null
+        : {
+            text: post_mortem.text,
+            by: post_mortem.written_by,
+            at: post_mortem.written_at.toISOString(),
+            published_at: post_mortem.published_at?.toISOString() ?? null,
+          },
     share: share === undefined ? null : { by: share.shared_by, at: share.shared_at.toISOString() },
     effect: {
       days: effectDays,
+      window_s: Math.max(0, window.to - Math.max(window.from, of.created_at)) / 1_000,
       down_seconds: with_.down_seconds - without.down_seconds,
       percent: with_.percent,
       percent_without: without.percent,
@@ -189,13 +295,14 @@ export const listIncidents = async (
   { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listIncidents>,
 ): OperationResult<OutputOf<typeof api.listIncidents>> => {
-  const { state, monitor, days } = input;
+  const { state, monitor, layer, acknowledged, acknowledged_by, days } = input;
   if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor))
     throw notFound('monitor_not_found');
-  const filter = { state, monitor, since: windowOf(days, now).from };
+  const since = windowOf(days, now).from;
+  const filter = { state, monitor, layer, acknowledged, acknowledged_by, since };
   return pageOf(
     cursors,
-    ['incidents', organisation.id, state, monitor, days],
+    ['incidents', organisation.id, state, monitor, layer, acknowledged, acknowledged_by, days],
     input,
     (from, limit) => incidentPage(sql, organisation.id, filter, from ?? afterAll, limit),
     (row) => incidentJson(row, now),

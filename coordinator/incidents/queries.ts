@@ -1,3 +1,4 @@
+import type { Continents } from '../../shared/base/text.ts';
 import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { outcomeOf } from '../engine/result-queries.ts';
@@ -10,35 +11,117 @@ export type Acknowledgement = {
   readonly user: string | null;
   /** A person's name, or the channel whose link was followed. */
   readonly as: string;
+  /** Who assigned it to them, in place of whoever had it; absent: they took it themselves. */
+  readonly assignedBy?: string;
   readonly now: number;
 };
 
 /**
- * The first acknowledgement counts; incidents that are over or unconfirmed are left alone.
- * Recipients of the "down" are notified. @returns the acknowledged incidents.
+ * The first acknowledgement counts, unless it is assigned; incidents that are over or unconfirmed
+ * are left alone. Recipients of the "down" are notified. @returns the acknowledged incidents.
  */
 export async function writeAcknowledgement(
   sql: Queryable,
-  { incidents, organisation, user, as, now }: Acknowledgement,
+  { incidents, organisation, user, as, assignedBy, now }: Acknowledgement,
 ): Promise<string[]> {
   const at = new Date(now);
   const rows = await sql<{ id: string }[]>`
     update incidents set acknowledged_at = ${at}, acknowledged_by = ${user}, acknowledged_as = ${as}
     where organisation_id = ${organisation} and id = any(${[...incidents]}::uuid[])
-      and acknowledged_at is null and resolved_at is null
-      and confirmed_at is not null
+      and ${
+        assignedBy === undefined
+          ? sql`acknowledged_at is null`
+          : sql`acknowledged_by is distinct from ${user}`
+      }
+      and resolved_at is null and confirmed_at is not null
     returning id`;
   const ids = rows.map(({ id }) => id);
   await sql`
-    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, state,
+    insert into incident_owners (incident_id, organisation_id, at, event, owner, by_name)
+    select id, ${organisation}, ${at}, ${assignedBy === undefined ? 'acknowledged' : 'assigned'},
+      ${as}, ${assignedBy ?? null}
+    from unnest(${ids}::uuid[]) as id`;
+  await sql`
+    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, seq, state,
       due_at, look_at, created_at)
-    select distinct organisation_id, channel_id, monitor_id, incident_id, 'acknowledged', 'held',
+    select distinct s.organisation_id, s.channel_id, s.monitor_id, s.incident_id, 'acknowledged',
+      (select count(*) from alert_steps b where b.incident_id = s.incident_id
+        and b.channel_id = s.channel_id and b.event = 'acknowledged')::int, 'held',
       ${at}::timestamptz, ${at}::timestamptz, ${at}::timestamptz
-    from alert_steps where incident_id = any(${ids}::uuid[]) and event in ('down', 'flapping')
-      and state = 'told'
+    from alert_steps s where s.incident_id = any(${ids}::uuid[])
+      and s.event in ('down', 'flapping') and s.state = 'told'
     on conflict (incident_id, channel_id, event, seq) do nothing`;
   return ids;
 }
+
+/**
+ * Nobody has the incident any more: what its acknowledgement had ended goes on, and every recipient
+ * of the "down" gets a reminder at once. False where it is over, or nobody had it.
+ */
+export async function writeHandBack(
+  sql: Queryable,
+  {
+    incident,
+    organisation,
+    by,
+    now,
+  }: {
+    readonly incident: string;
+    readonly organisation: string;
+    readonly by: string;
+    readonly now: number;
+  },
+): Promise<boolean> {
+  const at = new Date(now);
+  const [owner] = await sql<{ name: string }[]>`
+    select coalesce(acknowledged_as, '') as name from incidents
+    where organisation_id = ${organisation} and id = ${incident} and resolved_at is null
+      and acknowledged_at is not null for update`;
+  if (owner === undefined) return false;
+  await sql`
+    update incidents set acknowledged_at = null, acknowledged_by = null, acknowledged_as = null
+    where id = ${incident}`;
+  await sql`
+    insert into incident_owners (incident_id, organisation_id, at, event, owner, by_name)
+    values (${incident}, ${organisation}, ${at}, 'handed_back', ${owner.name}, ${by})`;
+  // Not sent yet, and not true any more.
+  await sql`
+    update alert_steps set state = 'dropped', because = 'handed_back', settled_at = ${at}
+    where incident_id = ${incident} and event = 'acknowledged' and state = 'held'`;
+  await sql`
+    update alert_steps set state = 'held', because = null, settled_at = null, look_at = ${at}
+    where incident_id = ${incident} and (state = 'dropped' and because = 'acknowledged'
+      or state = 'held' and event = 'reminder')`;
+  await sql`
+    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, seq, state,
+      due_at, look_at, created_at)
+    select distinct s.organisation_id, s.channel_id, s.monitor_id, s.incident_id, 'reminder',
+      (select coalesce(max(b.seq), 0) + 1 from alert_steps b where b.incident_id = s.incident_id
+        and b.channel_id = s.channel_id and b.event = 'reminder'), 'held',
+      ${at}::timestamptz, ${at}::timestamptz, ${at}::timestamptz
+    from alert_steps s where s.incident_id = ${incident} and s.event in ('down', 'flapping')
+      and s.state = 'told' and not exists (
+        select 1 from alert_steps b where b.incident_id = s.incident_id
+          and b.channel_id = s.channel_id and b.event = 'reminder' and b.state = 'held')`;
+  return true;
+}
+
+export type OwnerChange = {
+  readonly at: Date;
+  readonly event: 'acknowledged' | 'assigned' | 'handed_back';
+  readonly owner: string;
+  readonly by: string | null;
+};
+
+/** Who has had an incident, oldest first. */
+export const ownersOf = (
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+): Promise<OwnerChange[]> =>
+  sql<OwnerChange[]>`
+    select at, event, owner, by_name as by from incident_owners
+    where organisation_id = ${organisation} and incident_id = ${incident} order by id`;
 
 export async function acknowledgementOf(
   sql: Queryable,
@@ -92,6 +175,57 @@ export const notesOf = (
       on u.id = n.written_by
     where n.organisation_id = ${organisation} and n.incident_id = ${incident}
     order by n.written_at, n.id`;
+
+export type PostMortem = {
+  readonly text: string;
+  readonly written_by: string | null;
+  readonly written_at: Date;
+  readonly published_at: Date | null;
+};
+
+export async function postMortemOf(
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+): Promise<PostMortem | undefined> {
+  const [row] = await sql<PostMortem[]>`
+    select p.text, u.email as written_by, p.written_at, p.published_at
+    from post_mortems p left join users u on u.id = p.written_by
+    where p.organisation_id = ${organisation} and p.incident_id = ${incident}`;
+  return row;
+}
+
+/** In place of the one before; it keeps the time at which it was first published. */
+export async function writePostMortem(
+  sql: Queryable,
+  written: {
+    readonly incident: string;
+    readonly organisation: string;
+    readonly user: string | null;
+    readonly at: Date;
+    readonly text: string;
+    readonly published: boolean;
+  },
+): Promise<void> {
+  const { incident, organisation, user, at, text, published } = written;
+  await sql`
+    insert into post_mortems (incident_id, organisation_id, text, written_by, written_at,
+      published_at)
+    values (${incident}, ${organisation}, ${text}, ${user}, ${at}, ${published ? at : null})
+    on conflict (incident_id) do update set text = excluded.text, written_by = excluded.written_by,
+      written_at = excluded.written_at,
+      published_at = case when ${published}
+        then coalesce(post_mortems.published_at, excluded.published_at) end`;
+}
+
+export async function removePostMortem(
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+): Promise<void> {
+  await sql`delete from post_mortems
+    where organisation_id = ${organisation} and incident_id = ${incident}`;
+}
 
 /** How often an open incident is frozen again, once its first results are about to be dropped. */
 const againAfter = '6 hours';
@@ -304,11 +438,15 @@ export type IncidentRow = {
   readonly acknowledged_at: Date | null;
   /** A person's name, or the channel whose link was followed. */
   readonly acknowledged_as: string | null;
+  readonly continents: Continents | null;
 };
 
 export type IncidentFilter = {
   readonly state: 'all' | 'open' | 'resolved';
   readonly monitor: string | null;
+  readonly layer: string | null;
+  readonly acknowledged: boolean | null;
+  readonly acknowledged_by: string | null;
   /** Resolved incidents must have ended after this; open ones are always included. */
   readonly since: number;
 };
@@ -316,7 +454,7 @@ export type IncidentFilter = {
 export const incidentPage = (
   sql: Queryable,
   organisation: string,
-  { state, monitor, since }: IncidentFilter,
+  { state, monitor, layer, acknowledged, acknowledged_by, since }: IncidentFilter,
   before: number,
   limit: number,
 ): Promise<IncidentRow[]> =>
@@ -326,13 +464,51 @@ export const incidentPage = (
       and (i.resolved_at is null or i.resolved_at >= ${new Date(since)})
       ${state === 'open' ? sql`and i.resolved_at is null` : state === 'resolved' ? sql`and i.resolved_at is not null` : sql``}
       ${monitor === null ? sql`` : sql`and i.monitor_id = ${monitor}`}
+      ${layer === null ? sql`` : sql`and i.layer = ${layer}`}
+      ${acknowledged === null ? sql`` : sql`and (i.acknowledged_at is not null) = ${acknowledged}`}
+      ${acknowledged_by === null ? sql`` : sql`and i.acknowledged_as = ${acknowledged_by}`}
     order by i.key desc limit ${limit}`;
+
+/** What a list of incidents since then can be filtered by. */
+export async function incidentChoices(
+  sql: Queryable,
+  organisation: string,
+  since: number,
+): Promise<{
+  readonly monitors: readonly { readonly id: string; readonly name: string }[];
+  readonly layers: readonly string[];
+  readonly owners: readonly string[];
+}> {
+  const rows = await sql<
+    { id: string; name: string; layers: (string | null)[]; owners: (string | null)[] }[]
+  >`
+    select m.id, m.name, array_agg(distinct i.layer) as layers,
+      array_agg(distinct i.acknowledged_as) as owners
+    from incidents i join monitors m on m.id = i.monitor_id
+    where i.organisation_id = ${organisation}
+      and (i.resolved_at is null or i.resolved_at >= ${new Date(since)})
+    group by m.id, m.name order by lower(m.name), m.id limit 1000`;
+  const distinct = (of: 'layers' | 'owners'): string[] =>
+    [...new Set(rows.flatMap((row) => row[of].filter((each) => each !== null)))].toSorted();
+  return {
+    monitors: rows.map(({ id, name }) => ({ id, name })),
+    layers: distinct('layers'),
+    owners: distinct('owners'),
+  };
+}
+
+/** The continents that the scope was judged from; null where an older version stored none. */
+export function continentsOf(sql: Queryable) {
+  return sql`case when i.progress -> 'progress' ? 'asked' then json_build_object(
+    'failed', i.progress -> 'progress' -> 'failed', 'passed', i.progress -> 'progress' -> 'passed',
+    'asked', i.progress -> 'progress' -> 'asked') end`;
+}
 
 function shown(sql: Queryable) {
   return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at,
     i.confirmed_at, i.resolved_at,
   i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope,
-    i.layer, i.acknowledged_at, i.acknowledged_as`;
+    i.layer, i.acknowledged_at, i.acknowledged_as, ${continentsOf(sql)} as continents`;
 }
 
 export async function incidentById(

@@ -1,7 +1,9 @@
+import type { Continents } from '../../shared/base/text.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { numbersLiteral } from '../database/connect.ts';
+import { continentsOf } from '../incidents/queries.ts';
 import { jsonText } from '../incidents/writes.ts';
 import type { Because, Bucket, Flapping, HeldBy, Hours, StepEvent } from './policy.ts';
 
@@ -64,11 +66,7 @@ export type WaitingStep = {
   readonly cause: Cause | null;
   readonly scope: string | null;
   /** The continents that the scope was judged from; null where an older version stored none. */
-  readonly continents: {
-    readonly failed: readonly string[];
-    readonly passed: readonly string[];
-    readonly asked: readonly string[];
-  } | null;
+  readonly continents: Continents | null;
   readonly seen_probe: string | null;
   readonly seen_continent: string | null;
   readonly confirmed_probe: string | null;
@@ -92,10 +90,7 @@ export const waitingSteps = (
       s.holds -> -1 ->> 0 as held_by,
       i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause,
         i.scope,
-      case when i.progress -> 'progress' ? 'asked' then json_build_object('failed',
-        i.progress -> 'progress' -> 'failed',
-        'passed', i.progress -> 'progress' -> 'passed', 'asked',
-          i.progress -> 'progress' -> 'asked') end as continents, i.seen_probe, i.seen_continent,
+      ${continentsOf(sql)} as continents, i.seen_probe, i.seen_continent,
       i.confirmed_probe, i.confirmed_continent, m.name as monitor_name, m.target, m.type,
         g.name as group_name
     from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Continents, downFrom } from '../../shared/base/text.ts';
 import { briefDuration } from '../../shared/base/time.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { WaitingStep } from './compose-queries.ts';
@@ -92,11 +93,7 @@ export function newestOfEach<State extends { readonly event: string; readonly st
 export type Said = Item & {
   readonly scope: string | null;
   /** The continents that failed, and those being asked; null where unknown. */
-  readonly continents: {
-    readonly failed: readonly string[];
-    readonly passed: readonly string[];
-    readonly asked: readonly string[];
-  } | null;
+  readonly continents: Continents | null;
   readonly ended_at: number | null;
   readonly acknowledged_as: string | null;
   /** Sent only after the monitor was steady for a while. */
@@ -279,14 +276,6 @@ export function contentOf(
   };
 }
 
-const andList = new Intl.ListFormat('en', { type: 'conjunction' });
-
-const where: Readonly<Record<string, string>> = {
-  everywhere: ' everywhere',
-  some_continents: ' from some continents',
-  one_continent: ' from one continent',
-};
-
 const verbs: Readonly<Record<StepEvent, readonly [one: string, many: string]>> = {
   down: ['is down', 'are down'],
   flapping: ['is flapping', 'are flapping'],
@@ -326,7 +315,7 @@ function one(
 ): string {
   const end = ended_at ?? now;
   const after = briefDuration(end - started_at);
-  if (event === 'down') return `${name} is down${downFrom({ scope, continents })}: ${cause}.`;
+  if (event === 'down') return `${name} is down${downFrom(scope, continents)}: ${cause}.`;
   if (event === 'reminder')
     return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
   if (event === 'flapping')
@@ -339,18 +328,6 @@ function one(
   return steady
     ? `${name} is up again, and has been stable for 15 min.`
     : `${name} is up again after ${after}.`;
-}
-
-/** Where it is down, and which continents have not answered yet. */
-function downFrom({ scope, continents }: Pick<Said, 'scope' | 'continents'>): string {
-  if (scope !== 'some_continents' || continents === null) return where[scope ?? ''] ?? '';
-  const { failed, passed, asked } = continents;
-  const all = new Set([...asked, ...failed, ...passed]);
-  const checking = asked.filter(
-    (continent) => !failed.includes(continent) && !passed.includes(continent),
-  );
-  const verb = checking.length === 1 ? 'is' : 'are';
-  return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${andList.format(checking)} ${verb} checking`}`;
 }
 
 const monitorShape = z.object({

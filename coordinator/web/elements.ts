@@ -86,6 +86,16 @@ export const lineClass = (continent: string): string =>
 export const percentText = (percent: number | null): string =>
   percent === null ? '–' : percent === 100 ? '100 %' : `${percent.toFixed(4)} %`;
 
+/** With two decimals, rounded down as it is computed; the whole value is its title. */
+export const percentMark = (percent: number | null): Html =>
+  percent === null
+    ? html`–`
+    : html`
+      <span title="${percentText(percent)}">
+        ${percent === 100 ? '100' : (Math.floor(percent * 100) / 100).toFixed(2)} %
+      </span>
+    `;
+
 export const msText = (ms: number | null): string =>
   ms === null
     ? '–'

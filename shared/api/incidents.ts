@@ -72,6 +72,22 @@ export const IncidentOut = object('IncidentOut', {
       'Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when nobody has.',
     example: 'Ada',
   }),
+  continents: grown(
+    nullable(
+      object('ContinentsOut', {
+        failed: array(string({ example: 'Europe' }), { meaning: 'From where it fails.' }),
+        passed: array(string({ example: 'Asia' }), { meaning: 'From where it passes.' }),
+        asked: array(string({ example: 'Africa' }), {
+          meaning: 'All that were asked; those in neither of the others are still checking.',
+        }),
+      }),
+      {
+        description: 'What `scope` was judged from; null when it is not known, or resolved.',
+        example: null,
+      },
+    ),
+    null,
+  ),
   duration_s: grown(
     number({
       description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.',
@@ -99,6 +115,17 @@ export const listIncidents = operation({
       'all',
     ),
     monitor: maybe(uuid(), { description: 'Only incidents of this monitor.' }),
+    layer: maybe(
+      literal(['dns', 'tcp', 'tls', 'http', 'assertion', 'timeout', 'heartbeat', 'probe'], {
+        meaning: 'Only incidents whose cause lies there.',
+      }),
+    ),
+    acknowledged: maybe(boolean(), {
+      description: 'Only incidents that someone has acknowledged, or that nobody has.',
+    }),
+    acknowledged_by: maybe(string({ minLength: 1, limits: { maxLength: 500 } }), {
+      description: 'Only incidents that this member has, named as in `acknowledged_by`.',
+    }),
     days: optional(integer(daysBounds, { description: 'How many days the list looks back.' }), 30),
     ...pageQuery,
   },
@@ -131,6 +158,18 @@ export const getIncident = operation({
   refusals: ['incident_not_found'],
 });
 
+const AcknowledgementOut = object('AcknowledgementOut', {
+  incident: uuid({ meaning: 'The id of the incident.', example: exampleIds.incident }),
+  acknowledged_at: dateTime({
+    meaning: 'When it was acknowledged; null before.',
+    example: '2026-11-18T04:05:12.200Z',
+  }),
+  acknowledged_by: string({
+    meaning: 'Who acknowledged it; null when nobody has.',
+    example: 'Ada',
+  }),
+});
+
 export const acknowledgeIncident = operation({
   id: 'acknowledgeIncident',
   method: 'POST',
@@ -141,19 +180,47 @@ export const acknowledgeIncident = operation({
   description:
     'Stops repeats and later channels, and notifies everyone who was notified of the outage. A second call changes nothing.',
   params: { incident_id: uuid() },
-  response: object('AcknowledgementOut', {
-    incident: uuid({ meaning: 'The id of the incident.', example: exampleIds.incident }),
-    acknowledged_at: dateTime({
-      meaning: 'When it was acknowledged; null before.',
-      example: '2026-11-18T04:05:12.200Z',
-    }),
-    acknowledged_by: string({
-      meaning: 'Who acknowledged it; null when nobody has.',
-      example: 'Ada',
-    }),
-  }),
+  response: AcknowledgementOut,
   success: 200,
   refusals: ['incident_not_found', 'incident_over'],
+});
+
+export const unacknowledgeIncident = operation({
+  id: 'unacknowledgeIncident',
+  method: 'POST',
+  path: '/api/v1/incidents/{incident_id}/unacknowledge',
+  tag: 'Channels',
+  access: 'write',
+  summary: 'Hand an incident back',
+  description:
+    'Removes the acknowledgement: everyone who was notified gets a reminder at once, and reminders and channels with a delay go on. Nothing changes if nobody has acknowledged it.',
+  params: { incident_id: uuid() },
+  response: IncidentOut,
+  success: 200,
+  refusals: ['incident_not_found', 'incident_over'],
+});
+
+export const assignIncident = operation({
+  id: 'assignIncident',
+  method: 'POST',
+  path: '/api/v1/incidents/{incident_id}/assign',
+  tag: 'Channels',
+  access: 'write',
+  summary: 'Assign an incident to a member',
+  description:
+    'Acknowledges it in the name of the member, in place of anyone who had it. Everyone who was notified of the outage gets a message.',
+  params: { incident_id: uuid() },
+  body: object('AssignIn', {
+    email: string({
+      meaning: 'The e-mail address of the member.',
+      minLength: 1,
+      limits: { maxLength: 254 },
+      example: 'ada@harbour.example.com',
+    }),
+  }),
+  response: AcknowledgementOut,
+  success: 200,
+  refusals: ['incident_not_found', 'member_not_found', 'incident_over'],
 });
 
 /** An incident with its evidence, which came from the target and is for members only. */
@@ -243,6 +310,35 @@ export const getIncidentEvidence = operation({
       }),
       { meaning: 'What is to be said of it, in words.' },
     ),
+    post_mortem: maybe(
+      object('PostMortemOut', {
+        text: string({ meaning: 'What is written there.', example: 'A disk was full.' }),
+        by: nullable(string({ meaning: 'Who wrote it.', example: 'ada@harbour.example.com' })),
+        at: dateTime({ meaning: 'When it was written.', example: '2026-11-19T09:00:00.000Z' }),
+        published_at: nullable(
+          dateTime({
+            meaning: 'Since when status pages show it; null while it is a draft.',
+            example: null,
+          }),
+        ),
+      }),
+      { description: 'The post-mortem; null when there is none.', example: null },
+    ),
+    owners: grown(
+      array(
+        object('OwnerChangeOut', {
+          at: dateTime({ meaning: 'When it changed.', example: '2026-11-18T04:05:12.200Z' }),
+          event: string({
+            description: '`acknowledged`, `assigned` or `handed_back`.',
+            example: 'acknowledged',
+          }),
+          owner: string({ meaning: 'Who got it, or gave it back.', example: 'Ada' }),
+          by: nullable(string({ meaning: 'Who assigned it or handed it back.', example: null })),
+        }),
+        { description: 'Who has had the incident, oldest first.' },
+      ),
+      [],
+    ),
     share: nullable(
       object('ShareOut', {
         by: nullable(string({ meaning: 'Who did it.' })),
@@ -254,9 +350,19 @@ export const getIncidentEvidence = operation({
       },
     ),
     effect: object('EffectOut', {
-      days: number({ meaning: 'So many days back from now.', example: 30 }),
+      days: number({
+        meaning: 'How many days it covers, back from the end of the incident, or from now.',
+        example: 30,
+      }),
+      window_s: grown(
+        number({
+          meaning: 'How many seconds of these days the monitor existed.',
+          example: 2_592_000,
+        }),
+        0,
+      ),
       down_seconds: number({
-        description: 'What this incident alone counts as down in so many days.',
+        description: 'The downtime of this incident alone in these days, in seconds.',
         example: 514,
       }),
       percent: nullable(

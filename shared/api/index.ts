@@ -9,9 +9,11 @@ import { createEvent, listEvents } from './events.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
 import {
   acknowledgeIncident,
+  assignIncident,
   getIncident,
   getIncidentEvidence,
   listIncidents,
+  unacknowledgeIncident,
 } from './incidents.ts';
 import {
   createMaintenanceWindow,
@@ -103,6 +105,8 @@ export const operations = {
   checkStatusPageDomain,
   renewStatusPageLink,
   acknowledgeIncident,
+  unacknowledgeIncident,
+  assignIncident,
   listChannels,
   createChannel,
   getChannel,

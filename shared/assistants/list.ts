@@ -328,6 +328,24 @@ const rows = {
     effect: 'deletes',
     run: done('The maintenance window is deleted. What it covered until now stays covered.'),
   },
+  unacknowledge_incident: {
+    operation: operations.unacknowledgeIncident,
+    title: 'Hand an incident back',
+    about:
+      'Removes the acknowledgement: everyone who was notified gets a reminder at once, and reminders go on.',
+    effect: 'changes',
+    idempotent: true,
+    run: whole,
+  },
+  assign_incident: {
+    operation: operations.assignIncident,
+    title: 'Assign an incident to a member',
+    about:
+      'Acknowledges it in the name of the member with this e-mail address, in place of anyone who had it.',
+    effect: 'changes',
+    idempotent: true,
+    run: whole,
+  },
   acknowledge_incident: {
     operation: operations.acknowledgeIncident,
     title: 'Acknowledge an incident',

@@ -26,12 +26,34 @@ export type IncidentWords = {
   readonly confirmed: boolean;
   /** `everywhere`, `some_continents` or `one_continent`; null when unknown. */
   readonly scope: string | null;
+  /** What the scope was judged from; null where it is not known, or over. */
+  readonly continents?: Continents | null;
   readonly duration_ms: number;
 };
 
-const downWhere = (scope: string | null): string => {
-  if (scope === 'everywhere') return 'down everywhere';
-  return scope === 'some_continents' ? 'down from some continents' : 'down';
+export type Continents = {
+  readonly failed: readonly string[];
+  readonly passed: readonly string[];
+  /** All that were asked, whether they have answered or not. */
+  readonly asked: readonly string[];
+};
+
+const scopes: Readonly<Record<string, string>> = {
+  everywhere: ' everywhere',
+  some_continents: ' from some continents',
+  one_continent: ' from one continent',
+};
+
+/** Where it is down, and which continents have not answered yet; follows "is down". */
+export const downFrom = (scope: string | null, continents: Continents | null): string => {
+  if (scope !== 'some_continents' || continents === null) return scopes[scope ?? ''] ?? '';
+  const { failed, passed, asked } = continents;
+  const all = new Set([...asked, ...failed, ...passed]);
+  const checking = asked.filter(
+    (continent) => !failed.includes(continent) && !passed.includes(continent),
+  );
+  const verb = checking.length === 1 ? 'is' : 'are';
+  return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${listInWords(checking)} ${verb} checking`}`;
 };
 
 /** One sentence that says what is wrong. */
@@ -40,9 +62,13 @@ export const incidentSentence = ({
   open,
   confirmed,
   scope,
+  continents = null,
   duration_ms,
 }: IncidentWords): string => {
-  if (open) return confirmed ? `${name} is ${downWhere(scope)}.` : `${name} is being verified.`;
+  if (open)
+    return confirmed
+      ? `${name} is down${downFrom(scope, continents)}.`
+      : `${name} is being verified.`;
   if (confirmed) return `${name} was down for ${durationText(duration_ms)}.`;
   return `${name} failed from one place and was never down.`;
 };

@@ -186,6 +186,8 @@ export type Things = {
   /** Of a private probe. */
   readonly probeInvitation: string;
   readonly probe: string;
+  /** The address of whoever made it. */
+  readonly member: string;
 };
 
 const idOf = (body: unknown): string => {
@@ -196,7 +198,7 @@ const idOf = (body: unknown): string => {
 
 export const createThings = async (
   api: Api,
-  { organisation, readWrite }: Person,
+  { organisation, readWrite, email }: Person,
   options = { published: true },
 ): Promise<Things> => {
   const send = async (url: string, payload: object): Promise<string> =>
@@ -250,5 +252,6 @@ export const createThings = async (
     post,
     probeInvitation,
     probe,
+    member: email,
   };
 };

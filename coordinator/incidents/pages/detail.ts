@@ -1,18 +1,30 @@
-import { acknowledgeIncident, getIncidentEvidence } from '../../../shared/api/incidents.ts';
+import {
+  acknowledgeIncident,
+  assignIncident,
+  getIncidentEvidence,
+  unacknowledgeIncident,
+} from '../../../shared/api/incidents.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { explainAlerts } from '../../notifications/contract.ts';
 import { type Explained, notificationReason } from '../../notifications/pages/parts.ts';
+import { listMembers } from '../../organisations/contract.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
 import { sampleLanes } from '../../web/charts.ts';
-import { byContinent, heading, notice, percentText, stateMark } from '../../web/elements.ts';
-import { inputOf, noForm } from '../../web/form-data.ts';
+import { heading, notice, percentMark } from '../../web/elements.ts';
+import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
-import { type Times, timesIn } from '../../web/times.ts';
-import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../contract.ts';
+import type { Times } from '../../web/times.ts';
+import {
+  addIncidentNote,
+  shareIncident,
+  withdrawIncidentShare,
+  writePostMortem,
+} from '../contract.ts';
 import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
 import { type Incident, incidentStory } from './timeline.ts';
 
@@ -20,6 +32,7 @@ type Read = {
   readonly incident: Incident;
   readonly explained: Explained;
   readonly pages: readonly IncidentPage[];
+  readonly members: OutputOf<typeof listMembers>['items'];
 };
 type Open = Read & {
   readonly request: MembersRequest;
@@ -90,7 +103,7 @@ const mapOf = (incident: Incident): Html | null => {
   if (points.length === 0) return null;
   return html`
     <section class="card">
-      <h2>Detected from</h2>
+      <h2>By continent</h2>
       ${worldMap(
         points,
         points.map(({ continent, label, below }) => `${label} in ${continent} ${below}`).join('; '),
@@ -100,19 +113,19 @@ const mapOf = (incident: Incident): Html | null => {
 };
 
 const effectOf = ({ effect, open }: Incident): Html => {
-  const { days, down_seconds, percent, percent_without } = effect;
-  const figure = (value: number | null): string =>
-    value === null ? 'no data yet' : percentText(value);
+  const { days, window_s, down_seconds, percent, percent_without } = effect;
+  const isYoung = window_s > 0 && window_s < days * 86_400;
+  const window = isYoung ? durationText(window_s * 1_000) : `${days} days`;
   if (down_seconds === 0)
     return html`
       <p>
-        No downtime counted${open && ' yet'}. Uptime, ${days} days: ${figure(percent)}.
+        No downtime counted${open && ' yet'}. Uptime of ${window}: ${percentMark(percent)}.
       </p>
     `;
   return html`
     <p>
-      ${durationText(down_seconds * 1_000)} of downtime. Uptime, ${days} days:
-      <b>${figure(percent)}</b>, without this incident ${figure(percent_without)}.
+      ${durationText(down_seconds * 1_000)} of downtime. Uptime of ${window}:
+      <b>${percentMark(percent)}</b>, without this incident ${percentMark(percent_without)}.
     </p>
   `;
 };
@@ -162,35 +175,140 @@ const shareOf = ({ incident, link, request }: Open): Html | null => {
 const noteForm = ({ incident, request, state = freshForm(noForm) }: Open): Html | null =>
   request.may(addIncidentNote)
     ? html`
-      ${formSummary(state)}
-      <form class="form" method="post" action="/incidents/${incident.id}/notes" id="note">
-        ${textArea({
-          name: 'text',
-          label: 'Note',
-          state,
-          rows: 3,
-          help: 'Members of your organisation read it in the timeline.',
-        })}
-        <div class="actions"><button class="button">Add note</button></div>
+      <form class="form note-form" method="post" action="/incidents/${incident.id}/notes" id="note">
+        ${textArea({ name: 'text', label: 'Note', state, rows: 1 })}
+        <button class="button">Add note</button>
       </form>
     `
     : null;
 
-/** Rule 34: only for a confirmed and open incident; the first acknowledgement counts. */
-const acknowledging = ({
-  incident: { id, open, confirmed_at },
-  explained,
-  request: { may },
-}: Open): Html | false =>
-  open &&
-  confirmed_at !== null &&
-  explained.acknowledged === null &&
-  may(acknowledgeIncident) &&
-  html`
-    <form method="post" action="/incidents/${id}/acknowledge">
-      <button class="button button-main">${icon('check')}Acknowledge</button>
-    </form>
+const calledOf = ({ name, email }: { readonly name: string; readonly email: string }): string =>
+  name === '' ? email : name;
+
+/** Who has it and since when; in one step it is taken, given to another, or handed back. */
+const ownerOf = ({
+  incident: { id, open, confirmed_at, acknowledged_at, acknowledged_by },
+  members,
+  request: { may, times },
+}: Open): Html | null => {
+  const isOpen = open && confirmed_at !== null;
+  if (acknowledged_at === null && !(isOpen && may(acknowledgeIncident))) return null;
+  return html`
+    <div class="owner" id="owner">
+      ${
+        acknowledged_at !== null &&
+        html`
+          <p>
+            ${icon('check')}
+            <span>
+              Acknowledged by <b>${acknowledged_by ?? 'someone'}</b>, ${times.ago(acknowledged_at)}
+            </span>
+          </p>
+        `
+      }
+      ${
+        isOpen &&
+        acknowledged_at === null &&
+        may(acknowledgeIncident) &&
+        html`
+          <form method="post" action="/incidents/${id}/acknowledge">
+            <button class="button button-main">${icon('check')}Acknowledge</button>
+          </form>
+        `
+      }
+      ${
+        isOpen &&
+        acknowledged_at !== null &&
+        may(unacknowledgeIncident) &&
+        html`
+          <form method="post" action="/incidents/${id}/hand-back">
+            <button class="button">Hand back</button>
+          </form>
+        `
+      }
+      ${
+        isOpen &&
+        members.length > 1 &&
+        may(assignIncident) &&
+        html`
+          <form class="assign" method="post" action="/incidents/${id}/assign">
+            <select name="email" aria-label="Assign to" required>
+              <option value="">Assign to…</option>
+              ${members.map(
+                (member) => html`<option value="${member.email}">${calledOf(member)}</option>`,
+              )}
+            </select>
+            <button class="button">Assign</button>
+          </form>
+        `
+      }
+    </div>
   `;
+};
+
+const template = `Summary
+
+Impact
+
+Root cause
+
+What we do so that it does not happen again
+`;
+
+/** For a confirmed incident: what an organisation writes about it afterwards. */
+const postMortemOf = ({ incident, request, state }: Open): Html | null => {
+  const { id, confirmed_at, resolved_at, post_mortem: written } = incident;
+  const isPublic = written?.published_at != null;
+  const mark =
+    written === null
+      ? null
+      : html`
+        <p class="soft">
+          ${isPublic ? 'Published' : 'Draft'},
+          ${request.times.ago(written.published_at ?? written.at)}${
+            written.by !== null && html` by ${written.by}`
+          }
+        </p>
+      `;
+  if (confirmed_at === null || (written === null && resolved_at === null)) return null;
+  if (!request.may(writePostMortem))
+    return written === null
+      ? null
+      : html`
+        <section class="card" id="post-mortem">
+          <h2>Post-mortem</h2>
+          ${mark}
+          <p class="note-text">${written.text}</p>
+        </section>
+      `;
+  const form = formOf({ post_mortem: written?.text ?? template });
+  const isEdited = written !== null || state?.form.value('post_mortem') !== undefined;
+  const failed = state?.form.value('post_mortem') === undefined ? undefined : state;
+  return html`
+    <section class="card" id="post-mortem">
+      <h2>Post-mortem</h2>
+      ${mark}
+      <details class="post-mortem"${isEdited && html` open`}>
+        <summary>${written === null ? 'Write a post-mortem' : 'Edit'}</summary>
+        <form class="form" method="post" action="/incidents/${id}/post-mortem#post-mortem">
+          ${textArea({
+            name: 'post_mortem',
+            label: 'Text',
+            state: failed ?? freshForm(form),
+            rows: 10,
+            help: 'Published, it is shown on every status page that shows this incident. Delete the text to remove it.',
+          })}
+          <div class="actions">
+            <button class="button" name="act" value="draft">
+              ${isPublic ? 'Unpublish' : 'Save draft'}
+            </button>
+            <button class="button" name="act" value="publish">Publish</button>
+          </div>
+        </form>
+      </details>
+    </section>
+  `;
+};
 
 const mainOf = (open: Open): Html => {
   const { incident, explained, request } = open;
@@ -199,6 +317,7 @@ const mainOf = (open: Open): Html => {
   const sentence = incidentSentence({
     name,
     scope,
+    continents: incident.continents,
     open: incident.open,
     confirmed: confirmed_at !== null,
     duration_ms: incident.duration_s * 1_000,
@@ -213,7 +332,9 @@ const mainOf = (open: Open): Html => {
   const lanes = sampleLanes(incident.samples, times);
   return html`
     <div class="incident-page" id="incident-${id}">
-      ${heading({ sentence, below: belowOf(incident, times), actions: acknowledging(open), trail })}
+      ${open.state && formSummary(open.state)}
+      ${heading({ sentence, below: belowOf(incident, times), trail })}
+      ${ownerOf(open)}
       ${
         verdict !== undefined &&
         (state === 'up'
@@ -224,7 +345,8 @@ const mainOf = (open: Open): Html => {
         ${map}
         <section class="card">
           <h2>Timeline</h2>
-          ${incidentStory(incident, times, explained.acknowledged)}
+          ${noteForm(open)}
+          ${incidentStory(incident, times)}
         </section>
       </div>
       ${notificationReason(explained, times)}
@@ -266,10 +388,7 @@ const mainOf = (open: Open): Html => {
         <section class="card" id="share"><h2>Share</h2>${shareOf(open)}</section>
       </div>
       ${incidentPages(incident.id, open.pages, request)}
-      ${
-        request.may(addIncidentNote) &&
-        html`<section class="card"><h2>Notes</h2>${noteForm(open)}</section>`
-      }
+      ${postMortemOf(open)}
     </div>
   `;
 };
@@ -288,12 +407,13 @@ const pageOf = (open: Open): PageAnswer => {
 };
 
 const read = async ({ ask, path: { incident_id } }: MembersRequest): Promise<Read> => {
-  const [of, explained, { items: pages }] = await Promise.all([
+  const [of, explained, { items: pages }, { items: members }] = await Promise.all([
     ask(getIncidentEvidence, { incident_id }),
     ask(explainAlerts, { incident_id }),
     ask(listIncidentPages, { incident_id }),
+    ask(listMembers),
   ]);
-  return { incident: of, explained, pages };
+  return { incident: of, explained, pages, members };
 };
 
 export const incident: Page = {
@@ -357,132 +477,48 @@ export const acknowledge: Page = {
   },
 };
 
-const gone = show({
-  title: 'Link not found',
-  frame: 'bare',
-  status: 404,
-  headers: {
-    'x-robots-tag': 'noindex',
-    'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer',
+export const handBack: Page = {
+  method: 'POST',
+  path: '/incidents/:incident_id/hand-back',
+  needs: 'member',
+  answer: async ({ ask, path: { incident_id } }) => {
+    await ask(unacknowledgeIncident, { incident_id });
+    return seeOther(`/incidents/${incident_id}`, {
+      said: 'Handed back. Everyone who was notified gets a reminder.',
+    });
   },
-  main: html`
-    <div class="card entry">
-      <h1>This link does not work</h1>
-      <p>It was revoked, or a part of the address is missing.</p>
-    </div>
-  `,
-});
+};
 
-const verdictMark = (outcome: string): Html =>
-  outcome === 'fail'
-    ? stateMark('down', 'Fails')
-    : outcome === 'ok'
-      ? stateMark('up', 'Passes')
-      : stateMark('unknown', 'Inconclusive');
+export const assign: Page = {
+  method: 'POST',
+  path: '/incidents/:incident_id/assign',
+  needs: 'member',
+  answer: async ({ ask, form, path: { incident_id } }) => {
+    const { acknowledged_by } = await ask(assignIncident, {
+      incident_id,
+      email: form.value('email') ?? '',
+    });
+    return seeOther(`/incidents/${incident_id}`, { said: `Assigned to ${acknowledged_by}.` });
+  },
+};
 
-/** One incident for anyone with the link: verdict, times, causes, continents, and nothing else. */
-export const sharedIncident: Page = {
-  method: 'GET',
-  path: '/shared/incidents/:secret',
-  needs: 'nobody',
-  answer: async ({ path, with: { readShare }, now }) => {
-    const seen = await readShare(path.secret ?? '');
-    if (!seen) return gone;
-    const times = timesIn(seen.time_zone, now);
-    const { name, scope, layer, cause, started_at, confirmed_at, resolved_at } = seen;
-    const [began, ended] = [started_at.getTime(), resolved_at?.getTime() ?? null];
-    const duration_ms = (ended ?? now) - began;
-    const verdict = verdictSentence(scope, layer);
-    const checks = seen.checks.flatMap((check) =>
-      check.continent === null ? [] : [{ ...check, continent: check.continent }],
+export const postMortem: Page = {
+  method: 'POST',
+  path: '/incidents/:incident_id/post-mortem',
+  needs: 'member',
+  answer: async (request) => {
+    const { form, path } = request;
+    const [published, text] = [form.value('act') === 'publish', form.value('post_mortem') ?? ''];
+    const tried = await attempt(
+      form,
+      () => request.ask(writePostMortem, { incident_id: path.incident_id, text, published }),
+      ['post_mortem'],
     );
-    const first = new Map(checks.toReversed().map((check) => [check.continent, check]));
-    const rows = [...first.values()].toSorted(byContinent);
-    const lanes = sampleLanes(
-      seen.samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
-      times,
-    );
-    const words = (check: { at: Date; outcome: string }) =>
-      `${check.outcome === 'fail' ? 'fails' : check.outcome === 'ok' ? 'passes' : 'inconclusive'}, +${durationText(check.at.getTime() - began)}`;
-    return show({
-      title: `${ended === null ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved'}: ${name}`,
-      frame: 'bare',
-      headers: {
-        'x-robots-tag': 'noindex',
-        'cache-control': 'no-store',
-        'referrer-policy': 'no-referrer',
-      },
-      main: html`
-        <div class="shared">
-          ${heading({
-            sentence: incidentSentence({
-              name,
-              scope,
-              open: ended === null,
-              confirmed: confirmed_at !== null,
-              duration_ms,
-            }),
-            below: html`
-              From ${times.whole(began)}
-              ${ended === null ? ', ongoing' : html` to ${times.whole(ended)}`}. Time
-              zone: ${times.zone}.
-            `,
-          })}
-          ${
-            verdict !== undefined &&
-            (ended === null
-              ? notice('down', verdict, cause)
-              : notice('unknown', verdict, cause, 'check'))
-          }
-          ${
-            rows.length > 0 &&
-            html`
-              <section class="card">
-                <h2>Detected from</h2>
-                ${worldMap(
-                  rows.map((check) => ({
-                    continent: check.continent,
-                    outcome: check.outcome,
-                    label: check.continent,
-                    below: words(check),
-                  })),
-                  rows.map((check) => `${check.continent} ${words(check)}`).join('; '),
-                )}
-              </section>
-              <div class="table-card">
-                <table class="cards">
-                  <thead>
-                    <tr>
-                      <th scope="col">Continent</th>
-                      <th scope="col">Verdict</th>
-                      <th scope="col">Checked at</th>
-                      <th scope="col">Cause</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    ${rows.map(
-                      (check) =>
-                        html`
-                          <tr>
-                            <td data-label="Continent">${check.continent}</td>
-                            <td data-label="Verdict">${verdictMark(check.outcome)}</td>
-                            <td data-label="Checked at">${times.precise(check.at.getTime())}</td>
-                            <td data-label="Cause">${check.cause ?? '–'}</td>
-                          </tr>
-                        `,
-                    )}
-                  </tbody>
-                </table>
-              </div>
-            `
-          }
-          ${lanes && html`<section class="card"><h2>Checks during the incident</h2>${lanes}</section>`}
-          <p class="soft">
-            Shared with Antipode, which confirms every outage from another continent.
-          </p>
-        </div>
-      `,
+    if ('refused' in tried)
+      return pageOf({ ...(await read(request)), request, state: tried.refused });
+    const said = published ? 'Post-mortem published.' : 'Post-mortem saved as a draft.';
+    return seeOther(`/incidents/${path.incident_id}`, {
+      said: text.trim() === '' ? 'Post-mortem deleted.' : said,
     });
   },
 };

@@ -228,20 +228,32 @@ export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html
           <tbody>
             <tr>
               <th scope="row">Verdict</th>
-              ${all.map((check) => html`<td class="${tint(check)}">${verdictOf(check)}</td>`)}
+              ${all.map(
+                (check) => html`
+                  <td class="${tint(check)}" data-label="${check.continent}">
+                    ${verdictOf(check)}
+                  </td>
+                `,
+              )}
             </tr>
             <tr>
               <th scope="row">Checked at</th>
               ${all.map(
                 (check, at) => html`
-                  <td>${at === 0 ? times.precise(check.at) : offset(check)}</td>
+                  <td data-label="${check.continent}">
+                    ${at === 0 ? times.precise(check.at) : offset(check)}
+                  </td>
                 `,
               )}
             </tr>
             <tr>
               <th scope="row">Cause</th>
               ${all.map(
-                (check) => html`<td>${check.cause ?? html`<span class="softer">–</span>`}</td>`,
+                (check) => html`
+                  <td data-label="${check.continent}">
+                    ${check.cause ?? html`<span class="softer">–</span>`}
+                  </td>
+                `,
               )}
             </tr>
             ${evidenceRows(all)}

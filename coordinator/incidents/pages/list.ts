@@ -3,8 +3,10 @@ import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { chips, heading, linkButton, moreLink, shortName, stateMark } from '../../web/elements.ts';
-import { type Html, html, query } from '../../web/html.ts';
+import { hiddenField } from '../../web/forms.ts';
+import { type Html, html, icon, query, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { listIncidentChoices } from '../contract.ts';
 
 type ListedPage = OutputOf<typeof listIncidents>;
 type Listed = ListedPage['items'][number];
@@ -26,16 +28,59 @@ const stateOf = ({ open, confirmed_at }: Listed): Html => {
     : stateMark('up', 'Resolved');
 };
 
-const rowOf = (incident: Listed, { times, now }: MembersRequest): Html => {
+const flappingMs = 30 * 60_000;
+
+/** The rule of alerts (rule 37), for what is on this page. */
+const flapsOf = (incidents: readonly Listed[], now: number): number => {
+  const recent = incidents.filter(
+    ({ confirmed_at, started_at }) =>
+      confirmed_at !== null && now - Date.parse(started_at) < flappingMs,
+  ).length;
+  return recent < 3 ? 0 : recent;
+};
+
+const minutes = (ms: number): string => `${Math.max(1, Math.round(ms / 60_000))} min`;
+
+/** `fold`: the incident stands for so many of its monitor; the link opens them. */
+const rowOf = (
+  incident: Listed,
+  { times, now }: MembersRequest,
+  fold: { readonly count: number; readonly flaps: number; readonly href: string },
+): Html => {
   const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
+  const { open, acknowledged_at, acknowledged_by } = incident;
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
   const from = [seen_from, confirmed_from]
     .flatMap((probe) => (probe === null ? [] : [shortName(probe.continent)]))
     .join(', ');
   return html`
     <tr id="incident-${id}" data-row>
-      <td data-label="State">${stateOf(incident)}</td>
-      <td data-label="Monitor"><a class="row-link" href="/incidents/${id}">${monitor_name}</a></td>
+      <td data-label="State">
+        <span>
+          ${stateOf(incident)}
+          ${
+            acknowledged_at !== null &&
+            acknowledged_by !== null &&
+            html`
+              <span class="has-it">
+                ${icon('check')}${acknowledged_by}${
+                  open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
+                }
+              </span>
+            `
+          }
+        </span>
+      </td>
+      <td data-label="Monitor">
+        <span>
+          <a class="row-link" href="/incidents/${id}">${monitor_name}</a>
+          ${fold.count > 1 && html` · <a href="${safeUrl(fold.href)}">${fold.count} times</a>`}
+          ${
+            fold.flaps > 0 &&
+            html`<span class="flapping">Flapping: ${fold.flaps} times in 30 min</span>`
+          }
+        </span>
+      </td>
       <td data-label="Cause">${cause ?? '–'}</td>
       <td data-label="Started">${times.moment(started_at)}</td>
       <td data-label="Duration" class="number">${durationText(long)}</td>
@@ -43,6 +88,83 @@ const rowOf = (incident: Listed, { times, now }: MembersRequest): Html => {
     </tr>
   `;
 };
+
+const layerNames: Readonly<Record<string, string>> = {
+  dns: 'DNS',
+  tcp: 'Network',
+  tls: 'TLS',
+  http: 'HTTP status',
+  assertion: 'Content',
+  timeout: 'Timeout',
+  heartbeat: 'Heartbeat',
+  probe: 'Probe',
+};
+
+/** Nobody: a value that is no name, as no name begins with a blank. */
+const nobody = ' nobody';
+
+/** Monitor, cause and who has it, as a form that works without scripts. */
+const filterForm = async (
+  { ask, query: asked }: MembersRequest,
+  { state, days }: { readonly state: State; readonly days: string },
+): Promise<Html | null> => {
+  const { monitors, layers, owners } = await ask(listIncidentChoices, { days });
+  if (monitors.length === 0) return null;
+  const select = (
+    name: string,
+    label: string,
+    all: string,
+    choices: readonly (readonly [value: string, label: string])[],
+  ): Html => html`
+    <label>
+      <span>${label}</span>
+      <select name="${name}">
+        <option value="">${all}</option>
+        ${choices.map(
+          ([value, words]) =>
+            html`<option value="${value}"${asked[name] === value && html` selected`}>${words}</option>`,
+        )}
+      </select>
+    </label>
+  `;
+  const isFiltered = ['monitor', 'layer', 'owner'].some((name) => (asked[name] ?? '') !== '');
+  return html`
+    <form class="incident-filters" action="/incidents">
+      ${hiddenField('state', state)}${hiddenField('days', days)}
+      ${select(
+        'monitor',
+        'Monitor',
+        'All monitors',
+        monitors.map(({ id, name }) => [id, name]),
+      )}
+      ${select(
+        'layer',
+        'Cause',
+        'All causes',
+        layers.map((layer) => [layer, layerNames[layer] ?? layer]),
+      )}
+      ${select('owner', 'Acknowledged by', 'Anyone or nobody', [
+        [nobody, 'Nobody'],
+        ...owners.map((name) => [name, name] as const),
+      ])}
+      <button class="button">Filter</button>
+      ${isFiltered && linkButton(`/incidents${query({ state, days })}`, 'Clear filter')}
+    </form>
+  `;
+};
+
+/** The filter of the address, as the operation takes it. */
+const filterOf = ({
+  query: { monitor = '', layer = '', owner = '' },
+}: MembersRequest): Readonly<Record<string, string>> => ({
+  ...(monitor === '' ? {} : { monitor }),
+  ...(layer === '' ? {} : { layer }),
+  ...(owner === ''
+    ? {}
+    : owner === nobody
+      ? { acknowledged: 'false' }
+      : { acknowledged_by: owner }),
+});
 
 const sentenceOf = (open: readonly Listed[]): string => {
   const down = open.filter(({ confirmed_at }) => confirmed_at !== null);
@@ -61,11 +183,12 @@ const listed = async (
   { ask, query: { cursor } }: MembersRequest,
   state: State,
   open: ListedPage,
-  filter: { readonly days: string; readonly monitor?: string },
+  filter: Readonly<Record<string, string>>,
 ): Promise<ListedPage> => {
   if (state === 'open' && cursor === undefined) return open;
   const others = await ask(listIncidents, {
     ...filter,
+    limit: 100,
     state: state === 'all' ? 'resolved' : state,
     ...(cursor === undefined ? {} : { cursor }),
   });
@@ -102,20 +225,36 @@ export const incidents: Page = {
   path: '/incidents',
   needs: 'member',
   answer: async (request) => {
-    const { ask, query: asked } = request;
-    const { monitor, cursor, days = '30' } = asked;
-    const filter = { days, ...(monitor === undefined ? {} : { monitor }) };
+    const { ask, now, query: asked } = request;
+    const { monitor, layer, owner, cursor, days = '30' } = asked;
+    const chosen = filterOf(request);
+    const filter = { ...chosen, days };
     const openAnywhere = await ask(listIncidents, { state: 'open', limit: 100 });
     const open =
-      monitor === undefined
+      Object.keys(chosen).length === 0
         ? openAnywhere
         : await ask(listIncidents, { ...filter, state: 'open', limit: 100 });
     const state =
       states.find(([each]) => each === asked.state)?.[0] ??
       (open.items.length > 0 ? 'open' : 'all');
     const { items, next_cursor } = await listed(request, state, open, filter);
+    const filters = await filterForm(request, { state, days });
     const address = (changed: Readonly<Record<string, string | undefined>>) =>
-      `/incidents${query({ state, days, monitor, ...changed })}`;
+      `/incidents${query({ state, days, monitor, layer, owner, ...changed })}`;
+    // Three and more resolved ones of a monitor become one row.
+    const resolved = Map.groupBy(
+      items.filter(({ open: isOpen }) => !isOpen && chosen.monitor === undefined),
+      (each) => each.monitor,
+    );
+    const countOf = (each: Listed): number => {
+      const count = each.open ? 1 : (resolved.get(each.monitor)?.length ?? 1);
+      return count < 3 ? 1 : count;
+    };
+    const rows = items.filter(
+      (each) => countOf(each) === 1 || resolved.get(each.monitor)?.[0] === each,
+    );
+    const ofMonitor = Map.groupBy(items, (each) => each.monitor);
+    const isFirst = (each: Listed): boolean => ofMonitor.get(each.monitor)?.[0] === each;
     return show({
       title: 'Incidents',
       place: 'incidents',
@@ -144,6 +283,7 @@ export const incidents: Page = {
             })),
           )}
         </div>
+        ${filters}
         ${
           items.length === 0
             ? html`<div class="card">${await nothing(request, state)}</div>`
@@ -160,7 +300,15 @@ export const incidents: Page = {
                       <th scope="col">Detected from</th>
                     </tr>
                   </thead>
-                  <tbody>${items.map((each) => rowOf(each, request))}</tbody>
+                  <tbody>
+                    ${rows.map((each) =>
+                      rowOf(each, request, {
+                        count: countOf(each),
+                        flaps: isFirst(each) ? flapsOf(ofMonitor.get(each.monitor) ?? [], now) : 0,
+                        href: address({ monitor: each.monitor }),
+                      }),
+                    )}
+                  </tbody>
                 </table>
               </div>
               ${next_cursor !== null && moreLink(address({ cursor: next_cursor }), 'Earlier')}

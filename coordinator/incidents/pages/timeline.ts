@@ -63,9 +63,7 @@ const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): 
   ];
 };
 
-type Acknowledged = { readonly at: string; readonly by: string } | null;
-
-const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
+const stepsOf = (incident: Incident): Step[] => {
   const { started_at, seen_from, cause, resolved_at, told, notes, note } = incident;
   const first: Step = {
     at: Date.parse(started_at),
@@ -103,16 +101,19 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
       `,
     }),
   );
-  const onIt: Step[] =
-    acknowledged === null
-      ? []
-      : [
-          {
-            at: Date.parse(acknowledged.at),
-            symbol: 'check',
-            words: html`Acknowledged by <b>${acknowledged.by}</b>`,
-          },
-        ];
+  const ownerSteps = incident.owners.map(
+    ({ at, event, owner, by }): Step => ({
+      at: Date.parse(at),
+      symbol: event === 'handed_back' ? 'again' : 'check',
+      words:
+        event === 'handed_back'
+          ? html`Handed back by <b>${by ?? owner}</b>`
+          : html`
+            ${event === 'assigned' ? 'Assigned to' : 'Acknowledged by'} <b>${owner}</b>
+            ${by !== null && html`by <b>${by}</b>`}
+          `,
+    }),
+  );
   const end: Step[] =
     resolved_at === null
       ? []
@@ -131,18 +132,14 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
       ...lookedSteps(incident),
       ...toldSteps,
       ...noteSteps,
-      ...onIt,
+      ...ownerSteps,
       ...end,
     ].toSorted((a, b) => a.at - b.at),
   ];
 };
 
 /** The timeline: within the first minute to the millisecond, after that by the clock. */
-export const incidentStory = (
-  incident: Incident,
-  times: Times,
-  acknowledged: Acknowledged,
-): Html => {
+export const incidentStory = (incident: Incident, times: Times): Html => {
   const begin = Date.parse(incident.started_at);
   const when = (at: number): Part => {
     if (at === begin) return times.precise(at);
@@ -150,7 +147,7 @@ export const incidentStory = (
   };
   return html`
     <ol class="story">
-      ${stepsOf(incident, acknowledged).map(
+      ${stepsOf(incident).map(
         ({ at, symbol, tone, words }) =>
           html`
             <li class="tone-${tone ?? 'plain'}">

@@ -402,9 +402,13 @@ describe('The REST face', () => {
       // On the wire a query is bytes, which Node hands on one by one.
       const url = `/api/v1/incidents?${Buffer.from(row.query).toString('latin1')}`;
       const response = await app.inject({ method: 'GET', url, headers: { authorization: token } });
+      const { value, ...rest } = theirs(row);
+      // Version 1 grew by these filters since.
+      const filters = { layer: null, acknowledged: null, acknowledged_by: null };
+      const recorded = typeof value === 'object' ? { value: { ...filters, ...value } } : {};
       expect([row.query, outcome(response.statusCode, response.body)]).toEqual([
         row.query,
-        theirs(row),
+        { ...rest, ...recorded },
       ]);
     }
   });

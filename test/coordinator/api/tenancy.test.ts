@@ -56,6 +56,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   // Nothing is on it yet.
   orderStatusPage: () => ({ rows: [] }),
   createStatusPagePost: () => ({ kind: 'monitoring' }),
+  assignIncident: ({ member }) => ({ email: member }),
   createChannel: ({ monitor, group }) => ({
     kind: 'webhook',
     config: { url: 'https://hooks.example.org/' },
@@ -159,6 +160,7 @@ describe('Whoever is not allowed', () => {
       post: newId(),
       probeInvitation: newId(),
       probe: newId(),
+      member: house.owner.email,
     };
     for (const id of ids.filter(
       (id) =>

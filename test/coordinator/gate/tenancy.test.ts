@@ -176,6 +176,8 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   createStatusPagePost: { kind: 'investigating' },
   setStatusPageLogo: { logo: 'iVBORw0KGgo=' },
   addIncidentNote: { text: 'x' },
+  assignIncident: { email: 'x@example.org' },
+  writePostMortem: { text: 'x', published: false },
   tryMonitor: { type: 'heartbeat', target: '', monitor: ids.monitor_id },
 });
 
@@ -218,6 +220,7 @@ const namesNothing = [
   'listMaintenanceByTime',
   'search',
   'getMonitorChoices',
+  'listIncidentChoices',
   'listAudit',
   'getAuditChoices',
   'showOrganisation',

@@ -1,18 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { dropResultDays, makeResultDays } from '../../../coordinator/engine/result-queries.ts';
-import {
-  addIncidentNote,
-  shareIncident,
-  withdrawIncidentShare,
-} from '../../../coordinator/incidents/contract.ts';
+import { listIncidentChoices, writePostMortem } from '../../../coordinator/incidents/contract.ts';
 import { freezeSamples } from '../../../coordinator/incidents/queries.ts';
-import { createShares, type Shares } from '../../../coordinator/incidents/shared-link.ts';
 import { lastDowns } from '../../../coordinator/incidents/writes.ts';
 import {
   acknowledgeIncident,
+  assignIncident,
   getIncident,
   getIncidentEvidence,
   listIncidents,
+  unacknowledgeIncident,
 } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -92,7 +89,100 @@ describe('operations', () => {
     await bench.sql`delete from incidents where id = ${id}`;
   });
 
+  test('can be assigned to a member and handed back while it is open, and says who had it', async () => {
+    const [started, confirmed] = ['2026-11-20T11:00:00Z', '2026-11-20T11:00:01Z'];
+    const id = await incident({ started, confirmed });
+    const own = { incident_id: id };
+    const { email } = house.member;
+    await bench.call(acknowledgeIncident, house.owner, own);
+    expect(
+      await bench.call(assignIncident, house.owner, { ...own, email: email.toUpperCase() }),
+    ).toMatchObject({ incident: id, acknowledged_by: email });
+    await bench.call(unacknowledgeIncident, house.member, own);
+    await bench.call(unacknowledgeIncident, house.member, own);
+    expect(await bench.call(getIncident, house.viewer, own)).toMatchObject({
+      acknowledged_at: null,
+      acknowledged_by: null,
+    });
+    const { owners } = await bench.call(getIncidentEvidence, house.viewer, own);
+    expect(owners.map(({ event, owner, by }) => [event, owner, by])).toEqual([
+      ['acknowledged', house.owner.email, null],
+      ['assigned', email, house.owner.email],
+      ['handed_back', email, email],
+    ]);
+    const [{ events } = { events: [] }] = await bench.sql<{ events: string[] }[]>`
+      select array_agg(what order by id) as events from events where incident_id = ${id}`;
+    expect(events.slice(2)).toEqual(['incident.acknowledged', 'incident.unacknowledged']);
+    const stranger = { ...own, email: unknownSender.owner.email };
+    expect(await bench.refusal(assignIncident, house.owner, stranger)).toBe('member_not_found');
+    expect(await bench.refusal(assignIncident, house.viewer, { ...own, email })).toBe(
+      'role_insufficient',
+    );
+    await bench.sql`update incidents set resolved_at = started_at where id = ${id}`;
+    for (const [operation, input] of [
+      [assignIncident, { ...own, email }],
+      [unacknowledgeIncident, own],
+    ] as const)
+      expect(await bench.refusal(operation, house.owner, input)).toBe('incident_over');
+    await bench.sql`delete from incidents where id = ${id}`;
+  });
+
+  test('has a post-mortem, as a draft or published, which an empty text deletes', async () => {
+    const id = await incident({
+      started: '2026-11-20T11:00:00Z',
+      resolved: '2026-11-20T11:10:00Z',
+    });
+    const written = async () =>
+      (await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).post_mortem;
+    const write = (text: string, published: boolean) =>
+      bench.call(writePostMortem, house.member, { incident_id: id, text, published });
+    expect(await written()).toBeNull();
+    await write(' A disk was full. ', false);
+    expect(await written()).toMatchObject({
+      text: 'A disk was full.',
+      by: house.member.email,
+      published_at: null,
+    });
+    await write('A disk was full. We have alarms now.', true);
+    expect((await written())?.published_at).toBe(new Date(bench.now).toISOString());
+    expect(
+      await bench.refusal(writePostMortem, house.member, {
+        incident_id: id,
+        text: 'x'.repeat(20_001),
+        published: true,
+      }),
+    ).toBe('note_invalid');
+    await write('  ', true);
+    expect(await written()).toBeNull();
+    await bench.sql`delete from incidents where id = ${id}`;
+  });
+
   describe('listIncidents', () => {
+    test('finds those of a cause, of one who has them, and those that nobody has', async () => {
+      const [a, b] = [
+        await incident({ started: '2026-11-20T10:00:00Z', confirmed: '2026-11-20T10:00:01Z' }),
+        await incident({ started: '2026-11-20T10:10:00Z', of: other }),
+      ];
+      await bench.sql`update incidents set layer = 'tls' where id = ${a}`;
+      await bench.call(acknowledgeIncident, house.owner, { incident_id: a });
+      const acknowledged_by = house.owner.email;
+      expect(await listed({ layer: 'tls' })).toEqual([a]);
+      expect(await listed({ layer: 'dns' })).toEqual([]);
+      expect(await listed({ acknowledged: true })).toEqual([a]);
+      expect(await listed({ acknowledged: false })).toEqual([b]);
+      expect(await listed({ acknowledged_by })).toEqual([a]);
+      expect(await listed({ acknowledged_by: 'Nobody' })).toEqual([]);
+      expect(await bench.call(listIncidentChoices, house.viewer, {})).toEqual({
+        monitors: [
+          { id: other, name: 'Other' },
+          { id: monitor, name: 'Shop' },
+        ],
+        layers: ['tls'],
+        owners: [acknowledged_by],
+      });
+      await bench.sql`delete from incidents where id in ${bench.sql([a, b])}`;
+    });
+
     test('gives newest first; those that touch the days, and open ones whatever the days say', async () => {
       const old = await incident({ started: '2026-01-01', resolved: '2026-01-02' });
       const reaching = await incident({ started: '2026-10-01', resolved: '2026-10-25' });
@@ -145,6 +235,7 @@ describe('operations', () => {
         layer: null,
         acknowledged_at: null,
         acknowledged_by: null,
+        continents: null,
         duration_s: 1_800,
       });
       await bench.sql`update incidents set scope = 'some_continents', layer = 'tls' where id = ${id}`;
@@ -265,6 +356,12 @@ describe('the evidence of an incident', () => {
     });
     expect(effect).toMatchObject({ days: 30, down_seconds: 300 });
     expect(effect.percent).toBeLessThan(effect.percent_without ?? 0);
+    expect(effect.window_s).toBe((12 * day - 25 * minute) / 1_000);
+    // What comes after its end changes nothing of it.
+    await incident(id, now - 10 * minute, now - 2 * minute);
+    bench.now = now + day;
+    expect((await evidence(of)).effect).toEqual(effect);
+    bench.now = now;
   });
 
   test('rule 42: stays when the results are dropped, and takes in what came late', async () => {
@@ -320,143 +417,6 @@ describe('the evidence of an incident', () => {
     );
     while (await freeze());
     expect(await freeze()).toBe(false);
-  });
-});
-
-describe('sharing', () => {
-  const bench = gateBench();
-  let house: TestOrganisation;
-  let unknownSender: TestOrganisation;
-  let shares: Shares;
-
-  beforeAll(async () => {
-    house = await createTestOrganisation(bench.sql);
-    unknownSender = await createTestOrganisation(bench.sql);
-    shares = createShares(bench.sql);
-  });
-
-  const incident = async (): Promise<string> => {
-    const { id: monitor } = await bench.call(createMonitor, house.owner, {
-      type: 'https',
-      name: 'Checkout',
-      target: 'https://shop.example/secret-path?token=hidden',
-    });
-    const id = newId();
-    await bench.sql`
-    insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, cause, scope, layer)
-    values (${id}, ${house.organisation}, ${monitor}, now() - interval '5 minutes', now() - interval '4 minutes', 'own-probe-7', 'Europe',
-      '{"class":"unexpected_status","params":{"status":503,"expected":"2xx"}}', 'everywhere', 'http')`;
-    await bench.sql`
-    insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause, evidence)
-    values (${id}, 'seen', 'Europe', 'own-probe-7', now() - interval '5 minutes', 1, 12, '{"class":"unexpected_status","params":{"status":503,"expected":"2xx"}}',
-      '{"status":503,"address":"203.0.113.10","body":"upstream leaked","headers":{"server":"nginx"}}')`;
-    return id;
-  };
-
-  const textOf = (link: string): string => link.slice(link.lastIndexOf('/') + 1);
-
-  describe('a share link', () => {
-    test('shows verdict, times, causes and continents, and nothing that the target sent, no address, no note, nobody', async () => {
-      const id = await incident();
-      await bench.call(addIncidentNote, house.member, {
-        incident_id: id,
-        text: 'We deployed at noon',
-      });
-      const { link } = await bench.call(shareIncident, house.member, { incident_id: id });
-      expect(link).toMatch(/^https:\/\/antipode\.test\/shared\/incidents\/[A-Za-z0-9_-]{32}$/);
-      const seen = await shares.read(textOf(link));
-      expect(seen).toMatchObject({
-        name: 'Checkout',
-        scope: 'everywhere',
-        layer: 'http',
-        resolved_at: null,
-        cause: expect.stringContaining('503'),
-        checks: [{ part: 'seen', continent: 'Europe', outcome: 'fail' }],
-      });
-      const text = JSON.stringify(seen);
-      for (const hidden of [
-        '203.0.113.10',
-        'upstream',
-        'nginx',
-        'secret-path',
-        'hidden',
-        'noon',
-        'own-probe',
-        house.member.email,
-      ])
-        expect(text).not.toContain(hidden);
-    });
-
-    test('shows nothing any more once it was withdrawn, or another was made', async () => {
-      const id = await incident();
-      const first = textOf(
-        (await bench.call(shareIncident, house.member, { incident_id: id })).link,
-      );
-      const second = textOf(
-        (await bench.call(shareIncident, house.member, { incident_id: id })).link,
-      );
-      expect(await shares.read(first)).toBeUndefined();
-      expect(await shares.read(second)).toBeDefined();
-      expect(
-        (await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).share,
-      ).toMatchObject({ by: house.member.email });
-      expect(
-        await bench.refusal(withdrawIncidentShare, unknownSender.owner, { incident_id: id }),
-      ).toBe('share_not_found');
-      await bench.call(withdrawIncidentShare, house.member, { incident_id: id });
-      expect(await shares.read(second)).toBeUndefined();
-      expect(await bench.refusal(withdrawIncidentShare, house.member, { incident_id: id })).toBe(
-        'share_not_found',
-      );
-    });
-
-    test('that nobody made shows nothing, however it is written', async () => {
-      for (const text of [
-        '',
-        'x',
-        'A'.repeat(32),
-        `${'A'.repeat(31)}\u0000`,
-        '../../etc',
-        'A'.repeat(5_000),
-      ])
-        expect(await shares.read(text)).toBeUndefined();
-    });
-
-    test('is stored as a hash alone', async () => {
-      const { link } = await bench.call(shareIncident, house.member, {
-        incident_id: await incident(),
-      });
-      const rows = await bench.sql<
-        { row: string }[]
-      >`select row_to_json(s)::text as row from incident_shares s`;
-      for (const { row } of rows) expect(row).not.toContain(textOf(link));
-    });
-  });
-
-  describe('a note on an incident', () => {
-    test('is written by whoever may write, and read by all members, oldest first', async () => {
-      const id = await incident();
-      for (const [who, text] of [
-        [house.member, 'First'],
-        [house.owner, '  Second\nline  '],
-      ] as const) {
-        bench.now += 1_000;
-        await bench.call(addIncidentNote, who, { incident_id: id, text });
-      }
-      expect(
-        (await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).notes,
-      ).toMatchObject([
-        { by: house.member.email, text: 'First' },
-        { by: house.owner.email, text: 'Second\nline' },
-      ]);
-      expect(
-        await bench.refusal(addIncidentNote, house.viewer, { incident_id: id, text: 'x' }),
-      ).toBe('role_insufficient');
-      for (const text of ['', '   ', 'x'.repeat(5_001), 'a\u0000b'])
-        expect(await bench.refusal(addIncidentNote, house.member, { incident_id: id, text })).toBe(
-          'note_invalid',
-        );
-    });
   });
 });
 

@@ -47,6 +47,10 @@ const expected: Readonly<Record<string, string>> = {
   'GET /incidents': members,
   'GET /incidents/:incident_id': ofOurs,
   'POST /incidents/:incident_id/acknowledge': writersOfOurs,
+  'POST /incidents/:incident_id/hand-back': writersOfOurs,
+  // Sent without the member to assign it to.
+  'POST /incidents/:incident_id/assign': 'in 403 404 403 404 404 404',
+  'POST /incidents/:incident_id/post-mortem': writersOfOurs,
   'POST /incidents/:incident_id/notes': writersOfOurs,
   'POST /incidents/:incident_id/share': writersOfOurs,
   // The first who may ends the link; after that there is none.

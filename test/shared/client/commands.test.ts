@@ -21,7 +21,9 @@ test('every command that the service is promised with stands there, and no other
         (verb) => `monitors ${verb}`,
       ),
       'events list',
-      ...['list', 'get', 'evidence', 'acknowledge'].map((verb) => `incidents ${verb}`),
+      ...['list', 'get', 'evidence', 'acknowledge', 'unacknowledge', 'assign'].map(
+        (verb) => `incidents ${verb}`,
+      ),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview'].map(
         (verb) => `maintenance ${verb}`,

@@ -136,12 +136,12 @@ const furnish = async (): Promise<{
     'probes',
     'invite',
     '--name',
-    c,
+    `${c} 1`,
     '--continent',
     'North America',
   );
   const probe_id = newId();
-  await sql`insert into probes (id, name, continent, organisation_id) values (${probe_id}, ${d}, 'North America', ${house.organisation})`;
+  await sql`insert into probes (id, name, continent, organisation_id) values (${probe_id}, ${`${d} 1`}, 'North America', ${house.organisation})`;
   const incident_id = newId();
   const cause = JSON.stringify({
     class: 'unexpected_status',
@@ -171,6 +171,7 @@ const furnish = async (): Promise<{
     post_id,
     probe_id,
     probe_invitation_id,
+    email: house.owner.email,
   };
   return { things, command };
 };
@@ -198,6 +199,7 @@ const sayingOf = (
     items: JSON.stringify([{ type: 'https', target: 'https://a.example/', name: called }]),
     rows: things.group_id,
     monitors: things.monitor_id,
+    email: things.email,
   };
   return values[key];
 };

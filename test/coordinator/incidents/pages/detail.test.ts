@@ -28,15 +28,20 @@ describe('detail', () => {
 
   const hostile = '<script>alert(1)</script>';
 
-  const incident = async (name = 'Checkout'): Promise<string> => {
-    const [id, monitor] = [newId(), newId()];
-    const cause = '{"class":"unexpected_status","params":{"status":503,"expected":"2xx"}}';
+  const monitor = async (name: string): Promise<string> => {
+    const id = newId();
     await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at)
-    values (${monitor}, ${web.house.organisation}, 0, ${name}, 'https', 'https://shop.example/secret?key=1', 60, now() - interval '1 day')`;
+    values (${id}, ${web.house.organisation}, 0, ${name}, 'https', 'https://shop.example/secret?key=1', 60, now() - interval '1 day')`;
+    return id;
+  };
+
+  const incident = async (name = 'Checkout'): Promise<string> => {
+    const [id, of] = [newId(), await monitor(name)];
+    const cause = '{"class":"unexpected_status","params":{"status":503,"expected":"2xx"}}';
     await web.sql`
     insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, confirmed_probe, confirmed_continent, cause,
       scope, layer)
-    values (${id}, ${web.house.organisation}, ${monitor}, now() - interval '372 seconds', now() - interval '371.737 seconds', 'Frankfurt', 'Europe',
+    values (${id}, ${web.house.organisation}, ${of}, now() - interval '372 seconds', now() - interval '371.737 seconds', 'Frankfurt', 'Europe',
       'Virginia', 'North America', ${cause}::text::jsonb, 'some_continents', 'http')`;
     const saw = (
       part: string,
@@ -118,6 +123,38 @@ describe('detail', () => {
       ).toBe(404);
     });
 
+    test('says from how many continents it is down, and who is checking still', async () => {
+      const id = await incident('Search');
+      const progress = {
+        progress: { asked: ['Europe', 'Asia', 'Africa'], failed: ['Europe', 'Asia'], passed: [] },
+      };
+      await web.sql`update incidents set progress = ${web.sql.json(progress)} where id = ${id}`;
+      const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      expect(text).toMatch(
+        /<h1>Search is down from 2 of 3 continents; Africa is checking\.?<\/h1>/,
+      );
+    });
+
+    test('takes a post-mortem as a draft, then publishes it', async () => {
+      const id = await incident();
+      await web.sql`update incidents set resolved_at = now() where id = ${id}`;
+      const page = async (as = web.house.viewer) =>
+        (await web.get(`/incidents/${id}`, { as })).text;
+      expect(await page()).not.toContain('Post-mortem');
+      expect(await page(web.house.member)).toContain('Root cause');
+      const write = (act: string) =>
+        post(
+          `/incidents/${id}/post-mortem`,
+          { post_mortem: `Disk full ${hostile}`, act },
+          web.house.member,
+        );
+      expect((await write('draft')).status).toBe(303);
+      expect(await page()).toMatch(/Draft,[^<]*.*Disk full &lt;script&gt;/s);
+      await write('publish');
+      expect(await page()).toMatch(/Published,/);
+      await web.sql`delete from incidents where id = ${id}`;
+    });
+
     test('takes a note into the story, and an empty one back with what is wrong', async () => {
       const id = await incident();
       const empty = await post(`/incidents/${id}/notes`, { text: '  ' }, web.house.member);
@@ -176,6 +213,21 @@ describe('detail', () => {
       expect((await web.get('/incidents?state=resolved', { as: web.house.viewer })).text).toContain(
         'No incidents match',
       );
+    });
+
+    test('folds three and more of one monitor into one row, which opens them, and says that it flaps', async () => {
+      const of = await monitor('Webhooks ingest');
+      for (const minutes of [25, 15, 5])
+        await web.sql`
+          insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
+          values (${newId()}, ${web.house.organisation}, ${of}, ${new Date(Date.now() - minutes * 60_000)},
+            ${new Date(Date.now() - minutes * 60_000)}, ${new Date(Date.now() - (minutes - 1) * 60_000)})`;
+      const { text } = await web.get('/incidents?state=all', { as: web.house.viewer });
+      expect(text.match(/>Webhooks ingest<\/a>/g)).toHaveLength(1);
+      expect(text).toContain('Flapping: 3 times in 30 min');
+      const [, href = ''] = /href="([^"]*)">3 times</.exec(text) ?? [];
+      const all = await web.get(href.replaceAll('&amp;', '&'), { as: web.house.viewer });
+      expect(all.text.match(/>Webhooks ingest<\/a>/g)).toHaveLength(3);
     });
 
     test('of a new organisation is one sentence and one thing to do', async () => {
@@ -248,6 +300,17 @@ describe('why told', () => {
       const { text } = await web.get(incident(), { as: web.house.viewer });
       expect(text).toContain(`Acknowledged by <b>${web.house.member.email}</b>`);
       expect((await web.get(incident(), { as: web.house.owner })).text).not.toContain(button);
+      const act = (what: string, form: Record<string, string> = {}) =>
+        web.post(`${incident()}/${what}`, form, { as: web.house.member, headers: sameSite });
+      expect((await act('assign', { email: web.house.owner.email })).status).toBe(303);
+      expect((await onIt())?.by).toBe(web.house.owner.user);
+      const list = await web.get('/incidents', { as: web.house.viewer });
+      expect(list.text).toMatch(new RegExp(`${web.house.owner.email}\\s*, 1 min`));
+      expect((await act('hand-back')).status).toBe(303);
+      expect(await onIt()).toEqual({ by: null, as: null });
+      const after = await web.get(incident(), { as: web.house.member });
+      expect(after.text).toContain(button);
+      expect(after.text).toContain(`Handed back by <b>${web.house.member.email}</b>`);
     });
   });
 

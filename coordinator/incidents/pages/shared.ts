@@ -1,0 +1,140 @@
+import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
+import { durationText } from '../../../shared/base/time.ts';
+import { sampleLanes } from '../../web/charts.ts';
+import { byContinent, heading, notice, stateMark } from '../../web/elements.ts';
+import { type Html, html } from '../../web/html.ts';
+import { type Page, show } from '../../web/page.ts';
+import { timesIn } from '../../web/times.ts';
+import { worldMap } from './evidence.ts';
+
+/** One incident for anyone who has its link. */
+
+const gone = show({
+  title: 'Link not found',
+  frame: 'bare',
+  status: 404,
+  headers: {
+    'x-robots-tag': 'noindex',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+  },
+  main: html`
+    <div class="card entry">
+      <h1>This link does not work</h1>
+      <p>It was revoked, or a part of the address is missing.</p>
+    </div>
+  `,
+});
+
+const verdictMark = (outcome: string): Html =>
+  outcome === 'fail'
+    ? stateMark('down', 'Fails')
+    : outcome === 'ok'
+      ? stateMark('up', 'Passes')
+      : stateMark('unknown', 'Inconclusive');
+
+/** One incident for anyone with the link: verdict, times, causes, continents, and nothing else. */
+export const sharedIncident: Page = {
+  method: 'GET',
+  path: '/shared/incidents/:secret',
+  needs: 'nobody',
+  answer: async ({ path, with: { readShare }, now }) => {
+    const seen = await readShare(path.secret ?? '');
+    if (!seen) return gone;
+    const times = timesIn(seen.time_zone, now);
+    const { name, scope, layer, cause, started_at, confirmed_at, resolved_at } = seen;
+    const [began, ended] = [started_at.getTime(), resolved_at?.getTime() ?? null];
+    const duration_ms = (ended ?? now) - began;
+    const verdict = verdictSentence(scope, layer);
+    const checks = seen.checks.flatMap((check) =>
+      check.continent === null ? [] : [{ ...check, continent: check.continent }],
+    );
+    const first = new Map(checks.toReversed().map((check) => [check.continent, check]));
+    const rows = [...first.values()].toSorted(byContinent);
+    const lanes = sampleLanes(
+      seen.samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
+      times,
+    );
+    const words = (check: { at: Date; outcome: string }) =>
+      `${check.outcome === 'fail' ? 'fails' : check.outcome === 'ok' ? 'passes' : 'inconclusive'}, +${durationText(check.at.getTime() - began)}`;
+    return show({
+      title: `${ended === null ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved'}: ${name}`,
+      frame: 'bare',
+      headers: {
+        'x-robots-tag': 'noindex',
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+      },
+      main: html`
+        <div class="shared">
+          ${heading({
+            sentence: incidentSentence({
+              name,
+              scope,
+              open: ended === null,
+              confirmed: confirmed_at !== null,
+              duration_ms,
+            }),
+            below: html`
+              From ${times.whole(began)}
+              ${ended === null ? ', ongoing' : html` to ${times.whole(ended)}`}. Time
+              zone: ${times.zone}.
+            `,
+          })}
+          ${
+            verdict !== undefined &&
+            (ended === null
+              ? notice('down', verdict, cause)
+              : notice('unknown', verdict, cause, 'check'))
+          }
+          ${
+            rows.length > 0 &&
+            html`
+              <div class="table-card">
+                <table class="cards">
+                  <thead>
+                    <tr>
+                      <th scope="col">Continent</th>
+                      <th scope="col">Verdict</th>
+                      <th scope="col">Checked at</th>
+                      <th scope="col">Cause</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    ${rows.map(
+                      (check) =>
+                        html`
+                          <tr>
+                            <td data-label="Continent">${check.continent}</td>
+                            <td data-label="Verdict">${verdictMark(check.outcome)}</td>
+                            <td data-label="Checked at">${times.precise(check.at.getTime())}</td>
+                            <td data-label="Cause">${check.cause ?? '–'}</td>
+                          </tr>
+                        `,
+                    )}
+                  </tbody>
+                </table>
+              </div>
+              <section class="card">
+                <h2>By continent</h2>
+                ${worldMap(
+                  rows.map((check) => ({
+                    continent: check.continent,
+                    outcome: check.outcome,
+                    label: check.continent,
+                    below: words(check),
+                  })),
+                  rows.map((check) => `${check.continent} ${words(check)}`).join('; '),
+                )}
+              </section>
+            `
+          }
+          ${lanes && html`<section class="card"><h2>Checks during the incident</h2>${lanes}</section>`}
+          <p class="soft">
+            Shared with Antipode, which confirms every outage from another continent.
+          </p>
+        </div>
+      `,
+    });
+  },
+};

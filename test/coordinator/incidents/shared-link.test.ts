@@ -1,0 +1,149 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  addIncidentNote,
+  shareIncident,
+  withdrawIncidentShare,
+} from '../../../coordinator/incidents/contract.ts';
+import { createShares, type Shares } from '../../../coordinator/incidents/shared-link.ts';
+import { getIncidentEvidence } from '../../../shared/api/incidents.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+
+describe('sharing', () => {
+  const bench = gateBench();
+  let house: TestOrganisation;
+  let unknownSender: TestOrganisation;
+  let shares: Shares;
+
+  beforeAll(async () => {
+    house = await createTestOrganisation(bench.sql);
+    unknownSender = await createTestOrganisation(bench.sql);
+    shares = createShares(bench.sql);
+  });
+
+  const incident = async (): Promise<string> => {
+    const { id: monitor } = await bench.call(createMonitor, house.owner, {
+      type: 'https',
+      name: 'Checkout',
+      target: 'https://shop.example/secret-path?token=hidden',
+    });
+    const id = newId();
+    await bench.sql`
+    insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, cause, scope, layer)
+    values (${id}, ${house.organisation}, ${monitor}, now() - interval '5 minutes', now() - interval '4 minutes', 'own-probe-7', 'Europe',
+      '{"class":"unexpected_status","params":{"status":503,"expected":"2xx"}}', 'everywhere', 'http')`;
+    await bench.sql`
+    insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause, evidence)
+    values (${id}, 'seen', 'Europe', 'own-probe-7', now() - interval '5 minutes', 1, 12, '{"class":"unexpected_status","params":{"status":503,"expected":"2xx"}}',
+      '{"status":503,"address":"203.0.113.10","body":"upstream leaked","headers":{"server":"nginx"}}')`;
+    return id;
+  };
+
+  const textOf = (link: string): string => link.slice(link.lastIndexOf('/') + 1);
+
+  describe('a share link', () => {
+    test('shows verdict, times, causes and continents, and nothing that the target sent, no address, no note, nobody', async () => {
+      const id = await incident();
+      await bench.call(addIncidentNote, house.member, {
+        incident_id: id,
+        text: 'We deployed at noon',
+      });
+      const { link } = await bench.call(shareIncident, house.member, { incident_id: id });
+      expect(link).toMatch(/^https:\/\/antipode\.test\/shared\/incidents\/[A-Za-z0-9_-]{32}$/);
+      const seen = await shares.read(textOf(link));
+      expect(seen).toMatchObject({
+        name: 'Checkout',
+        scope: 'everywhere',
+        layer: 'http',
+        resolved_at: null,
+        cause: expect.stringContaining('503'),
+        checks: [{ part: 'seen', continent: 'Europe', outcome: 'fail' }],
+      });
+      const text = JSON.stringify(seen);
+      for (const hidden of [
+        '203.0.113.10',
+        'upstream',
+        'nginx',
+        'secret-path',
+        'hidden',
+        'noon',
+        'own-probe',
+        house.member.email,
+      ])
+        expect(text).not.toContain(hidden);
+    });
+
+    test('shows nothing any more once it was withdrawn, or another was made', async () => {
+      const id = await incident();
+      const first = textOf(
+        (await bench.call(shareIncident, house.member, { incident_id: id })).link,
+      );
+      const second = textOf(
+        (await bench.call(shareIncident, house.member, { incident_id: id })).link,
+      );
+      expect(await shares.read(first)).toBeUndefined();
+      expect(await shares.read(second)).toBeDefined();
+      expect(
+        (await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).share,
+      ).toMatchObject({ by: house.member.email });
+      expect(
+        await bench.refusal(withdrawIncidentShare, unknownSender.owner, { incident_id: id }),
+      ).toBe('share_not_found');
+      await bench.call(withdrawIncidentShare, house.member, { incident_id: id });
+      expect(await shares.read(second)).toBeUndefined();
+      expect(await bench.refusal(withdrawIncidentShare, house.member, { incident_id: id })).toBe(
+        'share_not_found',
+      );
+    });
+
+    test('that nobody made shows nothing, however it is written', async () => {
+      for (const text of [
+        '',
+        'x',
+        'A'.repeat(32),
+        `${'A'.repeat(31)}\u0000`,
+        '../../etc',
+        'A'.repeat(5_000),
+      ])
+        expect(await shares.read(text)).toBeUndefined();
+    });
+
+    test('is stored as a hash alone', async () => {
+      const { link } = await bench.call(shareIncident, house.member, {
+        incident_id: await incident(),
+      });
+      const rows = await bench.sql<
+        { row: string }[]
+      >`select row_to_json(s)::text as row from incident_shares s`;
+      for (const { row } of rows) expect(row).not.toContain(textOf(link));
+    });
+  });
+
+  describe('a note on an incident', () => {
+    test('is written by whoever may write, and read by all members, oldest first', async () => {
+      const id = await incident();
+      for (const [who, text] of [
+        [house.member, 'First'],
+        [house.owner, '  Second\nline  '],
+      ] as const) {
+        bench.now += 1_000;
+        await bench.call(addIncidentNote, who, { incident_id: id, text });
+      }
+      expect(
+        (await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).notes,
+      ).toMatchObject([
+        { by: house.member.email, text: 'First' },
+        { by: house.owner.email, text: 'Second\nline' },
+      ]);
+      expect(
+        await bench.refusal(addIncidentNote, house.viewer, { incident_id: id, text: 'x' }),
+      ).toBe('role_insufficient');
+      for (const text of ['', '   ', 'x'.repeat(5_001), 'a\u0000b'])
+        expect(await bench.refusal(addIncidentNote, house.member, { incident_id: id, text })).toBe(
+          'note_invalid',
+        );
+    });
+  });
+});
