@@ -33,6 +33,7 @@ export type PageIncident = {
     readonly text: string;
     readonly at: number;
   }[];
+  readonly postMortem: PublicIncident['postMortem'];
 };
 
 /**
@@ -52,7 +53,10 @@ export const pageIncidents = (
     ${ms(sql, 'i.resolved_at')} as "resolvedAt",
     (select coalesce(json_agg(json_build_object('kind', p.kind, 'text', p.text, 'at',
       ${ms(sql, 'p.written_at')}) order by p.written_at, p.key), '[]')
-      from status_page_posts p where p.incident_id = i.id and p.page_id = ${page}) as posts
+      from status_page_posts p where p.incident_id = i.id and p.page_id = ${page}) as posts,
+    (select json_build_object('text', t.text, 'at', ${ms(sql, 't.published_at')})
+      from post_mortems t where t.incident_id = i.id and t.published_at is not null)
+      as "postMortem"
   from incidents i
   where i.organisation_id = ${organisation} and i.monitor_id = any(${[...monitors]}::uuid[])
     and i.confirmed_at is not null

@@ -114,7 +114,7 @@ export const incidentBlock = (
   isSaid = false,
 ): Html => {
   const { words, formats, page } = view;
-  const { names, startedAt, resolvedAt, posts } = incident;
+  const { names, startedAt, resolvedAt, posts, postMortem } = incident;
   const title = words.incident(formats.list(names));
   const span =
     resolvedAt === null
@@ -141,6 +141,17 @@ export const incidentBlock = (
               `,
             )}
           </ol>
+        `
+      }
+      ${
+        postMortem &&
+        html`
+          <details class="post-mortem">
+            <summary>
+              <b>Post-mortem</b> <span class="soft">${formats.moment(postMortem.at)}</span>
+            </summary>
+            <p>${postMortem.text}</p>
+          </details>
         `
       }
     </article>

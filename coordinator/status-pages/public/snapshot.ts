@@ -59,6 +59,8 @@ export type PublicIncident = {
   readonly startedAt: number;
   readonly resolvedAt: number | null;
   readonly posts: readonly PublicPost[];
+  /** Once it is published. */
+  readonly postMortem?: Omit<PublicPost, 'kind'> | null | undefined;
 };
 
 /** Running or upcoming. The window's own name was not chosen for the public, so it is not here. */
@@ -257,6 +259,7 @@ export type ConfirmedIncident = {
   readonly startedAt: number;
   readonly resolvedAt: number | null;
   readonly posts: PublicIncident['posts'];
+  readonly postMortem?: PublicIncident['postMortem'];
 };
 
 /**
