@@ -61,19 +61,94 @@ const rowOf = (connection: Connection, request: MembersRequest, manages: boolean
   `;
 };
 
-const address = (url: string): Html =>
+type Client = {
+  readonly name: string;
+  /** Where the lines go. */
+  readonly words: Part;
+  readonly lines: readonly string[];
+};
+
+/** Each takes the address of our MCP server, or a token, in its own way. */
+const clientsOf = (url: string): readonly Client[] => {
+  const mcp = `${url}/mcp`;
+  const asJson = (value: object): string => JSON.stringify(value);
+  return [
+    {
+      name: 'Claude',
+      words: 'Settings › Connectors › Add custom connector. Paste this URL:',
+      lines: [mcp],
+    },
+    {
+      name: 'Claude Code',
+      words: 'Run this command, then /mcp to sign in:',
+      lines: [`claude mcp add --transport http antipode ${mcp}`],
+    },
+    {
+      name: 'ChatGPT',
+      words: 'Settings › Apps › Advanced: turn on developer mode. Create an app with this MCP URL:',
+      lines: [mcp],
+    },
+    {
+      name: 'VS Code',
+      words: 'Run this command:',
+      lines: [`code --add-mcp '${asJson({ name: 'antipode', type: 'http', url: mcp })}'`],
+    },
+    {
+      name: 'Cursor',
+      words: html`Put this into <code>~/.cursor/mcp.json</code>:`,
+      lines: [asJson({ mcpServers: { antipode: { url: mcp } } })],
+    },
+    {
+      name: 'curl',
+      words: 'Create a token, then run:',
+      lines: [`curl -H "Authorization: Bearer $ANTIPODE_TOKEN" ${url}/api/v1/monitors`],
+    },
+    {
+      name: 'Command line',
+      words: 'Needs Node 20 or later. It asks for a token:',
+      lines: [
+        `curl -fsS --create-dirs -o ~/.local/bin/antipode ${url}/downloads/antipode.mjs`,
+        `chmod +x ~/.local/bin/antipode && antipode login ${url}`,
+      ],
+    },
+  ];
+};
+
+/** The line to copy for each client. */
+export const clientLines = (url: string): Html =>
   html`
-    <p class="copyable">
-      <code>${url}</code>
-      <button class="button" type="button" data-scripts data-copy="${url}" hidden>
-        ${icon('copy')}Copy<span class="unseen"> the address</span>
-      </button>
-    </p>
+    <section id="connect">
+      <h2>Connect a client</h2>
+      <div class="folds after-table">
+        ${clientsOf(url).map(
+          ({ name, words, lines }, at) =>
+            html`
+              <details class="fold" name="client"${at === 0 && html` open`}>
+                <summary>${icon('next')}${name}</summary>
+                <div class="stack fold-lines">
+                  <p>${words}</p>
+                  ${lines.map(
+                    (line) =>
+                      html`
+                        <p class="copyable">
+                          <code>${line}</code>
+                          <button class="button" type="button" data-copy="${line}" hidden>
+                            ${icon('copy')}Copy<span class="unseen"> the line for ${name}</span>
+                          </button>
+                        </p>
+                      `,
+                  )}
+                </div>
+              </details>
+            `,
+        )}
+      </div>
+    </section>
   `;
 
-/** Shown below the tokens: connected assistants, and how to connect one. */
+/** Shown below the tokens. */
 export const connectedAssistants = async (request: MembersRequest): Promise<Html> => {
-  const { ask, may, query: asked, with: instruments } = request;
+  const { ask, may, query: asked } = request;
   const { items, next_cursor } = await ask(
     listConnections,
     asked.assistants === undefined ? {} : { cursor: asked.assistants },
@@ -82,7 +157,7 @@ export const connectedAssistants = async (request: MembersRequest): Promise<Html
   const more =
     next_cursor !== null && moreLink(`/tokens${query({ assistants: next_cursor })}`, 'Earlier');
   return html`
-    <section class="after" id="assistants">
+    <section class="after stack" id="assistants">
       <h2>Connected assistants</h2>
       ${
         items.length > 0 &&
@@ -105,21 +180,18 @@ export const connectedAssistants = async (request: MembersRequest): Promise<Html
           ${more}
         `
       }
-      <div class="card stack after-table">
-        <p>
-          ${
-            items.length === 0
-              ? 'Claude, ChatGPT, an editor: an assistant can ask about your monitors, and change them if you let it. Give it'
-              : 'To connect another one, give it'
-          } this address as a connector (an MCP server); it then asks you here what it may.
-        </p>
-        ${address(`${instruments.baseUrl()}/mcp`)}
-      </div>
+      <p class="soft">
+        ${
+          items.length === 0
+            ? 'None yet. An assistant asks you here before it can read or change anything.'
+            : 'Each acts as the member who connected it.'
+        }
+      </p>
     </section>
   `;
 };
 
-const trail = [{ href: '/tokens', name: 'Tokens' }];
+const trail = [{ href: '/tokens', name: 'API & assistants' }];
 
 export const disconnectPage: Page = {
   method: 'GET',

@@ -1,5 +1,5 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { connectedAssistants } from '../assistants/pages.ts';
+import { clientLines, connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
 import { heading, linkButton, moreLink, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
@@ -61,23 +61,11 @@ const rowOf = (token: Token, request: MembersRequest): Html => {
   `;
 };
 
-const sentenceOf = (count: number, hasMore: boolean, request: MembersRequest): string => {
-  const { name } = request.caller.organisation;
-  const whose = manages(request) ? `for ${name}` : 'for you';
-  if (count === 0) return `No program acts ${whose} yet.`;
-  return count === 1
-    ? `One token acts ${whose}.`
-    : `${hasMore ? 'More than ' : ''}${count} tokens act ${whose}.`;
-};
-
 const nothing = html`
   <div class="card">
     <div class="nothing">
       <p>
         A token lets a program act as you: the command line, a script, a deployment.
-      </p>
-      <p class="actions actions-middle">
-        ${linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' })}
       </p>
     </div>
   </div>
@@ -95,26 +83,26 @@ export const tokensPage: Page = {
       connectedAssistants(request),
     ]);
     const below = manages(request)
-      ? 'Each acts as the member who made it, and ends with their membership or a change of their role.'
-      : 'You see your own; owners and admins see and end all. They end when you leave, or get another role.';
+      ? 'A token acts as the member who created it. It is revoked when they leave or change role.'
+      : 'These are your tokens. They are revoked when you leave or change role.';
     return show({
-      title: 'Tokens',
+      title: 'API & assistants',
       place: 'tokens',
       main: html`
         ${heading({
-          sentence:
-            asked.cursor === undefined
-              ? sentenceOf(items.length, next_cursor !== null, request)
-              : 'Earlier tokens.',
-          below,
-          actions:
-            items.length > 0 &&
-            linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' }),
+          sentence: 'API & assistants',
+          below: html`
+            Connect programs and AI assistants. See the <a href="/api/v1/docs">API reference</a>.
+          `,
+          actions: linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' }),
         })}
-        ${
-          items.length === 0
-            ? nothing
-            : html`
+        ${clientLines(request.with.baseUrl())}
+        <section class="after stack">
+          <div><h2>API tokens</h2><p class="soft">${below}</p></div>
+          ${
+            items.length === 0
+              ? nothing
+              : html`
               <div class="table-card">
                 <table class="cards">
                   <thead>
@@ -135,14 +123,15 @@ export const tokensPage: Page = {
                 moreLink(`/tokens${query({ cursor: next_cursor })}`, 'Earlier')
               }
             `
-        }
+          }
+        </section>
         ${assistants}
       `,
     });
   },
 };
 
-const trail = [{ href: '/tokens', name: 'Tokens' }];
+const trail = [{ href: '/tokens', name: 'API & assistants' }];
 
 const day = 86_400_000;
 const lives = [
