@@ -197,6 +197,7 @@ const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
           }
         </span>
       </td>
+      <td data-label="Continent">${checker.continent}</td>
       <td data-label="Location">${placeText(checker)}</td>
       <td data-label="Your checks">${checkedText(checker)}</td>
       <td data-label="Contradicted">${refutedText(checker)}</td>
@@ -258,7 +259,8 @@ export const probesPage: Page = {
     const { items } = await request.ask(listCheckers);
     const invitations = await openInvitations(request);
     const add =
-      request.may(inviteProbe) && linkButton('/probes/invite', 'Invite a probe', { symbol: 'add' });
+      request.may(inviteProbe) &&
+      linkButton('/probes/invite', 'Add private probe', { symbol: 'add' });
     const continents = byContinent(items);
     const heard = new Set(items.filter(isWell).map(({ continent }) => continent)).size;
     const sentence = sentenceOf(items, heard);
@@ -300,31 +302,26 @@ export const probesPage: Page = {
               points.map(({ label, below: words }) => `${label}: ${words}`).join('; '),
             )}
           </div>
-          ${[...continents].map(
-            ([continent, own]) =>
-              html`
-                <section>
-                  <div class="section-head"><h2>${continent}</h2></div>
-                  <div class="table-card">
-                    <table class="cards probes">
-                      <thead>
-                        <tr>
-                          <th scope="col">State</th>
-                          <th scope="col">Probe</th>
-                          <th scope="col">Location</th>
-                          <th scope="col">Your checks</th>
-                          <th scope="col">Contradicted</th>
-                          <th scope="col">Clock</th>
-                          <th scope="col">Version</th>
-                          <th scope="col" class="number">Last seen</th>
-                        </tr>
-                      </thead>
-                      <tbody>${own.map((each) => rowOf(each, request))}</tbody>
-                    </table>
-                  </div>
-                </section>
-              `,
-          )}
+          <div class="table-card">
+            <table class="cards probes">
+              <thead>
+                <tr>
+                  <th scope="col">State</th>
+                  <th scope="col">Probe</th>
+                  <th scope="col">Continent</th>
+                  <th scope="col">Location</th>
+                  <th scope="col">Your checks</th>
+                  <th scope="col">Contradicted</th>
+                  <th scope="col">Clock</th>
+                  <th scope="col">Version</th>
+                  <th scope="col" class="number">Last seen</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${[...continents.values()].flat().map((each) => rowOf(each, request))}
+              </tbody>
+            </table>
+          </div>
           ${invitations}
           <section class="card stack">
             <h2>What the columns mean</h2>
