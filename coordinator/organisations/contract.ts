@@ -128,6 +128,7 @@ export const listAudit = innerOperation({
       address: nullable(string()),
       operation: string(),
       what: string({ description: 'The operation in words.' }),
+      subject: nullable(string(), { description: 'The name of what was changed, today.' }),
       about: dict({ description: 'The ids of what was changed.' }),
       before: nullable(dict()),
       after: nullable(

@@ -146,7 +146,7 @@ export const setMemberRole = async (
     return { id: user.id, email: user.email, role };
   }
   context.note({
-    before: { email: member.email, role: member.role },
+    before: { role: member.role },
     after: { email: member.email, role },
   });
   if (member.role !== role) {
@@ -414,6 +414,7 @@ const entryJson = ({
   address,
   operation,
   changed,
+  subject,
 }: AuditRow) => ({
   id: key,
   at: at.toISOString(),
@@ -423,6 +424,7 @@ const entryJson = ({
   address,
   operation,
   what: auditSentence(operation),
+  subject,
   about: record(changed.about) ?? {},
   before: record(changed.before),
   after: record(changed.after) ?? record(changed.sent),

@@ -25,7 +25,11 @@ export const insertAudit = async (sql: Queryable, entry: AuditEntry): Promise<vo
       ${operation}, ${JSON.stringify(changed)}::text::jsonb, ${address})`;
 };
 
-export type AuditRow = Omit<AuditEntry, 'organisation' | 'user'> & { readonly key: number };
+export type AuditRow = Omit<AuditEntry, 'organisation' | 'user'> & {
+  readonly key: number;
+  /** What the entry is about is called this now; null: it is gone, or has no name. */
+  readonly subject: string | null;
+};
 
 export type AuditFilter = {
   readonly who: string | null;
@@ -36,6 +40,10 @@ export type AuditFilter = {
   readonly without: readonly string[];
 };
 
+const idIn = (sql: Queryable, key: string) => sql`
+  case when changed->'about'->>${key} ~ '^[0-9a-f-]{36}$'
+    then (changed->'about'->>${key})::uuid end`;
+
 /** The audit log of an organisation, newest first. */
 export const auditPage = (
   sql: Queryable,
@@ -45,7 +53,19 @@ export const auditPage = (
   limit: number,
 ): Promise<AuditRow[]> =>
   sql<AuditRow[]>`
-    select key, at, who, through, token_name, operation, changed, address from audit_log
+    select key, at, who, through, token_name, operation, changed, address, coalesce(
+      (select name from monitors where organisation_id = ${organisation}
+        and id = ${idIn(sql, 'monitor_id')}),
+      (select name from groups where organisation_id = ${organisation}
+        and id = ${idIn(sql, 'group_id')}),
+      (select name from channels where organisation_id = ${organisation}
+        and id = ${idIn(sql, 'channel_id')}),
+      (select m.name from incidents i join monitors m on m.id = i.monitor_id
+        where i.organisation_id = ${organisation}
+          and i.id = ${idIn(sql, 'incident_id')}),
+      (select name from status_pages where organisation_id = ${organisation}
+        and id = ${idIn(sql, 'page_id')})) as subject
+    from audit_log
     where organisation_id = ${organisation} and key < ${before}
       and operation <> all(${[...without]})
       ${who === null ? sql`` : sql`and who = ${who}`} ${operation === null ? sql`` : sql`and operation = ${operation}`}

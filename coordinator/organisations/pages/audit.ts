@@ -103,8 +103,8 @@ const throughText: Readonly<Record<string, string>> = {
   operator: 'Operator command',
 };
 
-const nameIn = ({ before, after }: Entry): string => {
-  const named = [after?.name, before?.name, after?.email, before?.email].find(
+const nameIn = ({ before, after, subject }: Entry): string => {
+  const named = [after?.name, before?.name, subject, after?.email, before?.email].find(
     (each) => typeof each === 'string' && each !== '',
   );
   return typeof named === 'string' ? named : '';
