@@ -1,5 +1,19 @@
-import { array, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import { array, nullable, object, optional, string } from '../../shared/api/fields.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
+
+const FoundOut = object('FoundOut', {
+  items: array(
+    object('FoundItemOut', {
+      kind: string({
+        description: '`monitor`, `group`, `incident`, `status_page`, `channel`, `member` or `tag`.',
+      }),
+      id: string({ description: 'A tag is its own id.' }),
+      name: string(),
+      detail: string(),
+      status: nullable(string(), { description: 'Of a monitor.' }),
+    }),
+  ),
+});
 
 /**
  * What the search finds. An operation that only pages call; those of the API are in `shared/api/`.
@@ -7,19 +21,16 @@ import { innerOperation } from '../../shared/api/operation.ts';
 export const search = innerOperation({
   id: 'search',
   access: 'read',
-  summary:
-    'Find monitors, groups, incidents and status pages by words of their names, targets and groups',
-  description: 'Without words: the monitors that are in trouble.',
+  summary: 'Find monitors, groups, incidents, status pages, channels, members and tags by words',
+  description: 'Without words: the monitors in trouble.',
   query: { q: optional(string(), '') },
-  response: object('FoundOut', {
-    items: array(
-      object('FoundItemOut', {
-        kind: string({ description: '`monitor`, `group`, `incident` or `status_page`.' }),
-        id: uuid(),
-        name: string(),
-        detail: string(),
-        status: nullable(string(), { description: 'Of a monitor.' }),
-      }),
-    ),
-  }),
+  response: FoundOut,
+});
+
+export const listRecent = innerOperation({
+  id: 'listRecent',
+  access: 'read',
+  summary: 'List the monitors and incidents of these ids, in their order',
+  query: { ids: string({ description: 'Separated by dots; what is no id of ours is left out.' }) },
+  response: FoundOut,
 });

@@ -1,81 +1,278 @@
+import { createChannel } from '../../shared/api/channels.ts';
+import { createGroup } from '../../shared/api/groups.ts';
+import { createMaintenanceWindow } from '../../shared/api/maintenance.ts';
+import { createMonitor, updateMonitor } from '../../shared/api/monitors.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
+import { inviteProbe } from '../../shared/api/probes.ts';
+import { createStatusPage } from '../../shared/api/status-pages.ts';
+import type { AccessRule } from '../gate/roles.ts';
+import { muteAlerts, showMute, unmuteAlerts } from '../notifications/contract.ts';
+import { beginExport, inviteMember, listAudit } from '../organisations/contract.ts';
+import { recentOf } from '../web/cookies.ts';
 import { heading, stateMark, states } from '../web/elements.ts';
-import { type Html, html, type IconName, icon, type Part, safeUrl } from '../web/html.ts';
+import { hiddenField } from '../web/forms.ts';
+import {
+  type Html,
+  html,
+  type IconName,
+  icon,
+  type Part,
+  query as queryOf,
+  safeUrl,
+} from '../web/html.ts';
 import { entries } from '../web/layout.ts';
-import { type Page, show } from '../web/page.ts';
+import { type MembersRequest, type Page, show } from '../web/page.ts';
 import type { Times } from '../web/times.ts';
-import { search } from './contract.ts';
+import { listRecent, search } from './contract.ts';
 
 type Item = OutputOf<typeof search>['items'][number];
 
-const link = (href: string, symbol: Part, name: string, more: Part): Html =>
+const inside = (symbol: Part, name: string, more: Part): Html =>
   html`
-    <li>
-      <a href="${safeUrl(href)}">
-        ${symbol}
-        <span class="found-name">${name}</span>
-        <span class="found-more">${more}</span>
-      </a>
-    </li>
+    ${symbol}
+    <span class="found-name">${name}</span>
+    <span class="found-more">${more}</span>
   `;
+
+const link = (href: string, symbol: Part, name: string, more: Part): Html =>
+  html`<li><a href="${safeUrl(href)}">${inside(symbol, name, more)}</a></li>`;
 
 const kinds: Readonly<
   Record<string, { readonly symbol: IconName; readonly href: (id: string) => string }>
 > = {
   group: { symbol: 'groups', href: (id) => `/?group=${id}` },
   incident: { symbol: 'incidents', href: (id) => `/incidents/${id}` },
+  status_page: { symbol: 'status-pages', href: (id) => `/status-pages/${id}` },
+  channel: { symbol: 'alerts', href: (id) => `/alerts/${id}` },
+  member: { symbol: 'members', href: () => '/members' },
+  tag: { symbol: 'monitors', href: (tag) => `/${queryOf({ tag })}` },
 };
 
-/** Status pages have no page in the account yet. */
-const hasPage = ({ kind }: Item): boolean => kind === 'monitor' || kind in kinds;
+const moreOf = ({ kind, detail }: Item, times: Times): Part =>
+  kind === 'incident'
+    ? html`Incident of ${times.moment(detail)}`
+    : kind === 'tag'
+      ? `Tag, ${detail}`
+      : detail;
 
-const itemLink = ({ kind, id, name, detail, status }: Item, times: Times): Html => {
+const itemLink = (item: Item, times: Times): Html => {
+  const { kind, id, name, detail, status } = item;
   const of = kinds[kind];
-  if (!of) {
-    const state = states.find((each) => each === status) ?? 'unknown';
-    return link(
-      `/monitors/${id}`,
-      html`<span class="state state-${state}">${icon(state)}</span>`,
-      name,
-      html`<span class="unseen">${stateMark(state)}</span>${detail}`,
-    );
-  }
+  if (of) return link(of.href(id), icon(of.symbol), name, moreOf(item, times));
+  const state = states.find((each) => each === status) ?? 'unknown';
   return link(
-    of.href(id),
-    icon(of.symbol),
+    `/monitors/${id}`,
+    html`<span class="state state-${state}">${icon(state)}</span>`,
     name,
-    kind === 'incident' ? html`Incident of ${times.moment(detail)}` : detail,
+    html`<span class="unseen">${stateMark(state)}</span>${detail}`,
   );
 };
 
+type Verb = {
+  readonly name: string;
+  readonly symbol: IconName;
+  readonly href: string;
+  /** Other words that people type for it. */
+  readonly also?: string;
+  /** Only those who may do it are offered it. */
+  readonly needs?: AccessRule;
+};
+
+const verbs: readonly Verb[] = [
+  {
+    name: 'New monitor',
+    symbol: 'add',
+    href: '/monitors/new',
+    also: 'create add website api dns heartbeat cron',
+    needs: createMonitor,
+  },
+  {
+    name: 'New channel',
+    symbol: 'add',
+    href: '/alerts/new',
+    also: 'create add alert slack e-mail webhook',
+    needs: createChannel,
+  },
+  {
+    name: 'Schedule maintenance',
+    symbol: 'calendar',
+    href: '/maintenance/new',
+    also: 'new plan window',
+    needs: createMaintenanceWindow,
+  },
+  {
+    name: 'New status page',
+    symbol: 'add',
+    href: '/status-pages/new',
+    also: 'create add',
+    needs: createStatusPage,
+  },
+  { name: 'New group', symbol: 'add', href: '/groups', also: 'create add', needs: createGroup },
+  {
+    name: 'Invite member',
+    symbol: 'add',
+    href: '/members/invite',
+    also: 'add new user person colleague',
+    needs: inviteMember,
+  },
+  {
+    name: 'Add private probe',
+    symbol: 'add',
+    href: '/probes/invite',
+    also: 'new invite',
+    needs: inviteProbe,
+  },
+  { name: 'New API token', symbol: 'add', href: '/tokens/new', also: 'create key' },
+  {
+    name: 'Connect an assistant',
+    symbol: 'share',
+    href: '/tokens#connect',
+    also: 'mcp claude chatgpt cursor vs code',
+  },
+  { name: 'Open audit log', symbol: 'audit', href: '/audit', also: 'changes', needs: listAudit },
+  {
+    name: 'Export the organisation',
+    symbol: 'downwards',
+    href: '/organisation/export',
+    also: 'download backup',
+    needs: beginExport,
+  },
+  { name: 'Open your profile', symbol: 'profile', href: '/profile', also: 'account name e-mail' },
+  { name: 'Change password', symbol: 'lock', href: '/profile/password' },
+  { name: 'Switch organisation', symbol: 'switch', href: '/organisations' },
+  { name: 'Open API reference', symbol: 'open', href: '/api/v1/docs', also: 'docs openapi' },
+  { name: 'Sign out', symbol: 'leave', href: '/sign-out', also: 'log out' },
+];
+
+const matches = (q: string, text: string): boolean => {
+  const inText = text.toLowerCase();
+  return q
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => inText.includes(word));
+};
+
+const muteMinutes = '60';
+
+/** Muting is done at once: the palette says for how long, and every page how to end it. */
+const muteVerb = async ({ ask, may }: MembersRequest, q: string): Promise<readonly Html[]> => {
+  if (!may(muteAlerts)) return [];
+  const isMuted = (await ask(showMute)).until !== null;
+  const [name, path, symbol, needs] = isMuted
+    ? (['Unmute alerts', '/alerts/unmute', 'play', unmuteAlerts] as const)
+    : (['Mute all alerts for 1 hour', '/alerts/mute', 'pause', muteAlerts] as const);
+  if (!may(needs) || !matches(q, `${name} silence`)) return [];
+  return [
+    html`
+      <li>
+        <form method="post" action="${safeUrl(path)}">
+          ${!isMuted && hiddenField('minutes', muteMinutes)}
+          <button>${inside(icon(symbol), name, 'Command')}</button>
+        </form>
+      </li>
+    `,
+  ];
+};
+
+const verbsFor = async (request: MembersRequest, q: string): Promise<readonly Html[]> => [
+  ...verbs
+    .filter(({ name, also = '', needs }) => matches(q, `${name} ${also}`) && mayAll(request, needs))
+    .map(({ name, symbol, href }) => link(href, icon(symbol), name, 'Command')),
+  ...(await muteVerb(request, q)),
+];
+
+const mayAll = ({ may }: MembersRequest, needs: AccessRule | undefined): boolean =>
+  needs === undefined || may(needs);
+
+type Act = {
+  readonly verb: string;
+  readonly symbol: IconName;
+  readonly path: string;
+  readonly fits: (status: string | null) => boolean;
+};
+
+/** What can be done to a monitor; each leads to a page that asks, or to its form. */
+const acts: readonly Act[] = [
+  { verb: 'Pause', symbol: 'pause', path: 'pause', fits: (status) => status !== 'paused' },
+  { verb: 'Resume', symbol: 'play', path: 'resume', fits: (status) => status === 'paused' },
+  { verb: 'Edit', symbol: 'edit', path: 'edit', fits: () => true },
+];
+
+const actLink = ({ verb, symbol, path }: Act, { id, name, detail }: Item): Html =>
+  link(`/monitors/${id}/${path}`, icon(symbol), `${verb} ${name}`, detail);
+
+/** "pause shop": the verb, and the monitors whose words follow it. */
+const actsFor = async (request: MembersRequest, q: string): Promise<readonly Html[]> => {
+  const [, typed = '', rest = ''] = /^(\p{L}{3,})(?:\s+(.*))?$/u.exec(q.trim()) ?? [];
+  const meant = acts.filter(({ verb }) => verb.toLowerCase().startsWith(typed.toLowerCase()));
+  if (typed === '' || meant.length === 0 || !request.may(updateMonitor)) return [];
+  const { items } =
+    rest === ''
+      ? await request.ask(listRecent, { ids: recentOf(request.cookies).join('.') })
+      : await request.ask(search, { q: rest });
+  const links = items
+    .filter(({ kind }) => kind === 'monitor')
+    .flatMap((item) =>
+      meant.filter(({ fits }) => fits(item.status)).map((each) => actLink(each, item)),
+    );
+  return links.length > 0 || rest !== ''
+    ? links
+    : [html`<li class="nothing">Type the name of a monitor</li>`];
+};
+
+/** Where one monitor is meant, what can be done to it follows. */
+const actsOfOnly = ({ may }: MembersRequest, items: readonly Item[]): readonly Html[] => {
+  const [only, ...others] = items.filter(({ kind }) => kind === 'monitor');
+  return only && others.length === 0 && may(updateMonitor)
+    ? acts.filter(({ fits }) => fits(only.status)).map((each) => actLink(each, only))
+    : [];
+};
+
 /** Pages of the account whose names contain the words. */
-const placesFor = (words: string): readonly Html[] =>
+const placesFor = (q: string): readonly Html[] =>
   entries
-    .filter(({ name }) => name.toLowerCase().includes(words.trim().toLowerCase()))
-    .map((entry) => link(entry.href, icon(entry.icon), entry.name, 'Page'));
+    .filter(({ name }) => matches(q, `go to ${name}`))
+    .map((entry) => link(entry.href, icon(entry.icon), `Go to ${entry.name}`, 'Page'));
+
+const found = async (request: MembersRequest, q: string): Promise<readonly Html[]> => {
+  const { ask, times, cookies } = request;
+  const ids = recentOf(cookies);
+  const [{ items }, recent] = await Promise.all([
+    ask(search, { q }),
+    q === '' && ids.length > 0 ? ask(listRecent, { ids: ids.join('.') }) : { items: [] },
+  ]);
+  const first = new Set(recent.items.map(({ id }) => id));
+  return [
+    ...(await actsFor(request, q)),
+    ...[...recent.items, ...items.filter(({ id }) => !first.has(id))].map((item) =>
+      itemLink(item, times),
+    ),
+    ...(q === '' ? [] : actsOfOnly(request, items)),
+    ...(await verbsFor(request, q)),
+    ...placesFor(q),
+  ];
+};
 
 /** The search dialog of all pages, as a page of its own. */
 export const searchPage: Page = {
   method: 'GET',
   path: '/search',
   needs: 'member',
-  answer: async ({ query, ask, times }) => {
-    const q = (query.q ?? '').slice(0, 200);
-    const { items } = await ask(search, { q });
-    const places = placesFor(q);
-    const found = [...items.filter(hasPage).map((item) => itemLink(item, times)), ...places];
+  answer: async (request) => {
+    const q = (request.query.q ?? '').slice(0, 200).trim();
+    const all = await found(request, q);
     return show({
       title: q === '' ? 'Search' : `${q}: search`,
       main: html`
         ${heading({ sentence: 'Search' })}
         <form class="card search-form" action="/search" role="search">
-          <label class="unseen" for="q">Search monitors, incidents and pages</label>
+          <label class="unseen" for="q">Search or type a command</label>
           <input
             id="q"
             type="search"
             name="q"
             value="${q}"
-            placeholder="Search monitors, incidents and pages"
+            placeholder="Search or type a command"
             autocomplete="off"
             autofocus
           >
@@ -84,13 +281,9 @@ export const searchPage: Page = {
         <div class="card found-card">
           <div data-found>
             ${
-              found.length === 0
-                ? html`
-                  <p class="nothing">
-                    Nothing has all of these words in its name, address or group.
-                  </p>
-                `
-                : html`<ul class="found">${found}</ul>`
+              all.length === 0
+                ? html`<p class="nothing">No results</p>`
+                : html`<ul class="found">${all}</ul>`
             }
           </div>
         </div>

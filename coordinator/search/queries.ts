@@ -2,7 +2,7 @@ import type { Queryable } from '../database/connect.ts';
 import { literally, lookedFor, wordsOf } from '../database/sql.ts';
 
 export type FoundRow = {
-  readonly kind: 'monitor' | 'group' | 'incident' | 'status_page';
+  readonly kind: 'monitor' | 'group' | 'incident' | 'status_page' | 'channel' | 'member' | 'tag';
   readonly id: string;
   readonly name: string;
   readonly detail: string;
@@ -29,7 +29,7 @@ export const findAnything = async (
       .map((word) => sql`${sql.unsafe(column)} like ${`%${literally(word)}%`}`)
       .reduce((so, each) => sql`${so} and ${each}`);
   const begins = `${literally(lookedFor(text.trim().toLowerCase()))}%`;
-  const [monitors, groups, incidents, statusPages] = await Promise.all([
+  const [monitors, groups, incidents, statusPages, channels, members, tags] = await Promise.all([
     sql<FoundRow[]>`
       select 'monitor' as kind, m.id, m.name, m.target as detail, s.status from monitor_status s
       join monitors m on m.id = s.monitor_id
@@ -53,6 +53,41 @@ export const findAnything = async (
       select 'status_page' as kind, id, name, slug as detail, null as status from status_pages
       where organisation_id = ${organisation} and ${all("lower(name || ' ' || slug)")} order by name
       limit ${most.others}`,
+    sql<FoundRow[]>`
+      select 'channel' as kind, id, name, kind as detail, null as status from channels
+      where organisation_id = ${organisation} and deleted_at is null
+        and ${all("lower(name || ' ' || kind)")} order by name limit ${most.others}`,
+    sql<FoundRow[]>`
+      select 'member' as kind, u.id, coalesce(nullif(u.name, ''), u.email) as name,
+        u.email || ', ' || m.role as detail, null as status
+      from memberships m join users u on u.id = m.user_id
+      where m.organisation_id = ${organisation} and ${all("lower(u.name || ' ' || u.email)")}
+      order by u.email limit ${most.others}`,
+    sql<FoundRow[]>`
+      select 'tag' as kind, t.tag as id, t.tag as name,
+        count(*) || case count(*) when 1 then ' monitor' else ' monitors' end as detail,
+        null as status
+      from monitors m cross join unnest(m.tags) as t (tag)
+      where m.organisation_id = ${organisation} and ${all('lower(t.tag)')}
+      group by t.tag order by count(*) desc, t.tag limit ${most.others}`,
   ]);
-  return [...monitors, ...groups, ...incidents, ...statusPages];
+  return [...monitors, ...tags, ...groups, ...incidents, ...statusPages, ...channels, ...members];
 };
+
+/** Monitors and incidents, in the order of their ids. */
+export const findRecent = (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<FoundRow[]> =>
+  sql<FoundRow[]>`
+    select f.kind, f.id, f.name, f.detail, f.status from (
+      select 'monitor' as kind, m.id, m.name, m.target as detail, s.status
+      from monitors m join monitor_status s on s.monitor_id = m.id
+      where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[])
+      union all
+      select 'incident', i.id, m.name,
+        to_char(i.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), null
+      from incidents i join monitors m on m.id = i.monitor_id
+      where i.organisation_id = ${organisation} and i.id = any(${[...ids]}::uuid[])
+    ) f order by array_position(${[...ids]}::uuid[], f.id)`;

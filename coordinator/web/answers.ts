@@ -22,7 +22,7 @@ import { showDelivery, showMute, unmuteAlerts } from '../notifications/contract.
 import { keepOrganisation } from '../organisations/contract.ts';
 import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../people/sessions.ts';
 import type { AssetStore } from './assets.ts';
-import { cookie, cookieOf } from './cookies.ts';
+import { cookie, cookieOf, recentCookie } from './cookies.ts';
 import { heading, linkButton } from './elements.ts';
 import { type Form, formFrom, Multipart, noForm } from './form-data.ts';
 import { html, type Part, safeUrl } from './html.ts';
@@ -356,6 +356,11 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     if (said !== undefined)
       reply.header('set-cookie', cookie(saidCookie, '', { seconds: 0, secure: isSecure() }));
     const caller = answer.frame === 'bare' ? undefined : signedIn?.caller;
+    const recent =
+      caller && answer.status === undefined && !page.isPrefetch && request.method === 'GET'
+        ? recentCookie(page.address.split('?', 1).join(''), page.cookies, isSecure())
+        : undefined;
+    if (recent !== undefined) reply.header('set-cookie', recent);
     const frame = await (caller && framing ? framing : frameOf(caller));
     reply
       .code(answer.status ?? 200)

@@ -7,6 +7,27 @@ export const cookieOf = (header: string | undefined, name: string): string | und
   return undefined;
 };
 
+const recentName = 'recent';
+const maxRecent = 6;
+const recentPath = /^\/(?:monitors|incidents)\/([0-9a-f-]{36})$/;
+
+/** The ids of the last monitors and incidents that this browser opened, newest first. */
+export const recentOf = (header: string | undefined): readonly string[] =>
+  (cookieOf(header, recentName) ?? '').split('.').filter((id) => id !== '');
+
+/** The cookie that remembers a page; undefined for all other pages, and where nothing changes. */
+export const recentCookie = (
+  path: string,
+  header: string | undefined,
+  secure: boolean,
+): string | undefined => {
+  const [, id] = recentPath.exec(path) ?? [];
+  const before = recentOf(header);
+  if (id === undefined || before[0] === id) return undefined;
+  const ids = [id, ...before.filter((each) => each !== id)].slice(0, maxRecent);
+  return cookie(recentName, ids.join('.'), { secure });
+};
+
 const decoded = (text: string): string | undefined => {
   try {
     return decodeURIComponent(text);

@@ -64,12 +64,22 @@ type Entry = {
   readonly name: string;
   readonly icon: IconName;
   readonly key?: string;
+  /** In the bar at the bottom of a phone; the others are behind More. */
+  readonly isTab?: true;
 };
 
 /** The navigation. `key`: the key after `g`. */
 export const entries: readonly Entry[] = [
-  { place: 'monitors', href: '/', name: 'Monitors', icon: 'monitors', key: 'm' },
-  { place: 'incidents', href: '/incidents', name: 'Incidents', icon: 'incidents', key: 'i' },
+  { place: 'monitors', href: '/', name: 'Monitors', icon: 'monitors', key: 'm', isTab: true },
+  {
+    place: 'incidents',
+    href: '/incidents',
+    name: 'Incidents',
+    icon: 'incidents',
+    key: 'i',
+    isTab: true,
+  },
+  { place: 'alerts', href: '/alerts', name: 'Alerts', icon: 'alerts', key: 'a', isTab: true },
   {
     place: 'maintenance',
     href: '/maintenance',
@@ -85,10 +95,9 @@ export const entries: readonly Entry[] = [
     icon: 'status-pages',
     key: 's',
   },
-  { place: 'alerts', href: '/alerts', name: 'Alerts', icon: 'alerts', key: 'a' },
   { place: 'probes', href: '/probes', name: 'Probes', icon: 'probes', key: 'p' },
   { place: 'members', href: '/members', name: 'Members', icon: 'members', key: 'e' },
-  { place: 'tokens', href: '/tokens', name: 'Tokens', icon: 'tokens', key: 't' },
+  { place: 'tokens', href: '/tokens', name: 'API & assistants', icon: 'tokens', key: 't' },
   {
     place: 'organisation',
     href: '/organisation',
@@ -145,7 +154,7 @@ const head = ({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): 
   <head>
     <meta charset="utf-8">
     <title>${title} · Antipode</title>
-    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
     <meta name="color-scheme" content="light dark">
     <link rel="icon" href="/favicon.svg" type="image/svg+xml">
     <link rel="preload" href="${safeUrl(assets.font)}" as="font" type="font/woff2" crossorigin>
@@ -163,38 +172,50 @@ const head = ({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): 
   </head>
 `;
 
+const entryLink = (entry: Entry, place: Section | undefined, openIncidents: number): Html => html`
+  <li>
+    <a
+      href="${safeUrl(entry.href)}"${
+        entry.place === place && html` aria-current="page"`
+      }${entry.key !== undefined && html` data-key="${entry.key}"`}
+    >
+      ${icon(entry.icon)}
+      <span>${entry.name}</span>
+      ${
+        entry.place === 'incidents' &&
+        openIncidents > 0 &&
+        html`<span class="count">${openIncidents}<span class="unseen"> open</span></span>`
+      }
+    </a>
+  </li>
+`;
+
+/**
+ * On a desk one list of all places. On a phone a bar at the bottom with the first of them, the
+ * search, and the others in a popover, which needs no script.
+ */
 const rail = (
   { place }: ShownPage,
   signedIn: SignedIn,
   caller: Caller,
   openIncidents: number,
-): Html => html`
+): Html => {
+  const all = entriesFor(signedIn);
+  return html`
   <header class="rail" id="rail">
     ${brand}
     <nav aria-label="Main">
       <ul>
-        ${entriesFor(signedIn).map(
-          (entry) =>
-            html`
-              <li>
-                <a
-                  href="${safeUrl(entry.href)}"${
-                    entry.place === place && html` aria-current="page"`
-                  }${entry.key !== undefined && html` data-key="${entry.key}"`}
-                >
-                  ${icon(entry.icon)}
-                  <span>${entry.name}</span>
-                  ${
-                    entry.place === 'incidents' &&
-                    openIncidents > 0 &&
-                    html`
-                      <span class="count">${openIncidents}<span class="unseen"> open</span></span>
-                    `
-                  }
-                </a>
-              </li>
-            `,
-        )}
+        ${all.filter(({ isTab }) => isTab).map((each) => entryLink(each, place, openIncidents))}
+        <li class="tab-only">
+          <a href="/search" data-open="palette">${icon('search')}<span>Search</span></a>
+        </li>
+        <li>
+          <button class="tab-only" popovertarget="more">${icon('more')}<span>More</span></button>
+          <ul id="more" popover>
+            ${all.filter(({ isTab }) => !isTab).map((each) => entryLink(each, place, openIncidents))}
+          </ul>
+        </li>
       </ul>
     </nav>
     <a class="rail-search" href="/search" data-open="palette">
@@ -205,6 +226,7 @@ const rail = (
     ${account(signedIn, caller)}
   </header>
 `;
+};
 
 const account = ({ person }: SignedIn, { organisation }: Caller): Html => html`
   <details class="account">
@@ -407,8 +429,8 @@ const dialogs = html`
       <input
         type="search"
         name="q"
-        aria-label="Search monitors, incidents and pages"
-        placeholder="Search monitors, incidents and pages"
+        aria-label="Search or type a command"
+        placeholder="Search or type a command"
         autocomplete="off"
         data-palette-input
       >

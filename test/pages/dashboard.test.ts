@@ -156,14 +156,20 @@ describeInBrowser('the dashboard', (browser) => {
     const { page } = tab;
     await page.keyboard.press('/');
     await page
-      .getByRole('searchbox', { name: 'Search monitors, incidents and pages' })
+      .getByRole('searchbox', { name: 'Search or type a command' })
       .pressSequentially('osaka');
     await expect
       .poll(() => page.locator('#palette a').allInnerTexts())
-      .toEqual([expect.stringContaining('Store Osaka')]);
+      .toEqual(
+        ['Store Osaka', 'Pause Store Osaka', 'Edit Store Osaka'].map((name) =>
+          expect.stringContaining(name),
+        ),
+      );
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');
-    await expect.poll(() => page.getByRole('heading', { name: 'Keys' }).isVisible()).toBe(true);
+    await expect
+      .poll(() => page.getByRole('heading', { name: 'Keyboard shortcuts' }).isVisible())
+      .toBe(true);
     await page.keyboard.press('Escape');
     await page.keyboard.press('j');
     await page.keyboard.press('j');

@@ -60,8 +60,10 @@ export const openPalette = (): void => {
   let asking: AbortController | undefined;
   let timer: number | undefined;
   let chosen = 0;
+  /** What the shown results answer: Enter chooses one of them only while it is still asked. */
+  let answered: string | undefined;
 
-  const links = (): HTMLAnchorElement[] => [...found.querySelectorAll('a')];
+  const links = (): HTMLElement[] => [...found.querySelectorAll<HTMLElement>('a, button')];
   const choose = (next: number): void => {
     const all = links();
     chosen = all.length === 0 ? 0 : (next + all.length) % all.length;
@@ -73,11 +75,13 @@ export const openPalette = (): void => {
     asking?.abort();
     asking = new AbortController();
     const { signal } = asking;
+    const { value } = input;
     try {
-      const page = await fetchPage(`/search?q=${encodeURIComponent(input.value)}`, signal);
+      const page = await fetchPage(`/search?q=${encodeURIComponent(value)}`, signal);
       const list = page?.querySelector('[data-found]');
       if (signal.aborted || !list) return;
       found.replaceChildren(document.adoptNode(list));
+      answered = value;
       choose(0);
     } catch {
       // The next letter searches again; Enter opens the search page.
@@ -90,6 +94,8 @@ export const openPalette = (): void => {
     if (!opener || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     dialog.showModal();
+    input.select();
+    answered = undefined;
     void ask();
   });
   dialog.addEventListener('click', (event) => {
@@ -113,7 +119,7 @@ export const openPalette = (): void => {
       dialog.close();
     }
     const link = links()[chosen];
-    if (event.key === 'Enter' && link) {
+    if (event.key === 'Enter' && link && answered === input.value) {
       event.preventDefault();
       link.click();
     }

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createChannel } from '../../../shared/api/channels.ts';
+import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
+import { openTab, phone } from '../../support/browser.ts';
+import { describeInBrowser } from '../../support/in-browser.ts';
+import type { TestOrganisation } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
+import { startWeb, type TestWeb } from '../../support/web.ts';
+
+let web: TestWeb;
+let other: TestOrganisation;
+type Person = TestOrganisation['owner'];
+
+const make = async (name: string, by: Person, tags: readonly string[] = []): Promise<string> => {
+  const input = { type: 'https', target: `https://${name.toLowerCase()}.example/`, name, tags };
+  const { body } = await web.gate.execute(createMonitor, by.caller, rawInput(createMonitor, input));
+  return (body as { id: string }).id;
+};
+
+let shop: string;
+let cart: string;
+beforeAll(async () => {
+  web = await startWeb();
+  other = await createTestOrganisation(web.sql);
+  await web.sql`insert into probes (id, name, continent) values (gen_random_uuid(), 'P', 'Europe')`;
+  shop = await make('Shop', web.house.owner, ['pricing']);
+  cart = await make('Cart', web.house.owner, ['pricing']);
+  const paused = { monitor_id: cart, enabled: false };
+  await web.gate.execute(updateMonitor, web.house.owner.caller, rawInput(updateMonitor, paused));
+  await make('Theirs', other.owner, ['theirs']);
+  const channel = {
+    kind: 'slack',
+    name: 'On call',
+    config: { url: 'https://hooks.slack.com/services/T1/B1/path' },
+    try: false,
+  };
+  await web.gate.execute(createChannel, web.house.owner.caller, rawInput(createChannel, channel));
+});
+afterAll(() => web.close());
+
+/** The names that the search shows, in their order. */
+const found = async (q: string, as: Person = web.house.owner, cookie = ''): Promise<string[]> => {
+  const { text } = await web.get(`/search?q=${encodeURIComponent(q)}`, {
+    cookie: [await web.cookieOf(as), cookie].join('; '),
+  });
+  return [...text.matchAll(/class="found-name">([^<]*)</g)].map(([, name = '']) => name);
+};
+
+describe('the search', () => {
+  test('pauses what runs, resumes what is paused, and asks for a name where none is typed', async () => {
+    expect(await found('pause shop')).toEqual(['Pause Shop']);
+    expect(await found('resume cart')).toEqual(['Resume Cart']);
+    expect(await found('pause cart')).toEqual([]);
+    expect(await found('cart')).toEqual(['Cart', 'Resume Cart', 'Edit Cart']);
+    const { text } = await web.get('/search?q=pause', { as: web.house.owner });
+    expect(text).toContain('Type the name of a monitor');
+  });
+
+  test('knows tags, people and channels of its own organisation alone', async () => {
+    expect(await found('pricing')).toEqual(['pricing']);
+    expect(await found('theirs')).toEqual([]);
+    expect(await found(web.house.admin.email)).toEqual([web.house.admin.email]);
+    expect(await found(other.owner.email)).toEqual([]);
+    expect(await found('slack')).toEqual(['On call', 'New channel']);
+  });
+
+  test('offers only what its reader may do', async () => {
+    const all = ['New monitor', 'Invite member', 'Mute all alerts for 1 hour', 'Open audit log'];
+    expect(await found('')).toEqual(expect.arrayContaining(all));
+    const seen = await found('', web.house.viewer);
+    expect(seen).toContain('Change password');
+    expect(all.filter((name) => seen.includes(name))).toEqual([]);
+    expect(await found('pause shop', web.house.viewer)).toEqual([]);
+  });
+
+  test('begins with what its reader opened last, and only with what is theirs', async () => {
+    const opened = await web.get(`/monitors/${shop}`, { as: web.house.owner });
+    const [recent = ''] = opened.headers
+      .getSetCookie()
+      .flatMap((each) => /^recent=[^;]+/.exec(each) ?? []);
+    expect(recent).toBe(`recent=${shop}`);
+    expect((await found('', web.house.owner, recent))[0]).toBe('Shop');
+    expect(await found('', other.owner, recent)).not.toContain('Shop');
+    expect(await found('', web.house.owner, 'recent=x.1.%00')).toContain('New monitor');
+  });
+});
+
+describeInBrowser('the palette and the bar of a phone', (browser) => {
+  test('what was typed before is replaced by what is typed next', async () => {
+    const { page, complaints, close } = await openTab(browser(), web.url, {
+      cookie: await web.cookieOf(web.house.owner),
+    });
+    await page.goto(`${web.url}/incidents`);
+    for (const q of ['shop', 'mute all']) {
+      await page.keyboard.press('/');
+      await page.keyboard.type(q);
+      await expect.poll(() => page.getByRole('searchbox').inputValue()).toBe(q);
+      await page.keyboard.press('Escape');
+    }
+    await page.keyboard.press('/');
+    await expect
+      .poll(() => page.locator('#palette .found-name').allInnerTexts())
+      .toEqual(['Mute all alerts for 1 hour']);
+    await page.keyboard.press('Enter');
+    await page.locator('#muted').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  for (const scripts of [true, false])
+    test(`five items are in reach, and the others behind More, ${scripts ? 'with' : 'without'} scripts`, async () => {
+      const { page, close } = await openTab(browser(), web.url, {
+        width: phone,
+        scripts,
+        cookie: await web.cookieOf(web.house.owner),
+      });
+      await page.goto(`${web.url}/incidents`);
+      const bar = page.getByRole('navigation', { name: 'Main' });
+      expect(await bar.getByRole('link').allInnerTexts()).toEqual([
+        'Monitors',
+        'Incidents',
+        'Alerts',
+        'Search',
+      ]);
+      expect(await bar.evaluate((each) => each.getBoundingClientRect().bottom)).toBe(900);
+      await bar.getByRole('button', { name: 'More' }).click();
+      await bar.getByRole('link', { name: 'API & assistants' }).click();
+      await page.getByRole('heading', { name: 'API & assistants' }).waitFor();
+      await close();
+    });
+});
