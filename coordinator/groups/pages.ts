@@ -39,7 +39,7 @@ const counted: readonly (readonly [
   ['down', 'down'],
   ['verifying', 'being verified'],
   ['up', 'up'],
-  ['pending', 'waiting'],
+  ['pending', 'pending'],
   ['paused', 'paused'],
 ];
 
@@ -48,7 +48,7 @@ export const countsText = (group: GroupStatus): string => {
   const parts = counted.flatMap(([key, words]) =>
     group[key] === 0 ? [] : [`${group[key]} ${words}`],
   );
-  return parts.length === 0 ? 'nothing in it yet' : parts.join(', ');
+  return parts.length === 0 ? 'no monitors yet' : parts.join(', ');
 };
 
 const rowOf = (group: Listed['items'][number]): Html =>
@@ -78,7 +78,7 @@ const sentenceOf = ({ items, matching }: Listed): string => {
       : `${first.name} and ${down.length - 1} more groups are down.`;
   const verifying = items.find(({ status }) => status === 'verifying');
   if (verifying) return `In ${verifying.name} a failure is being verified.`;
-  return matching === 1 ? 'Your one group is well.' : `None of your ${matching} groups is down.`;
+  return matching === 1 ? 'Your group is not down.' : `None of your ${matching} groups is down.`;
 };
 
 const below =
@@ -90,12 +90,12 @@ const makeForm = (state: FormState, isFirst: boolean): Html =>
     <form class="card begin" method="post" action="/groups">
       ${textField({
         name: 'name',
-        label: isFirst ? 'Name of the first group' : 'Another group',
+        label: isFirst ? 'Name of the first group' : 'New group',
         state,
         autocomplete: 'off',
         placeholder: 'Shop',
       })}
-      <button class="button button-main">${icon('add')}Make it</button>
+      <button class="button button-main">${icon('add')}Create group</button>
     </form>
   `;
 
@@ -116,8 +116,10 @@ const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAn
       ...common,
       main: html`
         ${heading({
-          sentence: 'No monitor is in a group yet.',
-          below: may(createGroup) ? below : `${below} Members make them; your role may only look.`,
+          sentence: 'No groups yet',
+          below: may(createGroup)
+            ? below
+            : `${below} Your role can only read: members create them.`,
         })}
         ${form}
       `,
@@ -130,7 +132,7 @@ const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAn
           sentence: sentenceOf(listed),
           below: may(createGroup)
             ? below
-            : `${below} Members change them; your role may only look.`,
+            : `${below} Your role can only read: members change them.`,
         })}
         <div class="table-card">
           <table class="cards">
@@ -197,8 +199,10 @@ const groupSentenceOf = ({ name, status, monitors, paused }: GroupDetail): strin
   if (status === 'down') return `${name} is down.`;
   if (status === 'verifying') return `In ${name} a failure is being verified.`;
   if (status === 'paused')
-    return monitors === paused ? `All of ${name} is paused.` : `What counts in ${name} is paused.`;
-  return status === 'pending' ? `${name} waits for its first looks.` : `${name} is up.`;
+    return monitors === paused
+      ? `All of ${name} is paused.`
+      : `Every monitor that counts in ${name} is paused.`;
+  return status === 'pending' ? `${name} waits for its first checks.` : `${name} is up.`;
 };
 
 const actionsOf = ({ id }: GroupDetail, { may }: MembersRequest): Html | null =>
@@ -220,7 +224,7 @@ const named = (items: GroupDetail['windows'], folder: string): readonly Part[] =
   joined(
     items.map(
       ({ id, name }) =>
-        html`<a href="${safeUrl(`/${folder}/${id}`)}">${name ?? 'a window without a name'}</a>`,
+        html`<a href="${safeUrl(`/${folder}/${id}`)}">${name ?? 'unnamed window'}</a>`,
     ),
     ', ',
   );
@@ -231,9 +235,9 @@ const usesOf = ({ windows, channels, pages }: GroupDetail): Html | null =>
     ? null
     : html`
       <section class="card stack">
-        <h2>What is for all of it</h2>
+        <h2>Used by</h2>
         ${windows.length > 0 && html`<p>Maintenance: ${named(windows, 'maintenance')}.</p>`}
-        ${channels.length > 0 && html`<p>Told of it: ${named(channels, 'alerts')}.</p>`}
+        ${channels.length > 0 && html`<p>Channels: ${named(channels, 'alerts')}.</p>`}
         ${
           pages.length > 0 &&
           html`<p>On status pages: ${pages.map(({ name }) => name ?? '').join(', ')}.</p>`
@@ -279,8 +283,8 @@ const groupPage: Page = {
                 <p class="nothing card">
                   ${
                     may(updateGroup)
-                      ? 'Add monitors, and the group has the worst status of those that count in it.'
-                      : 'Members add monitors to it; your role may only look.'
+                      ? 'Add monitors. The group then has the worst status of those that count in it.'
+                      : 'Your role can only read: members add monitors.'
                   }
                 </p>
               `
@@ -333,8 +337,8 @@ const addForm = (
                   })}
                 </div>
                 <div class="actions">
-                  <button class="button button-main">Add them</button>
-                  ${linkButton(`/groups/${group.id}`, 'Leave it')}
+                  <button class="button button-main">Add monitors</button>
+                  ${linkButton(`/groups/${group.id}`, 'Cancel')}
                 </div>
               </form>
             `
@@ -379,7 +383,7 @@ const addPosted: Page = {
     if ('refused' in tried) return addForm(group, items, tried.refused);
     const { changed } = tried.done;
     return seeOther(`/groups/${group.id}`, {
-      said: changed === 1 ? 'One monitor is in it now.' : `${changed} monitors are in it now.`,
+      said: changed === 1 ? 'One monitor added.' : `${changed} monitors added.`,
     });
   },
 };
@@ -392,16 +396,16 @@ const editForm = (group: Group, state: FormState): PageAnswer =>
     main: html`
       ${heading({
         sentence: `Rename ${group.name}`,
-        below: 'On status pages it keeps the name that it was given there.',
+        below: 'Status pages keep the name that you gave it there.',
         trail: trailTo(group),
       })}
       ${formSummary(state)}
       <form class="form" method="post">
         ${textField({ name: 'name', label: 'Name', state, autocomplete: 'off', required: true })}
-        ${textArea({ name: 'description', label: 'What it is', state, rows: 2, required: false })}
+        ${textArea({ name: 'description', label: 'Description', state, rows: 2, required: false })}
         <div class="actions">
           <button class="button button-main">Save</button>
-          ${linkButton(`/groups/${group.id}`, 'Leave it')}
+          ${linkButton(`/groups/${group.id}`, 'Cancel')}
         </div>
       </form>
     `,
@@ -440,17 +444,17 @@ const editPosted: Page = {
     };
     const tried = await attempt(form, () => ask(updateGroup, input), ['name', 'description']);
     if ('refused' in tried) return editForm(group, tried.refused);
-    return seeOther(`/groups/${group.id}`, { said: 'It is changed.' });
+    return seeOther(`/groups/${group.id}`, { said: 'Group saved.' });
   },
 };
 
 /** Says before the deletion what happens to things that name the group. */
 const goneWith = ({ monitors, windows, channels, pages }: GroupDetail): Html => {
   const names = (items: GroupDetail['windows']): string =>
-    items.map(({ name }) => name ?? 'one without a name').join(', ');
+    items.map(({ name }) => name ?? 'unnamed').join(', ');
   const remains =
     monitors === 0
-      ? 'Nothing is in it.'
+      ? 'It has no monitors.'
       : monitors === 1
         ? 'Its monitor stays, without a group, with all its history.'
         : `Its ${monitors} monitors stay, without a group, with all their history.`;
@@ -501,8 +505,8 @@ const deletePage: Page = {
         ${heading({ sentence: `Delete the group ${group.name}?`, trail: trailTo(group) })}
         <div class="card">${goneWith(group)}</div>
         <form class="actions after" method="post">
-          <button class="button button-danger">${icon('delete')}Delete the group</button>
-          ${linkButton(`/groups/${group.id}`, 'Leave it')}
+          <button class="button button-danger">${icon('delete')}Delete group</button>
+          ${linkButton(`/groups/${group.id}`, 'Cancel')}
         </form>
       `,
     });
@@ -516,7 +520,7 @@ const deletePosted: Page = {
   answer: async (request) => {
     const { id, name } = await groupTo(request, deleteGroup);
     await request.ask(deleteGroup, { group_id: id });
-    return seeOther('/groups', { said: `${name} is deleted; its monitors stay.` });
+    return seeOther('/groups', { said: `Group ${name} deleted. Its monitors stay.` });
   },
 };
 

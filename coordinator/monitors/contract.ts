@@ -195,20 +195,29 @@ export const undoChange = innerOperation({
 export const getMonitorChoices = innerOperation({
   id: 'getMonitorChoices',
   access: 'read',
-  summary:
-    'What a new or changed monitor may choose from: places, groups, and what the plan allows',
+  summary: 'Get what a monitor may choose from: locations, groups, and what the plan allows',
   response: object('MonitorChoicesOut', {
-    continents: array(string(), { description: 'Where public probes are.' }),
+    continents: array(string(), { description: 'Locations of public probes.' }),
     probes: array(object('PrivateProbeOut', { id: uuid(), name: string(), continent: string() }), {
       description: 'The private probes of the organisation.',
     }),
     groups: array(object('GroupChoiceOut', { id: uuid(), name: string() })),
     plan: string(),
-    min_interval_s: integer({}, { description: 'The plan checks no oftener.' }),
-    monitors: integer({}, { description: 'How many there are.' }),
+    min_interval_s: integer({}, { description: 'The shortest interval of the plan.' }),
+    monitors: integer({}, { description: 'How many monitors exist.' }),
     most_monitors: nullable(integer(), {
       description: 'How many the plan allows; null: any number.',
     }),
+  }),
+});
+
+export const findSameTarget = innerOperation({
+  id: 'findSameTarget',
+  access: 'read',
+  summary: 'List the monitors of a type that check this address already, the oldest first',
+  query: { type: optional(string(), ''), target: optional(string(), '') },
+  response: object('SameTargetOut', {
+    items: array(object('SameTargetMonitorOut', { id: uuid(), name: string() })),
   }),
 });
 
@@ -217,7 +226,7 @@ export const getMonitorChoices = innerOperation({
 export const getPingAddress = innerOperation({
   id: 'getBeatAddress',
   access: 'read',
-  summary: 'Tell the address that a heartbeat monitor is pinged at',
+  summary: 'Get the ping address of a heartbeat monitor',
   params: { monitor_id: uuid() },
   response: object('BeatAddressOut', { id: uuid(), address: string() }),
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
@@ -229,16 +238,16 @@ const PingOut = object('BeatOut', {
   at: dateTime(),
   exit_code: nullable(integer()),
   rid: nullable(uuid()),
-  run_ms: nullable(integer(), { description: 'How long the run took that it ended.' }),
+  run_ms: nullable(integer(), { description: 'How long the run took.' }),
   method: string(),
   body: string(),
-  taken_by: string({ description: 'The probe whose ear took it, or `coordinator`.' }),
+  taken_by: string({ description: 'The probe that received it, or `coordinator`.' }),
 });
 
 export const listBeats = innerOperation({
   id: 'listBeats',
   access: 'read',
-  summary: 'List the last beats of a heartbeat monitor, newest first',
+  summary: 'List the last pings of a heartbeat monitor, newest first',
   params: { monitor_id: uuid() },
   response: object('BeatListOut', { items: array(PingOut) }),
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
@@ -250,17 +259,16 @@ export const rotatePingAddress = innerOperation({
   id: 'rotateBeatAddress',
   access: 'write',
   summary:
-    'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
+    'Give a heartbeat monitor a new ping address; the old one works for another day, or for less',
   description:
-    'Older addresses go on working for `overlap_s` at most; 0 ends them at once, as one that has leaked.',
+    'Older addresses work for `overlap_s` at most; 0 ends them at once, for one that has leaked.',
   params: { monitor_id: uuid() },
   body: object('RotateBeatAddressIn', {
     overlap_s: optional(
       integer(
         { ge: 0, le: longestOverlap_s },
         {
-          description:
-            'Seconds that older addresses go on working; 0 ends one that has leaked at once.',
+          description: 'How many seconds older addresses still work; 0 ends them at once.',
         },
       ),
       longestOverlap_s,

@@ -391,6 +391,15 @@ const monitorName = (kind: Kind, text: string, target: string): string => {
   return nameFrom(host);
 };
 
+/** The default name with the path of the address, where there is one. */
+export const longerName = ({ kind, name, target }: Monitor): string => {
+  if (kind !== 'https' || !URL.canParse(target)) return name;
+  const { pathname, search } = new URL(target);
+  return pathname === '/' && search === ''
+    ? name
+    : nameFrom(`${name}${pathname}${search}`.slice(0, 200));
+};
+
 /** Secrets that masks may represent, and the target that they were given for. */
 export type StoredSecrets = { readonly secrets: Secrets; readonly target: string };
 

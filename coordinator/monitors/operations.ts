@@ -30,16 +30,18 @@ import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
 import { changeMonitor, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
 import type * as contract from './contract.ts';
-import { draftMonitor, labelsFrom, unsaved } from './model.ts';
+import { draftMonitor, labelsFrom, longerName, unsaved } from './model.ts';
 import {
   countMonitors,
   endPingTokens,
   insertMonitors,
   insertPingTokens,
+  isNameUsed,
   monitorById,
   monitorFigures,
   monitorForChange,
   monitorKey,
+  monitorsAt,
   monitorsCalled,
   notifyOwner,
   pingTokenBox,
@@ -87,7 +89,10 @@ export const createMonitor = async (
       ? undefined
       : (await monitorsCalled(sql, of, [external_id])).get(external_id);
   if (existing !== undefined) return changeExisting(context, existing, input);
-  const draft = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
+  const drafted = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
+  // Of two monitors of one host, the second is named after its path too.
+  const isLonger = input.name.trim() === '' && (await isNameUsed(sql, of, drafted.name));
+  const draft = isLonger ? { ...drafted, name: longerName(drafted) } : drafted;
   if (draft.group !== null && !(await groupsAmong(sql, of, [draft.group])).has(draft.group))
     throw notFound('group_not_found');
   enforceLimit('monitors', plan, await countMonitors(sql, of));
@@ -159,6 +164,13 @@ export const getMonitorChoices = async ({
     most_monitors: Number.isFinite(allows.monitors) ? allows.monitors : null,
   };
 };
+
+export const findSameTarget = async (
+  { sql, organisation }: InOrganisation,
+  { type, target }: InputOf<typeof contract.findSameTarget>,
+): OperationResult<OutputOf<typeof contract.findSameTarget>> => ({
+  items: await monitorsAt(sql, organisation.id, type, target.trim()),
+});
 
 /** More stretches than anyone reads, and too few to make a page slow. */
 const maxStretches = 1_000;
@@ -465,12 +477,12 @@ export const testMonitor = async (
   if (kind === 'heartbeat')
     throw new Refusal(
       'trial_impossible',
-      'A heartbeat cannot be tried: it waits for your job to speak.',
+      'A heartbeat cannot be tested: it waits for a ping of your job.',
     );
   if ((await countTestRun(sql, of, new Date(now))) > maxAMinute)
     throw new Refusal(
       'trial_limit',
-      `An organisation may try ${maxAMinute} times a minute; wait a moment, or save and see.`,
+      `An organisation may run ${maxAMinute} tests a minute. Wait a moment, or save without a test.`,
     );
   const like = row && { id: row.id, key: row.key };
   const owner = { organisation: of, user: caller.user };
@@ -478,7 +490,7 @@ export const testMonitor = async (
   if (trial === undefined)
     throw new Refusal(
       'trial_impossible',
-      'Probes cannot be asked just now; save, and see what they find, or try again.',
+      'No probe can be asked now. Try again, or save without a test.',
     );
   // More than minus one answers are known already, so this does not wait.
   const begun = await trials.hear(trial, owner, -1);

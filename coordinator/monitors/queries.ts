@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/connect.ts';
 import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
-import { utcText } from '../database/sql.ts';
+import { lookedFor, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
 import {
@@ -386,6 +386,31 @@ export const monitorChoices = (
   sql<
     { id: string; name: string }[]
   >`select id, name from monitors where organisation_id = ${organisation} order by lower(name), id`;
+
+const maxSame = 5;
+
+/** Those that check the same address. A heartbeat has none: its target is a note. */
+export const monitorsAt = (
+  sql: Queryable,
+  organisation: string,
+  type: string,
+  target: string,
+): Promise<{ readonly id: string; readonly name: string }[]> =>
+  type === 'heartbeat' || target === ''
+    ? Promise.resolve([])
+    : sql<{ id: string; name: string }[]>`
+        select id, name from monitors where organisation_id = ${organisation} and type = ${type}
+          and target = ${lookedFor(target)} order by key limit ${maxSame}`;
+
+export const isNameUsed = async (
+  sql: Queryable,
+  organisation: string,
+  name: string,
+): Promise<boolean> =>
+  (
+    await sql`select 1 from monitor_status where organisation_id = ${organisation}
+      and name_folded = lower(${name}) limit 1`
+  ).length > 0;
 
 /** The running number that large tables use for it. */
 export const monitorKey = async (

@@ -282,7 +282,7 @@ const settings = (sql: Queryable) => sql`${version(sql)}, m.key, ${sql.unsafe(sh
 const sighting = (sql: Queryable) => sql`
   (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2
     order by r.at desc limit 1) as last_result_at,
-  ${ms(sql, 'anew.at')} as begins_anew_at`;
+  ${ms(sql, 'again.at')} as begins_anew_at`;
 
 /** A partition's undecided changes are usually none, and read once for all rows. */
 const from = (sql: Queryable, organisation: string) => sql`
@@ -290,7 +290,7 @@ const from = (sql: Queryable, organisation: string) => sql`
     select o.payload->>'monitor' as monitor, min(o.created_at) as at from outbox o
     where o.done_at is null and o.topic = 'monitor' and o.organisation_id = ${organisation}
       and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true')
-    group by 1) anew on anew.monitor = m.id::text`;
+    group by 1) again on again.monitor = m.id::text`;
 
 const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList) => {
   const { status, type, group, enabled, tag, external_id, text } = filter;

@@ -244,12 +244,12 @@ export const currentStatus = (stored: StoredStatus, now: number): StatusNow => {
     last_beat_at,
     begins_anew_at,
   } = stored;
-  const anew = begins_anew_at !== null;
+  const isAgain = begins_anew_at !== null;
   return statusNow({
     now,
     created_at: created,
     paused_at: status === 'paused' ? since : null,
-    incident: anew ? null : incidentOf(stored),
+    incident: isAgain ? null : incidentOf(stored),
     last_checked_at: latest(last_result_at, last_beat_at),
     covered_until: coveredUntil({
       kind: type,

@@ -200,7 +200,7 @@ export const stateWords: Readonly<Record<State, string>> = {
   maintenance: 'Maintenance',
   unknown: 'Unknown',
   paused: 'Paused',
-  pending: 'Waiting',
+  pending: 'Pending',
 };
 
 export const stateMark = (

@@ -141,10 +141,10 @@ describeInBrowser('five people', (browser) => {
     // Each makes what they may.
     await sendAt(member, '/monitors/new?type=heartbeat', {
       fill: { name: 'Nightly backup' },
-      press: 'Save and begin',
+      press: 'Create monitor',
     });
     expect(await sentence(member)).toContain('Nightly backup');
-    await sendAt(member, '/groups', { fill: { name: 'Night' }, press: 'Make it' });
+    await sendAt(member, '/groups', { fill: { name: 'Night' }, press: 'Create group' });
     expect(await sentence(member)).toContain('Night');
     await sendAt(
       member,
@@ -198,7 +198,7 @@ describeInBrowser('five people', (browser) => {
     await actUpon(admin, 'Nick', 'Role');
     await send(admin, { choose: { role: 'member' }, press: 'Save' });
     await goTo(fifth, '/monitors/new');
-    expect(await sentence(fifth)).toBe('Watch a web address.');
+    expect(await sentence(fifth)).toBe('New monitor');
     await goTo(fifth, '/members');
     await byClick(fifth, fifth.getByRole('link', { name: 'Leave Corner shop' }));
     await send(fifth, { press: 'Leave organisation' });

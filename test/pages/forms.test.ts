@@ -207,7 +207,7 @@ describeInBrowser('forms', (browser) => {
         await page.getByLabel('Address', { exact: true }).fill('https://away.shop.example/');
         await page.getByLabel(/^Name/).fill(name);
         proxy.cut();
-        await page.getByRole('button', { name: 'Save and begin' }).click();
+        await page.getByRole('button', { name: 'Create monitor' }).click();
         await bar(tab).waitFor();
         expect(await barriers(page)).toEqual([]);
         // What is shown is not out of date.
@@ -215,7 +215,7 @@ describeInBrowser('forms', (browser) => {
           'none',
         );
         expect(await page.getByLabel(/^Name/).inputValue()).toBe(name);
-        await page.getByRole('button', { name: 'Save and begin' }).click();
+        await page.getByRole('button', { name: 'Create monitor' }).click();
         expect(await made(name)).toBe(0);
         proxy.heal();
         if (isPressed) await page.getByRole('button', { name: 'Try again' }).click();
@@ -237,7 +237,7 @@ describeInBrowser('forms', (browser) => {
       });
       await page.getByLabel('Address', { exact: true }).fill('https://lost.shop.example/');
       await page.getByLabel(/^Name/).fill('Lost');
-      await page.getByRole('button', { name: 'Save and begin' }).click();
+      await page.getByRole('button', { name: 'Create monitor' }).click();
       await expect.poll(() => made('Lost')).toBe(1);
       const sent = new URLSearchParams(bodies[0]);
       const again = await web.post(

@@ -42,7 +42,7 @@ const openFolds = async ({ page }: Tab): Promise<void> => {
 };
 
 const saveIt = async ({ page }: Tab): Promise<void> => {
-  await page.getByRole('button', { name: 'Save and begin' }).click();
+  await page.getByRole('button', { name: 'Create monitor' }).click();
   await page.locator('main [role="alert"]').waitFor();
 };
 

@@ -57,7 +57,7 @@ describeInBrowser('a monitor', (browser) => {
       const port = typeof address === 'object' ? address?.port : undefined;
       const tab = await comeIn(scripts);
       await tab.page.goto(`${app.url}/monitors/new`);
-      await sees(tab, 'a server that speaks HTTP/2 only cannot be checked yet');
+      await sees(tab, 'A server that speaks only HTTP/2 cannot be checked yet');
       await tab.page.getByLabel('Address', { exact: true }).fill(`http://127.0.0.1:${port}/`);
       await tab.page.getByRole('button', { name: 'Test from every continent' }).click();
       await sees(tab, 'The server speaks HTTP/2 only, and checks speak HTTP/1.1');
@@ -101,9 +101,9 @@ describeInBrowser('a monitor', (browser) => {
       // And what somebody does meanwhile is not undone.
       if (scripts) await page.getByLabel(/^Name/).fill('Checkout of the shop');
       release();
-      await sees(tab, 'Asia finds it failing, Europe and North America find it in order.');
+      await sees(tab, 'Failed from Asia, passed from Europe and North America.');
       expect(await page.locator('.waiting:visible').count()).toBe(0);
-      await page.getByText('What came back, side by side').click();
+      await page.getByText('Compare responses').click();
       await sees(tab, 'broken <b>here</b>');
       expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe(
         target.url('/checkout'),
@@ -114,8 +114,8 @@ describeInBrowser('a monitor', (browser) => {
       expect(await count()).toBe(0);
 
       // A fault stands beside its field, in an open fold, and the summary has the focus.
-      await page.locator('.fold > summary', { hasText: 'What is sent' }).click();
-      await page.getByLabel('Gives up after').fill('soon');
+      await page.locator('.fold > summary', { hasText: 'Request' }).click();
+      await page.getByLabel('Timeout').fill('soon');
       await page.getByRole('button', { name: 'Test from every continent' }).click();
       await expect
         .poll(() => page.locator('#field-config-timeout-ms-fault').isVisible())
@@ -123,23 +123,23 @@ describeInBrowser('a monitor', (browser) => {
       await expect
         .poll(() => page.evaluate('document.activeElement.getAttribute("role")'))
         .toBe('alert');
-      await page.getByLabel('Gives up after').fill('');
+      await page.getByLabel('Timeout').fill('');
 
       target.answer(fine);
       await page.getByLabel(/^Name/).fill('Checkout');
-      await page.getByRole('button', { name: 'Save and begin' }).click();
-      await sees(tab, 'Checkout is watched from now on.');
+      await page.getByRole('button', { name: 'Create monitor' }).click();
+      await sees(tab, 'Monitor created.');
       expect(await count()).toBe(1);
 
       await page.getByRole('link', { name: 'Edit' }).click();
-      await page.getByLabel('Every').selectOption({ label: 'another time …' });
+      await page.getByLabel('Check every').selectOption({ label: 'custom …' });
       await page.getByLabel('Seconds').fill('90');
       await page.getByLabel('Seconds').blur();
-      if (scripts) await sees(tab, '= 960 checks a day');
-      await page.locator('.fold > summary', { hasText: 'What counts as up' }).click();
-      await page.getByLabel('The answer contains').fill('fine');
+      if (scripts) await sees(tab, '(960 checks a day)');
+      await page.locator('.fold > summary', { hasText: 'Assertions' }).click();
+      await page.getByLabel('Body contains').fill('fine');
       await page.getByRole('button', { name: 'Save', exact: true }).click();
-      await sees(tab, 'Checkout is changed.');
+      await sees(tab, 'Checkout saved.');
       const [row] = await network.sql`select interval_s, config from monitors`;
       expect(row).toEqual({ interval_s: 90, config: { body_contains: ['fine'] } });
 
@@ -152,7 +152,7 @@ describeInBrowser('a monitor', (browser) => {
       await sees(tab, 'Checkout is paused.');
       await page.goto(`${page.url()}/resume`);
       await page.getByRole('button', { name: 'Resume' }).click();
-      await sees(tab, 'Checkout is watched again.');
+      await sees(tab, 'Checkout is resumed.');
 
       await page.getByRole('link', { name: 'Delete' }).click();
       await page.getByLabel('To be sure, type its name').fill('Check');
@@ -179,12 +179,12 @@ describeInBrowser('a monitor', (browser) => {
       const tab = await comeIn(scripts);
       await tab.page.goto(`${app.url}/monitors/${id}/edit#try`);
       await tab.page.getByRole('button', { name: 'Test from every continent' }).click();
-      await sees(tab, 'All three find it failing: saved so, it would be down.');
+      await sees(tab, 'All three checks failed. Saved like this, it would be down right away.');
       await tab.page.goto(`${app.url}/monitors/new?type=heartbeat`);
       await tab.page.getByLabel(/^Name/).fill('Backup');
-      await tab.page.getByRole('button', { name: 'Save and begin' }).click();
+      await tab.page.getByRole('button', { name: 'Create monitor' }).click();
       await sees(tab, 'Backup waits for its first ping.');
-      await tab.page.getByRole('button', { name: 'Show it' }).click();
+      await tab.page.getByRole('button', { name: 'Show address' }).click();
       await expect
         .poll(() => tab.page.locator('#address .copyable code').first().innerText())
         .toMatch(/\/beat\//);

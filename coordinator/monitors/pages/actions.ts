@@ -27,11 +27,11 @@ const trailTo = ({ id, name }: Monitor) => [
 ];
 
 const pauseWords =
-  'Nobody looks at it while it is paused, and nobody is told. The time counts neither as up nor as down; an open incident of it ends.';
-const resumeWords = 'It is looked at again at once, and you are told when it fails.';
+  'While paused it is not checked, and nobody is alerted. The time counts neither as up nor as down. An open incident ends.';
+const resumeWords = 'Checks start again at once, and you are alerted when it fails.';
 
 const switching = (verb: 'pause' | 'resume'): readonly Page[] => {
-  const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is watched again.'];
+  const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is resumed.'];
   return [
     {
       method: 'GET',
@@ -57,7 +57,7 @@ const switching = (verb: 'pause' | 'resume'): readonly Page[] => {
                 ${icon(verb === 'pause' ? 'pause' : 'play')}
                 ${Verb}
               </button>
-              ${linkButton(`/monitors/${id}`, 'Leave it')}
+              ${linkButton(`/monitors/${id}`, 'Cancel')}
             </form>
           `,
         });
@@ -99,7 +99,7 @@ const deleteForm = (monitor: Monitor, state: FormState): Html =>
       })}
       <div class="actions">
         <button class="button button-danger">${icon('delete')}Delete it and its history</button>
-        ${linkButton(`/monitors/${monitor.id}`, 'Leave it')}
+        ${linkButton(`/monitors/${monitor.id}`, 'Cancel')}
       </div>
     </form>
   `;

@@ -10,7 +10,7 @@ import {
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
-import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
+import { isKind } from '../../../shared/checks/kinds.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
 import {
@@ -27,6 +27,7 @@ import { type MembersRequest, type Page, type PageAnswer, show } from '../../web
 import type { Times } from '../../web/times.ts';
 import { getPingAddress, listBeats, rotatePingAddress } from '../contract.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
+import { kindWord } from './monitor-table.ts';
 import {
   meanOf,
   msText,
@@ -45,14 +46,6 @@ export type Settings = {
   readonly interval_s: number;
   readonly config: Readonly<Record<string, unknown>>;
 };
-
-const kindWords: Readonly<Record<Kind, string>> = {
-  https: 'Web address',
-  dns: 'DNS name',
-  heartbeat: 'Heartbeat',
-};
-
-export const kindWord = (type: string): string => (isKind(type) ? kindWords[type] : type);
 
 /** `every minute`, `every 10 s`. */
 export const everyText = (interval_s: number): string =>
@@ -79,7 +72,7 @@ export const settingsList = ({ type, config }: Settings): Html | null => {
         ];
   });
   return rows.length === 0
-    ? html`<p class="soft">All settings are the usual ones.</p>`
+    ? html`<p class="soft">Default settings</p>`
     : html`<table class="settings"><tbody>${rows}</tbody></table>`;
 };
 
@@ -90,7 +83,9 @@ export const unknownKeysNotice = ({ type, config }: Settings): Part => {
   if (unknown.length === 0) return null;
   return notice(
     'verifying',
-    unknown.length === 1 ? 'One setting does nothing.' : `${unknown.length} settings do nothing.`,
+    unknown.length === 1
+      ? 'One setting has no effect'
+      : `${unknown.length} settings have no effect`,
     html`
       ${unknown.map(
         ({ sentence }) =>
@@ -106,7 +101,7 @@ const markOf = ({ kind, exit_code }: Ping): Html => {
   if (kind === 'success') return stateMark('up', 'Done');
   if (kind === 'fail')
     return stateMark('down', exit_code === null ? 'Failed' : `Failed, code ${exit_code}`);
-  return kind === 'start' ? stateMark('pending', 'Began') : stateMark('unknown', 'Log');
+  return kind === 'start' ? stateMark('pending', 'Started') : stateMark('unknown', 'Log');
 };
 
 /**
@@ -115,17 +110,17 @@ const markOf = ({ kind, exit_code }: Ping): Html => {
  */
 export const pingList = (pings: readonly Ping[], times: Times): Html =>
   pings.length === 0
-    ? html`<p class="nothing">No ping has come yet. The first good one begins the watch.</p>`
+    ? html`<p class="nothing">No ping yet. Monitoring starts with the first successful one.</p>`
     : html`
       <div class="table-card">
         <table class="cards">
           <thead>
             <tr>
               <th scope="col">When</th>
-              <th scope="col">What</th>
-              <th scope="col" class="number">Run took</th>
-              <th scope="col">It said</th>
-              <th scope="col">Taken by</th>
+              <th scope="col">Kind</th>
+              <th scope="col" class="number">Run time</th>
+              <th scope="col">Message</th>
+              <th scope="col">Received by</th>
             </tr>
           </thead>
           <tbody>
@@ -134,11 +129,11 @@ export const pingList = (pings: readonly Ping[], times: Times): Html =>
                 html`
                   <tr id="ping-${ping.id}">
                     <td data-label="When">${times.moment(ping.at)}</td>
-                    <td data-label="What">${markOf(ping)}</td>
-                    <td data-label="Run took" class="number">
+                    <td data-label="Kind">${markOf(ping)}</td>
+                    <td data-label="Run time" class="number">
                       ${ping.run_ms === null ? '–' : durationText(ping.run_ms)}
                     </td>
-                    <td data-label="It said">
+                    <td data-label="Message">
                       ${
                         ping.body === ''
                           ? html`<span class="softer">nothing</span>`
@@ -153,7 +148,7 @@ export const pingList = (pings: readonly Ping[], times: Times): Html =>
                           `
                       }
                     </td>
-                    <td data-label="Taken by">${ping.taken_by}</td>
+                    <td data-label="Received by">${ping.taken_by}</td>
                   </tr>
                 `,
             )}
@@ -180,7 +175,7 @@ ExecStopPost=-/bin/sh -c 'curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$EXI
   },
   {
     name: 'GitHub Actions',
-    text: `- name: Tell Antipode
+    text: `- name: Ping Antipode
   if: always()
   run: curl -fsS -m 10 --retry 5 "\${{ secrets.PING_ADDRESS }}\${{ job.status != 'success' && '/fail' || '' }}"
   # PING_ADDRESS: ${address}`,
@@ -243,13 +238,12 @@ const sentenceOf = ({ name, type }: Monitor, { status, since }: Status, now: num
   if (status === 'paused') return `${name} has been paused${long}.`;
   return status === 'verifying'
     ? `${name} is being verified.`
-    : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'look'}.`;
+    : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'check'}.`;
 };
 
 const belowOf = ({ type, target, interval_s, config }: Monitor, { status }: Status): Part => {
   const method = typeof config.method === 'string' ? `${config.method} ` : '';
-  const what =
-    type === 'heartbeat' ? 'a ping of your job is due' : html`<code>${method}${target}</code>`;
+  const what = type === 'heartbeat' ? 'expects a ping' : html`<code>${method}${target}</code>`;
   return html`
     ${stateMark(states.find((each) => each === status) ?? 'unknown')} <span class="softer">·</span> ${what} ${everyText(
       interval_s,
@@ -263,7 +257,7 @@ const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Htm
       ${
         enabled &&
         type !== 'heartbeat' &&
-        linkButton(`/monitors/${id}/edit#try`, 'Try it now', { symbol: 'again' })
+        linkButton(`/monitors/${id}/edit#try`, 'Test now', { symbol: 'again' })
       }
       ${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}
       <form method="post" action="/monitors/${id}/${enabled ? 'pause' : 'resume'}">
@@ -275,6 +269,7 @@ const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Htm
       ${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', {
         symbol: 'maintenance',
       })}
+      ${linkButton(`/monitors/new?from=${id}`, 'Clone', { symbol: 'copy' })}
       ${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}
     `
     : null;
@@ -314,7 +309,7 @@ const runFigures = (pings: readonly Ping[], times: Times): Html => {
   const mean = runs.reduce((sum, run) => sum + run, 0) / Math.max(1, runs.length);
   return html`
     ${figure('Last ping', pings[0] === undefined ? '–' : times.ago(pings[0].at))}
-    ${figure('A run takes', runs.length === 0 ? '–' : durationText(mean))}
+    ${figure('Mean run time', runs.length === 0 ? '–' : durationText(mean))}
   `;
 };
 
@@ -324,33 +319,33 @@ const incidentRow = (incident: Incidents[number], { times, now }: MembersRequest
     ? stateMark(confirmed_at === null ? 'verifying' : 'down')
     : stateMark(
         confirmed_at === null ? 'unknown' : 'up',
-        confirmed_at === null ? 'Never confirmed' : 'Over',
+        confirmed_at === null ? 'Not confirmed' : 'Resolved',
       );
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
   return html`
     <tr id="incident-${id}" data-row>
       <td data-label="State">${mark}</td>
-      <td data-label="Began">
+      <td data-label="Started">
         <a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a>
       </td>
       <td data-label="Cause">${cause ?? '–'}</td>
-      <td data-label="Lasted" class="number">${durationText(long)}</td>
+      <td data-label="Duration" class="number">${durationText(long)}</td>
     </tr>
   `;
 };
 
 const incidentsOf = (items: Incidents, request: MembersRequest): Html =>
   items.length === 0
-    ? html`<p class="nothing card">Nothing has failed here in that time.</p>`
+    ? html`<p class="nothing card">No incidents in this time</p>`
     : html`
       <div class="table-card">
         <table class="cards">
           <thead>
             <tr>
               <th scope="col">State</th>
-              <th scope="col">Began</th>
+              <th scope="col">Started</th>
               <th scope="col">Cause</th>
-              <th scope="col" class="number">Lasted</th>
+              <th scope="col" class="number">Duration</th>
             </tr>
           </thead>
           <tbody>${items.map((each) => incidentRow(each, request))}</tbody>
@@ -368,24 +363,24 @@ const addressPart = (
     html`
       <form class="actions" method="post" action="/monitors/${id}/address/rotate">
         <button class="button" name="overlap_s" value="86400">
-          ${icon('again')}New address, the old one for a day
+          ${icon('again')}New address, keep the old one for a day
         </button> <button class="button button-danger" name="overlap_s" value="0">
-          New address, the old one ends now
+          New address, end the old one now
         </button>
       </form>
     `;
   return html`
     <section class="card" id="address">
-      <h2>The address to ping</h2>
+      <h2>Ping address</h2>
       ${
         address === undefined
           ? html`
             <p class="soft">
-              Whoever knows it can ping in the name of your job, so it is shown when you ask.
+              Anyone who knows it can ping for your job, so it is hidden until you ask.
             </p>
             <div class="actions">
               <form method="post" action="/monitors/${id}/address">
-                <button class="button">${icon('see')}Show it</button>
+                <button class="button">${icon('see')}Show address</button>
               </form>
               ${rotate}
             </div>
@@ -447,7 +442,7 @@ const pageOf = async (
           )
         }
         ${chips(
-          'How far back',
+          'Time range',
           resultWindows.map((each) => ({
             href: address_({ window: each }),
             label: windowWords[each],
@@ -457,7 +452,7 @@ const pageOf = async (
       </div>
       ${
         results.series.length === 0
-          ? html`<p class="nothing">No data yet for this time</p>`
+          ? html`<p class="nothing">No data yet for this time.</p>`
           : html`
             ${responseChart(results, ledger, times, value)}
             <details class="as-table">
@@ -498,7 +493,7 @@ const pageOf = async (
             html`
               <a href="/incidents/${items[0].id}">
                 ${items[0].confirmed_at === null ? 'A failure is being verified' : 'It is down'}:
-                see what every continent saw
+                see the evidence of every continent
               </a>
             `,
             items[0].cause,
@@ -511,9 +506,9 @@ const pageOf = async (
         ${isHeartbeat ? addressPart(monitor, request, address) : chartPart}
         <section class="ledger-section" id="ledger">
           <div class="section-head">
-            <h2>Uptime, every second</h2>
+            <h2>Uptime log</h2>
             ${chips(
-              'Of which time',
+              'Time range',
               dayChoices.map((each) => ({
                 href: `${address_({ days: String(each) })}#ledger`,
                 label: daysWords(each),
@@ -532,14 +527,14 @@ const pageOf = async (
           isHeartbeat &&
           html`
             <section>
-              <div class="section-head"><h2>The last pings</h2></div>
+              <div class="section-head"><h2>Last pings</h2></div>
               ${pingList(pings, times)}
             </section>
           `
         }
         ${recipients(told.items)}
         <section class="card">
-          <h2>How it is checked</h2>
+          <h2>Settings</h2>
           <p class="soft">
             ${kindWord(monitor.type)}, ${everyText(monitor.interval_s)},
             since ${times.day(monitor.created_at)}.
@@ -579,11 +574,11 @@ export const rotateAddress: Page = {
     const { address, old_until } = await request.ask(rotatePingAddress, { monitor_id, overlap_s });
     const words =
       overlap_s === '0'
-        ? 'The old one ended now.'
-        : html`The old one goes on until ${request.times.whole(old_until)}.`;
+        ? 'The old one ended.'
+        : html`The old one works until ${request.times.whole(old_until)}.`;
     return pageOf(request, {
       address,
-      said: notice('information', 'This is the new address.', words),
+      said: notice('information', 'New address created', words),
     });
   },
 };

@@ -53,44 +53,48 @@ const plain = (key: string, label: string, widget: Widget): Setting => ({
   isPlain: true,
 });
 
-const patience = plain('timeout_ms', 'Gives up after', number('ms'));
+const timeout = plain('timeout_ms', 'Timeout', number('ms'));
 
 const from: SettingGroup = {
-  title: 'Where from',
+  title: 'Locations',
   holds: 'continents',
   settings: [
-    setting('continents', 'Checked and confirmed from', places),
-    setting('probe', 'By a probe of your own', probe),
+    setting('continents', 'Checked from', places),
+    setting('probe', 'Private probe', probe),
   ],
 };
 
 /** The group of the monitor is here, too. */
-export const toldTitle = 'Alerts and group';
+export const toldTitle = 'Alerting and group';
 
 const told: SettingGroup = {
   title: toldTitle,
-  holds: 'patience, group',
-  settings: [setting('alert_after_s', 'Alert after it was down for', number('s'))],
+  holds: 'delay, group',
+  settings: [setting('alert_after_s', 'Alert delay', number('s'))],
 };
 
 export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
   https: [
     {
-      title: 'What counts as up',
+      title: 'Assertions',
       holds: 'status, speed, text, JSON, headers, certificate',
       settings: [
-        setting('expected_status', 'Right statuses', statuses),
-        plain('max_response_ms', 'Fails when slower than', number('ms')),
-        setting('body_contains', 'The answer contains', lines),
-        plain('body_not_contains', 'The answer does not contain', lines),
-        setting('json', 'Values in a JSON answer', assertions),
-        setting('header_contains', 'Headers of the answer', pairs),
-        plain('verify_tls', 'The certificate must be valid for the name', yesNo),
-        plain('tls_expires_within_days', 'Fails when the certificate ends within', number('days')),
+        setting('expected_status', 'Accepted status codes', statuses),
+        plain('max_response_ms', 'Maximum response time', number('ms')),
+        setting('body_contains', 'Body contains', lines),
+        plain('body_not_contains', 'Body does not contain', lines),
+        setting('json', 'JSON values', assertions),
+        setting('header_contains', 'Response headers', pairs),
+        plain('verify_tls', 'Verify the certificate', yesNo),
+        plain(
+          'tls_expires_within_days',
+          'Fail when the certificate expires within',
+          number('days'),
+        ),
       ],
     },
     {
-      title: 'What is sent',
+      title: 'Request',
       holds: 'method, headers, body, redirects',
       settings: [
         plain('method', 'Method', choice()),
@@ -98,17 +102,17 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
         setting('secret_headers', 'Secret headers', lines),
         plain('body', 'Body', body),
         plain('follow_redirects', 'Follow redirects', yesNo),
-        plain('max_redirects', 'Redirects at most', number('redirects')),
+        plain('max_redirects', 'Maximum redirects', number('redirects')),
         plain(
           'ip_family',
           'Addresses',
           choice({ any: 'IPv4 or IPv6', '4': 'IPv4 only', '6': 'IPv6 only' }),
         ),
-        patience,
+        timeout,
       ],
     },
     {
-      title: 'Signing in there',
+      title: 'Authentication',
       holds: 'password or token',
       settings: [
         setting('basic_auth', 'User name and password', credentials),
@@ -120,31 +124,31 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
   ],
   dns: [
     {
-      title: 'What counts as right',
-      holds: 'values, answer code, TTL, DNSSEC',
+      title: 'Assertions',
+      holds: 'values, response code, TTL, DNSSEC',
       settings: [
         setting('expected_values', 'Values', lines),
         plain(
           'match',
-          'How they agree',
+          'Match',
           choice({
-            any: 'one of them is enough',
-            all: 'each must be there',
-            exact: 'these and no others',
+            any: 'at least one',
+            all: 'all of them',
+            exact: 'exactly these',
           }),
         ),
-        setting('expected_rcode', 'Answer code', choice()),
-        plain('min_ttl', 'Fails when the TTL is below', number('s')),
-        setting('require_authenticated_data', 'DNSSEC must have been verified', yesNo),
+        setting('expected_rcode', 'Response code', choice()),
+        plain('min_ttl', 'Minimum TTL', number('s')),
+        setting('require_authenticated_data', 'Require DNSSEC', yesNo),
       ],
     },
     {
-      title: 'Who is asked, and how',
+      title: 'Resolver',
       holds: 'name server, transport',
       settings: [
         plain('resolver', 'Name server', text),
-        setting('transport', 'Over', choice({ udp: 'UDP', tcp: 'TCP' })),
-        patience,
+        setting('transport', 'Transport', choice({ udp: 'UDP', tcp: 'TCP' })),
+        timeout,
       ],
     },
     from,
@@ -152,13 +156,13 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
   ],
   heartbeat: [
     {
-      title: 'When it is late',
-      holds: 'patience, schedule, longest run',
+      title: 'Schedule',
+      holds: 'grace time, schedule, maximum run time',
       settings: [
-        plain('grace_s', 'It may come later by', number('s')),
+        plain('grace_s', 'Grace time', number('s')),
         plain('schedule', 'Schedule', text),
-        plain('timezone', 'Time zone of the schedule', text),
-        setting('max_run_s', 'A run may take', number('s')),
+        plain('timezone', 'Time zone', text),
+        setting('max_run_s', 'Maximum run time', number('s')),
       ],
     },
     told,
@@ -277,12 +281,11 @@ const readOther = (
   if (text.trim() === '') return { config: {} };
   try {
     const given: unknown = JSON.parse(text);
-    if (!isRecord(given))
-      return { fault: 'Write it as one JSON object, such as { "key": "value" }.' };
+    if (!isRecord(given)) return { fault: 'Enter one JSON object, such as { "key": "value" }.' };
     const own = settingsOf(kind).find(({ key }) => Object.hasOwn(given, key));
     return own ? { fault: `${own.key} has a field of its own: ${own.label}.` } : { config: given };
   } catch {
-    return { fault: 'This is no JSON: look for a missing quote, comma or bracket.' };
+    return { fault: 'Not valid JSON: look for a missing quote, comma or bracket.' };
   }
 };
 

@@ -25,7 +25,7 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
-import type { getMonitorChoices } from '../contract.ts';
+import type { findSameTarget, getMonitorChoices } from '../contract.ts';
 import {
   countSet,
   firstSettings,
@@ -47,13 +47,13 @@ const usual = (kind: Kind, { key, widget }: Setting): string => {
   if (!words || widget.unset !== undefined) return '';
   const { initial } = words;
   if (Array.isArray(initial))
-    return `Usual: ${initial.map((each) => `\`${String(each)}\``).join(', ')}.`;
+    return `Default: ${initial.map((each) => `\`${String(each)}\``).join(', ')}.`;
   const otherwise = defaultWords(words);
   return ['none', 'nothing'].includes(otherwise)
     ? ''
     : initial === undefined
-      ? `Left empty: ${otherwise}.`
-      : `Usual: ${otherwise}.`;
+      ? `Empty: ${otherwise}.`
+      : `Default: ${otherwise}.`;
 };
 
 /** One setting of the config as a field, with its words from the table of keys. */
@@ -128,7 +128,7 @@ export const aDay = (kind: Kind, form: Form): Html => {
     count >= 1
       ? `${countText(Math.floor(count))} ${noun}${Math.floor(count) === 1 ? '' : 's'} a day`
       : `a ${noun} every ${words(seconds)}`;
-  return html`<p class="a-day" id="a-day" data-refreshed>${count > 0 && html`= ${often}`}</p>`;
+  return html`<p class="a-day" id="a-day" data-refreshed>${count > 0 && html`(${often})`}</p>`;
 };
 
 export const intervalField = (kind: Kind, state: FormState, least: number): Html => {
@@ -143,11 +143,11 @@ export const intervalField = (kind: Kind, state: FormState, least: number): Html
     <div class="interval" data-refreshes>
       ${selectField({
         name: 'interval_s',
-        label: kind === 'heartbeat' ? 'A ping is due every' : 'Every',
+        label: kind === 'heartbeat' ? 'Ping expected every' : 'Check every',
         state,
         choices: [
           ...all.map((each) => ({ value: String(each), label: words(each) })),
-          { value: otherChoice, label: 'another time …' },
+          { value: otherChoice, label: 'custom …' },
         ],
       })}
       <div class="interval-other">
@@ -175,6 +175,10 @@ export type Subject = {
   readonly kind: Kind;
   readonly choices: Choices;
   readonly monitor: Monitor | undefined;
+  /** Monitors of the same type that check the same address already. */
+  readonly same: OutputOf<typeof findSameTarget>['items'];
+  /** A copy, of a monitor whose secrets were left out. */
+  readonly lacksSecrets?: boolean;
   /** The recipients, given the group in the form. */
   readonly told: Recipients;
   readonly channels: Channels;
@@ -195,24 +199,24 @@ const placesOf = (subject: Subject): Places => ({
   continents: continentsFor(subject).map((continent) => ({
     value: continent,
     label: continent,
-    ...(subject.choices.continents.includes(continent) ? {} : { help: 'No probe is there now.' }),
+    ...(subject.choices.continents.includes(continent) ? {} : { help: 'No probe there now.' }),
   })),
 });
 
 const kindsShown = [
   {
     kind: 'https',
-    label: 'Web address',
+    label: 'Website or API',
     symbol: 'globe',
-    sentence: 'Watch a web address.',
+    sentence: 'New monitor',
     target: 'Address',
     example: 'https://shop.example/checkout',
   },
   {
     kind: 'dns',
-    label: 'DNS name',
+    label: 'DNS',
     symbol: 'search',
-    sentence: 'Watch a DNS name.',
+    sentence: 'New DNS monitor',
     target: 'DNS name',
     example: 'shop.example',
   },
@@ -220,8 +224,8 @@ const kindsShown = [
     kind: 'heartbeat',
     label: 'Heartbeat',
     symbol: 'clock',
-    sentence: 'Watch a job that should run.',
-    target: 'Remark',
+    sentence: 'New heartbeat monitor',
+    target: 'Note',
     example: 'db1, /etc/cron.d/backup',
   },
 ] as const satisfies readonly { kind: Kind; [name: string]: string }[];
@@ -230,7 +234,7 @@ const shownKind = (kind: Kind) => kindsShown.find((each) => each.kind === kind) 
 
 const kindChips = ({ kind }: Subject, { form }: FormState): Html =>
   chips(
-    'What to watch',
+    'Monitor type',
     kindsShown.map((each) => ({
       href: `/monitors/new${query({ type: each.kind, target: form.value('target'), name: form.value('name') })}`,
       label: each.label,
@@ -246,11 +250,11 @@ const targetField = ({ kind }: Subject, state: FormState): Html => {
     return textField({
       ...common,
       required: false,
-      help: 'Which machine, which job: whatever helps to find it.',
+      help: 'For example the machine and the job.',
     });
   const help =
     kind === 'https'
-      ? 'Checks speak HTTP/1.1; a server that speaks HTTP/2 only cannot be checked yet.'
+      ? 'Checks use HTTP/1.1. A server that speaks only HTTP/2 cannot be checked yet.'
       : undefined;
   return textField({
     ...common,
@@ -278,7 +282,7 @@ const nameField = ({ kind }: Subject, state: FormState): Html =>
         state,
         autocomplete: 'off',
         required: false,
-        placeholder: kind === 'dns' ? 'as the name' : 'as the host',
+        placeholder: kind === 'dns' ? 'Defaults to the DNS name' : 'Defaults to the host name',
       });
 
 const isAtFault = (settings: readonly Setting[], { faults }: FormState): boolean =>
@@ -286,7 +290,7 @@ const isAtFault = (settings: readonly Setting[], { faults }: FormState): boolean
     settings.some(({ key }) => name === `config.${key}` || name.startsWith(`config.${key}.`)),
   );
 
-const groupFields = ({ choices, monitor }: Subject, state: FormState): Html =>
+const groupFields = ({ choices }: Subject, state: FormState): Html =>
   html`
     <div class="short">
       ${selectField({
@@ -303,10 +307,7 @@ const groupFields = ({ choices, monitor }: Subject, state: FormState): Html =>
       ${hiddenField('affects_group_status', 'false')}
       ${checkField({
         name: 'affects_group_status',
-        label:
-          monitor === undefined
-            ? 'It counts for the status of its group'
-            : 'Counts for the status of its group',
+        label: 'Counts for the status of its group',
         state,
       })}
     </div>
@@ -316,7 +317,7 @@ const groupFields = ({ choices, monitor }: Subject, state: FormState): Html =>
       state,
       autocomplete: 'off',
       placeholder: 'shop, eu',
-      help: 'With commas between. The list can be narrowed to one of them.',
+      help: 'Separated by commas. You can filter by them.',
     })}
   `;
 
@@ -372,7 +373,7 @@ const others = ({ kind, monitor }: Subject, state: FormState): Part => {
   if (unknown.length === 0 && state.form.value(otherName) === undefined) return null;
   return html`
     <details class="fold" open>
-      <summary>${icon('next')}<span>Settings that do nothing</span></summary>
+      <summary>${icon('next')}<span>Settings without effect</span></summary>
       <div class="fold-fields">
         ${textArea({
           name: otherName,
@@ -381,8 +382,7 @@ const others = ({ kind, monitor }: Subject, state: FormState): Part => {
           code: true,
           rows: 3,
           help: html`
-            They are kept as they
-            are. ${unknown.map(({ sentence }) => `${sentence.replaceAll('`', '')}. `)}
+            Kept as they are. ${unknown.map(({ sentence }) => `${sentence.replaceAll('`', '')}. `)}
           `,
         })}
       </div>
@@ -399,10 +399,17 @@ const planWords = ({
   return monitors >= most
     ? notice(
         'verifying',
-        `There are ${monitors} monitors already, which is all that the plan ${plan} allows.`,
-        'Delete one, or take a larger plan; you can try an address here all the same.',
+        `You have ${monitors} monitors, the most that the plan ${plan} allows`,
+        'Delete one or choose a larger plan. You can still test an address here.',
       )
-    : html`<p class="soft">${words} There are ${monitors}.</p>`;
+    : html`<p class="soft">${words} You have ${monitors}.</p>`;
+};
+
+export const sameWords = (same: Subject['same']): string => {
+  const [first, ...rest] = same.map(({ name }) => name);
+  return rest.length === 0
+    ? `${first} has the same address.`
+    : `${first} and ${rest.length} more have the same address.`;
 };
 
 /** The name of the boxes of channels. */
@@ -459,9 +466,9 @@ const actions = ({ kind, monitor }: Subject, { faults, objections }: FormState):
         `
       }
       <button class="button button-main" name="act" value="save">
-        ${monitor === undefined ? 'Save and begin' : 'Save'}
+        ${monitor === undefined ? 'Create monitor' : 'Save'}
       </button>
-      ${linkButton(monitor === undefined ? '/' : `/monitors/${monitor.id}`, 'Leave it')}
+      ${linkButton(monitor === undefined ? '/' : `/monitors/${monitor.id}`, 'Cancel')}
     </div>
   `;
 
@@ -472,11 +479,11 @@ export const monitorForm = (subject: Subject, state: FormState): Html => {
   const places = placesOf(subject);
   return html`
     ${heading({
-      sentence: monitor === undefined ? shownKind(kind).sentence : html`Change ${monitor.name}`,
+      sentence: monitor === undefined ? shownKind(kind).sentence : html`Edit ${monitor.name}`,
       below:
         kind === 'heartbeat'
-          ? 'Your job pings an address when it ran; when the ping does not come, you are told.'
-          : 'Try it from every continent first; nothing is saved by that.',
+          ? 'Your job pings an address each time it runs. You are alerted when the ping does not come.'
+          : 'Test from every continent before you save.',
       trail: [
         { href: '/', name: 'Monitors' },
         ...(monitor === undefined ? [] : [{ href: `/monitors/${monitor.id}`, name: monitor.name }]),
@@ -484,6 +491,14 @@ export const monitorForm = (subject: Subject, state: FormState): Html => {
     })}
     ${monitor === undefined && kindChips(subject, state)}
     ${planWords(subject)}
+    ${
+      subject.lacksSecrets === true &&
+      notice('information', 'Secrets were not copied', 'Enter passwords and tokens again.')
+    }
+    ${
+      subject.same.length > 0 &&
+      notice('information', sameWords(subject.same), 'You can create another monitor for it.')
+    }
     ${formSummary(state, testId)}
     <form
       class="form monitor-form"

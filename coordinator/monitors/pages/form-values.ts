@@ -127,7 +127,7 @@ export const lines: Widget = {
         : undefined;
     return list === undefined ? '' : linesText(list);
   }),
-  how: 'One to a line.',
+  how: 'One per line.',
 };
 
 export const pairs: Widget = {
@@ -148,7 +148,7 @@ export const pairs: Widget = {
     return { fault };
   },
   draw: area,
-  how: 'One to a line, as `Name: value`.',
+  how: 'One per line, as `Name: value`.',
 };
 
 export const statuses: Widget = {
@@ -162,7 +162,7 @@ export const statuses: Widget = {
   },
   draw: plainText,
   isShort: true,
-  how: 'With commas between.',
+  how: 'Separated by commas.',
 };
 
 export const credentials: Widget = {
@@ -199,7 +199,7 @@ export const places: Widget = {
   write: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
   read: (sent) => {
     const all = sent('[]').filter((each) => each !== '');
-    return all.length === 0 ? { fault: 'Tick at least one.' } : { value: all.toSorted() };
+    return all.length === 0 ? { fault: 'Select at least one.' } : { value: all.toSorted() };
   },
   draw: ({ places: { continents }, name, ...drawn }) =>
     html`
@@ -209,7 +209,7 @@ export const places: Widget = {
         name: `${name}[]`,
         choices: continents,
         several: true,
-        help: 'They look in turn, and confirm what one of them sees. With all ticked, those that come later look, too.',
+        help: 'They check in turn and confirm what one of them sees. With all selected, new locations are included.',
       })}
     `,
   unset: 'places',
@@ -221,7 +221,7 @@ export const probe: Widget = field(({ places: { probes }, ...drawn }) =>
     : selectField({
         ...drawn,
         choices: [
-          { value: '', label: 'No: the public ones look' },
+          { value: '', label: 'None: public probes check' },
           ...probes.map(({ id, name, continent }) => ({
             value: id,
             label: `${name}, ${continent}`,
@@ -285,7 +285,7 @@ function assertionRows({ name, state: { form } }: Drawn): Html {
     </div>
     ${
       rows < maxAssertions &&
-      html`<button class="button" name="act" value="more" data-stays>Room for another</button>`
+      html`<button class="button" name="act" value="more" data-stays>Add condition</button>`
     }
   `;
 }

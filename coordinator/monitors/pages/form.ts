@@ -1,28 +1,20 @@
 import type { Kind } from '../../../shared/api/config-keys.ts';
 import { createMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
-import { type OutputOf, statusOf } from '../../../shared/api/operation.ts';
-import { getTestResults, testMonitor } from '../../../shared/api/test-runs.ts';
+import { statusOf } from '../../../shared/api/operation.ts';
+import { testMonitor } from '../../../shared/api/test-runs.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
-import { countInWords } from '../../../shared/base/text.ts';
-import { evidenceRows } from '../../incidents/pages/evidence.ts';
+import { isRecord } from '../../../shared/base/json.ts';
+import { mask } from '../../../shared/checks/config-secrets.ts';
 import {
   listMonitorChannels,
   listRecipients,
   setMonitorChannels,
 } from '../../notifications/contract.ts';
-import { byContinent, msText, stateMark } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, refusedForm, refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html } from '../../web/html.ts';
-import {
-  type Ask,
-  type MembersRequest,
-  type Page,
-  type PageAnswer,
-  seeOther,
-  show,
-} from '../../web/page.ts';
-import { getMonitorChoices } from '../contract.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { findSameTarget, getMonitorChoices } from '../contract.ts';
 import {
   configFrom,
   emptyForm,
@@ -42,7 +34,9 @@ import {
   monitorForm,
   type Recipients,
   type Subject,
+  sameWords,
 } from './form-fields.ts';
+import { hearAll, testRunBroken } from './test-run.ts';
 
 const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags'];
 
@@ -95,7 +89,7 @@ export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): Form
   if (error instanceof Refusal && error.code === 'group_not_found')
     return {
       form,
-      faults: new Map([['group', 'This group is not there any more; choose another.']]),
+      faults: new Map([['group', 'This group was deleted. Choose another.']]),
       objections: [],
       status: 400,
     };
@@ -113,257 +107,12 @@ export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): Form
   return { form, faults, objections, status: statusOf[error.kind] };
 };
 
-/**
- * What a test run shows, piece by piece in the order of the document as answers come: who was
- * asked, each answer, and the summary. The line of a continent that is still checking is there from
- * the start; the style hides it once its answer appears below.
- */
-export type TestResults = OutputOf<typeof getTestResults>;
-type TestAnswer = TestResults['answers'][number];
-type TestedProbes = TestResults['asked'];
-
-const phaseNames = [
-  ['dns', 'DNS'],
-  ['tcp', 'TCP'],
-  ['tls', 'TLS'],
-  ['first_byte', 'first byte'],
-] as const;
-
-type Phase = { readonly name: string; readonly words: string; readonly ms: number };
-
-const phasesOf = ({ phases, took_ms }: TestAnswer): readonly Phase[] => {
-  const known = phaseNames.flatMap(([name, words]): Phase[] => {
-    const ms = phases?.[name];
-    return typeof ms === 'number' ? [{ name, words, ms }] : [];
-  });
-  const rest = took_ms - known.reduce((sum, { ms }) => sum + ms, 0);
-  return known.length > 0 && rest >= 1
-    ? [...known, { name: 'rest', words: 'body', ms: rest }]
-    : known;
-};
-
-const width = 1_000;
-
-/** The duration of each phase. */
-const phaseBar = (answer: TestAnswer): Html | null => {
-  const phases = phasesOf(answer);
-  const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
-  if (phases.length < 2 || whole <= 0) return null;
-  let from = 0;
-  return html`
-    <svg class="phase-bar" viewBox="0 0 ${width} 8" preserveAspectRatio="none" aria-hidden="true">
-      ${phases.map(({ name, ms }) => {
-        const begin = from;
-        from += (ms / whole) * width;
-        return html`
-          <rect
-            class="phase-${name}"
-            x="${begin.toFixed(1)}"
-            width="${(from - begin).toFixed(1)}"
-            height="8"
-          ></rect>
-        `;
-      })}
-    </svg>
-    <span class="phase-words">
-      ${phases.map(
-        ({ name, words, ms }) =>
-          html`<span><i class="phase-dot phase-${name}"></i>${words} ${msText(ms)}</span> `,
-      )}
-    </span>
-  `;
-};
-
-const markOf = ({ outcome }: TestAnswer): Html => {
-  if (outcome === 'ok') return stateMark('up', 'Passes');
-  return outcome === 'fail' ? stateMark('down', 'Fails') : stateMark('unknown', 'Cannot tell');
-};
-
-/** A cause says it already. */
-const testAnswerStatusOf = ({ evidence, cause }: TestAnswer): string => {
-  if (cause !== null) return '';
-  const status = evidence?.status;
-  const rcode = evidence?.rcode;
-  return typeof status === 'number' ? `status ${status}` : typeof rcode === 'string' ? rcode : '';
-};
-
-const answerLine = (answer: TestAnswer, at: number): Html =>
-  html`
-    <li class="answer answer-${at}" id="answer-${at}">
-      ${markOf(answer)}
-      <span class="answer-place">
-        <b>${answer.continent}</b> <span class="softer">${answer.probe}</span>
-      </span>
-      <span class="answer-took">
-        ${testAnswerStatusOf(answer)}
-        ${testAnswerStatusOf(answer) !== '' && ', '}
-        ${msText(answer.took_ms)}
-      </span>
-      ${
-        answer.outcome === 'unknown'
-          ? html`
-            <p class="answer-unknown">
-              ${answer.cause ?? 'The fault is its own'}: that says nothing about what it looked at.
-            </p>
-          `
-          : answer.cause !== null && html`<p class="answer-cause">${answer.cause}</p>`
-      }
-      ${phaseBar(answer)}
-    </li>
-  `;
-
-const count = (number: number): string => countInWords(number);
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-const placesText = (all: readonly { readonly continent: string }[]): string => {
-  const names = [...new Set(all.toSorted(byContinent).map(({ continent }) => continent))];
-  return names.length < 2
-    ? (names[0] ?? '')
-    : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-};
-
-export const testRunBegins = (asked: TestedProbes): Html =>
-  html`
-    <section class="card trial" id="trial" aria-labelledby="trial-title" data-trial>
-      <h2 id="trial-title">
-        ${asked.length === 0 ? 'No probe can look now' : html`Seen from ${placesText(asked)}`}
-      </h2>
-      <ul class="answers" aria-live="polite">
-        ${asked.map(
-          ({ continent, probe }, at) =>
-            html`
-              <li class="waiting waiting-${at}" id="waiting-${at}">
-                ${stateMark('pending', 'Looking')}
-                <span class="answer-place">
-                  <b>${continent}</b> <span class="softer">${probe}</span>
-                </span>
-              </li>
-            `,
-        )}
-  `;
-
-const placeOf = (asked: TestedProbes, { probe }: { readonly probe: string }): number =>
-  asked.findIndex((each) => each.probe === probe);
-
-export const testAnswers = (asked: TestedProbes, answers: readonly TestAnswer[]): Html =>
-  html`${answers.map((answer) => answerLine(answer, placeOf(asked, answer)))}`;
-
-const verdictOf = (asked: TestedProbes, answers: readonly TestAnswer[]): string => {
-  if (asked.length === 0)
-    return 'No probe is present for these places just now. Saved, it is looked at as soon as one is.';
-  const fails = answers.filter(({ outcome }) => outcome === 'fail');
-  const passes = answers.filter(({ outcome }) => outcome === 'ok');
-  if (passes.length === asked.length)
-    return asked.length === 1
-      ? `${placesText(passes)} finds it in order.`
-      : `All ${count(asked.length)} find it in order.`;
-  if (fails.length === asked.length)
-    return asked.length === 1
-      ? `${placesText(fails)} finds it failing.`
-      : `All ${count(asked.length)} find it failing: saved so, it would be down.`;
-  if (fails.length > 0 && passes.length > 0)
-    return `${capital(placesText(fails))} ${fails.length === 1 ? 'finds' : 'find'} it failing, ${placesText(passes)} ${passes.length === 1 ? 'finds' : 'find'} it in order.`;
-  if (fails.length > 0)
-    return `${placesText(fails)} ${fails.length === 1 ? 'finds' : 'find'} it failing; the rest cannot tell.`;
-  return passes.length > 0
-    ? `${placesText(passes)} ${passes.length === 1 ? 'finds' : 'find'} it in order; the rest cannot tell.`
-    : 'Nobody could tell.';
-};
-
-/** What follows the answers once no more come. */
-export const testRunEnds = ({
-  asked,
-  answers: asTheyCame,
-}: Pick<TestResults, 'asked' | 'answers'>): Html => {
-  const answers = asTheyCame.toSorted(byContinent);
-  const silent = asked.flatMap((each, at) =>
-    answers.some(({ probe }) => probe === each.probe) ? [] : [{ ...each, at }],
-  );
-  const rows = evidenceRows(answers);
-  return html`
-    ${silent.map(
-      ({ continent, probe, at }) =>
-        html`
-          <li class="answer answer-${at}" id="answer-${at}">
-            ${stateMark('unknown', 'No answer')}
-            <span class="answer-place">
-              <b>${continent}</b> <span class="softer">${probe}</span>
-            </span>
-            <p class="answer-unknown">
-              Its probe did not answer in time; that says nothing about what it looked at.
-            </p>
-          </li>
-        `,
-    )}
-    </ul>
-    <p class="trial-verdict" role="status">
-      ${verdictOf(asked, answers)} <span class="soft">Nothing of this is stored.</span>
-    </p>
-    ${
-      rows.length > 0 &&
-      html`
-        <details class="as-table">
-          <summary>What came back, side by side</summary>
-          <div class="evidence table-scroll" tabindex="0" role="region" aria-label="What came back">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Continent</th>
-                  ${answers.map(({ continent }) => html`<th scope="col">${continent}</th>`)}
-                </tr>
-              </thead>
-              <tbody>${rows}</tbody>
-            </table>
-          </div>
-        </details>
-      `
-    }
-    </section>
-  `;
-};
-
-/** Shown when the remaining answers cannot be received any more. */
-export const testRunBroken = (): Html =>
-  html`
-    </ul>
-    <p class="trial-verdict" role="status">What else was seen could not be heard. Test again.</p>
-    </section>
-  `;
-
-/**
- * The results of the continents as they come. It says so when the answers cannot be received any
- * more because their coordinator was replaced.
- */
-export async function* hearAll(
-  ask: Ask,
-  { trial, asked }: OutputOf<typeof testMonitor>,
-): AsyncGenerator<Html> {
-  yield testRunBegins(asked);
-  let known = 0;
-  for (;;) {
-    const heard = await ask(getTestResults, { trial_id: trial, known }).catch((error: unknown) => {
-      if (error instanceof Refusal) return undefined;
-      throw error;
-    });
-    if (!heard) {
-      yield testRunBroken();
-      return;
-    }
-    yield testAnswers(asked, heard.answers.slice(known));
-    known = heard.answers.length;
-    if (heard.over) {
-      yield testRunEnds(heard);
-      return;
-    }
-  }
-}
-
 type Config = Readonly<Record<string, unknown>>;
 
 const answerWith = (subject: Subject, state: FormState, pieces?: AsyncIterable<Html>): PageAnswer =>
   show({
     ...(pieces === undefined ? {} : { later: { pieces, broken: testRunBroken } }),
-    title: subject.monitor === undefined ? 'New monitor' : `Change ${subject.monitor.name}`,
+    title: subject.monitor === undefined ? 'New monitor' : `Edit ${subject.monitor.name}`,
     place: 'monitors',
     status: state.status,
     // Typed values may be secret.
@@ -437,7 +186,7 @@ const create = async (
   config: Config,
 ): Promise<PageAnswer> => {
   const { ask, form } = request;
-  const { kind } = subject;
+  const { kind, same } = subject;
   const group = form.value('group') || null;
   const { id, name } = await ask(createMonitor, {
     type: kind,
@@ -447,9 +196,11 @@ const create = async (
   await saveChannels(request, subject, id);
   return kind === 'heartbeat'
     ? seeOther(`/monitors/${id}#address`, {
-        said: `${name} waits for its first ping. Its address stands below: give it to your job.`,
+        said: `Monitor created. ${name} waits for its first ping: give your job the address below.`,
       })
-    : seeOther(`/monitors/${id}`, { said: `${name} is watched from now on.` });
+    : seeOther(`/monitors/${id}`, {
+        said: same.length === 0 ? 'Monitor created.' : `Monitor created. ${sameWords(same)}`,
+      });
 };
 
 const change = async (
@@ -468,7 +219,7 @@ const change = async (
     ...moved,
   });
   await saveChannels(request, subject, id);
-  return seeOther(`/monitors/${id}`, { said: `${name} is changed.` });
+  return seeOther(`/monitors/${id}`, { said: `${name} saved.` });
 };
 
 /** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
@@ -507,18 +258,66 @@ const toldOf = async (
 
 const newSubject = async (request: MembersRequest, type: string | undefined): Promise<Subject> => {
   refuseUnlessMay(request, createMonitor);
-  const [choices, { items: channels }] = await Promise.all([
+  const kind = kindFrom(type);
+  const target = targetOf(kind, request.form) || (request.query.target ?? '');
+  const [choices, { items: same }, { items: channels }] = await Promise.all([
     request.ask(getMonitorChoices),
+    request.ask(findSameTarget, { type: kind, target }),
     request.ask(listMonitorChannels, {}),
   ]);
   return {
-    kind: kindFrom(type),
+    kind,
     choices,
     monitor: undefined,
     channels,
+    same,
     told: await toldOf(request, choices, undefined),
   };
 };
+
+/** A new form; `given` are its first values. */
+const filled = (subject: Subject, given: Parameters<typeof emptyForm>[2]): Form =>
+  emptyForm(subject.kind, continentsFor(subject), {
+    type: subject.kind,
+    affects_group_status: 'true',
+    interval_s: firstInterval(subject.kind, subject.choices.min_interval_s),
+    ...given,
+  });
+
+/** As the form of a new one, with all that it may take over. Secrets stay where they are. */
+const cloned = async (request: MembersRequest, from: string): Promise<PageAnswer> => {
+  const [monitor, { items: channels }] = await Promise.all([
+    request.ask(getMonitor, { monitor_id: from }),
+    request.ask(listMonitorChannels, { monitor: from }),
+  ]);
+  const { type, target, name, interval_s, group, affects_group_status, tags, config } = monitor;
+  const subject = await newSubject(request, type);
+  const open = withoutSecrets(config);
+  const form = formOf({
+    ...formOfConfig(subject.kind, open, continentsFor({ choices: subject.choices, monitor })),
+    type,
+    target,
+    name: `Copy of ${name}`,
+    interval_s,
+    group: group ?? '',
+    affects_group_status: String(affects_group_status),
+    tags: tags.join(', '),
+    [channelsName]: channels.filter(({ chosen }) => chosen).map(({ id }) => id),
+  });
+  const lacksSecrets = JSON.stringify(open) !== JSON.stringify(config);
+  return answerWith({ ...subject, lacksSecrets }, freshForm(form));
+};
+
+/** A mask stands for a secret that another monitor keeps. */
+const withoutSecrets = (config: Config): Config =>
+  Object.fromEntries(
+    Object.entries(config).flatMap(([key, value]) => {
+      if (value === mask) return [];
+      if (!isRecord(value)) return [[key, value]];
+      const inside = withoutSecrets(value);
+      return Object.keys(inside).length === 0 ? [] : [[key, inside]];
+    }),
+  );
 
 const editSubject = async (
   request: MembersRequest,
@@ -535,6 +334,7 @@ const editSubject = async (
     choices,
     monitor,
     channels,
+    same: [],
     told: await toldOf(request, choices, monitor),
   };
 };
@@ -544,17 +344,11 @@ const newPage: Page = {
   path: '/monitors/new',
   needs: 'member',
   answer: async (request) => {
-    const { target, name, interval_s, type } = request.query;
+    const { target, name, interval_s, type, from } = request.query;
+    if (from !== undefined) return cloned(request, from);
     const subject = await newSubject(request, type);
-    const { kind, choices } = subject;
-    const form = emptyForm(kind, continentsFor(subject), {
-      type: kind,
-      target,
-      name,
-      affects_group_status: 'true',
-      interval_s: interval_s ?? firstInterval(kind, choices.min_interval_s),
-    });
-    return answerWith(subject, freshForm(form));
+    const given = { target, name, ...(interval_s === undefined ? {} : { interval_s }) };
+    return answerWith(subject, freshForm(filled(subject, given)));
   },
 };
 
@@ -562,7 +356,20 @@ const newPosted: Page = {
   method: 'POST',
   path: '/monitors/new',
   needs: 'member',
-  answer: async (request) => act(request, await newSubject(request, request.form.value('type'))),
+  answer: async (request) => {
+    const { form } = request;
+    const subject = await newSubject(request, form.value('type'));
+    // The empty dashboard sends an address alone.
+    return form.names.includes('interval_s')
+      ? act(request, subject)
+      : act(
+          {
+            ...request,
+            form: filled(subject, { target: form.value('target'), act: form.value('act') }),
+          },
+          subject,
+        );
+  },
 };
 
 const editPage: Page = {

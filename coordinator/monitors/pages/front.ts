@@ -11,8 +11,8 @@ export const front = () =>
       <div class="front">
         <h1>Know that your site is down before your users do. And never when it is not.</h1>
         <p class="lead">
-          Antipode looks at your sites, names and jobs from several continents. It calls an outage
-          only when it is also seen from another one, and shows what each of them saw.
+          Antipode checks your sites, DNS names and jobs from several continents. It reports an
+          outage only when a second continent confirms it, and shows what each of them saw.
         </p>
         <p class="actions">${linkButton('/sign-in', 'Sign in', { main: true })}</p>
         <ul class="front-points">

@@ -17,10 +17,10 @@ const secondsText = (seconds: number): string =>
   seconds === 0 ? '0' : durationText(seconds * 1_000);
 
 const why = ({ state, incident, window, window_name }: Stretch): Part => {
-  if (incident !== null) return html`<a href="/incidents/${incident}">the incident</a>`;
-  if (window !== null) return window_name === null ? 'a maintenance window' : `“${window_name}”`;
-  if (state === 'paused') return 'paused by somebody';
-  return state === 'unknown' ? 'no usable result' : null;
+  if (incident !== null) return html`<a href="/incidents/${incident}">Incident</a>`;
+  if (window !== null) return window_name === null ? 'Maintenance' : `“${window_name}”`;
+  if (state === 'paused') return 'Paused';
+  return state === 'unknown' ? 'No data yet' : null;
 };
 
 /** The sum in words: the five states and their total. */
@@ -96,8 +96,8 @@ export const ledgerTable = (ledger: Ledger, times: Times): Html => {
             <th scope="col">From</th>
             <th scope="col">Until</th>
             <th scope="col">State</th>
-            <th scope="col" class="number">Lasted</th>
-            <th scope="col">Because of</th>
+            <th scope="col" class="number">Duration</th>
+            <th scope="col">Reason</th>
           </tr>
         </thead>
         <tbody>
@@ -108,10 +108,10 @@ export const ledgerTable = (ledger: Ledger, times: Times): Html => {
                   <td data-label="From">${times.whole(stretch.from)}</td>
                   <td data-label="Until">${at === 0 ? 'now' : times.whole(stretch.to)}</td>
                   <td data-label="State">${stateMark(stateOf(stretch.state))}</td>
-                  <td data-label="Lasted" class="number">
+                  <td data-label="Duration" class="number">
                     ${durationText(Date.parse(stretch.to) - Date.parse(stretch.from))}
                   </td>
-                  <td data-label="Because of">${why(stretch)}</td>
+                  <td data-label="Reason">${why(stretch)}</td>
                 </tr>
               `,
           )}
@@ -120,7 +120,7 @@ export const ledgerTable = (ledger: Ledger, times: Times): Html => {
     </div>
     ${
       hidden > 0 &&
-      html`<p class="soft">${hidden} older stretches are in the sum and not in this list.</p>`
+      html`<p class="soft">${hidden} older entries are in the sum but not in this list.</p>`
     }
   `;
 };

@@ -257,7 +257,7 @@ const detail = ({ status, cause, seen_from, target, type }: Row): string => {
   if (status === 'verifying')
     return seen_from === null
       ? (cause ?? target)
-      : `Seen from ${seen_from} only${cause === null ? '' : `: ${cause}`}`;
+      : `Detected from ${seen_from} only${cause === null ? '' : `: ${cause}`}`;
   if (cause !== null) return cause;
   return type === 'heartbeat' ? `Heartbeat${target === '' ? '' : `, ${target}`}` : target;
 };

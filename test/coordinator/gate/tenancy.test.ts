@@ -234,6 +234,7 @@ const namesNothing = [
   'listDashboard',
   'listFilters',
   'undoChange',
+  'findSameTarget',
   'countOpenIncidents',
   'listMaintenanceByTime',
   'search',

@@ -32,10 +32,10 @@ const make = async (name: string): Promise<string> => placeOf(await post('/group
 
 test('before there is any, the page is one sentence and one form; who only looks is told who makes them', async () => {
   const { text } = await get('/groups');
-  expect(text).toContain('No monitor is in a group yet.');
+  expect(text).toContain('No groups yet');
   expect(text).toContain('action="/groups"');
   const viewer = await get('/groups', web.house.viewer);
-  expect(viewer.text).toContain('your role may only look');
+  expect(viewer.text).toContain('Your role can only read');
   expect(viewer.text).not.toContain('action="/groups"');
 });
 

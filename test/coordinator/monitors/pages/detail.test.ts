@@ -79,7 +79,7 @@ describe('detail', () => {
       const { text } = await web.get(`/monitors/${id}?days=1`, { as: web.house.viewer });
       const sum = /<p class="sum">(.*?)<\/p>/s.exec(text)?.[1]?.replaceAll(/<[^>]*>/g, '') ?? '';
       expect(sum).toBe('up 23 h + down 1 h + maintenance 0 + unknown 0 + paused 0 = 1 d');
-      expect(text).toContain(`<a href="/incidents/${incident}">the incident</a>`);
+      expect(text).toContain(`<a href="/incidents/${incident}">Incident</a>`);
     });
 
     test('tells of settings that do nothing, and what was probably meant', async () => {

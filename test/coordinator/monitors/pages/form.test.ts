@@ -32,15 +32,15 @@ describe('the form of a new monitor', () => {
   test('asks for the kind first, shows three fields, and folds the rest', async () => {
     const { status, text } = await web.get('/monitors/new', { as: web.house.member });
     expect(status).toBe(200);
-    expect(text).toContain('<h1>Watch a web address.</h1>');
-    expect(text).toContain('= 1,440 checks a day');
+    expect(text).toContain('<h1>New monitor</h1>');
+    expect(text).toContain('(1,440 checks a day)');
     expect(text).not.toMatch(/<details class="fold" open/);
     expect((await web.get('/monitors/new?type=dns', { as: web.house.member })).text).toContain(
-      '<h1>Watch a DNS name.</h1>',
+      '<h1>New DNS monitor</h1>',
     );
     expect(
       (await web.get('/monitors/new?type=heartbeat', { as: web.house.member })).text,
-    ).toContain('<h1>Watch a job that should run.</h1>');
+    ).toContain('<h1>New heartbeat monitor</h1>');
     expect(
       (await web.get('/monitors/new?target=https://a.example/', { as: web.house.member })).text,
     ).toContain('value="https://a.example/"');
@@ -68,10 +68,83 @@ describe('the form of a new monitor', () => {
     );
     const [row] = await forms.rowsNamed(name);
     expect([status, headers.get('location')]).toEqual([303, `/monitors/${row?.id}`]);
-    expect(decodeURIComponent(headers.getSetCookie().join())).toContain(
-      `${name} is watched from now on.`,
-    );
+    expect(decodeURIComponent(headers.getSetCookie().join())).toContain('Monitor created.');
     expect(row).toMatchObject({ target: wanted.target, interval_s: 60, config: {} });
+  });
+
+  test('names the second monitor of a host after its path, and says that an address is checked already', async () => {
+    const target = 'https://twice.example/cart?id=1';
+    const create = () =>
+      forms.post('/monitors/new', { ...wanted, name: '', target }, web.house.member);
+    await forms.post(
+      '/monitors/new',
+      { ...wanted, name: '', target: 'https://twice.example/' },
+      web.house.member,
+    );
+    expect(decodeURIComponent((await create()).headers.getSetCookie().join())).not.toContain(
+      'same address',
+    );
+    expect(await forms.rowsNamed('twice.example')).toHaveLength(1);
+    expect(await forms.rowsNamed('twice.example/cart?id=1')).toHaveLength(1);
+    const shown = await web.get(`/monitors/new?target=${encodeURIComponent(target)}`, {
+      as: web.house.member,
+    });
+    expect(shown.text).toContain('twice.example/cart?id=1 has the same address.');
+    expect(decodeURIComponent((await create()).headers.getSetCookie().join())).toContain(
+      'Monitor created. twice.example/cart?id=1 has the same address.',
+    );
+    const foreign = await createTestOrganisation(web.sql);
+    expect(
+      (await web.get(`/monitors/new?target=${encodeURIComponent(target)}`, { as: foreign.member }))
+        .text,
+    ).not.toContain('same address');
+  });
+
+  test('is filled from a monitor to clone, without its secrets, which it asks for again', async () => {
+    const id = await forms.made({
+      name: 'To clone',
+      tags: 'eu, pay',
+      'config.headers': 'X-Api-Key: very secret\r\nAccept: text/html',
+      'config.secret_headers': 'X-Api-Key',
+      'config.bearer_token': 'a-token',
+      'config.body_contains': 'Welcome',
+    });
+    const { text } = await web.get(`/monitors/new?from=${id}`, { as: web.house.member });
+    expect(text).toContain('value="Copy of To clone"');
+    expect(text).toContain('Secrets were not copied');
+    expect(text).toContain('Accept: text/html');
+    for (const secret of ['very secret', 'a-token', 'value="***"', ': ***'])
+      expect(text).not.toContain(secret);
+    const post = (more: object) =>
+      forms.post('/monitors/new', { ...fieldsIn(text), ...more }, web.house.member);
+    // It names a secret header that it lacks until somebody enters it.
+    expect((await post({})).status).toBe(400);
+    const headers = 'X-Api-Key: another one\r\nAccept: text/html';
+    expect((await post({ 'config.headers': headers })).status).toBe(303);
+    const [row] = await forms.rowsNamed('Copy of To clone');
+    expect(row?.config).toMatchObject({
+      headers: { 'X-Api-Key': '***', Accept: 'text/html' },
+      body_contains: ['Welcome'],
+    });
+    const foreign = await createTestOrganisation(web.sql);
+    expect((await web.get(`/monitors/new?from=${id}`, { as: foreign.owner })).status).toBe(404);
+    expect((await web.get(`/monitors/new?from=${id}`, { as: web.house.viewer })).status).toBe(403);
+  });
+
+  test('begins with an address from the empty dashboard, which is tested at once', async () => {
+    const empty = await createTestOrganisation(web.sql);
+    const { text } = await web.get('/', { as: empty.member });
+    expect(text).toContain('No monitors yet');
+    expect(text).toContain('<form class="card begin" method="post" action="/monitors/new">');
+    const answer = await forms.post(
+      '/monitors/new',
+      { type: 'https', target: 'shop.example', act: 'try' },
+      empty.member,
+    );
+    // There are no probes here: it was tried.
+    expect(answer.text).toContain('No probe can be asked now.');
+    expect(answer.text).toContain('value="shop.example"');
+    expect(answer.text).toContain('<option value="60" selected>');
   });
 
   test('takes tags with commas between, which narrow the list and stand in the form again', async () => {
@@ -80,8 +153,8 @@ describe('the form of a new monitor', () => {
     const [row] = await forms.rowsNamed(name);
     const list = (await web.get('/?tag=shop', { as: web.house.viewer })).text;
     expect(list).toContain(name);
-    expect(list).toContain('With the tag shop.');
-    expect(list).toContain('<a class="tag" href="/?tag=eu">eu</a>');
+    expect(list).toContain('Remove filter shop');
+    expect(list).toContain('<a class="tag" href="/?tag=shop%2Ceu">eu</a>');
     expect((await web.get('/?tag=other', { as: web.house.viewer })).text).not.toContain(name);
     expect((await web.get(`/monitors/${row?.id}/edit`, { as: web.house.member })).text).toMatch(
       /name="tags"[^>]*value="eu, shop"|value="eu, shop"[^>]*name="tags"/,
@@ -168,7 +241,7 @@ describe('the form of a new monitor', () => {
       web.house.member,
     );
     expect(status).toBe(400);
-    expect(text).toContain('Tick at least one.');
+    expect(text).toContain('Select at least one.');
     const more = await forms.post(
       '/monitors/new',
       {
@@ -222,7 +295,7 @@ describe('the form of a new monitor', () => {
   test('offers no shorter interval than the plan has, and says what the plan allows', async () => {
     const { text } = await web.get('/monitors/new', { as: small.member });
     expect(text).not.toContain('<option value="60"');
-    expect(text).toContain('= 480 checks a day');
+    expect(text).toContain('(480 checks a day)');
     expect(text).toContain('The plan free allows 20 monitors');
     const refused = await forms.post(
       '/monitors/new',
@@ -236,7 +309,7 @@ describe('the form of a new monitor', () => {
     for (let count = 0; count < 20; count += 1)
       await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s) values (${newId()}, ${small.organisation}, 0, 'x', 'https', 'https://a.example/', 180)`;
     expect((await web.get('/monitors/new', { as: small.member })).text).toContain(
-      'There are 20 monitors already',
+      'You have 20 monitors',
     );
     const full = await forms.post('/monitors/new', { ...wanted, interval_s: '180' }, small.member);
     expect([full.status, full.text.includes('Delete one, or take a larger plan.')]).toEqual([
@@ -383,7 +456,7 @@ describe('the form of a monitor that is there', () => {
     await forms.post(`/monitors/${id}/edit`, { group: '' }, web.house.member);
     expect(await forms.rowOf(id)).toMatchObject({ group_id: null });
     const gone = await forms.post(`/monitors/${id}/edit`, { group: newId() }, web.house.member);
-    expect([gone.status, gone.text.includes('choose another')]).toEqual([400, true]);
+    expect([gone.status, gone.text.includes('Choose another')]).toEqual([400, true]);
   });
 });
 

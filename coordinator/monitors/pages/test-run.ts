@@ -1,0 +1,251 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { getTestResults, type testMonitor } from '../../../shared/api/test-runs.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { countInWords } from '../../../shared/base/text.ts';
+import { evidenceRows } from '../../incidents/pages/evidence.ts';
+import { byContinent, msText, stateMark } from '../../web/elements.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Ask } from '../../web/page.ts';
+
+/**
+ * What a test run shows, piece by piece in the order of the document as answers come: who was
+ * asked, each answer, and the summary. The line of a continent that is still checking is there from
+ * the start; the style hides it once its answer appears below.
+ */
+export type TestResults = OutputOf<typeof getTestResults>;
+type TestAnswer = TestResults['answers'][number];
+type TestedProbes = TestResults['asked'];
+
+const phaseNames = [
+  ['dns', 'DNS'],
+  ['tcp', 'TCP'],
+  ['tls', 'TLS'],
+  ['first_byte', 'first byte'],
+] as const;
+
+type Phase = { readonly name: string; readonly words: string; readonly ms: number };
+
+const phasesOf = ({ phases, took_ms }: TestAnswer): readonly Phase[] => {
+  const known = phaseNames.flatMap(([name, words]): Phase[] => {
+    const ms = phases?.[name];
+    return typeof ms === 'number' ? [{ name, words, ms }] : [];
+  });
+  const rest = took_ms - known.reduce((sum, { ms }) => sum + ms, 0);
+  return known.length > 0 && rest >= 1
+    ? [...known, { name: 'rest', words: 'body', ms: rest }]
+    : known;
+};
+
+const width = 1_000;
+
+/** The duration of each phase. */
+const phaseBar = (answer: TestAnswer): Html | null => {
+  const phases = phasesOf(answer);
+  const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
+  if (phases.length < 2 || whole <= 0) return null;
+  let from = 0;
+  return html`
+    <svg class="phase-bar" viewBox="0 0 ${width} 8" preserveAspectRatio="none" aria-hidden="true">
+      ${phases.map(({ name, ms }) => {
+        const begin = from;
+        from += (ms / whole) * width;
+        return html`
+          <rect
+            class="phase-${name}"
+            x="${begin.toFixed(1)}"
+            width="${(from - begin).toFixed(1)}"
+            height="8"
+          ></rect>
+        `;
+      })}
+    </svg>
+    <span class="phase-words">
+      ${phases.map(
+        ({ name, words, ms }) =>
+          html`<span><i class="phase-dot phase-${name}"></i>${words} ${msText(ms)}</span> `,
+      )}
+    </span>
+  `;
+};
+
+const markOf = ({ outcome }: TestAnswer): Html => {
+  if (outcome === 'ok') return stateMark('up', 'Passes');
+  return outcome === 'fail' ? stateMark('down', 'Fails') : stateMark('unknown', 'No result');
+};
+
+/** A cause says it already. */
+const testAnswerStatusOf = ({ evidence, cause }: TestAnswer): string => {
+  if (cause !== null) return '';
+  const status = evidence?.status;
+  const rcode = evidence?.rcode;
+  return typeof status === 'number' ? `status ${status}` : typeof rcode === 'string' ? rcode : '';
+};
+
+const answerLine = (answer: TestAnswer, at: number): Html =>
+  html`
+    <li class="answer answer-${at}" id="answer-${at}">
+      ${markOf(answer)}
+      <span class="answer-place">
+        <b>${answer.continent}</b> <span class="softer">${answer.probe}</span>
+      </span>
+      <span class="answer-took">
+        ${testAnswerStatusOf(answer)}
+        ${testAnswerStatusOf(answer) !== '' && ', '}
+        ${msText(answer.took_ms)}
+      </span>
+      ${
+        answer.outcome === 'unknown'
+          ? html`
+            <p class="answer-unknown">
+              ${answer.cause ?? 'The probe failed'}: this says nothing about your server.
+            </p>
+          `
+          : answer.cause !== null && html`<p class="answer-cause">${answer.cause}</p>`
+      }
+      ${phaseBar(answer)}
+    </li>
+  `;
+
+const count = (number: number): string => countInWords(number);
+
+const placesText = (all: readonly { readonly continent: string }[]): string => {
+  const names = [...new Set(all.toSorted(byContinent).map(({ continent }) => continent))];
+  return names.length < 2
+    ? (names[0] ?? '')
+    : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+};
+
+export const testRunBegins = (asked: TestedProbes): Html =>
+  html`
+    <section class="card trial" id="trial" aria-labelledby="trial-title" data-trial>
+      <h2 id="trial-title">
+        ${asked.length === 0 ? 'No probe can check now' : html`Test from ${placesText(asked)}`}
+      </h2>
+      <ul class="answers" aria-live="polite">
+        ${asked.map(
+          ({ continent, probe }, at) =>
+            html`
+              <li class="waiting waiting-${at}" id="waiting-${at}">
+                ${stateMark('pending', 'Checking')}
+                <span class="answer-place">
+                  <b>${continent}</b> <span class="softer">${probe}</span>
+                </span>
+              </li>
+            `,
+        )}
+  `;
+
+const placeOf = (asked: TestedProbes, { probe }: { readonly probe: string }): number =>
+  asked.findIndex((each) => each.probe === probe);
+
+export const testAnswers = (asked: TestedProbes, answers: readonly TestAnswer[]): Html =>
+  html`${answers.map((answer) => answerLine(answer, placeOf(asked, answer)))}`;
+
+const verdictOf = (asked: TestedProbes, answers: readonly TestAnswer[]): string => {
+  if (asked.length === 0)
+    return 'No probe is online for these locations. Once saved, it is checked as soon as one is.';
+  const fails = answers.filter(({ outcome }) => outcome === 'fail');
+  const passes = answers.filter(({ outcome }) => outcome === 'ok');
+  if (passes.length === asked.length)
+    return asked.length === 1
+      ? `The check from ${placesText(passes)} passed.`
+      : `All ${count(asked.length)} checks passed.`;
+  if (fails.length === asked.length)
+    return asked.length === 1
+      ? `The check from ${placesText(fails)} failed.`
+      : `All ${count(asked.length)} checks failed. Saved like this, it would be down right away.`;
+  if (fails.length > 0 && passes.length > 0)
+    return `Failed from ${placesText(fails)}, passed from ${placesText(passes)}.`;
+  if (fails.length > 0) return `Failed from ${placesText(fails)}. The others gave no result.`;
+  return passes.length > 0
+    ? `Passed from ${placesText(passes)}. The others gave no result.`
+    : 'No result from any location.';
+};
+
+/** What follows the answers once no more come. */
+export const testRunEnds = ({
+  asked,
+  answers: asTheyCame,
+}: Pick<TestResults, 'asked' | 'answers'>): Html => {
+  const answers = asTheyCame.toSorted(byContinent);
+  const silent = asked.flatMap((each, at) =>
+    answers.some(({ probe }) => probe === each.probe) ? [] : [{ ...each, at }],
+  );
+  const rows = evidenceRows(answers);
+  return html`
+    ${silent.map(
+      ({ continent, probe, at }) =>
+        html`
+          <li class="answer answer-${at}" id="answer-${at}">
+            ${stateMark('unknown', 'No answer')}
+            <span class="answer-place">
+              <b>${continent}</b> <span class="softer">${probe}</span>
+            </span>
+            <p class="answer-unknown">
+              Its probe did not answer in time. This says nothing about your server.
+            </p>
+          </li>
+        `,
+    )}
+    </ul>
+    <p class="trial-verdict" role="status">
+      ${verdictOf(asked, answers)} <span class="soft">Nothing was saved.</span>
+    </p>
+    ${
+      rows.length > 0 &&
+      html`
+        <details class="as-table">
+          <summary>Compare responses</summary>
+          <div class="evidence table-scroll" tabindex="0" role="region" aria-label="Responses">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Continent</th>
+                  ${answers.map(({ continent }) => html`<th scope="col">${continent}</th>`)}
+                </tr>
+              </thead>
+              <tbody>${rows}</tbody>
+            </table>
+          </div>
+        </details>
+      `
+    }
+    </section>
+  `;
+};
+
+/** Shown when the remaining answers cannot be received any more. */
+export const testRunBroken = (): Html =>
+  html`
+    </ul>
+    <p class="trial-verdict" role="status">The other results were lost. Test again.</p>
+    </section>
+  `;
+
+/**
+ * The results of the continents as they come. It says so when the answers cannot be received any
+ * more because their coordinator was replaced.
+ */
+export async function* hearAll(
+  ask: Ask,
+  { trial, asked }: OutputOf<typeof testMonitor>,
+): AsyncGenerator<Html> {
+  yield testRunBegins(asked);
+  let known = 0;
+  for (;;) {
+    const heard = await ask(getTestResults, { trial_id: trial, known }).catch((error: unknown) => {
+      if (error instanceof Refusal) return undefined;
+      throw error;
+    });
+    if (!heard) {
+      yield testRunBroken();
+      return;
+    }
+    yield testAnswers(asked, heard.answers.slice(known));
+    known = heard.answers.length;
+    if (heard.over) {
+      yield testRunEnds(heard);
+      return;
+    }
+  }
+}
