@@ -22,6 +22,9 @@ const sentences: Readonly<Record<string, string | null>> = {
   acknowledgeIncident: 'Acknowledged incident',
   acknowledgeByLink: 'Acknowledged incident from a message',
   addIncidentNote: 'Added note to incident',
+  unacknowledgeIncident: 'Handed back incident',
+  assignIncident: 'Assigned incident',
+  writePostMortem: 'Edited post-mortem of incident',
   shareIncident: 'Shared incident',
   withdrawIncidentShare: 'Stopped sharing incident',
 

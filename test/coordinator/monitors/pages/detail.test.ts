@@ -278,7 +278,7 @@ describe('acts', () => {
           as: web.house.owner,
           headers: { 'sec-fetch-site': 'cross-site' },
         });
-        expect([path, foreign.status, foreign.text.includes('another site sent it')]).toEqual([
+        expect([path, foreign.status, foreign.text.includes('came from another site')]).toEqual([
           path,
           403,
           true,
