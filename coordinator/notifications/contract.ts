@@ -34,6 +34,7 @@ export const showAcknowledgement = anonymousOperation({
     sentence: string(),
     open: boolean({ description: 'Whether there is still something to acknowledge.' }),
     acknowledged_by: array(string()),
+    incidents: array(string()),
   }),
   refusals: ['link_invalid'],
 });

@@ -189,12 +189,19 @@ export const showAcknowledgement = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.showAcknowledgement>,
 ): OperationResult<OutputOf<typeof contract.showAcknowledgement>> => {
-  const { organisation, channel, sentence, open, acknowledged_as } = await messageOf(
+  const { organisation, channel, sentence, open, acknowledged_as, incidents } = await messageOf(
     context,
     'acknowledge',
     secret,
   );
-  return { organisation, channel, sentence, open: open > 0, acknowledged_by: acknowledged_as };
+  return {
+    organisation,
+    channel,
+    sentence,
+    incidents: [...incidents],
+    open: open > 0,
+    acknowledged_by: acknowledged_as,
+  };
 };
 
 export const acknowledgeByLink = async (

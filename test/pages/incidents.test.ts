@@ -5,6 +5,42 @@ import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 
+/** What is done on a phone at night. */
+describe('phone', () => {
+  describeInBrowser('an incident on a phone', (browser) => {
+    let web: TestWeb;
+    let demo: Demo;
+    beforeAll(async () => {
+      web = await startWeb();
+      demo = await seedDemo(web.sql, web.house.organisation, Date.now());
+      await web.sql`delete from channels where name = 'Pager'`;
+    });
+    afterAll(() => web.close());
+
+    for (const [width, height] of [
+      [390, 664],
+      [320, 568],
+    ] as const)
+      test(`${width} px wide says what is down, and is acknowledged, in the first screen, then is handed back`, async () => {
+        const cookie = await web.cookieOf(web.house.member);
+        const { page, close } = await openTab(browser(), web.url, { width, cookie });
+        await page.setViewportSize({ width, height });
+        await page.goto(`${web.url}/incidents/${demo.incident}`);
+        const bottomOf = async (name: string): Promise<number> => {
+          const box = await page.getByRole('button', { name, exact: true }).boundingBox();
+          return box === null ? Number.NaN : box.y + box.height;
+        };
+        expect(await bottomOf('Acknowledge')).toBeLessThan(height);
+        await page.getByRole('button', { name: 'Acknowledge', exact: true }).click();
+        await page.getByText('Acknowledged by').first().waitFor();
+        expect(await page.locator('#owner').innerText()).toContain(web.house.member.email);
+        await page.getByRole('button', { name: 'Hand back' }).click();
+        await page.getByRole('button', { name: 'Acknowledge', exact: true }).waitFor();
+        await close();
+      });
+  });
+});
+
 /** The list of incidents, in a real browser. */
 describe('incidents', () => {
   describeInBrowser('the list of incidents', (browser) => {
@@ -14,7 +50,7 @@ describe('incidents', () => {
       web = await startWeb();
       demo = await seedDemo(web.sql, web.house.organisation, Date.now());
       // A monitor that flaps: more than a page of incidents that began after the open one.
-      for (let at = 0; at < 60; at += 1)
+      for (let at = 0; at < 120; at += 1)
         await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_probe, seen_continent, scope, layer)
         values (${newId()}, ${web.house.organisation}, ${demo.idOf('Wishlist')}, now() - interval '1 second', now() - interval '1 second', now(), 'Frankfurt', 'Europe', 'everywhere', 'tcp')`;
     });
@@ -42,7 +78,7 @@ describe('incidents', () => {
           .getByRole('navigation', { name: 'State' })
           .getByRole('link', { name: 'All' })
           .click();
-        await expect.poll(async () => (await rows()).length).toBeGreaterThan(20);
+        await expect.poll(rows).toContainEqual(expect.stringMatching(/Wishlist\s*·\s*\d+ times/));
         const states = (await rows()).map((each) => each.split('\t')[0]);
         expect(states.slice(0, 2)).toEqual(['Verifying', 'Down']);
         expect(states.slice(2).filter((each) => each === 'Down' || each === 'Verifying')).toEqual(
@@ -74,7 +110,7 @@ describe('incidents', () => {
       expect(await tab.page.locator('.chips [aria-current="page"]').first().innerText()).toBe(
         'All',
       );
-      expect(await tab.page.locator('main tbody tr').count()).toBeGreaterThan(20);
+      expect(await tab.page.locator('main tbody tr').count()).toBeGreaterThan(0);
       await tab.close();
     });
   });

@@ -60,7 +60,7 @@ const mayNotify = async ({ page }: Tab): Promise<void> => {
 
 /** Nothing leaves: a private address is no place for alerts. */
 const sendTest = async ({ page }: Tab): Promise<void> => {
-  await page.getByLabel('Address').fill('https://10.0.0.1/hook');
+  await page.getByLabel('URL', { exact: true }).fill('https://10.0.0.1/hook');
   await page.getByRole('button', { name: 'Send a test' }).click();
   await page.locator('#trial, main [role="alert"]').waitFor();
 };

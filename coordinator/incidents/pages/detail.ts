@@ -124,8 +124,7 @@ const effectOf = ({ effect, open }: Incident): Html => {
     `;
   return html`
     <p>
-      ${durationText(down_seconds * 1_000)} of downtime. Uptime of ${window}:
-      <b>${percentMark(percent)}</b>, without this incident ${percentMark(percent_without)}.
+      ${durationText(down_seconds * 1_000)} of downtime. Uptime of ${window}:${' '}<b>${percentMark(percent)}</b>, without this incident ${percentMark(percent_without)}.
     </p>
   `;
 };

@@ -56,20 +56,20 @@ const rowOf = (
   return html`
     <tr id="incident-${id}" data-row>
       <td data-label="State">
-        <span>
-          ${stateOf(incident)}
-          ${
-            acknowledged_at !== null &&
-            acknowledged_by !== null &&
-            html`
-              <span class="has-it">
-                ${icon('check')}${acknowledged_by}${
-                  open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
-                }
+        ${
+          acknowledged_at === null
+            ? stateOf(incident)
+            : html`
+              <span>
+                ${stateOf(incident)}
+                <span class="has-it">
+                  ${icon('check')}${acknowledged_by ?? 'someone'}${
+                    open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
+                  }
+                </span>
               </span>
             `
-          }
-        </span>
+        }
       </td>
       <td data-label="Monitor">
         <span>
@@ -129,6 +129,8 @@ const filterForm = async (
   `;
   const isFiltered = ['monitor', 'layer', 'owner'].some((name) => (asked[name] ?? '') !== '');
   return html`
+    <details class="incident-filter"${isFiltered && html` open`}>
+      <summary>${icon('next')}Filter</summary>
     <form class="incident-filters" action="/incidents">
       ${hiddenField('state', state)}${hiddenField('days', days)}
       ${select(
@@ -147,9 +149,10 @@ const filterForm = async (
         [nobody, 'Nobody'],
         ...owners.map((name) => [name, name] as const),
       ])}
-      <button class="button">Filter</button>
+      <button class="button">Apply</button>
       ${isFiltered && linkButton(`/incidents${query({ state, days })}`, 'Clear filter')}
     </form>
+    </details>
   `;
 };
 

@@ -18,25 +18,25 @@ import { webPush } from './web-push.ts';
 import { webhook } from './webhook.ts';
 import { zulip } from './zulip.ts';
 
-/** All kinds of channel, in the order in which a form offers them. */
+/** All kinds of channel, the most popular first, as a form offers them. */
 export const channelKinds: readonly ChannelKind[] = [
   email,
   slack,
   teams,
+  webhook,
+  pagerduty,
+  webPush,
   discord,
+  telegram,
+  twilio,
   googleChat,
   mattermost,
-  telegram,
   matrix,
   zulip,
-  webPush,
   ntfy,
   gotify,
   pushover,
-  twilio,
-  pagerduty,
   incidentIo,
-  webhook,
   apprise,
 ];
 

@@ -51,12 +51,11 @@ const content = (notification: Notification) => ({
 export const webhook: ChannelKind = {
   id: 'webhook',
   name: 'Webhook',
-  about:
-    'Posts signed JSON to your URL (Standard Webhooks). If one message covers several incidents, read the `event` of each in `data.incidents`: `type` is only the most severe.',
+  about: 'Posts signed JSON to your URL (Standard Webhooks).',
   fields: {
     url: secretUrlField(
       'URL',
-      'Receives a POST with JSON for every message. Shown by its host alone, because the URL is often a secret.',
+      'Receives a POST with JSON for every message; of several incidents in one message, type is only the most severe: read the event of each in data.incidents. Only the host is shown later, because the URL is often a secret.',
     ),
     secret: {
       ...secretField(

@@ -1,6 +1,13 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { type Choices, chosenFields, heading, linkButton, notice } from '../../web/elements.ts';
+import {
+  type Choices,
+  chosenFields,
+  heading,
+  linkButton,
+  notice,
+  zones,
+} from '../../web/elements.ts';
 import {
   boxId,
   checkField,
@@ -136,6 +143,7 @@ const spanRow = ({ form }: FormState, at: number): Html => {
 const hoursFields = (state: FormState, zone: string): Html => {
   const filled = spansIn(state.form).length;
   const rows = Math.min(maxSpans, filled + 1);
+  const stored = state.form.value('hours.zone') ?? '';
   return html`
     ${fieldGroup({
       name: 'hours',
@@ -153,13 +161,17 @@ const hoursFields = (state: FormState, zone: string): Html => {
         }
       `,
     })}
-    ${textField({
+    ${selectField({
       name: 'hours.zone',
       label: 'Time zone',
       state,
-      autocomplete: 'off',
-      required: false,
-      placeholder: zone,
+      choices: [
+        { value: '', label: `${zone} (organisation)` },
+        ...(stored === '' || zones.some(({ value }) => value === stored)
+          ? []
+          : [{ value: stored, label: stored }]),
+        ...zones,
+      ],
     })}
   `;
 };
@@ -339,9 +351,9 @@ export const formPage = (
               ${channel === undefined ? 'Create channel' : 'Save'}
             </button>
             ${linkButton(channel === undefined ? '/alerts' : `/alerts/${channel.id}`, 'Cancel')}
+            ${trial(tried)}
           </div>
         </form>
-        ${trial(tried)}
       </div>
     `,
   });
@@ -354,6 +366,32 @@ export const formPage = (
 export const isFillable = ({ fields }: Kind): boolean =>
   !fields.some(({ input }) => input === 'subscription');
 
+/** The first so many of the kinds are what most people use. */
+const popular = 6;
+
+const kindList = (kinds: readonly Kind[]): Html => html`
+  <ul class="kinds">
+    ${kinds.map(
+      (kind) =>
+        html`
+          <li>
+            <a
+              class="card"
+              href="${safeUrl(
+                isFillable(kind)
+                  ? `/alerts/new?kind=${encodeURIComponent(kind.id)}`
+                  : '/alerts/this-browser',
+              )}"
+            >
+              <b>${kind.name}</b>
+              <span class="soft">${kind.about}</span>
+            </a>
+          </li>
+        `,
+    )}
+  </ul>
+`;
+
 export const kindPage = (kinds: readonly Kind[]): PageAnswer =>
   show({
     title: 'New channel',
@@ -364,25 +402,9 @@ export const kindPage = (kinds: readonly Kind[]): PageAnswer =>
         below: 'Choose how alerts reach you. You can send a test before you save.',
         trail: [{ href: '/alerts', name: 'Alerts' }],
       })}
-      <ul class="kinds">
-        ${kinds.map(
-          (kind) =>
-            html`
-              <li>
-                <a
-                  class="card"
-                  href="${safeUrl(
-                    isFillable(kind)
-                      ? `/alerts/new?kind=${encodeURIComponent(kind.id)}`
-                      : '/alerts/this-browser',
-                  )}"
-                >
-                  <b>${kind.name}</b>
-                  <span class="soft">${kind.about}</span>
-                </a>
-              </li>
-            `,
-        )}
-      </ul>
+      <h2>Popular</h2>
+      ${kindList(kinds.slice(0, popular))}
+      <h2>More</h2>
+      ${kindList(kinds.slice(popular))}
     `,
   });

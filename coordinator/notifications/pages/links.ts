@@ -1,4 +1,5 @@
 import { entryCard, entryPage, unlessDead } from '../../people/pages/parts.ts';
+import { linkButton } from '../../web/elements.ts';
 import { type Html, html, joined } from '../../web/html.ts';
 import type { Page, PageAnswer } from '../../web/page.ts';
 import {
@@ -33,6 +34,16 @@ const button = (label: string): Html =>
     <form class="form" method="post"><button class="button button-main">${label}</button></form>
   `;
 
+/** The way on, for whoever can sign in. */
+const seeIncident = ([incident, ...more]: readonly string[]): Html => html`
+  <p class="actions actions-middle">
+    ${linkButton(
+      incident === undefined || more.length > 0 ? '/incidents' : `/incidents/${incident}`,
+      incident !== undefined && more.length > 0 ? 'See the incidents' : 'See the incident',
+    )}
+  </p>
+`;
+
 /** `/a/`: the short form, in an SMS. */
 const acknowledgePaths = ['/acknowledge/:secret', '/a/:secret'] as const;
 
@@ -42,7 +53,7 @@ const acknowledgePage = (path: string): Page => ({
   needs: 'nobody',
   answer: ({ askAsVisitor, path: { secret } }) =>
     unlessDead(async () => {
-      const { organisation, sentence, open, acknowledged_by } = await askAsVisitor(
+      const { organisation, sentence, open, acknowledged_by, incidents } = await askAsVisitor(
         showAcknowledgement,
         { secret },
       );
@@ -54,6 +65,7 @@ const acknowledgePage = (path: string): Page => ({
           about,
           words('Reminders stop, and everyone who was notified gets a message.'),
           button('Acknowledge'),
+          seeIncident(incidents),
         );
       return acknowledged_by.length > 0
         ? card(
@@ -61,8 +73,9 @@ const acknowledgePage = (path: string): Page => ({
             'Already acknowledged',
             about,
             words(joined(acknowledged_by, ', ')),
+            seeIncident(incidents),
           )
-        : card('Already resolved', 'Already resolved', about);
+        : card('Already resolved', 'Already resolved', about, seeIncident(incidents));
     }),
 });
 
@@ -73,14 +86,16 @@ const acknowledge = (path: string): Page => ({
   fromAnywhere: true,
   answer: ({ askAsVisitor, path: { secret } }) =>
     unlessDead(async () => {
-      const { incidents } = await askAsVisitor(acknowledgeByLink, { secret });
-      return incidents.length > 0
+      const { incidents } = await askAsVisitor(showAcknowledgement, { secret });
+      const acknowledged = await askAsVisitor(acknowledgeByLink, { secret });
+      return acknowledged.incidents.length > 0
         ? card(
             'Acknowledged',
             'Acknowledged',
             words('Reminders have stopped, and everyone who was notified gets a message.'),
+            seeIncident(incidents),
           )
-        : card('Nothing to do', 'Already resolved or acknowledged');
+        : card('Nothing to do', 'Already resolved or acknowledged', seeIncident(incidents));
     }),
 });
 

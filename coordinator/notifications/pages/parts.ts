@@ -30,7 +30,7 @@ export const channelStateOf = (
   if (unsubscribed) return { state: 'unknown', words: 'Unsubscribed' };
   if (kind === 'email' && !mail) return { state: 'down', words: mailMissingWords };
   if (!verified) return { state: 'verifying', words: 'Not confirmed yet' };
-  if (!delivering) return { state: 'down', words: 'Not delivering' };
+  if (!delivering) return { state: 'down', words: 'Cannot deliver' };
   return last_taken_at === null
     ? { state: 'pending', words: 'Not used yet' }
     : { state: 'up', words: 'Delivering' };

@@ -383,7 +383,9 @@ describe('why told', () => {
       ]);
       expect((await fromOutside(acknowledge())).text).toContain('<h1>Acknowledged</h1>');
       expect((await onIt())?.as).toContain('#ops');
-      expect((await fromOutside(acknowledge())).text).toContain('Already resolved or acknowledged');
+      const again = await fromOutside(acknowledge());
+      expect(again.text).toContain('Already resolved or acknowledged');
+      expect(again.text).toContain(`href="${incident()}"`);
       expect((await web.get(acknowledge())).text).toContain('Already acknowledged');
     });
 
