@@ -71,10 +71,13 @@ export const testChannel = inSteps({
     });
   },
   act: async (
-    _context: InOrganisation,
+    { note }: InOrganisation,
     _input: InputOf<typeof contract.testChannel>,
     tried: Tried,
-  ): OperationResult<Tried> => tried,
+  ): OperationResult<Tried> => {
+    note({ after: { verdict: tried.verdict } });
+    return tried;
+  },
 });
 
 export const tryChannel = inSteps({
@@ -123,8 +126,11 @@ export const tryChannel = inSteps({
     });
   },
   act: async (
-    _context: InOrganisation,
+    { note }: InOrganisation,
     _input: InputOf<typeof contract.tryChannel>,
     tried: Tried,
-  ): OperationResult<Tried> => tried,
+  ): OperationResult<Tried> => {
+    note({ after: { verdict: tried.verdict } });
+    return tried;
+  },
 });

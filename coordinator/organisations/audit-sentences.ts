@@ -78,6 +78,7 @@ const sentences: Readonly<Record<string, string | null>> = {
   foundOrganisation: 'Created organisation',
   updateOrganisation: 'Edited the organisation',
   endOrganisation: 'Deleted the organisation',
+  hideFirstSteps: 'Hid the first steps',
   keepOrganisation: 'Undid the deletion of the organisation',
   beginExport: 'Exported the organisation',
   createUser: 'Created user',

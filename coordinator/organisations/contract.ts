@@ -1,5 +1,6 @@
 import {
   array,
+  boolean,
   dateTime,
   dict,
   integer,
@@ -223,7 +224,7 @@ export const showOrganisation = innerOperation({
     plan: string(),
     created_at: dateTime(),
     ends_at: nullable(dateTime(), {
-      description: 'When it is deleted; null: nobody asked for that.',
+      description: 'When it will be deleted; null: never.',
     }),
     least_interval_s: integer({}, { description: 'How often the plan checks at most.' }),
     used: array(
@@ -237,6 +238,26 @@ export const showOrganisation = innerOperation({
       }),
     ),
   }),
+});
+
+export const showFirstSteps = innerOperation({
+  id: 'showFirstSteps',
+  access: 'read',
+  summary: 'Get which of the first steps the organisation has done',
+  response: object('FirstStepsOut', {
+    is_hidden: boolean(),
+    monitor: boolean(),
+    channel: boolean({ description: 'A message or a test was delivered to one.' }),
+    colleague: boolean({ description: 'There is a second member, or an invitation.' }),
+    continent: boolean({ description: 'Probes of two continents check.' }),
+  }),
+});
+
+export const hideFirstSteps = innerOperation({
+  id: 'hideFirstSteps',
+  access: 'write',
+  summary: 'Hide the first steps of the organisation',
+  response: object('HiddenFirstStepsOut', { is_hidden: boolean() }),
 });
 
 export const updateOrganisation = innerOperation({

@@ -55,8 +55,10 @@ import {
   auditChoices,
   auditPage,
   createdAt,
+  firstStepsOf,
   insertOrganisation,
   usageOf,
+  writeFirstStepsHidden,
   writeOrganisation,
 } from './queries.ts';
 
@@ -326,7 +328,7 @@ export const keepOrganisation = async (
 const leftOut = [
   {
     what: 'secrets',
-    why: 'Passwords, keys, tokens and addresses of heartbeats are kept encrypted or as fingerprints; *** stands for them.',
+    why: 'Passwords, keys, tokens and addresses of heartbeats are kept encrypted or as fingerprints; *** replaces them.',
   },
   {
     what: 'results',
@@ -505,6 +507,21 @@ export const showOrganisation = async ({
  * Windows keep the time zone in which they were created; times are shown in the new one from now
  * on.
  */
+export const showFirstSteps = ({
+  sql,
+  organisation,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.showFirstSteps>> =>
+  firstStepsOf(sql, organisation.id);
+
+export const hideFirstSteps = async ({
+  sql,
+  organisation,
+  now,
+}: InOrganisation): OperationResult<OutputOf<typeof contract.hideFirstSteps>> => {
+  await writeFirstStepsHidden(sql, organisation.id, new Date(now));
+  return { is_hidden: true };
+};
+
 export const updateOrganisation = async (
   { sql, organisation, note }: InOrganisation,
   input: InputOf<typeof contract.updateOrganisation>,

@@ -19,7 +19,7 @@ export const refuseLastOwner = async (
     return;
   throw new Refusal(
     'last_owner',
-    'This is the only owner of the organisation; make somebody else an owner first.',
+    'This is the only owner of the organisation. Make another member an owner first.',
   );
 };
 

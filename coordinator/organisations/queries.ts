@@ -172,6 +172,38 @@ export const usageOf = async (sql: Queryable, id: string, now: number): Promise<
   );
 };
 
+export type FirstSteps = Readonly<
+  Record<'is_hidden' | 'monitor' | 'channel' | 'colleague' | 'continent', boolean>
+>;
+
+/** Where they are hidden, nothing else is asked: every dashboard asks this. */
+export const firstStepsOf = async (sql: Queryable, id: string): Promise<FirstSteps> => {
+  const [row] = await sql<FirstSteps[]>`
+    select false as is_hidden,
+      exists (select 1 from monitors where organisation_id = ${id}) as monitor,
+      exists (select 1 from channels where organisation_id = ${id} and deleted_at is null
+          and last_taken_at is not null)
+        or exists (select 1 from audit_log where organisation_id = ${id}
+          and operation in ('testChannel', 'tryChannel')
+          and changed->'after'->>'verdict' = 'taken') as channel,
+      (select count(*) from memberships where organisation_id = ${id}) > 1
+        or exists (select 1 from audit_log where organisation_id = ${id}
+          and operation = 'inviteMember') as colleague,
+      (select count(distinct continent) from probes where revoked_at is null
+        and last_seen_at is not null
+        and (organisation_id is null or organisation_id = ${id})) > 1 as continent
+    from organisations where id = ${id} and first_steps_hidden_at is null`;
+  return row ?? { is_hidden: true, monitor: true, channel: true, colleague: true, continent: true };
+};
+
+export const writeFirstStepsHidden = async (
+  sql: Queryable,
+  id: string,
+  at: Date,
+): Promise<void> => {
+  await sql`update organisations set first_steps_hidden_at = ${at} where id = ${id}`;
+};
+
 /**
  * One writer per organisation at a time, until the end of the transaction. Counts stay true (plan
  * limits), and keys of its rows grow in the order of commit, so that pages by key skip nothing.

@@ -3,6 +3,7 @@ import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
 import { isKind } from '../../../shared/checks/kinds.ts';
+import { firstSteps } from '../../organisations/pages/parts.ts';
 import { type Chip, chips, countText, heading, stateMark, stateWords } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, freshForm, hiddenField, textField } from '../../web/forms.ts';
@@ -41,14 +42,15 @@ export const dashboard: Page = {
     const { ask, may, times, now } = request;
     const view = viewOf(request.query);
     const { sort: _sort, page: _page, ...filters } = inputOf(view);
-    const [shown, offered, groups] = await Promise.all([
+    const [shown, offered, steps, groups] = await Promise.all([
       ask(listDashboard, inputOf(view)),
       ask(listFilters, filters),
+      firstSteps(request),
       may(changeMonitors) ? ask(listGroups, { limit: 100 }) : { items: [] },
     ]);
     const common = { title: titleOf(shown), place: 'monitors', live: true } as const;
     if (shown.counts.all === 0 && !isNarrowed(view))
-      return show({ ...common, main: beginning(request) });
+      return show({ ...common, main: html`${beginning(request)}${steps}` });
     return show({
       ...common,
       main: html`
@@ -63,6 +65,7 @@ export const dashboard: Page = {
               </a>
             `,
         })}
+        ${steps}
         ${failingStrip(shown, view, request)}
         <div class="filters">
           ${statusChips(shown, view)}

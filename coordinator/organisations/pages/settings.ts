@@ -24,6 +24,7 @@ import {
 import {
   beginExport,
   endOrganisation,
+  hideFirstSteps,
   keepOrganisation,
   listAudit,
   readExport,
@@ -124,6 +125,17 @@ export const keepIt: Page = {
     return seeOther('/organisation', {
       said: `${caller.organisation.name} is no longer being deleted.${resumed === 0 ? '' : ` ${again} resumed.`}`,
     });
+  },
+};
+
+/** From the list on the dashboard. */
+export const hideSteps: Page = {
+  method: 'POST',
+  path: '/first-steps/hide',
+  needs: 'member',
+  answer: async ({ ask }) => {
+    await ask(hideFirstSteps);
+    return seeOther('/', { said: 'List hidden.' });
   },
 };
 

@@ -18,7 +18,7 @@ test('every operation that changes something has its sentence in the audit log',
 });
 
 test('sentences begin with what was done, and end without a full stop', () => {
-  const began = /^(?:[A-Z][a-z]+ed|Left|Kept|Made|Undid|Reset|Confirmed)\b/;
+  const began = /^(?:[A-Z][a-z]+ed|Left|Kept|Hid|Made|Undid|Reset|Confirmed)\b/;
   const odd = changing
     .map((id) => [id, auditSentence(id)] as const)
     .filter(([id, words]) => words !== id && (!began.test(words) || words.endsWith('.')));

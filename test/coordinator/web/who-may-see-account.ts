@@ -43,6 +43,7 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'POST /organisation/keep': 'in 403 409 403 403 403 409',
   'GET /audit': managers,
   'GET /audit.csv': managers,
+  'POST /first-steps/hide': 'in 403 ok 403 ok ok ok',
   'GET /tokens': members,
   // Everyone makes tokens of their own.
   'GET /tokens/new': members,

@@ -1,0 +1,43 @@
+import { stateMark } from '../../web/elements.ts';
+import { type Html, html, safeUrl } from '../../web/html.ts';
+import type { MembersRequest } from '../../web/page.ts';
+import { hideFirstSteps, showFirstSteps } from '../contract.ts';
+
+/**
+ * What a new organisation still lacks to be told of an outage for certain; null once all of it is
+ * there, or when it was hidden. For those who can do something about it.
+ */
+export const firstSteps = async ({ ask, may }: MembersRequest): Promise<Html | null> => {
+  if (!may(hideFirstSteps)) return null;
+  const { is_hidden, monitor, channel, colleague, continent } = await ask(showFirstSteps);
+  const steps = [
+    { done: monitor, href: '/monitors/new', words: 'Add a monitor' },
+    { done: channel, href: '/alerts', words: 'Send a test to a channel' },
+    { done: colleague, href: '/members/invite', words: 'Invite a colleague' },
+    { done: continent, href: '/probes', words: 'Check from a second continent' },
+  ];
+  const left = steps.filter(({ done }) => !done).length;
+  if (is_hidden || left === 0) return null;
+  return html`
+    <section class="card stack first-steps" id="first-steps">
+      <h2>Get started <span class="soft">${steps.length - left} of ${steps.length}</span></h2>
+      <ul class="joined-steps">
+        ${steps.map(
+          ({ done, href, words }) =>
+            html`
+              <li>
+                ${
+                  done
+                    ? stateMark('up', words)
+                    : html`<a href="${safeUrl(href)}">${stateMark('pending', words)}</a>`
+                }
+              </li>
+            `,
+        )}
+      </ul>
+      <form method="post" action="/first-steps/hide">
+        <button class="button button-quiet">Hide this list</button>
+      </form>
+    </section>
+  `;
+};
