@@ -494,6 +494,7 @@ export const showInvitation = anonymousOperation({
   body: object('InvitationLinkIn', { secret: string() }),
   response: object('InvitationShownOut', {
     organisation: string(),
+    email: string({ description: 'The invited address.' }),
     role: string(),
     inviter: nullable(string()),
   }),

@@ -294,8 +294,8 @@ export const showInvitation = async (
     new Date(now),
   );
   if (!invitation) throw deadLink();
-  const { organisation, role, inviter } = invitation;
-  return { organisation, role, inviter };
+  const { organisation, email, role, inviter } = invitation;
+  return { organisation, email, role, inviter };
 };
 
 export const showSignUpPolicy = async ({

@@ -60,12 +60,19 @@ export const answer = (): PageAnswer =>
   });
 
 /** A page that says what is not possible, and offers a way on. */
-const saying = (status: number, title: string, sentence: string, below: Part): ShownPage =>
+const saying = (
+  status: number,
+  title: string,
+  sentence: string,
+  below: Part,
+  more: Part = null,
+): ShownPage =>
   show({
     status,
     title,
     main: html`
       ${heading({ sentence, below })}
+      ${more}
       <p class="actions">${linkButton('/', 'View monitors')}</p>
     `,
   });
@@ -75,6 +82,12 @@ export const notFoundAnswer: ShownPage = saying(
   'Page not found',
   'Page not found',
   'The address may be mistyped, its content deleted, or it belongs to another of your organisations.',
+  html`
+    <form class="card search-form" action="/search" role="search">
+      <input type="search" name="q" aria-label="Search" placeholder="Search" autocomplete="off">
+      <button class="button">Search</button>
+    </form>
+  `,
 );
 
 export const foreignAnswer: ShownPage = saying(

@@ -306,18 +306,19 @@ const foot = (frame: Frame): Html => {
   return html`
     <footer class="foot">
       ${preferences(frame)}
-      <p>${about && html`${about} · `}<a href="/api/v1/docs">API</a></p>
+      <p>${about && html`${about} · `}<a href="/api/v1/docs">API docs</a></p>
     </footer>
   `;
 };
 
-const bareFoot = (frame: Frame): Html | false => {
+const bareFoot = (frame: Frame): Html => {
   const about = aboutLink(frame);
-  return (
-    about &&
-    !/^\/about\b/.test(frame.request.address) &&
-    html`<footer class="foot"><p>${about}</p></footer>`
-  );
+  const isAbout = /^\/about\b/.test(frame.request.address);
+  return html`
+    <footer class="foot">
+      <p>${!isAbout && about && html`${about} · `}<a href="/api/v1/docs">API docs</a></p>
+    </footer>
+  `;
 };
 
 const message = (said: string | undefined, address: string): Html | null =>

@@ -334,8 +334,9 @@ const page = async (
 ): Promise<PageAnswer> => {
   if (secret !== undefined && secret !== '')
     return unlessDead(async () => {
-      const { organisation, role } = await askAsVisitor(showInvitation, { secret });
-      return invitationForm(state, secret, organisation, role);
+      const { organisation, email, role } = await askAsVisitor(showInvitation, { secret });
+      const shown = state.form.value('email') === undefined ? freshForm(formOf({ email })) : state;
+      return invitationForm(shown, secret, organisation, role);
     });
   const door = await askAsVisitor(showSignUpPolicy);
   return door.sign_up === 'open' ? openForm(state) : closed();

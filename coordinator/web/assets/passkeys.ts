@@ -26,11 +26,13 @@ const askFor = async (form: HTMLFormElement): Promise<Credential | null> => {
 
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-passkey]')) {
   const isHere = location.origin === form.dataset.origin;
-  shown(form, 'elsewhere', !isHere);
-  shown(form, 'unable', isHere && !('PublicKeyCredential' in window));
-  shown(form, 'able', isHere && 'PublicKeyCredential' in window);
+  const isAble = 'PublicKeyCredential' in window || !isHere;
+  shown(form, 'unable', !isAble);
+  shown(form, 'able', isAble);
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
+    // Only who wants to use one needs to know where they work.
+    if (!isHere) return shown(form, 'elsewhere', true);
     shown(form, 'failed', false);
     try {
       const credential = await askFor(form);

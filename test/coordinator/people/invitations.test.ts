@@ -95,6 +95,7 @@ describe('an invitation', () => {
     const { secret, address } = await invite('viewer');
     expect(address).toBeNull();
     expect(await door.visit(showInvitation, { secret })).toEqual({
+      email: expect.stringContaining('@'),
       organisation: 'Shop',
       role: 'viewer',
       inviter: house.admin.email,

@@ -294,6 +294,8 @@ describe('passkeys', () => {
       const numbered = web.url.replace('localhost', '127.0.0.1');
       const tab = await openTab(browser(), numbered, { width: phone });
       await tab.page.goto(`${numbered}/sign-in`);
+      expect(await tab.page.getByText('Passkeys work only at').isVisible()).toBe(false);
+      await tab.page.getByRole('button', { name: 'Use a passkey' }).click();
       await expect
         .poll(() => tab.page.getByRole('link', { name: web.url }).getAttribute('href'))
         .toBe(`${web.url}/sign-in?next=%2F`);
