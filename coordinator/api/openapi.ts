@@ -515,7 +515,7 @@ const components = (): ApiDocument['components'] => ({
     },
     Location: { description: 'Where what was made can be read.', schema: { type: 'string' } },
     'X-Request-Id': {
-      description: 'Names this call; a failure stands in our log under it.',
+      description: 'The id of this call; our log has failures under it.',
       schema: { type: 'string', format: 'uuid' },
     },
   },

@@ -171,7 +171,7 @@ export const incidentTemplate = {
   name: 'incident',
   title: 'An incident',
   description:
-    'An outage with its evidence: the cause, what the failing checks and the other continents saw, who was told.',
+    'An outage with its evidence: the cause, what the failing checks and the other continents saw, who was notified.',
   mimeType,
 };
 

@@ -107,8 +107,9 @@ const clientsOf = (url: string): readonly Client[] => {
       name: 'Command line',
       words: 'Needs Node 20 or later. It asks for a token:',
       lines: [
-        `curl -fsS --create-dirs -o ~/.local/bin/antipode ${url}/downloads/antipode.mjs`,
-        `chmod +x ~/.local/bin/antipode && antipode login ${url}`,
+        `curl -fsS --create-dirs -o ~/.local/bin/antipode.mjs ${url}/downloads/antipode.mjs`,
+        'chmod +x ~/.local/bin/antipode.mjs && ln -sf antipode.mjs ~/.local/bin/antipode',
+        `antipode login ${url}`,
       ],
     },
   ];

@@ -46,7 +46,7 @@ const roleRefusal = (
   if (!mayWrite(caller.role))
     return new Refusal(
       'role_insufficient',
-      'Your role in this organisation, viewer, may only look.',
+      'You are a viewer of this organisation, so you can only read.',
     );
   if ((access === 'manage' || access === 'own') && !mayManage(caller.role))
     return new Refusal(

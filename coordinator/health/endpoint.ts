@@ -57,7 +57,7 @@ export const obstacles = ({
   isAtWork,
   isLeaving,
 }: Pick<Health, 'isAtWork' | 'isLeaving'>): readonly string[] => [
-  ...(isLeaving() ? ['This coordinator was told to end.'] : []),
+  ...(isLeaving() ? ['This coordinator is shutting down.'] : []),
   ...(isAtWork()
     ? []
     : ['This coordinator is starting: it waits for its database, or for the bus.']),

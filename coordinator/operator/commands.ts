@@ -58,7 +58,7 @@ const command = (words: string, action: Action, what = action.what): Installatio
 
 const optionalOrganisation = flag(
   'organisation',
-  'id or name of the organisation whose monitors alone it checks',
+  'id or name of the organisation; the probe checks only its monitors',
 );
 
 const oneOrAll = { names: { set_aside_id: 'id' } };
@@ -114,7 +114,7 @@ export const commands: readonly OperatorCommand[] = [
   command(
     'channel remove',
     upon('channel', operations.deleteChannel),
-    'Delete a channel; what it told stays',
+    'Delete a channel; its sent messages stay',
   ),
   command('alert list', within(listMessages)),
   ...commandsOfTheBus,
@@ -179,7 +179,7 @@ export const commands: readonly OperatorCommand[] = [
   command(
     'probe trust',
     unlessTakenBack(trustProbe, 'is_trusted', 'say it no more: the probe is measured again'),
-    'Say that a probe stands on the continent that it claims: a doubt ends, and comes up no more',
+    'Confirm that a probe is on the continent that it claims, which ends all doubt about it',
   ),
   command('probe list', onInstallation(listProbes)),
   command('monitor create', within(operations.createMonitor)),

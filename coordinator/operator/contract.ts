@@ -33,7 +33,7 @@ export const listNotices = operatorOperation({
   id: 'listNotices',
   access: 'manage',
   does: 'looks',
-  summary: 'List what the operator is told: all that is open, and what ended in the last days',
+  summary: 'List notices: all open ones, and those that ended in the last days',
   query: { days },
   response: object('NoticeListOut', {
     items: array(
@@ -57,7 +57,7 @@ export const listRefused = operatorOperation({
   id: 'listRefused',
   access: 'manage',
   does: 'looks',
-  summary: 'List what was refused on the bus in the last days, by day, probe and reason',
+  summary: 'List rejected messages of the bus in the last days, by day, probe and reason',
   query: { days, probe_id: maybe(uuid(), { description: 'Only this probe.' }) },
   response: object('RefusedListOut', {
     items: array(
@@ -93,7 +93,7 @@ export const listSetAside = operatorOperation({
   id: 'listSetAside',
   access: 'manage',
   does: 'looks',
-  summary: 'List messages that could not be worked on',
+  summary: 'List failed messages',
   response: object('SetAsideListOut', {
     items: array(object('SetAsideOut', setAside)),
     count: integer(),
@@ -104,7 +104,7 @@ export const showSetAside = operatorOperation({
   id: 'showSetAside',
   access: 'manage',
   does: 'looks',
-  summary: 'Show a message that could not be worked on, with its bytes',
+  summary: 'Show a failed message with its bytes',
   params: { set_aside_id: integer() },
   response: object('SetAsideDetailsOut', {
     ...setAside,
@@ -122,7 +122,7 @@ const which = object('SetAsideIn', {
 export const retrySetAside = operatorOperation({
   id: 'retrySetAside',
   access: 'manage',
-  summary: 'Have one or all of the messages that could not be worked on worked on again',
+  summary: 'Retry one or all failed messages',
   body: which,
   response: object('RetriedOut', { asked: array(integer()) }),
   refusals: ['set_aside_not_found', 'request_malformed'],
@@ -132,7 +132,7 @@ export const dropSetAside = operatorOperation({
   id: 'dropSetAside',
   access: 'manage',
   dangerous: true,
-  summary: 'Forget one or all of the messages that could not be worked on',
+  summary: 'Delete one or all failed messages',
   body: which,
   response: object('DroppedOut', { dropped: array(integer()) }),
   refusals: ['set_aside_not_found', 'request_malformed'],
@@ -146,7 +146,7 @@ const OperatorOut = object('OperatorOut', { id: uuid(), email: string(), is_oper
 export const markOperator = installationOperation({
   id: 'markOperator',
   access: 'manage',
-  summary: 'Let a user see the operator’s page',
+  summary: 'Make a user an operator',
   body: who,
   response: OperatorOut,
   refusals: ['user_not_found'],
@@ -155,7 +155,7 @@ export const markOperator = installationOperation({
 export const unmarkOperator = installationOperation({
   id: 'unmarkOperator',
   access: 'manage',
-  summary: 'Take the operator’s page from a user',
+  summary: 'Make a user no longer an operator',
   body: who,
   response: OperatorOut,
   refusals: ['user_not_found'],
@@ -177,7 +177,7 @@ export const listOrganisations = operatorOperation({
       members: integer(),
       created_at: dateTime(),
       ends_at: nullable(dateTime(), {
-        description: 'When it is deleted; null: nobody asked for that.',
+        description: 'When it will be deleted; null: never.',
       }),
     }),
   ),
@@ -187,7 +187,7 @@ export const showFigures = operatorOperation({
   id: 'showFigures',
   access: 'manage',
   does: 'looks',
-  summary: 'Show the figures of the house',
+  summary: 'Show the figures of the installation',
   response: object('FiguresOut', {
     organisations: integer(),
     monitors: array(object('MonitorsOfKindOut', { kind: string(), count: integer() })),
@@ -200,7 +200,7 @@ export const showFigures = operatorOperation({
     ),
     alerts_waiting: integer(
       {},
-      { description: 'What is held, and messages that nobody has taken yet.' },
+      { description: 'Held alerts, and messages that are not delivered yet.' },
     ),
     version: string(),
     time_zone_data: object('TimeZoneDataOut', {
@@ -218,8 +218,7 @@ export const showFigures = operatorOperation({
 export const sayOutageFalse = installationOperation({
   id: 'sayOutageFalse',
   access: 'manage',
-  summary:
-    'Say of a confirmed outage that there was none, or take that back; the page about the house counts it',
+  summary: 'Mark a confirmed outage as a false alarm, or undo that; the service status counts it',
   params: { incident_id: uuid() },
   body: object('SayOutageFalseIn', { is_false: optional(boolean(), true) }),
   response: object('SaidOutageFalseOut', {

@@ -114,7 +114,7 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
   },
   {
     words: ['backups', 'nightly'],
-    what: 'Write a backup into a folder, restore it on trial, let old ones go, and tell BACKUP_HEARTBEAT_URL of it',
+    what: 'Write a backup into a folder, restore it on trial, delete old ones, and ping BACKUP_HEARTBEAT_URL',
     flags: [
       folder,
       flag('keep-days', 'how long backups are kept; default 14. The newest is, however old'),
@@ -127,12 +127,12 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
   {
     words: ['backups', 'drill'],
     what: 'Restore the newest backup of a folder on trial, in a scratch database that is dropped again',
-    flags: [folder, flag('tell', 'tell BACKUP_HEARTBEAT_URL of it, as nightly does', alone)],
+    flags: [folder, flag('tell', 'ping BACKUP_HEARTBEAT_URL, as nightly does', alone)],
     run: ({ backups }, input) => backups.drillNewest(textOf(input, 'folder'), input.tell === true),
   },
   {
     words: ['backups', 'recovered'],
-    what: 'Take up a database that was brought back to an earlier moment by its own log, before a coordinator works on it',
+    what: 'Prepare a database that was restored to an earlier moment by its own log, before a coordinator uses it',
     flags: [],
     run: async ({ backups }) => ({
       ways_in_ended: await backups.takeUp(),
@@ -141,7 +141,7 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
   },
   {
     words: ['restore'],
-    what: 'Put a backup into an empty database, while no coordinator works on it',
+    what: 'Restore a backup into an empty database, while no coordinator uses it',
     flags: [
       required('file', 'the backup'),
       flag('replace', 'lose what the database holds now', alone),
@@ -344,7 +344,7 @@ export const commandsOfTheBus: readonly LoneCommand[] = [
         'keys',
         'make no new bus, but write this one down again: its coordinator.env, or what "keys import" gave back',
       ),
-      flag('folder', 'write the files here, for nobody else to read; default print them'),
+      flag('folder', 'write the files here, readable only by you; prints them by default'),
     ],
     alone: init,
   },

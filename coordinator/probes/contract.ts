@@ -39,7 +39,7 @@ export const createProbe = installationOperation({
   summary: 'Create a probe; its credentials are shown once',
   body: object('ProbeIn', {
     name: string(),
-    continent: string({ description: 'Where it stands, such as `Europe` or `North America`.' }),
+    continent: string({ description: 'Its location, such as `Europe` or `North America`.' }),
     organisation: maybe(uuid(), {
       description: "The organisation whose monitors alone it checks; without it everybody's.",
     }),

@@ -34,7 +34,7 @@ const listed = {
 export const listTokens = innerOperation({
   id: 'listTokens',
   access: 'read',
-  summary: 'List API tokens, the newest first: one’s own; for owners and admins everybody’s',
+  summary: 'List API tokens, newest first: your own, or all for owners and admins',
   query: pageQuery,
   response: page('TokensOut', object('ListedTokenOut', listed)),
 });
@@ -42,7 +42,7 @@ export const listTokens = innerOperation({
 export const getToken = innerOperation({
   id: 'getToken',
   access: 'read',
-  summary: 'Show what an API token is for; never the token',
+  summary: 'Get an API token, never its secret',
   params: { token_id: uuid() },
   response: object('ShownTokenOut', listed),
   refusals: ['token_not_found'],
@@ -52,10 +52,10 @@ export const createToken = innerOperation({
   id: 'createToken',
   access: 'read',
   dangerous: true,
-  summary: 'Create an API token, which is shown once',
+  summary: 'Create an API token; it is shown once',
   body: object('TokenIn', {
     email: maybe(string(), {
-      description: 'Whose token; only the operator makes one for somebody else.',
+      description: 'The owner; only the operator can create one for another user.',
     }),
     name: string({ description: 'What the token is for.' }),
     scope: string({ description: '`read` or `read_write`.' }),
@@ -77,7 +77,7 @@ export const revokeToken = innerOperation({
   does: 'acts',
   dangerous: true,
   whileEnding: true,
-  summary: 'End an API token',
+  summary: 'Revoke an API token',
   params: { token_id: uuid() },
   response: object('RevokedTokenOut', { id: uuid() }),
   refusals: ['token_not_found'],

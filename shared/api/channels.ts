@@ -43,7 +43,7 @@ const channelShape = {
   kind: string({ description: 'Such as `email`, `slack` or `webhook`.', example: 'webhook' }),
   name: string({ example: 'Pager' }),
   config: dict({
-    description: 'What its kind asks for; `***` stands for a secret.',
+    description: 'The settings of its kind; `***` replaces a secret.',
     example: { url: 'https://hooks.example.com/antipode', secret: '***' },
   }),
   enabled: boolean({ example: true }),
@@ -61,8 +61,7 @@ const channelShape = {
   delay_s: integer(
     {},
     {
-      description:
-        'It is told so much later, if the incident is then still open and not acknowledged.',
+      description: 'Delay of its alerts, if the incident is then still open and not acknowledged.',
       example: 300,
     },
   ),
@@ -71,8 +70,8 @@ const channelShape = {
       'After so many seconds the alert repeats, then at intervals that double; null: never.',
     example: null,
   }),
-  hours: nullable(Hours, { description: 'When it may be told; null: at any hour.', example: null }),
-  owner: nullableString('The member whose own it is; null when it is the organisation’s.', {
+  hours: nullable(Hours, { description: 'When it gets alerts; null: at any hour.', example: null }),
+  owner: nullableString('The member who owns it; null when the team does.', {
     example: null,
   }),
   delivering: boolean({
@@ -123,7 +122,7 @@ const ChannelIn = object('ChannelIn', {
   enabled: optional(boolean(), true),
   covers: optional(
     literal(['all', 'chosen'], {
-      meaning: 'Whether it is told of all monitors or of chosen ones.',
+      meaning: 'Whether it gets alerts of all monitors or of chosen ones.',
       example: 'all',
     }),
     'all',
@@ -135,7 +134,8 @@ const ChannelIn = object('ChannelIn', {
       {},
       {
         ...wait,
-        meaning: 'Told only when the outage lasts so many seconds and nobody has acknowledged it.',
+        meaning:
+          'Alerts are sent only when the outage lasts so many seconds and is not acknowledged.',
       },
     ),
     0,
@@ -143,7 +143,7 @@ const ChannelIn = object('ChannelIn', {
   reminder_s: maybe(integer({}, wait), {
     meaning: 'Repeats after so many seconds, then at intervals that double; null for never.',
   }),
-  hours: maybe(Hours, { meaning: 'When it may be told; null for always.' }),
+  hours: maybe(Hours, { meaning: 'When it gets alerts; null for always.' }),
   personal: optional(
     boolean({ description: 'Your own, and not the organisation’s: any member may have some.' }),
     false,
@@ -168,13 +168,14 @@ const ChannelPatch = object(
     enabled: maybe(boolean()),
     covers: maybe(
       literal(['all', 'chosen'], {
-        meaning: 'Whether it is told of all monitors or of chosen ones.',
+        meaning: 'Whether it gets alerts of all monitors or of chosen ones.',
       }),
     ),
     monitors: maybe(array(uuid(), maxIds)),
     groups: maybe(array(uuid(), maxIds)),
     delay_s: maybe(integer({}, wait), {
-      meaning: 'Told only when the outage lasts so many seconds and nobody has acknowledged it.',
+      meaning:
+        'Alerts are sent only when the outage lasts so many seconds and is not acknowledged.',
       example: 300,
     }),
     reminder_s: maybe(integer({}, wait), { description: '0 ends reminders.' }),
@@ -274,7 +275,7 @@ export const deleteChannel = operation({
   access: 'write',
   summary: 'Delete a channel',
   description:
-    'What waits for it is told to it no more. What it told stays, without the address that it went to.',
+    'Waiting messages are dropped. Sent ones stay, without the address that they went to.',
   params: channelId,
   success: 204,
   refusals: ['channel_not_found'],

@@ -3,7 +3,7 @@ import { exampleIds, nullableString, operation, pageQuery } from './operation.ts
 
 const EventOut = object('EventOut', {
   id: uuid({
-    description: 'Of the event: one that is told twice is the same.',
+    description: 'Of the event: one that is sent twice has the same id.',
     example: exampleIds.post,
   }),
   at: dateTime({ description: 'When it was written down.', example: '2026-11-18T04:03:36.902Z' }),

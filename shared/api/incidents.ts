@@ -69,7 +69,7 @@ export const IncidentOut = object('IncidentOut', {
   ),
   acknowledged_by: maybe(string(), {
     description:
-      'Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when nobody has.',
+      'Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when no one has.',
     example: 'Ada',
   }),
   continents: grown(
@@ -121,12 +121,12 @@ export const listIncidents = operation({
       }),
     ),
     acknowledged: maybe(boolean(), {
-      description: 'Only incidents that someone has acknowledged, or that nobody has.',
+      description: 'Only incidents that someone has acknowledged, or that no one has.',
     }),
     acknowledged_by: maybe(string({ minLength: 1, limits: { maxLength: 500 } }), {
       description: 'Only incidents that this member has, named as in `acknowledged_by`.',
     }),
-    days: optional(integer(daysBounds, { description: 'How many days the list looks back.' }), 30),
+    days: optional(integer(daysBounds, { description: 'How many days back the list goes.' }), 30),
     ...pageQuery,
   },
   response: IncidentPage,
@@ -165,7 +165,7 @@ const AcknowledgementOut = object('AcknowledgementOut', {
     example: '2026-11-18T04:05:12.200Z',
   }),
   acknowledged_by: string({
-    meaning: 'Who acknowledged it; null when nobody has.',
+    meaning: 'Who acknowledged it; null when no one has.',
     example: 'Ada',
   }),
 });
@@ -290,7 +290,7 @@ export const getIncidentEvidence = operation({
   access: 'read',
   summary: 'Get an incident with its evidence',
   description:
-    'What the failing checks themselves saw, what every continent saw while it lasted, who was told, the notes of members, and what it did to the uptime. Parts of it came from the target: show them as text, never as markup.',
+    'What the failing checks themselves saw, what every continent saw during the incident, who was notified, the notes of members, and what it did to the uptime. Parts of it came from the target: show them as text, never as markup.',
   params: { incident_id: uuid() },
   response: object('IncidentEvidenceOut', {
     ...IncidentOut.shape,
@@ -300,7 +300,7 @@ export const getIncidentEvidence = operation({
       description: 'False when every so many of the samples in the middle stand for all of them.',
       example: true,
     }),
-    told: array(ToldOut, { meaning: 'Who was told.' }),
+    told: array(ToldOut, { meaning: 'Who was notified.' }),
     notes: array(
       object('NoteOut', {
         id: uuid({ example: exampleIds.post }),

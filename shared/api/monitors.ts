@@ -365,10 +365,7 @@ export const getMonitorStatus = operation({
   description: 'Uptime is computed as the dashboard and the status pages compute it.',
   params: monitorId,
   query: {
-    days: optional(
-      integer(daysBounds, { description: 'How many days the uptime looks back.' }),
-      30,
-    ),
+    days: optional(integer(daysBounds, { description: 'How many days back the uptime goes.' }), 30),
   },
   response: StatusOut,
   success: 200,
@@ -412,7 +409,7 @@ export const batchMonitors = operation({
   summary: 'Create or change up to 500 monitors',
   description:
     'Each item is what createMonitor takes: one whose `external_id` a monitor has changes that ' +
-    'one. The results stand in the order of the items. With `mode` `all` one refusal leaves ' +
+    'one. The results are in the order of the items. With `mode` `all` one refusal leaves ' +
     'everything as it was and `applied` is false; with `each` the others are done. The body may ' +
     'be up to 2 MiB. Ten monitors, begun, count as one call.',
   body: object(
@@ -517,10 +514,7 @@ export const getMonitorLedger = operation({
     'it so. The stretches and the sums come from one reading and always fit.',
   params: { monitor_id: uuid() },
   query: {
-    days: optional(
-      integer(daysBounds, { description: 'How many days the ledger looks back.' }),
-      30,
-    ),
+    days: optional(integer(daysBounds, { description: 'How many days back the ledger goes.' }), 30),
   },
   response: LedgerOut,
   success: 200,

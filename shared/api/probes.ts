@@ -42,7 +42,7 @@ export const invited = {
   name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Nairobi' }),
   continent: string({
     pattern: `^(?:${continents.join('|')})$`,
-    description: 'Where it stands, such as `Europe` or `North America`.',
+    description: 'Its location, such as `Europe` or `North America`.',
     example: 'Africa',
   }),
 };
@@ -71,7 +71,7 @@ export const listProbeInvitations = operation({
   access: 'manage',
   does: 'looks',
   summary: 'List invitations of private probes',
-  description: 'Newest first. One that nobody followed goes a day after its end.',
+  description: 'Newest first. An unused one is deleted a day after it expires.',
   query: pageQuery,
   response: page('ProbeInvitationPage', ProbeInvitationOut),
   success: 200,
@@ -103,8 +103,7 @@ const onlyByIt = {
       name: string({ example: 'Shop' }),
     }),
     {
-      description:
-        'Monitors that name this probe, which nobody else checks: by name, the first fifty.',
+      description: 'Monitors that only this probe checks: by name, the first fifty.',
     },
   ),
   monitor_count: integer({}, { description: 'How many these are.', example: 1 }),

@@ -80,10 +80,7 @@ export const getMonitorResults = operation({
     'percentiles and phases; longer windows are read from hours and have mean, least and most.',
   params: { monitor_id: uuid() },
   query: {
-    window: optional(
-      literal(resultWindows, { description: 'How far the series look back.' }),
-      '24h',
-    ),
+    window: optional(literal(resultWindows, { description: 'How far back the series go.' }), '24h'),
   },
   response: object('ResultSeriesOut', {
     monitor: uuid({ example: exampleIds.monitor }),

@@ -34,7 +34,7 @@ export const StatusPageMonitorOut = object('StatusPageMonitorOut', {
     example: 'Online shop',
   }),
   group: nullable(uuid(), {
-    description: 'The heading that it stands under.',
+    description: 'The heading above it.',
     example: exampleIds.group,
   }),
   position: integer({}, { meaning: 'Its place among the rows, from 0.', example: 0 }),
@@ -90,7 +90,7 @@ export const StatusPageOut = object('StatusPageOut', {
   subscribers: integer({}, { description: 'How many are mailed what happens.', example: 42 }),
   offered: array(StatusPageOfferOut, {
     description:
-      'Monitors that joined a published group and are not on the page: each is published under a name that somebody chooses.',
+      'Monitors that joined a published group and are not on the page: each is published once it has a public name.',
     example: [],
   }),
 });
@@ -154,7 +154,7 @@ const StatusPageOrderIn = object('StatusPageOrderIn', {
   rows: array(uuid(), {
     maxItems: maxIdsIn.body,
     description:
-      'The monitors and groups of the page from top to bottom, each once. Under a heading stand its own monitors.',
+      'The monitors and groups of the page from top to bottom, each once. Monitors of a group follow its heading.',
     example: [exampleIds.group, exampleIds.monitor],
   }),
 });
@@ -387,7 +387,7 @@ const DomainCheckOut = object('StatusPageDomainCheckOut', {
   proved: boolean({ meaning: 'Whether the domain was proved.', example: true }),
   domain: nullable(StatusPageDomainOut, { meaning: 'The domain under which the page answers.' }),
   found: array(string(), {
-    description: 'The texts of the records that stand there now.',
+    description: 'The texts of the records that exist now.',
     example: ['antipode-status-page=6f1d0c5e9a7b4f28'],
   }),
 });

@@ -29,12 +29,12 @@ export const testMonitor = innerOperation({
     config: maybe(dict()),
     monitor: maybe(uuid(), {
       description:
-        'The monitor that this would be an edit of: masks stand for its secrets, while the address stays on its host.',
+        'The monitor that this would be an edit of: masks replace its secrets, while the address stays on its host.',
     }),
   }),
   response: object('TrialOut', {
     trial: uuid(),
-    asked: array(AskedProbe, { description: 'Who looks now.' }),
+    asked: array(AskedProbe, { description: 'The probes that check now.' }),
   }),
   refusals: [
     ...([

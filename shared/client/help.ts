@@ -220,7 +220,7 @@ export const exampleOf = (command: Command): string => {
 export const generalHelp = (paint: Paint): string => {
   const others = [
     ['login [ADDRESS]', 'Write down where the service is, and your token'],
-    ['run --beat … -- COMMAND', 'Run a job and tell its heartbeat how it went'],
+    ['run --beat … -- COMMAND', 'Run a job and report its result to a heartbeat'],
     ['help config TYPE', "Every key of a monitor's config, for https, dns or heartbeat"],
     ['completion SHELL', 'Completion for bash, zsh or fish'],
   ] as const;

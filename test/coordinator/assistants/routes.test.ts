@@ -449,7 +449,7 @@ describe('signing in', () => {
       expect(page.text).toContain('You are a viewer, so your assistants can only read');
       const forged = await browser.post(began.location, { act: 'allow', ...all() });
       expect(forged.status).toBe(403);
-      expect(forged.text).toContain('viewer, may only look');
+      expect(forged.text).toContain('You are a viewer');
       const said = await browser.post(began.location, { act: 'allow', ...all(), scope: 'read' });
       const tokens = await assistant.end(new URL((await browser.get(ledTo(said))).location));
       expect(tokens.scope).toBe('read');
