@@ -7,6 +7,7 @@ import * as monitorsApi from '../shared/api/monitors.ts';
 import * as organisationsApi from '../shared/api/organisations.ts';
 import * as probesApi from '../shared/api/probes.ts';
 import * as resultsApi from '../shared/api/results.ts';
+import * as reportsApi from '../shared/api/status-page-reports.ts';
 import * as statusPagesApi from '../shared/api/status-pages.ts';
 import * as testRunsApi from '../shared/api/test-runs.ts';
 import * as assistantsContract from './assistants/contract.ts';
@@ -46,6 +47,8 @@ import * as search from './search/operations.ts';
 import * as statusPagesContract from './status-pages/contract.ts';
 import * as statusPages from './status-pages/operations.ts';
 import * as posts from './status-pages/posts.ts';
+import * as preview from './status-pages/preview.ts';
+import * as reports from './status-pages/reports.ts';
 import * as tokensContract from './tokens/contract.ts';
 import * as tokens from './tokens/operations.ts';
 
@@ -59,7 +62,10 @@ export const handlers: Handlers = handlersOf([
   ...bindAll(eventsApi, events),
   ...bindAll({ ...maintenanceApi, ...maintenanceContract }, maintenance),
   ...bindAll({ ...groupsApi, ...groupsContract }, groups),
-  ...bindAll({ ...statusPagesApi, ...statusPagesContract }, { ...statusPages, ...posts }),
+  ...bindAll(
+    { ...statusPagesApi, ...reportsApi, ...statusPagesContract },
+    { ...statusPages, ...posts, ...reports, ...preview },
+  ),
   ...bindAll(
     { ...channelsApi, ...notificationsContract },
     { ...channels, ...channelTests, ...monitorChannels, ...notifications },

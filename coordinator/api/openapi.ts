@@ -471,6 +471,10 @@ const tags = [
     name: 'Status page posts',
     description: 'Updates on incidents, and the number of subscribers.',
   },
+  {
+    name: 'Status page reports',
+    description: 'Incidents and announcements that you write yourself, without a confirmed outage.',
+  },
   { name: 'Probes', description: 'Your own hosts that check only for you.' },
   { name: 'Metrics', description: 'Figures for your own Prometheus.' },
 ] as const;

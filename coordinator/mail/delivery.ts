@@ -17,6 +17,7 @@ import {
 } from '../people/queries.ts';
 import type { AccountSecrets, SecretKind } from '../people/secrets.ts';
 import { linkLives } from '../people/sessions.ts';
+import { optInMail, updateMail } from '../status-pages/mails.ts';
 import { originOf } from '../status-pages/public/snapshot.ts';
 import { linkSubscriber, sentIncident, subscriberOfPage } from '../status-pages/subscribers.ts';
 import { type Mail, mailChannel, mailFailed, mailSent, takeMails } from './queries.ts';
@@ -31,13 +32,11 @@ import {
   lastResortMail,
   notDeliveringMail,
   noticeMail,
-  optInMail,
   organisationMail,
   passwordResetMail,
   privateProbeMail,
   signUpMail,
   unsubscribedMail,
-  updateMail,
   verificationMail,
   type Words,
 } from './templates.ts';
@@ -105,7 +104,7 @@ export const createMailer = ({
         }
       );
     }
-    const { subscriber, incident, event, post } = mail.about;
+    const { subscriber, incident, post } = mail.about;
     const to = await subscriberOfPage(transaction, subscriber);
     const told = await sentIncident(transaction, subscriber, incident, post);
     if (to === undefined || told === undefined) return undefined;
@@ -116,7 +115,7 @@ export const createMailer = ({
       'List-Unsubscribe': `<${leave}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     };
-    return { to: to.email, words: updateMail(to, told, { event, page, leave }), headers };
+    return { to: to.email, words: updateMail(to, told, { page, leave }), headers };
   };
 
   /**

@@ -3,13 +3,16 @@ import {
   boolean,
   dateTime,
   integer,
+  literal,
+  maybe,
   nullable,
   object,
   string,
   uuid,
 } from '../../shared/api/fields.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
-import { StatusPagePostOut } from '../../shared/api/status-pages.ts';
+import { impacts, StatusPageReportOut, updateKinds } from '../../shared/api/status-page-reports.ts';
+import { pageLanguages, postKinds, StatusPagePostOut } from '../../shared/api/status-pages.ts';
 
 /**
  * What the editor of a status page needs beside the API's data.
@@ -53,24 +56,68 @@ const PublishedIncidentOut = object('PublishedIncidentOut', {
 export const getStatusPageEditor = innerOperation({
   id: 'getStatusPageEditor',
   access: 'read',
-  summary:
-    'Get what can be published on a status page, under which names we know it, and which incidents it tells of',
+  summary: 'Get what can be published on a status page, its rows, incidents and reports',
   params: pageId,
   response: object('StatusPageEditorOut', {
-    monitors: array(object('StatusPageChoiceOut', { ...named, group: nullable(uuid()) })),
+    monitors: array(
+      object('StatusPageChoiceOut', { ...named, group: nullable(uuid()), tags: array(string()) }),
+    ),
     groups: array(object('StatusPageGroupChoiceOut', named)),
     rows: array(object('StatusPageRowOut', { ...named, kind: string(), under: nullable(uuid()) })),
     incidents: array(PublishedIncidentOut),
+    reports: array(StatusPageReportOut),
     waiting: integer(),
     base_url: string(),
   }),
   refusals: ['status_page_not_found'],
 });
 
+export const previewStatusPage = innerOperation({
+  id: 'previewStatusPage',
+  access: 'read',
+  summary: 'Show a status page as visitors would see it, with changes that are not saved',
+  params: pageId,
+  body: object('StatusPagePreviewIn', {
+    name: maybe(string()),
+    description: maybe(string()),
+    accent: maybe(string()),
+    language: maybe(literal(pageLanguages)),
+    rows: maybe(
+      array(
+        object('StatusPagePreviewRow', {
+          ...named,
+          kind: literal(['group', 'monitor']),
+          under: nullable(uuid()),
+        }),
+      ),
+    ),
+    report: maybe(
+      object('StatusPagePreviewReport', {
+        id: nullable(uuid()),
+        title: string(),
+        kind: literal(updateKinds),
+        text: string(),
+        affected: maybe(
+          array(object('StatusPagePreviewAffected', { monitor: uuid(), impact: literal(impacts) })),
+        ),
+      }),
+    ),
+    post: maybe(
+      object('StatusPagePreviewPost', {
+        incident: uuid(),
+        kind: literal(postKinds),
+        text: string(),
+      }),
+    ),
+  }),
+  response: object('StatusPagePreviewOut', { html: string() }),
+  refusals: ['status_page_not_found'],
+});
+
 export const getStatusPageIncident = innerOperation({
   id: 'getStatusPageIncident',
   access: 'read',
-  summary: 'Get what a status page tells of an incident, and what is usually said',
+  summary: 'Get what a status page says about an incident, with suggested texts',
   params: { ...pageId, incident_id: uuid() },
   response: object('StatusPageIncidentOut', {
     page: object('StatusPageNameOut', {
@@ -88,7 +135,7 @@ export const getStatusPageIncident = innerOperation({
 export const setStatusPageLogo = innerOperation({
   id: 'setStatusPageLogo',
   access: 'write',
-  summary: 'Give a status page a logo',
+  summary: 'Set the logo of a status page',
   params: pageId,
   body: object('StatusPageLogoIn', {
     logo: string({ description: 'The bytes of a PNG, JPEG or WebP, in base64.' }),
@@ -109,7 +156,7 @@ export const getStatusPageLogo = innerOperation({
 export const removeStatusPageLogo = innerOperation({
   id: 'removeStatusPageLogo',
   access: 'write',
-  summary: 'Take the logo of a status page away',
+  summary: 'Remove the logo of a status page',
   params: pageId,
   refusals: ['status_page_not_found'],
 });
@@ -117,7 +164,7 @@ export const removeStatusPageLogo = innerOperation({
 export const listIncidentPages = innerOperation({
   id: 'listIncidentPages',
   access: 'read',
-  summary: 'List the status pages that tell of an incident, with what was posted there',
+  summary: 'List the status pages that show an incident, with their posts',
   params: { incident_id: uuid() },
   response: object('IncidentPagesOut', {
     items: array(

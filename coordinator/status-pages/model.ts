@@ -1,4 +1,5 @@
 import type { ValueOf } from '../../shared/api/fields.ts';
+import type { impacts, updateKinds } from '../../shared/api/status-page-reports.ts';
 import {
   type pageAccesses,
   pageLanguages,
@@ -123,6 +124,9 @@ export { pageLanguages, postKinds };
 export type PageLanguage = (typeof pageLanguages)[number];
 export type PageAccess = (typeof pageAccesses)[number];
 export type PostKind = (typeof postKinds)[number];
+/** Of a report; the other kinds are those of posts to an incident. */
+export type UpdateKind = (typeof updateKinds)[number];
+export type Impact = (typeof impacts)[number];
 
 /**
  * The last part of a page's address: lower-case letters, digits and single dashes, 1 to 60. @throws
@@ -177,39 +181,34 @@ export const orderFrom = (
   return given;
 };
 
-type Template = (name: string) => string;
-
-/** Suggested texts, in the language of the page. `name`: the public name. */
-const templates: Readonly<Record<PageLanguage, Readonly<Record<PostKind, Template>>>> = {
-  en: {
-    investigating: (name) => `${name} is not working as it should. We are finding out why.`,
-    identified: (name) => `We know why ${name} is not working, and are repairing it.`,
-    monitoring: (name) => `${name} is working again. We are watching whether it stays so.`,
-    resolved: (name) => `${name} is working as usual again.`,
-  },
-  de: {
-    investigating: (name) => `${name} funktioniert nicht wie gewohnt. Wir suchen die Ursache.`,
-    identified: (name) => `Wir wissen, warum ${name} nicht funktioniert, und beheben es.`,
-    monitoring: (name) => `${name} funktioniert wieder. Wir beobachten, ob es so bleibt.`,
-    resolved: (name) => `${name} funktioniert wieder wie gewohnt.`,
-  },
-  fr: {
-    investigating: (name) => `${name} ne fonctionne pas normalement. Nous en cherchons la cause.`,
-    identified: (name) =>
-      `Nous savons pourquoi ${name} ne fonctionne pas et procédons à la réparation.`,
-    monitoring: (name) => `${name} fonctionne de nouveau. Nous vérifions que cela dure.`,
-    resolved: (name) => `${name} fonctionne de nouveau normalement.`,
-  },
-  es: {
-    investigating: (name) => `${name} no funciona con normalidad. Estamos buscando la causa.`,
-    identified: (name) => `Sabemos por qué ${name} no funciona y lo estamos reparando.`,
-    monitoring: (name) => `${name} vuelve a funcionar. Estamos comprobando que siga así.`,
-    resolved: (name) => `${name} vuelve a funcionar con normalidad.`,
-  },
+export type RowIn = {
+  readonly kind: 'monitor' | 'group';
+  readonly id: string;
+  /** Null: as it was, or its own name. */
+  readonly name: string | null;
 };
 
-export const usualPost = (language: PageLanguage, kind: PostKind, name: string): string =>
-  templates[language][kind](name);
+/**
+ * All rows of a page, from top to bottom, each once. @throws Refusal `order_invalid`,
+ * `name_invalid`.
+ */
+export const rowsFrom = (
+  given: NonNullable<ValueOf<typeof StatusPagePatch>['rows']>,
+): readonly RowIn[] => {
+  const rows = given.map(({ monitor, group, display_name }, at): RowIn => {
+    const id = monitor ?? group;
+    if (id === null || (monitor !== null && group !== null))
+      throw new Refusal('order_invalid', `rows.${at}: name either a monitor or a group.`);
+    return {
+      kind: monitor === null ? 'group' : 'monitor',
+      id,
+      name: display_name === null ? null : nameFrom(display_name, `rows.${at}.display_name`),
+    };
+  });
+  if (new Set(rows.map(({ id }) => id)).size < rows.length)
+    throw new Refusal('order_invalid', 'rows: names a monitor or group twice.');
+  return rows;
+};
 
 const maxLengths = 2_000;
 
@@ -219,8 +218,27 @@ export const postTextFrom = (given: string): string => {
   if (text !== '' && text.length <= maxLengths && storable(text)) return text;
   throw new Refusal(
     'post_invalid',
-    `text: write 1 to ${maxLengths} characters, without NUL or broken ones; or leave it out for the usual words.`,
+    `text: write 1 to ${maxLengths} characters, without NUL or broken ones.`,
   );
+};
+
+type ReportTimes = { readonly started_at: Date; readonly ends_at: Date | null };
+
+/** @throws Refusal `report_invalid`. */
+export const refuseReportTimes = ({ started_at, ends_at }: ReportTimes, now: number): void => {
+  if (started_at.getTime() > now)
+    throw new Refusal(
+      'report_invalid',
+      'started_at: is in the future; schedule maintenance for what is planned.',
+    );
+  if (ends_at !== null && ends_at < started_at)
+    throw new Refusal('report_invalid', 'ends_at: is before the start; give a later time.');
+};
+
+/** An update that says `resolved` ends a report; any other one opens a report that has ended. */
+export const endAfterUpdate = (ends: Date | null, kind: UpdateKind, at: Date): Date | null => {
+  if (kind === 'resolved') return ends !== null && ends < at ? ends : at;
+  return ends !== null && ends <= at ? null : ends;
 };
 
 /** What people set and visitors see. */

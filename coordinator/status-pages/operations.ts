@@ -28,9 +28,10 @@ import {
   pagePasswordFrom,
   positionFrom,
   postKinds,
-  usualPost,
+  rowsFrom,
 } from './model.ts';
 import { logoOfPage, rowsOfPage } from './public/queries.ts';
+import { usualPost } from './public/words.ts';
 import {
   countStatusPages,
   countSubscribers,
@@ -46,6 +47,7 @@ import {
   publishable,
   publishedIncidents,
   publishMembers,
+  publishRows,
   deleteStatusPage as remove,
   removePageGroup,
   removePageLogo,
@@ -59,11 +61,13 @@ import {
   writeOrder,
   writePageLogo,
 } from './queries.ts';
+import { recentReports } from './report-queries.ts';
 import {
   pageGroupJson,
   pageJson,
   pageMonitorJson,
   postJson,
+  reportJson,
   settingsJson,
   summaryJson,
 } from './row.ts';
@@ -175,16 +179,20 @@ export const getStatusPageEditor = async (
 ): OperationResult<OutputOf<typeof contract.getStatusPageEditor>> => {
   if (!(await statusPageExists(sql, organisation.id, page)))
     throw notFound('status_page_not_found');
-  const [{ monitors, groups }, rows, incidents, { waiting }] = await Promise.all([
+  const since = new Date(now - tellableMs);
+  const of = { organisation: organisation.id, page };
+  const [{ monitors, groups }, rows, incidents, reports, { waiting }] = await Promise.all([
     publishable(sql, organisation.id),
     rowsOfPage(sql, page),
-    publishedIncidents(sql, page, new Date(now - tellableMs), maxIncidents),
+    publishedIncidents(sql, page, since, maxIncidents),
+    recentReports(sql, of, new Date(now), since, maxIncidents),
     countSubscribers(sql, page),
   ]);
   return {
     monitors,
     groups,
     rows,
+    reports: reports.map(reportJson),
     waiting,
     base_url: baseUrl(),
     incidents: incidents.map(({ started_at, resolved_at, posts, ...rest }) => ({
@@ -369,6 +377,8 @@ const act = async (
   const domainToken = randomBytes(16).toString('hex');
   const settings = amendPage(present, input, { hash, baseUrl: baseUrl(), domainToken });
   await write(sql, organisation.id, present.id, settings);
+  if (input.rows !== null)
+    await publishRows(sql, organisation.id, present.id, rowsFrom(input.rows));
   const [was, is] = [settingsJson(present), settingsJson(settings)];
   note({ before: was, after: hash === null ? is : { ...is, password: 'another' } });
   return pageJson(

@@ -13,8 +13,9 @@ import {
 } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { incidentById } from '../incidents/queries.ts';
-import { postTextFrom, proofRecordName, proofRecordText, usualPost } from './model.ts';
+import { postTextFrom, proofRecordName, proofRecordText } from './model.ts';
 import { newPageKey, pageKeyFingerprint } from './public/access.ts';
+import { usualPost } from './public/words.ts';
 import {
   countPosts,
   countSubscribers,

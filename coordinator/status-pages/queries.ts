@@ -1,7 +1,8 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
 import { insertRows, updateRows } from '../database/table.ts';
-import type { PageAccess, PageLanguage, PageSettings, PostKind } from './model.ts';
+import { notFound } from '../gate/context.ts';
+import type { PageAccess, PageLanguage, PageSettings, PostKind, RowIn } from './model.ts';
 import {
   type PageGroup,
   type PageMonitor,
@@ -178,12 +179,13 @@ export const publishable = async (
     readonly id: string;
     readonly name: string;
     readonly group: string | null;
+    readonly tags: readonly string[];
   }[];
   readonly groups: readonly { readonly id: string; readonly name: string }[];
 }> => {
   const [monitors, groups] = await Promise.all([
-    sql<{ id: string; name: string; group: string | null }[]>`
-      select id, name, group_id as group from monitors where organisation_id = ${organisation}
+    sql<{ id: string; name: string; group: string | null; tags: string[] }[]>`
+      select id, name, group_id as group, tags from monitors where organisation_id = ${organisation}
       order by lower(name), key`,
     sql<
       { id: string; name: string }[]
@@ -454,6 +456,51 @@ export const publishMembers = async (
     select ${page}, m.id, m.name, ${group}, ${from} - 1 + row_number() over (order by m.key)
     from monitors m where m.group_id = ${group}
     on conflict (page_id, monitor_id) do update set group_id = excluded.group_id`;
+};
+
+/**
+ * Makes these the rows of a page. A monitor stays under its heading, or comes under that of its
+ * group. @throws Refusal for what is not the organisation's.
+ */
+export const publishRows = async (
+  sql: Queryable,
+  organisation: string,
+  page: string,
+  rows: readonly RowIn[],
+): Promise<void> => {
+  const of = (kind: RowIn['kind']) => {
+    const own = rows.flatMap((row, place) => (row.kind === kind ? [{ ...row, place }] : []));
+    return {
+      count: own.length,
+      ids: own.map(({ id }) => id),
+      rows: sql`jsonb_to_recordset(${JSON.stringify(own)}::text::jsonb)
+        as r (id uuid, name text, place int)`,
+    };
+  };
+  const [groups, monitors] = [of('group'), of('monitor')];
+  await sql`delete from status_page_groups where page_id = ${page}
+    and group_id <> all(${groups.ids}::uuid[])`;
+  await sql`delete from status_page_monitors where page_id = ${page}
+    and monitor_id <> all(${monitors.ids}::uuid[])`;
+  const headings = await sql`
+    insert into status_page_groups (page_id, group_id, display_name, position)
+    select ${page}, o.id, coalesce(r.name, p.display_name, o.name), r.place
+    from ${groups.rows} join groups o on o.id = r.id and o.organisation_id = ${organisation}
+    left join status_page_groups p on p.page_id = ${page} and p.group_id = r.id
+    on conflict (page_id, group_id) do update set position = excluded.position,
+      display_name = excluded.display_name`;
+  if (headings.count < groups.count) throw notFound('group_not_found');
+  const published = await sql`
+    insert into status_page_monitors (page_id, monitor_id, display_name, group_id, position)
+    select ${page}, o.id, coalesce(r.name, p.display_name, o.name),
+      (select g.group_id from status_page_groups g where g.page_id = ${page}
+        and g.group_id in (p.group_id, o.group_id) order by g.group_id <> p.group_id limit 1),
+      r.place
+    from ${monitors.rows} join monitors o on o.id = r.id and o.organisation_id = ${organisation}
+    left join status_page_monitors p on p.page_id = ${page} and p.monitor_id = r.id
+    on conflict (page_id, monitor_id) do update set position = excluded.position,
+      group_id = excluded.group_id, display_name = excluded.display_name`;
+  if (published.count < monitors.count) throw notFound('monitor_not_found');
 };
 
 /** Moves the group's monitors that the page has already below its heading. */

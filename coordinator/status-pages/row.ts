@@ -1,5 +1,6 @@
 import { namesOf } from '../database/table.ts';
 import { type PageSettings, type PostKind, proofRecordName, proofRecordText } from './model.ts';
+import type { ReportRow } from './report-queries.ts';
 
 /** What people set and everyone sees, by column, with its type in the database. */
 const lookColumns = {
@@ -149,4 +150,13 @@ export const postJson = ({ id, incident_id, kind, text, written_by, written_at }
   text,
   written_by,
   written_at: typeof written_at === 'string' ? written_at : written_at.toISOString(),
+});
+
+export const reportJson = ({ id, title, started_at, ends_at, affected, updates }: ReportRow) => ({
+  id,
+  title,
+  started_at: started_at.toISOString(),
+  ends_at: ends_at?.toISOString() ?? null,
+  affected,
+  updates,
 });

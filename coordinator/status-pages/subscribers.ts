@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from '../database/connect.ts';
-import type { PageLanguage, PostKind } from './model.ts';
+import type { PageLanguage, UpdateKind } from './model.ts';
 
 /** Subscribers: who is mailed about a status page. */
 
@@ -151,6 +151,7 @@ export const forgetUnconfirmed = async (sql: Queryable, before: Date): Promise<v
 export type SubscriberNotice = {
   readonly subscriber: string;
   readonly email: string;
+  /** Or the report. */
   readonly incident: string;
   readonly event: 'began' | 'over' | 'post';
   readonly post: string | null;
@@ -173,6 +174,23 @@ export const takeUnsentPosts = (
   select s.id as subscriber, s.email, f.incident_id as incident, 'post' as event, f.id as post
   from fresh f join status_pages p on p.id = f.page_id and p.enabled join status_page_subscribers s
     on s.page_id = p.id
+  where s.confirmed_at <= f.written_at order by s.id`;
+
+/** The same for updates of reports. */
+export const takeUnsentUpdates = (
+  sql: Queryable,
+  at: Date,
+  limit: number,
+): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
+  with fresh as (
+    update status_page_report_updates set told_at = ${at}
+    where id in (select id from status_page_report_updates where told_at is null order by key
+      limit ${limit} for update skip locked)
+    returning id, report_id, written_at)
+  select s.id as subscriber, s.email, f.report_id as incident, 'post' as event, f.id as post
+  from fresh f join status_page_reports r on r.id = f.report_id
+    join status_pages p on p.id = r.page_id and p.enabled
+    join status_page_subscribers s on s.page_id = p.id
   where s.confirmed_at <= f.written_at order by s.id`;
 
 /**
@@ -213,15 +231,18 @@ export const takeUnsentIncidents = (
   order by s.id`;
 
 export type NotifiedIncident = {
-  /** The public name of its monitor. */
+  /** The public name of its monitor; of a report, its title. */
   readonly name: string;
   readonly started_at: Date;
   readonly resolved_at: Date | null;
-  readonly kind: PostKind | null;
+  readonly kind: UpdateKind | null;
   readonly text: string | null;
 };
 
-/** What a mail says about an incident; undefined when the page no longer shows its monitor. */
+/**
+ * What a mail says about an incident or a report; undefined when the page no longer shows the
+ * monitor, or what was written was deleted.
+ */
 export const sentIncident = async (
   sql: Queryable,
   subscriber: string,
@@ -234,6 +255,11 @@ export const sentIncident = async (
       and i.confirmed_at is not null
     join status_page_monitors m on m.page_id = s.page_id and m.monitor_id = i.monitor_id
     left join status_page_posts p on p.id = ${post} and p.page_id = s.page_id
+    where s.id = ${subscriber} and (${post}::uuid is null or p.id is not null)
+    union all
+    select r.title, r.started_at, r.ends_at, u.kind, u.text
+    from status_page_subscribers s join status_page_reports r on r.page_id = s.page_id
+    join status_page_report_updates u on u.report_id = r.id and u.id = ${post}
     where s.id = ${subscriber}`;
   return row;
 };

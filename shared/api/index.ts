@@ -38,6 +38,14 @@ import { whoami } from './organisations.ts';
 import { endProbe, inviteProbe, listProbeInvitations, revokeProbeInvitation } from './probes.ts';
 import { getMonitorResults } from './results.ts';
 import {
+  addStatusPageReportUpdate,
+  createStatusPageReport,
+  deleteStatusPageReport,
+  getStatusPageReport,
+  listStatusPageReports,
+  updateStatusPageReport,
+} from './status-page-reports.ts';
+import {
   addStatusPageGroup,
   addStatusPageMonitor,
   checkStatusPageDomain,
@@ -101,6 +109,12 @@ export const operations = {
   listStatusPagePosts,
   createStatusPagePost,
   deleteStatusPagePost,
+  listStatusPageReports,
+  createStatusPageReport,
+  getStatusPageReport,
+  updateStatusPageReport,
+  addStatusPageReportUpdate,
+  deleteStatusPageReport,
   getStatusPageSubscribers,
   checkStatusPageDomain,
   renewStatusPageLink,

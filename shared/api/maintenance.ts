@@ -1,14 +1,6 @@
 import { array, dateTime, maybe, object, optional, string, uuid } from './fields.ts';
-import { moment } from './moment.ts';
+import { moment, written } from './moment.ts';
 import { exampleIds, maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
-
-/** A form that any client can write. Other forms remain accepted, such as seconds since 1970. */
-const written = {
-  pattern: [
-    '^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?',
-    '(?:Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])?$',
-  ].join(''),
-};
 
 const local = {
   ...written,

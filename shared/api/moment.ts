@@ -9,6 +9,14 @@ export type Moment =
   /** ISO local date and time with milliseconds and no zone, e.g. 2026-11-20T02:00:00.000. */
   | { readonly is: 'local'; readonly local: string };
 
+/** A form that any client can write. Other forms remain accepted, such as seconds since 1970. */
+export const written = {
+  pattern: [
+    '^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?',
+    '(?:Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])?$',
+  ].join(''),
+};
+
 /**
  * A date-time in a request. Unix times are accepted too, as in pydantic. Described as a text:
  * clients generated from `date-time` use a type that always has an offset, and could not send a

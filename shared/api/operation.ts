@@ -329,6 +329,7 @@ export const exampleIds = {
   invitation: '019aab04-5d1e-7c72-8f60-9b3d7a1c5e24',
   post: '019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18',
   page: '019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55',
+  report: '019aa1f3-2f55-7c11-9d0a-7e4b8c1d6f29',
 } as const;
 
 /** The body of every refusal. */

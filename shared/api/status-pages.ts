@@ -114,6 +114,16 @@ export const StatusPageIn = object('StatusPageIn', {
   language: optional(literal(pageLanguages, { ...language, example: 'en' }), 'en'),
 });
 
+const StatusPageRowIn = object('StatusPageRowIn', {
+  monitor: maybe(uuid({ example: exampleIds.monitor }), { meaning: 'A monitor, or a group.' }),
+  group: maybe(uuid(), { meaning: 'A group, as a heading.' }),
+  display_name: maybe(string({ minLength: 1 }), {
+    description: 'As it was, or the name of the monitor or group, when not given.',
+    limits: { maxLength: 200 },
+    example: 'Online shop',
+  }),
+});
+
 export const StatusPagePatch = object(
   'StatusPagePatch',
   {
@@ -145,6 +155,10 @@ export const StatusPagePatch = object(
       description: 'It answers once it is proved; an empty one takes it away.',
       limits: { maxLength: 240 },
       example: 'status.harbour.example.com',
+    }),
+    rows: maybe(array(StatusPageRowIn, { maxItems: 500 }), {
+      description:
+        'Everything that the page shows, from top to bottom: what is not named is no longer published. A monitor stands under the heading of its group.',
     }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
@@ -261,6 +275,9 @@ export const updateStatusPage = operation({
     'password_invalid',
     'domain_invalid',
     'domain_taken',
+    'order_invalid',
+    'monitor_not_found',
+    'group_not_found',
   ],
 });
 

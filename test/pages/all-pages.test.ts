@@ -23,7 +23,7 @@ const nameless: Demo = {
   groupOf: () => 'x',
   incident: 'x',
   share: 'x',
-  page: { id: 'x', slug: 'x' },
+  page: { id: 'x', slug: 'x', report: 'x' },
   channels: {
     ops: 'x',
     pager: 'x',

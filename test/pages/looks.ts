@@ -253,6 +253,16 @@ export const pageLooks: readonly PageLook[] = [
     as: 'owner',
   },
   {
+    name: 'status-page-report-new',
+    path: ({ page }) => `/status-pages/${page.id}/reports/new`,
+    as: 'owner',
+  },
+  {
+    name: 'status-page-report',
+    path: ({ page }) => `/status-pages/${page.id}/reports/${page.report}`,
+    as: 'owner',
+  },
+  {
     name: 'status-page-delete',
     path: ({ page }) => `/status-pages/${page.id}/delete`,
     as: 'owner',

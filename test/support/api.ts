@@ -183,6 +183,8 @@ export type Things = {
   readonly channel: string;
   /** On the page, to the incident. */
   readonly post: string;
+  /** On the page. */
+  readonly report: string;
   /** Of a private probe. */
   readonly probeInvitation: string;
   readonly probe: string;
@@ -229,6 +231,9 @@ export const createThings = async (
   const post = newId();
   await api.sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at)
     values (${post}, ${page}, ${organisation}, ${incident}, 'investigating', 'We look into it.', now())`;
+  const report = newId();
+  await api.sql`insert into status_page_reports (id, page_id, organisation_id, title, started_at)
+    values (${report}, ${page}, ${organisation}, 'Slow', now())`;
   if (options.published)
     await call(api, readWrite, {
       method: 'POST',
@@ -250,6 +255,7 @@ export const createThings = async (
     incident,
     channel,
     post,
+    report,
     probeInvitation,
     probe,
     member: email,

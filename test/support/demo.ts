@@ -17,7 +17,7 @@ const day = 24 * hour;
 
 /** The status pages of the shop: one for the world, and one that asks for a password. */
 
-export type DemoPage = { readonly id: string; readonly slug: string };
+export type DemoPage = { readonly id: string; readonly slug: string; readonly report: string };
 
 const shown: readonly (readonly [monitor: string, name: string, group: string | null])[] = [
   ['Checkout', 'Checkout', 'Shop'],
@@ -83,7 +83,12 @@ export const seedDemoPage = async (
   for (const [kind, text, ago] of posts)
     await sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at, told_at)
       values (${newId()}, ${id}, ${organisation}, ${of.incident}, ${kind}, ${text}, ${new Date(now - ago * minute)}, ${new Date(now)})`;
-  return { id, slug: 'shop' };
+  const report = newId();
+  await sql`insert into status_page_reports (id, page_id, organisation_id, title, started_at, ends_at)
+    values (${report}, ${id}, ${organisation}, 'Slow search', ${new Date(now - 3 * day)}, ${new Date(now - 3 * day + 40 * minute)})`;
+  await sql`insert into status_page_report_updates (id, report_id, kind, text, written_at, told_at)
+    values (${newId()}, ${report}, 'resolved', 'Search is as fast as before.', ${new Date(now - 3 * day + 40 * minute)}, ${new Date(now)})`;
+  return { id, slug: 'shop', report };
 };
 
 /** Maintenance of the demo: one that runs, some that come, one that is over. */

@@ -1,13 +1,17 @@
+import type { ValueOf } from '../../../shared/api/fields.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import type { getStatusPage } from '../../../shared/api/status-pages.ts';
+import { impacts, type StatusPageReportOut } from '../../../shared/api/status-page-reports.ts';
+import { getStatusPage } from '../../../shared/api/status-pages.ts';
 import type { Form } from '../../web/form-data.ts';
 import { type FormState, formSummary, freshForm } from '../../web/forms.ts';
-import { type Html, html, type Part } from '../../web/html.ts';
+import { type Html, html, icon, type Part } from '../../web/html.ts';
 import type { MembersRequest } from '../../web/page.ts';
-import type { getStatusPageEditor } from '../contract.ts';
+import type { Times } from '../../web/times.ts';
+import { getStatusPageEditor } from '../contract.ts';
 
 export type StatusPage = OutputOf<typeof getStatusPage>;
 export type Editor = OutputOf<typeof getStatusPageEditor>;
+export type Report = ValueOf<typeof StatusPageReportOut>;
 
 /** The form of the editor that was sent, and its faults. */
 export type Which = 'rows' | 'add' | 'offered' | 'settings' | 'logo' | 'access' | 'domain';
@@ -23,6 +27,15 @@ export type Editing = {
   readonly link?: string;
   /** The DNS records, after someone requested them. */
   readonly texts?: readonly string[];
+};
+
+export const editingOf = async (request: MembersRequest): Promise<Editing> => {
+  const { page_id } = request.path;
+  const [page, editor] = await Promise.all([
+    request.ask(getStatusPage, { page_id }),
+    request.ask(getStatusPageEditor, { page_id }),
+  ]);
+  return { page, editor, request };
 };
 
 export const trail = [{ href: '/status-pages', name: 'Status pages' }];
@@ -64,3 +77,40 @@ export const addressOf = (
   domain !== null && domain.proved_at !== null
     ? `https://${domain.name}/`
     : `${baseUrl}/status/${slug}`;
+
+export const postKindWords: Readonly<Record<string, string>> = {
+  announcement: 'Announcement',
+  investigating: 'Investigating',
+  identified: 'Identified',
+  monitoring: 'Monitoring',
+  resolved: 'Resolved',
+};
+
+type Post = { readonly kind: string; readonly text: string; readonly written_at: string };
+
+export const postLine = ({ kind, text, written_at }: Post, times: Times): Html =>
+  html`
+    <p class="post-line">
+      <b>${postKindWords[kind] ?? kind}</b> <span class="post-at">${times.moment(written_at)}</span>
+      <span class="post-text">${text}</span>
+    </p>
+  `;
+
+export const impactWords: Readonly<Record<(typeof impacts)[number], string>> = {
+  degraded: 'Degraded',
+  partial_outage: 'Partial outage',
+  major_outage: 'Major outage',
+};
+
+const worstOf = ({ affected }: Report): (typeof impacts)[number] | undefined =>
+  impacts.findLast((impact) => affected.some((each) => each.impact === impact));
+
+/** The state of a report, as its line and its page show it. */
+export const reportMark = (report: Report, now: number): Html => {
+  const worst = worstOf(report);
+  if (report.ends_at !== null && Date.parse(report.ends_at) <= now)
+    return html`<span class="state state-up">${icon('up')}Resolved</span>`;
+  if (worst === undefined) return html`<span class="state">${icon('note')}Announcement</span>`;
+  const state = worst === 'degraded' ? 'verifying' : 'down';
+  return html`<span class="state state-${state}">${icon(state)}${impactWords[worst]}</span>`;
+};

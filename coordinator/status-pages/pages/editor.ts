@@ -1,7 +1,6 @@
 import {
   checkStatusPageDomain,
   deleteStatusPage,
-  getStatusPage,
   renewStatusPageLink,
   updateStatusPage,
 } from '../../../shared/api/status-pages.ts';
@@ -17,22 +16,18 @@ import {
   send,
   show,
 } from '../../web/page.ts';
-import {
-  getStatusPageEditor,
-  getStatusPageLogo,
-  removeStatusPageLogo,
-  setStatusPageLogo,
-} from '../contract.ts';
+import { getStatusPageLogo, removeStatusPageLogo, setStatusPageLogo } from '../contract.ts';
 import {
   accessWords,
   addressOf,
   card,
   type Editing,
+  editingOf,
   languageNames,
   trail,
   type Which,
 } from './cards.ts';
-import { incidentsCard } from './posts.ts';
+import { incidentsCard, isTroubled } from './posts.ts';
 import { addCard, addRow, changeRows, offeredCard, publishedCard, publishOffered } from './rows.ts';
 import { accessCard, domainCard, logoCard, lookCard, settingNames } from './settings.ts';
 
@@ -92,7 +87,7 @@ const factsCard = ({ page, request: { may } }: Editing) =>
 export const editorPage = (editing: Editing): PageAnswer => {
   const { page, request, tried, link } = editing;
   // While something is down, posting comes first.
-  const isTelling = editing.editor.incidents.some(({ resolved_at }) => resolved_at === null);
+  const isTelling = isTroubled(editing);
   return show({
     title: page.name,
     place: 'status-pages',
@@ -131,15 +126,6 @@ export const editorPage = (editing: Editing): PageAnswer => {
       </div>
     `,
   });
-};
-
-export const editingOf = async (request: MembersRequest): Promise<Editing> => {
-  const { page_id } = request.path;
-  const [page, editor] = await Promise.all([
-    request.ask(getStatusPage, { page_id }),
-    request.ask(getStatusPageEditor, { page_id }),
-  ]);
-  return { page, editor, request };
 };
 
 /** The editor with what was refused in one of its forms. */

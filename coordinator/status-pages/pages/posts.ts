@@ -1,4 +1,8 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import {
+  createStatusPageReport,
+  updateStatusPageReport,
+} from '../../../shared/api/status-page-reports.ts';
 import { createStatusPagePost, deleteStatusPagePost } from '../../../shared/api/status-pages.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { heading, linkButton } from '../../web/elements.ts';
@@ -6,37 +10,30 @@ import { formOf, inputOf } from '../../web/form-data.ts';
 import {
   attempt,
   choiceField,
+  enterSaves,
   type FormState,
   formSummary,
   freshForm,
   textArea,
 } from '../../web/forms.ts';
-import { type Html, html, icon } from '../../web/html.ts';
+import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
-import { getStatusPageIncident, type listIncidentPages } from '../contract.ts';
-import { card, type Editing, trail } from './cards.ts';
+import { getStatusPageIncident, type listIncidentPages, previewStatusPage } from '../contract.ts';
+import {
+  card,
+  type Editing,
+  postKindWords,
+  postLine,
+  type Report,
+  reportMark,
+  trail,
+} from './cards.ts';
+import { previewFrame } from './preview.ts';
 
 export type IncidentPage = OutputOf<typeof listIncidentPages>['items'][number];
 
 /** Posts on a status page, as their authors see them. */
-
-export const postKindWords: Readonly<Record<string, string>> = {
-  investigating: 'Investigating',
-  identified: 'Identified',
-  monitoring: 'Monitoring',
-  resolved: 'Resolved',
-};
-
-type Post = { readonly kind: string; readonly text: string; readonly written_at: string };
-
-export const postLine = ({ kind, text, written_at }: Post, times: Times): Html =>
-  html`
-    <p class="post-line">
-      <b>${postKindWords[kind] ?? kind}</b> <span class="post-at">${times.moment(written_at)}</span>
-      <span class="post-text">${text}</span>
-    </p>
-  `;
 
 /** The pages that show an incident, and the last post on each. */
 export const incidentPages = (
@@ -57,8 +54,8 @@ export const incidentPages = (
                   <div>
                     <p class="told-title"><a href="/status-pages/${id}">${name}</a></p>
                     <p class="soft">
-                      ${enabled ? html`As ${display_name}` : 'Switched off'}
-                      ${posts[0] === undefined && '; nothing was posted'}
+                      ${enabled ? html`As ${display_name}` : 'Off'}
+                      ${posts[0] === undefined && ' · no posts'}
                     </p>
                     ${posts[0] !== undefined && postLine(posts[0], times)}
                   </div>
@@ -81,64 +78,122 @@ export const incidentPages = (
 
 type PostedIncident = OutputOf<typeof getStatusPageIncident>;
 
-export const incidentsCard = ({ page, editor: { incidents, waiting }, request }: Editing): Html => {
-  const { times, may } = request;
-  const rows = incidents.map(({ id, display_name, started_at, resolved_at, posts }) => {
-    const last = posts[0];
+type Line = {
+  readonly mark: Html;
+  readonly title: Html;
+  readonly when: Html;
+  readonly last: IncidentPage['posts'][number] | Report['updates'][number] | undefined;
+  /** Where to post about it, for those who may. */
+  readonly href: string | null;
+  readonly about: string;
+};
+
+const line = ({ mark, title, when, last, href, about }: Line, times: Times): Html => html`
+  <li class="told-incident">
+    <div>
+      <p class="told-title">${mark} ${title}</p>
+      <p class="soft">${when}${last === undefined && ' · no posts'}</p>
+      ${last !== undefined && postLine(last, times)}
+    </div>
+    ${
+      href !== null &&
+      html`
+        <a class="button" href="${safeUrl(href)}">
+          ${icon('note')}Post<span class="unseen"> about ${about}</span>
+        </a>
+      `
+    }
+  </li>
+`;
+
+const span = (from: string, to: string | null, times: Times): Html =>
+  to === null
+    ? html`since ${times.moment(from)}`
+    : html`${times.moment(from)}, for ${durationText(Date.parse(to) - Date.parse(from))}`;
+
+/** Outages that checks confirmed, and what people wrote themselves: open ones first. */
+const linesOf = ({ page, editor: { incidents, reports }, request }: Editing): readonly Html[] => {
+  const { times, may, now } = request;
+  const [mayPost, mayReport] = [may(createStatusPagePost), may(updateStatusPageReport)];
+  const measured = incidents.map(({ id, display_name, started_at, resolved_at, posts }) => {
     const state = resolved_at === null ? 'down' : 'up';
-    return html`
-      <li class="told-incident">
-        <div>
-          <p class="told-title">
-            <span class="state state-${state}">
-              ${icon(state)}
-              ${resolved_at === null ? 'Down' : 'Over'}
-            </span>
-            <a href="/incidents/${id}">${display_name}</a>
-          </p>
-          <p class="soft">
-            ${
-              resolved_at === null
-                ? html`since ${times.moment(started_at)}`
-                : html`
-                  ${times.moment(started_at)},
-                  for ${durationText(Date.parse(resolved_at) - Date.parse(started_at))}
-                `
-            }
-            ${last === undefined && '; nothing was posted'}
-          </p>
-          ${last !== undefined && postLine(last, times)}
-        </div>
-        ${
-          may(createStatusPagePost) &&
-          html`
-            <a class="button" href="/status-pages/${page.id}/incidents/${id}">
-              ${icon('note')}Post<span class="unseen"> about ${display_name}</span>
-            </a>
-          `
-        }
-      </li>
-    `;
+    return {
+      isOpen: resolved_at === null,
+      at: started_at,
+      line: {
+        mark: html`
+          <span class="state state-${state}">
+            ${icon(state)}${resolved_at === null ? 'Down' : 'Resolved'}
+          </span>
+        `,
+        title: html`<a href="/incidents/${id}">${display_name}</a>`,
+        when: span(started_at, resolved_at, times),
+        last: posts[0],
+        href: mayPost ? `/status-pages/${page.id}/incidents/${id}` : null,
+        about: display_name,
+      },
+    };
   });
-  const mailed =
-    page.subscribers === 1
-      ? 'One subscriber is mailed.'
-      : `${page.subscribers} subscribers are mailed.`;
+  const written = reports.map((report) => {
+    const { id, title, started_at, ends_at, updates } = report;
+    const over = ends_at !== null && Date.parse(ends_at) <= now ? ends_at : null;
+    const href = `/status-pages/${page.id}/reports/${id}`;
+    return {
+      isOpen: over === null,
+      at: started_at,
+      line: {
+        mark: reportMark(report, now),
+        title: mayReport ? html`<a href="${safeUrl(href)}">${title}</a>` : html`${title}`,
+        when: span(started_at, over, times),
+        last: updates[0],
+        href: mayReport ? href : null,
+        about: title,
+      },
+    };
+  });
+  return [...measured, ...written]
+    .toSorted((a, b) => Number(b.isOpen) - Number(a.isOpen) || b.at.localeCompare(a.at))
+    .map((each) => line(each.line, times));
+};
+
+/** Whether something that visitors see is going on: then posting comes first. */
+export const isTroubled = ({
+  editor: { incidents, reports },
+  request: { now },
+}: Editing): boolean =>
+  incidents.some(({ resolved_at }) => resolved_at === null) ||
+  reports.some(({ ends_at }) => ends_at === null || Date.parse(ends_at) > now);
+
+export const incidentsCard = (editing: Editing): Html => {
+  const { page, editor, request } = editing;
+  const lines = linesOf(editing);
+  const { subscribers } = page;
   return card(
     'told',
-    'What it tells of',
+    'Incidents',
     html`
-      Outages that are confirmed, of the last two
-      weeks. ${page.subscribers === 0 ? 'Nobody subscribes to it yet' : mailed}
-      ${
-        waiting > 0
-          ? `${page.subscribers === 0 ? '; ' : ' '}${waiting} ${waiting === 1 ? 'was' : 'were'} asked and have not answered`
-          : ''
-      }${(page.subscribers === 0 || waiting > 0) && '.'}
+      Confirmed outages and your own posts of the last two weeks.
+      ${subscribers === 0 ? 'No subscribers yet' : `${subscribers} ${subscribers === 1 ? 'subscriber' : 'subscribers'}`}${
+        editor.waiting > 0 && `, ${editor.waiting} not confirmed yet`
+      }.
     `,
-    incidents.length === 0
-      ? html`<p class="soft">Nothing: no outage in two weeks.</p>`
-      : html`<ul class="told-list">${rows}</ul>`,
+    html`
+      ${
+        lines.length === 0
+          ? html`<p class="soft">No incidents in the last two weeks</p>`
+          : html`<ul class="told-list">${lines}</ul>`
+      }
+      ${
+        request.may(createStatusPageReport) &&
+        html`
+          <p class="actions">
+            ${linkButton(`/status-pages/${page.id}/reports/new`, 'New incident or announcement', {
+              symbol: 'add',
+            })}
+          </p>
+        `
+      }
+    `,
   );
 };
 
@@ -150,7 +205,7 @@ const postsOf = (
     ? null
     : card(
         'posts',
-        'Posted so far',
+        'Posts',
         null,
         html`
           <ul class="told-list">
@@ -167,9 +222,8 @@ const postsOf = (
                           action="/status-pages/${page.id}/incidents/${incident.id}/posts/${post.id}/delete"
                         >
                           <button class="button button-quiet">
-                            ${icon('delete')}Take
-                            away<span class="unseen">
-                              ${' '}what was posted ${times.moment(post.written_at)}
+                            ${icon('delete')}Delete<span class="unseen">
+                              ${' '}the post of ${times.moment(post.written_at)}
                             </span>
                           </button>
                         </form>
@@ -182,9 +236,22 @@ const postsOf = (
         `,
       );
 
-const postPage = (request: MembersRequest, told: PostedIncident, state: FormState): PageAnswer => {
+/** The form, with the page as its visitors will read it beside it. */
+const postPage = async (
+  request: MembersRequest,
+  told: PostedIncident,
+  state: FormState,
+): Promise<PageAnswer> => {
   const { page, incident, usual } = told;
-  const { times } = request;
+  const { times, ask } = request;
+  const kind = state.form.value('kind') ?? '';
+  const text = (state.form.value('text') ?? '').trim();
+  const suggested = usual.find((each) => each.kind === kind)?.text;
+  const post =
+    suggested === undefined
+      ? {}
+      : { post: { incident: incident.id, kind, text: text === '' ? suggested : text } };
+  const { html: document } = await ask(previewStatusPage, { page_id: page.id, ...post });
   return show({
     title: `Post about ${incident.display_name}`,
     place: 'status-pages',
@@ -192,27 +259,29 @@ const postPage = (request: MembersRequest, told: PostedIncident, state: FormStat
     main: html`
       <div class="post-page">
         ${heading({
-          sentence: html`Tell what is happening to ${incident.display_name}.`,
+          sentence: html`Post about ${incident.display_name}`,
           below: html`
             ${
               incident.resolved_at === null
                 ? html`Down since ${times.moment(incident.started_at)}.`
-                : html`It was down from ${times.moment(incident.started_at)}, and is over.`
-            } It stands on ${page.name}
-            ${
-              page.subscribers > 0
-                ? `, and ${page.subscribers} ${page.subscribers === 1 ? 'subscriber is' : 'subscribers are'} mailed`
-                : ''
-            }. <a href="/incidents/${incident.id}">What we know</a>
+                : html`
+                  Down from ${times.moment(incident.started_at)} to
+                  ${times.moment(incident.resolved_at)}.
+                `
+            } Visible on ${page.name}${
+              page.subscribers > 0 &&
+              `, sent to ${page.subscribers} ${page.subscribers === 1 ? 'subscriber' : 'subscribers'}`
+            }. <a href="/incidents/${incident.id}">See the incident</a>
           `,
           trail: [...trail, { href: `/status-pages/${page.id}`, name: page.name }],
         })}
         ${formSummary(state)}
-        <div class="post-columns">
-          <form class="form card" method="post">
+        <form class="form post-columns" method="post">
+          ${enterSaves}
+          <div class="card stack" data-refreshes>
             ${choiceField({
               name: 'kind',
-              label: 'How far it is',
+              label: 'Status',
               state,
               choices: usual.map(({ kind, text }) => ({
                 value: kind,
@@ -222,19 +291,22 @@ const postPage = (request: MembersRequest, told: PostedIncident, state: FormStat
             })}
             ${textArea({
               name: 'text',
-              label: 'In your own words',
+              label: 'Message',
               state,
               rows: 4,
               required: false,
-              help: 'Left empty, the words above are posted. What stands here is read by everybody who sees the page.',
+              help: 'Default: the text above. Visible to every visitor.',
             })}
             <div class="actions">
-              <button class="button button-main">${icon('send')}Post it</button>
-              ${linkButton(`/status-pages/${page.id}`, 'Leave it')}
+              <button class="button button-main" name="act" value="save">
+                ${icon('send')}Post
+              </button>
+              ${linkButton(`/status-pages/${page.id}`, 'Cancel')}
             </div>
-          </form>
-          ${postsOf(told, request)}
-        </div>
+          </div>
+          ${previewFrame(document)}
+        </form>
+        ${postsOf(told, request)}
       </div>
     `,
   });
@@ -269,10 +341,11 @@ const posted: Page = {
     const { ask, form, path } = request;
     const { page_id, incident_id } = path;
     const told = await read(request);
+    if (form.value('act') === 'look') return postPage(request, told, freshForm(form));
     const input = { kind: '', ...inputOf(form), page_id, incident_id };
     const tried = await attempt(form, () => ask(createStatusPagePost, input), ['kind', 'text']);
     if ('refused' in tried) return postPage(request, told, tried.refused);
-    return seeOther(`/status-pages/${page_id}`, { said: `It is posted on ${told.page.name}.` });
+    return seeOther(`/status-pages/${page_id}`, { said: `Posted on ${told.page.name}.` });
   },
 };
 
@@ -283,7 +356,7 @@ const takenAway: Page = {
   answer: async ({ ask, path: { page_id, incident_id, post_id } }) => {
     await ask(deleteStatusPagePost, { page_id, post_id });
     return seeOther(`/status-pages/${page_id}/incidents/${incident_id}`, {
-      said: 'It is off the page; what was mailed stays in mailboxes.',
+      said: 'Post deleted. What was sent to subscribers stays with them.',
     });
   },
 };

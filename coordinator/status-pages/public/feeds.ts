@@ -28,6 +28,9 @@ export type BadgeKind = (typeof badgeKinds)[number];
 const colours: Readonly<Record<PublicState, string>> = {
   up: '#0b6b55',
   down: '#b3091b',
+  degraded: '#8a5300',
+  partial_outage: '#b3091b',
+  major_outage: '#b3091b',
   maintenance: '#3b4893',
   paused: '#505a66',
   pending: '#505a66',
@@ -120,10 +123,10 @@ const iso = (at: number): string => new Date(at).toISOString();
 const changedAt = ({ startedAt, resolvedAt, posts }: PublicIncident): number =>
   Math.max(startedAt, resolvedAt ?? 0, ...posts.map(({ at }) => at));
 
-const titleOf = ({ names, resolvedAt }: PublicIncident, { words, formats }: View): string =>
+const titleOf = ({ title, names, resolvedAt }: PublicIncident, { words, formats }: View): string =>
   resolvedAt === null
-    ? words.incident(formats.list(names))
-    : `${words.posts.resolved}: ${formats.list(names)}`;
+    ? (title ?? words.incident(formats.list(names)))
+    : `${words.posts.resolved}: ${title ?? formats.list(names)}`;
 
 const textOf = (
   { startedAt, resolvedAt, posts }: PublicIncident,
@@ -276,13 +279,18 @@ export const pageJson = (view: View): string => {
     read_at: iso(page.now),
     stale: view.isStale,
     services,
-    incidents: page.incidents.map(({ id, names, startedAt, resolvedAt, posts }) => ({
-      id,
-      services: names,
-      started_at: iso(startedAt),
-      resolved_at: resolvedAt === null ? null : iso(resolvedAt),
-      posts: posts.map(({ kind, text, at }) => ({ kind, text, at: iso(at) })),
-    })),
+    incidents: page.incidents.map(
+      ({ id, title, names, impacts, startedAt, resolvedAt, posts }) => ({
+        id,
+        // Null: checks confirmed it. A report without services is an announcement.
+        title,
+        services: names,
+        impacts,
+        started_at: iso(startedAt),
+        resolved_at: resolvedAt === null ? null : iso(resolvedAt),
+        posts: posts.map(({ kind, text, at }) => ({ kind, text, at: iso(at) })),
+      }),
+    ),
     maintenance: page.maintenance.map(({ startsAt, endsAt, names }) => ({
       services: names,
       starts_at: iso(startsAt),

@@ -8,7 +8,8 @@ import {
   type PublicPage,
   type PublicState,
 } from './snapshot.ts';
-import { type Words, wordsOf } from './words.ts';
+import type { Words } from './words/types.ts';
+import { wordsOf } from './words.ts';
 
 /** A page for one reader: in a language, at an address. */
 export type View = {
@@ -55,24 +56,28 @@ const heights: Readonly<Record<BarState, number>> = {
   down: 24,
   maintenance: 12,
   up: 18,
-  unknown: 6,
+  unknown: 18,
 };
 export const barStates: readonly BarState[] = ['up', 'down', 'maintenance', 'unknown'];
 
-/**
- * Adjacent days with the same state are one shape, which the style cuts into bars. Otherwise ninety
- * bars for fifty services would fill a page.
- */
-const runs = (states: readonly BarState[], state: BarState): string => {
-  let path = '';
-  for (let at = 0; at < states.length; at += 1) {
-    if (states[at] !== state) continue;
-    const from = at;
-    while (states[at + 1] === state) at += 1;
-    path += `M${from} ${24 - heights[state]}h${at - from + 1}v${heights[state]}H${from}z`;
+type Run = { readonly state: BarState; readonly from: number; readonly count: number };
+
+/** Adjacent days of one state. Otherwise ninety bars for fifty services would fill a page. */
+const runsOf = (states: readonly BarState[]): readonly Run[] => {
+  const runs: Run[] = [];
+  for (const [at, state] of states.entries()) {
+    const last = runs.at(-1);
+    if (last?.state === state) runs[runs.length - 1] = { ...last, count: last.count + 1 };
+    else runs.push({ state, from: at, count: 1 });
   }
-  return path;
+  return runs;
 };
+
+/** One shape, which the style cuts into bars; days without data are hollow, each by itself. */
+const shapeOf = ({ state, from, count }: Run): string =>
+  state === 'unknown'
+    ? `M${from}.1 23.5${'v-17h.52v17h-.52zm1 0'.repeat(count)}`
+    : `M${from} ${24 - heights[state]}h${count}v${heights[state]}H${from}z`;
 
 /** What the bars show, for screen readers. */
 const summary = (states: readonly BarState[], { words }: View): string => {
@@ -83,10 +88,20 @@ const summary = (states: readonly BarState[], { words }: View): string => {
 };
 
 export const bars = (days: readonly PublicDay[], view: View): Html => {
+  const { words, formats } = view;
   // Before it was created, nothing was measured either.
   const states = days
     .map(dayState)
     .map((state): BarState => (state === 'none' ? 'unknown' : state));
+  /** `3 Oct – 20 Oct: up`, `21 Oct: outage, 12 minutes`. */
+  const said = ({ state, from, count }: Run): string => {
+    const of = days.slice(from, from + count);
+    const [first, last] = [of[0], of.at(-1)].map((day) => formats.shortDay(day?.from ?? 0));
+    const sum = of.reduce((ms, day) => ms + day.down, 0);
+    return `${first === last ? first : `${first} – ${last}`}: ${words.legend[state]}${
+      state === 'down' ? `, ${formats.duration(sum)}` : ''
+    }`;
+  };
   return html`
     <svg
       class="bars"
@@ -95,9 +110,11 @@ export const bars = (days: readonly PublicDay[], view: View): Html => {
       role="img"
       aria-label="${summary(states, view)}"
     >
-      ${barStates.map(
-        (state) =>
-          states.includes(state) && html`<path class="f-${state}" d="${runs(states, state)}"/>`,
+      ${runsOf(states).map(
+        (run) =>
+          html`
+            <path class="f-${run.state}" d="${shapeOf(run)}"><title>${said(run)}</title></path>
+          `,
       )}
     </svg>
   `;
@@ -114,7 +131,14 @@ export const legend = ({ words, page, formats }: View, first: number | undefined
             ${' '}
             <span class="key">
               <svg class="key-bar" viewBox="0 0 6 24" aria-hidden="true">
-                <path class="f-${state}" d="M0 ${24 - heights[state]}h6v${heights[state]}H0z"/>
+                <path
+                  class="f-${state}"
+                  d="${
+                    state === 'unknown'
+                      ? 'M.5 6.5h5v17h-5z'
+                      : `M0 ${24 - heights[state]}h6v${heights[state]}H0z`
+                  }"
+                />
               </svg>
               ${words.legend[state]}
             </span>
@@ -143,6 +167,10 @@ const shapes = html`
       <path d="M8.2 2.75h7.6l5.45 5.45v7.6l-5.45 5.45H8.2L2.75 15.8V8.2Z"/>
       <path d="m9 9 6 6M15 9l-6 6"/>
     </symbol>
+    <symbol id="degraded" viewBox="0 0 24 24">
+      <path d="M12 3.2 21.8 20.5H2.2Z"/>
+      <path d="M12 9.8v4.4M12 17.4v.1"/>
+    </symbol>
     <symbol id="maintenance" viewBox="0 0 24 24">
       <path d="M20.4 6.9a5.6 5.6 0 0 1-7.5 6.9l-6.2 6.2a2.1 2.1 0 0 1-3-3l6.3-6.2a5.6 5.6 0 0 1 6.9-7.4l-3.2 3.2v3.4h3.4Z"/>
     </symbol>
@@ -156,8 +184,14 @@ const shapes = html`
   </svg>
 `;
 
+/** A major outage looks as one that was measured. */
+const shapeNames: Partial<Record<PublicState, string>> = {
+  partial_outage: 'degraded',
+  major_outage: 'down',
+};
+
 export const stateShape = (state: PublicState): Html =>
-  html`<svg class="icon" aria-hidden="true"><use href="#${state}"/></svg>`;
+  html`<svg class="icon" aria-hidden="true"><use href="#${shapeNames[state] ?? state}"/></svg>`;
 
 export const stateMark = (state: PublicState, words: string): Html =>
   html`<span class="state s-${state}">${stateShape(state)}${words}</span>`;

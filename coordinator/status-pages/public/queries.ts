@@ -6,12 +6,16 @@ import { lookOf, type PageAccess, type PageSettings, type PostKind } from '../mo
 import { publishedNames } from '../row.ts';
 import {
   figuresWindow,
+  inOrder,
   monitorsOf,
   type PublicIncident,
   type PublicPage,
+  type PublicPost,
   publicIncidents,
   publicMaintenance,
+  publicReports,
   publicRows,
+  type Report,
 } from './snapshot.ts';
 
 /** What a public page shows beside the histories of its monitors. */
@@ -63,6 +67,26 @@ export const pageIncidents = (
     and i.started_at < ${new Date(to)}
     and (i.resolved_at is null or i.resolved_at >= ${new Date(from)})
   order by i.resolved_at is null desc, i.started_at desc limit ${limit}`;
+
+/** What people wrote by hand on a page and touches a range, newest first. */
+export const pageReports = (
+  sql: Queryable,
+  { organisation, page }: { readonly organisation: string; readonly page: string },
+  { from, to, most: limit }: { readonly from: number; readonly to: number; readonly most: number },
+): Promise<Report[]> => sql<Report[]>`
+  select r.id, r.title, ${ms(sql, 'r.started_at')} as "startedAt",
+    ${ms(sql, 'r.ends_at')} as "endsAt",
+    (select coalesce(json_agg(json_build_object('monitor', m.monitor_id, 'impact', m.impact)
+      order by m.monitor_id), '[]')
+      from status_page_report_monitors m where m.report_id = r.id) as affected,
+    (select coalesce(json_agg(json_build_object('kind', o.kind, 'text', o.text, 'at',
+      ${ms(sql, 'o.written_at')}) order by o.key), '[]')
+      from status_page_report_updates o where o.report_id = r.id) as posts
+  from status_page_reports r
+  where r.organisation_id = ${organisation} and r.page_id = ${page}
+    and r.started_at <= ${new Date(to)}
+    and (r.ends_at is null or r.ends_at >= ${new Date(from)})
+  order by r.ends_at is null desc, r.started_at desc limit ${limit}`;
 
 export type PageOccurrence = {
   readonly id: string;
@@ -182,19 +206,25 @@ const rowsOf = (
  */
 export const publishedPage = async (
   sql: Queryable,
-  by: { readonly slug: string } | { readonly domain: string },
+  by:
+    | { readonly slug: string }
+    | { readonly domain: string }
+    /** For its own people, also while it is not enabled. */
+    | { readonly id: string; readonly organisation: string },
 ): Promise<PublishedPage | undefined> => {
   const is =
     'slug' in by
-      ? sql`p.slug = ${by.slug}`
-      : sql`p.domain = ${by.domain} and p.domain_proved_at is not null`;
+      ? sql`p.enabled and p.slug = ${by.slug}`
+      : 'domain' in by
+        ? sql`p.enabled and p.domain = ${by.domain} and p.domain_proved_at is not null`
+        : sql`p.id = ${by.id} and p.organisation_id = ${by.organisation}`;
   const [row] = await sql<PublishedPage[]>`
     select p.id, p.organisation_id, ${sql.unsafe(publishedNames)}, p.link_fingerprint,
       case when p.domain_proved_at is not null then p.domain end as domain,
       (select version from status_page_logos l where l.page_id = p.id) as logo_version,
       ${rowsOf(sql)} as rows
     from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null
-    where p.enabled and ${is}`;
+    where ${is}`;
   return row;
 };
 
@@ -293,7 +323,22 @@ export const readPage = async (
 ): Promise<ReadPage | undefined> => {
   if (!slugShape.test(slug)) return undefined;
   const found = await publishedPage(sql, { slug });
-  if (found === undefined) return undefined;
+  return found && readPublished(sql, ids, found, now);
+};
+
+/** What nobody has saved yet, for a preview: a report, or a post to an incident. */
+export type Unsaved = {
+  readonly report?: Report | undefined;
+  readonly post?: { readonly incident: string; readonly post: PublicPost } | undefined;
+};
+
+export const readPublished = async (
+  sql: Queryable,
+  ids: Ids,
+  found: PublishedPage,
+  now: number,
+  { report, post }: Unsaved = {},
+): Promise<ReadPage> => {
   const { id, organisation_id: organisation, rows, domain } = found;
   const monitors = rows.flatMap((row) => (row.kind === 'monitor' ? [row.id] : []));
   const publicIds = new Map(
@@ -306,30 +351,38 @@ export const readPage = async (
   const names = new Map(
     rows.flatMap((row) => (row.kind === 'monitor' ? [[row.id, row.name]] : [])),
   );
-  const [zone, histories, responses, incidents, occurrences] = await Promise.all([
+  const recent = { from: now - recentDays * day, to: now, most: maxIncidents };
+  const [zone, histories, responses, saved, written, occurrences] = await Promise.all([
     zoneOf(sql, organisation),
     monitorHistories(sql, organisation, monitors, figuresWindow(now)),
     newestResponses(sql, organisation, monitors, now),
-    pageIncidents(
-      sql,
-      { organisation, page: id, monitors },
-      { from: now - recentDays * day, to: now, most: maxIncidents },
-    ),
+    pageIncidents(sql, { organisation, page: id, monitors }, recent),
+    pageReports(sql, { organisation, page: id }, recent),
     pageMaintenance(sql, organisation, monitors, {
       now,
       until: now + maintenanceAheadDays * day,
       most: maxOccurrences,
     }),
   ]);
+  const reports = [
+    ...written.filter((each) => each.id !== report?.id),
+    ...(report ? [report] : []),
+  ];
+  const incidents = saved.map((each) =>
+    each.id === post?.incident ? { ...each, posts: [...each.posts, post.post] } : each,
+  );
   const page: PublicPage = {
     ...lookOf(found),
-    slug,
+    slug: found.slug,
     title: found.name,
     hasLogo: found.logo_version !== null,
     zone,
     now,
-    rows: publicRows({ now, zone, rows, publicIds, histories, responses }),
-    incidents: publicIncidents(incidents, { names, publicIds, histories, now }),
+    rows: publicRows({ now, zone, rows, publicIds, histories, responses, reports }),
+    incidents: inOrder([
+      ...publicIncidents(incidents, { names, publicIds, histories, now }),
+      ...publicReports(reports, { names, publicIds, now }),
+    ]),
     maintenance: publicMaintenance(occurrences, rows),
   };
   const lock = {
@@ -351,9 +404,15 @@ export const readIncidents = async (
   const monitors = [...publicIds.keys()];
   const nameOf = new Map(monitorsOf(page).map((row) => [row.id, row.name]));
   const names = new Map([...publicIds].map(([monitor, row]) => [monitor, nameOf.get(row) ?? '']));
-  const [incidents, histories] = await Promise.all([
-    pageIncidents(sql, { organisation, page: id, monitors }, { from, to, most: maxOfMonth }),
+  const range = { from, to, most: maxOfMonth };
+  const [incidents, reports, histories] = await Promise.all([
+    pageIncidents(sql, { organisation, page: id, monitors }, range),
+    pageReports(sql, { organisation, page: id }, range),
     monitorHistories(sql, organisation, monitors, { from, to: page.now }),
   ]);
-  return publicIncidents(incidents, { names, publicIds, histories, now: page.now });
+  const { now } = page;
+  return inOrder([
+    ...publicIncidents(incidents, { names, publicIds, histories, now }),
+    ...publicReports(reports, { names, publicIds, now }),
+  ]);
 };

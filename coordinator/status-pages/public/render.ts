@@ -30,19 +30,22 @@ export const sentenceOf = (verdict: Verdict, { words, formats }: View): string =
     return words.down(formats.list(verdict.names), verdict.names.length, verdict.of);
   if (verdict.is === 'maintenance')
     return words.maintenanceNow(formats.list(verdict.names.slice(0, 3)));
+  if ('names' in verdict)
+    return words.reported(formats.list(verdict.names), verdict.names.length, verdict.is);
   return verdict.is === 'up' ? words.allUp : verdict.is === 'pending' ? words.pending : words.empty;
 };
 
-const latestPost = ({ incidents }: View['page']): string | undefined =>
-  incidents.find(({ resolvedAt, posts }) => resolvedAt === null && posts.length > 0)?.posts.at(-1)
-    ?.text;
+/** Something that is wrong, and not an announcement alone. */
+const isTrouble = ({ title, monitors }: PublicIncident): boolean =>
+  title === null || monitors.length > 0;
 
-export const verdictBlock = (view: View): Html => {
+/** The headline; `only`: what it is about, if that is one thing, so that nothing is said twice. */
+export const verdictBlock = (view: View, only?: PublicIncident): Html => {
   const { page, words, formats } = view;
   const verdict = verdictOf(page);
   const shape = verdict.is === 'empty' ? 'pending' : verdict.is;
   const since =
-    verdict.is === 'down' && verdict.since !== null
+    'since' in verdict && verdict.since !== null
       ? words.sinceFor(
           formats.momentText(verdict.since),
           formats.duration(page.now - verdict.since),
@@ -50,20 +53,50 @@ export const verdictBlock = (view: View): Html => {
       : verdict.is === 'maintenance' && verdict.until !== null
         ? words.until(formats.momentText(verdict.until))
         : undefined;
-  const said = verdict.is === 'down' ? latestPost(page) : undefined;
   return html`
-    <section class="verdict v-${shape}">
+    <section class="verdict v-${shape}"${only !== undefined && html` id="i-${only.id}"`}>
       ${stateShape(shape)}
       <div>
-        <p class="sentence">${sentenceOf(verdict, view)}</p>
-        ${
-          (since !== undefined || said !== undefined) &&
-          html`<p>${since}${said !== undefined && html` ${said}`}</p>`
-        }
+        <p class="sentence">${only?.title ?? sentenceOf(verdict, view)}</p>
+        ${since !== undefined && html`<p>${since}</p>`}
+        ${only !== undefined && html`${affected(only, view)}${postList(only, view)}`}
       </div>
     </section>
   `;
 };
+
+/** What a report affects, and how much. */
+const affected = (
+  { title, names, impacts }: PublicIncident,
+  { words, formats }: View,
+): Html | false =>
+  title !== null &&
+  names.length > 0 &&
+  html`
+    <p class="soft">
+      ${words.affects}: ${formats.list(
+        names.map((name, index) => {
+          const impact = impacts[index];
+          return impact === undefined ? name : `${name} (${words.states[impact].toLowerCase()})`;
+        }),
+      )}
+    </p>
+  `;
+
+const postList = ({ posts }: PublicIncident, { words, formats }: View): Html | false =>
+  posts.length > 0 &&
+  html`
+    <ol class="posts">
+      ${posts.toReversed().map(
+        ({ kind, text, at }) => html`
+          <li>
+            <b>${words.posts[kind]}</b> <span class="soft">${formats.moment(at)}</span>
+            <p>${text}</p>
+          </li>
+        `,
+      )}
+    </ol>
+  `;
 
 const percentText = ({ words, formats }: View, value: number | null): string =>
   value === null ? words.noFigure : formats.percent(value);
@@ -106,43 +139,27 @@ const sections = (view: View): Html[] => {
     );
 };
 
-/** `isSaid`: the headline above it says already since when it lasts. */
-export const incidentBlock = (
-  incident: PublicIncident,
-  view: View,
-  level: 2 | 3,
-  isSaid = false,
-): Html => {
+export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3): Html => {
   const { words, formats, page } = view;
-  const { names, startedAt, resolvedAt, posts, postMortem } = incident;
-  const title = words.incident(formats.list(names));
+  const { names, startedAt, resolvedAt, until, postMortem } = incident;
+  const title = incident.title ?? words.incident(formats.list(names));
   const span =
     resolvedAt === null
-      ? words.sinceFor(formats.momentText(startedAt), formats.duration(page.now - startedAt))
-      : html`
-        ${formats.range(startedAt, resolvedAt)}. ${words.incidentOver(
-          formats.duration(resolvedAt - startedAt),
-        )}
-      `;
+      ? until === null
+        ? words.sinceFor(formats.momentText(startedAt), formats.duration(page.now - startedAt))
+        : words.until(formats.momentText(until))
+      : `${formats.range(startedAt, resolvedAt)}. ${
+          isTrouble(incident) ? words.incidentOver(formats.duration(resolvedAt - startedAt)) : ''
+        }`;
   return html`
-    <article class="incident${resolvedAt === null && ' open'}" id="i-${incident.id}">
+    <article
+      class="incident${resolvedAt === null && (isTrouble(incident) ? ' open' : ' open notice')}"
+      id="i-${incident.id}"
+    >
       ${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}
-      ${!isSaid && html`<p class="soft">${span}</p>`}
-      ${
-        posts.length > 0 &&
-        html`
-          <ol class="posts">
-            ${posts.toReversed().map(
-              ({ kind, text, at }) => html`
-                <li>
-                  <b>${words.posts[kind]}</b> <span class="soft">${formats.moment(at)}</span>
-                  <p>${text}</p>
-                </li>
-              `,
-            )}
-          </ol>
-        `
-      }
+      <p class="soft">${span}</p>
+      ${affected(incident, view)}
+      ${postList(incident, view)}
       ${
         postMortem &&
         html`
@@ -178,17 +195,22 @@ export const mainPage = (view: View, style: string): string => {
   const open = page.incidents.filter(({ resolvedAt }) => resolvedAt === null);
   const over = page.incidents.filter(({ resolvedAt }) => resolvedAt !== null);
   const verdict = verdictOf(page);
-  const isSaid = ({ posts }: PublicIncident): boolean =>
-    open.length === 1 && posts.length > 0 && verdict.is === 'down';
-  const first = monitorsOf(page)[0]?.days[0]?.from;
+  // One outage, or one report, is what the headline is about.
+  const troubles = open.filter(isTrouble);
+  const [first] = troubles;
+  const only =
+    'since' in verdict && troubles.length === 1 && (verdict.is !== 'down' || first?.title === null)
+      ? first
+      : undefined;
+  const since = monitorsOf(page)[0]?.days[0]?.from;
   return framed(view, style, {
     title: `${sentenceOf(verdict, view)} – ${page.title}`,
     main: html`
-      ${verdictBlock(view)}
+      ${verdictBlock(view, only)}
       ${page.description !== null && html`<p class="about">${page.description}</p>`}
-      ${open.map((each) => incidentBlock(each, view, 2, isSaid(each)))}
+      ${open.filter((each) => each !== only).map((each) => incidentBlock(each, view, 2))}
       ${sections(view)}
-      ${first !== undefined && legend(view, first)}
+      ${since !== undefined && legend(view, since)}
       ${
         page.maintenance.length > 0 &&
         html`
@@ -215,7 +237,7 @@ export const mainPage = (view: View, style: string): string => {
 export const embedPage = (view: View): Html => {
   const { page, words, origin } = view;
   const troubled = monitorsOf(page).filter(
-    ({ state }) => state === 'down' || state === 'maintenance',
+    ({ state }) => state !== 'up' && state !== 'paused' && state !== 'pending',
   );
   return html`
     <main>
@@ -350,7 +372,16 @@ export const historyPage = (
   incidents: readonly PublicIncident[],
 ): string => {
   const { page, words, formats } = view;
-  const name = formats.month(monthBegin(month) + 14 * 86_400_000);
+  const nameOf = (of: Month): string => formats.month(monthBegin(of) + 14 * 86_400_000);
+  const name = nameOf(month);
+  const toMonth = (by: 1 | -1): Html => {
+    const other = monthBeside(month, by);
+    return html`
+      <a href="${safeUrl(pathOf(view, `/history/${other}`))}">
+        ${by < 0 ? `← ${nameOf(other)}` : `${nameOf(other)} →`}
+      </a>
+    `;
+  };
   const isNow = month === monthOf(page.now);
   return framed(view, style, {
     rest: `/history/${month}`,
@@ -365,19 +396,7 @@ export const historyPage = (
             ? html`<p class="soft">${words.noneThen}</p>`
             : incidents.map((each) => incidentBlock(each, view, 3))
         }
-        <p class="line">
-          <a href="${safeUrl(pathOf(view, `/history/${monthBeside(month, -1)}`))}">
-            ${words.earlier}
-          </a>
-          ${
-            !isNow &&
-            html`
-              <a href="${safeUrl(pathOf(view, `/history/${monthBeside(month, 1)}`))}">
-                ${words.later}
-              </a>
-            `
-          }
-        </p>
+        <p class="line">${toMonth(-1)} ${!isNow && toMonth(1)}</p>
       </section>
     `,
   });

@@ -1,16 +1,20 @@
+import { impacts } from '../../../shared/api/status-page-reports.ts';
 import { type Interval, length, subtract, union } from '../../../shared/base/time.ts';
 import { type Stretch, windowOf } from '../../core/uptime.ts';
 import { instantsIn, localOf } from '../../maintenance/zones.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from '../../monitors/status.ts';
-import type { PageLook, PostKind } from '../model.ts';
+import type { Impact, PageLook, UpdateKind } from '../model.ts';
 
 /**
  * The public view of an organisation: names that were chosen for the public, and nothing that was
  * not published.
  */
 
-/** As the public sees it: an incident that is not confirmed does not count yet. */
-export type PublicState = 'up' | 'down' | 'maintenance' | 'paused' | 'pending';
+/**
+ * As the public sees it: an incident that is not confirmed does not count yet, and what people
+ * report by hand does.
+ */
+export type PublicState = 'up' | 'down' | Impact | 'maintenance' | 'paused' | 'pending';
 
 /**
  * A day in the page's time zone: when it begins, and milliseconds of each state. Time when it was
@@ -48,11 +52,17 @@ export type PublicMonitor = {
 
 export type PublicRow = { readonly kind: 'group'; readonly name: string } | PublicMonitor;
 
-export type PublicPost = { readonly kind: PostKind; readonly text: string; readonly at: number };
+export type PublicPost = { readonly kind: UpdateKind; readonly text: string; readonly at: number };
 
-/** Confirmed; posts oldest first. */
+/** Confirmed by checks, or reported by hand; posts oldest first. */
 export type PublicIncident = {
   readonly id: string;
+  /** What people wrote above it; null for one that checks confirmed. */
+  readonly title: string | null;
+  /** Of a report: how much it affects each of the monitors; none for an announcement. */
+  readonly impacts: readonly Impact[];
+  /** Of a report that is open: when it will end by itself. */
+  readonly until: number | null;
   /** Ids of rows. */
   readonly monitors: readonly string[];
   readonly names: readonly string[];
@@ -142,8 +152,16 @@ export type Verdict =
       readonly of: number;
       readonly since: number | null;
     }
+  | { readonly is: Impact; readonly names: readonly string[]; readonly since: number | null }
   | { readonly is: 'maintenance'; readonly names: readonly string[]; readonly until: number | null }
   | { readonly is: 'up' | 'pending' | 'empty' };
+
+const isImpact = (state: PublicState): state is Impact =>
+  impacts.some((impact) => impact === state);
+
+/** The greatest of several; undefined for none. */
+const worstOf = (given: readonly PublicState[]): Impact | undefined =>
+  impacts.findLast((impact) => given.includes(impact));
 
 export const verdictOf = (
   page: Pick<PublicPage, 'rows' | 'incidents' | 'maintenance' | 'now'>,
@@ -151,15 +169,21 @@ export const verdictOf = (
   const monitors = monitorsOf(page);
   const named = (state: PublicState): string[] =>
     monitors.filter((each) => each.state === state).map(({ name }) => name);
-  const down = monitors.filter(({ state }) => state === 'down');
-  if (down.length > 0) {
+  /** Since when the first of them is as it is. */
+  const since = (affected: readonly PublicMonitor[]): number | null => {
     const open = page.incidents.filter(
       ({ resolvedAt, monitors: of }) =>
-        resolvedAt === null && down.some(({ id }) => of.includes(id)),
+        resolvedAt === null && affected.some(({ id }) => of.includes(id)),
     );
-    const since = open.length === 0 ? null : Math.min(...open.map(({ startedAt }) => startedAt));
-    return { is: 'down', names: named('down'), of: monitors.length, since };
-  }
+    return open.length === 0 ? null : Math.min(...open.map(({ startedAt }) => startedAt));
+  };
+  const down = monitors.filter(({ state }) => state === 'down');
+  if (down.length > 0)
+    return { is: 'down', names: named('down'), of: monitors.length, since: since(down) };
+  const reported = monitors.filter(({ state }) => isImpact(state));
+  const worst = worstOf(reported.map(({ state }) => state));
+  if (worst !== undefined)
+    return { is: worst, names: reported.map(({ name }) => name), since: since(reported) };
   const maintained = named('maintenance');
   if (maintained.length > 0) {
     const running = page.maintenance.filter(
@@ -219,6 +243,7 @@ type Figures = {
   readonly publicIds: ReadonlyMap<string, string>;
   readonly histories: readonly MonitorHistory[];
   readonly responses: ReadonlyMap<string, number>;
+  readonly reports: readonly Report[];
 };
 
 export const publicRows = ({
@@ -228,10 +253,20 @@ export const publicRows = ({
   publicIds,
   histories,
   responses,
+  reports,
 }: Figures): readonly PublicRow[] => {
   const begins = daysUntil(now, zone, pageDays);
   const window = { from: begins[0] ?? now, to: now };
   const byId = new Map(histories.map((history) => [history.id, history]));
+  const open = reports.filter(({ endsAt }) => endsAt === null || endsAt > now);
+  /** What was measured as down stays so; anything else is as it was reported. */
+  const state = (history: MonitorHistory): PublicState => {
+    const measured = stateOf(history, now);
+    if (measured === 'down') return measured;
+    const affected = open.flatMap((report) => report.affected);
+    const own = affected.filter(({ monitor: of }) => of === history.id);
+    return worstOf(own.map(({ impact }) => impact)) ?? measured;
+  };
   const monitor = (id: string, { name, under }: Named, history: MonitorHistory): PublicMonitor => {
     const percent = (days: number): number | null => uptimeOf(history, windowOf(days, now)).percent;
     return {
@@ -239,7 +274,7 @@ export const publicRows = ({
       id,
       name,
       isUnder: under !== null,
-      state: stateOf(history, now),
+      state: state(history),
       days: daysOf(stretchesOf(history, window), begins, now),
       percent: { 7: percent(7), 30: percent(30), 90: percent(90) },
       responseMs: responses.get(history.id) ?? null,
@@ -262,21 +297,18 @@ export type ConfirmedIncident = {
   readonly postMortem?: PublicIncident['postMortem'];
 };
 
+type IncidentNames = Pick<Figures, 'publicIds' | 'now'> & {
+  /** By the ids of monitors. */
+  readonly names: ReadonlyMap<string, string>;
+};
+
 /**
  * Under the names of the page. An incident that maintenance covers completely counts as no
  * downtime, and is not shown.
  */
 export const publicIncidents = (
   incidents: readonly ConfirmedIncident[],
-  {
-    names,
-    publicIds,
-    histories,
-    now,
-  }: Pick<Figures, 'publicIds' | 'histories' | 'now'> & {
-    /** By the ids of monitors. */
-    readonly names: ReadonlyMap<string, string>;
-  },
+  { names, publicIds, histories, now }: IncidentNames & Pick<Figures, 'histories'>,
 ): readonly PublicIncident[] => {
   const cover = new Map(histories.map((history) => [history.id, union(history.cover)]));
   return incidents.flatMap(({ monitor, ...incident }) => {
@@ -292,9 +324,51 @@ export const publicIncidents = (
       (lasted.to > lasted.from && length(subtract([lasted], covered)) === 0)
     )
       return [];
-    return [{ ...incident, monitors: [id], names: [name] }];
+    const of = { title: null, impacts: [], until: null, monitors: [id], names: [name] };
+    return [{ ...incident, ...of }];
   });
 };
+
+/** What people wrote on the page by hand. */
+export type Report = {
+  readonly id: string;
+  readonly title: string;
+  readonly startedAt: number;
+  readonly endsAt: number | null;
+  readonly affected: readonly { readonly monitor: string; readonly impact: Impact }[];
+  readonly posts: PublicIncident['posts'];
+};
+
+/** Under the names of the page; monitors that it does not show are left out. */
+export const publicReports = (
+  reports: readonly Report[],
+  { names, publicIds, now }: IncidentNames,
+): readonly PublicIncident[] =>
+  reports.map(({ id, title, startedAt, endsAt, affected, posts }) => {
+    const shown = affected.flatMap(({ monitor, impact }) => {
+      const [row, name] = [publicIds.get(monitor), names.get(monitor)];
+      return row === undefined || name === undefined ? [] : [{ row, name, impact }];
+    });
+    const isOver = endsAt !== null && endsAt <= now;
+    return {
+      id,
+      title,
+      startedAt,
+      posts,
+      resolvedAt: isOver ? endsAt : null,
+      until: isOver ? null : endsAt,
+      monitors: shown.map(({ row }) => row),
+      names: shown.map(({ name }) => name),
+      impacts: shown.map(({ impact }) => impact),
+    };
+  });
+
+/** Open ones first, then the newest. */
+export const inOrder = (incidents: readonly PublicIncident[]): readonly PublicIncident[] =>
+  incidents.toSorted(
+    (a, b) =>
+      Number(a.resolvedAt !== null) - Number(b.resolvedAt !== null) || b.startedAt - a.startedAt,
+  );
 
 export type Occurrence = {
   readonly id: string;

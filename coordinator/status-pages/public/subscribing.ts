@@ -19,6 +19,7 @@ import {
   type SubscriberNotice,
   takeUnsentIncidents,
   takeUnsentPosts,
+  takeUnsentUpdates,
   type WaitingPage,
   waitingPages,
 } from '../subscribers.ts';
@@ -123,7 +124,10 @@ export const notifySubscribers = async (sql: Sql, now: number): Promise<number> 
       at,
     }));
   return inTransaction(sql, async (transaction) => {
-    const posts = await takeUnsentPosts(transaction, at, maxPosts);
+    const posts = [
+      ...(await takeUnsentPosts(transaction, at, maxPosts)),
+      ...(await takeUnsentUpdates(transaction, at, maxPosts)),
+    ];
     const incidents = await takeUnsentIncidents(transaction, at, new Date(now - newsMs));
     await postMails(transaction, [...post(posts), ...post(incidents)]);
     return posts.length + incidents.length;

@@ -39,6 +39,7 @@ const standIns: Things = {
   probeInvitation: '00000000-0000-7000-8000-00000000000a',
   probe: '00000000-0000-7000-8000-00000000000b',
   member: 'stand-in@example.org',
+  report: '00000000-0000-7000-8000-00000000000c',
 };
 
 const names = [
@@ -51,6 +52,7 @@ const names = [
   'incident',
   'channel',
   'post',
+  'report',
   'probeInvitation',
   'probe',
 ] as const;
@@ -65,6 +67,7 @@ const {
   incident,
   channel,
   post,
+  report,
   probeInvitation,
 } = standIns;
 
@@ -81,9 +84,11 @@ const idsFor = (name: string): fc.Arbitrary<string> => {
             ? [channel]
             : name.startsWith('post')
               ? [post]
-              : name.startsWith('probe')
-                ? [probeInvitation]
-                : [incident];
+              : name.startsWith('report')
+                ? [report]
+                : name.startsWith('probe')
+                  ? [probeInvitation]
+                  : [incident];
   return fc.oneof(
     { weight: 16, arbitrary: fc.constantFrom(...fitting) },
     { weight: 1, arbitrary: fc.constantFrom(...Object.values(standIns)) },

@@ -57,6 +57,9 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   orderStatusPage: () => ({ rows: [] }),
   createStatusPagePost: () => ({ kind: 'monitoring' }),
   assignIncident: ({ member }) => ({ email: member }),
+  createStatusPageReport: () => ({ title: 'New', kind: 'announcement', text: 'News.' }),
+  updateStatusPageReport: () => ({ title: 'Renamed' }),
+  addStatusPageReportUpdate: () => ({ kind: 'resolved', text: 'It is over.' }),
   createChannel: ({ monitor, group }) => ({
     kind: 'webhook',
     config: { url: 'https://hooks.example.org/' },
@@ -87,6 +90,7 @@ const request = (id: OperationId, of: Things) => {
     .replace('{incident_id}', of.incident)
     .replace('{channel_id}', of.channel)
     .replace('{post_id}', of.post)
+    .replace('{report_id}', of.report)
     .replace('{probe_invitation_id}', of.probeInvitation)
     .replace('{probe_id}', of.probe);
   const payload = bodies[id]?.(of);
@@ -112,7 +116,8 @@ const inventory = async (): Promise<string> => {
       (select json_agg(w order by key) from maintenance_windows w where organisation_id = ${house.organisation}),
       (select json_agg(p order by key) from status_pages p where organisation_id = ${house.organisation}),
       (select json_agg(p) from status_page_monitors p), (select json_agg(p) from status_page_groups p),
-      (select json_agg(p order by key) from status_page_posts p where organisation_id = ${house.organisation}))::text as all`;
+      (select json_agg(p order by key) from status_page_posts p where organisation_id = ${house.organisation}),
+      (select json_agg(p order by key) from status_page_reports p where organisation_id = ${house.organisation}))::text as all`;
   return String(rows[0]?.all);
 };
 
@@ -158,6 +163,7 @@ describe('Whoever is not allowed', () => {
       incident: newId(),
       channel: newId(),
       post: newId(),
+      report: newId(),
       probeInvitation: newId(),
       probe: newId(),
       member: house.owner.email,
@@ -176,7 +182,7 @@ describe('Whoever is not allowed', () => {
       const foreign = await ask(id, strangers.owner.readWrite);
       const unheardOf = await ask(id, strangers.owner.readWrite, unknown);
       expect([id, foreign.status, foreign.text]).toEqual([id, unheardOf.status, unheardOf.text]);
-      if (id.startsWith('list') && id !== 'listStatusPagePosts')
+      if (id.startsWith('list') && !/^listStatusPage(Posts|Reports)$/.test(id))
         expect([id, foreign.body]).toEqual([id, { items: [], next_cursor: null }]);
       else expect([id, foreign.status]).toEqual([id, 404]);
     }
@@ -250,6 +256,7 @@ describe('Whoever is allowed', () => {
         'revokeProbeInvitation',
         'endProbe',
         'deleteStatusPagePost',
+        'deleteStatusPageReport',
         'deleteStatusPage',
         'deleteChannel',
         'deleteMaintenanceWindow',

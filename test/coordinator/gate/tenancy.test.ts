@@ -17,6 +17,7 @@ import { operations } from '../../../shared/api/index.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { isReadOnly, type Operation } from '../../../shared/api/operation.ts';
+import { createStatusPageReport } from '../../../shared/api/status-page-reports.ts';
 import {
   addStatusPageGroup,
   addStatusPageMonitor,
@@ -66,6 +67,14 @@ const estate = async (): Promise<Estate> => {
   const post_id = (
     await bench.call(createStatusPagePost, as, { page_id, incident_id, kind: 'investigating' })
   ).id;
+  const report_id = (
+    await bench.call(createStatusPageReport, as, {
+      page_id,
+      title: 'R',
+      kind: 'announcement',
+      text: 'x',
+    })
+  ).id;
   const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, try: false };
   const channel_id = (await bench.call(createChannel, as, hook)).id;
   const message_id = newId();
@@ -103,6 +112,7 @@ const estate = async (): Promise<Estate> => {
       channel_id,
       message_id,
       post_id,
+      report_id,
     },
   };
 };
@@ -174,6 +184,10 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   updateStatusPageGroup: { display_name: 'x' },
   orderStatusPage: { rows: [ids.group_id, ids.monitor_id] },
   createStatusPagePost: { kind: 'investigating' },
+  createStatusPageReport: { title: 'x', kind: 'announcement', text: 'x' },
+  addStatusPageReportUpdate: { kind: 'announcement', text: 'x' },
+  updateStatusPageReport: { title: 'x' },
+  previewStatusPage: {},
   setStatusPageLogo: { logo: 'iVBORw0KGgo=' },
   addIncidentNote: { text: 'x' },
   assignIncident: { email: 'x@example.org' },

@@ -4,8 +4,8 @@ import {
   logoTypeOf,
   pageLanguages,
   postKinds,
-  usualPost,
 } from '../../../coordinator/status-pages/model.ts';
+import { usualPost } from '../../../coordinator/status-pages/public/words.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import {

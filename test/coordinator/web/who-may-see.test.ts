@@ -128,6 +128,12 @@ const expected: Readonly<Record<string, string>> = {
   'POST /status-pages/:page_id/incidents/:incident_id': writersOfOurs,
   'POST /status-pages/:page_id/incidents/:incident_id/posts/:post_id/delete':
     'in 403 404 403 404 404 404',
+  'GET /status-pages/:page_id/reports/new': writersOfOurs,
+  'POST /status-pages/:page_id/reports/new': writersOfOurs,
+  'GET /status-pages/:page_id/reports/:report_id': writersOfOurs,
+  'POST /status-pages/:page_id/reports/:report_id': writersOfOurs,
+  // The first who may deletes it.
+  'POST /status-pages/:page_id/reports/:report_id/delete': 'in 403 404 403 ok 404 404',
   'GET /status-pages/:page_id/delete': writersOfOurs,
   // Without its name typed it stays.
   'POST /status-pages/:page_id/delete': writersOfOurs,
@@ -251,6 +257,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   message_id: () => demo.channels.message,
   page_id: () => demo.page.id,
   post_id: newId,
+  report_id: () => demo.page.report,
   session_id: newId,
   passkey_id: newId,
   invitation_id: newId,

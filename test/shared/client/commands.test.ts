@@ -45,6 +45,10 @@ test('every command that the service is promised with stands there, and no other
         `status-pages ${verb}-group`,
       ]),
       ...['list-posts', 'create-post', 'delete-post'].map((verb) => `status-pages ${verb}`),
+      ...['list-reports', 'create-report', 'report', 'update-report', 'delete-report'].map(
+        (verb) => `status-pages ${verb}`,
+      ),
+      'status-pages add-report-update',
       ...['invite', 'list-invitations', 'revoke-invitation', 'end'].map((verb) => `probes ${verb}`),
     ].toSorted(),
   );

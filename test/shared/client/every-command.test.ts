@@ -160,6 +160,7 @@ const furnish = async (): Promise<{
       values (${incident_id}, ${part}, ${continent}, ${probe}, ${at}, 1, 120, ${cause}::text::jsonb, ${JSON.stringify({ body: a })}::text::jsonb)`;
   const post = ['--kind', 'investigating', '--text', `${a} ${c}`];
   const post_id = await made('status-pages', 'create-post', page_id, incident_id, ...post);
+  const report_id = await made('status-pages', 'create-report', page_id, '--title', a, ...post);
   const things = {
     monitor_id,
     group_id,
@@ -169,6 +170,7 @@ const furnish = async (): Promise<{
     channel_id,
     incident_id,
     post_id,
+    report_id,
     probe_id,
     probe_invitation_id,
     email: house.owner.email,
@@ -197,7 +199,9 @@ const sayingOf = (
     kind: operation.id === 'createChannel' ? 'webhook' : 'monitoring',
     config: '{"url":"http://127.0.0.1:9/"}',
     items: JSON.stringify([{ type: 'https', target: 'https://a.example/', name: called }]),
-    rows: things.group_id,
+    rows: operation.id === 'orderStatusPage' ? things.group_id : undefined,
+    title: called,
+    text: called,
     monitors: things.monitor_id,
     email: things.email,
   };
@@ -215,7 +219,7 @@ const lineOf = (command: Command, things: Things, called: string): string[] => {
       (key === 'monitors' && command.operation.id === 'createMaintenanceWindow'));
   const flags = command.flags.filter(({ key, required }) => required || isNamed(key));
   // A thing is published once on a page.
-  const at = /^add/.test(command.operation.id)
+  const at = /^add(?!.*Update)/.test(command.operation.id)
     ? { ...things, page_id: things.empty_page_id }
     : things;
   return [

@@ -224,7 +224,7 @@ describe('the editor of a status page', () => {
     for (const from of [`/status-pages/${id}`, `/incidents/${incident}`])
       expect(await get(from)).toContain(`href="${at}"`);
     expect(textOf(await get(at))).toContain(
-      'Payments is not working as it should. We are finding out why.',
+      'Payments is not working as expected. We are investigating.',
     );
     expect((await post(at, { kind: 'over', text: '' })).status).toBe(400);
     expect((await post(at, { kind: 'identified', text: '<b>A disk is full.</b>' })).status).toBe(

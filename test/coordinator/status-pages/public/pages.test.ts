@@ -71,33 +71,31 @@ describe('pages', () => {
     ];
 
     test('says first what is down, then what is maintained, and else that everything is up', () => {
-      expect(sentence(publicPage({ rows: [checkout, search] }))).toBe('Checkout is down.');
+      expect(sentence(publicPage({ rows: [checkout, search] }))).toBe('Checkout is down');
       expect(sentence(publicPage({ rows: [checkout, { ...search, state: 'down' }] }))).toBe(
-        'Checkout and Search are down.',
+        'Checkout and Search are down',
       );
       expect(sentence(publicPage({ rows: [{ ...checkout, state: 'maintenance' }, search] }))).toBe(
-        'Maintenance is running: Checkout.',
+        'Under maintenance: Checkout',
       );
       expect(sentence(publicPage({ rows: [search, { ...search, state: 'paused' }] }))).toBe(
-        'Everything is up.',
+        'Everything is up',
       );
-      expect(sentence(publicPage({ rows: [{ ...search, state: 'pending' }] }))).toBe(
-        'Nothing has been measured yet.',
-      );
-      expect(sentence(publicPage())).toBe('Nothing is published here yet.');
+      expect(sentence(publicPage({ rows: [{ ...search, state: 'pending' }] }))).toBe('No data yet');
+      expect(sentence(publicPage())).toBe('Nothing is published here yet');
       const many = Array.from({ length: 5 }, (_, index) =>
         publicMonitor(`${index}`, { state: 'down' }),
       );
-      expect(sentence(publicPage({ rows: [...many, search] }))).toBe('5 of 6 services are down.');
+      expect(sentence(publicPage({ rows: [...many, search] }))).toBe('5 of 6 services are down');
     });
 
     test('is said in four languages', () => {
       const page = publicPage({ rows: [checkout, { ...search, state: 'down' }] });
       expect(pageLanguages.map((language) => plain(sentence(page, language)))).toEqual([
-        'Checkout and Search are down.',
-        'Checkout und Search: ausgefallen.',
-        'Checkout et Search : en panne.',
-        'Checkout y Search: sin servicio.',
+        'Checkout and Search are down',
+        'Checkout und Search: ausgefallen',
+        'Checkout et Search : en panne',
+        'Checkout y Search: sin servicio',
       ]);
     });
   });
@@ -197,14 +195,35 @@ describe('pages', () => {
         style,
       );
       expect(text).toContain(
-        'aria-label="The last 90 days: an outage on 1 day, maintenance on 2 days, not measured on 1 day, up on 86 days"',
+        'aria-label="The last 90 days: an outage on 1 day, maintenance on 2 days, no data on 1 day, up on 86 days"',
       );
       expect(text).toContain(
-        '<path class="f-up" d="M0 6h3v18H0zM7 6h83v18H7z"/><path class="f-down" d="M3 0h1v24H3z"/>',
+        '<path class="f-down" d="M3 0h1v24H3z"><title>27 Aug: outage, 1 minute</title></path>',
+      );
+      expect(text).toContain(
+        '<path class="f-unknown" d="M6.1 23.5v-17h.52v17h-.52zm1 0"><title>30 Aug: no data</title></path>',
       );
       expect(text).toMatch(
-        /Each bar is a day:.*up<\/span>.*outage<\/span>.*maintenance<\/span>.*not measured<\/span>/,
+        /One bar per day:.*up<\/span>.*outage<\/span>.*maintenance<\/span>.*no data<\/span>/,
       );
+    });
+
+    test('says once what one outage or one report is about, with its posts', () => {
+      const monitor = publicMonitor('Checkout', { state: 'degraded' });
+      const report = publicIncident(monitor, {
+        title: 'Slow payments',
+        impacts: ['degraded'],
+        posts: [{ kind: 'investigating', text: 'A bank is slow.', at: pageNow - minute }],
+      });
+      const page = publicPage({ rows: [monitor], incidents: [report] });
+      const text = mainPage(publicView(page), style);
+      expect(text.split('Slow payments')).toHaveLength(2);
+      expect(text.split('A bank is slow.')).toHaveLength(2);
+      expect(text).toContain('Checkout (degraded)');
+      const news = publicIncident(monitor, { title: 'A new office', monitors: [], names: [] });
+      const up = publicPage({ rows: [publicMonitor('Checkout')], incidents: [news] });
+      expect(mainPage(publicView(up), style)).toContain('Everything is up');
+      expect(atomFeed(publicView(up))).toContain('<title>A new office</title>');
     });
 
     test('puts under a heading what stands under it, and nothing else', () => {
@@ -225,9 +244,9 @@ describe('pages', () => {
     test('says that its figures are not new, and from when they are, when newer ones cannot be read', () => {
       const page = publicPage({ rows: [publicMonitor('Checkout')] });
       expect(mainPage(publicView(page, { isStale: true }), style)).toContain(
-        'Newer figures cannot be read right now. You see what was known at 22 November 2026 at 14:08 CET.',
+        'Showing data from 22 November 2026 at 14:08 CET. Newer data is not available right now.',
       );
-      expect(mainPage(publicView(page), style)).not.toContain('Newer figures');
+      expect(mainPage(publicView(page), style)).not.toContain('Newer data');
     });
 
     test('has neither scripts nor styles of its own, and every path in it is below its root', () => {

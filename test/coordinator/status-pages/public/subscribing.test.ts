@@ -88,7 +88,9 @@ describe('updates by e-mail', () => {
     const address = fresh();
     const asked = await subscribe('opt-in', address, 'de');
     await mailer.tick();
-    expect(to(address)).toMatchObject([{ subject: 'Neuigkeiten von Shop status bestätigen' }]);
+    expect(to(address)).toMatchObject([
+      { subject: 'Bestätigen Sie Ihr Abonnement von Shop status' },
+    ]);
     const link = linkTo(address, 'confirm');
     const confirmed = async () =>
       (
@@ -216,7 +218,7 @@ describe('updates by e-mail', () => {
     await tellAll();
     for (const address of [reader, other])
       expect(to(address).map(({ subject }) => subject)).toEqual([
-        'Confirm updates of Shop status',
+        'Confirm your subscription to Shop status',
         'Shop status: Checkout is down',
         'Shop status: Checkout is up again',
       ]);
@@ -225,6 +227,39 @@ describe('updates by e-mail', () => {
     expect(
       await web.sql`select event from status_page_told where page_id = ${id} order by event`,
     ).toMatchObject([{ event: 'began' }, { event: 'over' }]);
+  });
+
+  test('tell of each update of a report once, to who had confirmed by then', async () => {
+    const { id } = await page('reported');
+    const reader = await subscriber('reported');
+    const late = fresh();
+    const report = newId();
+    const update = async (kind: string): Promise<void> => {
+      await web.sql`insert into status_page_report_updates (id, report_id, kind, text, written_at)
+        values (${newId()}, ${report}, ${kind}, 'Words of people.', ${new Date(clock.at)})`;
+    };
+    await web.sql`insert into status_page_reports (id, page_id, organisation_id, title, started_at)
+      values (${report}, ${id}, ${web.house.organisation}, 'Slow checkout', ${new Date(clock.at)})`;
+    await update('investigating');
+    clock.at += minute;
+    await subscribe('reported', late);
+    await mailer.tick();
+    await web.post(linkTo(late, 'confirm'), {});
+    await tellAll();
+    await tellAll();
+    expect(to(late)).toHaveLength(1);
+    await update('resolved');
+    await tellAll();
+    expect(
+      to(reader)
+        .slice(1)
+        .map(({ subject }) => subject),
+    ).toEqual([
+      'Shop status: Investigating: Slow checkout',
+      'Shop status: Resolved: Slow checkout',
+    ]);
+    expect(to(reader).at(-1)?.text).toContain('Words of people.');
+    expect(to(late).slice(1)).toHaveLength(1);
   });
 
   test('tell nobody of what began before they confirmed, nor of its end', async () => {
@@ -246,7 +281,9 @@ describe('updates by e-mail', () => {
     await alert(open, monitor, 'up', 'due');
     await tellAll();
     await tellAll();
-    expect(to(reader).map(({ subject }) => subject)).toEqual(['Confirm updates of Shop status']);
+    expect(to(reader).map(({ subject }) => subject)).toEqual([
+      'Confirm your subscription to Shop status',
+    ]);
   });
 
   test('tell of each post once, in place of what the service would have said itself', async () => {

@@ -130,7 +130,7 @@ describe('visitors', () => {
       expect(json).toMatchObject({
         title: 'Shop status',
         status: 'down',
-        sentence: 'Checkout is down.',
+        sentence: 'Checkout is down',
         stale: false,
       });
       expect(
@@ -239,7 +239,7 @@ describe('visitors', () => {
       expect(
         (await web.get(`/status/past/history/${new Date(then).toISOString().slice(0, 7)}`)).text,
       ).toContain('Outage: Archive');
-      expect((await web.get('/status/past/history')).text).toContain('No outage in this month.');
+      expect((await web.get('/status/past/history')).text).toContain('No incidents this month');
       for (const month of ['2999-01', '2026-13', 'x'])
         expect((await web.get(`/status/past/history/${month}`)).status).toBe(404);
     });
@@ -312,7 +312,7 @@ describe('visitors', () => {
       const same = { headers: { 'sec-fetch-site': 'same-origin' } };
       expect(
         (await web.post('/status/inner/enter', { password: 'open says me' }, same)).text,
-      ).toContain('That is not the password.');
+      ).toContain('Wrong password');
       expect(
         (
           await web.post(
@@ -486,7 +486,7 @@ describe('read all the time', () => {
     );
     const url = `${web.url}/status/shop`;
     const saysDown = async (): Promise<boolean> =>
-      (await (await fetch(url)).text()).includes('Checkout is down.');
+      (await (await fetch(url)).text()).includes('Checkout is down');
     expect(await saysDown()).toBe(false);
     const stop = readAll(url, 6);
     for (let round = 0; round < 3; round += 1) {

@@ -1,0 +1,375 @@
+import {
+  addStatusPageReportUpdate,
+  createStatusPageReport,
+  deleteStatusPageReport,
+  getStatusPageReport,
+  impacts,
+  updateKinds,
+  updateStatusPageReport,
+} from '../../../shared/api/status-page-reports.ts';
+import { heading, linkButton } from '../../web/elements.ts';
+import { type Form, formOf } from '../../web/form-data.ts';
+import {
+  attempt,
+  choiceField,
+  enterSaves,
+  type FormState,
+  formSummary,
+  freshForm,
+  refuseUnlessMay,
+  selectField,
+  textArea,
+  textField,
+} from '../../web/forms.ts';
+import { type Html, html, icon, safeUrl } from '../../web/html.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { previewStatusPage } from '../contract.ts';
+import {
+  card,
+  type Editing,
+  editingOf,
+  impactWords,
+  postKindWords,
+  postLine,
+  type Report,
+  reportMark,
+  trail,
+} from './cards.ts';
+import { previewFrame } from './preview.ts';
+
+/** Incidents and announcements that people write themselves. */
+
+const kindHelp: Readonly<Record<(typeof updateKinds)[number], string>> = {
+  announcement: 'News that is not about a fault.',
+  investigating: 'You do not know the cause yet.',
+  identified: 'You know the cause and are fixing it.',
+  monitoring: 'It is fixed, and you are watching it.',
+  resolved: 'It is over. This ends the report.',
+};
+
+const affectedField = (monitor: string): string => `affected.${monitor}`;
+
+const affectedFields = ({ editor }: Editing, state: FormState): Html | null => {
+  const monitors = editor.rows.filter(({ kind }) => kind === 'monitor');
+  return monitors.length === 0
+    ? null
+    : html`
+      <fieldset class="field affected-list">
+        <legend>Affected services</legend>
+        ${monitors.map(({ id, name }) =>
+          selectField({
+            name: affectedField(id),
+            label: name,
+            state,
+            choices: [
+              { value: '', label: 'Not affected' },
+              ...impacts.map((value) => ({ value, label: impactWords[value] })),
+            ],
+          }),
+        )}
+      </fieldset>
+    `;
+};
+
+const notified = ({ page: { subscribers } }: Editing): string =>
+  subscribers === 0
+    ? 'No one has subscribed yet.'
+    : `${subscribers} ${subscribers === 1 ? 'subscriber is' : 'subscribers are'} notified.`;
+
+type Subject = {
+  readonly editing: Editing;
+  /** The report to update; without one, the form creates one. */
+  readonly report: Report | undefined;
+};
+
+const fields = (subject: Subject, state: FormState): Html => {
+  const { editing, report } = subject;
+  const zone = editing.request.caller.organisation.time_zone;
+  return html`
+    ${textField({
+      name: 'title',
+      label: 'Title',
+      state,
+      required: true,
+      autocomplete: 'off',
+      placeholder: 'Slow checkout',
+    })}
+    ${choiceField({
+      name: 'kind',
+      label: 'Status',
+      state,
+      choices: updateKinds.map((kind) => ({
+        value: kind,
+        label: postKindWords[kind] ?? kind,
+        help: kindHelp[kind],
+      })),
+    })}
+    ${textArea({
+      name: 'text',
+      label: 'Message',
+      state,
+      rows: 4,
+      required: report === undefined,
+      help: `Visible to every visitor. ${notified(editing)}`,
+    })}
+    ${affectedFields(editing, state)}
+    <details class="report-times">
+      <summary>${icon('next')}Start and end</summary>
+      <div class="columns">
+        ${textField({
+          name: 'started_at',
+          label: 'Started',
+          state,
+          type: 'datetime-local',
+          required: false,
+          help: report === undefined ? 'Default: now' : undefined,
+        })}
+        ${textField({
+          name: 'ends_at',
+          label: 'Ends',
+          state,
+          type: 'datetime-local',
+          required: false,
+          help: 'Default: when you post “Resolved”',
+        })}
+      </div>
+      <p class="field-help">Time zone: ${zone}. Uptime figures do not change: they are measured.</p>
+    </details>
+  `;
+};
+
+const updatesCard = ({ editing, report }: Subject): Html | null =>
+  report === undefined || report.updates.length === 0
+    ? null
+    : card(
+        'posts',
+        'Updates',
+        null,
+        html`
+          <ul class="told-list">
+            ${report.updates.map(
+              (update) => html`
+                <li class="told-incident">
+                  <div>
+                    ${postLine(update, editing.request.times)}
+                    <p class="soft">${update.written_by}</p>
+                  </div>
+                </li>
+              `,
+            )}
+          </ul>
+        `,
+      );
+
+const reportPage = (subject: Subject, state: FormState, document: string): PageAnswer => {
+  const { editing, report } = subject;
+  const { page, request } = editing;
+  const action = `/status-pages/${page.id}/reports/${report?.id ?? 'new'}`;
+  return show({
+    title: report?.title ?? `New post on ${page.name}`,
+    place: 'status-pages',
+    status: state.status,
+    main: html`
+      <div class="post-page">
+        ${heading({
+          sentence: report?.title ?? 'New incident or announcement',
+          below:
+            report === undefined
+              ? 'For what no check confirms: degraded service, a problem elsewhere, news.'
+              : html`
+                ${reportMark(report, request.now)} since ${request.times.moment(report.started_at)}
+              `,
+          trail: [...trail, { href: `/status-pages/${page.id}`, name: page.name }],
+          actions:
+            report !== undefined &&
+            request.may(deleteStatusPageReport) &&
+            html`
+              <form method="post" action="${safeUrl(`${action}/delete`)}">
+                <button class="button">${icon('delete')}Delete</button>
+              </form>
+            `,
+        })}
+        ${formSummary(state)}
+        <form class="form post-columns" method="post" action="${safeUrl(action)}">
+          ${enterSaves}
+          <div class="stack">
+            <div class="card stack" data-refreshes>${fields(subject, state)}</div>
+            <div class="actions">
+              <button class="button button-main" name="act" value="save">
+                ${icon('send')}${report === undefined ? 'Post' : 'Post update'}
+              </button>
+              ${
+                report !== undefined &&
+                html`
+                  <button class="button" name="act" value="edit">Save without posting</button>
+                `
+              }
+              ${linkButton(`/status-pages/${page.id}`, 'Cancel')}
+            </div>
+            ${updatesCard(subject)}
+          </div>
+          ${previewFrame(document)}
+        </form>
+      </div>
+    `,
+  });
+};
+
+/** What the form names, or would if it were sent. */
+const affectedIn = (form: Form, { editor }: Editing) =>
+  editor.rows.flatMap(({ id, kind }) => {
+    const impact = form.value(affectedField(id)) ?? '';
+    return kind === 'group' || impact === '' ? [] : [{ monitor: id, impact }];
+  });
+
+const timesIn = (form: Form): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    ['started_at', 'ends_at'].flatMap((name) => {
+      const value = form.value(name) ?? '';
+      return value === '' ? [] : [[name, value]];
+    }),
+  );
+
+const shownWith = async (subject: Subject, state: FormState): Promise<PageAnswer> => {
+  const { editing, report } = subject;
+  const { request, page } = editing;
+  const { form } = state;
+  const { html: document } = await request.ask(previewStatusPage, {
+    page_id: page.id,
+    report: {
+      id: report?.id ?? null,
+      title: form.value('title') || report?.title || 'Title',
+      kind: form.value('kind') ?? 'investigating',
+      text: form.value('text') ?? '',
+      affected: affectedIn(form, editing),
+    },
+  });
+  return reportPage(subject, state, document);
+};
+
+const formOfReport = ({ title, affected, updates }: Report): Form =>
+  formOf({
+    title,
+    kind: nextKind(updates[0]?.kind),
+    ...Object.fromEntries(affected.map(({ monitor, impact }) => [affectedField(monitor), impact])),
+  });
+
+/** The usual successor of the last update; nothing is suggested that ends it. */
+const nextKind = (last: string | undefined): string =>
+  last === 'announcement' || last === 'monitoring' ? last : 'identified';
+
+const newSubject = async (request: MembersRequest): Promise<Subject> => {
+  refuseUnlessMay(request, createStatusPageReport);
+  return { editing: await editingOf(request), report: undefined };
+};
+
+const subjectOf = async (
+  request: MembersRequest,
+): Promise<Subject & { readonly report: Report }> => {
+  const { page_id, report_id } = request.path;
+  const [editing, report] = await Promise.all([
+    editingOf(request),
+    request.ask(getStatusPageReport, { page_id, report_id }),
+  ]);
+  return { editing, report };
+};
+
+const faultsOf = ['title', 'kind', 'text', 'affected', 'started_at', 'ends_at'];
+
+const created = async (request: MembersRequest, subject: Subject): Promise<PageAnswer> => {
+  const { form, ask } = request;
+  const { editing } = subject;
+  const input = {
+    page_id: editing.page.id,
+    title: form.value('title') ?? '',
+    kind: form.value('kind') ?? '',
+    text: form.value('text') ?? '',
+    affected: affectedIn(form, editing),
+    ...timesIn(form),
+  };
+  const tried = await attempt(form, () => ask(createStatusPageReport, input), faultsOf);
+  if ('refused' in tried) return shownWith(subject, tried.refused);
+  return seeOther(`/status-pages/${editing.page.id}`, { said: 'Posted.' });
+};
+
+const updated = async (
+  request: MembersRequest,
+  subject: Subject,
+  report: Report,
+): Promise<PageAnswer> => {
+  const { form, ask } = request;
+  const { editing } = subject;
+  const of = { page_id: editing.page.id, report_id: report.id };
+  const affected = affectedIn(form, editing);
+  const title = form.value('title') ?? '';
+  const isPost = form.value('act') !== 'edit';
+  const tried = await attempt(
+    form,
+    async () => {
+      // First what may be repeated: nobody is notified of it.
+      await ask(updateStatusPageReport, { ...of, title, affected, ...timesIn(form) });
+      if (!isPost) return;
+      const [kind, text] = [form.value('kind') ?? '', form.value('text') ?? ''];
+      await ask(addStatusPageReportUpdate, { ...of, kind, text });
+    },
+    faultsOf,
+  );
+  if ('refused' in tried) return shownWith(subject, tried.refused);
+  return seeOther(`/status-pages/${editing.page.id}`, { said: isPost ? 'Posted.' : 'Saved.' });
+};
+
+const path = '/status-pages/:page_id/reports';
+
+export const reportPages: readonly Page[] = [
+  {
+    method: 'GET',
+    path: `${path}/new`,
+    needs: 'member',
+    answer: async (request) =>
+      shownWith(await newSubject(request), freshForm(formOf({ kind: 'investigating' }))),
+  },
+  {
+    method: 'POST',
+    path: `${path}/new`,
+    needs: 'member',
+    answer: async (request) => {
+      const subject = await newSubject(request);
+      return request.form.value('act') === 'look'
+        ? shownWith(subject, freshForm(request.form))
+        : created(request, subject);
+    },
+  },
+  {
+    method: 'GET',
+    path: `${path}/:report_id`,
+    needs: 'member',
+    answer: async (request) => {
+      refuseUnlessMay(request, updateStatusPageReport);
+      const subject = await subjectOf(request);
+      return shownWith(subject, freshForm(formOfReport(subject.report)));
+    },
+  },
+  {
+    method: 'POST',
+    path: `${path}/:report_id`,
+    needs: 'member',
+    answer: async (request) => {
+      refuseUnlessMay(request, updateStatusPageReport);
+      const subject = await subjectOf(request);
+      return request.form.value('act') === 'look'
+        ? shownWith(subject, freshForm(request.form))
+        : updated(request, subject, subject.report);
+    },
+  },
+  {
+    method: 'POST',
+    path: `${path}/:report_id/delete`,
+    needs: 'member',
+    answer: async ({ ask, path: { page_id, report_id } }) => {
+      await ask(deleteStatusPageReport, { page_id, report_id });
+      return seeOther(`/status-pages/${page_id}`, {
+        said: 'Deleted. What was sent to subscribers stays with them.',
+      });
+    },
+  },
+];

@@ -1,0 +1,93 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
+import type * as contract from './contract.ts';
+import { accentFrom, endAfterUpdate } from './model.ts';
+import { viewOf } from './public/frame.ts';
+import {
+  type PublishedPage,
+  publishedPage,
+  readPublished,
+  type Unsaved,
+} from './public/queries.ts';
+import { mainPage, styleName } from './public/render.ts';
+import { originOf } from './public/snapshot.ts';
+import { reportById } from './report-queries.ts';
+
+/** The page as its visitors would see it: the same renderer, with what is not saved yet. */
+
+type Input = InputOf<typeof contract.previewStatusPage>;
+
+export const previewStatusPage = async (
+  context: InOrganisation,
+  input: Input,
+): OperationResult<OutputOf<typeof contract.previewStatusPage>> => {
+  const { sql, organisation, now, with: parts } = context;
+  const of = { id: input.page_id, organisation: organisation.id };
+  const found = orNotFound(await publishedPage(sql, of), 'status_page_not_found');
+  const draft = withChanges(found, input);
+  const unsaved = await unsavedOf(context, input);
+  const { page } = await readPublished(sql, parts.accountSecrets, draft, now, unsaved);
+  const root = `/status/${page.slug}`;
+  const view = viewOf(page, {
+    root,
+    origin: originOf({ slug: page.slug, domain: null }, parts.baseUrl()),
+    isStale: false,
+    hasMail: true,
+  });
+  return { html: mainPage(view, `${root}/${styleName}`) };
+};
+
+const withChanges = (found: PublishedPage, input: Input): PublishedPage => ({
+  ...found,
+  name: input.name ?? found.name,
+  description: input.description ?? found.description,
+  language: input.language ?? found.language,
+  accent: input.accent === null ? found.accent : accentOf(input.accent, found.accent),
+  rows: input.rows ?? found.rows,
+});
+
+/** While somebody types it, a colour is often none. */
+const accentOf = (text: string, before: string | null): string | null => {
+  try {
+    return accentFrom(text);
+  } catch (error) {
+    if (error instanceof Refusal) return before;
+    throw error;
+  }
+};
+
+const unsavedOf = async (
+  { sql, organisation, now }: InOrganisation,
+  { page_id: page, report, post }: Input,
+): Promise<Unsaved> => {
+  if (post !== null)
+    return {
+      post: {
+        incident: post.incident,
+        post: { kind: post.kind, text: post.text, at: now },
+      },
+    };
+  if (report === null) return {};
+  const { id, title, kind, text, affected } = report;
+  const before =
+    id === null ? undefined : await reportById(sql, { organisation: organisation.id, page }, id);
+  const at = new Date(now);
+  const ends = endAfterUpdate(before?.ends_at ?? null, kind, at);
+  const posted = (before?.updates ?? []).map((each) => ({
+    kind: each.kind,
+    text: each.text,
+    at: Date.parse(each.written_at),
+  }));
+  return {
+    report: {
+      id: id ?? newId(),
+      title,
+      startedAt: before?.started_at.getTime() ?? now,
+      endsAt: ends?.getTime() ?? null,
+      affected: affected ?? before?.affected ?? [],
+      posts: [...posted.toReversed(), ...(text === '' ? [] : [{ kind, text, at: now }])],
+    },
+  };
+};

@@ -1,0 +1,143 @@
+import type { Words } from './types.ts';
+
+const days = (count: number): string => (count === 1 ? '1 Tag' : `${count} Tage`);
+const onDays = (count: number): string => (count === 1 ? '1 Tag' : `${count} Tagen`);
+
+export const german: Words = {
+  itself: 'Deutsch',
+  down: (names, count, of) =>
+    count <= 3 ? `${names}: ausgefallen` : `${count} von ${of} Diensten sind ausgefallen`,
+  reported: (names, count, impact) => {
+    if (count > 3) return `${count} Dienste sind betroffen`;
+    const words = {
+      degraded: 'eingeschränkt',
+      partial_outage: 'teilweise ausgefallen',
+      major_outage: 'weitgehend ausgefallen',
+    };
+    return `${names}: ${words[impact]}`;
+  },
+  maintenanceNow: (names) => `Wartung läuft: ${names}`,
+  allUp: 'Alles läuft',
+  pending: 'Noch keine Daten',
+  empty: 'Hier ist noch nichts veröffentlicht',
+  sinceFor: (at, duration) => `Seit ${at}, bisher ${duration}.`,
+  until: (at) => `Bis ${at}.`,
+  states: {
+    up: 'Läuft',
+    down: 'Ausgefallen',
+    degraded: 'Eingeschränkt',
+    partial_outage: 'Teilweise ausgefallen',
+    major_outage: 'Weitgehend ausgefallen',
+    maintenance: 'Wartung',
+    paused: 'Pausiert',
+    pending: 'Noch keine Daten',
+  },
+  dayCounts: {
+    down: (count) => `ein Ausfall an ${onDays(count)}`,
+    maintenance: (count) => `Wartung an ${onDays(count)}`,
+    unknown: (count) => `keine Daten an ${onDays(count)}`,
+    up: (count) => `in Betrieb an ${onDays(count)}`,
+  },
+  barsOf: (count) => `Die letzten ${days(count)}`,
+  legend: { up: 'in Betrieb', down: 'Ausfall', maintenance: 'Wartung', unknown: 'keine Daten' },
+  eachBar: 'Ein Balken pro Tag:',
+  today: 'heute',
+  uptimeOver: (count) => `Verfügbarkeit in ${onDays(count)}`,
+  noFigure: 'noch keine Daten',
+  posts: {
+    announcement: 'Ankündigung',
+    investigating: 'Wird untersucht',
+    identified: 'Ursache gefunden',
+    monitoring: 'Wird beobachtet',
+    resolved: 'Behoben',
+  },
+  affects: 'Betrifft',
+  incident: (names) => `Ausfall: ${names}`,
+  incidentOver: (duration) => `Behoben nach ${duration}`,
+  maintenance: 'Wartung',
+  running: 'läuft',
+  coming: 'geplant',
+  fromTo: (from, to) => `${from} bis ${to}`,
+  past: 'Vergangene Störungen',
+  noneRecent: 'Keine Störung in den letzten 14 Tagen',
+  noneThen: 'Keine Störung in diesem Monat',
+  allPast: 'Verlauf nach Monaten',
+  back: 'Alle Dienste',
+  updates: 'Abonnieren',
+  mailLabel: 'Ihre E-Mail-Adresse',
+  mailSubmit: 'Abonnieren',
+  mailNote: 'Zuerst senden wir einen Link zur Bestätigung. Sie können in jeder E-Mail abbestellen.',
+  feeds: 'Feeds',
+  calendar: 'Wartungskalender',
+  aboutUs: 'Status des Dienstes',
+  measured: 'Wie gemessen wird',
+  measuredText: [
+    'Jeder Dienst hier wird rund um die Uhr von mehreren Kontinenten aus geprüft.',
+    'Als ausgefallen gilt ein Dienst erst, wenn auch ein zweiter Kontinent den Fehler sieht. Eine schlechte Leitung allein ist kein Ausfall.',
+    'Die Verfügbarkeit ist die Zeit in Betrieb, geteilt durch die Zeit in Betrieb oder im Ausfall. Wartung, Pausen und Zeit ohne Daten zählen nicht, ebenso wenig von Hand gemeldete Störungen: Verfügbarkeit wird gemessen.',
+    'Zahlen sind abgerundet: 100 % heißt, dass es keinen Ausfall gab.',
+    'Was Sie sehen, ist höchstens zehn Sekunden alt, wenn die Seite nichts anderes sagt.',
+  ],
+  language: 'Sprache',
+  timesIn: (zone) => `Zeiten in ${zone}`,
+  asOf: (at) => `Stand: ${at}`,
+  stale: (at) => `Stand von ${at}. Neuere Daten sind gerade nicht verfügbar.`,
+  day: 'Tag',
+  outage: 'Ausfall',
+  noTrouble: 'Kein Ausfall und keine Wartung in den letzten 90 Tagen',
+  gone: 'Statusseite nicht gefunden',
+  goneText: 'Die Adresse stimmt nicht, oder die Seite wurde abgeschaltet.',
+  away: 'Der Status ist gerade nicht verfügbar',
+  awayText: 'Das sagt nichts über die Dienste. Bitte versuchen Sie es in einer Minute noch einmal.',
+  locked: 'Diese Statusseite ist nicht öffentlich',
+  lockedByLink: 'Öffnen Sie sie mit dem Link, den Sie bekommen haben.',
+  password: 'Passwort',
+  enter: 'Öffnen',
+  wrong: 'Falsches Passwort',
+  tooMany: 'Zu viele Versuche. Versuchen Sie es in 15 Minuten noch einmal.',
+  subscribing: {
+    asked: 'Sehen Sie in Ihr Postfach',
+    askedText:
+      'Wenn diese Adresse noch nicht angemeldet ist, haben wir ihr einen Link zur Bestätigung gesendet.',
+    confirm: 'Abonnement bestätigen?',
+    confirmButton: 'Abonnement bestätigen',
+    confirmed: 'Sie sind angemeldet',
+    dead: 'Dieser Link ist abgelaufen',
+    deadText: 'Melden Sie sich auf der Statusseite noch einmal an.',
+    leave: 'Meldungen abbestellen?',
+    leaveButton: 'Abbestellen',
+    left: 'Sie sind abgemeldet',
+    badAddress: 'Das ist keine E-Mail-Adresse',
+    often: 'Zu viele Versuche. Versuchen Sie es in 15 Minuten noch einmal.',
+  },
+  usual: {
+    investigating: (name) => `${name} funktioniert nicht wie gewohnt. Wir suchen die Ursache.`,
+    identified: (name) => `Wir wissen, warum ${name} nicht funktioniert, und beheben es.`,
+    monitoring: (name) => `${name} funktioniert wieder. Wir beobachten, ob es so bleibt.`,
+    resolved: (name) => `${name} funktioniert wieder wie gewohnt.`,
+  },
+  mail: {
+    locale: 'de-DE',
+    optIn: {
+      subject: (title) => `Bestätigen Sie Ihr Abonnement von ${title}`,
+      sentence: (title) =>
+        `Öffnen Sie diesen Link innerhalb von zwei Tagen, um Meldungen von ${title} per E-Mail zu bekommen.`,
+      label: 'Abonnement bestätigen',
+      because:
+        'Jemand hat Ihre Adresse auf dieser Statusseite eingetragen. Waren Sie das nicht, ignorieren Sie diese E-Mail: Es kommt keine weitere.',
+    },
+    began: {
+      subject: (name) => `${name}: ausgefallen`,
+      sentence: (name, at) => `${name}: ausgefallen seit ${at}.`,
+    },
+    over: {
+      subject: (name) => `${name}: läuft wieder`,
+      sentence: (name, from, to) =>
+        `${name} läuft wieder. Der Ausfall dauerte von ${from} bis ${to}.`,
+    },
+    see: 'Zur Statusseite',
+    or: 'Oder öffnen Sie diese Adresse:',
+    because: (title, leave) => `Sie haben Meldungen von ${title} abonniert. Abbestellen: ${leave}`,
+  },
+  badge: { status: 'Status', uptime: 'Verfügbarkeit', response: 'Antwortzeit' },
+};

@@ -1,0 +1,167 @@
+import type { Moment } from '../../shared/api/moment.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type * as api from '../../shared/api/status-page-reports.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import {
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
+import { epochOf } from '../maintenance/zones.ts';
+import { endAfterUpdate, postTextFrom, refuseReportTimes } from './model.ts';
+import { statusPageExists } from './queries.ts';
+import {
+  type Affected,
+  deleteReport,
+  insertReport,
+  insertUpdate,
+  type ReportRow,
+  reportById,
+  reportPage,
+  writeAffected,
+  writeReport,
+} from './report-queries.ts';
+import { reportJson } from './row.ts';
+
+/**
+ * Reports: incidents and announcements that people write on a status page themselves. They change
+ * what visitors read and never what was measured.
+ */
+
+const maxUpdates = 100;
+
+type OfPage = { readonly organisation: string; readonly page: string };
+
+const pageOfReport = async (
+  { sql, organisation }: InOrganisation,
+  page: string,
+): Promise<OfPage> => {
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
+  return { organisation: organisation.id, page };
+};
+
+const reportFrom = async ({ sql }: InOrganisation, of: OfPage, id: string): Promise<ReportRow> =>
+  orNotFound(await reportById(sql, of, id), 'status_page_report_not_found');
+
+/** A monitor that is named twice has the last impact. */
+const affect = async (
+  { sql }: InOrganisation,
+  page: string,
+  report: string,
+  given: readonly Affected[],
+): Promise<void> => {
+  const affected = [...new Map(given.map((each) => [each.monitor, each])).values()];
+  if ((await writeAffected(sql, page, report, affected)) < affected.length)
+    throw notFound('status_page_monitor_not_found');
+};
+
+const dateOf = (
+  moment: Moment | null,
+  { organisation: { time_zone } }: InOrganisation,
+): Date | null => (moment === null ? null : new Date(epochOf(moment, time_zone)));
+
+export const listStatusPageReports = async (
+  context: InOrganisation,
+  input: InputOf<typeof api.listStatusPageReports>,
+): OperationResult<OutputOf<typeof api.listStatusPageReports>> => {
+  const {
+    sql,
+    with: { cursors },
+  } = context;
+  const of = await pageOfReport(context, input.page_id);
+  return pageOf(
+    cursors,
+    ['reports', of.organisation, of.page],
+    input,
+    (from, limit) => reportPage(sql, of, from ?? afterAll, limit),
+    reportJson,
+  );
+};
+
+export const createStatusPageReport = async (
+  context: InOrganisation,
+  input: InputOf<typeof api.createStatusPageReport>,
+): OperationResult<OutputOf<typeof api.createStatusPageReport>> => {
+  const { sql, caller, now } = context;
+  const of = await pageOfReport(context, input.page_id);
+  const at = new Date(now);
+  const row = {
+    id: newId(),
+    title: nameFrom(input.title, 'title'),
+    started_at: dateOf(input.started_at, context) ?? at,
+    // A report of something that is over ends with its only update.
+    ends_at: dateOf(input.ends_at, context) ?? (input.kind === 'resolved' ? at : null),
+  };
+  refuseReportTimes(row, now);
+  const text = postTextFrom(input.text);
+  await insertReport(sql, of, row);
+  await affect(context, of.page, row.id, input.affected);
+  await insertUpdate(sql, row.id, { id: newId(), kind: input.kind, text, user: caller.user, at });
+  return reportJson(await reportFrom(context, of, row.id));
+};
+
+export const getStatusPageReport = async (
+  context: InOrganisation,
+  { page_id, report_id }: InputOf<typeof api.getStatusPageReport>,
+): OperationResult<OutputOf<typeof api.getStatusPageReport>> =>
+  reportJson(await reportFrom(context, await pageOfReport(context, page_id), report_id));
+
+export const updateStatusPageReport = async (
+  context: InOrganisation,
+  input: InputOf<typeof api.updateStatusPageReport>,
+): OperationResult<OutputOf<typeof api.updateStatusPageReport>> => {
+  const { sql, now, note } = context;
+  const of = await pageOfReport(context, input.page_id);
+  const before = await reportFrom(context, of, input.report_id);
+  const row = {
+    id: before.id,
+    title: input.title === null ? before.title : nameFrom(input.title, 'title'),
+    started_at: dateOf(input.started_at, context) ?? before.started_at,
+    ends_at: dateOf(input.ends_at, context) ?? before.ends_at,
+  };
+  refuseReportTimes(row, now);
+  await writeReport(sql, of.organisation, row);
+  if (input.affected !== null) await affect(context, of.page, row.id, input.affected);
+  const after = await reportFrom(context, of, row.id);
+  const noted = ({ updates: _, ...rest }: ReturnType<typeof reportJson>) => rest;
+  note({ before: noted(reportJson(before)), after: noted(reportJson(after)) });
+  return reportJson(after);
+};
+
+export const addStatusPageReportUpdate = async (
+  context: InOrganisation,
+  { page_id, report_id, kind, text, affected }: InputOf<typeof api.addStatusPageReportUpdate>,
+): OperationResult<OutputOf<typeof api.addStatusPageReportUpdate>> => {
+  const { sql, caller, now } = context;
+  const of = await pageOfReport(context, page_id);
+  const report = await reportFrom(context, of, report_id);
+  if (report.updates.length >= maxUpdates)
+    throw new Refusal(
+      'report_invalid',
+      `A report has at most ${maxUpdates} updates; write another report.`,
+    );
+  const said = postTextFrom(text);
+  const at = new Date(now);
+  await writeReport(sql, of.organisation, {
+    ...report,
+    ends_at: endAfterUpdate(report.ends_at, kind, at),
+  });
+  if (affected !== null) await affect(context, of.page, report.id, affected);
+  await insertUpdate(sql, report.id, { id: newId(), kind, text: said, user: caller.user, at });
+  return reportJson(await reportFrom(context, of, report.id));
+};
+
+export const deleteStatusPageReport = async (
+  context: InOrganisation,
+  { page_id, report_id }: InputOf<typeof api.deleteStatusPageReport>,
+): Promise<void> => {
+  const of = await pageOfReport(context, page_id);
+  const { title } = await reportFrom(context, of, report_id);
+  await deleteReport(context.sql, of, report_id);
+  context.note({ before: { title } });
+};
