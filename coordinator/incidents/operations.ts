@@ -13,6 +13,7 @@ import {
   orNotFound,
 } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
+import { postMail } from '../mail/queries.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
 import { monitorHistories } from '../monitors/status-queries.ts';
@@ -85,7 +86,7 @@ export const assignIncident = async (
   context: InOrganisation,
   { incident_id: id, email }: InputOf<typeof api.assignIncident>,
 ): OperationResult<OutputOf<typeof api.assignIncident>> => {
-  const { sql, organisation, now } = context;
+  const { sql, organisation, caller, now } = context;
   const incident = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   const member = orNotFound(
     await memberByEmail(sql, organisation.id, email.trim()),
@@ -96,14 +97,23 @@ export const assignIncident = async (
       'incident_over',
       'Only an incident that is confirmed and still open can be assigned.',
     );
-  await writeAcknowledgement(sql, {
+  const by = await nameOf(context);
+  const assigned = await writeAcknowledgement(sql, {
     incidents: [id],
     organisation: organisation.id,
     user: member.user_id,
     as: (await ownName(sql, member.user_id)) ?? member.email,
-    assignedBy: await nameOf(context),
+    assignedBy: by,
     now,
   });
+  // No channel may reach them, and nobody else looks after it from now on.
+  if (assigned.length > 0 && member.user_id !== caller.user && context.with.door.mail)
+    await postMail(sql, {
+      kind: 'assigned',
+      recipient: member.email,
+      about: { incident: id, name: incident.monitor_name, by },
+      at: new Date(now),
+    });
   return acknowledgementJson(context, id);
 };
 

@@ -26,6 +26,7 @@ import {
   accountExistsMail,
   addressChangeMail,
   asHtml,
+  assignedMail,
   asText,
   channelMail,
   invitationMail,
@@ -150,6 +151,11 @@ export const createMailer = ({
         to: mail.recipient,
         words: organisationMail(mail.about, `${baseUrl()}/organisation`),
       };
+    if (mail.kind === 'assigned') {
+      const { incident, name, by } = mail.about;
+      const words = assignedMail(name, by, `${baseUrl()}/incidents/${incident}`);
+      return { to: mail.recipient, words };
+    }
     if (mail.kind === 'unsubscribed')
       return {
         to: mail.recipient,

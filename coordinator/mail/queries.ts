@@ -36,6 +36,7 @@ const mailShape = z.discriminatedUnion('kind', [
       time_zone: z.string(),
     }),
   ),
+  mail('assigned', z.object({ incident: z.uuid(), name: z.string(), by: z.string() })),
   mail('unsubscribed', z.object({ organisation: z.string(), address: z.string() })),
   mail('page-opt-in', z.object({ subscriber: z.uuid() })),
   mail(

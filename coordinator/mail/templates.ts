@@ -164,6 +164,14 @@ export const privateProbeMail = (message: string, address: string): Words => ({
     'You get this because you own the organisation that the probe belongs to, at most once an hour.',
 });
 
+export const assignedMail = (name: string, by: string, address: string): Words => ({
+  subject: `${name} is down, and assigned to you`,
+  sentences: [`${by} has assigned the incident of ${name} to you. It is still open.`],
+  action: { label: 'View the incident', address },
+  because:
+    'You get this because you are a member of the organisation. If you cannot take it, hand it back on its page.',
+});
+
 export const unsubscribedMail = (
   organisation: string,
   address: string,

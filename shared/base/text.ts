@@ -56,7 +56,7 @@ export const downFrom = (scope: string | null, continents: Continents | null): s
   return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${listInWords(checking)} ${verb} checking`}`;
 };
 
-/** One sentence that says what is wrong. */
+/** One sentence that says what is wrong, as a title: without its full stop. */
 export const incidentSentence = ({
   name,
   open,
@@ -67,10 +67,10 @@ export const incidentSentence = ({
 }: IncidentWords): string => {
   if (open)
     return confirmed
-      ? `${name} is down${downFrom(scope, continents)}.`
-      : `${name} is being verified.`;
-  if (confirmed) return `${name} was down for ${durationText(duration_ms)}.`;
-  return `${name} failed from one place and was never down.`;
+      ? `${name} is down${downFrom(scope, continents)}`
+      : `${name} is being verified`;
+  if (confirmed) return `${name} was down for ${durationText(duration_ms)}`;
+  return `${name} failed from one place and was never down`;
 };
 
 const scopeWords: Readonly<Record<string, string>> = {

@@ -17,7 +17,7 @@ import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 describe('operations', () => {
-  const bench = gateBench();
+  const bench = gateBench({ signUp: 'invited', signUpPlan: 'free', mail: true });
   const now = Date.parse('2026-11-20T12:00:00Z');
   let house: TestOrganisation;
   let unknownSender: TestOrganisation;
@@ -98,6 +98,10 @@ describe('operations', () => {
     expect(
       await bench.call(assignIncident, house.owner, { ...own, email: email.toUpperCase() }),
     ).toMatchObject({ incident: id, acknowledged_by: email });
+    const mails = await bench.sql`select recipient, about from mails where kind = 'assigned'`;
+    expect(mails).toEqual([
+      { recipient: email, about: { incident: id, name: 'Shop', by: house.owner.email } },
+    ]);
     await bench.call(unacknowledgeIncident, house.member, own);
     await bench.call(unacknowledgeIncident, house.member, own);
     expect(await bench.call(getIncident, house.viewer, own)).toMatchObject({
