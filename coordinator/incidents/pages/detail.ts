@@ -2,6 +2,7 @@ import {
   acknowledgeIncident,
   assignIncident,
   getIncidentEvidence,
+  listIncidents,
   unacknowledgeIncident,
 } from '../../../shared/api/incidents.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
@@ -26,13 +27,14 @@ import {
   writePostMortem,
 } from '../contract.ts';
 import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
-import { type Incident, incidentStory } from './timeline.ts';
+import { flapping, flapsOf, type Incident, incidentStory } from './timeline.ts';
 
 type Read = {
   readonly incident: Incident;
   readonly explained: Explained;
   readonly pages: readonly IncidentPage[];
   readonly members: OutputOf<typeof listMembers>['items'];
+  readonly flaps: number;
 };
 type Open = Read & {
   readonly request: MembersRequest;
@@ -333,6 +335,7 @@ const mainOf = (open: Open): Html => {
     <div class="incident-page" id="incident-${id}">
       ${open.state && formSummary(open.state)}
       ${heading({ sentence, below: belowOf(incident, times), trail })}
+      ${flapping(open.flaps)}
       ${ownerOf(open)}
       ${
         verdict !== undefined &&
@@ -405,14 +408,17 @@ const pageOf = (open: Open): PageAnswer => {
   });
 };
 
-const read = async ({ ask, path: { incident_id } }: MembersRequest): Promise<Read> => {
+const read = async ({ ask, now, path: { incident_id } }: MembersRequest): Promise<Read> => {
   const [of, explained, { items: pages }, { items: members }] = await Promise.all([
     ask(getIncidentEvidence, { incident_id }),
     ask(explainAlerts, { incident_id }),
     ask(listIncidentPages, { incident_id }),
     ask(listMembers),
   ]);
-  return { incident: of, explained, pages, members };
+  const { items: others } = of.open
+    ? await ask(listIncidents, { monitor: of.monitor, days: 1, limit: 100 })
+    : { items: [] };
+  return { incident: of, explained, pages, members, flaps: flapsOf(others, now) };
 };
 
 export const incident: Page = {

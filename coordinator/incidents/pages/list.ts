@@ -7,6 +7,7 @@ import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, query, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
 import { listIncidentChoices } from '../contract.ts';
+import { flapping, flapsOf } from './timeline.ts';
 
 type ListedPage = OutputOf<typeof listIncidents>;
 type Listed = ListedPage['items'][number];
@@ -26,17 +27,6 @@ const stateOf = ({ open, confirmed_at }: Listed): Html => {
   return confirmed_at === null
     ? stateMark('unknown', 'Never confirmed', 'none')
     : stateMark('up', 'Resolved');
-};
-
-const flappingMs = 30 * 60_000;
-
-/** The rule of alerts (rule 37), for what is on this page. */
-const flapsOf = (incidents: readonly Listed[], now: number): number => {
-  const recent = incidents.filter(
-    ({ confirmed_at, started_at }) =>
-      confirmed_at !== null && now - Date.parse(started_at) < flappingMs,
-  ).length;
-  return recent < 3 ? 0 : recent;
 };
 
 const minutes = (ms: number): string => `${Math.max(1, Math.round(ms / 60_000))} min`;
@@ -75,10 +65,7 @@ const rowOf = (
         <span>
           <a class="row-link" href="/incidents/${id}">${monitor_name}</a>
           ${fold.count > 1 && html` · <a href="${safeUrl(fold.href)}">${fold.count} times</a>`}
-          ${
-            fold.flaps > 0 &&
-            html`<span class="flapping">Flapping: ${fold.flaps} times in 30 min</span>`
-          }
+          ${flapping(fold.flaps)}
         </span>
       </td>
       <td data-label="Cause">${cause ?? '–'}</td>

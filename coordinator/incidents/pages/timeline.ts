@@ -170,3 +170,21 @@ export const incidentStory = (incident: Incident, times: Times): Html => {
     </ol>
   `;
 };
+
+const flappingMs = 30 * 60_000;
+
+/** How often a monitor went down of late; 0 while that is not flapping (rule 37). */
+export const flapsOf = (
+  incidents: readonly Pick<Incident, 'confirmed_at' | 'started_at'>[],
+  now: number,
+): number => {
+  const recent = incidents.filter(
+    ({ confirmed_at, started_at }) =>
+      confirmed_at !== null && now - Date.parse(started_at) < flappingMs,
+  ).length;
+  return recent < 3 ? 0 : recent;
+};
+
+export const flapping = (flaps: number): Html | false =>
+  flaps > 0 &&
+  html`<span class="flapping">${icon('verifying')}Flapping: ${flaps} times in 30 min</span>`;

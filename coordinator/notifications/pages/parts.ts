@@ -301,15 +301,16 @@ export const attemptTable = ({ attempts }: Message, times: Times): Html =>
 export type Explained = OutputOf<typeof explainAlerts>;
 type NotifiedChannel = Explained['channels'][number];
 
+/** Later than a person would wait for. */
+const lateMs = 60_000;
+
 const mark = ({ outcome, took_ms }: NotifiedChannel): Html => {
-  if (outcome === 'told')
-    return stateMark(
-      'up',
-      took_ms === null ? 'Delivered' : `Delivered in ${durationText(took_ms)}`,
-    );
-  return outcome === 'waiting'
-    ? stateMark('pending', 'Waiting')
-    : stateMark('unknown', 'Not notified', 'none');
+  if (outcome === 'waiting') return stateMark('pending', 'Waiting');
+  if (outcome !== 'told') return stateMark('unknown', 'Not notified', 'none');
+  if (took_ms === null) return stateMark('up', 'Delivered');
+  return took_ms > lateMs
+    ? stateMark('verifying', `Delivered late, in ${durationText(took_ms)}`)
+    : stateMark('up', `Delivered in ${durationText(took_ms)}`);
 };
 
 const channelStory = (channel: NotifiedChannel, times: Times): Html => {

@@ -224,6 +224,13 @@ describe('detail', () => {
       expect(text.match(/>Webhooks ingest<\/a>/g)).toHaveLength(1);
       expect(text).toContain('Flapping: 3 times in 30 min');
       const [, href = ''] = /href="([^"]*)">3 times</.exec(text) ?? [];
+      const open = newId();
+      await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+        values (${open}, ${web.house.organisation}, ${of}, now(), now())`;
+      expect((await web.get(`/incidents/${open}`, { as: web.house.viewer })).text).toContain(
+        'Flapping: 4 times in 30 min',
+      );
+      await web.sql`delete from incidents where id = ${open}`;
       const all = await web.get(href.replaceAll('&amp;', '&'), { as: web.house.viewer });
       expect(all.text.match(/>Webhooks ingest<\/a>/g)).toHaveLength(3);
     });
