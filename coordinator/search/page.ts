@@ -263,6 +263,7 @@ export const searchPage: Page = {
     const all = await found(request, q);
     return show({
       title: q === '' ? 'Search' : `${q}: search`,
+      place: 'search',
       main: html`
         ${heading({ sentence: 'Search' })}
         <form class="card search-form" action="/search" role="search">

@@ -208,7 +208,7 @@ const rail = (
       <ul>
         ${all.filter(({ isTab }) => isTab).map((each) => entryLink(each, place, openIncidents))}
         <li class="tab-only">
-          <a href="/search" data-open="palette">${icon('search')}<span>Search</span></a>
+          <a href="/search"${place === 'search' && html` aria-current="page"`} data-open="palette">${icon('search')}<span>Search</span></a>
         </li>
         <li>
           <button class="tab-only" popovertarget="more">${icon('more')}<span>More</span></button>

@@ -154,6 +154,7 @@ export type Section =
   | 'tokens'
   | 'organisation'
   | 'profile'
+  | 'search'
   | 'operator';
 
 /** A page to show. */

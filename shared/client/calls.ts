@@ -13,16 +13,12 @@ export const everywhere = [
     'only these fields, as name,config.timeout_ms; on a terminal they are the columns',
     { placeholder: 'A,B' },
   ),
-  flag('for', 'the end of a window: so long from --starts-at, or from now (s, m, h, d, w)', {
+  flag('for', 'the length of a window, from --starts-at or from now (s, m, h, d, w)', {
     placeholder: '10m',
   }),
   flag('json', 'one JSON document as the API gives it (the default when piped)', alone),
   flag('all', 'walk all pages of a list into one document', alone),
-  flag(
-    'yes',
-    'delete a monitor, or end a probe, without asking; needed where nobody can be asked',
-    alone,
-  ),
+  flag('yes', 'delete a monitor or a probe without asking; needed where no one can answer', alone),
   flag('no-color', 'no colours (NO_COLOR does the same)', { ...alone, key: 'no-colour' }),
   flag('help', 'what a command takes, with an example', alone),
   flag('version', 'the version of this client', alone),

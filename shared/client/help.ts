@@ -219,7 +219,7 @@ export const exampleOf = (command: Command): string => {
 
 export const generalHelp = (paint: Paint): string => {
   const others = [
-    ['login [ADDRESS]', 'Write down where the service is, and your token'],
+    ['login [ADDRESS]', 'Save the address of the service and your token'],
     ['run --beat … -- COMMAND', 'Run a job and report its result to a heartbeat'],
     ['help config TYPE', "Every key of a monitor's config, for https, dns or heartbeat"],
     ['completion SHELL', 'Completion for bash, zsh or fish'],
@@ -229,7 +229,7 @@ export const generalHelp = (paint: Paint): string => {
 ${paint('Usage', 'bold')}
   antipode NOUN VERB [ID] [--flag value]
 
-  For an ID its end (as tables show it) or an exact name serves as well: the list is read first, to find it.
+  Instead of an ID you can give its end, as tables show it, or an exact name: the list is read first.
   Times may be now, +10m or -2h.
 
 ${paint('Commands', 'bold')}
@@ -244,7 +244,7 @@ ${paint('Example', 'bold')}
   antipode monitors create --type https --target https://example.org/ --interval-s 60
 
 Exit codes: 0 done, 1 refused by the API, 2 wrong usage, 3 no or no valid token, 4 service not reached,
-5 try later (over the rate, or the service is not ready), 130 left at a question
+5 try later (over the rate, or the service is not ready), 130 cancelled
 `;
 };
 

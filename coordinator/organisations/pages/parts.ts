@@ -20,8 +20,13 @@ export const firstSteps = async ({ ask, may }: MembersRequest): Promise<Html | n
   if (is_hidden || left === 0) return null;
   return html`
     <section class="card stack first-steps" id="first-steps">
-      <h2>Get started <span class="soft">${steps.length - left} of ${steps.length}</span></h2>
-      <ul class="joined-steps">
+      <div class="section-head">
+        <h2>Get started: ${steps.length - left} of ${steps.length} done</h2>
+        <form method="post" action="/first-steps/hide">
+          <button class="button button-quiet">Hide</button>
+        </form>
+      </div>
+      <ul>
         ${steps.map(
           ({ done, href, words }) =>
             html`
@@ -29,15 +34,12 @@ export const firstSteps = async ({ ask, may }: MembersRequest): Promise<Html | n
                 ${
                   done
                     ? stateMark('up', words)
-                    : html`<a href="${safeUrl(href)}">${stateMark('pending', words)}</a>`
+                    : html`<a class="button" href="${safeUrl(href)}">${words}</a>`
                 }
               </li>
             `,
         )}
       </ul>
-      <form method="post" action="/first-steps/hide">
-        <button class="button button-quiet">Hide this list</button>
-      </form>
     </section>
   `;
 };

@@ -78,7 +78,7 @@ test('why was the shop down last night, and for how long? Three calls of the ten
       started_at: began.toISOString(),
       resolved_at: after(47).toISOString(),
       evidence: {
-        verdict: expect.stringMatching(/^Everywhere, /),
+        verdict: expect.stringMatching(/^Everywhere. /),
         checks: [
           { part: 'seen', continent: 'Europe', outcome: 'fail' },
           { part: 'confirmed', continent: 'Asia', outcome: 'fail' },

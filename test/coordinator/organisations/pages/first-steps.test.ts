@@ -18,7 +18,7 @@ const left = async (as = web.house.owner): Promise<readonly string[] | undefined
   const [list] = /<section class="card stack first-steps"[\s\S]*?<\/section>/.exec(text) ?? [];
   return list === undefined
     ? undefined
-    : [...list.matchAll(/<a href="([^"]+)"/g)].map(([, href = '']) => href);
+    : [...list.matchAll(/<a class="button" href="([^"]+)"/g)].map(([, href = '']) => href);
 };
 
 test('lists what is left until all is done, or until it is hidden', async () => {
