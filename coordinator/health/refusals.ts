@@ -7,25 +7,24 @@ import { type Figures, noFigures } from './meters.ts';
  * is harmed.
  */
 const refusedMeanings = {
-  unknown_probe: 'somebody names a probe that does not exist',
-  revoked_probe: 'a probe speaks that was revoked',
-  not_signed: "not signed with the probe's own key: somebody speaks for it",
+  unknown_probe: 'from a probe that does not exist',
+  revoked_probe: 'from a revoked probe',
+  not_signed: "not signed with the probe's own key: someone may impersonate it",
   forged:
-    "said as a coordinator, and not signed by one: somebody uses a probe's credentials to speak for the coordinators",
-  outdated:
-    'said by a coordinator, and older than what is known: somebody says again what was said once',
-  malformed: 'not of the form of such a message',
+    "claims to come from a coordinator, but is not signed by one: someone may be using a probe's credentials",
+  outdated: 'an old message of a coordinator that was sent again',
+  malformed: 'has an invalid format',
   unknown_version:
-    'of a newer form than this coordinator knows: upgrade coordinators before probes',
-  oversized: 'larger than anything that a probe sends',
-  wrong_subject: 'on a subject that is not its own: somebody speaks for another',
+    'has a newer format than this coordinator knows: upgrade coordinators before probes',
+  oversized: 'larger than anything a probe sends',
+  wrong_subject: 'sent on the subject of another probe',
   wrong_partition: 'of another partition than its subject says',
   not_its_monitor:
-    'of a monitor that it could not have held; a few right after an edit are nothing',
-  unknown_config_version: 'of a version of a monitor that does not exist yet',
+    'about a monitor that the probe does not check; a few right after an edit are normal',
+  unknown_config_version: 'about a version of a monitor that does not exist yet',
   from_the_future: "the probe's clock is wrong",
   wrong_time:
-    "kept beats that were sent long ago or are sent from the future: somebody repeats what was overheard, or the probe's clock is wrong",
+    "pings with a wrong time: someone may be replaying them, or the probe's clock is wrong",
   too_old: 'older than raw results are kept',
 } as const;
 

@@ -289,7 +289,7 @@ describe('the operator', () => {
           probe,
           reason: 'not_signed',
           count: 5,
-          meaning: expect.stringContaining('somebody speaks for it'),
+          meaning: expect.stringContaining('someone may impersonate it'),
         },
         { probe: 'unknown', probe_name: null, count: 1 },
       ],

@@ -151,11 +151,11 @@ describe('checking', () => {
   test('a clock and a share are told in words', () => {
     expect([null, 0, 12, -3_500].map(clockText)).toEqual([
       '–',
-      'right',
+      'exact',
       '12 ms behind',
       '3 s ahead',
     ]);
-    expect(refutedText({ refuted: 0, targets: null })).toBe('nothing');
+    expect(refutedText({ refuted: 0, targets: null })).toBe('None');
     expect(refutedText({ refuted: 3, targets: 7 })).toBe('3 of 7 hosts (43 %)');
   });
 });
