@@ -108,7 +108,7 @@ describeInBrowser('five people', (browser) => {
     await sendAt(by, '/members/invite', {
       fill: { email: account(name).email },
       choose: { role },
-      press: 'Invite',
+      press: 'Send invitation',
     });
     expect(await saidOn(by)).toContain(`Invitation sent to ${account(name).email}`);
   };
@@ -208,14 +208,14 @@ describeInBrowser('five people', (browser) => {
     expect(await sentence(owner)).toBe('3 members of Corner shop');
     for (const page of [fifth, member]) {
       await goTo(page, '/');
-      expect(await sentence(page)).toBe('No organisations yet');
+      expect(await sentence(page)).toBe('No organisation yet');
     }
 
     // The end, which everybody sees on every page, and only an owner undoes.
     await goTo(owner, '/organisation');
     await byClick(owner, owner.getByRole('link', { name: 'Delete' }));
     await send(owner, { fill: { name: 'The shop' }, press: 'Delete in seven days' });
-    expect(await text(owner)).toContain('This is not what the organisation is called');
+    expect(await text(owner)).toContain('The name does not match');
     await send(owner, { fill: { name: 'Corner shop' }, press: 'Delete in seven days' });
     for (const [page, path] of [
       [owner, '/'],
