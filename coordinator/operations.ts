@@ -25,6 +25,7 @@ import * as bulk from './monitors/bulk.ts';
 import * as monitorsContract from './monitors/contract.ts';
 import * as dashboard from './monitors/dashboard.ts';
 import * as monitors from './monitors/operations.ts';
+import * as views from './monitors/views.ts';
 import * as channels from './notifications/channel-operations.ts';
 import * as notificationsContract from './notifications/contract.ts';
 import * as monitorChannels from './notifications/monitor-channels.ts';
@@ -56,7 +57,7 @@ import * as tokens from './tokens/operations.ts';
 export const handlers: Handlers = handlersOf([
   ...bindAll(
     { ...monitorsApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
-    { ...monitors, ...batch, ...bulk, ...dashboard },
+    { ...monitors, ...batch, ...bulk, ...dashboard, ...views },
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),

@@ -146,6 +146,37 @@ export const listFilters = innerOperation({
   }),
 });
 
+const viewName = string({ limits: { maxLength: 60 } });
+
+export const listViews = innerOperation({
+  id: 'listViews',
+  access: 'read',
+  summary: 'List the views of the dashboard that you saved, by name',
+  response: object('ViewsOut', {
+    items: array(
+      object('ViewOut', {
+        name: string(),
+        query: string({ description: 'Of the address, without its question mark.' }),
+      }),
+    ),
+  }),
+});
+
+export const saveView = innerOperation({
+  id: 'saveView',
+  access: 'read',
+  summary: 'Save a view of the dashboard under a name; one of that name is replaced',
+  body: object('SaveViewIn', { name: viewName, query: string({ limits: { maxLength: 2_000 } }) }),
+  refusals: ['name_invalid', 'too_many_views'],
+});
+
+export const removeView = innerOperation({
+  id: 'removeView',
+  access: 'read',
+  summary: 'Delete the view of that name, if you have one',
+  body: object('RemoveViewIn', { name: viewName }),
+});
+
 export const countOpenIncidents = innerOperation({
   id: 'countOpenIncidents',
   access: 'read',

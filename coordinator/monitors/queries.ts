@@ -1,3 +1,4 @@
+import { folded } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import { lookedFor, utcText } from '../database/sql.ts';
@@ -157,6 +158,51 @@ export const lastChangeBy = async (
       and user_id = ${user} and operation in ('changeMonitors', 'undoChange') and at > ${since}
     order by key desc limit 1`;
   return row;
+};
+
+export type SavedView = { readonly name: string; readonly query: string };
+
+export const viewsOf = (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+): Promise<SavedView[]> => sql<SavedView[]>`
+  select name, query from views where organisation_id = ${organisation} and user_id = ${user}
+  order by name_folded`;
+
+/** Those beside the one of this name. */
+export const countViews = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+  name: string,
+): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) as count from views where organisation_id = ${organisation}
+      and user_id = ${user} and name_folded <> ${folded(name)}`;
+  return row?.count ?? 0;
+};
+
+export const upsertView = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+  { name, query }: SavedView,
+): Promise<void> => {
+  await sql`insert into views (user_id, organisation_id, name, name_folded, query)
+    values (${user}, ${organisation}, ${name}, ${folded(name)}, ${query})
+    on conflict (user_id, organisation_id, name_folded)
+    do update set name = excluded.name, query = excluded.query`;
+};
+
+export const deleteView = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+  name: string,
+): Promise<void> => {
+  await sql`delete from views where organisation_id = ${organisation} and user_id = ${user}
+    and name_folded = ${folded(name)}`;
 };
 
 /** For the owners of their partitions. */

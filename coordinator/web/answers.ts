@@ -17,7 +17,7 @@ import type { Answered } from '../gate/bind.ts';
 import type { AnonymousCaller, Caller } from '../gate/caller.ts';
 import { isAllowed } from '../gate/roles.ts';
 import type { Gate } from '../gate/setup.ts';
-import { countOpenIncidents } from '../monitors/contract.ts';
+import { countOpenIncidents, listViews } from '../monitors/contract.ts';
 import { showDelivery, showMute, unmuteAlerts } from '../notifications/contract.ts';
 import { keepOrganisation } from '../organisations/contract.ts';
 import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../people/sessions.ts';
@@ -272,14 +272,21 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
   /** For the frame of every page. */
   const frameOf = async (
     caller: Caller | null | undefined,
-  ): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery'>> => {
+  ): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery' | 'views'>> => {
     if (!caller)
-      return { openIncidents: 0, mute: undefined, ending: undefined, delivery: undefined };
+      return {
+        openIncidents: 0,
+        mute: undefined,
+        ending: undefined,
+        delivery: undefined,
+        views: [],
+      };
     const ask = asking((operation, raw) => gate.execute(operation, caller, raw));
-    const [{ open }, { until, by }, delivery] = await Promise.all([
+    const [{ open }, { until, by }, delivery, { items: views }] = await Promise.all([
       ask(countOpenIncidents),
       ask(showMute),
       ask(showDelivery),
+      ask(listViews),
     ]);
     const { name, ends_at } = caller.organisation;
     if (ends_at !== null) {
@@ -289,13 +296,14 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
         at: new Date(ends_at).toISOString(),
         mayKeep: isAllowed(caller, keepOrganisation),
       };
-      return { openIncidents: open, mute: undefined, ending, delivery: undefined };
+      return { openIncidents: open, mute: undefined, ending, delivery: undefined, views };
     }
     return {
       openIncidents: open,
       mute: until === null ? undefined : { until, by, mayEnd: isAllowed(caller, unmuteAlerts) },
       ending: undefined,
       delivery,
+      views,
     };
   };
 

@@ -127,10 +127,10 @@ export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html 
 };
 
 /**
- * In half pixels; horizontally one per value. A page has fifty of these, and repeated whole numbers
+ * About pixels; horizontally one per value. A page has fifty of these, and repeated whole numbers
  * compress well.
  */
-const [sparkHeight, margin] = [48, 4];
+const [sparkHeight, margin] = [16, 1];
 
 /**
  * Response times as one line, oldest first; it breaks where there is none. It shows a shape, not a
@@ -142,17 +142,16 @@ export const spark = (values: readonly (number | null)[], words: string): Html |
   const limit = Math.max(...present);
   const range = Math.max(limit - Math.min(...present), limit / 3) || 1;
   const least = (limit + Math.min(...present) - range) / 2;
+  // Steps from point to point repeat themselves, which places do not: compressed, that is half.
   let path = '';
-  let pen = false;
+  let before: number | undefined;
   for (const [at, value] of values.entries()) {
-    if (value === null) pen = false;
-    else {
-      const y = Math.round(
-        sparkHeight - margin - ((value - least) / range) * (sparkHeight - 2 * margin),
-      );
-      path += `${pen ? 'L' : 'M'}${at} ${y}`;
-      pen = true;
-    }
+    const y =
+      value === null
+        ? undefined
+        : Math.round(sparkHeight - margin - ((value - least) / range) * (sparkHeight - 2 * margin));
+    if (y !== undefined) path += before === undefined ? `M${at} ${y}l0 0` : ` 1 ${y - before}`;
+    before = y;
   }
   return html`
     <svg

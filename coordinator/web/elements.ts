@@ -82,9 +82,17 @@ export const lineClass = (continent: string): string =>
 
 /** Numbers as people read them. */
 
-/** Uptime with four decimals, as it is computed: only 100 means no downtime. */
-export const percentText = (percent: number | null): string =>
-  percent === null ? '–' : percent === 100 ? '100 %' : `${percent.toFixed(4)} %`;
+/** Uptime with two decimals, cut off: only 100 means no downtime. */
+export const percentText = (percent: number | null): string => {
+  if (percent === null) return '–';
+  return percent === 100 ? '100 %' : `${(Math.floor(percent * 100) / 100).toFixed(2)} %`;
+};
+
+/** Pointing at it shows all decimals that are computed. */
+export const percentFigure = (percent: number | null): Part =>
+  percent === null || percent === 100
+    ? percentText(percent)
+    : html`<span title="${percent.toFixed(4)} %">${percentText(percent)}</span>`;
 
 /** With two decimals, rounded down as it is computed; the whole value is its title. */
 export const percentMark = (percent: number | null): Html =>

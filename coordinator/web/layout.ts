@@ -1,5 +1,6 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import type { Caller } from '../gate/caller.ts';
+import type { listViews } from '../monitors/contract.ts';
 import type { showDelivery } from '../notifications/contract.ts';
 import type { SignedIn } from '../people/sessions.ts';
 import type { Assets } from './assets.ts';
@@ -133,6 +134,8 @@ export type Frame = {
   readonly ending:
     | { readonly name: string; readonly at: string; readonly mayKeep: boolean }
     | undefined;
+  /** The lists of monitors that this reader saved. */
+  readonly views: OutputOf<typeof listViews>['items'];
   /** Which channels can deliver; undefined where no one is notified anyway. */
   readonly delivery: Delivery | undefined;
   /** While all alerts are muted: until when, by whom, and whether this reader may end it. */
@@ -172,7 +175,12 @@ const head = ({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): 
   </head>
 `;
 
-const entryLink = (entry: Entry, place: Section | undefined, openIncidents: number): Html => html`
+const entryLink = (
+  entry: Entry,
+  place: Section | undefined,
+  openIncidents: number,
+  below: Part,
+): Html => html`
   <li>
     <a
       href="${safeUrl(entry.href)}"${
@@ -187,6 +195,7 @@ const entryLink = (entry: Entry, place: Section | undefined, openIncidents: numb
         html`<span class="count">${openIncidents}<span class="unseen"> open</span></span>`
       }
     </a>
+    ${below}
   </li>
 `;
 
@@ -198,22 +207,24 @@ const rail = (
   { place }: ShownPage,
   signedIn: SignedIn,
   caller: Caller,
-  openIncidents: number,
+  { openIncidents, views, request: { address } }: Frame,
 ): Html => {
   const all = entriesFor(signedIn);
+  const link = (each: Entry): Html =>
+    entryLink(each, place, openIncidents, each.place === 'monitors' && savedViews(views, address));
   return html`
   <header class="rail" id="rail">
     ${brand}
     <nav aria-label="Main">
       <ul>
-        ${all.filter(({ isTab }) => isTab).map((each) => entryLink(each, place, openIncidents))}
+        ${all.filter(({ isTab }) => isTab).map(link)}
         <li class="tab-only">
           <a href="/search"${place === 'search' && html` aria-current="page"`} data-open="palette">${icon('search')}<span>Search</span></a>
         </li>
         <li>
           <button class="tab-only" popovertarget="more">${icon('more')}<span>More</span></button>
           <ul id="more" popover>
-            ${all.filter(({ isTab }) => !isTab).map((each) => entryLink(each, place, openIncidents))}
+            ${all.filter(({ isTab }) => !isTab).map(link)}
           </ul>
         </li>
       </ul>
@@ -227,6 +238,21 @@ const rail = (
   </header>
 `;
 };
+
+const savedViews = (views: Frame['views'], address: string): Html | false =>
+  views.length > 0 &&
+  html`
+    <ul class="views">
+      ${views.map(({ name, query }) => {
+        const href = query === '' ? '/' : `/?${query}`;
+        return html`
+          <li>
+            <a href="${safeUrl(href)}"${href === address && html` aria-current="page"`}>${name}</a>
+          </li>
+        `;
+      })}
+    </ul>
+  `;
 
 const account = ({ person }: SignedIn, { organisation }: Caller): Html => html`
   <details class="account">
@@ -463,7 +489,7 @@ const later = (shown: ShownPage): Html | false =>
 
 /** The whole document. */
 export const documentOf = (shown: ShownPage, frame: Frame): Html => {
-  const { signedIn, openIncidents, said, since } = frame;
+  const { signedIn, said, since } = frame;
   const isLive = shown.live !== undefined && shown.live !== false;
   const caller = shown.frame === 'bare' ? null : signedIn?.caller;
   const body =
@@ -481,7 +507,7 @@ export const documentOf = (shown: ShownPage, frame: Frame): Html => {
           data-now="${frame.request.now}"
         >
           <a class="skip" href="#main">Skip to content</a>
-          ${rail(shown, signedIn, caller, openIncidents)}
+          ${rail(shown, signedIn, caller, frame)}
           <div class="beside">
             ${unsentBar}
             ${isLive && offlineBar(frame)}

@@ -121,6 +121,7 @@ export const refusalCodes = {
   post_invalid: ['invalid', 'The text is empty or too long.'],
   not_a_heartbeat: ['invalid'],
   nothing_to_undo: ['invalid'],
+  too_many_views: ['invalid'],
   trial_impossible: ['invalid'],
   note_invalid: ['invalid'],
   hours_invalid: ['invalid', 'The hours are not days and times of a week.'],

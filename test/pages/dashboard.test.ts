@@ -145,6 +145,18 @@ describeInBrowser('the dashboard', (browser) => {
       expect(new URL(page.url()).search).toBe('?kind=heartbeat');
       const height = async () => (await rows(tab).first().boundingBox())?.height;
       expect(await height()).toBeLessThanOrEqual(37);
+      await page.getByText('View', { exact: true }).click();
+      await page.getByLabel('Name of this view').fill('Jobs');
+      await page.getByRole('button', { name: 'Save view' }).click();
+      await expect.poll(() => page.getByText('View Jobs saved.').count()).toBe(1);
+      await page.goto(`${web.url}/incidents`);
+      await page.locator('#rail').getByRole('link', { name: 'Jobs' }).click();
+      await page.waitForURL('**/?kind=heartbeat');
+      await page.getByText('View', { exact: true }).click();
+      await page.getByRole('button', { name: 'Delete view Jobs' }).click();
+      await expect.poll(() => page.getByText('View Jobs deleted.').count()).toBe(1);
+      expect(await page.locator('#rail').getByText('Jobs').count()).toBe(0);
+      await page.goto(`${web.url}/?kind=heartbeat`);
       await page.getByRole('link', { name: 'Clear filter' }).click();
       await expect.poll(() => rows(tab).count()).toBe(demoCount);
       expect(tab.complaints).toEqual([]);

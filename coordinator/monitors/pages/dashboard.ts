@@ -13,23 +13,15 @@ import {
   changeMonitors,
   listDashboard,
   listFilters,
+  listViews,
   type StatusRow,
   statusRows,
   undoChange,
 } from '../contract.ts';
 import { front } from './front.ts';
-import { cells, type Dashboard, kindWord, monitorTable, stateOf } from './monitor-table.ts';
-import {
-  addressOf,
-  columns,
-  inputOf,
-  isNarrowed,
-  keptLayout,
-  layoutFrom,
-  unfiltered,
-  type View,
-  viewOf,
-} from './view.ts';
+import { type Dashboard, kindWord, monitorTable, stateOf } from './monitor-table.ts';
+import { addressOf, backTo, inputOf, isNarrowed, unfiltered, type View, viewOf } from './view.ts';
+import { viewMenu } from './view-menu.ts';
 
 type Filters = OutputOf<typeof listFilters>['items'];
 
@@ -42,11 +34,12 @@ export const dashboard: Page = {
     const { ask, may, times, now } = request;
     const view = viewOf(request.query);
     const { sort: _sort, page: _page, ...filters } = inputOf(view);
-    const [shown, offered, steps, groups] = await Promise.all([
+    const [shown, offered, steps, groups, views] = await Promise.all([
       ask(listDashboard, inputOf(view)),
       ask(listFilters, filters),
       firstSteps(request),
       may(changeMonitors) ? ask(listGroups, { limit: 100 }) : { items: [] },
+      ask(listViews),
     ]);
     const common = { title: titleOf(shown), place: 'monitors', live: true } as const;
     if (shown.counts.all === 0 && !isNarrowed(view))
@@ -71,7 +64,7 @@ export const dashboard: Page = {
           ${statusChips(shown, view)}
           ${search(view)}
           ${filterMenu(offered.items, view)}
-          ${viewMenu(request)}
+          ${viewMenu(request, view, views.items)}
           ${activeFilters(offered.items, view)}
         </div>
         ${
@@ -294,63 +287,6 @@ const activeFilters = (offered: Filters, view: View): Part => {
       <a class="button button-quiet" href="${safeUrl(addressOf(view, unfiltered))}">Clear filter</a>
     </p>
   `;
-};
-
-/** How the list is drawn: its rows and its columns. */
-const viewMenu = ({ cookies, address }: MembersRequest): Html => {
-  const layout = layoutFrom(cookies);
-  const rows = (value: string, words: string, chosen: boolean) => html`
-    <label><input type="radio" name="rows" value="${value}"${chosen && html` checked`}>${words}</label>
-  `;
-  return html`
-    <details class="list-menu" id="view-menu">
-      <summary class="button">View</summary>
-      <form class="menu-body card stack" method="post" action="/monitors/layout">
-        ${hiddenField('back', address)}
-        <fieldset>
-          <legend>Rows</legend>
-          ${rows('usual', 'Comfortable', !layout.dense)}
-          ${rows('dense', 'Dense', layout.dense)}
-        </fieldset>
-        <fieldset>
-          <legend>Columns</legend>
-          ${columns.map(
-            (column) =>
-              html`
-                <label>
-                  <input
-                    type="checkbox"
-                    name="columns[]"
-                    value="${column}"${layout.columns.includes(column) && html` checked`}
-                  >${cells[column].words}
-                </label>
-              `,
-          )}
-        </fieldset>
-        <button class="button">Apply</button>
-      </form>
-    </details>
-  `;
-};
-
-/** Only to the lists that these forms are on. */
-const backTo = (back: string | undefined): string =>
-  back !== undefined && /^\/(?:\?|$|groups\/[\w-]+$)/.test(back) ? back : '/';
-
-export const chooseLayout: Page = {
-  method: 'POST',
-  path: '/monitors/layout',
-  needs: 'member',
-  answer: ({ form, with: { baseUrl } }) => {
-    const chosen = form.values('columns[]');
-    const layout = {
-      dense: form.value('rows') === 'dense',
-      columns: columns.filter((column) => chosen.includes(column)),
-    };
-    return seeOther(backTo(form.value('back')), {
-      headers: { 'set-cookie': keptLayout(layout, baseUrl().startsWith('https:')) },
-    });
-  },
 };
 
 const maxAtOnce = 100;

@@ -18,7 +18,7 @@ import {
   heading,
   linkButton,
   notice,
-  percentText,
+  percentFigure,
   stateMark,
   states,
 } from '../../web/elements.ts';
@@ -26,8 +26,9 @@ import { type Html, html, icon, type Part, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { getPingAddress, listBeats, rotatePingAddress } from '../contract.ts';
+import { flappingNow } from '../status.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
-import { kindWord } from './monitor-table.ts';
+import { flappingBadge, kindWord } from './monitor-table.ts';
 import {
   meanOf,
   msText,
@@ -241,6 +242,28 @@ const sentenceOf = ({ name, type }: Monitor, { status, since }: Status, now: num
     : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'check'}.`;
 };
 
+/** Whether it flaps, as its row of the dashboard says. */
+const flappingOf = (incidents: Incidents, now: number): Part => {
+  const outages = incidents
+    .flatMap(({ id, confirmed_at, resolved_at }) =>
+      confirmed_at === null
+        ? []
+        : [
+            {
+              incident: id,
+              confirmed_at: Date.parse(confirmed_at),
+              resolved_at: resolved_at === null ? null : Date.parse(resolved_at),
+            },
+          ],
+    )
+    .toSorted((a, b) => a.confirmed_at - b.confirmed_at);
+  const flapping = flappingNow(outages, now);
+  return flappingBadge(
+    flapping && { ...flapping, since: new Date(flapping.since).toISOString() },
+    now,
+  );
+};
+
 const belowOf = ({ type, target, interval_s, config }: Monitor, { status }: Status): Part => {
   const method = typeof config.method === 'string' ? `${config.method} ` : '';
   const what = type === 'heartbeat' ? 'expects a ping' : html`<code>${method}${target}</code>`;
@@ -284,10 +307,7 @@ const figure = (name: Part, value: Part): Html =>
 
 const uptimeFigures = (ledger: Ledger, days: number): Html =>
   html`
-    ${figure(
-      `Uptime, ${daysWords(days)}`,
-      ledger.percent === null ? '–' : percentText(ledger.percent),
-    )}
+    ${figure(`Uptime, ${daysWords(days)}`, percentFigure(ledger.percent))}
     ${figure(
       'Down',
       ledger.down_seconds === 0 ? 'never' : durationText(ledger.down_seconds * 1_000),
@@ -480,7 +500,7 @@ const pageOf = async (
       <div class="monitor-page" id="monitor-${monitor.id}">
         ${heading({
           sentence: sentenceOf(monitor, status, now),
-          below: belowOf(monitor, status),
+          below: html`${belowOf(monitor, status)} ${flappingOf(items, now)}`,
           actions: actionsOf(monitor, request),
           trail: [{ href: '/', name: 'Monitors' }],
         })}

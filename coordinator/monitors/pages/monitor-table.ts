@@ -2,7 +2,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { briefDuration } from '../../../shared/base/time.ts';
 import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
 import { type Bar, spark, strip } from '../../web/charts.ts';
-import { msText, pager, percentText, type State, stateMark, states } from '../../web/elements.ts';
+import { msText, pager, percentFigure, type State, stateMark, states } from '../../web/elements.ts';
 import { enterButton, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import type { MembersRequest } from '../../web/page.ts';
@@ -100,7 +100,7 @@ export const cells: Readonly<Record<Column, Cell>> = {
     words: 'Uptime, 30 d',
     className: 'number cell-uptime',
     sort: 'downtime',
-    cell: ({ percent }) => percentText(percent),
+    cell: ({ percent }) => percentFigure(percent),
   },
   checked: {
     words: 'Last check',
@@ -231,7 +231,7 @@ const rowOf = (row: Row, shown: Shown): Html => {
       </td>
       <th scope="row" class="cell-name">
         <div class="row-line">
-          <a href="/monitors/${row.id}" data-row title="${row.name}">${row.name}</a>
+          <a href="/monitors/${row.id}" data-row>${row.name}</a>
           ${flappingBadge(row.flapping, request.now)}
         </div>
         <div class="row-line"><span class="cell-more">${detail(row)}</span>${tagLinks(row, shown)}</div>

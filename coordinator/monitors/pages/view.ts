@@ -57,6 +57,10 @@ export const addressOf = (view: View, change: Partial<View> = {}): string => {
   return `/${query({ ...filters, sort: sort === 'group' ? null : sort, page: page === 1 ? null : page })}`;
 };
 
+/** Only to the lists that these forms are on. */
+export const backTo = (back: string | undefined): string =>
+  back !== undefined && /^\/(?:\?|$|groups\/[\w-]+$)/.test(back) ? back : '/';
+
 /** The columns that can be chosen, beside status and name. */
 export const columns = [
   'day',

@@ -192,6 +192,8 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   addIncidentNote: { text: 'x' },
   assignIncident: { email: 'x@example.org' },
   writePostMortem: { text: 'x', published: false },
+  saveView: { name: 'x', query: '' },
+  removeView: { name: 'x' },
   tryMonitor: { type: 'heartbeat', target: '', monitor: ids.monitor_id },
 });
 
@@ -248,6 +250,9 @@ const namesNothing = [
   'listDashboard',
   'listFilters',
   'undoChange',
+  'listViews',
+  'saveView',
+  'removeView',
   'findSameTarget',
   'countOpenIncidents',
   'listMaintenanceByTime',

@@ -5,6 +5,9 @@ import {
   dashboardSorts,
   listDashboard,
   listFilters,
+  listViews,
+  removeView,
+  saveView,
   undoChange,
 } from '../../../coordinator/monitors/contract.ts';
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
@@ -17,7 +20,11 @@ import {
 } from '../../../shared/api/monitors.ts';
 import { type Demo, demoCount, seedDemo } from '../../support/demo.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type Person,
+  type TestOrganisation,
+} from '../../support/people.ts';
 
 const bench = gateBench();
 let house: TestOrganisation;
@@ -205,6 +212,36 @@ describe('the dashboard', () => {
     expect(await bench.refusal(listDashboard, house.owner, { page: 0 })).toBe('faults');
     expect(await bench.refusal(listDashboard, house.owner, { status: 'broken' })).toBe('faults');
     expect((await list({ page: 7 })).items).toEqual([]);
+  });
+});
+
+describe('views', () => {
+  const namesBy = async (who: Person) =>
+    (await bench.call(listViews, who)).items.map(({ name, query }) => [name, query]);
+
+  test('are saved by name, for their user alone, and one of that name is replaced', async () => {
+    const save = (name: string, query: string) =>
+      bench.call(saveView, house.viewer, { name, query });
+    await save('Payments', 'tag=pay');
+    await save('Down now', 'status=down');
+    await save(' payments ', 'tag=pay&kind=https');
+    expect(await namesBy(house.viewer)).toEqual([
+      ['Down now', 'status=down'],
+      ['payments', 'tag=pay&kind=https'],
+    ]);
+    expect(await namesBy(house.owner)).toEqual([]);
+    expect(await namesBy(other.viewer)).toEqual([]);
+    expect(await bench.refusal(saveView, house.viewer, { name: ' ', query: '' })).toBe(
+      'name_invalid',
+    );
+    await bench.call(removeView, house.owner, { name: 'payments' });
+    await bench.call(removeView, house.viewer, { name: 'PAYMENTS' });
+    expect(await namesBy(house.viewer)).toEqual([['Down now', 'status=down']]);
+    for (let nth = 1; nth < 20; nth += 1) await save(`View ${nth}`, '');
+    expect(await bench.refusal(saveView, house.viewer, { name: 'Too many', query: '' })).toBe(
+      'too_many_views',
+    );
+    await save('Down now', 'status=verifying');
   });
 });
 

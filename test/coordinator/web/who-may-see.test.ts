@@ -43,6 +43,8 @@ const expected: Readonly<Record<string, string>> = {
   'POST /monitors/change': members,
   'POST /monitors/layout': members,
   'POST /monitors/undo': members,
+  'POST /monitors/views': members,
+  'POST /monitors/views/remove': members,
   'GET /search': members,
   'GET /incidents': members,
   'GET /incidents/:incident_id': ofOurs,

@@ -1,0 +1,39 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import type { InOrganisation, OperationResult } from '../gate/context.ts';
+import type * as contract from './contract.ts';
+import { countViews, deleteView, upsertView, viewsOf } from './queries.ts';
+
+/** As many as a navigation has room for. */
+const maxViews = 20;
+
+/** Views belong to the user who saved them; what acts without a user has none. */
+export const listViews = async ({
+  sql,
+  organisation,
+  caller: { user },
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listViews>> => ({
+  items: user === null ? [] : await viewsOf(sql, organisation.id, user),
+});
+
+export const saveView = async (
+  { sql, organisation, caller: { user } }: InOrganisation,
+  input: InputOf<typeof contract.saveView>,
+): Promise<void> => {
+  if (user === null) return;
+  const name = nameFrom(input.name);
+  if ((await countViews(sql, organisation.id, user, name)) >= maxViews)
+    throw new Refusal(
+      'too_many_views',
+      `You have ${maxViews} views, which is the limit. Delete one first.`,
+    );
+  await upsertView(sql, organisation.id, user, { name, query: input.query });
+};
+
+export const removeView = async (
+  { sql, organisation, caller: { user } }: InOrganisation,
+  { name }: InputOf<typeof contract.removeView>,
+): Promise<void> => {
+  if (user !== null) await deleteView(sql, organisation.id, user, name);
+};
