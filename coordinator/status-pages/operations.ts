@@ -149,7 +149,7 @@ export const deleteStatusPage = async (
 
 /** How long after its end an incident may still get a post. */
 const tellableMs = 14 * 86_400_000;
-const maxIncidents = 20;
+const maxIncidents = 10;
 
 export const listStatusPageOverviews = (
   { sql, organisation, with: { cursors } }: InOrganisation,

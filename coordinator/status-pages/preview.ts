@@ -28,13 +28,18 @@ export const previewStatusPage = async (
   const found = orNotFound(await publishedPage(sql, of), 'status_page_not_found');
   const draft = withChanges(found, input);
   const unsaved = await unsavedOf(context, input);
-  const { page } = await readPublished(sql, parts.accountSecrets, draft, now, unsaved);
+  const read = await readPublished(sql, parts.accountSecrets, draft, now, unsaved);
+  const isPost = input.post !== null || input.report !== null;
+  // The editor changes nothing about what is over.
+  const incidents = read.page.incidents.filter(({ resolvedAt }) => isPost || resolvedAt === null);
+  const page = { ...read.page, incidents };
   const root = `/status/${page.slug}`;
   const view = viewOf(page, {
     root,
     origin: originOf({ slug: page.slug, domain: null }, parts.baseUrl()),
     isStale: false,
     hasMail: true,
+    isPreview: true,
   });
   return { html: mainPage(view, `${root}/${styleName}`) };
 };

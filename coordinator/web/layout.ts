@@ -5,7 +5,7 @@ import type { showDelivery } from '../notifications/contract.ts';
 import type { SignedIn } from '../people/sessions.ts';
 import type { Assets } from './assets.ts';
 import { hiddenField } from './forms.ts';
-import { type Html, html, type IconName, icon, safeUrl } from './html.ts';
+import { type Html, html, type IconName, icon, type Part, safeUrl } from './html.ts';
 import { type PageRequest, type Section, type ShownPage, undoMark } from './page.ts';
 
 export type Delivery = OutputOf<typeof showDelivery>;

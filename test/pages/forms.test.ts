@@ -33,6 +33,43 @@ describeInBrowser('forms', (browser) => {
     return tab;
   };
 
+  describe('the editor of a status page', () => {
+    const changed = async ({ page }: Tab): Promise<void> => {
+      await page.getByLabel('Public name of Checkout', { exact: true }).fill('The till');
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Harbour');
+    };
+    const frame = ({ page }: Tab) => page.frameLocator('#preview iframe');
+
+    test('shows beside it what is changed, as visitors will read it, before it is saved', async () => {
+      const tab = await open(`/status-pages/${demo.page.id}`);
+      await frame(tab).getByText('Checkout is down').waitFor();
+      await changed(tab);
+      await tab.page.getByRole('textbox', { name: 'Name', exact: true }).blur();
+      await frame(tab).getByText('The till is down').waitFor();
+      await frame(tab).getByRole('heading', { name: 'Harbour' }).waitFor();
+      await tab.page.getByRole('searchbox', { name: 'Search' }).fill('nightly');
+      await tab.page.getByRole('searchbox', { name: 'Search' }).blur();
+      await tab.page.getByRole('checkbox', { name: /Nightly backup/ }).check();
+      await tab.page.getByRole('button', { name: 'Add selected' }).click();
+      await tab.page.getByLabel('Public name of Nightly backup').waitFor();
+      await frame(tab).getByRole('link', { name: 'Nightly backup' }).waitFor();
+      await tab.page.getByRole('button', { name: 'Move Nightly backup up' }).click();
+      expect(await tab.page.getByLabel('Public name of Checkout').inputValue()).toBe('The till');
+      const [page] = await web.sql`select name from status_pages where id = ${demo.page.id}`;
+      expect(page?.name).toBe('Shop status');
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    });
+
+    test('does the same without scripts, by a button', async () => {
+      const tab = await open(`/status-pages/${demo.page.id}`, false);
+      await changed(tab);
+      await tab.page.getByRole('button', { name: 'Refresh' }).click();
+      await frame(tab).getByText('The till is down').waitFor();
+      await tab.close();
+    });
+  });
+
   describe('what is ticked stays ticked through a test or a preview, and is what is saved', () => {
     const tick = async ({ page }: Tab, ...names: readonly string[]): Promise<void> => {
       for (const name of names) await page.getByRole('checkbox', { name, exact: true }).check();

@@ -80,7 +80,7 @@ const inviteProbe = async ({ page }: Tab): Promise<void> => {
 /** A colour that nobody could read. */
 const chooseYellow = async ({ page }: Tab): Promise<void> => {
   await page.getByLabel('Accent colour').fill('#ffcc00');
-  await page.getByRole('button', { name: 'Save how it looks' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.locator('main [role="alert"]').waitFor();
 };
 

@@ -2,27 +2,28 @@ import type { ValueOf } from '../../../shared/api/fields.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { impacts, type StatusPageReportOut } from '../../../shared/api/status-page-reports.ts';
 import { getStatusPage } from '../../../shared/api/status-pages.ts';
-import type { Form } from '../../web/form-data.ts';
-import { type FormState, formSummary, freshForm } from '../../web/forms.ts';
+import { formOf } from '../../web/form-data.ts';
+import { type FormState, freshForm } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { getStatusPageEditor } from '../contract.ts';
+import type { Editor, Row } from './draft.ts';
 
 export type StatusPage = OutputOf<typeof getStatusPage>;
-export type Editor = OutputOf<typeof getStatusPageEditor>;
 export type Report = ValueOf<typeof StatusPageReportOut>;
-
-/** The form of the editor that was sent, and its faults. */
-export type Which = 'rows' | 'add' | 'offered' | 'settings' | 'logo' | 'access' | 'domain';
-export type Tried = { readonly which: Which; readonly state: FormState };
 
 /** The editor of one page, as it is shown now. */
 export type Editing = {
   readonly page: StatusPage;
   readonly editor: Editor;
   readonly request: MembersRequest;
-  readonly tried?: Tried | undefined;
+  /** The saved values, or those of the form that was sent, with its faults. */
+  readonly state: FormState;
+  /** What it would show if it were saved now. */
+  readonly rows: readonly Row[];
+  /** Buttons changed what is shown, and nothing is saved yet. */
+  readonly isChanged: boolean;
   /** The link of a private page, shown once. */
   readonly link?: string;
   /** The DNS records, after someone requested them. */
@@ -35,18 +36,16 @@ export const editingOf = async (request: MembersRequest): Promise<Editing> => {
     request.ask(getStatusPage, { page_id }),
     request.ask(getStatusPageEditor, { page_id }),
   ]);
-  return { page, editor, request };
+  const { name, slug, description, language, accent, enabled, access, domain } = page;
+  const form = formOf({
+    ...{ name, slug, description, language, accent, access },
+    enabled: String(enabled),
+    domain: domain?.name,
+  });
+  return { page, editor, request, state: freshForm(form), rows: editor.rows, isChanged: false };
 };
 
 export const trail = [{ href: '/status-pages', name: 'Status pages' }];
-
-/** The values of a form: those that were sent and refused, or the present ones. */
-export const stateOf = ({ tried }: Editing, which: Which, form: Form): FormState =>
-  tried?.which === which ? tried.state : freshForm(form);
-
-/** The refusal, above its form. */
-export const summaryOf = ({ tried }: Editing, which: Which): Html | null =>
-  tried?.which === which ? formSummary(tried.state) : null;
 
 export const card = (id: string, title: string, about: Part, inside: Part): Html =>
   html`
@@ -57,9 +56,9 @@ export const card = (id: string, title: string, about: Part, inside: Part): Html
   `;
 
 export const accessWords: Readonly<Record<string, string>> = {
-  public: 'Everybody',
-  password: 'Who knows the password',
-  link: 'Who has the link',
+  public: 'Everyone',
+  password: 'With the password',
+  link: 'With the link',
 };
 
 export const languageNames: Readonly<Record<string, string>> = {

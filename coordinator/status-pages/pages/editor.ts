@@ -1,13 +1,21 @@
 import {
   checkStatusPageDomain,
   deleteStatusPage,
+  getStatusPage,
   renewStatusPageLink,
   updateStatusPage,
 } from '../../../shared/api/status-pages.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { inputOf } from '../../web/form-data.ts';
-import { attempt, type FormState, refuseUnlessMay } from '../../web/forms.ts';
-import { html, type Part, safeUrl } from '../../web/html.ts';
+import {
+  attempt,
+  enterSaves,
+  type FormState,
+  formSummary,
+  freshForm,
+  refuseUnlessMay,
+} from '../../web/forms.ts';
+import { type Html, html, type Part, safeUrl } from '../../web/html.ts';
 import {
   type MembersRequest,
   type Page,
@@ -16,7 +24,12 @@ import {
   send,
   show,
 } from '../../web/page.ts';
-import { getStatusPageLogo, removeStatusPageLogo, setStatusPageLogo } from '../contract.ts';
+import {
+  getStatusPageLogo,
+  previewStatusPage,
+  removeStatusPageLogo,
+  setStatusPageLogo,
+} from '../contract.ts';
 import {
   accessWords,
   addressOf,
@@ -25,32 +38,22 @@ import {
   editingOf,
   languageNames,
   trail,
-  type Which,
 } from './cards.ts';
+import { changedRows, nameField, type Row } from './draft.ts';
 import { incidentsCard, isTroubled } from './posts.ts';
-import { addCard, addRow, changeRows, offeredCard, publishedCard, publishOffered } from './rows.ts';
+import { previewFrame } from './preview.ts';
+import { addCard, publishedCard } from './rows.ts';
 import { accessCard, domainCard, logoCard, lookCard, settingNames } from './settings.ts';
-
-const sentenceOf = ({ page: { name, enabled, monitors } }: Editing): string => {
-  if (!enabled) return `${name} is switched off.`;
-  if (monitors.length === 0) return `${name} shows nothing yet.`;
-  return `${name} shows ${monitors.length === 1 ? 'one monitor' : `${monitors.length} monitors`}.`;
-};
 
 /** The page's address, and who can see it. */
 const belowOf = ({ page, editor: { base_url } }: Editing): Part => {
   const address = addressOf(page, base_url);
-  const where = page.enabled
-    ? html`
-      <a href="${safeUrl(address)}">${address.replace(/^https?:\/\//, '').replace(/\/$/, '')}</a>
-    `
-    : address;
+  if (!page.enabled) return html`${address} · Off: no one sees it`;
   return html`
-    ${where}. ${
-      page.enabled
-        ? `Seen by ${(accessWords[page.access] ?? '').toLowerCase().replace('who', 'whoever')}`
-        : 'Nobody sees it'
-    }${page.access === 'link' && page.enabled && !page.has_link && ': there is no link yet'}.
+    <a href="${safeUrl(address)}">${address.replace(/^https?:\/\//, '').replace(/\/$/, '')}</a>
+    · Visible to: ${(accessWords[page.access] ?? '').toLowerCase()}${
+      page.access === 'link' && !page.has_link && ' (no link yet)'
+    }
   `;
 };
 
@@ -60,22 +63,22 @@ const factsCard = ({ page, request: { may } }: Editing) =>
     ? null
     : card(
         'facts',
-        'How it looks',
+        'Settings',
         null,
         html`
           <dl class="page-facts">
             <dt>Language</dt>
             <dd>${languageNames[page.language] ?? page.language}</dd>
             <dt>Accent colour</dt>
-            <dd>${page.accent ?? 'the usual one'}</dd>
-            <dt>Seen by</dt>
+            <dd>${page.accent ?? 'Default'}</dd>
+            <dt>Visible to</dt>
             <dd>${accessWords[page.access] ?? page.access}</dd>
-            <dt>Own domain</dt>
+            <dt>Custom domain</dt>
             <dd>
               ${
                 page.domain === null
-                  ? 'none'
-                  : `${page.domain.name}${page.domain.proved_at === null ? ', not proved yet' : ''}`
+                  ? 'None'
+                  : `${page.domain.name}${page.domain.proved_at === null ? ', not connected yet' : ''}`
               }
             </dd>
             <dt>Subscribers</dt>
@@ -84,62 +87,177 @@ const factsCard = ({ page, request: { may } }: Editing) =>
         `,
       );
 
-export const editorPage = (editing: Editing): PageAnswer => {
-  const { page, request, tried, link } = editing;
+const settingsForm = (editing: Editing, document: string): Html | null => {
+  const { page, request, isChanged } = editing;
+  if (!request.may(updateStatusPage)) return null;
+  return html`
+    <form
+      class="form editor-columns"
+      id="editor"
+      method="post"
+      action="/status-pages/${page.id}"
+      data-refreshes
+    >
+      ${enterSaves}
+      <div class="editor-column">
+        ${publishedCard(editing)}
+        ${addCard(editing)}
+        ${lookCard(editing)}
+        ${accessCard(editing)}
+        ${domainCard(editing)}
+        <div class="actions editor-save">
+          <button
+            class="button button-main"
+            name="act"
+            value="save"
+            formaction="/status-pages/${page.id}?pressed=save"
+          >
+            Save
+          </button>
+          ${isChanged && linkButton(`/status-pages/${page.id}`, 'Discard changes')}
+          ${isChanged && html`<p class="soft" role="status">Not saved yet</p>`}
+        </div>
+      </div>
+      ${previewFrame(document)}
+    </form>
+  `;
+};
+
+const editorPage = (editing: Editing, document: string): PageAnswer => {
+  const { page, request, state, link } = editing;
   // While something is down, posting comes first.
-  const isTelling = isTroubled(editing);
+  const isFirst = isTroubled(editing);
+  const isWriter = request.may(updateStatusPage);
   return show({
     title: page.name,
     place: 'status-pages',
-    status: tried?.state.status ?? 200,
+    status: state.status,
     ...(link === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
     main: html`
       <div class="status-page-editor">
         ${heading({
-          sentence: sentenceOf(editing),
+          sentence: page.name,
           below: belowOf(editing),
           trail,
           actions: html`
-            ${page.enabled && linkButton(`/status/${page.slug}`, 'See the page', { symbol: 'see' })}
+            ${page.enabled && linkButton(`/status/${page.slug}`, 'View page', { symbol: 'see' })}
             ${
               request.may(deleteStatusPage) &&
               linkButton(`/status-pages/${page.id}/delete`, 'Delete', { symbol: 'delete' })
             }
           `,
         })}
-        <div class="editor-columns">
-          <div class="editor-column">
-            ${isTelling && incidentsCard(editing)}
-            ${publishedCard(editing)}
-            ${offeredCard(editing)}
-            ${addCard(editing)}
-            ${!isTelling && incidentsCard(editing)}
-          </div>
-          <div class="editor-column">
-            ${lookCard(editing)}
-            ${factsCard(editing)}
-            ${logoCard(editing)}
-            ${accessCard(editing)}
-            ${domainCard(editing)}
-          </div>
-        </div>
+        ${formSummary(state)}
+        ${isFirst && incidentsCard(editing)}
+        ${isWriter ? settingsForm(editing, document) : publishedCard(editing)}
+        ${logoCard(editing)}
+        ${!isWriter && factsCard(editing)}
+        ${!isFirst && incidentsCard(editing)}
       </div>
     `,
   });
 };
 
-/** The editor with what was refused in one of its forms. */
-export const refusedPage = (editing: Editing, which: Which, state: FormState): PageAnswer =>
-  editorPage({ ...editing, tried: { which, state } });
+/** The editor with the page as it would be after saving. */
+const shown = async (editing: Editing): Promise<PageAnswer> => {
+  const { page, request, state, rows } = editing;
+  const { form } = state;
+  if (!request.may(updateStatusPage)) return editorPage(editing, '');
+  const { html: document } = await request.ask(previewStatusPage, {
+    page_id: page.id,
+    name: form.value('name') ?? page.name,
+    description: form.value('description') ?? '',
+    language: form.value('language') ?? page.language,
+    accent: form.value('accent') ?? '',
+    rows,
+  });
+  return editorPage(editing, document);
+};
 
 export const statusPageEditor: Page = {
   method: 'GET',
   path: '/status-pages/:page_id',
   needs: 'member',
-  answer: async (request) => editorPage(await editingOf(request)),
+  answer: async (request) => shown(await editingOf(request)),
 };
 
-/** The actions of the editor's forms. Each returns to its place in the editor. */
+/** A refusal names a row by its place; in the form each has the id of what it shows. */
+const atFields = (state: FormState, rows: readonly Row[]): FormState => ({
+  ...state,
+  faults: new Map(
+    [...state.faults].map(([key, words]) => {
+      const row = rows[Number(/^rows\.(\d+)\./.exec(key)?.[1] ?? -1)];
+      return [row === undefined ? key : nameField(row.id), words];
+    }),
+  ),
+});
+
+const save = async (editing: Editing): Promise<PageAnswer> => {
+  const { page, request, rows } = editing;
+  const { form, ask } = request;
+  const password = form.value('password') ?? '';
+  const input = {
+    page_id: page.id,
+    ...inputOf(form, ['name', 'slug', 'description', 'accent', 'domain']),
+    enabled: form.value('enabled') === 'true',
+    ...(password === '' ? {} : { password }),
+    rows: rows.map(({ kind, id, name }) => ({ [kind]: id, display_name: name })),
+  };
+  const names = [...settingNames, ...rows.map((_, at) => `rows.${at}.display_name`)];
+  const tried = await attempt(form, () => ask(updateStatusPage, input), names);
+  if ('refused' in tried)
+    return shown({ ...editing, state: atFields(tried.refused, rows), isChanged: true });
+  const { access, has_link, domain } = tried.done;
+  const said =
+    access === 'link' && !has_link
+      ? 'Saved. Now create the link.'
+      : domain !== null && domain.proved_at === null && domain.name !== page.domain?.name
+        ? 'Saved. Now add the DNS record.'
+        : 'Saved.';
+  return seeOther(`/status-pages/${page.id}`, { said });
+};
+
+/** The link is shown in the answer itself: it must not appear in an address or a cookie. */
+const createLink = async (editing: Editing): Promise<PageAnswer> => {
+  const { page, request } = editing;
+  const { link } = await request.ask(renewStatusPageLink, { page_id: page.id });
+  return shown({ ...editing, page: await request.ask(getStatusPage, { page_id: page.id }), link });
+};
+
+const checkDomain = async (editing: Editing): Promise<PageAnswer> => {
+  const { page, request } = editing;
+  const { form, ask } = request;
+  const tried = await attempt(form, () => ask(checkStatusPageDomain, { page_id: page.id }), [
+    'domain',
+  ]);
+  if ('refused' in tried) return shown({ ...editing, state: tried.refused });
+  if (!tried.done.proved) return shown({ ...editing, texts: tried.done.found });
+  return seeOther(`/status-pages/${page.id}`, {
+    said: `${tried.done.domain?.name ?? 'The domain'} is connected.`,
+  });
+};
+
+const edited: Page = {
+  method: 'POST',
+  path: '/status-pages/:page_id',
+  needs: 'member',
+  answer: async (request) => {
+    refuseUnlessMay(request, updateStatusPage);
+    const { form } = request;
+    const before = await editingOf(request);
+    const offered = before.page.offered.map(({ monitor }) => monitor);
+    const rows = changedRows(form, before.editor, offered);
+    const editing = { ...before, state: freshForm(form), rows, isChanged: true };
+    const act = form.value('act');
+    // Enter in the search searches, and anywhere else it saves, as the button does.
+    const isSearch =
+      request.query.pressed === undefined &&
+      (form.value('find') ?? '') !== (form.value('found') ?? '');
+    if (act === 'save' && !isSearch) return save(editing);
+    if (act === 'link') return createLink(editing);
+    return act === 'check' ? checkDomain(editing) : shown(editing);
+  },
+};
 
 const act = (
   path: string,
@@ -154,122 +272,22 @@ const act = (
   },
 });
 
-const rows = act('rows', async (editing, request) => {
-  const { page, editor } = editing;
-  const tried = await changeRows(request, page.id, editor.rows);
-  if ('refused' in tried) return refusedPage(await editingOf(request), 'rows', tried.refused);
-  const asked = request.form.value('act') ?? '';
-  if (/^(?:up|down):/.test(asked))
-    return seeOther(`/status-pages/${page.id}?moved=${encodeURIComponent(asked)}`);
-  return seeOther(`/status-pages/${page.id}`, { said: tried.done });
-});
-
-const add = act('add', async ({ page }, request) => {
-  const tried = await addRow(request, page.id);
-  if ('refused' in tried) return refusedPage(await editingOf(request), 'add', tried.refused);
-  const isGroup = request.form.value('act') === 'group';
-  const name = request.form.value(isGroup ? 'group_name' : 'monitor_name') ?? '';
-  return seeOther(`/status-pages/${page.id}`, {
-    said: isGroup
-      ? `${name} is a heading now; its monitors wait for names.`
-      : `${name} is on the page.`,
-  });
-});
-
-const offered = act('offered', async ({ page }, request) => {
-  const tried = await publishOffered(request, page.id, page.offered);
-  if ('refused' in tried) return refusedPage(await editingOf(request), 'offered', tried.refused);
-  const said =
-    tried.done === 0
-      ? 'No name was given, so nothing was published.'
-      : `${tried.done} ${tried.done === 1 ? 'is' : 'are'} on the page now.`;
-  return seeOther(`/status-pages/${page.id}`, { said });
-});
-
-const settings = act('settings', async (editing, { form, ask }) => {
-  const { page } = editing;
-  const input = {
-    ...inputOf(form, ['name', 'slug', 'description', 'accent']),
-    enabled: form.value('enabled') === 'true',
-    page_id: page.id,
-  };
-  const tried = await attempt(form, () => ask(updateStatusPage, input), settingNames);
-  return 'refused' in tried
-    ? refusedPage(editing, 'settings', tried.refused)
-    : seeOther(`/status-pages/${page.id}`, { said: 'It is saved.' });
-});
-
-const access = act('access', async (editing, { form, ask }) => {
-  const { page } = editing;
-  const password = form.value('password') ?? '';
-  const input = {
-    page_id: page.id,
-    access: form.value('access') ?? '',
-    ...(password === '' ? {} : { password }),
-  };
-  const tried = await attempt(form, () => ask(updateStatusPage, input), ['access', 'password']);
-  if ('refused' in tried) return refusedPage(editing, 'access', tried.refused);
-  return seeOther(`/status-pages/${page.id}`, {
-    said:
-      tried.done.access === 'link' && !tried.done.has_link
-        ? 'Nobody sees it until its link is made.'
-        : 'It is saved who sees the page.',
-  });
-});
-
-/**
- * Shown in the answer itself: a link that is shown once must not appear in an address or a cookie.
- */
-const link = act('link', async ({ page }, request) => {
-  const made = await request.ask(renewStatusPageLink, { page_id: page.id });
-  return editorPage({ ...(await editingOf(request)), link: made.link });
-});
-
-const domain = act('domain', async (editing, request) => {
-  const { form, ask } = request;
-  const { page } = editing;
-  const asked = form.value('act');
-  if (asked === 'check') {
-    const tried = await attempt(form, () => ask(checkStatusPageDomain, { page_id: page.id }), [
-      'domain',
-    ]);
-    if ('refused' in tried) return refusedPage(editing, 'domain', tried.refused);
-    if (tried.done.proved)
-      return seeOther(`/status-pages/${page.id}`, {
-        said: `${tried.done.domain?.name ?? 'The domain'} is this page’s now.`,
-      });
-    return editorPage({ ...(await editingOf(request)), texts: tried.done.found });
-  }
-  const name = asked === 'remove' ? '' : (form.value('domain') ?? '');
-  const tried = await attempt(
-    form,
-    () => ask(updateStatusPage, { page_id: page.id, domain: name }),
-    ['domain'],
-  );
-  if ('refused' in tried) return refusedPage(editing, 'domain', tried.refused);
-  const said =
-    tried.done.domain === null
-      ? 'It has no domain of its own now.'
-      : 'Now write the record that proves it.';
-  return seeOther(`/status-pages/${page.id}`, { said });
-});
-
 const logo: Page = {
   ...act('logo', async (editing, { file, form, ask }) => {
     const { page } = editing;
     const bytes = (await file('logo')) ?? new Uint8Array();
     const input = { page_id: page.id, logo: Buffer.from(bytes).toString('base64') };
     const tried = await attempt(form, () => ask(setStatusPageLogo, input), ['logo']);
-    return 'refused' in tried
-      ? refusedPage(editing, 'logo', tried.refused)
-      : seeOther(`/status-pages/${page.id}`, { said: 'The page shows this logo.' });
+    if ('done' in tried) return seeOther(`/status-pages/${page.id}`, { said: 'Logo saved.' });
+    const { faults, objections, status } = tried.refused;
+    return shown({ ...editing, state: { ...editing.state, faults, objections, status } });
   }),
   takesFile: true,
 };
 
 const removeLogo = act('logo/remove', async ({ page }, { ask }) => {
   await ask(removeStatusPageLogo, { page_id: page.id });
-  return seeOther(`/status-pages/${page.id}`, { said: 'The page has no logo now.' });
+  return seeOther(`/status-pages/${page.id}`, { said: 'Logo deleted.' });
 });
 
 /** For the editor only: the public address shows the logo to readers who may see the page. */
@@ -287,15 +305,4 @@ const showLogo: Page = {
   },
 };
 
-export const editorActs: readonly Page[] = [
-  rows,
-  add,
-  offered,
-  settings,
-  access,
-  link,
-  domain,
-  logo,
-  removeLogo,
-  showLogo,
-];
+export const editorActs: readonly Page[] = [edited, logo, removeLogo, showLogo];

@@ -29,14 +29,14 @@ const deleteForm = ({ id, name, subscribers }: StatusPage, state: FormState): Pa
     main: html`
       ${heading({
         sentence: `Delete ${name}?`,
-        below: `What was posted on it goes with it${subscribers > 0 ? `, and ${subscribers === 1 ? 'its subscriber' : `its ${subscribers} subscribers`}` : ''}. Its monitors stay. To hide it for a while, switch it off.`,
+        below: `This deletes its posts${subscribers > 0 ? ` and ${subscribers === 1 ? 'its subscriber' : `its ${subscribers} subscribers`}` : ''}. Its monitors stay. To hide the page for a while, switch it off.`,
         trail: [...trail, { href: `/status-pages/${id}`, name }],
       })}
       ${formSummary(state)}
       <form class="form" method="post">
         ${textField({
           name: 'name',
-          label: 'To be sure, type its name',
+          label: 'Type the name to confirm',
           state,
           autocomplete: 'off',
           required: true,
@@ -44,8 +44,8 @@ const deleteForm = ({ id, name, subscribers }: StatusPage, state: FormState): Pa
           help: html`<span class="name-to-type">${name}</span>`,
         })}
         <div class="actions">
-          <button class="button button-danger">${icon('delete')}Delete the page</button>
-          ${linkButton(`/status-pages/${id}`, 'Leave it')}
+          <button class="button button-danger">${icon('delete')}Delete page</button>
+          ${linkButton(`/status-pages/${id}`, 'Cancel')}
         </div>
       </form>
     `,
@@ -71,11 +71,11 @@ const done: Page = {
     const { form, ask } = request;
     const page = await read(request);
     if (typed(form.value('name') ?? '') !== typed(page.name)) {
-      const faults = new Map([['name', 'This is not its name: type it as it stands here.']]);
+      const faults = new Map([['name', 'The name does not match.']]);
       return deleteForm(page, { form, faults, objections: [], status: 400 });
     }
     await ask(deleteStatusPage, { page_id: page.id });
-    return seeOther('/status-pages', { said: `${page.name} is deleted.` });
+    return seeOther('/status-pages', { said: `${page.name} deleted.` });
   },
 };
 
@@ -95,7 +95,7 @@ const form = (state: FormState, baseUrl: string, beside: Html | null = null): Ht
       required: true,
       autocomplete: 'off',
       placeholder: 'Shop status',
-      help: 'The first line of the page.',
+      help: 'The title of the page.',
     })}
     ${textField({
       name: 'slug',
@@ -105,8 +105,7 @@ const form = (state: FormState, baseUrl: string, beside: Html | null = null): Ht
       autocomplete: 'off',
       placeholder: 'shop',
       help: html`
-        It is published at <code>${baseUrl}/status/</code>, and this behind it: small letters,
-        digits and dashes.
+        <code>${baseUrl}/status/…</code> Lower-case letters, digits and dashes.
       `,
     })}
     ${selectField({
@@ -114,18 +113,18 @@ const form = (state: FormState, baseUrl: string, beside: Html | null = null): Ht
       label: 'Language',
       state,
       choices: Object.entries(languageNames).map(([value, label]) => ({ value, label })),
-      help: 'Of the words that the page itself says; names and posts are yours.',
+      help: 'Of the page itself and of suggested posts.',
     })}
-    <div class="actions"><button class="button button-main">Make the page</button>${beside}</div>
+    <div class="actions"><button class="button button-main">Create page</button>${beside}</div>
   </form>
 `;
 
 const nothing = ({ may, with: { baseUrl } }: MembersRequest): Html =>
   html`
     ${heading({
-      sentence: 'There is no status page yet.',
+      sentence: 'No status pages yet',
       below:
-        'A status page tells your audience what works, under names that you choose; never an address, and nothing that is not confirmed.',
+        'A status page shows visitors what works, under names that you choose. It never shows addresses, nor anything unconfirmed.',
     })}
     ${
       may(createStatusPage) &&
@@ -141,7 +140,7 @@ const seen = ({ enabled, access }: Overview): Html =>
         ${accessWords[access] ?? access}
       </span>
     `
-    : html`<span class="state state-paused">${icon('paused')}Nobody: switched off</span>`;
+    : html`<span class="state state-paused">${icon('paused')}Off</span>`;
 
 const rowOf = (each: Overview): Html => {
   const { id, name, slug, domain, monitors, offered, subscribers } = each;
@@ -149,14 +148,14 @@ const rowOf = (each: Overview): Html => {
     <tr id="page-${id}" data-row>
       <th scope="row" class="page-name"><a href="/status-pages/${id}">${name}</a></th>
       <td data-label="Address" class="address">${domain ?? `/status/${slug}`}</td>
-      <td data-label="Seen by">${seen(each)}</td>
+      <td data-label="Visible to">${seen(each)}</td>
       <td data-label="Monitors" class="number">
         <span>
           ${monitors}
           ${
             offered > 0 &&
             html`
-              , <a class="offer-mark" href="/status-pages/${id}#offered">${offered} offered</a>
+              , <a class="offer-mark" href="/status-pages/${id}#offered">${offered} to name</a>
             `
           }
         </span>
@@ -168,10 +167,10 @@ const rowOf = (each: Overview): Html => {
 
 const sentenceOf = (items: readonly Overview[], more: boolean): string => {
   const on = items.filter(({ enabled }) => enabled).length;
-  if (more) return `More than ${items.length} status pages.`;
+  if (more) return `More than ${items.length} status pages`;
   if (on === items.length)
-    return on === 1 ? 'One status page is published.' : `${on} status pages are published.`;
-  return `${on} of ${items.length} status pages ${on === 1 ? 'is' : 'are'} published.`;
+    return on === 1 ? 'One status page is published' : `${on} status pages are published`;
+  return `${on} of ${items.length} status pages ${on === 1 ? 'is' : 'are'} published`;
 };
 
 const listPage: Page = {
@@ -193,7 +192,7 @@ const listPage: Page = {
       main: html`
         ${heading({
           sentence: sentenceOf(items, next_cursor !== null),
-          below: 'What your audience sees of your monitors, under names that you choose.',
+          below: 'What visitors see of your monitors, under names that you choose.',
           actions:
             may(createStatusPage) &&
             html`
@@ -208,7 +207,7 @@ const listPage: Page = {
               <tr>
                 <th scope="col">Page</th>
                 <th scope="col">Address</th>
-                <th scope="col">Seen by</th>
+                <th scope="col">Visible to</th>
                 <th scope="col" class="number">Monitors</th>
                 <th scope="col" class="number">Subscribers</th>
               </tr>
@@ -232,11 +231,11 @@ const newForm = ({ with: { baseUrl } }: MembersRequest, state: FormState): PageA
     status: state.status,
     main: html`
       ${heading({
-        sentence: 'A new status page',
-        below: 'It is empty at first; what it shows is chosen next.',
+        sentence: 'New status page',
+        below: 'You choose what it shows next.',
         trail,
       })}
-      ${form(state, baseUrl(), linkButton('/status-pages', 'Leave it'))}
+      ${form(state, baseUrl(), linkButton('/status-pages', 'Cancel'))}
     `,
   });
 
@@ -259,7 +258,7 @@ const newPosted: Page = {
     const tried = await attempt(request.form, () => request.ask(createStatusPage, input), fields);
     if ('refused' in tried) return newForm(request, tried.refused);
     return seeOther(`/status-pages/${tried.done.id}`, {
-      said: `${tried.done.name} is there. Now choose what it shows.`,
+      said: `${tried.done.name} created. Now choose what it shows.`,
     });
   },
 };

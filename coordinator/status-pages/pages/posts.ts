@@ -112,7 +112,11 @@ const span = (from: string, to: string | null, times: Times): Html =>
     : html`${times.moment(from)}, for ${durationText(Date.parse(to) - Date.parse(from))}`;
 
 /** Outages that checks confirmed, and what people wrote themselves: open ones first. */
-const linesOf = ({ page, editor: { incidents, reports }, request }: Editing): readonly Html[] => {
+const linesOf = ({
+  page,
+  editor: { incidents, reports },
+  request,
+}: Editing): readonly { readonly isOpen: boolean; readonly item: Html }[] => {
   const { times, may, now } = request;
   const [mayPost, mayReport] = [may(createStatusPagePost), may(updateStatusPageReport)];
   const measured = incidents.map(({ id, display_name, started_at, resolved_at, posts }) => {
@@ -153,7 +157,7 @@ const linesOf = ({ page, editor: { incidents, reports }, request }: Editing): re
   });
   return [...measured, ...written]
     .toSorted((a, b) => Number(b.isOpen) - Number(a.isOpen) || b.at.localeCompare(a.at))
-    .map((each) => line(each.line, times));
+    .map(({ isOpen, line: of }) => ({ isOpen, item: line(of, times) }));
 };
 
 /** Whether something that visitors see is going on: then posting comes first. */
@@ -167,6 +171,9 @@ export const isTroubled = ({
 export const incidentsCard = (editing: Editing): Html => {
   const { page, editor, request } = editing;
   const lines = linesOf(editing);
+  // While something is open, what is over waits for a click.
+  const isAll = request.query.resolved !== undefined || lines.every(({ isOpen }) => !isOpen);
+  const shown = lines.filter(({ isOpen }) => isAll || isOpen);
   const { subscribers } = page;
   return card(
     'told',
@@ -181,7 +188,7 @@ export const incidentsCard = (editing: Editing): Html => {
       ${
         lines.length === 0
           ? html`<p class="soft">No incidents in the last two weeks</p>`
-          : html`<ul class="told-list">${lines}</ul>`
+          : html`<ul class="told-list">${shown.map(({ item }) => item)}</ul>`
       }
       ${
         request.may(createStatusPageReport) &&
@@ -190,6 +197,10 @@ export const incidentsCard = (editing: Editing): Html => {
             ${linkButton(`/status-pages/${page.id}/reports/new`, 'New incident or announcement', {
               symbol: 'add',
             })}
+            ${
+              shown.length < lines.length &&
+              linkButton(`/status-pages/${page.id}?resolved`, 'Show resolved')
+            }
           </p>
         `
       }

@@ -20,7 +20,7 @@ export const previewFrame = (document: string): Html => {
           id="frame-${id}"
           title="Preview of the public page"
           sandbox
-          srcdoc="${document.replace('<head>', '<head><base target="_blank">')}"
+          srcdoc="${document}"
         ></iframe>
       </div>
     </section>

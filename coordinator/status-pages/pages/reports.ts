@@ -114,7 +114,7 @@ const fields = (subject: Subject, state: FormState): Html => {
     })}
     ${affectedFields(editing, state)}
     <details class="report-times">
-      <summary>${icon('next')}Start and end</summary>
+      <summary>Start and end</summary>
       <div class="columns">
         ${textField({
           name: 'started_at',

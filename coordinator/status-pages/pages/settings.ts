@@ -4,13 +4,12 @@ import {
   updateStatusPage,
 } from '../../../shared/api/status-pages.ts';
 import { notice } from '../../web/elements.ts';
-import { formOf, noForm } from '../../web/form-data.ts';
 import { checkField, choiceField, selectField, textArea, textField } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { setStatusPageLogo } from '../contract.ts';
-import { card, type Editing, languageNames, stateOf, summaryOf } from './cards.ts';
+import { accessWords, card, type Editing, languageNames } from './cards.ts';
 
-/** Appearance: its words, its colour, its logo. */
+/** Appearance, access and domain: parts of the editor's one form. The logo is a file, and has its own. */
 
 export const settingNames = [
   'name',
@@ -19,6 +18,9 @@ export const settingNames = [
   'language',
   'accent',
   'enabled',
+  'access',
+  'password',
+  'domain',
 ] as const;
 
 const swatch = (accent: string | null): Html | null =>
@@ -32,84 +34,67 @@ const swatch = (accent: string | null): Html | null =>
 
 const languages = Object.entries(languageNames).map(([value, label]) => ({ value, label }));
 
-export const lookCard = (editing: Editing): Html | null => {
-  const { page, request } = editing;
-  if (!request.may(updateStatusPage)) return null;
-  const { name, slug, description, language, accent, enabled } = page;
-  const state = stateOf(
-    editing,
-    'settings',
-    formOf({ name, slug, description, language, accent, enabled: String(enabled) }),
-  );
-  return card(
-    'look',
-    'How it looks',
-    null,
-    html`
-      ${summaryOf(editing, 'settings')}
-      <form class="form" method="post" action="/status-pages/${page.id}/settings">
-        ${textField({ name: 'name', label: 'Name', state, required: true, autocomplete: 'off' })}
-        ${textArea({
-          name: 'description',
-          label: 'What it is about',
-          state,
-          rows: 2,
-          required: false,
-          help: 'Shown below the name.',
-        })}
-        ${textField({
-          name: 'slug',
-          label: 'Address',
-          state,
-          required: true,
-          autocomplete: 'off',
-          help: html`
-            ${editing.editor.base_url}/status/… Links to the old address lead nowhere once it is
-            changed.
-          `,
-        })}
-        ${selectField({
-          name: 'language',
-          label: 'Language',
-          state,
-          choices: languages,
-          help: 'Of the words that the page itself says, and of the usual words of a post.',
-        })}
-        <div class="accent-field">
-          ${swatch(accent)}
-          ${textField({
-            name: 'accent',
-            label: 'Accent colour',
+export const lookCard = ({ page, editor, request, state }: Editing): Html | null =>
+  request.may(updateStatusPage)
+    ? card(
+        'look',
+        'Appearance',
+        null,
+        html`
+          ${textField({ name: 'name', label: 'Name', state, required: true, autocomplete: 'off' })}
+          ${textArea({
+            name: 'description',
+            label: 'Description',
             state,
+            rows: 2,
             required: false,
-            autocomplete: 'off',
-            placeholder: '#0a5bb5',
-            help: 'For links and the line at the top; dark enough to be read on white. In the dark it is made lighter by itself.',
+            help: 'Shown below the name.',
           })}
-        </div>
-        ${checkField({
-          name: 'enabled',
-          label: 'Published',
-          state,
-          help: 'Switched off, it answers as if it did not exist.',
-        })}
-        <div class="actions"><button class="button button-main">Save how it looks</button></div>
-      </form>
-    `,
-  );
-};
+          ${textField({
+            name: 'slug',
+            label: 'Address',
+            state,
+            required: true,
+            autocomplete: 'off',
+            help: html`${editor.base_url}/status/… A change breaks links to the old address.`,
+          })}
+          ${selectField({
+            name: 'language',
+            label: 'Language',
+            state,
+            choices: languages,
+            help: 'Of the page itself and of suggested posts.',
+          })}
+          <div class="accent-field">
+            ${swatch(page.accent)}
+            ${textField({
+              name: 'accent',
+              label: 'Accent colour',
+              state,
+              required: false,
+              autocomplete: 'off',
+              placeholder: '#0a5bb5',
+              help: 'For links and the line at the top. Dark mode uses a lighter shade.',
+            })}
+          </div>
+          ${checkField({
+            name: 'enabled',
+            label: 'Published',
+            state,
+            help: 'When off, visitors see “not found”.',
+          })}
+        `,
+      )
+    : null;
 
-export const logoCard = (editing: Editing): Html | null => {
-  const { page, request } = editing;
+export const logoCard = ({ page, request, state }: Editing): Html | null => {
   if (!request.may(setStatusPageLogo)) return null;
-  const state = stateOf(editing, 'logo', noForm);
   const fault = state.faults.get('logo');
   return card(
     'logo',
     'Logo',
     null,
     html`
-      ${summaryOf(editing, 'logo')}
       ${
         page.logo !== null &&
         html`
@@ -128,7 +113,7 @@ export const logoCard = (editing: Editing): Html | null => {
         enctype="multipart/form-data"
       >
         <div class="field">
-          <label for="field-logo">${page.logo === null ? 'A picture' : 'Another picture'}</label>
+          <label for="field-logo">${page.logo === null ? 'Image' : 'Another image'}</label>
           <input
             type="file"
             id="field-logo"
@@ -140,28 +125,26 @@ export const logoCard = (editing: Editing): Html | null => {
             }
           >
           <p class="field-help" id="field-logo-help">
-            PNG, JPEG or WebP of at most 100 KB. It is shown 40 pixels high.
+            PNG, JPEG or WebP, up to 100 KB. Shown 40 pixels high.
           </p>
           ${
             fault !== undefined &&
             html`<p class="field-fault" id="field-logo-fault">${icon('down')}${fault}</p>`
           }
         </div>
-        <div class="actions"><button class="button">Show this logo</button></div>
+        <div class="actions"><button class="button">Upload logo</button></div>
       </form>
       ${
         page.logo !== null &&
         html`
           <form method="post" action="/status-pages/${page.id}/logo/remove">
-            <button class="button button-quiet">${icon('delete')}Take the logo away</button>
+            <button class="button button-quiet">${icon('delete')}Delete logo</button>
           </form>
         `
       }
     `,
   );
 };
-
-/** Who sees it, and at which address. */
 
 const copyable = (text: string): Html =>
   html`
@@ -178,8 +161,8 @@ const linkPart = ({ page, link }: Editing): Html | null => {
       <div class="stack" id="link">
         ${notice(
           'information',
-          'This link is shown only now.',
-          'Whoever has it sees the page, until another is made. Links that were made before lead nowhere.',
+          'Copy this link now: it is shown once',
+          'Everyone with the link sees the page. Older links no longer work.',
         )}
         ${copyable(link)}
       </div>
@@ -188,59 +171,46 @@ const linkPart = ({ page, link }: Editing): Html | null => {
     <div class="stack" id="link">
       ${
         page.has_link
-          ? html`
-            <p class="soft">
-              A link was made; whoever has it sees the page. It cannot be shown again.
-            </p>
-          `
-          : notice('verifying', 'There is no link yet.', 'Nobody sees the page until one is made.')
+          ? html`<p class="soft">There is a link. It cannot be shown again.</p>`
+          : notice('verifying', 'No link yet', 'No one sees the page until you create one.')
       }
-      <form method="post" action="/status-pages/${page.id}/link">
-        <button class="button">
-          ${icon('share')}
-          ${page.has_link ? 'Make another link' : 'Make the link'}
+      <p>
+        <button class="button" name="act" value="link" formnovalidate>
+          ${icon('share')}${page.has_link ? 'Replace link' : 'Create link'}
         </button>
-      </form>
+      </p>
     </div>
   `;
 };
 
 export const accessCard = (editing: Editing): Html | null => {
-  const { page, request } = editing;
+  const { page, request, state } = editing;
   if (!request.may(renewStatusPageLink)) return null;
-  const state = stateOf(editing, 'access', formOf({ access: page.access }));
   return card(
     'access',
-    'Who sees it',
-    'Its feeds, calendar and badges are as open or as closed as the page.',
+    'Access',
+    'Feeds, calendar and badges have the same access as the page.',
     html`
-      ${summaryOf(editing, 'access')}
-      <form class="form" method="post" action="/status-pages/${page.id}/access">
-        ${choiceField({
-          name: 'access',
-          label: 'It is seen by',
+      ${choiceField({
+        name: 'access',
+        label: 'Visible to',
+        state,
+        choices: Object.entries(accessWords).map(([value, label]) => ({ value, label })),
+      })}
+      <div class="password-part">
+        ${textField({
+          name: 'password',
+          label: page.has_password ? 'New password' : 'Password',
+          type: 'password',
+          autocomplete: 'new-password',
           state,
-          choices: [
-            { value: 'public', label: 'Everybody' },
-            { value: 'password', label: 'Who knows a password' },
-            { value: 'link', label: 'Who has a link' },
-          ],
+          required: false,
+          comesBack: true,
+          help: page.has_password
+            ? 'Default: the current password. With a new one, everyone must enter it again.'
+            : 'At least 8 characters. Share it with your visitors.',
         })}
-        <div class="password-part">
-          ${textField({
-            name: 'password',
-            label: page.has_password ? 'Another password' : 'The password',
-            type: 'password',
-            autocomplete: 'new-password',
-            state,
-            required: false,
-            help: page.has_password
-              ? 'There is one already; left empty it stays. With another one everybody is asked anew.'
-              : 'Of at least 8 characters, for all who shall see the page.',
-          })}
-        </div>
-        <div class="actions"><button class="button">Save who sees it</button></div>
-      </form>
+      </div>
       ${linkPart(editing)}
     `,
   );
@@ -255,7 +225,7 @@ const recordTable = ({
 }): Html =>
   html`
     <dl class="record">
-      <dt>Kind</dt>
+      <dt>Type</dt>
       <dd><code>TXT</code></dd>
       <dt>Name</dt>
       <dd>${copyable(record_name)}</dd>
@@ -269,74 +239,61 @@ const foundThere = (texts: readonly string[] | undefined): Html | null => {
   return texts.length === 0
     ? notice(
         'verifying',
-        'There is no such record yet.',
-        'DNS was asked just now. A new record can take some minutes, with some providers hours.',
+        'No such record yet',
+        'A new record can take minutes to appear, with some providers hours.',
       )
     : notice(
         'verifying',
-        'There is a record, and it says something else.',
-        html`It says: ${texts.map((text) => html`<code>${text}</code> `)}`,
+        'The record has another text',
+        html`Found: ${texts.map((text) => html`<code>${text}</code> `)}`,
       );
 };
 
-export const domainCard = (editing: Editing): Html | null => {
-  const { page, request } = editing;
+export const domainCard = ({ page, editor, request, state, texts }: Editing): Html | null => {
   if (!request.may(updateStatusPage) || !request.may(checkStatusPageDomain)) return null;
   const { domain } = page;
-  const state = stateOf(editing, 'domain', formOf({ domain: domain?.name }));
-  const host = new URL(editing.editor.base_url).host;
-  const act = (name: string, words: string, quiet = false) =>
-    html`
-      <button class="button${quiet && ' button-quiet'}" name="act" value="${name}" formnovalidate>
-        ${words}
-      </button>
-    `;
+  const host = new URL(editor.base_url).host;
   return card(
     'domain',
-    'A domain of its own',
+    'Custom domain',
     domain?.proved_at
       ? null
-      : 'Such as status.example.com. A record in its DNS proves that it is yours.',
+      : 'Such as status.example.com. A DNS record proves that the domain is yours.',
     html`
-      ${summaryOf(editing, 'domain')}
       ${
         domain?.proved_at &&
         notice(
           'up',
-          html`${domain.name} is this page’s.`,
+          html`${domain.name} is connected`,
           html`
-            Proved ${request.times.day(domain.proved_at)}. It shows this page alone; nobody signs in
-            there. Keep the record in DNS: it is checked each week, and after a month without it the
-            domain is released.
+            Since ${request.times.day(domain.proved_at)}. Keep the DNS record: we check it every
+            week, and disconnect the domain after a month without it.
           `,
         )
       }
-      <form class="form" method="post" action="/status-pages/${page.id}/domain">
-        ${textField({
-          name: 'domain',
-          label: 'Domain',
-          state,
-          autocomplete: 'off',
-          inputmode: 'url',
-          required: false,
-          placeholder: 'status.example.com',
-        })}
-        <div class="actions">
-          ${act('save', domain === null ? 'Take this domain' : 'Change it')}
-          ${domain !== null && act('remove', 'Take it away', true)}
-        </div>
-      </form>
+      ${textField({
+        name: 'domain',
+        label: 'Domain',
+        state,
+        autocomplete: 'off',
+        inputmode: 'url',
+        required: false,
+        placeholder: 'status.example.com',
+        help: domain === null ? undefined : 'Empty: disconnect the domain.',
+      })}
       ${
         domain !== null &&
         domain.proved_at === null &&
         html`
           <div class="stack" id="record">
-            <p>Write this into the DNS of ${domain.name}:</p>
+            <p>Add this record to the DNS of ${domain.name}:</p>
             ${recordTable(domain)}
-            ${foundThere(editing.texts)}
-            <form method="post" action="/status-pages/${page.id}/domain">
-              <button class="button" name="act" value="check">${icon('again')}Check now</button>
-            </form>
+            ${foundThere(texts)}
+            <p>
+              <button class="button" name="act" value="check" formnovalidate>
+                ${icon('again')}Connect domain
+              </button>
+            </p>
           </div>
         `
       }
@@ -344,7 +301,7 @@ export const domainCard = (editing: Editing): Html | null => {
         domain !== null &&
         html`
           <p class="soft">
-            Then let the domain lead to <code>${host}</code> (a CNAME), and let the proxy there
+            Then point the domain to <code>${host}</code> with a CNAME, and let the proxy there
             answer for it with a certificate.
           </p>
         `

@@ -26,9 +26,14 @@ export type View = {
   readonly hasMail: boolean;
   /** The service record of the installation, if it is public. */
   readonly aboutUs?: string | undefined;
+  /** In its editor, which has a budget: without tooltips, and what is the same on every page. */
+  readonly isPreview?: boolean | undefined;
 };
 
-export type ViewOptions = Pick<View, 'root' | 'origin' | 'isStale' | 'hasMail' | 'aboutUs'> & {
+export type ViewOptions = Pick<
+  View,
+  'root' | 'origin' | 'isStale' | 'hasMail' | 'aboutUs' | 'isPreview'
+> & {
   readonly language?: PageLanguage | undefined;
 };
 
@@ -113,7 +118,9 @@ export const bars = (days: readonly PublicDay[], view: View): Html => {
       ${runsOf(states).map(
         (run) =>
           html`
-            <path class="f-${run.state}" d="${shapeOf(run)}"><title>${said(run)}</title></path>
+            <path class="f-${run.state}" d="${shapeOf(run)}">${
+              !view.isPreview && html`<title>${said(run)}</title>`
+            }</path>
           `,
       )}
     </svg>
@@ -156,31 +163,24 @@ export const legend = ({ words, page, formats }: View, first: number | undefined
     </p>
   `;
 
-/** The shapes of states, once per document: they differ by their outline alone. */
-const shapes = html`
+/** The shapes of states: they differ by their outline alone. */
+const shapes = {
+  up: html`<circle cx="12" cy="12" r="9.25"/><path d="m8 12.4 2.8 2.8L16 9.6"/>`,
+  down: html`<path d="M8.2 2.75h7.6l5.45 5.45v7.6l-5.45 5.45H8.2L2.75 15.8V8.2Z"/><path d="m9 9 6 6M15 9l-6 6"/>`,
+  degraded: html`<path d="M12 3.2 21.8 20.5H2.2Z"/><path d="M12 9.8v4.4M12 17.4v.1"/>`,
+  maintenance: html`<path d="M20.4 6.9a5.6 5.6 0 0 1-7.5 6.9l-6.2 6.2a2.1 2.1 0 0 1-3-3l6.3-6.2a5.6 5.6 0 0 1 6.9-7.4l-3.2 3.2v3.4h3.4Z"/>`,
+  paused: html`<circle cx="12" cy="12" r="9.25"/><path d="M9.8 8.8v6.4M14.2 8.8v6.4"/>`,
+  pending: html`<circle cx="12" cy="12" r="9.25" stroke-dasharray="3.3 3.963"/>`,
+};
+
+/** Once per document, and only those that it draws. */
+const shapesIn = (body: string): Html => html`
   <svg class="shapes" aria-hidden="true">
-    <symbol id="up" viewBox="0 0 24 24">
-      <circle cx="12" cy="12" r="9.25"/>
-      <path d="m8 12.4 2.8 2.8L16 9.6"/>
-    </symbol>
-    <symbol id="down" viewBox="0 0 24 24">
-      <path d="M8.2 2.75h7.6l5.45 5.45v7.6l-5.45 5.45H8.2L2.75 15.8V8.2Z"/>
-      <path d="m9 9 6 6M15 9l-6 6"/>
-    </symbol>
-    <symbol id="degraded" viewBox="0 0 24 24">
-      <path d="M12 3.2 21.8 20.5H2.2Z"/>
-      <path d="M12 9.8v4.4M12 17.4v.1"/>
-    </symbol>
-    <symbol id="maintenance" viewBox="0 0 24 24">
-      <path d="M20.4 6.9a5.6 5.6 0 0 1-7.5 6.9l-6.2 6.2a2.1 2.1 0 0 1-3-3l6.3-6.2a5.6 5.6 0 0 1 6.9-7.4l-3.2 3.2v3.4h3.4Z"/>
-    </symbol>
-    <symbol id="paused" viewBox="0 0 24 24">
-      <circle cx="12" cy="12" r="9.25"/>
-      <path d="M9.8 8.8v6.4M14.2 8.8v6.4"/>
-    </symbol>
-    <symbol id="pending" viewBox="0 0 24 24">
-      <circle cx="12" cy="12" r="9.25" stroke-dasharray="3.3 3.963"/>
-    </symbol>
+    ${Object.entries(shapes).map(
+      ([name, shape]) =>
+        body.includes(`href="#${name}"`) &&
+        html`<symbol id="${name}" viewBox="0 0 24 24">${shape}</symbol>`,
+    )}
   </svg>
 `;
 
@@ -219,7 +219,7 @@ export const documentOf = ({ language, title, style, head, body, kind = '' }: Do
         <link rel="icon" href="data:,">
         ${head}
       </head>
-      <body class="${kind}">${shapes}${body}</body>
+      <body class="${kind}">${shapesIn(body.toString())}${body}</body>
     </html>
   `.toString();
 
@@ -277,7 +277,9 @@ export const framed = (
     language,
     title,
     style,
-    head: html`
+    head: view.isPreview
+      ? html`<base target="_blank">`
+      : html`
       <link rel="canonical" href="${safeUrl(`${origin}${rest}`)}">
       <link
         rel="alternate"
@@ -302,6 +304,14 @@ export const framed = (
         }
         ${main}
       </main>
+      ${!view.isPreview && footer(view, rest)}
+    `,
+  });
+};
+
+const footer = (view: View, rest: string): Html => {
+  const { page, words, formats } = view;
+  return html`
       <footer>
         ${updates(view)}
         ${languages(view, rest)}
@@ -317,8 +327,7 @@ export const framed = (
           }
         </p>
       </footer>
-    `,
-  });
+  `;
 };
 
 const updates = (view: View): Html => {

@@ -210,7 +210,7 @@ export const mainPage = (view: View, style: string): string => {
       ${page.description !== null && html`<p class="about">${page.description}</p>`}
       ${open.filter((each) => each !== only).map((each) => incidentBlock(each, view, 2))}
       ${sections(view)}
-      ${since !== undefined && legend(view, since)}
+      ${since !== undefined && !view.isPreview && legend(view, since)}
       ${
         page.maintenance.length > 0 &&
         html`
@@ -220,15 +220,20 @@ export const mainPage = (view: View, style: string): string => {
           </section>
         `
       }
-      <section class="card">
-        <h2>${words.past}</h2>
-        ${
-          over.length === 0
-            ? html`<p class="soft">${words.noneRecent}</p>`
-            : over.map((each) => incidentBlock(each, view, 3))
-        }
-        <p><a href="${safeUrl(pathOf(view, '/history'))}">${words.allPast}</a></p>
-      </section>
+      ${
+        (over.length > 0 || !view.isPreview) &&
+        html`
+          <section class="card">
+            <h2>${words.past}</h2>
+            ${
+              over.length === 0
+                ? html`<p class="soft">${words.noneRecent}</p>`
+                : over.map((each) => incidentBlock(each, view, 3))
+            }
+            <p><a href="${safeUrl(pathOf(view, '/history'))}">${words.allPast}</a></p>
+          </section>
+        `
+      }
     `,
   });
 };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canMove, moved, type Row } from '../../../../coordinator/status-pages/pages/rows.ts';
+import { canMove, moved, type Row } from '../../../../coordinator/status-pages/pages/draft.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { createMonitor } from '../../../../shared/api/monitors.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
@@ -54,7 +54,35 @@ describe('the editor of a status page', () => {
     expect((await call(listStatusPages, {})).items.map(({ name }) => name)).not.toContain('Shop');
   });
 
-  test('publishes under chosen names, offers what joined a group, moves rows and takes them off', async () => {
+  /** What the editor would send now, as a browser reads its form. */
+  const formIn = (text: string): URLSearchParams => {
+    const form = new URLSearchParams();
+    const [, inside = ''] = /<form[^>]+id="editor"[^>]*>([\s\S]*?)<\/form>/.exec(text) ?? [];
+    for (const [tag] of inside.matchAll(/<input[^>]*>/g)) {
+      const at = (name: string) => new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1];
+      const isBox = /type="(?:checkbox|radio)"/.test(tag);
+      if (!isBox || / checked/.test(tag)) form.append(at('name') ?? '', at('value') ?? '');
+    }
+    form.set('description', '');
+    form.set('language', 'en');
+    return form;
+  };
+  /** Presses a button of the editor as it is, with other values in some fields. */
+  const press = async (
+    shown: string,
+    act: string,
+    typed: Readonly<Record<string, string>> = {},
+  ) => {
+    const form = formIn(shown);
+    for (const [name, value] of Object.entries({ ...typed, act })) form.set(name, value);
+    const all = Object.fromEntries([...form.keys()].map((name) => [name, form.getAll(name)]));
+    return web.post(/action="(\/status-pages\/[^"/]+)"/.exec(shown)?.[1] ?? '', all, {
+      as: web.house.member,
+      headers: { 'sec-fetch-site': 'same-origin' },
+    });
+  };
+
+  test('adds by search, group or tag with names filled in, moves and removes rows, and saves all at once', async () => {
     const id = await pageMade();
     const at = `/status-pages/${id}`;
     const group = (await call(createGroup, { name: 'internal shop' })).id;
@@ -62,55 +90,55 @@ describe('the editor of a status page', () => {
       await monitorMade('db-internal-1', group),
       await monitorMade('db-internal-2'),
     ];
-    await post(`${at}/add`, { act: 'group', group, group_name: 'Our shop' });
-    expect(await pageOf(id)).toMatchObject({
-      groups: [{ display_name: 'Our shop' }],
-      monitors: [],
-      offered: [{ monitor: inside, group }],
-    });
-    const nameless = await post(`${at}/add`, {
-      act: 'monitor',
-      monitor: outside,
-      monitor_name: ' ',
-    });
-    expect([nameless.status, textOf(nameless.text).includes('Must not be empty')]).toEqual([
-      400,
-      true,
-    ]);
-    await post(`${at}/add`, { act: 'monitor', monitor: outside, monitor_name: 'Search' });
-    expect(textOf(await get(at))).toContain('One monitor waits for a name');
-    await post(`${at}/offered`, { [`names.${inside}`]: '' });
-    expect((await pageOf(id)).monitors).toHaveLength(1);
-    await post(`${at}/offered`, { [`names.${inside}`]: 'Checkout' });
-    const names = async (): Promise<readonly string[]> =>
-      [
-        ...(await get(at)).matchAll(
-          /<input id="field-names-[^"]+" name="names[^"]+" value="([^"]*)"/g,
-        ),
-      ].map(([, name]) => name ?? '');
-    expect(await names()).toEqual(['Our shop', 'Checkout', 'Search']);
-    const typed = {
+    const names = (text: string): readonly string[] =>
+      [...text.matchAll(/<input id="field-names-[^"]+" name="names[^"]+" value="([^"]*)"/g)].map(
+        ([, name]) => name ?? '',
+      );
+    const searched = await press(await get(at), 'save', { find: 'internal-2' });
+    expect(searched.text).toContain(outside);
+    expect(searched.text).not.toContain(inside);
+    // A group brings its monitors.
+    const first = await press(searched.text, 'add', { find: '', 'add[]': group });
+    const added = await press(first.text, 'add', { 'add[]': outside });
+    expect(names(added.text)).toEqual(['internal shop', 'db-internal-1', 'db-internal-2']);
+    expect(textOf(added.text)).toContain('Not saved yet');
+    expect((await pageOf(id)).monitors).toEqual([]);
+    const up = await press(added.text, `up:${outside}`, {
       [`names.${group}`]: 'The shop',
       [`names.${inside}`]: 'Checkout',
       [`names.${outside}`]: 'Search',
-    };
-    const up = await post(`${at}/rows`, { ...typed, act: `up:${outside}` });
-    expect(up.headers.get('location')).toBe(`${at}?moved=${encodeURIComponent(`up:${outside}`)}`);
-    expect(await names()).toEqual(['Search', 'The shop', 'Checkout']);
+    });
+    expect(names(up.text)).toEqual(['Search', 'The shop', 'Checkout']);
     // It is the first now: the focus is on the button that still does something.
-    expect(await get(up.headers.get('location') ?? '')).toMatch(
-      new RegExp(`value="down:${outside}" autofocus`),
-    );
-    const refused = await post(`${at}/rows`, { ...typed, [`names.${inside}`]: ' ', act: 'save:' });
-    expect([refused.status, refused.text.includes(`id="row-${inside}-fault"`)]).toEqual([
+    expect(up.text).toMatch(new RegExp(`value="down:${outside}"[^>]*autofocus`));
+    const nameless = await press(up.text, 'save', { [`names.${inside}`]: ' ' });
+    expect([nameless.status, nameless.text.includes(`id="row-${inside}-fault"`)]).toEqual([
       400,
       true,
     ]);
-    await post(`${at}/rows`, { ...typed, act: `remove:${outside}` });
-    expect(await names()).toEqual(['The shop', 'Checkout']);
+    expect((await pageOf(id)).monitors).toEqual([]);
+    expect((await press(up.text, 'save')).status).toBe(303);
+    expect(await pageOf(id)).toMatchObject({
+      groups: [{ display_name: 'The shop' }],
+      monitors: [{ display_name: 'Search' }, { display_name: 'Checkout', group }],
+    });
+    const removed = await press(await get(at), `remove:${outside}`);
+    await press(removed.text, 'save');
+    expect(names(await get(at))).toEqual(['The shop', 'Checkout']);
     const shown = (await web.get(`/status/${(await pageOf(id)).slug}`)).text;
     expect(shown).toContain('Checkout');
     expect(shown).not.toContain('internal');
+    // What joins a published group is offered, and not published by itself.
+    await monitorMade('db-internal-3', group);
+    expect(textOf(await get(at))).toContain('1 monitor to name');
+  });
+
+  test('shows beside it what visitors would read, before anything is saved', async () => {
+    const id = await pageMade();
+    const shown = await press(await get(`/status-pages/${id}`), 'look', { name: 'Our <services>' });
+    const frame = /<iframe[^>]+sandbox[^>]+srcdoc="([^"]*)"/.exec(shown.text)?.[1] ?? '';
+    expect(frame).toContain('Our &amp;lt;services&amp;gt;');
+    expect((await pageOf(id)).name).toBe('Shop status');
   });
 
   test('says which colour would do, keeps what was typed, and saves nothing of it', async () => {
@@ -124,7 +152,11 @@ describe('the editor of a status page', () => {
       accent: '#ffcc00',
       enabled: 'true',
     };
-    const { status, text } = await post(`/status-pages/${id}/settings`, form);
+    const { status, text } = await post(`/status-pages/${id}`, {
+      ...form,
+      access: 'public',
+      act: 'save',
+    });
     expect([status, text.includes('value="#ffcc00"'), text.includes('value="Renamed"')]).toEqual([
       400,
       true,
@@ -132,7 +164,7 @@ describe('the editor of a status page', () => {
     ]);
     const better = /(#[0-9a-f]{6}) is the nearest that would do/.exec(text)?.[1] ?? '';
     expect(await pageOf(id)).toMatchObject({ name: 'Shop status', accent: null });
-    await post(`/status-pages/${id}/settings`, { ...form, accent: better });
+    await post(`/status-pages/${id}`, { ...form, act: 'save', accent: better });
     expect(await pageOf(id)).toMatchObject({
       name: 'Renamed',
       accent: better,
@@ -140,7 +172,7 @@ describe('the editor of a status page', () => {
       enabled: true,
     });
     const { enabled: _, ...unticked } = form;
-    await post(`/status-pages/${id}/settings`, { ...unticked, accent: '' });
+    await post(`/status-pages/${id}`, { ...unticked, act: 'save', accent: '' });
     expect(await pageOf(id)).toMatchObject({ accent: null, enabled: false });
   });
 
@@ -184,13 +216,13 @@ describe('the editor of a status page', () => {
   test('closes a page by a password or a link, which is shown once', async () => {
     const id = await pageMade();
     const at = `/status-pages/${id}`;
-    const short = await post(`${at}/access`, { access: 'password', password: 'x' });
-    expect([short.status, short.text.includes('value="x"')]).toEqual([400, false]);
-    await post(`${at}/access`, { access: 'password', password: 'for everybody' });
+    const short = await press(await get(at), 'save', { access: 'password', password: 'x' });
+    expect(short.status).toBe(400);
+    await press(await get(at), 'save', { access: 'password', password: 'for everybody' });
     expect(await pageOf(id)).toMatchObject({ access: 'password', has_password: true });
-    await post(`${at}/access`, { access: 'link', password: '' });
-    expect(textOf(await get(at))).toContain('There is no link yet');
-    const made = await post(`${at}/link`, {});
+    await press(await get(at), 'save', { access: 'link' });
+    expect(textOf(await get(at))).toContain('No link yet');
+    const made = await press(await get(at), 'link');
     const link = /<code>(http[^<]+key=[^<]+)<\/code>/.exec(made.text)?.[1] ?? '';
     expect(new URL(link).searchParams.get('key')).toHaveLength(32);
     expect(made.headers.get('cache-control')).toContain('no-store');
@@ -200,22 +232,23 @@ describe('the editor of a status page', () => {
   test('says what proves a domain, and that it is not there yet', async () => {
     const id = await pageMade();
     const at = `/status-pages/${id}`;
-    const own = await post(`${at}/domain`, { act: 'save', domain: new URL(web.url).hostname });
+    const own = await press(await get(at), 'save', { domain: new URL(web.url).hostname });
     expect(own.status).toBe(400);
-    await post(`${at}/domain`, { act: 'save', domain: 'status.shop.example' });
+    await press(await get(at), 'save', { domain: 'status.shop.example' });
     const { domain } = await pageOf(id);
     const page = await get(at);
     for (const text of [domain?.record_name, domain?.record_text])
       expect(page).toContain(`<code>${text}</code>`);
-    const checked = await post(`${at}/domain`, { act: 'check' });
-    expect(textOf(checked.text)).toContain('There is no such record yet');
-    await post(`${at}/domain`, { act: 'remove' });
+    const checked = await press(page, 'check');
+    expect(textOf(checked.text)).toContain('No such record yet');
+    await press(page, 'save', { domain: '' });
     expect((await pageOf(id)).domain).toBeNull();
   });
 
   test('posts to an incident, by way of the page and of the incident, and takes it away', async () => {
     const [id, monitor] = [await pageMade(), await monitorMade('db-internal-3')];
-    await post(`/status-pages/${id}/add`, { act: 'monitor', monitor, monitor_name: 'Payments' });
+    const added = await press(await get(`/status-pages/${id}`), 'add', { 'add[]': monitor });
+    await press(added.text, 'save', { [`names.${monitor}`]: 'Payments' });
     const incident = newId();
     const now = new Date();
     await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
@@ -262,7 +295,10 @@ describe('moving a row', () => {
     row('h1', 'H'),
     row('z'),
   ];
-  const order = (id: string, by: -1 | 1): string => moved(rows, id, by).join(' ');
+  const order = (id: string, by: -1 | 1): string =>
+    moved(rows, id, by)
+      .map((each) => each.id)
+      .join(' ');
 
   test('takes a heading along with its monitors, past its neighbour and all that belongs to it', () => {
     expect(order('G', 1)).toBe('a H h1 G g1 g2 z');
