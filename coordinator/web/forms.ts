@@ -225,6 +225,8 @@ export type TextField = FieldParts & {
     | 'datetime-local';
   readonly autocomplete?: string;
   readonly placeholder?: string;
+  /** The id of a `datalist` to choose from. */
+  readonly list?: string;
   readonly autofocus?: boolean;
   readonly inputmode?: 'numeric' | 'url' | 'email';
   /** Shown after the field: `s`, `ms`, `%`. */
@@ -251,6 +253,8 @@ export const textField = (field: TextField): Html => {
       value="${value}"${marks}${
         field.autocomplete !== undefined && html` autocomplete="${field.autocomplete}"`
       }${field.placeholder !== undefined && html` placeholder="${field.placeholder}"`}${
+        field.list !== undefined && html` list="${field.list}"`
+      }${
         field.inputmode && html` inputmode="${field.inputmode}"`
       }${field.min !== undefined && html` min="${field.min}"`}${
         field.pattern !== undefined &&

@@ -265,7 +265,7 @@ const postMortemOf = ({ incident, request, state }: Open): Html | null => {
       ? null
       : html`
         <p class="soft">
-          ${isPublic ? 'Published' : 'Draft'},
+          ${isPublic ? 'Published' : 'Draft'},${' '}
           ${request.times.ago(written.published_at ?? written.at)}${
             written.by !== null && html` by ${written.by}`
           }

@@ -110,7 +110,7 @@ const stepsOf = (incident: Incident): Step[] => {
           ? html`Handed back by <b>${by ?? owner}</b>`
           : html`
             ${event === 'assigned' ? 'Assigned to' : 'Acknowledged by'} <b>${owner}</b>
-            ${by !== null && html`by <b>${by}</b>`}
+            ${by !== null && html` by <b>${by}</b>`}
           `,
     }),
   );

@@ -60,8 +60,9 @@ const sentenceOf = (channel: Channel, mail: boolean): string => {
   return `${name} receives alerts for ${coversText(channel)}`;
 };
 
-const asSentence = (words: string): string =>
-  `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.$/, '')}.`;
+/** Without a full stop, as a title. */
+const asTitle = (words: string): string =>
+  `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.$/, '')}`;
 
 const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html | null => {
   const { id, kind, unsubscribed, verified, delivering, enabled, failure } = channel;
@@ -92,10 +93,10 @@ const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html 
   if (delivering)
     return failure === null
       ? null
-      : notice('verifying', 'The last message is not delivered yet', asSentence(failure));
+      : notice('verifying', 'The last message is not delivered yet', `${asTitle(failure)}.`);
   return notice(
     'down',
-    failure === null ? 'It failed permanently, or has failed for an hour' : asSentence(failure),
+    failure === null ? 'It failed permanently, or has failed for an hour' : asTitle(failure),
     'No alerts arrive through this channel. Fix its settings, then send a test. The first delivered alert clears this.',
   );
 };
@@ -359,8 +360,8 @@ const messagePage: Page = {
             ${
               channel_deleted === null
                 ? html`
-                  Change what this channel receives, and when, in
-                  <a href="/alerts/${channel}">its settings</a>.
+                  Change what this channel receives and
+                  when <a href="/alerts/${channel}">in its settings</a>.
                 `
                 : html`
                   The channel ${channel_name} was deleted ${times.ago(channel_deleted)}.

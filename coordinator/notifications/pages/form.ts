@@ -143,7 +143,6 @@ const spanRow = ({ form }: FormState, at: number): Html => {
 const hoursFields = (state: FormState, zone: string): Html => {
   const filled = spansIn(state.form).length;
   const rows = Math.min(maxSpans, filled + 1);
-  const stored = state.form.value('hours.zone') ?? '';
   return html`
     ${fieldGroup({
       name: 'hours',
@@ -161,18 +160,16 @@ const hoursFields = (state: FormState, zone: string): Html => {
         }
       `,
     })}
-    ${selectField({
+    ${textField({
       name: 'hours.zone',
       label: 'Time zone',
       state,
-      choices: [
-        { value: '', label: `${zone} (organisation)` },
-        ...(stored === '' || zones.some(({ value }) => value === stored)
-          ? []
-          : [{ value: stored, label: stored }]),
-        ...zones,
-      ],
+      autocomplete: 'off',
+      required: false,
+      placeholder: zone,
+      list: 'zones',
     })}
+    <datalist id="zones">${zones.map(({ value }) => html`<option value="${value}">`)}</datalist>
   `;
 };
 
