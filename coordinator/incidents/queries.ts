@@ -80,18 +80,20 @@ export async function writeHandBack(
   if (owner === undefined) return false;
   await sql`
     update incidents set acknowledged_at = null, acknowledged_by = null, acknowledged_as = null
-    where id = ${incident}`;
+    where organisation_id = ${organisation} and id = ${incident}`;
   await sql`
     insert into incident_owners (incident_id, organisation_id, at, event, owner, by_name)
     values (${incident}, ${organisation}, ${at}, 'handed_back', ${owner.name}, ${by})`;
   // Not sent yet, and not true any more.
   await sql`
     update alert_steps set state = 'dropped', because = 'handed_back', settled_at = ${at}
-    where incident_id = ${incident} and event = 'acknowledged' and state = 'held'`;
+    where organisation_id = ${organisation} and incident_id = ${incident}
+      and event = 'acknowledged' and state = 'held'`;
   await sql`
     update alert_steps set state = 'held', because = null, settled_at = null, look_at = ${at}
-    where incident_id = ${incident} and (state = 'dropped' and because = 'acknowledged'
-      or state = 'held' and event = 'reminder')`;
+    where organisation_id = ${organisation} and incident_id = ${incident}
+      and (state = 'dropped' and because = 'acknowledged'
+        or state = 'held' and event = 'reminder')`;
   await sql`
     insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, seq, state,
       due_at, look_at, created_at)
@@ -99,7 +101,8 @@ export async function writeHandBack(
       (select coalesce(max(b.seq), 0) + 1 from alert_steps b where b.incident_id = s.incident_id
         and b.channel_id = s.channel_id and b.event = 'reminder'), 'held',
       ${at}::timestamptz, ${at}::timestamptz, ${at}::timestamptz
-    from alert_steps s where s.incident_id = ${incident} and s.event in ('down', 'flapping')
+    from alert_steps s where s.organisation_id = ${organisation}
+      and s.incident_id = ${incident} and s.event in ('down', 'flapping')
       and s.state = 'told' and not exists (
         select 1 from alert_steps b where b.incident_id = s.incident_id
           and b.channel_id = s.channel_id and b.event = 'reminder' and b.state = 'held')`;

@@ -290,7 +290,7 @@ const postMortemOf = ({ incident, request, state }: Open): Html | null => {
       <h2>Post-mortem</h2>
       ${mark}
       <details class="post-mortem"${isEdited && html` open`}>
-        <summary>${written === null ? 'Write a post-mortem' : 'Edit'}</summary>
+        <summary>${icon('next')}${written === null ? 'Write a post-mortem' : 'Edit'}</summary>
         <form class="form" method="post" action="/incidents/${id}/post-mortem#post-mortem">
           ${textArea({
             name: 'post_mortem',
