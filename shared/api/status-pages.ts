@@ -135,11 +135,11 @@ export const StatusPagePatch = object(
       }),
     ),
     description: maybe(string(), {
-      description: 'An empty one takes the old one away.',
+      description: 'An empty one removes it.',
       limits: { maxLength: 2_000 },
     }),
     enabled: maybe(boolean(), {
-      description: 'When false, visitors see "not found".',
+      description: 'When off, visitors see "not found".',
     }),
     language: maybe(literal(pageLanguages, language), { meaning: 'The language of the page.' }),
     accent: maybe(string({ pattern: '^(?:#?(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}))?$' }), {
@@ -148,12 +148,12 @@ export const StatusPagePatch = object(
     }),
     access: maybe(literal(pageAccesses, access), { meaning: 'Who may see the page.' }),
     password: maybe(string({ minLength: 8 }), {
-      description: 'Visitors who used the old password have to enter the new one.',
-      limits: { maxLength: 200 },
+      description: 'Everyone must enter the new one.',
+      limits: maxLength: 200 ,
     }),
     domain: maybe(string(), {
-      description: 'It answers once it is proved; an empty one takes it away.',
-      limits: { maxLength: 240 },
+      description: 'It answers once it is proved; an empty one disconnects it.',
+      limits: maxLength: 240 ,
       example: 'status.harbour.example.com',
     }),
     rows: maybe(array(StatusPageRowIn, { maxItems: 500 }), {
@@ -336,7 +336,7 @@ export const removeStatusPageMonitor = operation({
   tag: 'Status pages',
   access: 'write',
   summary: 'Remove a monitor from a status page',
-  description: 'Off this page only; other pages keep it.',
+  description: 'From this page only; other pages keep it.',
   params: { ...pageId, monitor_id: uuid() },
   success: 204,
   refusals: ['status_page_not_found', 'status_page_monitor_not_found'],
@@ -415,7 +415,7 @@ export const checkStatusPageDomain = operation({
   path: '/api/v1/status-pages/{page_id}/domain/check',
   tag: 'Status page editing',
   access: 'write',
-  summary: 'Check the domain of a status page',
+  summary: 'Check whether the domain of a status page is proved',
   description:
     'Asks DNS now for the TXT record that the page names. Once it was found, the page answers under its domain.',
   params: pageId,
@@ -430,8 +430,9 @@ export const renewStatusPageLink = operation({
   path: '/api/v1/status-pages/{page_id}/link',
   tag: 'Status page editing',
   access: 'write',
-  summary: 'Renew the link of a private status page',
-  description: 'Only visitors with the new link can then see the page. The link is shown once.',
+  summary: 'Replace the link of a private status page',
+  description:
+    'Everyone with this link sees the page; older links no longer work. It is shown once.',
   params: pageId,
   response: object('StatusPageLinkOut', {
     link: string({
@@ -526,8 +527,8 @@ export const deleteStatusPagePost = operation({
   path: '/api/v1/status-pages/{page_id}/posts/{post_id}',
   tag: 'Status page posts',
   access: 'write',
-  summary: 'Delete a post from a status page',
-  description: 'What was mailed of it stays in mailboxes.',
+  summary: 'Delete a post of a status page',
+  description: 'What was sent to subscribers stays with them.',
   params: { ...pageId, post_id: uuid() },
   success: 204,
   refusals: ['status_page_not_found', 'status_page_post_not_found'],

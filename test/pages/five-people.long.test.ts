@@ -151,7 +151,7 @@ describeInBrowser('five people', (browser) => {
       `/maintenance/new?when=now&group=${new URL(member.url()).pathname.split('/').at(-1)}`,
       {
         fill: { name: 'New disks' },
-        press: 'Begin now',
+        press: 'Start now',
       },
     );
     expect(await text(member)).toContain('New disks');

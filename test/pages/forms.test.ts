@@ -131,7 +131,7 @@ describeInBrowser('forms', (browser) => {
         const tab = await open(`/maintenance/new?monitor=${demo.idOf('Vault')}`, scripts);
         const { page } = tab;
         const show = async (words: string) => {
-          await page.getByRole('button', { name: 'Show it' }).click();
+          await page.getByRole('button', { name: 'Refresh' }).click();
           await expect.poll(() => page.locator('#ahead').innerText()).toContain(words);
         };
         const coveredBy = async (window: string) => {
@@ -139,15 +139,15 @@ describeInBrowser('forms', (browser) => {
             select monitor_id as id from maintenance_monitors where window_id = ${window} union all select group_id from maintenance_groups where window_id = ${window}`;
           return rows.map(({ id }) => id).toSorted();
         };
-        await page.getByLabel('What it is for').fill('Kept');
-        await page.getByLabel('Begins').fill('2031-03-24T02:30');
+        await page.getByLabel('Name').fill('Kept');
+        await page.getByLabel('Starts').fill('2031-03-24T02:30');
         await page.getByLabel('Ends').fill('2031-03-24T03:30');
         const before = await order(tab);
         await tick(tab, 'Wishlist', 'Stores');
         await show('24 Mar 2031');
         expect(await ticked(tab)).toEqual(['Stores', 'Vault', 'Wishlist']);
         expect(await order(tab)).toEqual(before);
-        await page.getByRole('button', { name: 'Plan it' }).click();
+        await page.getByRole('button', { name: 'Schedule', exact: true }).click();
         await page.waitForURL(/\/maintenance\/[0-9a-f-]{36}$/);
         const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
         expect(await coveredBy(id)).toEqual(idsOf(['Vault', 'Wishlist'], ['Stores']));
@@ -155,7 +155,7 @@ describeInBrowser('forms', (browser) => {
         await page.goto(`${web.url}/maintenance/${id}/edit`);
         await page.getByRole('checkbox', { name: 'Vault', exact: true }).uncheck();
         await tick(tab, 'Webhooks');
-        await page.getByLabel('Begins').fill('2031-03-25T02:30');
+        await page.getByLabel('Starts').fill('2031-03-25T02:30');
         await page.getByLabel('Ends').fill('2031-03-25T03:30');
         await show('25 Mar 2031');
         expect(await ticked(tab)).toEqual(['Stores', 'Webhooks', 'Wishlist']);
@@ -203,8 +203,8 @@ describeInBrowser('forms', (browser) => {
       test(`${how}: maintenance, and shows no preview`, async () => {
         const tab = await open('/maintenance/new', scripts);
         await tab.page.getByRole('checkbox', { name: 'Vault', exact: true }).check();
-        await tab.page.getByLabel('What it is for').fill('Entered');
-        await tab.page.getByLabel('What it is for').press('Enter');
+        await tab.page.getByLabel('Name').fill('Entered');
+        await tab.page.getByLabel('Name').press('Enter');
         await saved(tab, /^\/maintenance\/[0-9a-f-]{36}$/);
         expect(await tab.page.locator('h1').innerText()).toContain('Entered');
         await tab.close();

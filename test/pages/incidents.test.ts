@@ -135,20 +135,20 @@ describe('maintenance', () => {
         });
         const { page } = tab;
         await page.goto(`${web.url}/maintenance/new?monitor=${demo.idOf('Checkout')}`);
-        await page.getByLabel('What it is for').fill('Kept while it follows');
-        await page.getByLabel('Begins').fill('2030-03-24T02:30');
+        await page.getByLabel('Name').fill('Kept while it follows');
+        await page.getByLabel('Starts').fill('2030-03-24T02:30');
         await page.getByLabel('Ends').fill('2030-03-24T03:30');
         await page.getByLabel('Repeats').selectOption('weekly');
-        if (!scripts) await page.getByRole('button', { name: 'Show it' }).click();
+        if (!scripts) await page.getByRole('button', { name: 'Refresh' }).click();
         await expect
           .poll(() => page.locator('#ahead').innerText())
           .toContain('Every week on Sunday.');
         await expect.poll(() => page.locator('#ahead tbody tr').count()).toBe(10);
-        expect(await page.getByLabel('What it is for').inputValue()).toBe('Kept while it follows');
-        await page.getByRole('button', { name: 'Plan it' }).click();
+        expect(await page.getByLabel('Name').inputValue()).toBe('Kept while it follows');
+        await page.getByRole('button', { name: 'Schedule', exact: true }).click();
         await expect
           .poll(() => page.locator('h1').innerText())
-          .toContain('Kept while it follows begins in');
+          .toContain('Kept while it follows starts in');
         expect(tab.complaints).toEqual([]);
         await tab.close();
       });

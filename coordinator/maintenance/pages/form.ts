@@ -68,14 +68,14 @@ const repeatFields = (state: FormState): Html =>
       label: 'Repeats',
       state,
       choices: [
-        { value: 'once', label: 'Never: it is once' },
+        { value: 'once', label: 'Does not repeat' },
         { value: 'daily', label: 'Every day' },
-        { value: 'weekdays', label: 'On weekdays, Monday to Friday' },
+        { value: 'weekdays', label: 'Weekdays (Monday to Friday)' },
         { value: 'weekly', label: 'Every week on …' },
-        { value: 'monthly_day', label: 'Every month on that day of the month' },
-        { value: 'monthly_nth', label: 'Every month on that weekday, as the 2nd Tuesday' },
+        { value: 'monthly_day', label: 'Every month on this day' },
+        { value: 'monthly_nth', label: 'Every month on this weekday (such as 2nd Tuesday)' },
         { value: 'monthly_last', label: 'Every month on the last such weekday' },
-        { value: 'own', label: 'By a rule of your own' },
+        { value: 'own', label: 'Custom (RRULE)' },
       ],
     })}
     <div class="span-days repeat-days" role="group" aria-label="Days of the week">
@@ -101,13 +101,13 @@ const repeatFields = (state: FormState): Html =>
         state,
         autocomplete: 'off',
         placeholder: 'FREQ=MONTHLY;BYDAY=2TU,4TU',
-        help: 'As calendars write it (RFC 5545, RRULE).',
+        help: 'RFC 5545 recurrence rule.',
       })}
     </div>
     <div class="repeat-until">
       ${textField({
         name: 'until',
-        label: 'The last time on',
+        label: 'Until',
         state,
         type: 'date',
         required: false,
@@ -124,8 +124,8 @@ const whenFields = ({ window, zone }: Subject, state: FormState): Html =>
         label: 'When',
         state,
         choices: [
-          { value: 'now', label: 'From now on' },
-          { value: 'planned', label: 'At a time that I choose' },
+          { value: 'now', label: 'Now' },
+          { value: 'planned', label: 'Scheduled' },
         ],
       })
     }
@@ -135,9 +135,9 @@ const whenFields = ({ window, zone }: Subject, state: FormState): Html =>
         <div class="when-now">
           ${selectField({
             name: 'for_s',
-            label: 'For',
+            label: 'Duration',
             state,
-            help: 'It can be ended sooner.',
+            help: 'You can end it early.',
             choices: usualLengths_s.map((each) => ({
               value: String(each),
               label: durationText(each * 1_000),
@@ -148,11 +148,11 @@ const whenFields = ({ window, zone }: Subject, state: FormState): Html =>
     }
     <div class="when-planned">
       <div class="columns">
-        ${textField({ name: 'starts_at', label: 'Begins', state, type: 'datetime-local' })}
+        ${textField({ name: 'starts_at', label: 'Starts', state, type: 'datetime-local' })}
         ${textField({ name: 'ends_at', label: 'Ends', state, type: 'datetime-local' })}
       </div>
       <p class="field-help">
-        By the clock of ${zone}${window === undefined ? '' : ', which this window keeps'}.
+        Time zone: ${zone}${window === undefined ? '' : ' (kept by this window)'}
       </p>
       ${repeatFields(state)}
     </div>
@@ -163,14 +163,14 @@ const trail = [{ href: '/maintenance', name: 'Maintenance' }];
 const headOf = ({ window, choices }: Subject): Html => {
   if (window === undefined)
     return heading({
-      sentence: 'Plan maintenance',
-      below: 'What it covers is checked as ever, and nobody is told of a failure until it is over.',
+      sentence: 'Schedule maintenance',
+      below: 'Monitors are still checked during maintenance. Alerts wait until it ends.',
       trail,
     });
   const title = titleOf(window, choices);
   return heading({
-    sentence: html`Change ${title}`,
-    below: 'From now on. What it covered until now stays covered.',
+    sentence: html`Edit ${title}`,
+    below: 'Changes apply from now on. Past maintenance stays as it was.',
     trail: [...trail, { href: `/maintenance/${window.id}`, name: title }],
   });
 };
@@ -179,7 +179,7 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
   const { window, choices, action, tickedFirst } = subject;
   const isNew = window === undefined;
   return show({
-    title: isNew ? 'Plan maintenance' : `Change ${titleOf(window, choices)}`,
+    title: isNew ? 'Schedule maintenance' : `Edit ${titleOf(window, choices)}`,
     place: 'maintenance',
     status: state.status,
     main: html`
@@ -191,7 +191,7 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
           <div class="card stack">
             ${textField({
               name: 'name',
-              label: 'What it is for',
+              label: 'Name',
               state,
               autocomplete: 'off',
               required: false,
@@ -199,20 +199,20 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
             })}
           </div>
           <div class="card stack" data-refreshes>
-            ${!isNew && html`<h2>When it is</h2>`}
+            ${!isNew && html`<h2>Time</h2>`}
             ${whenFields(subject, state)}
           </div>
           <section class="card stack when-planned">
             <div class="section-head">
-              <h2>What that comes to</h2>
+              <h2>Next occurrences</h2>
               <button class="button" name="act" value="look" data-stays>
-                ${icon('again')}Show it
+                ${icon('again')}Refresh
               </button>
             </div>
             <div id="ahead" class="ahead" data-refreshed aria-live="polite">${ahead}</div>
           </section>
           <div class="card stack">
-            <h2>What it covers</h2>
+            <h2>Affected monitors</h2>
             ${chosenFields(choices, state, tickedFirst)}
           </div>
           <div class="actions">
@@ -220,13 +220,13 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
               ${
                 isNew
                   ? html`
-                    <span class="when-now">Begin now</span>
-                    <span class="when-planned">Plan it</span>
+                    <span class="when-now">Start now</span>
+                    <span class="when-planned">Schedule</span>
                   `
                   : 'Save'
               }
             </button>
-            ${linkButton(isNew ? '/maintenance' : `/maintenance/${window.id}`, 'Leave it')}
+            ${linkButton(isNew ? '/maintenance' : `/maintenance/${window.id}`, 'Cancel')}
           </div>
         </form>
       </div>
@@ -234,7 +234,7 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
   });
 };
 
-const notYet = 'Say when it begins and ends; its next ten times stand here then, on both clocks.';
+const notYet = 'Choose a start and an end to see the next ten occurrences.';
 
 /** A preview of the occurrences, or the reason why there are none yet. */
 const previewOf = async (
@@ -261,7 +261,7 @@ const previewOf = async (
       error instanceof Refusal &&
       (error.code === 'window_invalid' || error.code === 'rrule_invalid')
     )
-      return preview(`Nothing yet: ${error.message.replace(/^[a-z_]+: /, '')}`, request);
+      return preview(`No occurrences: ${error.message.replace(/^[a-z_]+: /, '')}`, request);
     throw error;
   }
 };
@@ -294,7 +294,7 @@ const save = async (
   const { name, ...others } = input;
   if (window !== undefined) {
     const { id } = await ask(updateMaintenanceWindow, { window_id: window.id, ...input });
-    return seeOther(`/maintenance/${id}`, { said: 'It is changed.' });
+    return seeOther(`/maintenance/${id}`, { said: 'Saved.' });
   }
   // For a new window, an empty name means none; for an existing one, it removes the name.
   const { id } = await ask(createMaintenanceWindow, {
@@ -303,7 +303,9 @@ const save = async (
     ...(input.rrule === '' ? { rrule: null } : {}),
   });
   return seeOther(`/maintenance/${id}`, {
-    said: isNow(form) ? 'It runs: nobody is told until it is over.' : 'It is planned.',
+    said: isNow(form)
+      ? 'Maintenance started. Alerts wait until it ends.'
+      : 'Maintenance scheduled.',
   });
 };
 

@@ -14,9 +14,9 @@ type Listed = OutputOf<typeof listMaintenanceByTime>;
 type Row = Listed['items'][number];
 
 const marks: Readonly<Record<string, readonly [state: State, words: string]>> = {
-  running: ['maintenance', 'Runs now'],
-  coming: ['pending', 'To come'],
-  over: ['paused', 'Over'],
+  running: ['maintenance', 'Active'],
+  coming: ['pending', 'Upcoming'],
+  over: ['paused', 'Ended'],
 };
 
 export const windowMark = (state: string): Html => {
@@ -29,7 +29,7 @@ const titleOfRow = ({ name, covers, monitors, groups }: Row): string =>
 
 const coversText = ({ covers, monitors, groups }: Row): string => {
   const more = monitors + groups - covers.length;
-  if (covers.length === 0) return 'nothing any more';
+  if (covers.length === 0) return 'Nothing (deleted)';
   return more > 0 ? `${covers.join(', ')} and ${more} more` : covers.join(', ');
 };
 
@@ -38,13 +38,13 @@ const rowOf = (row: Row, { times, now }: MembersRequest): Html => {
   const [from, to] = [Date.parse(starts_at), Date.parse(ends_at)];
   const near =
     state === 'running'
-      ? `${durationText(to - now)} to go`
+      ? `${durationText(to - now)} left`
       : state === 'coming'
         ? `in ${durationText(from - now)}`
         : null;
   return html`
     <tr id="window-${id}" data-row>
-      <td data-label="State">${windowMark(state)}</td>
+      <td data-label="Status">${windowMark(state)}</td>
       <td data-label="Window">
         <a class="row-link" href="/maintenance/${id}">${titleOfRow(row)}</a>
       </td>
@@ -54,8 +54,8 @@ const rowOf = (row: Row, { times, now }: MembersRequest): Html => {
           ${near !== null && html`<span class="window-near">${near}</span>`}
         </span>
       </td>
-      <td data-label="Repeats">${repeats === null ? 'once' : capital(repeats)}</td>
-      <td data-label="Covers">${coversText(row)}</td>
+      <td data-label="Repeats">${repeats === null ? 'Does not repeat' : capital(repeats)}</td>
+      <td data-label="Affects">${coversText(row)}</td>
     </tr>
   `;
 };
@@ -63,25 +63,24 @@ const rowOf = (row: Row, { times, now }: MembersRequest): Html => {
 const sentenceOf = ({ running, coming, items }: Listed, now: number): string => {
   const [first] = items;
   if (running === 1 && first)
-    return `${titleOfRow(first)} runs for another ${durationText(Date.parse(first.ends_at) - now)}.`;
-  if (running > 1) return `${running} maintenance windows run now.`;
+    return `${titleOfRow(first)} ends in ${durationText(Date.parse(first.ends_at) - now)}`;
+  if (running > 1) return `${running} maintenance windows are active`;
   if (coming > 0 && first?.state === 'coming')
-    return `No maintenance runs; the next begins in ${durationText(Date.parse(first.starts_at) - now)}.`;
-  return 'No maintenance runs, and none is planned.';
+    return `Next maintenance in ${durationText(Date.parse(first.starts_at) - now)}`;
+  return 'No maintenance scheduled';
 };
 
-const below =
-  'What a window covers is checked as ever; nobody is told of a failure until it is over.';
+const below = 'Monitors are still checked during maintenance. Alerts wait until it ends.';
 
 /** Shown before there is any window: one sentence and one form. */
 const beginning = async ({ ask, may }: MembersRequest): Promise<Html> => {
-  const sentence = 'No maintenance was ever planned here.';
+  const sentence = 'No maintenance scheduled';
   if (!may(createMaintenanceWindow))
-    return heading({ sentence, below: `${below} Members plan it; your role may only look.` });
+    return heading({ sentence, below: `${below} Your role can only view it.` });
   const { items } = await ask(listMonitors, { limit: 1 });
   if (items.length === 0)
     return html`
-      ${heading({ sentence, below: 'There is nothing to look after yet: add a monitor first.' })}
+      ${heading({ sentence, below: 'Add a monitor first.' })}
       <p class="actions">
         ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
       </p>
@@ -91,12 +90,12 @@ const beginning = async ({ ask, may }: MembersRequest): Promise<Html> => {
     <form class="card begin" action="/maintenance/new">
       ${textField({
         name: 'name',
-        label: 'What is it for?',
+        label: 'Name',
         state: freshForm(noForm),
         autocomplete: 'off',
         placeholder: 'Database upgrade',
       })}
-      <button class="button button-main">Plan it</button>
+      <button class="button button-main">Schedule</button>
     </form>
   `;
 };
@@ -129,7 +128,7 @@ export const maintenancePage: Page = {
     const listed = await ask(listMaintenanceByTime, { over, page });
     const first = over ? await ask(listMaintenanceByTime) : listed;
     const common = {
-      title: listed.running > 0 ? 'Maintenance runs' : 'Maintenance',
+      title: listed.running > 0 ? 'Maintenance active' : 'Maintenance',
       place: 'maintenance',
       live: true,
     } as const;
@@ -141,15 +140,12 @@ export const maintenancePage: Page = {
       main: html`
         ${heading({
           sentence: sentenceOf(first, now),
-          below: may(createMaintenanceWindow)
-            ? below
-            : `${below} Members plan it; your role may only look.`,
+          below: may(createMaintenanceWindow) ? below : `${below} Your role can only view it.`,
           actions:
             may(createMaintenanceWindow) &&
             html`
-              ${linkButton('/maintenance/new?when=now', 'Begin now', { symbol: 'play' })}
               <a class="button button-main" href="/maintenance/new" data-new>
-                ${icon('add')}Plan maintenance
+                ${icon('add')}Schedule maintenance
               </a>
             `,
         })}
@@ -157,11 +153,11 @@ export const maintenancePage: Page = {
           ${chips('Which', [
             {
               href: '/maintenance',
-              label: 'Running and coming',
+              label: 'Active and upcoming',
               count: listed.running + listed.coming,
               current: !over,
             },
-            { href: '/maintenance?over=true', label: 'Over', count: listed.over, current: over },
+            { href: '/maintenance?over=true', label: 'Ended', count: listed.over, current: over },
           ])}
         </div>
         ${
@@ -169,7 +165,7 @@ export const maintenancePage: Page = {
             ? html`
               <div class="card">
                 <p class="nothing">
-                  ${over ? 'None is over yet.' : 'Nothing runs and nothing comes.'}
+                  ${over ? 'No ended maintenance' : 'No active or upcoming maintenance'}
                 </p>
               </div>
             `
@@ -178,11 +174,11 @@ export const maintenancePage: Page = {
                 <table class="cards">
                   <thead>
                     <tr>
-                      <th scope="col">State</th>
+                      <th scope="col">Status</th>
                       <th scope="col">Window</th>
                       <th scope="col">${over ? 'Last time' : 'When'}</th>
                       <th scope="col">Repeats</th>
-                      <th scope="col">Covers</th>
+                      <th scope="col">Affects</th>
                     </tr>
                   </thead>
                   <tbody>${rows}</tbody>

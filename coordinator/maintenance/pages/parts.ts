@@ -22,10 +22,14 @@ export type RepeatChoice = (typeof repeatChoices)[number];
 
 export const weekdays = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 
+type Weekday = (typeof weekdays)[number];
+
 const workdays = 'MO,TU,WE,TH,FR';
 
 /** The weekday of a local time and its place in the month; undefined for an invalid time. */
-const placeOf = (local: string): { readonly weekday: string; readonly nth: number } | undefined => {
+const placeOf = (
+  local: string,
+): { readonly weekday: Weekday; readonly nth: number } | undefined => {
   const at = Date.parse(`${local.slice(0, 10)}T00:00:00Z`);
   if (Number.isNaN(at)) return undefined;
   const date = new Date(at);
@@ -46,6 +50,25 @@ const lastDay = (local: string): string => {
   const place = placeOf(local);
   return place ? `;BYDAY=-1${place.weekday}` : '';
 };
+
+/** The first of the chosen weekdays at or after a local time. */
+const onChosenDay = (local: string, days: readonly string[]): string => {
+  const place = placeOf(local);
+  if (place === undefined || days.length === 0) return local;
+  const first = weekdays.indexOf(place.weekday);
+  const later = weekdays.findIndex((_, by) => days.includes(weekdays[(first + by) % 7] ?? ''));
+  return shifted(local, Math.max(0, later));
+};
+
+const shifted = (local: string, days: number): string => {
+  const at = Date.parse(`${local}Z`);
+  return days === 0 || Number.isNaN(at)
+    ? local
+    : new Date(at + days * 86_400_000).toISOString().slice(0, local.length);
+};
+
+const daysBetween = (from: string, to: string): number =>
+  Math.round((Date.parse(`${to}Z`) - Date.parse(`${from}Z`)) / 86_400_000) || 0;
 
 export const repeatOf = (form: Form): RepeatChoice =>
   repeatChoices.find((each) => each === form.value('repeats')) ?? 'once';
@@ -127,12 +150,20 @@ export const timesIn = (
   form: Form,
   now: number,
 ): Readonly<Record<'starts_at' | 'ends_at' | 'rrule', string>> => {
-  if (!isNow(form))
-    return {
-      starts_at: form.value('starts_at') ?? '',
-      ends_at: form.value('ends_at') ?? '',
-      rrule: ruleIn(form),
-    };
+  if (!isNow(form)) {
+    const [typed, ends] = [form.value('starts_at') ?? '', form.value('ends_at') ?? ''];
+    const repeats = repeatOf(form);
+    const days =
+      repeats === 'weekdays'
+        ? workdays.split(',')
+        : repeats === 'weekly'
+          ? form.values('days[]')
+          : [];
+    // A window on Sundays does not begin on the Monday that the field happened to show.
+    const starts_at = onChosenDay(typed, days);
+    const ends_at = shifted(ends, daysBetween(typed, starts_at));
+    return { starts_at, ends_at, rrule: ruleIn(form) };
+  }
   const long = Number(form.value('for_s') ?? 3_600);
   const ends_at = new Date(now + (Number.isFinite(long) ? long : 0) * 1_000).toISOString();
   return { starts_at: new Date(now).toISOString(), ends_at, rrule: '' };
@@ -237,7 +268,7 @@ export const aheadTable = (
       <table class="cards">
         <thead>
           <tr>
-            <th scope="col">By the clock of ${time_zone}</th>
+            <th scope="col">Time zone: ${time_zone}</th>
             ${other !== undefined && html`<th scope="col">In ${other}</th>`}
           </tr>
         </thead>
@@ -249,7 +280,7 @@ export const aheadTable = (
                   <td data-label="${time_zone}">
                     <span>
                       ${own.span(starts_at, ends_at)}
-                      ${Date.parse(starts_at) <= now && html` <b class="runs-now">runs now</b>`}
+                      ${Date.parse(starts_at) <= now && html` <b class="runs-now">active</b>`}
                       ${notes.map(
                         (note) => html`<span class="clock-note">${icon('clock')}${note}</span>`,
                       )}
@@ -277,13 +308,11 @@ export const preview = (ahead: Ahead | string, request: MembersRequest): Html =>
   if (typeof ahead === 'string') return html`<p class="soft">${ahead}</p>`;
   const { repeats, next_occurrences } = ahead;
   const [count, isOne] = [next_occurrences.length, next_occurrences.length === 1];
-  if (count === 0) return html`<p class="soft">That is over already: it would cover nothing.</p>`;
+  if (count === 0) return html`<p class="soft">This time is in the past.</p>`;
   return html`
     <p>
-      <b>${repeats === null ? 'Once.' : `${capital(repeats)}.`}</b> <span class="soft">
-        ${
-          repeats === null ? 'This is when:' : isOne ? 'It occurs once more:' : `The next ${count}:`
-        }
+      <b>${repeats === null ? 'Does not repeat.' : `${capital(repeats)}.`}</b> <span class="soft">
+        ${repeats === null ? '' : isOne ? 'One occurrence left:' : `Next ${count}:`}
       </span>
     </p>
     ${aheadTable(ahead, request)}
@@ -298,7 +327,7 @@ export const titleFrom = (
 ): string => {
   if (name !== null) return name;
   const [first] = covers;
-  if (first === undefined) return 'Maintenance of what is deleted';
+  if (first === undefined) return 'Maintenance of deleted monitors';
   return count === 1 ? `Maintenance of ${first}` : `Maintenance of ${first} and ${count - 1} more`;
 };
 

@@ -26,12 +26,12 @@ const sentenceOf = (shown: WindowDetail, now: number): string => {
   const { state, window, last_ended_at } = shown;
   const [next] = window.next_occurrences;
   if (state === 'running' && next)
-    return `${titleOf(shown)} runs for another ${durationText(Date.parse(next.ends_at) - now)}.`;
+    return `${titleOf(shown)} ends in ${durationText(Date.parse(next.ends_at) - now)}`;
   if (state === 'coming' && next)
-    return `${titleOf(shown)} begins in ${durationText(Date.parse(next.starts_at) - now)}.`;
+    return `${titleOf(shown)} starts in ${durationText(Date.parse(next.starts_at) - now)}`;
   return last_ended_at === null
-    ? `${titleOf(shown)} is over.`
-    : `${titleOf(shown)} has been over for ${durationText(now - Date.parse(last_ended_at))}.`;
+    ? `${titleOf(shown)} has ended`
+    : `${titleOf(shown)} ended ${durationText(now - Date.parse(last_ended_at))} ago`;
 };
 
 const actionsOf = (
@@ -43,20 +43,14 @@ const actionsOf = (
     state === 'running'
       ? html`
         <form method="post" action="/maintenance/${id}/end">
-          <button class="button button-main">${icon('check')}End it now</button>
+          <button class="button button-main">${icon('check')}End now</button>
         </form>
       `
       : html`
         <form method="post" action="/maintenance/${id}/start">
           <button class="button">
             ${icon('play')}
-            ${
-              state === 'over'
-                ? 'Once more, now'
-                : rrule === null
-                  ? 'Begin it now'
-                  : 'Once more, now'
-            }
+            ${state !== 'over' && rrule === null ? 'Start now' : 'Run now'}
           </button>
         </form>
       `;
@@ -75,20 +69,20 @@ const covers = ({ groups, monitors }: WindowDetail): Html => {
         : html`<a href="/monitors/${id}">${name}</a>`,
     );
   if (groups.length + monitors.length === 0)
-    return html`<p class="soft">What it covered is deleted: it covers nothing any more.</p>`;
+    return html`<p class="soft">Everything it affected was deleted.</p>`;
   return html`
     ${
       groups.length > 0 &&
       html`
         <p>
-          ${groups.length === 1 ? 'The group' : 'The groups'} ${joined(
+          ${groups.length === 1 ? 'Group' : 'Groups'} ${joined(
             links(groups, 'groups'),
             ', ',
-          )}, with whatever is in ${groups.length === 1 ? 'it' : 'them'} then.
+          )} (including monitors added later)
         </p>
       `
     }
-    ${monitors.length > 0 && html`<p>${joined(links(monitors, 'monitors'), ', ')}.</p>`}
+    ${monitors.length > 0 && html`<p>${joined(links(monitors, 'monitors'), ', ')}</p>`}
   `;
 };
 
@@ -97,7 +91,7 @@ const showPage = (request: MembersRequest, shown: WindowDetail): PageAnswer => {
   const { window, state } = shown;
   const isOver = window.next_occurrences.length === 0;
   return show({
-    title: state === 'running' ? `Runs: ${titleOf(shown)}` : titleOf(shown),
+    title: state === 'running' ? `Active: ${titleOf(shown)}` : titleOf(shown),
     place: 'maintenance',
     live: true,
     main: html`
@@ -106,38 +100,35 @@ const showPage = (request: MembersRequest, shown: WindowDetail): PageAnswer => {
           sentence: sentenceOf(shown, now),
           below: html`
             ${windowMark(state)} <span class="softer">·</span> ${
-              window.repeats === null ? 'once' : capital(window.repeats)
+              window.repeats === null ? 'Does not repeat' : capital(window.repeats)
             },
             for ${durationText(Date.parse(window.ends_at) - Date.parse(window.starts_at))} <span class="softer">
               ·
-            </span> clock of ${window.time_zone}
+            </span> Time zone: ${window.time_zone}
           `,
           actions: actionsOf(shown, request),
           trail: [{ href: '/maintenance', name: 'Maintenance' }],
         })}
         <section class="card stack">
-          <h2>What it covers</h2>
+          <h2>Affected monitors</h2>
           ${covers(shown)}
           <p class="soft">
-            It is checked as ever, and its incidents are recorded. Who would be told is told when
-            the window is over, if it still lasts. In the uptime that time counts as
-            maintenance.${
-              !may(updateMaintenanceWindow) && ' Members change windows; your role may only look.'
-            }
+            They are still checked, and incidents are recorded. Alerts wait until the window ends,
+            and are sent if the incident is still open. In uptime this time counts as
+            maintenance.${!may(updateMaintenanceWindow) && ' Your role can only view it.'}
           </p>
         </section>
         <section>
           <div class="section-head">
             <h2>
-              ${isOver ? 'When it was' : window.repeats === null ? 'When it is' : 'The next times'}
+              ${isOver ? 'Last occurrence' : window.repeats === null ? 'Occurrence' : 'Next occurrences'}
             </h2>
           </div>
           ${
             isOver
               ? html`
                 <p class="nothing card">
-                  It was ${request.times.span(window.starts_at, window.ends_at)}
-                  ${window.repeats !== null && ' for the first time'}. It does not come again.
+                  ${window.repeats !== null && 'First: '}${request.times.span(window.starts_at, window.ends_at)}
                 </p>
               `
               : aheadTable(window, request)
@@ -178,7 +169,9 @@ const startNow: Page = {
   answer: (request) =>
     orAsItIs(request, async () => {
       const { id } = await request.ask(startMaintenanceNow, { window_id: request.path.window_id });
-      return seeOther(`/maintenance/${id}`, { said: 'It runs: nobody is told until it is over.' });
+      return seeOther(`/maintenance/${id}`, {
+        said: 'Maintenance started. Alerts wait until it ends.',
+      });
     }),
 };
 
@@ -189,7 +182,9 @@ const endNow: Page = {
   answer: (request) =>
     orAsItIs(request, async () => {
       const { id } = await request.ask(endMaintenanceNow, { window_id: request.path.window_id });
-      return seeOther(`/maintenance/${id}`, { said: 'It is ended; what still fails is told now.' });
+      return seeOther(`/maintenance/${id}`, {
+        said: 'Maintenance ended. Alerts of open incidents are sent now.',
+      });
     }),
 };
 
@@ -207,15 +202,15 @@ const deletePage: Page = {
       main: html`
         ${heading({
           sentence: `Delete ${title}?`,
-          below: `It covers nothing from now on, and does not come again${shown.state === 'running' ? '; what still fails is told now' : ''}. What it covered until now stays covered in every uptime.`,
+          below: `It will not run again${shown.state === 'running' ? ', and alerts of open incidents are sent now' : ''}. Past maintenance still counts as maintenance in uptime.`,
           trail: [
             { href: '/maintenance', name: 'Maintenance' },
             { href: `/maintenance/${id}`, name: title },
           ],
         })}
         <form class="actions" method="post">
-          <button class="button button-danger">${icon('delete')}Delete it</button>
-          ${linkButton(`/maintenance/${id}`, 'Leave it')}
+          <button class="button button-danger">${icon('delete')}Delete</button>
+          ${linkButton(`/maintenance/${id}`, 'Cancel')}
         </form>
       `,
     });
@@ -229,7 +224,7 @@ const deletePosted: Page = {
   answer: async (request) => {
     const shown = await ofAddress(request);
     await request.ask(deleteMaintenanceWindow, { window_id: shown.window.id });
-    return seeOther('/maintenance', { said: `${titleOf(shown)} is deleted.` });
+    return seeOther('/maintenance', { said: `${titleOf(shown)} deleted.` });
   },
 };
 

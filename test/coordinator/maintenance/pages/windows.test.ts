@@ -50,7 +50,7 @@ describe('windows', () => {
     return headers.get('location') ?? '';
   };
   test('before there is any, the page is one sentence and one form; without a monitor it leads to one', async () => {
-    expect((await get('/maintenance')).text).toContain('add a monitor first');
+    expect((await get('/maintenance')).text).toContain('Add a monitor first');
     const { headers } = await post('/monitors/new', {
       type: 'heartbeat',
       name: 'Job',
@@ -59,17 +59,17 @@ describe('windows', () => {
     });
     monitor = headers.get('location')?.split(/[/#]/)[2] ?? '';
     const { text } = await get('/maintenance');
-    expect(text).toContain('No maintenance was ever planned here.');
+    expect(text).toContain('No maintenance scheduled');
     expect(text).toContain('action="/maintenance/new"');
     const viewer = await get('/maintenance', web.house.viewer);
-    expect(viewer.text).toContain('Members plan it; your role may only look.');
+    expect(viewer.text).toContain('Your role can only view it.');
     expect(viewer.text).not.toContain('action="/maintenance/new"');
   });
 
   describe('the form', () => {
     test('proposes a time, and shows what it comes to on both clocks', async () => {
       const { text } = await get(`/maintenance/new?monitor=${monitor}`);
-      expect(text).toContain('By the clock of Europe/Berlin');
+      expect(text).toContain('Time zone: Europe/Berlin');
       expect(text).toContain('value="2030-03-20T13:00"');
       expect(text).toContain(`name="monitors[]" value="${monitor}" checked`);
       expect(text).toMatch(/Wed 20 Mar 2030, 13:00<\/time>–/);
@@ -96,12 +96,12 @@ describe('windows', () => {
         '/maintenance/new',
         planned({ ends_at: '2030-03-24T02:00', act: 'look' }),
       );
-      expect([wrong.status, wrong.text.includes('Nothing yet: must be after starts_at.')]).toEqual([
-        200,
-        true,
-      ]);
+      expect([
+        wrong.status,
+        wrong.text.includes('No occurrences: must be after starts_at.'),
+      ]).toEqual([200, true]);
       const empty = await post('/maintenance/new', planned({ starts_at: '', act: 'look' }));
-      expect(empty.text).toContain('Say when it begins and ends');
+      expect(empty.text).toContain('Choose a start and an end');
     });
 
     test('comes back with what was typed and what is wrong, beside its field', async () => {
@@ -128,13 +128,11 @@ describe('windows', () => {
   describe('a window', () => {
     test('is planned, listed, shown to who only looks, and its form shows it again', async () => {
       const address = await made({ repeats: 'monthly_last', until: '2031-03-24' });
-      expect((await get('/maintenance')).text).toContain(
-        'No maintenance runs; the next begins in 3 d 15 h.',
-      );
+      expect((await get('/maintenance')).text).toContain('Next maintenance in 3 d 15 h');
       const { text } = await get(address, web.house.viewer);
-      expect(text).toContain('Upgrade begins in 3 d 15 h.');
+      expect(text).toContain('Upgrade starts in 3 d 15 h');
       expect(text).toContain('Every month on the last Sunday, until 24 March 2031, for 1 h');
-      expect(text).toContain('your role may only look');
+      expect(text).toContain('Your role can only view it');
       expect(text).not.toContain(`action="${address}/start"`);
       const form = (await get(`${address}/edit`)).text;
       for (const shown of [
@@ -146,33 +144,31 @@ describe('windows', () => {
         expect(form).toContain(shown);
       const changed = await post(`${address}/edit`, planned({ name: '', repeats: 'once' }));
       expect(changed.status).toBe(303);
-      expect((await get(address)).text).toContain('Maintenance of Job begins in');
+      expect((await get(address)).text).toContain('Maintenance of Job starts in');
     });
 
     test('begins now, ends now, and stands then among those that are over', async () => {
       const address = await made({ name: 'Now', when: 'now', for_s: '7200' });
-      expect((await get(address)).text).toContain('Now runs for another 2 h.');
-      expect((await get('/maintenance')).text).toContain('Now runs for another 2 h.');
+      expect((await get(address)).text).toContain('Now ends in 2 h');
+      expect((await get('/maintenance')).text).toContain('Now ends in 2 h');
       expect((await get('/')).text).toContain('Maintenance');
       now += 600_000;
       expect((await post(`${address}/end`, {})).headers.get('location')).toBe(address);
       now += 600_000;
       const { text } = await get(address);
-      expect(text).toContain('Now has been over for 10 min.');
+      expect(text).toContain('Now ended 10 min ago');
       expect((await get('/maintenance?over=true')).text).toContain('>Now</a>');
       const late = await post(`${address}/end`, {});
       expect([late.status, late.headers.get('location')]).toEqual([303, address]);
       const again = await post(`${address}/start`, {});
       expect(again.headers.get('location')).not.toBe(address);
-      expect((await get(again.headers.get('location') ?? '')).text).toContain(
-        'Now runs for another 10 min.',
-      );
+      expect((await get(again.headers.get('location') ?? '')).text).toContain('Now ends in 10 min');
     });
 
     test('is deleted from a page of its own, that says what stays', async () => {
       const address = await made({ name: 'Mistake' });
       expect((await get(`${address}/delete`)).text).toContain(
-        'What it covered until now stays covered',
+        'Past maintenance still counts as maintenance',
       );
       expect((await post(`${address}/delete`, {})).headers.get('location')).toBe('/maintenance');
       expect((await get(address)).status).toBe(404);
@@ -248,6 +244,23 @@ describe('values', () => {
       'planned',
     ]);
     expect(form.values('monitors[]')).toEqual(['m']);
+  });
+
+  test('begins on the first weekday that was chosen, with the length that was typed', () => {
+    const timesOf = (more: Readonly<Record<string, string | readonly string[]>>) => {
+      // A Monday.
+      const typed = { starts_at: '2026-11-23T23:00', ends_at: '2026-11-24T01:00' };
+      const input = inputIn(formOf({ when: 'planned', ...typed, ...more }), 0);
+      return [input.starts_at, input.ends_at];
+    };
+    const sunday = ['2026-11-29T23:00', '2026-11-30T01:00'];
+    const monday = ['2026-11-23T23:00', '2026-11-24T01:00'];
+    expect(timesOf({ repeats: 'weekly', 'days[]': ['SU'] })).toEqual(sunday);
+    expect(timesOf({ repeats: 'weekly', 'days[]': ['MO', 'SU'] })).toEqual(monday);
+    expect(timesOf({ repeats: 'weekly' })).toEqual(monday);
+    expect(timesOf({ repeats: 'once', 'days[]': ['SU'] })).toEqual(monday);
+    const saturday = { starts_at: '2026-11-28T23:00', ends_at: '2026-11-29T01:00' };
+    expect(timesOf({ repeats: 'weekdays', ...saturday })[0]).toBe('2026-11-30T23:00');
   });
 
   test('one from now on is once, and as long as was chosen, whatever the rest of the form says', () => {
