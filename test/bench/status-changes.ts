@@ -57,15 +57,15 @@ export const changesUnderLoad = async (
     await seenFrom(network.sql, monitor, 2);
     const page = new URL('/status/shop', url);
     await eventually(
-      async () => (await (await fetch(page)).text()).includes('Everything is up.'),
+      async () => (await (await fetch(page)).text()).includes('Everything is up'),
       60_000,
     );
     const readers = await askSteadily(page, 'Accept-Encoding: br', perSecond, connections);
     const [down, up]: [number[], number[]] = [[], []];
     for (let round = 1; round <= rounds; round += 1) {
       say(`it goes down and comes back, ${round} of ${rounds}`);
-      down.push(await takes(target, broken, page, 'Checkout is down.'));
-      up.push(await takes(target, fine, page, 'Everything is up.'));
+      down.push(await takes(target, broken, page, 'Checkout is down'));
+      up.push(await takes(target, fine, page, 'Everything is up'));
     }
     const rate = readers.stop();
     const failed = [...readers.statuses].filter(([status]) => status !== 200);

@@ -93,7 +93,7 @@ export const status: Bench = {
       relay.cut();
       say('until it says that its figures are old');
       await eventually(async () =>
-        (await (await fetch(page)).text()).includes('Newer figures cannot be read'),
+        (await (await fetch(page)).text()).includes('Newer data is not available'),
       );
       const away = await perSecond('without its database');
       const rate = (

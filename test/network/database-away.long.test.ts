@@ -257,8 +257,7 @@ describe('two coordinators behind a balancer', () => {
     // Each coordinator has read the page and the key.
     for (const { url } of coordinators) {
       await eventually(
-        async () =>
-          (await (await fetch(`${url}/status/shop`)).text()).includes('Everything is up.'),
+        async () => (await (await fetch(`${url}/status/shop`)).text()).includes('Everything is up'),
         60_000,
       );
       await ping(url, heartbeat);

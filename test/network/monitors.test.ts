@@ -248,18 +248,18 @@ describe('a public page', () => {
     await network.sql`insert into status_page_monitors (page_id, monitor_id, display_name, position) values (${page}, ${monitor}, 'Checkout', 0)`;
     await seenFrom(network.sql, monitor, 2);
     const text = async (): Promise<string> => (await fetch(`${url}/status/shop`)).text();
-    await eventually(async () => (await text()).includes('Everything is up.'), 60_000);
+    await eventually(async () => (await text()).includes('Everything is up'), 60_000);
     const stop = readAll(`${url}/status/shop`, 4);
     target.answer(broken);
-    await eventually(async () => (await text()).includes('Checkout is down.'), 60_000);
+    await eventually(async () => (await text()).includes('Checkout is down'), 60_000);
     relay.cut();
     await eventually(
-      async () => (await text()).includes('Newer figures cannot be read right now.'),
+      async () => (await text()).includes('Newer data is not available right now.'),
       60_000,
     );
     target.answer(fine);
     relay.heal();
-    await eventually(async () => (await text()).includes('Everything is up.'), 60_000);
+    await eventually(async () => (await text()).includes('Everything is up'), 60_000);
     const statuses = await stop();
     expect([...statuses.keys()]).toEqual([200]);
   });

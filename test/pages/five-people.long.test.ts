@@ -168,9 +168,9 @@ describeInBrowser('five people', (browser) => {
     expect(await sentence(admin)).toBe('Channel created');
     await sendAt(admin, '/status-pages/new', {
       fill: { name: 'Shop status', slug: 'corner-shop' },
-      press: 'Make the page',
+      press: 'Create page',
     });
-    expect(await saidOn(admin)).toContain('Shop status is there');
+    expect(await saidOn(admin)).toContain('Shop status created');
 
     // The viewer sees all of it, and changes nothing.
     for (const [path, seen] of [
