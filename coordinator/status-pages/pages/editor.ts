@@ -51,7 +51,7 @@ const belowOf = ({ page, editor: { base_url } }: Editing): Part => {
   if (!page.enabled) return html`${address} · Off: no one sees it`;
   return html`
     <a href="${safeUrl(address)}">${address.replace(/^https?:\/\//, '').replace(/\/$/, '')}</a>
-    · Visible to: ${(accessWords[page.access] ?? '').toLowerCase()}${
+    ${' '}· Visible to: ${(accessWords[page.access] ?? '').toLowerCase()}${
       page.access === 'link' && !page.has_link && ' (no link yet)'
     }
   `;

@@ -179,7 +179,7 @@ export const incidentsCard = (editing: Editing): Html => {
     'told',
     'Incidents',
     html`
-      Confirmed outages and your own posts of the last two weeks.
+      Confirmed outages and your own posts of the last two weeks.${' '}
       ${subscribers === 0 ? 'No subscribers yet' : `${subscribers} ${subscribers === 1 ? 'subscriber' : 'subscribers'}`}${
         editor.waiting > 0 && `, ${editor.waiting} not confirmed yet`
       }.
