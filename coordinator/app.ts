@@ -35,6 +35,7 @@ import { createRetryingTicker } from './housekeeping/jobs.ts';
 import { createShares } from './incidents/shared-link.ts';
 import { startMail } from './mail/delivery.ts';
 import { zoneDataAt } from './maintenance/zones.ts';
+import { createWalls } from './monitors/wall.ts';
 import { createTextRecords } from './outbound/documents.ts';
 import { pages as allPages } from './pages.ts';
 import { enrolmentRoute } from './probes/enrolment.ts';
@@ -263,6 +264,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       instruments: {
         baseUrl: () => baseUrl,
         readShare: patiently(createShares(sql).read),
+        readWall: patiently(createWalls(sql).read),
         consents,
         ownRecord: ownRecord.shown,
       },

@@ -26,6 +26,7 @@ import * as monitorsContract from './monitors/contract.ts';
 import * as dashboard from './monitors/dashboard.ts';
 import * as monitors from './monitors/operations.ts';
 import * as views from './monitors/views.ts';
+import * as wall from './monitors/wall.ts';
 import * as channels from './notifications/channel-operations.ts';
 import * as notificationsContract from './notifications/contract.ts';
 import * as monitorChannels from './notifications/monitor-channels.ts';
@@ -57,7 +58,7 @@ import * as tokens from './tokens/operations.ts';
 export const handlers: Handlers = handlersOf([
   ...bindAll(
     { ...monitorsApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
-    { ...monitors, ...batch, ...bulk, ...dashboard, ...views },
+    { ...monitors, ...batch, ...bulk, ...dashboard, ...views, ...wall },
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),

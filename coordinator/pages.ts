@@ -14,6 +14,7 @@ import * as monitor from './monitors/pages/detail.ts';
 import * as monitorForm from './monitors/pages/form.ts';
 import * as front from './monitors/pages/front.ts';
 import * as viewMenu from './monitors/pages/view-menu.ts';
+import * as wall from './monitors/pages/wall.ts';
 import * as browser from './notifications/pages/browser.ts';
 import * as channel from './notifications/pages/channel.ts';
 import * as channelForm from './notifications/pages/form.ts';
@@ -40,7 +41,7 @@ import * as small from './web/small-pages.ts';
 
 /** The files with pages, a line a subject. */
 const files: readonly (readonly object[])[] = [
-  [dashboard, viewMenu, front, monitor, monitorActions, monitorForm],
+  [dashboard, viewMenu, wall, front, monitor, monitorActions, monitorForm],
   [groups],
   [incidents, incident, sharedIncident],
   [windows, window, windowForm],

@@ -91,6 +91,7 @@ export const lettingIn: readonly string[] = [
   'second_steps',
   'passkey_challenges',
   'sessions',
+  'wall_links',
   'sign_in_links',
   'attempts',
   'invitations',

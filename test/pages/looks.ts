@@ -88,6 +88,8 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'front', path: '/', as: 'stranger' },
   { name: 'dashboard', path: '/', as: 'owner' },
   { name: 'dashboard-of-a-viewer', path: '/?sort=downtime&q=shop', as: 'viewer' },
+  { name: 'wall', path: '/wall', as: 'owner' },
+  { name: 'wall-link-ended', path: '/wall/ended', as: 'stranger' },
   { name: 'dashboard-without-a-find', path: '/?status=pending', as: 'owner' },
   { name: 'sign-in', path: '/sign-in', as: 'stranger' },
   { name: 'incidents', path: '/incidents', as: 'owner' },

@@ -18,6 +18,7 @@ import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
 import { dayOf, type ServiceDay, sumOf } from '../../coordinator/health/service-record.ts';
 import { createShares } from '../../coordinator/incidents/shared-link.ts';
+import { createWalls } from '../../coordinator/monitors/wall.ts';
 import { handlers } from '../../coordinator/operations.ts';
 import { pages as allPages } from '../../coordinator/pages.ts';
 import { type AccountSecrets, createAccountSecrets } from '../../coordinator/people/secrets.ts';
@@ -260,7 +261,13 @@ export const startWeb = async ({
     gate,
     changes,
     authenticate: sessions.authenticate,
-    instruments: { baseUrl, readShare: createShares(sql).read, consents, ownRecord },
+    instruments: {
+      baseUrl,
+      readShare: createShares(sql).read,
+      readWall: createWalls(sql).read,
+      consents,
+      ownRecord,
+    },
     ...overrides,
   });
   refuseOutside(app, log, pages.answerNotFound, sayBeside(limiter));

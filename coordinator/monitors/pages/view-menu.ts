@@ -53,6 +53,7 @@ const queryOf = (view: View): string => addressOf(view).replace(/^\/\??/, '');
 /** The views that this reader saved, and a field for the present one's name. */
 const savedPart = (view: View, saved: Saved): Html => html`
   <div>
+    <p class="actions"><a class="button" href="/wall">Wall view</a></p>
     <h2>Saved views</h2>
     ${
       saved.length > 0 &&

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { seedDemo } from '../../../support/demo.ts';
+import { createTestOrganisation } from '../../../support/people.ts';
+import { startWeb, type TestWeb } from '../../../support/web.ts';
+
+/** Every monitor as a square, for a screen on a wall. */
+
+let web: TestWeb;
+beforeAll(async () => {
+  web = await startWeb();
+  await seedDemo(web.sql, web.house.organisation, Date.now());
+});
+afterAll(() => web.close());
+
+const headers = { 'sec-fetch-site': 'same-origin' };
+const post = (path: string, as = web.house.member) => web.post(path, {}, { as, headers });
+const linkIn = (text: string): string =>
+  /<code class="wall-link">[^<]*(\/wall\/[\w-]{32})<\/code>/.exec(text)?.[1] ?? '';
+
+test('shows each monitor once by group, with its state, to members of the organisation', async () => {
+  const { text } = await web.get('/wall', { as: web.house.viewer });
+  expect(text).toContain('2 of 46 failing');
+  expect(text.match(/class="square /g)).toHaveLength(46);
+  expect(text).toMatch(/square-down"><a [^>]*>.*?Checkout/);
+  expect(text).toMatch(/square-maintenance"><a [^>]*>.*?Login/);
+  expect(text.indexOf('<h2>Jobs</h2>')).toBeLessThan(text.indexOf('<h2>No group</h2>'));
+  expect(text).not.toContain('Create link');
+  const foreign = await createTestOrganisation(web.sql);
+  expect((await web.get('/wall', { as: foreign.owner })).text).not.toContain('Checkout');
+});
+
+test('is shown without a sign-in by a link, which leads nowhere, until it is replaced or revoked', async () => {
+  expect((await post('/wall/link', web.house.viewer)).status).toBe(403);
+  const made = await post('/wall/link');
+  expect(made.headers.get('cache-control')).toBe('no-store');
+  const first = linkIn(made.text);
+  const seen = await web.get(first);
+  expect([seen.status, seen.headers.get('refresh')]).toEqual([200, '15']);
+  expect(seen.headers.get('x-robots-tag')).toBe('noindex');
+  expect(seen.text).toContain('Checkout');
+  expect(seen.text).not.toContain('href="/monitors');
+  const second = linkIn((await post('/wall/link')).text);
+  expect((await web.get(first)).status).toBe(404);
+  expect((await web.get(second)).status).toBe(200);
+  await post('/wall/link/revoke');
+  expect((await web.get(second)).status).toBe(404);
+  expect((await web.get(`/wall/${'x'.repeat(32)}`)).status).toBe(404);
+  const stored = await web.sql`select fingerprint from wall_links`;
+  expect(stored).toEqual([]);
+});
+
+test('shows nothing by its link while its organisation awaits deletion', async () => {
+  const link = linkIn((await post('/wall/link')).text);
+  await web.sql`update organisations set ends_at = now() + interval '1 day' where id = ${web.house.organisation}`;
+  expect((await web.get(link)).status).toBe(404);
+});
