@@ -1,4 +1,3 @@
-import { configKeys, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
 import { listIncidents } from '../../../shared/api/incidents.ts';
 import {
   deleteMonitor,
@@ -10,7 +9,6 @@ import {
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
-import { isKind } from '../../../shared/checks/kinds.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
 import {
@@ -39,62 +37,13 @@ import {
   valueLabel,
   valuesOf,
 } from './response-chart.ts';
+import { settingsList, unknownKeysNotice } from './settings.ts';
 
 export type Monitor = OutputOf<typeof getMonitor>;
-
-export type Settings = {
-  readonly type: string;
-  readonly interval_s: number;
-  readonly config: Readonly<Record<string, unknown>>;
-};
 
 /** `every minute`, `every 10 s`. */
 export const everyText = (interval_s: number): string =>
   `every ${briefDuration(interval_s * 1_000)}`;
-
-const valueText = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value, null, 1);
-
-/** How it is checked, as it is stored: each setting with its meaning. */
-export const settingsList = ({ type, config }: Settings): Html | null => {
-  if (!isKind(type)) return null;
-  const keys = configKeys[type];
-  const rows = Object.entries(config).flatMap(([key, value]) => {
-    const known = keys[key];
-    return known === undefined
-      ? []
-      : [
-          html`
-            <tr>
-              <th scope="row"><code>${key}</code><span class="soft">${known.meaning}</span></th>
-              <td><pre>${valueText(value)}</pre></td>
-            </tr>
-          `,
-        ];
-  });
-  return rows.length === 0
-    ? html`<p class="soft">Default settings</p>`
-    : html`<table class="settings"><tbody>${rows}</tbody></table>`;
-};
-
-/** Keys without effect, with what was probably meant. */
-export const unknownKeysNotice = ({ type, config }: Settings): Part => {
-  if (!isKind(type)) return null;
-  const unknown = unknownConfigKeys(type, config);
-  if (unknown.length === 0) return null;
-  return notice(
-    'verifying',
-    unknown.length === 1
-      ? 'One setting has no effect'
-      : `${unknown.length} settings have no effect`,
-    html`
-      ${unknown.map(
-        ({ sentence }) =>
-          html`<span class="line-of-its-own">${sentence.replaceAll('`', '')}</span>`,
-      )}
-    `,
-  );
-};
 
 type Ping = OutputOf<typeof listBeats>['items'][number];
 
