@@ -66,7 +66,7 @@ describeInBrowser('the dashboard', (browser) => {
       await act('Resume');
       await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
       await tab.page.getByLabel('Tag', { exact: true }).fill('safe');
-      await tab.page.keyboard.press('Enter');
+      await tab.page.getByRole('button', { name: 'Add', exact: true }).click();
       await expect.poll(() => tab.page.getByText('One monitor tagged.').count()).toBe(1);
       expect(await rows(tab).first().innerText()).toContain('safe');
       await tab.page.getByRole('button', { name: 'Undo' }).click();

@@ -282,7 +282,7 @@ const act = (change: string, words: Part): Html =>
 
 const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
   <div class="bulk">
-    ${enterButton({ name: 'change', value: 'tag' })}${hiddenField('back', back)}
+    ${enterButton('none')}${hiddenField('back', back)}
     <span class="bulk-words">selected</span>
     ${act('pause', html`${icon('pause')}Pause`)}
     ${act('resume', html`${icon('play')}Resume`)}
