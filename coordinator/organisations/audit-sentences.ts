@@ -12,6 +12,10 @@ const sentences: Readonly<Record<string, string | null>> = {
   undoChange: 'Undid a change of several monitors',
   rotateBeatAddress: 'Changed ping address of monitor',
   tryMonitor: null,
+  createWallLink: 'Created link to the wall',
+  revokeWallLink: 'Revoked link to the wall',
+  saveView: 'Saved view',
+  removeView: 'Removed view',
 
   createGroup: 'Created group',
   updateGroup: 'Edited group',
@@ -60,6 +64,11 @@ const sentences: Readonly<Record<string, string | null>> = {
   renewStatusPageLink: 'Renewed private link of status page',
   setStatusPageLogo: 'Changed logo of status page',
   removeStatusPageLogo: 'Removed logo of status page',
+  createStatusPageReport: 'Created report on a status page:',
+  updateStatusPageReport: 'Edited report on a status page:',
+  addStatusPageReportUpdate: 'Posted an update to report',
+  deleteStatusPageReport: 'Deleted report from a status page:',
+  previewStatusPage: null,
   createStatusPagePost: 'Posted to status page',
   deleteStatusPagePost: 'Deleted post from status page',
 

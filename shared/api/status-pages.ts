@@ -149,11 +149,11 @@ export const StatusPagePatch = object(
     access: maybe(literal(pageAccesses, access), { meaning: 'Who may see the page.' }),
     password: maybe(string({ minLength: 8 }), {
       description: 'Everyone must enter the new one.',
-      limits: maxLength: 200 ,
+      limits: { maxLength: 200 },
     }),
     domain: maybe(string(), {
       description: 'It answers once it is proved; an empty one disconnects it.',
-      limits: maxLength: 240 ,
+      limits: { maxLength: 240 },
       example: 'status.harbour.example.com',
     }),
     rows: maybe(array(StatusPageRowIn, { maxItems: 500 }), {

@@ -163,6 +163,7 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   listMonitorChannels: { monitor: ids.monitor_id },
   setMonitorChannels: { channels: [] },
   muteAlerts: { minutes: 5 },
+  listRecent: { ids: ids.monitor_id ?? '' },
   createGroup: { name: 'x' },
   createEvent: { name: 'x', monitor: ids.monitor_id },
   updateGroup: { name: 'x' },
@@ -207,6 +208,9 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
  * stranger's own.
  */
 const namesNothing = [
+  'showFirstSteps',
+  'hideFirstSteps',
+  'listRecent',
   'batchMonitors',
   'listEvents',
   'whoami',
