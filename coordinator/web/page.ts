@@ -181,7 +181,7 @@ export type ShownPage = {
   readonly live?: boolean | string;
   /** It has a form that a passkey answers. */
   readonly passkeys?: boolean;
-  /** It has charts or strips that say what is under the pointer. */
+  /** It has charts that say what is under the pointer. */
   readonly charts?: boolean;
   /** It has the form that adds its browser as a channel. */
   readonly push?: boolean;

@@ -485,7 +485,7 @@ const pageOf = async (
               })),
             )}
           </div>
-          <div class="card">${ledgerBar(ledger)}${ledgerSum(ledger)}</div>
+          <div class="card">${ledgerBar(ledger, times)}${ledgerSum(ledger)}</div>
           ${ledgerTable(ledger, times)}
         </section>
         <section>

@@ -1,7 +1,7 @@
 import type { getMonitorLedger } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { type State, stateMark, states } from '../../web/elements.ts';
+import { type State, stateMark, states, stateWords } from '../../web/elements.ts';
 import { type Html, html, joined, type Part } from '../../web/html.ts';
 import type { Times } from '../../web/times.ts';
 
@@ -46,8 +46,11 @@ export const ledgerSum = (ledger: Ledger): Html => {
   `;
 };
 
-/** Every second of the window as a bar of stretches, in order of time. */
-export const ledgerBar = (ledger: Ledger): Html => {
+/**
+ * Every second of the window as a bar of stretches, in order of time. Those that the table lists
+ * say their time and state where the pointer is.
+ */
+export const ledgerBar = (ledger: Ledger, times: Times): Html => {
   const [from, to] = [Date.parse(ledger.from), Date.parse(ledger.to)];
   const x = (at: string): number => ((Date.parse(at) - from) / Math.max(1, to - from)) * 1_000;
   const present = states.filter((state) =>
@@ -65,21 +68,28 @@ export const ledgerBar = (ledger: Ledger): Html => {
       role="img"
       aria-label="The window in order of time: ${present.join(', ')}"
     >
-      ${inOrder.map(
-        (state) =>
-          html`
-            <path
-              class="fill-${state}"
-              d="${ledger.stretches
-                .filter((stretch) => stretch.state === state)
-                .map(bar)
-                .join('')}"
-            ></path>
-          `,
-      )}
+      ${inOrder.map((state) => {
+        const isOfState = (stretch: Stretch): boolean => stretch.state === state;
+        const older = ledger.stretches.slice(maxRows).filter(isOfState);
+        return html`
+          ${older.length > 0 && html`<path class="fill-${state}" d="${older.map(bar).join('')}"></path>`}
+          ${ledger.stretches
+            .slice(0, maxRows)
+            .filter(isOfState)
+            .map(
+              (stretch) =>
+                html`
+                <path class="fill-${state}" d="${bar(stretch)}"><title>${titleOf(stretch, times)}</title></path>
+              `,
+            )}
+        `;
+      })}
     </svg>
   `;
 };
+
+const titleOf = ({ from, to, state, window_name }: Stretch, times: Times): string =>
+  `${window_name ?? stateWords[stateOf(state)]}, ${times.text(from, 'moment')} to ${times.text(to, 'moment')}, ${durationText(Date.parse(to) - Date.parse(from))}`;
 
 /**
  * Rule 43: the stretches behind the sum, each with its cause. Time that was simply up is listed

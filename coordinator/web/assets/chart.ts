@@ -10,8 +10,6 @@ type Reading = { readonly x: number; readonly values: readonly Value[] };
 
 /** The height of every drawing, in its own units. */
 const [width, height] = [1_000, 240];
-/** As `strip` draws them. */
-const [barStep, barGap] = [10, 2.4];
 
 /** The values of each drawn line (or of each column of a stack) at the step nearest to `x`. */
 const readingAt = (plot: HTMLElement, wanted: number): Reading | undefined => {
@@ -41,6 +39,9 @@ const readingAt = (plot: HTMLElement, wanted: number): Reading | undefined => {
 const format = (ms: number): string =>
   `${ms < 10 ? ms.toFixed(1) : Math.round(ms).toLocaleString('en-GB')} ms`;
 
+/** What the crosshair stands on. */
+let crosshair: { readonly plot: HTMLElement; readonly x: number } | undefined;
+
 const show = (plot: HTMLElement, wanted: number): void => {
   const [cross, output] = [plot.querySelector('i'), plot.querySelector('output')];
   const found = readingAt(plot, wanted);
@@ -59,12 +60,13 @@ const show = (plot: HTMLElement, wanted: number): void => {
   const place = (found.x / width) * 100;
   cross.style.insetInlineStart = `${place}%`;
   output.style.insetInlineStart = `${Math.min(80, place)}%`;
-  plot.dataset.at = String(found.x);
+  crosshair = { plot, x: found.x };
   cross.hidden = false;
   output.hidden = false;
 };
 
 const hide = (plot: HTMLElement): void => {
+  crosshair = undefined;
   for (const each of plot.querySelectorAll<HTMLElement>('i, output')) each.hidden = true;
 };
 
@@ -92,11 +94,12 @@ document.addEventListener('focusout', (event) => {
 document.addEventListener('keydown', (event) => {
   const plot = plotOf(event);
   if (!plot) return;
-  const { from, to, step, at = '0' } = plot.dataset;
+  const { from, to, step } = plot.dataset;
+  const at = crosshair?.plot === plot ? crosshair.x : 0;
   const one = (Number(step) / (Number(to) - Number(from))) * width;
   const places: Readonly<Record<string, number>> = {
-    ArrowLeft: Number(at) - one,
-    ArrowRight: Number(at) + one,
+    ArrowLeft: at - one,
+    ArrowRight: at + one,
     Home: 0,
     End: width,
   };
@@ -106,23 +109,8 @@ document.addEventListener('keydown', (event) => {
   show(plot, place);
 });
 
-/** The bars of a strip say their time and state where the pointer is. */
-document.addEventListener('pointermove', ({ target, clientX }) => {
-  const strip = target instanceof Element ? target.closest<SVGSVGElement>('svg.strip') : null;
-  const { end, step, zone } = strip?.closest<HTMLElement>('[data-strips]')?.dataset ?? {};
-  if (!strip || !end || !step) return;
-  const { left, width: wide } = strip.getBoundingClientRect();
-  const bars = Math.round((strip.viewBox.baseVal.width + barGap) / barStep);
-  const bar = Math.min(bars - 1, Math.floor(((clientX - left) / wide) * bars));
-  const path = [...strip.querySelectorAll('path')].find((each) =>
-    new RegExp(`M${bar * barStep} `).test(each.getAttribute('d') ?? ''),
-  );
-  const time = (ms: number): string =>
-    new Date(ms).toLocaleTimeString('en-GB', { timeZone: zone, timeStyle: 'short' });
-  const begin = Number(end) - (bars - bar) * Number(step);
-  const state = path?.getAttribute('class')?.replace('fill-', '') ?? 'no data';
-  const title =
-    strip.querySelector('title') ??
-    strip.appendChild(document.createElementNS('http://www.w3.org/2000/svg', 'title'));
-  title.textContent = `${time(begin)}–${time(begin + Number(step))}, ${state}`;
-});
+// A live update of the page brings the chart as the service draws it: without a crosshair.
+new MutationObserver(() => {
+  if (crosshair?.plot.isConnected && crosshair.plot.querySelector('output')?.hidden)
+    show(crosshair.plot, crosshair.x);
+}).observe(document.body, { subtree: true, attributeFilter: ['hidden'] });
