@@ -353,7 +353,7 @@ describe('closing', async () => {
     const closed = app.close();
     expect(await ask('/readyz')).toMatchObject({
       status: 503,
-      body: { why: expect.arrayContaining(['This coordinator was told to end.']) },
+      body: { why: expect.arrayContaining(['This coordinator is shutting down.']) },
     });
     expect((await ask('/livez')).status).toBe(200);
     expect(

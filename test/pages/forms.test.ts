@@ -213,13 +213,13 @@ describeInBrowser('forms', (browser) => {
 
     test('of a list of monitors changes none of them', async () => {
       const tab = await open('/?q=vault');
-      await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).check();
-      await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).press('Enter');
+      await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
+      await tab.page.getByRole('checkbox', { name: 'Select Vault' }).press('Enter');
       await tab.page.getByRole('button', { name: 'Pause' }).waitFor();
       expect(
         await web.sql`select paused_at from monitors where id = ${demo.idOf('Vault')}`,
       ).toEqual([{ paused_at: null }]);
-      expect(await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).isChecked()).toBe(true);
+      expect(await tab.page.getByRole('checkbox', { name: 'Select Vault' }).isChecked()).toBe(true);
       await tab.close();
     });
   });

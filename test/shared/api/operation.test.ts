@@ -56,6 +56,8 @@ describe('The table of operations', () => {
       'checkStatusPageDomain',
       'renewStatusPageLink',
       'acknowledgeIncident',
+      'unacknowledgeIncident',
+      'assignIncident',
       'listChannels',
       'createChannel',
       'getChannel',
