@@ -114,7 +114,7 @@ describe('endpoint', () => {
       { isAtWork: () => false },
       ['This coordinator is starting: it waits for its database, or for the bus.'],
     ],
-    ['was told to end', { isLeaving: () => true }, ['This coordinator was told to end.']],
+    ['was told to end', { isLeaving: () => true }, ['This coordinator is shutting down.']],
   ])('/readyz is 503 while this process %s', async (_, differs, why) => {
     const web = Fastify();
     healthRoutes(web, { ...here, ...differs, look: async () => well }, () => undefined);
@@ -227,8 +227,8 @@ describe('about page', () => {
     for (const open of ['everyone', 'users', 'nobody'] as const) {
       readers = open;
       for (const [path, words] of [
-        ['/status/shop', 'How well this service does'],
-        ['/status/shop/measured?lang=de', 'Wie gut dieser Dienst arbeitet'],
+        ['/status/shop', 'Service status'],
+        ['/status/shop/measured?lang=de', 'Status des Dienstes'],
       ] as const) {
         const { text } = await web.get(path, { as: web.house.owner });
         expect([

@@ -171,7 +171,7 @@ describe('methods', () => {
             await say('coordinator', method, '/nowhere', body, type),
             `${body} as ${type}`,
           ).toMatch(
-            /^HTTP\/1\.1 404 .*\{"error":\{"code":"route_not_found","message":"There is nothing here; .*"\}\}$/s,
+            /^HTTP\/1\.1 404 .*\{"error":\{"code":"route_not_found","message":"No such route; .*"\}\}$/s,
           );
     },
   );

@@ -58,7 +58,7 @@ describe('the search', () => {
   });
 
   test('knows tags, people and channels of its own organisation alone', async () => {
-    expect(await found('pricing')).toEqual(['pricing']);
+    expect(await found('pricing')).toEqual(['Cart', 'Shop', 'pricing']);
     expect(await found('theirs')).toEqual([]);
     expect(await found(web.house.admin.email)).toEqual([web.house.admin.email]);
     expect(await found(other.owner.email)).toEqual([]);
