@@ -411,7 +411,7 @@ const pageOf = async (
           )
         }
         ${chips(
-          'Time range',
+          'Time range of the chart',
           resultWindows.map((each) => ({
             href: address_({ window: each }),
             label: windowWords[each],
@@ -477,7 +477,7 @@ const pageOf = async (
           <div class="section-head">
             <h2>Uptime log</h2>
             ${chips(
-              'Time range',
+              'Time range of the log',
               dayChoices.map((each) => ({
                 href: `${address_({ days: String(each) })}#ledger`,
                 label: daysWords(each),

@@ -3,7 +3,7 @@ import type { getMonitorResults } from '../../../shared/api/results.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { axisOf, linePath, momentsBetween } from '../../web/charts.ts';
 import { byContinent, countText, lineClass, shortName } from '../../web/elements.ts';
-import { type Html, html } from '../../web/html.ts';
+import { type Html, html, joined } from '../../web/html.ts';
 import type { Times } from '../../web/times.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -119,10 +119,10 @@ export function responseChart(
 }
 
 const phases = [
-  { key: 'dns_ms', label: 'DNS' },
-  { key: 'tcp_ms', label: 'Connect' },
-  { key: 'tls_ms', label: 'TLS' },
-  { key: 'first_byte_ms', label: 'Wait' },
+  { key: 'dns', label: 'DNS' },
+  { key: 'tcp', label: 'Connect' },
+  { key: 'tls', label: 'TLS' },
+  { key: 'first_byte', label: 'Wait' },
   { key: 'rest', label: 'Download' },
 ] as const;
 
@@ -182,11 +182,11 @@ export function phaseChart(results: Results, times: Times): Html | null {
   return html`
     <ul class="chart-legend">
       ${phases.map(
-        ({ label }, at) =>
+        ({ key, label }, at) =>
           html`
             <li>
               <svg viewBox="0 0 28 8" aria-hidden="true">
-                <path class="phase-${at}" d="M0 0h28v8h-28z"></path>
+                <path class="phase-${key}" d="M0 0h28v8h-28z"></path>
               </svg>${label} <b>${msText(mean(at))}</b>
             </li>
           `,
@@ -201,8 +201,8 @@ export function phaseChart(results: Results, times: Times): Html | null {
         .map(({ label }, at) => `${label} ${msText(mean(at))}`)
         .join(', ')}`,
       drawn: phases.map(
-        ({ label }, at) =>
-          html`<path class="phase-${at}" data-name="${label}" d="${columns(at)}"></path>`,
+        ({ key, label }, at) =>
+          html`<path class="phase-${key}" data-name="${label}" d="${columns(at)}"></path>`,
       ),
     })}
   `;
@@ -293,7 +293,7 @@ const bandWords: Readonly<Record<string, string>> = {
 
 const maxBands = 200;
 
-/** Downtime, maintenance and gaps behind the lines: each says its time, downtime leads on. */
+/** Downtime, maintenance and gaps behind the lines: each says its time. */
 const bands = ({ stretches }: Ledger, { from, to, x }: Scale, times: Times): readonly Html[] =>
   stretches
     .filter(
@@ -307,7 +307,7 @@ const bands = ({ stretches }: Ledger, { from, to, x }: Scale, times: Times): rea
       const begin = Math.max(0, x(each.from));
       const long = Math.max(2, Math.min(width, x(each.to)) - begin);
       const duration = durationText(Date.parse(each.to) - Date.parse(each.from));
-      const band = html`
+      return html`
         <path
           class="band band-${each.state}"
           d="M${begin.toFixed(1)} 0h${long.toFixed(1)}v${height}h-${long.toFixed(1)}z"
@@ -318,9 +318,6 @@ const bands = ({ stretches }: Ledger, { from, to, x }: Scale, times: Times): rea
           </title>
         </path>
       `;
-      return each.incident === null
-        ? band
-        : html`<a href="/incidents/${each.incident}" tabindex="-1">${band}</a>`;
     });
 
 const deployLines = ({ deploys }: Results, { from, x }: Scale, times: Times): readonly Html[] =>
@@ -340,9 +337,11 @@ const deployList = ({ deploys }: Results, times: Times): Html | null =>
   deploys.length === 0
     ? null
     : html`
-      <p class="soft deploys">
-        Deploys:
-        ${deploys.map(({ at, name }) => html` <span>${times.moment(at)} ${name}</span>`)}
+      <p class="soft">
+        Deploys: ${joined(
+          deploys.map(({ at, name }) => html`${times.moment(at)} ${name}`),
+          ' · ',
+        )}
       </p>
     `;
 
