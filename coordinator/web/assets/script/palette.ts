@@ -95,7 +95,6 @@ export const openPalette = (): void => {
     event.preventDefault();
     dialog.showModal();
     input.select();
-    answered = undefined;
     void ask();
   });
   dialog.addEventListener('click', (event) => {
