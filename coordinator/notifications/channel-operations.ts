@@ -126,17 +126,19 @@ export const refuseSecondTime = async (
       throw new Refusal('channel_invalid', `This browser already has a channel: ${row.name}.`);
 };
 
-/** Members manage their own channels; owners and admins manage all. @throws Refusal. */
-export const refuseUnlessTheirs = (
+/** Members manage their own channels; owners and admins manage all. */
+export const isTheirs = (
   { caller }: Pick<InOrganisation, 'caller'>,
   owner: string | null,
+): boolean =>
+  caller.is === 'operator' || mayManage(caller.role) || (owner !== null && owner === caller.user);
+
+/** @throws Refusal. */
+export const refuseUnlessTheirs = (
+  context: Pick<InOrganisation, 'caller'>,
+  owner: string | null,
 ): void => {
-  if (
-    caller.is === 'operator' ||
-    mayManage(caller.role) ||
-    (owner !== null && owner === caller.user)
-  )
-    return;
+  if (isTheirs(context, owner)) return;
   const whose =
     owner === null ? 'a team channel; create one of your own' : 'the channel of another member';
   throw new Refusal('role_insufficient', `Only an owner or an admin may change ${whose}.`);

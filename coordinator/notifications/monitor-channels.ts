@@ -7,7 +7,7 @@ import {
   orNotFound,
 } from '../gate/context.ts';
 import { monitorById } from '../monitors/queries.ts';
-import { mayManage } from '../organisations/model.ts';
+import { isTheirs } from './channel-operations.ts';
 import type * as contract from './contract.ts';
 
 /**
@@ -38,15 +38,6 @@ const channelsFor = (
   where c.organisation_id = ${organisation} and c.deleted_at is null
   order by c.delay_s, c.name, c.id`;
 
-/** Team channels are changed by those who manage, a personal one by its owner. */
-const mayChange = (
-  { caller }: Pick<InOrganisation, 'caller'>,
-  { user_id }: Pick<ChannelRow, 'user_id'>,
-): boolean =>
-  caller.is === 'operator' ||
-  mayManage(caller.role) ||
-  (user_id !== null && user_id === caller.user);
-
 export const listMonitorChannels = async (
   context: InOrganisation,
   { monitor }: InputOf<typeof contract.listMonitorChannels>,
@@ -60,7 +51,7 @@ export const listMonitorChannels = async (
       ...rest,
       has_all: covers === 'all',
       chosen: chosen || covers === 'all',
-      may_change: covers === 'chosen' && mayChange(context, { user_id }),
+      may_change: covers === 'chosen' && isTheirs(context, user_id),
     })),
   };
 };
@@ -75,7 +66,7 @@ export const setMonitorChannels = async (
   const rows = await channelsFor(sql, organisation.id, monitor_id);
   if (channels.some((id) => rows.every((row) => row.id !== id)))
     throw notFound('channel_not_found');
-  const theirs = rows.filter((row) => row.covers === 'chosen' && mayChange(context, row));
+  const theirs = rows.filter((row) => row.covers === 'chosen' && isTheirs(context, row.user_id));
   const wanted = new Set(channels);
   const added = theirs.filter(({ id, chosen }) => wanted.has(id) && !chosen);
   const removed = theirs.filter(({ id, chosen }) => !wanted.has(id) && chosen);

@@ -15,6 +15,7 @@ import {
   chips,
   heading,
   linkButton,
+  msText,
   notice,
   percentFigure,
   stateMark,
@@ -29,7 +30,6 @@ import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
 import { flappingBadge, kindWord } from './monitor-table.ts';
 import {
   meanOf,
-  msText,
   phaseChart,
   type Results,
   responseChart,

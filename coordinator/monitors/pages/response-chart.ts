@@ -2,7 +2,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { getMonitorResults } from '../../../shared/api/results.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { axisOf, linePath, momentsBetween } from '../../web/charts.ts';
-import { byContinent, countText, lineClass, shortName } from '../../web/elements.ts';
+import { byContinent, countText, lineClass, msText, shortName } from '../../web/elements.ts';
 import { type Html, html, joined } from '../../web/html.ts';
 import type { Times } from '../../web/times.ts';
 import type { Ledger } from './ledger.ts';
@@ -43,9 +43,6 @@ export const meanOf = (points: readonly Point[]): number | null => {
     ? null
     : passed.reduce((sum, { mean_ms, ok }) => sum + (mean_ms ?? 0) * ok, 0) / count;
 };
-
-export const msText = (ms: number | null): string =>
-  ms === null ? '–' : `${countText(Math.round(ms))} ms`;
 
 /** The time that the chart covers: from the first value, so that a young monitor fills it. */
 const spanOf = ({ from, to, step_s, series }: Results): readonly [from: number, to: number] => {
