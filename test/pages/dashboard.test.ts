@@ -64,6 +64,8 @@ describeInBrowser('the dashboard', (browser) => {
       await expect.poll(() => tab.page.getByText('Undone.').count()).toBe(1);
       expect(await rows(tab).first().innerText()).toContain('Paused');
       await act('Resume');
+      // A tick on the page that is being left would be lost.
+      await expect.poll(() => tab.page.getByText('One monitor resumed.').count()).toBe(1);
       await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
       await tab.page.getByLabel('Tag', { exact: true }).fill('safe');
       await tab.page.getByRole('button', { name: 'Add', exact: true }).click();

@@ -268,14 +268,16 @@ describeInBrowser('forms', (browser) => {
       const { page } = tab;
       const bodies: string[] = [];
       await page.route(`${web.url}/monitors/new`, async (route) => {
-        bodies.push(route.request().postData() ?? '');
         await route.fetch({ maxRedirects: 0 });
+        // Before that, a repeat is answered that the first is being worked on.
+        bodies.push(route.request().postData() ?? '');
         await route.abort();
       });
       await page.getByLabel('Address', { exact: true }).fill('https://lost.shop.example/');
       await page.getByLabel(/^Name/).fill('Lost');
       await page.getByRole('button', { name: 'Create monitor' }).click();
-      await expect.poll(() => made('Lost')).toBe(1);
+      await expect.poll(() => bodies.length).toBe(1);
+      expect(await made('Lost')).toBe(1);
       const sent = new URLSearchParams(bodies[0]);
       const again = await web.post(
         '/monitors/new',
