@@ -89,20 +89,8 @@ export const inFlight: Bench = {
       const limit = held.parse(await lineOf(naked));
       const limitEach = (limit.during - limit.before) / 1_024 / limit.open;
 
-      // The first start compiles and keeps; a probe that starts again has it.
-      const compiled = { NODE_COMPILE_CACHE: join(folder, 'compiled') };
-      const first = start(
-        cores.subject,
-        [process.execPath, join(import.meta.dirname, '../../probe/main.ts')],
-        {
-          env: { ...compiled, PATH: process.env.PATH },
-          stdio: 'ignore',
-        },
-      );
-      await once(first, 'exit');
       // A lane has a quarter of the room, and all these targets are slow.
       const probe = await startLoneProbe(folder, authority, {
-        ...compiled,
         PROBE_CONCURRENCY: '20000',
       });
       ends.push(probe.close);

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { bundleDownload } from '../../../coordinator/api/bundles.ts';
 import { printProbeCredentials } from '../../../shared/bus/identity.ts';
 import {
   type BusOfProbe,
@@ -12,8 +13,8 @@ import { startServices } from '../../support/services-run.ts';
 import { cores, memoryOf, start, stop } from '../processes.ts';
 
 /**
- * One probe as the process that operators run, on a real bus, with a small coordinator beside it;
- * nothing is assigned yet.
+ * One probe as the released file that operators run, on a real bus, with a small coordinator beside
+ * it; nothing is assigned yet.
  */
 export type LoneProbe = {
   readonly pid: number;
@@ -23,8 +24,6 @@ export type LoneProbe = {
   readonly atRest: number;
   readonly close: () => Promise<void>;
 };
-
-const main = join(import.meta.dirname, '../../../probe/main.ts');
 
 export const startLoneProbe = async (
   folder: string,
@@ -49,7 +48,9 @@ export const startLoneProbe = async (
       nats_credentials: wire.credentials,
     }),
   );
-  const child = start(cores.subject, [process.execPath, main], {
+  const program = join(folder, 'antipode-probe.mjs');
+  await writeFile(program, await bundleDownload('antipode-probe.mjs'));
+  const child = start(cores.subject, [process.execPath, program, 'run'], {
     env: {
       PATH: process.env.PATH,
       PROBE_CREDENTIALS_FILE: credentials,
