@@ -195,6 +195,8 @@ export type Scene = {
   readonly interval_ms: number;
   /** Results of this round, in the order of start in which they must have been decided. */
   readonly fresh: readonly Made[];
+  /** Whether an incident of this monitor was open before what was decided now. */
+  readonly wasOpen: boolean;
   readonly truth: Truth;
 };
 const loneStep = 4_500;
@@ -204,7 +206,7 @@ const isFail = ({ outcome }: Made): boolean => outcome === 'fail';
 const fails = ({ known }: Scene): Made[] => recent(known.decided, 2000).filter(isFail);
 
 const opened = (incident: Incident, scene: Scene): string[] => {
-  const { seen, started_at } = incident;
+  const { seen, started_at, confirmed_at } = incident;
   if (!seen) return ['an https incident was seen from nowhere'];
   const first = fails(scene).find(
     (made) => made.at === started_at && `probe-${made.probe}` === seen.name,
@@ -215,7 +217,11 @@ const opened = (incident: Incident, scene: Scene): string[] => {
     earlier,
     (made) => made.probe === first.probe && made.outcome === 'ok' && made.at > started_at,
   );
-  return passedSince
+  // Rules 3.3 and 3.4: while one is open, a late failure counts in order of start. What it confirms
+  // before that pass is an incident of its own.
+  const isRetimed =
+    scene.wasOpen && confirmed_at !== null && passedSince && confirmed_at < passedSince.at;
+  return passedSince && !isRetimed
     ? [
         `it opened with a failure of ${started_at}, older than a pass of the same probe at ${passedSince.at}`,
       ]

@@ -178,6 +178,7 @@ export const createOracle = ({
         able: ableOf(monitor, network.roster()),
         interval_ms: spec.interval_ms,
         fresh: fresh.get(monitor) ?? [],
+        wasOpen: openBefore[monitor] !== undefined,
         truth,
       };
       const before = incidents.get(incident.id);
