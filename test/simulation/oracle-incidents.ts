@@ -434,6 +434,8 @@ export type Decided = {
   readonly interval_ms: number;
   /** What this round decided of it, in that order. */
   readonly fresh: readonly Made[];
+  /** When the last incident of this monitor ended, and when that was decided. */
+  readonly over: Dated['over'];
   /** The incident that was open before, and is after. */
   readonly before: Incident | undefined;
   readonly after: Incident | undefined;
@@ -464,15 +466,19 @@ const clockOf = (known: readonly Made[]): number =>
  * end it.
  */
 const standsTooLong = (of: Decided): string[] => {
-  const { known, fresh, before, after, places, able } = of;
+  const { known, fresh, before, after, places, able, over } = of;
   const last = fresh.at(-1);
   if (!last || last.stale || before?.id !== after?.id || !after || places.length < 2) return [];
   if (newest(known.decided, ({ continent }) => continent === last.continent) !== last) return [];
   const views = viewsOf(known.decided, of, clockOf(known.decided));
   const failing = views.filter(isFail);
   if (after.confirmed_at === null) {
-    const pairs = failing.filter((made) =>
-      failing.some(
+    // Rule 3.5: what came late from within an outage that is over confirms nothing.
+    const confirming = failing.filter(
+      ({ at, decided_at }) => at >= over.at || (decided_at ?? 0) <= over.decided_at,
+    );
+    const pairs = confirming.filter((made) =>
+      confirming.some(
         ({ continent, at }) => continent !== made.continent && Math.abs(at - made.at) <= together,
       ),
     );

@@ -222,6 +222,7 @@ export const createOracle = ({
         able,
         interval_ms: spec.interval_ms,
         fresh: fresh.get(monitor) ?? [],
+        over: over[monitor] ?? never,
       };
       record.violations.push(
         ...faultsOfDecision({ ...decided, before, after, askedAt: askedAt[monitor] ?? 0 }, round),
