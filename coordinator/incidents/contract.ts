@@ -7,8 +7,9 @@ import {
   string,
   uuid,
 } from '../../shared/api/fields.ts';
+import { IncidentOut, incidentFilter } from '../../shared/api/incidents.ts';
 import { daysBounds } from '../../shared/api/monitors.ts';
-import { innerOperation } from '../../shared/api/operation.ts';
+import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 
 /**
  * What members of an organisation do about an incident.
@@ -34,6 +35,25 @@ export const writePostMortem = innerOperation({
   params: { incident_id: uuid() },
   body: object('PostMortemIn', { text: string(), published: boolean() }),
   refusals: ['incident_not_found', 'note_invalid'],
+});
+
+/** A monitor that went down three times within it is shown as flapping. */
+export const flappingMs = 30 * 60_000;
+
+export const listFoldedIncidents = innerOperation({
+  id: 'listFoldedIncidents',
+  access: 'read',
+  summary: 'List resolved incidents; three and more of a monitor become its newest one',
+  query: { ...incidentFilter, ...pageQuery },
+  response: page(
+    'FoldedIncidentPage',
+    object('FoldedIncidentOut', {
+      ...IncidentOut.shape,
+      times: integer(),
+      /** How often the monitor went down within `flappingMs`. */
+      recent: integer(),
+    }),
+  ),
 });
 
 export const listIncidentChoices = innerOperation({

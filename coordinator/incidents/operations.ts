@@ -19,14 +19,14 @@ import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
 import { monitorHistories } from '../monitors/status-queries.ts';
 import { memberByEmail, ownName } from '../people/queries.ts';
 import type * as contract from './contract.ts';
+import { flappingMs } from './contract.ts';
+import { foldedIncidents, incidentChoices, incidentPage } from './list-queries.ts';
 import {
   acknowledgementOf,
   countNotes,
   type IncidentRow,
   incidentById,
-  incidentChoices,
   incidentEvidence,
-  incidentPage,
   insertNote,
   writePostMortem as insertPostMortem,
   notesOf,
@@ -300,23 +300,70 @@ export const getIncident = async (
     now,
   );
 
-/** Newest first; open ones whatever `days` says, the others when they touch the window. */
-export const listIncidents = async (
-  { sql, organisation, now, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof api.listIncidents>,
-): OperationResult<OutputOf<typeof api.listIncidents>> => {
+type ListInput = Omit<InputOf<typeof api.listIncidents>, 'limit' | 'cursor'>;
+
+/** The filter of a list, and the names that its cursors are bound to. */
+const filterOf = async ({ sql, organisation, now }: InOrganisation, input: ListInput) => {
   const { state, monitor, layer, acknowledged, acknowledged_by, days } = input;
   if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor))
     throw notFound('monitor_not_found');
   const since = windowOf(days, now).from;
-  const filter = { state, monitor, layer, acknowledged, acknowledged_by, since };
+  return {
+    filter: { state, monitor, layer, acknowledged, acknowledged_by, since },
+    names: [organisation.id, state, monitor, layer, acknowledged, acknowledged_by, days],
+  };
+};
+
+/** Newest first; open ones whatever `days` says, the others when they touch the window. */
+export const listIncidents = async (
+  context: InOrganisation,
+  input: InputOf<typeof api.listIncidents>,
+): OperationResult<OutputOf<typeof api.listIncidents>> => {
+  const {
+    sql,
+    organisation,
+    now,
+    with: { cursors },
+  } = context;
+  const { filter, names } = await filterOf(context, input);
   return pageOf(
     cursors,
-    ['incidents', organisation.id, state, monitor, layer, acknowledged, acknowledged_by, days],
+    ['incidents', ...names],
     input,
     (from, limit) => incidentPage(sql, organisation.id, filter, from ?? afterAll, limit),
     (row) => incidentJson(row, now),
   );
+};
+
+/** A page of few rows may have a next one: each is read from so many incidents at most. */
+export const listFoldedIncidents = async (
+  context: InOrganisation,
+  input: InputOf<typeof contract.listFoldedIncidents>,
+): OperationResult<OutputOf<typeof contract.listFoldedIncidents>> => {
+  const {
+    sql,
+    organisation,
+    now,
+    with: { cursors },
+  } = context;
+  const { filter, names } = await filterOf(context, { ...input, state: 'resolved', monitor: null });
+  const list = ['folded incidents', ...names];
+  const { limit, cursor } = input;
+  const before = cursor === null ? afterAll : (await cursors.read(list, cursor)).key;
+  const rows = await foldedIncidents(
+    sql,
+    organisation.id,
+    { ...filter, recentFrom: now - flappingMs },
+    before,
+    limit + 1,
+  );
+  const page = rows.slice(0, limit);
+  const end = (rows.length > limit ? page : rows).at(-1);
+  const next = rows.length > limit ? end?.key : end?.read_to;
+  return {
+    items: page.map((row) => ({ ...incidentJson(row, now), times: row.times, recent: row.recent })),
+    next_cursor: next == null ? null : await cursors.make(list, { key: next, place: null }),
+  };
 };
 
 /** The link holds the only copy of its secret. */

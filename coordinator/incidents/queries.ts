@@ -444,62 +444,6 @@ export type IncidentRow = {
   readonly continents: Continents | null;
 };
 
-export type IncidentFilter = {
-  readonly state: 'all' | 'open' | 'resolved';
-  readonly monitor: string | null;
-  readonly layer: string | null;
-  readonly acknowledged: boolean | null;
-  readonly acknowledged_by: string | null;
-  /** Resolved incidents must have ended after this; open ones are always included. */
-  readonly since: number;
-};
-
-export const incidentPage = (
-  sql: Queryable,
-  organisation: string,
-  { state, monitor, layer, acknowledged, acknowledged_by, since }: IncidentFilter,
-  before: number,
-  limit: number,
-): Promise<IncidentRow[]> =>
-  sql<IncidentRow[]>`
-    select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id
-    where i.organisation_id = ${organisation} and i.key < ${before}
-      and (i.resolved_at is null or i.resolved_at >= ${new Date(since)})
-      ${state === 'open' ? sql`and i.resolved_at is null` : state === 'resolved' ? sql`and i.resolved_at is not null` : sql``}
-      ${monitor === null ? sql`` : sql`and i.monitor_id = ${monitor}`}
-      ${layer === null ? sql`` : sql`and i.layer = ${layer}`}
-      ${acknowledged === null ? sql`` : sql`and (i.acknowledged_at is not null) = ${acknowledged}`}
-      ${acknowledged_by === null ? sql`` : sql`and i.acknowledged_as = ${acknowledged_by}`}
-    order by i.key desc limit ${limit}`;
-
-/** What a list of incidents since then can be filtered by. */
-export async function incidentChoices(
-  sql: Queryable,
-  organisation: string,
-  since: number,
-): Promise<{
-  readonly monitors: readonly { readonly id: string; readonly name: string }[];
-  readonly layers: readonly string[];
-  readonly owners: readonly string[];
-}> {
-  const rows = await sql<
-    { id: string; name: string; layers: (string | null)[]; owners: (string | null)[] }[]
-  >`
-    select m.id, m.name, array_agg(distinct i.layer) as layers,
-      array_agg(distinct i.acknowledged_as) as owners
-    from incidents i join monitors m on m.id = i.monitor_id
-    where i.organisation_id = ${organisation}
-      and (i.resolved_at is null or i.resolved_at >= ${new Date(since)})
-    group by m.id, m.name order by lower(m.name), m.id limit 1000`;
-  const distinct = (of: 'layers' | 'owners'): string[] =>
-    [...new Set(rows.flatMap((row) => row[of].filter((each) => each !== null)))].toSorted();
-  return {
-    monitors: rows.map(({ id, name }) => ({ id, name })),
-    layers: distinct('layers'),
-    owners: distinct('owners'),
-  };
-}
-
 /** The continents that the scope was judged from; null where an older version stored none. */
 export function continentsOf(sql: Queryable) {
   return sql`case when i.progress -> 'progress' ? 'asked' then json_build_object(
@@ -507,7 +451,7 @@ export function continentsOf(sql: Queryable) {
     'asked', i.progress -> 'progress' -> 'asked') end`;
 }
 
-function shown(sql: Queryable) {
+export function incidentColumns(sql: Queryable) {
   return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at,
     i.confirmed_at, i.resolved_at,
   i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope,
@@ -520,7 +464,7 @@ export async function incidentById(
   id: string,
 ): Promise<IncidentRow | undefined> {
   const [row] = await sql<IncidentRow[]>`
-    select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id
+    select ${incidentColumns(sql)} from incidents i join monitors m on m.id = i.monitor_id
     where i.organisation_id = ${organisation} and i.id = ${id}`;
   return row;
 }

@@ -305,10 +305,13 @@ export const failingMonitors = (
     and not s.monitor_id = any(${[...covered]}::uuid[])
   order by s.status, s.since desc limit ${limit}`;
 
+/** The most that are counted: a figure of the navigation. */
+const maxOpen = 1_000;
+
 export const openIncidents = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ open: number }[]>`
-    select count(*) as open from incidents where organisation_id = ${organisation}
-      and resolved_at is null`;
+    select count(*) as open from (select 1 from incidents
+      where organisation_id = ${organisation} and resolved_at is null limit ${maxOpen}) open`;
   return row?.open ?? 0;
 };
 

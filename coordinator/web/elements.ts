@@ -281,7 +281,7 @@ export const moreLink = (address: string, words: string): Html => html`
 export type Chip = {
   readonly href: string;
   readonly label: string;
-  readonly count?: number;
+  readonly count?: number | string;
   readonly symbol?: IconName;
   readonly current: boolean;
 };

@@ -192,7 +192,9 @@ const entryLink = (
       ${
         entry.place === 'incidents' &&
         openIncidents > 0 &&
-        html`<span class="count">${openIncidents}<span class="unseen"> open</span></span>`
+        html`<span class="count">${
+          openIncidents > 999 ? '999+' : openIncidents
+        }<span class="unseen"> open</span></span>`
       }
     </a>
     ${below}

@@ -99,6 +99,22 @@ export const IncidentOut = object('IncidentOut', {
 
 const IncidentPage = page('IncidentPage', IncidentOut);
 
+/** What a list of incidents of all monitors can be filtered by. */
+export const incidentFilter = {
+  layer: maybe(
+    literal(['dns', 'tcp', 'tls', 'http', 'assertion', 'timeout', 'heartbeat', 'probe'], {
+      meaning: 'Only incidents whose cause lies there.',
+    }),
+  ),
+  acknowledged: maybe(boolean(), {
+    description: 'Only incidents that someone has acknowledged, or that no one has.',
+  }),
+  acknowledged_by: maybe(string({ minLength: 1, limits: { maxLength: 500 } }), {
+    description: 'Only incidents that this member has, named as in `acknowledged_by`.',
+  }),
+  days: optional(integer(daysBounds, { description: 'How many days back the list goes.' }), 30),
+};
+
 export const listIncidents = operation({
   id: 'listIncidents',
   method: 'GET',
@@ -115,18 +131,7 @@ export const listIncidents = operation({
       'all',
     ),
     monitor: maybe(uuid(), { description: 'Only incidents of this monitor.' }),
-    layer: maybe(
-      literal(['dns', 'tcp', 'tls', 'http', 'assertion', 'timeout', 'heartbeat', 'probe'], {
-        meaning: 'Only incidents whose cause lies there.',
-      }),
-    ),
-    acknowledged: maybe(boolean(), {
-      description: 'Only incidents that someone has acknowledged, or that no one has.',
-    }),
-    acknowledged_by: maybe(string({ minLength: 1, limits: { maxLength: 500 } }), {
-      description: 'Only incidents that this member has, named as in `acknowledged_by`.',
-    }),
-    days: optional(integer(daysBounds, { description: 'How many days back the list goes.' }), 30),
+    ...incidentFilter,
     ...pageQuery,
   },
   response: IncidentPage,

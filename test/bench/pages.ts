@@ -47,6 +47,12 @@ const seedFleet = async (sql: Sql, organisation: string, count: number): Promise
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, scope, layer)
     select gen_random_uuid(), ${organisation}, id, now() - interval '5 minutes', now() - interval '4 minutes', 'Frankfurt', 'Europe', 'everywhere', 'http'
     from monitors where organisation_id = ${organisation} order by key limit 10`;
+  // One for each monitor, all within the days that the list of incidents shows at first.
+  for (let from = 0; from < count; from += portion)
+    await sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_probe, seen_continent, scope, layer)
+      select gen_random_uuid(), ${organisation}, id, at, at, at + interval '1 minute', 'Frankfurt', 'Europe', 'everywhere', 'http'
+      from (select id, now() - interval '1 day' - (key % 25) * interval '1 day' as at from monitors
+        where organisation_id = ${organisation} order by key limit ${portion} offset ${from}) m`;
   await sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
     select key, c, date_trunc('hour', now()) - h * interval '1 hour', 60, 0, 0, 6000, 80, 140
     from (select key from monitors where organisation_id = ${organisation} order by key limit 2000) m,

@@ -6,11 +6,12 @@ import { chips, heading, linkButton, moreLink, shortName, stateMark } from '../.
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, query, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
-import { listIncidentChoices } from '../contract.ts';
+import { listFoldedIncidents, listIncidentChoices } from '../contract.ts';
 import { flapping, flapsOf } from './timeline.ts';
 
-type ListedPage = OutputOf<typeof listIncidents>;
-type Listed = ListedPage['items'][number];
+type OpenPage = OutputOf<typeof listIncidents>;
+type Listed = OpenPage['items'][number] & { readonly times?: number; readonly recent?: number };
+type ListedPage = { readonly items: readonly Listed[]; readonly next_cursor: string | null };
 
 const states = [
   ['all', 'All'],
@@ -31,14 +32,15 @@ const stateOf = ({ open, confirmed_at }: Listed): Html => {
 
 const minutes = (ms: number): string => `${Math.max(1, Math.round(ms / 60_000))} min`;
 
-/** `fold`: the incident stands for so many of its monitor; the link opens them. */
+/** `href`: the incidents of its monitor, for which it stands. */
 const rowOf = (
   incident: Listed,
   { times, now }: MembersRequest,
-  fold: { readonly count: number; readonly flaps: number; readonly href: string },
+  flaps: number,
+  href: string,
 ): Html => {
   const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
-  const { open, acknowledged_at, acknowledged_by } = incident;
+  const { open, acknowledged_at, acknowledged_by, times: count = 1 } = incident;
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
   const from = [seen_from, confirmed_from]
     .flatMap((probe) => (probe === null ? [] : [shortName(probe.continent)]))
@@ -64,8 +66,8 @@ const rowOf = (
       <td data-label="Monitor">
         <span>
           <a class="row-link" href="/incidents/${id}">${monitor_name}</a>
-          ${fold.count > 1 && html` · <a href="${safeUrl(fold.href)}">${fold.count} times</a>`}
-          ${flapping(fold.flaps)}
+          ${count > 1 && html` · <a href="${safeUrl(href)}">${count} times</a>`}
+          ${flapping(flaps)}
         </span>
       </td>
       <td data-label="Cause">${cause ?? '–'}</td>
@@ -156,36 +158,41 @@ const filterOf = ({
       : { acknowledged_by: owner }),
 });
 
-const sentenceOf = (open: readonly Listed[]): string => {
-  const down = open.filter(({ confirmed_at }) => confirmed_at !== null);
-  const [first, ...others] = down;
+/** Of a first page: there may be more. */
+const sentenceOf = ({ items, next_cursor }: OpenPage): string => {
+  const [first, ...others] = items.filter(({ confirmed_at }) => confirmed_at !== null);
+  const more = `${next_cursor === null ? '' : 'at least '}${others.length} more`;
   if (first)
     return others.length === 0
       ? `${first.monitor_name} is down`
-      : `${first.monitor_name} and ${others.length} more are down`;
-  return open.length === 0
+      : `${first.monitor_name} and ${more} are down`;
+  return items.length === 0
     ? 'Nothing is down'
-    : `${open.length === 1 ? 'One failure is' : `${open.length} failures are`} being verified`;
+    : `${items.length === 1 ? 'One failure is' : `${items.length} failures are`} being verified`;
 };
 
-/** The rows of one page: open incidents before all others, however old they are. */
+/** Open incidents before all others, however old they are; resolved ones of a monitor folded. */
 const listed = async (
   { ask, query: { cursor } }: MembersRequest,
   state: State,
-  open: ListedPage,
+  open: OpenPage,
   filter: Readonly<Record<string, string>>,
 ): Promise<ListedPage> => {
-  if (state === 'open' && cursor === undefined) return open;
-  const others = await ask(listIncidents, {
-    ...filter,
-    limit: 100,
-    state: state === 'all' ? 'resolved' : state,
-    ...(cursor === undefined ? {} : { cursor }),
-  });
+  const page = { limit: 100, ...(cursor === undefined ? {} : { cursor }) };
+  if (state === 'open')
+    return cursor === undefined ? open : ask(listIncidents, { ...filter, ...page, state });
+  const resolved: ListedPage =
+    filter.monitor === undefined
+      ? await ask(listFoldedIncidents, { ...filter, ...page })
+      : await ask(listIncidents, { ...filter, ...page, state: 'resolved' });
   return state === 'all' && cursor === undefined
-    ? { ...others, items: [...open.items, ...others.items] }
-    : others;
+    ? { ...resolved, items: [...open.items, ...resolved.items] }
+    : resolved;
 };
+
+/** How many are on a first page, and whether there are more. */
+const atMost = ({ items, next_cursor }: OpenPage): string =>
+  `${items.length}${next_cursor === null ? '' : '+'}`;
 
 const nothing = async ({ ask }: MembersRequest, state: State): Promise<Html> => {
   if (state !== 'all') return html`<p class="nothing">No incidents match</p>`;
@@ -227,31 +234,26 @@ export const incidents: Page = {
     const state =
       states.find(([each]) => each === asked.state)?.[0] ??
       (open.items.length > 0 ? 'open' : 'all');
-    const { items, next_cursor } = await listed(request, state, open, filter);
-    const filters = await filterForm(request, { state, days });
+    const [{ items, next_cursor }, filters] = await Promise.all([
+      listed(request, state, open, filter),
+      filterForm(request, { state, days }),
+    ]);
     const address = (changed: Readonly<Record<string, string | undefined>>) =>
       `/incidents${query({ state, days, monitor, layer, owner, ...changed })}`;
-    // Three and more resolved ones of a monitor become one row.
-    const resolved = Map.groupBy(
-      items.filter(({ open: isOpen }) => !isOpen && chosen.monitor === undefined),
-      (each) => each.monitor,
-    );
-    const countOf = (each: Listed): number => {
-      const count = each.open ? 1 : (resolved.get(each.monitor)?.length ?? 1);
-      return count < 3 ? 1 : count;
-    };
-    const rows = items.filter(
-      (each) => countOf(each) === 1 || resolved.get(each.monitor)?.[0] === each,
-    );
     const ofMonitor = Map.groupBy(items, (each) => each.monitor);
-    const isFirst = (each: Listed): boolean => ofMonitor.get(each.monitor)?.[0] === each;
+    const flapsAt = (each: Listed): number => {
+      const same = ofMonitor.get(each.monitor) ?? [];
+      return same[0] === each
+        ? Math.max(flapsOf(same, now), ...same.map(({ recent = 0 }) => recent))
+        : 0;
+    };
     return show({
       title: 'Incidents',
       place: 'incidents',
       live: cursor === undefined,
       main: html`
         ${heading({
-          sentence: sentenceOf(openAnywhere.items),
+          sentence: sentenceOf(openAnywhere),
           below: 'An outage counts, and alerts you, only once another continent confirms it.',
         })}
         <div class="filters">
@@ -261,7 +263,7 @@ export const incidents: Page = {
               href: address({ state: value }),
               label,
               current: state === value,
-              ...(value === 'open' ? { count: open.items.length } : {}),
+              ...(value === 'open' ? { count: atMost(open) } : {}),
             })),
           )}
           ${chips(
@@ -291,12 +293,8 @@ export const incidents: Page = {
                     </tr>
                   </thead>
                   <tbody>
-                    ${rows.map((each) =>
-                      rowOf(each, request, {
-                        count: countOf(each),
-                        flaps: isFirst(each) ? flapsOf(ofMonitor.get(each.monitor) ?? [], now) : 0,
-                        href: address({ monitor: each.monitor }),
-                      }),
+                    ${items.map((each) =>
+                      rowOf(each, request, flapsAt(each), address({ monitor: each.monitor })),
                     )}
                   </tbody>
                 </table>

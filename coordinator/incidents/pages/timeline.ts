@@ -3,6 +3,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { type Html, html, type IconName, icon, type Part } from '../../web/html.ts';
 import type { Times } from '../../web/times.ts';
+import { flappingMs } from '../contract.ts';
 import { checksByContinent } from './evidence.ts';
 
 export type Incident = OutputOf<typeof getIncidentEvidence>;
@@ -171,20 +172,18 @@ export const incidentStory = (incident: Incident, times: Times): Html => {
   `;
 };
 
-const flappingMs = 30 * 60_000;
-
-/** How often a monitor went down of late; 0 while that is not flapping (rule 37). */
+/** How often a monitor went down of late. */
 export const flapsOf = (
   incidents: readonly Pick<Incident, 'confirmed_at' | 'started_at'>[],
   now: number,
 ): number => {
-  const recent = incidents.filter(
+  return incidents.filter(
     ({ confirmed_at, started_at }) =>
       confirmed_at !== null && now - Date.parse(started_at) < flappingMs,
   ).length;
-  return recent < 3 ? 0 : recent;
 };
 
+/** Less often is not flapping (rule 37). */
 export const flapping = (flaps: number): Html | false =>
-  flaps > 0 &&
+  flaps >= 3 &&
   html`<span class="flapping">${icon('verifying')}Flapping: ${flaps} times in 30 min</span>`;

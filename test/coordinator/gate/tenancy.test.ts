@@ -241,6 +241,7 @@ const namesNothing = [
   'search',
   'getMonitorChoices',
   'listIncidentChoices',
+  'listFoldedIncidents',
   'listAudit',
   'getAuditChoices',
   'showOrganisation',

@@ -1,6 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { dropResultDays, makeResultDays } from '../../../coordinator/engine/result-queries.ts';
-import { listIncidentChoices, writePostMortem } from '../../../coordinator/incidents/contract.ts';
+import {
+  listFoldedIncidents,
+  listIncidentChoices,
+  writePostMortem,
+} from '../../../coordinator/incidents/contract.ts';
 import { freezeSamples } from '../../../coordinator/incidents/queries.ts';
 import { lastDowns } from '../../../coordinator/incidents/writes.ts';
 import {
@@ -185,6 +189,39 @@ describe('operations', () => {
         owners: [acknowledged_by],
       });
       await bench.sql`delete from incidents where id in ${bench.sql([a, b])}`;
+    });
+
+    test('folds resolved ones of a monitor over more than one page, and goes on where it ended', async () => {
+      const single = await incident({ started: '2026-11-19', resolved: '2026-11-19', of: other });
+      const many = (count: number) => bench.sql`
+        insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at,
+          resolved_at)
+        select gen_random_uuid(), ${house.organisation}, ${monitor}, at, at, at
+        from generate_series(1, ${count}::int) n, lateral (select
+          ${new Date(now)}::timestamptz - interval '1 minute' as at)`;
+      await many(450);
+      const open = await incident({ started: '2026-11-20', of: monitor });
+      const list = (more: Record<string, unknown> = {}) =>
+        bench.call(listFoldedIncidents, house.viewer, { limit: 100, ...more });
+      const { items, next_cursor } = await list();
+      expect(items.map(({ monitor: of, times, recent }) => [of, times, recent])).toEqual([
+        [monitor, 450, 450],
+        [other, 1, 0],
+      ]);
+      expect(next_cursor).toBeNull();
+      // What one page is read from has an end; the next one goes on there.
+      await many(600);
+      const first = await list();
+      expect(first.items.map(({ times }) => times)).toEqual([1_000]);
+      const next = await list({ cursor: first.next_cursor });
+      expect(next.items.map(({ times }) => times)).toEqual([50, 1]);
+      expect(next.items.at(-1)?.id).toBe(single);
+      expect(next.next_cursor).toBeNull();
+      const short = await list({ limit: 1, cursor: first.next_cursor });
+      const last = await list({ limit: 1, cursor: short.next_cursor });
+      expect([short.items.length, last.items.length]).toEqual([1, 1]);
+      expect([...short.items, ...last.items].map(({ id }) => id)).not.toContain(open);
+      await bench.sql`delete from incidents where organisation_id = ${house.organisation}`;
     });
 
     test('gives newest first; those that touch the days, and open ones whatever the days say', async () => {
