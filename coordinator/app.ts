@@ -45,6 +45,7 @@ import { inForce, markOf } from './secrets/keys.ts';
 import { createGateSetup } from './setup.ts';
 import { createPublishing, startNotifyingSubscribers } from './status-pages/public/publishing.ts';
 import { onOwnDomain, statusRoutes } from './status-pages/public/routes.ts';
+import { startWebhookDelivery } from './status-pages/public/webhooks.ts';
 import { createChanges } from './web/live.ts';
 import { type Web, webRoutes } from './web/routes.ts';
 
@@ -208,7 +209,12 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     },
   );
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
-  const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently });
+  const webhookParts = {
+    ...{ sql, clock, accountSecrets, secrets },
+    send: telling.send,
+    baseUrl: () => baseUrl,
+  };
+  const publishing = createPublishing({ ...webhookParts, log, patiently });
   const changes = createChanges({ sql, clock, log });
   const ends: End[] = [
     () => sql.end({ timeout: isEntered ? 5 : 0 }),
@@ -355,9 +361,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     });
     recording.hurry();
     ends.push(recording.stop);
+    const everyMs = overrides.timing?.lookAgainMs ?? usualTiming.lookAgainMs;
     if (telling.mail !== undefined) {
       const sender = telling.mail;
-      const everyMs = overrides.timing?.lookAgainMs ?? usualTiming.lookAgainMs;
       const mail = await startMail({
         sql,
         clock,
@@ -368,8 +374,13 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         signal: leaving.signal,
         baseUrl: () => baseUrl,
       });
-      ends.push(mail.stop, startNotifyingSubscribers({ sql, clock, log, everyMs }).stop);
+      ends.push(mail.stop);
     }
+    const hasMail = telling.mail !== undefined;
+    ends.push(
+      startNotifyingSubscribers({ sql, clock, log, everyMs, hasMail }).stop,
+      startWebhookDelivery({ ...webhookParts, log, everyMs }).stop,
+    );
     log.info({ url, version }, 'the coordinator has started');
     return { url, port };
   };

@@ -35,6 +35,7 @@ import * as statusPage from './status-pages/pages/editor.ts';
 import * as statusPages from './status-pages/pages/list.ts';
 import * as posts from './status-pages/pages/posts.ts';
 import * as reports from './status-pages/pages/reports.ts';
+import * as subscribers from './status-pages/pages/subscribers.ts';
 import * as tokens from './tokens/pages.ts';
 import type { Page } from './web/page.ts';
 import * as small from './web/small-pages.ts';
@@ -46,7 +47,7 @@ const files: readonly (readonly object[])[] = [
   [incidents, incident, sharedIncident],
   [windows, window, windowForm],
   [channels, channel, channelForm, browser, alertLinks],
-  [statusPages, statusPage, posts, reports],
+  [statusPages, statusPage, posts, reports, subscribers],
   [probes, probeInvitations],
   [signIn, signUp, profile, security],
   [organisation, members, audit],

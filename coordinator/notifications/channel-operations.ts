@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type * as api from '../../shared/api/channels.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
@@ -25,6 +24,7 @@ import { mayManage } from '../organisations/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
+import { newSigningSecret } from './kinds/webhook.ts';
 import { delayFrom, hoursFrom, isDelivering, reminderFrom } from './policy.ts';
 import {
   type ChannelRow,
@@ -283,7 +283,6 @@ export const askMailbox = async (
 };
 
 /** Generates a secret, which is shown once. */
-const madeSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 type Input = InputOf<typeof api.createChannel>;
 
@@ -300,7 +299,7 @@ const preparedFrom = (channels: ChannelsPart, { kind, config }: Input): Prepared
   const generated = channels.kinds
     .find(({ id }) => id === kind)
     ?.fields.find(({ name, input: by }) => by === 'generated' && !Object.hasOwn(config, name));
-  const secret = generated === undefined ? null : madeSecret();
+  const secret = generated === undefined ? null : newSigningSecret();
   return {
     config: channelConfigFrom(
       channels,

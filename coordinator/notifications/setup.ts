@@ -20,6 +20,8 @@ export type Notifications = {
   readonly channels: ChannelsPart;
   /** Undefined where mail is not set up. */
   readonly mail: MailSender | undefined;
+  /** To addresses of others, through the guard of addresses. */
+  readonly send: Sender['send'];
   readonly startTeller: (every: {
     readonly place: string;
     readonly everyMs: number;
@@ -186,6 +188,7 @@ export const createNotifications = ({
 
   return {
     mail,
+    send,
     channels: {
       kinds,
       links,

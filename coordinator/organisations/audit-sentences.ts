@@ -62,6 +62,7 @@ const sentences: Readonly<Record<string, string | null>> = {
   orderStatusPage: 'Reordered status page',
   checkStatusPageDomain: 'Checked domain of status page',
   renewStatusPageLink: 'Renewed private link of status page',
+  removeStatusPageSubscriber: 'Removed subscriber of status page',
   setStatusPageLogo: 'Changed logo of status page',
   removeStatusPageLogo: 'Removed logo of status page',
   createStatusPageReport: 'Created report on a status page:',

@@ -23,6 +23,7 @@ export type SecretKind =
   | 'page entry'
   | 'page opt-in'
   | 'page leaving'
+  | 'page webhook'
   | 'page row'
   | 'join token'
   | 'attempt'

@@ -63,6 +63,7 @@ export type Rotated = { readonly id: string; readonly rewritten: number };
 export const secretsOf = (monitor: string): string => `monitor ${monitor}`;
 export const pingTokenOf = (monitor: string): string => `beat ${monitor}`;
 export const channelSecretsOf = (channel: string): string => `channel ${channel}`;
+export const pageWebhookOf = (subscriber: string): string => `page webhook ${subscriber}`;
 export const codeSecretOf = (user: string): string => `second factor ${user}`;
 /** Of an organisation and the fingerprint of a call, separated by a space. */
 export const idempotencyRecordOf = (call: string): string => `answer ${call}`;
@@ -72,6 +73,7 @@ const boundTo = {
   beat: pingTokenOf,
   channel: channelSecretsOf,
   answer: idempotencyRecordOf,
+  'page webhook': pageWebhookOf,
   'second factor': codeSecretOf,
 } as const satisfies Record<StoredSecret['place'], (about: string) => string>;
 

@@ -36,7 +36,7 @@ export const deleteOlderKeys = async (sql: Queryable, newest: string): Promise<v
 
 /** An encrypted value and what it is bound to. */
 export type StoredSecret = {
-  readonly place: 'monitor' | 'beat' | 'channel' | 'second factor' | 'answer';
+  readonly place: 'monitor' | 'beat' | 'channel' | 'second factor' | 'answer' | 'page webhook';
   readonly id: string;
   readonly about: string;
   readonly box: Uint8Array;
@@ -74,6 +74,12 @@ export const keptUnderOlderKeys = async (
     where answer is not null and substring(answer from 1 for 16) <> ${id}
     order by organisation_id, call limit ${limit} for no key update`;
   if (answers.length > 0) return answers;
+  const hooks = await sql<StoredSecret[]>`
+    select 'page webhook' as place, id::text, id::text as about, secrets as box
+    from status_page_subscribers
+    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id
+    limit ${limit} for no key update`;
+  if (hooks.length > 0) return hooks;
   return sql<StoredSecret[]>`
     select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box
     from second_factors
@@ -89,6 +95,8 @@ export const rewriteKept = async (
     await sql`update monitors set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'channel')
     await sql`update channels set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'page webhook')
+    await sql`update status_page_subscribers set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'second factor')
     await sql`update second_factors set secret = ${Buffer.from(box)} where user_id = ${id}`;
   else if (place === 'answer')

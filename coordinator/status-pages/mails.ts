@@ -2,7 +2,7 @@ import { type Words as MailWords, unlinked } from '../mail/templates.ts';
 import { wordsOf } from './public/words.ts';
 import type { NotifiedIncident, SubscriberOfPage } from './subscribers.ts';
 
-/** The mails to subscribers of status pages, in the language in which each subscribed. */
+/** What subscribers of status pages are sent, in the language in which each subscribed. */
 
 export const optInMail = (
   { language, title, slug }: SubscriberOfPage,
@@ -19,11 +19,11 @@ export const optInMail = (
   };
 };
 
-export const updateMail = (
-  { language, title, time_zone }: SubscriberOfPage,
+/** What subscribers get to know, whichever way it reaches them. */
+export const updateWords = (
+  { language, time_zone }: SubscriberOfPage,
   { name, started_at, resolved_at, kind, text }: NotifiedIncident,
-  { page, leave }: { readonly page: string; readonly leave: string },
-): MailWords => {
+): { readonly subject: string; readonly sentence: string } => {
   const { mail, posts } = wordsOf[language];
   const format = new Intl.DateTimeFormat(mail.locale, {
     timeZone: time_zone,
@@ -36,15 +36,23 @@ export const updateMail = (
     timeZoneName: 'short',
   });
   const at = (moment: Date): string => format.format(moment);
-  const { subject, sentence } =
-    kind !== null
-      ? { subject: `${posts[kind]}: ${name}`, sentence: text ?? '' }
-      : resolved_at === null
-        ? { subject: mail.began.subject(name), sentence: mail.began.sentence(name, at(started_at)) }
-        : {
-            subject: mail.over.subject(name),
-            sentence: mail.over.sentence(name, at(started_at), at(resolved_at)),
-          };
+  if (kind !== null) return { subject: `${posts[kind]}: ${name}`, sentence: text ?? '' };
+  return resolved_at === null
+    ? { subject: mail.began.subject(name), sentence: mail.began.sentence(name, at(started_at)) }
+    : {
+        subject: mail.over.subject(name),
+        sentence: mail.over.sentence(name, at(started_at), at(resolved_at)),
+      };
+};
+
+export const updateMail = (
+  of: SubscriberOfPage,
+  incident: NotifiedIncident,
+  { page, leave }: { readonly page: string; readonly leave: string },
+): MailWords => {
+  const { language, title } = of;
+  const { mail } = wordsOf[language];
+  const { subject, sentence } = updateWords(of, incident);
   return {
     language,
     or: mail.or,

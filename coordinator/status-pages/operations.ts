@@ -13,7 +13,7 @@ import {
   type OrganisationScope,
   orNotFound,
 } from '../gate/context.ts';
-import { beforeAll, pageOf } from '../gate/cursors.ts';
+import { beforeAll, pageOf, placedPageOf } from '../gate/cursors.ts';
 import { groupById } from '../groups/queries.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
@@ -71,6 +71,7 @@ import {
   settingsJson,
   summaryJson,
 } from './row.ts';
+import { removeSubscriber, subscriberPage } from './subscribers.ts';
 
 /**
  * Adds the heading, and the group's present monitors if requested. Monitors that join the group
@@ -232,6 +233,40 @@ export const getStatusPageIncident = async (
     },
     usual: postKinds.map((kind) => ({ kind, text: usualPost(language, kind, display_name) })),
   };
+};
+
+/** Oldest first. */
+export const listStatusPageSubscribers = async (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  { page_id: page, ...input }: InputOf<typeof contract.listStatusPageSubscribers>,
+): OperationResult<OutputOf<typeof contract.listStatusPageSubscribers>> => {
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
+  return placedPageOf(
+    cursors,
+    ['status page subscribers', organisation.id, page],
+    input,
+    (after, limit) => subscriberPage(sql, page, after?.place ?? null, limit),
+    ({ id, email, host, asked_at, confirmed_at, failing_since, off_at }) => ({
+      id,
+      kind: email === null ? 'webhook' : 'email',
+      address: email ?? host ?? '',
+      asked_at: asked_at.toISOString(),
+      confirmed_at: confirmed_at?.toISOString() ?? null,
+      failing_since: failing_since?.toISOString() ?? null,
+      off_at: off_at?.toISOString() ?? null,
+    }),
+  );
+};
+
+/** Whether it was there or not: they may have unsubscribed meanwhile. */
+export const removeStatusPageSubscriber = async (
+  { sql, organisation }: InOrganisation,
+  { page_id: page, subscriber_id }: InputOf<typeof contract.removeStatusPageSubscriber>,
+): Promise<void> => {
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
+  await removeSubscriber(sql, page, subscriber_id);
 };
 
 export const setStatusPageLogo = async (

@@ -110,7 +110,7 @@ export const countSubscribers = async (
 ): Promise<{ readonly confirmed: number; readonly waiting: number }> => {
   const [row] = await sql<{ confirmed: number; waiting: number }[]>`
     select count(confirmed_at) as confirmed, count(*) - count(confirmed_at) as waiting
-    from status_page_subscribers where page_id = ${page}`;
+    from status_page_subscribers where page_id = ${page} and off_at is null`;
   return row ?? { confirmed: 0, waiting: 0 };
 };
 

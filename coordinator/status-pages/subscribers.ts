@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from '../database/connect.ts';
 import type { PageLanguage, UpdateKind } from './model.ts';
 
-/** Subscribers: who is mailed about a status page. */
+/** Subscribers: the mailboxes that are mailed about a status page; webhooks are beside this. */
 
 export type NewSubscriber = {
   readonly id: string;
@@ -51,7 +51,6 @@ export const askSubscriber = async (
 };
 
 export type SubscriberOfPage = {
-  readonly email: string;
   readonly language: PageLanguage;
   readonly slug: string;
   readonly domain: string | null;
@@ -60,7 +59,8 @@ export type SubscriberOfPage = {
   readonly time_zone: string;
 };
 
-const shownPage = (sql: Queryable) => sql`s.email, s.language, p.slug, case
+/** The page of the subscriber `s`; pages of an organisation that is about to end are not there. */
+export const pageOfSubscriber = (sql: Queryable) => sql`s.language, p.slug, case
   when p.domain_proved_at is not null then p.domain end as domain,
   p.name as title, p.organisation_id as organisation, o.time_zone
   from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null`;
@@ -70,22 +70,22 @@ export const linkSubscriber = async (
   sql: Queryable,
   id: string,
   fingerprint: Buffer,
-): Promise<SubscriberOfPage | undefined> => {
-  const [row] = await sql<SubscriberOfPage[]>`
+): Promise<(SubscriberOfPage & { readonly email: string }) | undefined> => {
+  const [row] = await sql<(SubscriberOfPage & { readonly email: string })[]>`
     with s as (update status_page_subscribers set confirm_fingerprint = ${fingerprint}
       where id = ${id} and confirmed_at is null
       returning email, language, page_id)
-    select ${shownPage(sql)} join s on s.page_id = p.id where p.enabled`;
+    select s.email, ${pageOfSubscriber(sql)} join s on s.page_id = p.id where p.enabled`;
   return row;
 };
 
 export const subscriberOfPage = async (
   sql: Queryable,
   id: string,
-): Promise<SubscriberOfPage | undefined> => {
-  const [row] = await sql<SubscriberOfPage[]>`
-    select ${shownPage(sql)} join status_page_subscribers s on s.page_id = p.id
-    where s.id = ${id} and s.confirmed_at is not null and p.enabled`;
+): Promise<(SubscriberOfPage & { readonly email: string }) | undefined> => {
+  const [row] = await sql<(SubscriberOfPage & { readonly email: string })[]>`
+    select s.email, ${pageOfSubscriber(sql)} join status_page_subscribers s on s.page_id = p.id
+    where s.id = ${id} and s.email is not null and s.confirmed_at is not null and p.enabled`;
   return row;
 };
 
@@ -142,15 +142,40 @@ export const removeSubscriber = async (sql: Queryable, page: string, id: string)
   await sql`delete from status_page_subscribers where page_id = ${page} and id = ${id}`;
 };
 
-/** Deletes those who never answered. */
+export type SubscriberRow = {
+  /** The list is in the order of its ids, which grow with time. */
+  readonly key: 0;
+  readonly place: string;
+  readonly id: string;
+  readonly email: string | null;
+  readonly host: string | null;
+  readonly asked_at: Date;
+  readonly confirmed_at: Date | null;
+  readonly failing_since: Date | null;
+  readonly off_at: Date | null;
+};
+
+export const subscriberPage = (
+  sql: Queryable,
+  page: string,
+  after: string | null,
+  limit: number,
+): Promise<SubscriberRow[]> => sql<SubscriberRow[]>`
+  select 0 as key, id::text as place, id, email, host, asked_at, confirmed_at, failing_since, off_at
+  from status_page_subscribers
+  where page_id = ${page} and (${after}::uuid is null or id > ${after}::uuid)
+  order by id limit ${limit}`;
+
+/** Deletes those who never answered; a webhook that was switched off had answered. */
 export const forgetUnconfirmed = async (sql: Queryable, before: Date): Promise<void> => {
-  await sql`delete from status_page_subscribers where confirmed_at is null
+  await sql`delete from status_page_subscribers where confirmed_at is null and off_at is null
     and asked_at < ${before}`;
 };
 
 export type SubscriberNotice = {
   readonly subscriber: string;
-  readonly email: string;
+  /** Null: a webhook. */
+  readonly email: string | null;
   /** Or the report. */
   readonly incident: string;
   readonly event: 'began' | 'over' | 'post';
@@ -240,7 +265,7 @@ export type NotifiedIncident = {
 };
 
 /**
- * What a mail says about an incident or a report; undefined when the page no longer shows the
+ * What is said about an incident or a report; undefined when the page no longer shows the
  * monitor, or what was written was deleted.
  */
 export const sentIncident = async (

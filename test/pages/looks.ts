@@ -265,6 +265,11 @@ export const pageLooks: readonly PageLook[] = [
     as: 'owner',
   },
   {
+    name: 'status-page-subscribers',
+    path: ({ page }) => `/status-pages/${page.id}/subscribers`,
+    as: 'owner',
+  },
+  {
     name: 'status-page-delete',
     path: ({ page }) => `/status-pages/${page.id}/delete`,
     as: 'owner',

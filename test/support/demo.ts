@@ -88,6 +88,14 @@ export const seedDemoPage = async (
     values (${report}, ${id}, ${organisation}, 'Slow search', ${new Date(now - 3 * day)}, ${new Date(now - 3 * day + 40 * minute)})`;
   await sql`insert into status_page_report_updates (id, report_id, kind, text, written_at, told_at)
     values (${newId()}, ${report}, 'resolved', 'Search is as fast as before.', ${new Date(now - 3 * day + 40 * minute)}, ${new Date(now)})`;
+  for (const [email, confirmed] of [
+    ['ada@reader.example', new Date(now - 9 * day)],
+    ['ben@reader.example', null],
+  ] as const)
+    await sql`insert into status_page_subscribers (id, page_id, email, language, asked_at, confirmed_at)
+      values (${newId()}, ${id}, ${email}, 'en', ${new Date(now - 9 * day)}, ${confirmed})`;
+  await sql`insert into status_page_subscribers (id, page_id, url_fingerprint, host, secrets, language, asked_at, failing_since, off_at)
+    values (${newId()}, ${id}, '\\x00', 'status.reader.example', '\\x00', 'en', ${new Date(now - 9 * day)}, ${new Date(now - 4 * day)}, ${new Date(now - day)})`;
   return { id, slug: 'shop', report };
 };
 

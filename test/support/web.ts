@@ -19,6 +19,7 @@ import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
 import { dayOf, type ServiceDay, sumOf } from '../../coordinator/health/service-record.ts';
 import { createShares } from '../../coordinator/incidents/shared-link.ts';
 import { createWalls } from '../../coordinator/monitors/wall.ts';
+import { createSender, type Sender } from '../../coordinator/notifications/transport.ts';
 import { handlers } from '../../coordinator/operations.ts';
 import { pages as allPages } from '../../coordinator/pages.ts';
 import { type AccountSecrets, createAccountSecrets } from '../../coordinator/people/secrets.ts';
@@ -155,6 +156,7 @@ export const startWeb = async ({
   called,
   ownRecord = () => ownRecordOfTest,
   readDocument,
+  send,
   ...overrides
 }: Partial<WebDependencies> & {
   readonly services?: Services;
@@ -164,6 +166,8 @@ export const startWeb = async ({
   readonly ownRecord?: WebDependencies['instruments']['ownRecord'];
   /** Documents of clients that say who they are by an address. */
   readonly readDocument?: OauthDependencies['readDocument'];
+  /** How webhooks of status pages are reached; public addresses alone, if not said. */
+  readonly send?: Sender['send'];
   /** What browsers call it: passkeys want a name. */
   readonly host?: '127.0.0.1' | 'localhost';
   /** What its BASE_URL says; where it listens, if not said. */
@@ -178,6 +182,8 @@ export const startWeb = async ({
     overrides.clock ?? systemClock,
     createLog({ name: 'test-web', level: 'silent' }),
   ];
+  const secrets = createSecretsAtRest(secretKey);
+  const sender = createSender({ clock, allow: [], mail: undefined, vapid: undefined });
   const house = await createTestOrganisation(sql);
   const tokens = createTokens({ sql, secretKey, clock, log });
   const changes = createChanges({ sql, clock, log });
@@ -197,7 +203,7 @@ export const startWeb = async ({
       secretKeys: [testSecretKey],
       requireSigned: 'auto',
     }),
-    secrets: createSecretsAtRest(secretKey),
+    secrets,
     baseUrl,
     ...(door === undefined ? {} : { door }),
   });
@@ -227,6 +233,9 @@ export const startWeb = async ({
     log,
     accountSecrets,
     patiently: createTimeouts({ sql, log }),
+    secrets,
+    baseUrl,
+    send: send ?? sender.send,
   });
   const app = Fastify({
     ...restServerOptions,
@@ -313,6 +322,7 @@ export const startWeb = async ({
       await assistants.close();
       await connections.close();
       await limiter.close();
+      await sender.close();
       await tokens.close();
       await sql.end();
       await database.drop();

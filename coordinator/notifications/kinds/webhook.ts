@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import type { Notification } from '../message.ts';
-import type { ChannelKind } from './types.ts';
+import type { ChannelKind, OutgoingRequest } from './types.ts';
 import { judgeHttp, secretField, secretUrlField, value } from './types.ts';
 
 /** Event names of webhooks: a noun, a full stop, what happened. */
@@ -48,6 +48,43 @@ const content = (notification: Notification) => ({
   },
 });
 
+export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+/** A POST as Standard Webhooks has it. `id`: the same for every attempt at one message. */
+export const signedPost = ({
+  url,
+  secret,
+  id,
+  now,
+  content: about,
+  headers = {},
+}: {
+  readonly url: string;
+  readonly secret: string;
+  readonly id: string;
+  readonly now: number;
+  readonly content: unknown;
+  readonly headers?: { readonly [name: string]: string };
+}): OutgoingRequest => {
+  const body = JSON.stringify(about);
+  const timestamp = String(Math.floor(now / 1_000));
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    by: 'https',
+    method: 'POST',
+    url,
+    headers: {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+      ...headers,
+    },
+    body,
+  };
+};
+
 export const webhook: ChannelKind = {
   id: 'webhook',
   name: 'Webhook',
@@ -76,27 +113,15 @@ export const webhook: ChannelKind = {
       optional: true,
     },
   },
-  message: (notification, config, now) => {
-    const body = JSON.stringify(content(notification));
-    const timestamp = String(Math.floor(now / 1_000));
-    const key = Buffer.from(value(config, 'secret').replace(/^whsec_/, ''), 'base64');
-    const signature = createHmac('sha256', key)
-      .update(`${notification.key}.${timestamp}.${body}`)
-      .digest('base64');
-    return {
-      by: 'https',
-      method: 'POST',
+  message: (notification, config, now) =>
+    signedPost({
       url: value(config, 'url'),
-      headers: {
-        'content-type': 'application/json',
-        'webhook-id': notification.key,
-        'webhook-timestamp': timestamp,
-        'webhook-signature': `v1,${signature}`,
-        ...(config.authorization === undefined ? {} : { authorization: config.authorization }),
-      },
-      body,
-    };
-  },
+      secret: value(config, 'secret'),
+      id: notification.key,
+      now,
+      content: content(notification),
+      headers: config.authorization === undefined ? {} : { authorization: config.authorization },
+    }),
   // Other answers of someone's program may be gone tomorrow; 410 alone is final.
   judge: judgeHttp({ refused: { 410: 'the server says that this URL is gone' } }),
   resolves: false,

@@ -26,6 +26,7 @@ import {
 } from '../../web/page.ts';
 import {
   getStatusPageLogo,
+  listStatusPageSubscribers,
   previewStatusPage,
   removeStatusPageLogo,
   setStatusPageLogo,
@@ -140,6 +141,10 @@ const editorPage = (editing: Editing, document: string): PageAnswer => {
           below: belowOf(editing),
           trail,
           actions: html`
+            ${
+              request.may(listStatusPageSubscribers) &&
+              linkButton(`/status-pages/${page.id}/subscribers`, `Subscribers: ${page.subscribers}`)
+            }
             ${page.enabled && linkButton(`/status/${page.slug}`, 'View page', { symbol: 'see' })}
             ${
               request.may(deleteStatusPage) &&

@@ -68,6 +68,25 @@ export const subscribePage = (of: Subscribed, title: string, text?: string): str
     html`${text !== undefined && html`<p>${text}</p>`}${backTo(of)}`,
   );
 
+/** The secret and the link that ends it; neither is shown again. */
+export const webhookPage = (
+  of: Subscribed,
+  { secret, leave }: { readonly secret: string; readonly leave: string },
+): string => {
+  const words = wordsOf[of.language].subscribing;
+  return said(
+    of.language,
+    of.style,
+    words.confirmed,
+    html`
+      <p>${words.webhook.secret}</p>
+      <p><code>${secret}</code></p>
+      <p>${words.webhook.leave} <a href="${safeUrl(leave)}">${leave}</a></p>
+      ${backTo(of)}
+    `,
+  );
+};
+
 /**
  * The target of a link in a mail. It does nothing by itself: prefetching programs follow links,
  * people press buttons.

@@ -356,6 +356,26 @@ const updates = (view: View): Html => {
           </form>
         `
       }
+      <details>
+        <summary>${words.webhookLabel}</summary>
+        <form method="post" action="${safeUrl(`${root}/subscribe`)}">
+          <label for="url">${words.webhookUrl}</label>
+          <div class="field">
+            <input
+              id="url"
+              name="url"
+              type="url"
+              pattern="https://.*"
+              placeholder="https://"
+              required
+              maxlength="2000"
+            >
+            <input type="hidden" name="lang" value="${language}">
+            <button>${words.mailSubmit}</button>
+          </div>
+          <p class="soft">${words.webhookNote}</p>
+        </form>
+      </details>
       <p>
         ${words.feeds}: <a href="${safeUrl(`${root}/feed.atom`)}">Atom</a> · <a
           href="${safeUrl(`${root}/feed.json`)}"

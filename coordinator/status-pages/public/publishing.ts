@@ -1,11 +1,8 @@
 import { createTicker } from '../../../shared/actor/mailbox.ts';
 import { createRecentCache } from '../../../shared/base/async.ts';
 import type { Log } from '../../../shared/base/log.ts';
-import type { Clock } from '../../../shared/base/time.ts';
-import type { Sql } from '../../database/connect.ts';
 import type { WithTimeout } from '../../database/startup.ts';
 import { createAttempts } from '../../gate/attempts.ts';
-import type { AccountSecrets } from '../../people/secrets.ts';
 import { createPageAccess, type PageAccess } from './access.ts';
 import {
   logoOfPage,
@@ -17,6 +14,7 @@ import {
 } from './queries.ts';
 import type { PublicIncident } from './snapshot.ts';
 import { createSubscribing, type Subscribing } from './subscribing.ts';
+import type { WebhookDependencies } from './webhooks.ts';
 
 /** The value that was read, and whether reading a newer one failed. */
 export type CachedValue<Value> = {
@@ -155,11 +153,8 @@ export type Publishing = {
   readonly close: () => Promise<void>;
 };
 
-type Dependencies = {
-  readonly sql: Sql;
-  readonly clock: Clock;
+type Dependencies = WebhookDependencies & {
   readonly log: Pick<Log, 'warn'>;
-  readonly accountSecrets: AccountSecrets;
   readonly patiently: WithTimeout;
 };
 
@@ -168,13 +163,8 @@ const maxMonths = 200;
 const maxLogos = 100;
 const domainsEveryMs = 5_000;
 
-export const createPublishing = ({
-  sql,
-  clock,
-  log,
-  accountSecrets,
-  patiently,
-}: Dependencies): Publishing => {
+export const createPublishing = (parts: Dependencies): Publishing => {
+  const { sql, clock, log, accountSecrets, patiently } = parts;
   const now = (): number => clock.now();
   const onFailure = (error: unknown): void =>
     log.warn({ err: error }, 'could not read a public page; showing the previous version');
@@ -221,7 +211,7 @@ export const createPublishing = ({
   ticker.hurry();
 
   const attempts = createAttempts(sql, clock, accountSecrets);
-  const subscribing = createSubscribing({ sql, clock, accountSecrets, attempts });
+  const subscribing = createSubscribing({ ...parts, attempts });
   return {
     page: memory.get,
     incidents: async ({ page }, from, to) => (await months.get(`${page.slug} ${from} ${to}`)).value,
@@ -230,6 +220,7 @@ export const createPublishing = ({
     doors: createPageAccess({ accountSecrets, attempts }),
     subscribing: {
       ask: patiently(subscribing.ask),
+      webhook: subscribing.webhook,
       waiting: patiently(subscribing.waiting),
       confirm: patiently(subscribing.confirm),
       leave: patiently(subscribing.leave),

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Refusal } from '../../../shared/base/errors.ts';
 import type { PageLanguage } from '../model.ts';
-import { askingPage, subscribePage } from './forms.ts';
+import { askingPage, subscribePage, webhookPage } from './forms.ts';
 import type { Publishing, ReadPage } from './publishing.ts';
 import type { Here, Params } from './sending.ts';
 import { wordsOf } from './words.ts';
@@ -29,7 +29,8 @@ const formOf = (body: unknown): URLSearchParams =>
   new URLSearchParams(typeof body === 'string' ? body : '');
 
 /**
- * By e-mail: requested here, confirmed and ended from the mailbox. A request for someone else's
+ * By e-mail: requested here, confirmed and ended from the mailbox. By webhook: its server confirms
+ * at once, and what it gets holds the link that ends it. A request for someone else's
  * address sends them one question an hour and nothing more; a form on another site can do no more
  * than that, either.
  */
@@ -45,7 +46,15 @@ export const subscribingRoutes = (
       const language = languageOf(form.get('lang')) ?? read.page.language;
       const { subscribing: words } = wordsOf[language];
       const of = { language, style, root };
+      const url = form.get('url');
       try {
+        if (url !== null) {
+          const asked = { url, language, address: request.ip };
+          const done = await subscribing.webhook(read, asked);
+          if (done.is === 'subscribed') return [200, webhookPage(of, done)];
+          const [title, text] = words.webhook[done.is];
+          return [422, subscribePage(of, title, text)];
+        }
         await subscribing.ask(read, {
           email: form.get('email') ?? '',
           language,

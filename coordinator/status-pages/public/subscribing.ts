@@ -8,7 +8,6 @@ import { type Attempts, hostOf, hourly } from '../../gate/attempts.ts';
 import { postMail, postMails } from '../../mail/queries.ts';
 import { leaverOf } from '../../notifications/links.ts';
 import { emailFrom } from '../../organisations/model.ts';
-import type { AccountSecrets } from '../../people/secrets.ts';
 import type { PageLanguage } from '../model.ts';
 import {
   askSubscriber,
@@ -16,14 +15,15 @@ import {
   confirmSubscriber,
   forgetUnconfirmed,
   removeSubscriber,
-  type SubscriberNotice,
   takeUnsentIncidents,
   takeUnsentPosts,
   takeUnsentUpdates,
   type WaitingPage,
   waitingPages,
 } from '../subscribers.ts';
+import { insertDeliveries } from '../webhook-queries.ts';
 import type { ReadPage } from './queries.ts';
+import { createWebhookSubscribing, type WebhookDependencies } from './webhooks.ts';
 
 const hour = 3_600_000;
 /** How long the confirmation link is valid. */
@@ -39,6 +39,8 @@ export type Subscribing = {
     read: ReadPage,
     wanted: { readonly email: string; readonly language: PageLanguage; readonly address: string },
   ) => Promise<void>;
+  /** By webhook: it takes as long as the server that is asked. */
+  readonly webhook: ReturnType<typeof createWebhookSubscribing>;
   /** The pages that one answer confirms: the link's own, and what else the mailbox asked for. */
   readonly waiting: (read: ReadPage, secret: string) => Promise<readonly WaitingPage[]>;
   /** False when the link is no longer valid. `slugs`: the pages that it showed. */
@@ -50,12 +52,9 @@ export type Subscribing = {
   readonly leave: (read: ReadPage, link: string) => Promise<boolean>;
 };
 
-export const createSubscribing = (parts: {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly accountSecrets: AccountSecrets;
-  readonly attempts: Attempts;
-}): Subscribing => {
+export const createSubscribing = (
+  parts: WebhookDependencies & { readonly attempts: Attempts },
+): Subscribing => {
   const { sql, clock, accountSecrets, attempts } = parts;
   const linkOf = async ({ id: page }: ReadPage, secret: string): Promise<ConfirmationLink> => ({
     page,
@@ -63,6 +62,7 @@ export const createSubscribing = (parts: {
     askedSince: new Date(clock.now() - optInLifeMs),
   });
   return {
+    webhook: createWebhookSubscribing(parts),
     ask: async ({ id: page }, { email: given, language, address }) => {
       const email = emailFrom(given);
       const host = hostOf(address);
@@ -111,26 +111,31 @@ const newsMs = 6 * hour;
 const maxPosts = 50;
 
 /**
- * Turns posts and incidents into waiting mails. Each is mailed once, even with several
+ * Turns posts and incidents into waiting mails and deliveries. Each is sent once, even with several
  * coordinators, because it is marked in the same transaction.
  */
-export const notifySubscribers = async (sql: Sql, now: number): Promise<number> => {
+export const notifySubscribers = async (
+  sql: Sql,
+  { now, hasMail }: { readonly now: number; readonly hasMail: boolean },
+): Promise<number> => {
   const at = new Date(now);
-  const post = (tellings: readonly SubscriberNotice[]) =>
-    tellings.map(({ email, ...about }) => ({
-      kind: 'page-update' as const,
-      recipient: email,
-      about,
-      at,
-    }));
   return inTransaction(sql, async (transaction) => {
-    const posts = [
+    const notices = [
       ...(await takeUnsentPosts(transaction, at, maxPosts)),
       ...(await takeUnsentUpdates(transaction, at, maxPosts)),
+      ...(await takeUnsentIncidents(transaction, at, new Date(now - newsMs))),
     ];
-    const incidents = await takeUnsentIncidents(transaction, at, new Date(now - newsMs));
-    await postMails(transaction, [...post(posts), ...post(incidents)]);
-    return posts.length + incidents.length;
+    const mails = notices.flatMap(({ email, ...about }) =>
+      email === null || !hasMail
+        ? []
+        : [{ kind: 'page-update' as const, recipient: email, about, at }],
+    );
+    const deliveries = notices.flatMap(({ email, ...about }) =>
+      email === null ? [{ id: newId(), ...about }] : [],
+    );
+    await postMails(transaction, mails);
+    await insertDeliveries(transaction, deliveries, at);
+    return notices.length;
   });
 };
 
@@ -139,18 +144,20 @@ export const startNotifyingSubscribers = ({
   clock,
   log,
   everyMs,
+  hasMail,
 }: {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
   readonly everyMs: number;
+  readonly hasMail: boolean;
 }): { readonly stop: () => Promise<void> } => {
   let cleanedAt = Number.NEGATIVE_INFINITY;
   return createTicker({
     everyMs,
     tick: async () => {
       const now = clock.now();
-      await notifySubscribers(sql, now);
+      await notifySubscribers(sql, { now, hasMail });
       if (now - cleanedAt < hour) return;
       await forgetUnconfirmed(sql, new Date(now - optInLifeMs));
       cleanedAt = now;

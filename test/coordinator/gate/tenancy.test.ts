@@ -75,6 +75,9 @@ const estate = async (): Promise<Estate> => {
       text: 'x',
     })
   ).id;
+  const subscriber_id = newId();
+  await bench.sql`insert into status_page_subscribers (id, page_id, email, language, asked_at)
+    values (${subscriber_id}, ${page_id}, 'ada@reader.example', 'en', now())`;
   const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, try: false };
   const channel_id = (await bench.call(createChannel, as, hook)).id;
   const message_id = newId();
@@ -113,6 +116,7 @@ const estate = async (): Promise<Estate> => {
       message_id,
       post_id,
       report_id,
+      subscriber_id,
     },
   };
 };

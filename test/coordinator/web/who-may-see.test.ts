@@ -120,6 +120,8 @@ const expected: Readonly<Record<string, string>> = {
   'POST /status-pages/new': writers,
   'GET /status-pages/:page_id': ofOurs,
   'POST /status-pages/:page_id': writersOfOurs,
+  'GET /status-pages/:page_id/subscribers': writersOfOurs,
+  'POST /status-pages/:page_id/subscribers/:subscriber_id/remove': writersOfOurs,
   'POST /status-pages/:page_id/logo': writersOfOurs,
   // There is none.
   'GET /status-pages/:page_id/logo': 'in 403 404 404 404 404 404',
@@ -257,6 +259,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   message_id: () => demo.channels.message,
   page_id: () => demo.page.id,
   post_id: newId,
+  subscriber_id: newId,
   report_id: () => demo.page.report,
   session_id: newId,
   passkey_id: newId,

@@ -67,6 +67,10 @@ export const german: Words = {
   mailLabel: 'Ihre E-Mail-Adresse',
   mailSubmit: 'Abonnieren',
   mailNote: 'Zuerst senden wir einen Link zur Bestätigung. Sie können in jeder E-Mail abbestellen.',
+  webhookLabel: 'Webhook',
+  webhookUrl: 'URL Ihres Servers',
+  webhookNote:
+    'Zuerst senden wir einen POST mit einer Prüfaufgabe. Ihr Server muss mit dem Text von data.challenge antworten. Nachrichten sind signiert (Standard Webhooks).',
   feeds: 'Feeds',
   calendar: 'Wartungskalender',
   aboutUs: 'Status des Dienstes',
@@ -109,6 +113,26 @@ export const german: Words = {
     left: 'Sie sind abgemeldet',
     badAddress: 'Das ist keine E-Mail-Adresse',
     often: 'Zu viele Versuche. Versuchen Sie es in 15 Minuten noch einmal.',
+    webhook: {
+      secret: 'Mit diesem Geheimnis prüfen Sie Signaturen. Es wird nur einmal gezeigt.',
+      leave: 'Zum Abbestellen öffnen Sie diesen Link. Jede Nachricht enthält ihn auch.',
+      invalid: [
+        'Das ist keine https://-URL',
+        'Geben Sie die ganze Adresse ein, ohne Benutzernamen.',
+      ],
+      taken: [
+        'Diese URL ist schon angemeldet',
+        'Um sie neu anzumelden, bestellen Sie zuerst mit dem Link in ihren Nachrichten ab.',
+      ],
+      full: [
+        'Diese Seite nimmt keine weiteren Webhooks an',
+        'Sie können weiterhin per E-Mail oder Feed abonnieren.',
+      ],
+      unproved: [
+        'Ihr Server hat die Prüfaufgabe nicht beantwortet',
+        'Er muss unseren POST innerhalb von 10 Sekunden mit Status 200 und dem Text von data.challenge beantworten.',
+      ],
+    },
   },
   usual: {
     investigating: (name) => `${name} funktioniert nicht wie gewohnt. Wir suchen die Ursache.`,

@@ -65,6 +65,10 @@ export const english: Words = {
   mailLabel: 'Your e-mail address',
   mailSubmit: 'Subscribe',
   mailNote: 'We send a link to confirm first. You can unsubscribe in every e-mail.',
+  webhookLabel: 'Webhook',
+  webhookUrl: 'URL of your server',
+  webhookNote:
+    'We send a POST with a challenge first. Your server must answer with the text of data.challenge. Messages are signed (Standard Webhooks).',
   feeds: 'Feeds',
   calendar: 'Maintenance calendar',
   aboutUs: 'Service status',
@@ -106,6 +110,20 @@ export const english: Words = {
     left: 'You are unsubscribed',
     badAddress: 'This is not an e-mail address',
     often: 'Too many attempts. Try again in 15 minutes.',
+    webhook: {
+      secret: 'Use this secret to verify signatures. It is shown only once.',
+      leave: 'To unsubscribe, open this link. Every message contains it too.',
+      invalid: ['This is not an https:// URL', 'Enter the full address, without a user name.'],
+      taken: [
+        'This URL is already subscribed',
+        'To subscribe again, unsubscribe first with the link in its messages.',
+      ],
+      full: ['This page takes no more webhooks', 'You can still subscribe by e-mail or feed.'],
+      unproved: [
+        'Your server did not answer the challenge',
+        'It must answer our POST within 10 seconds, with status 200 and the text of data.challenge as the body.',
+      ],
+    },
   },
   usual: {
     investigating: (name) => `${name} is not working as expected. We are investigating.`,

@@ -66,6 +66,10 @@ export const spanish: Words = {
   mailLabel: 'Su dirección de correo',
   mailSubmit: 'Suscribirse',
   mailNote: 'Primero enviamos un enlace para confirmar. Puede darse de baja en cada correo.',
+  webhookLabel: 'Webhook',
+  webhookUrl: 'URL de su servidor',
+  webhookNote:
+    'Primero enviamos un POST con un reto. Su servidor debe responder con el texto de data.challenge. Los mensajes van firmados (Standard Webhooks).',
   feeds: 'Fuentes',
   calendar: 'Calendario de mantenimiento',
   aboutUs: 'Estado del servicio',
@@ -108,6 +112,26 @@ export const spanish: Words = {
     left: 'Se ha dado de baja',
     badAddress: 'Esto no es una dirección de correo',
     often: 'Demasiados intentos. Inténtelo de nuevo en 15 minutos.',
+    webhook: {
+      secret: 'Con este secreto se verifican las firmas. Solo se muestra una vez.',
+      leave: 'Para darse de baja, abra este enlace. Cada mensaje también lo contiene.',
+      invalid: [
+        'Esto no es una URL https://',
+        'Escriba la dirección completa, sin nombre de usuario.',
+      ],
+      taken: [
+        'Esta URL ya está suscrita',
+        'Para suscribirla de nuevo, dela de baja primero con el enlace de sus mensajes.',
+      ],
+      full: [
+        'Esta página no admite más webhooks',
+        'Todavía puede suscribirse por correo o por canal.',
+      ],
+      unproved: [
+        'Su servidor no respondió al reto',
+        'Debe responder a nuestro POST en 10 segundos, con el estado 200 y el texto de data.challenge.',
+      ],
+    },
   },
   usual: {
     investigating: (name) => `${name} no funciona con normalidad. Estamos buscando la causa.`,

@@ -66,6 +66,10 @@ export const french: Words = {
   mailLabel: 'Votre adresse e-mail',
   mailSubmit: 'S’abonner',
   mailNote: 'Nous envoyons d’abord un lien de confirmation. Chaque e-mail permet de se désabonner.',
+  webhookLabel: 'Webhook',
+  webhookUrl: 'URL de votre serveur',
+  webhookNote:
+    'Nous envoyons d’abord un POST avec un défi. Votre serveur doit répondre avec le texte de data.challenge. Les messages sont signés (Standard Webhooks).',
   feeds: 'Flux',
   calendar: 'Calendrier de maintenance',
   aboutUs: 'État du service',
@@ -109,6 +113,26 @@ export const french: Words = {
     left: 'Vous êtes désabonné',
     badAddress: 'Ce n’est pas une adresse e-mail',
     often: 'Trop d’essais. Réessayez dans 15 minutes.',
+    webhook: {
+      secret: 'Ce secret sert à vérifier les signatures. Il n’est affiché qu’une fois.',
+      leave: 'Pour vous désabonner, ouvrez ce lien. Chaque message le contient aussi.',
+      invalid: [
+        'Ce n’est pas une URL https://',
+        'Saisissez l’adresse complète, sans nom d’utilisateur.',
+      ],
+      taken: [
+        'Cette URL est déjà abonnée',
+        'Pour l’abonner de nouveau, désabonnez-la d’abord avec le lien de ses messages.',
+      ],
+      full: [
+        'Cette page n’accepte plus de webhooks',
+        'Vous pouvez toujours vous abonner par e-mail ou par flux.',
+      ],
+      unproved: [
+        'Votre serveur n’a pas répondu au défi',
+        'Il doit répondre à notre POST en moins de 10 secondes, avec le statut 200 et le texte de data.challenge.',
+      ],
+    },
   },
   usual: {
     investigating: (name) => `${name} ne fonctionne pas normalement. Nous en cherchons la cause.`,

@@ -42,6 +42,9 @@ export type Words = {
   readonly mailLabel: string;
   readonly mailSubmit: string;
   readonly mailNote: string;
+  readonly webhookLabel: string;
+  readonly webhookUrl: string;
+  readonly webhookNote: string;
   readonly feeds: string;
   readonly calendar: string;
   /** Links to the service record of the installation. */
@@ -82,7 +85,13 @@ export type Words = {
       | 'often',
       string
     >
-  >;
+  > & {
+    /** Above the secret and the link that ends it, and why an address is not subscribed. */
+    readonly webhook: Readonly<
+      Record<'secret' | 'leave', string> &
+        Record<'invalid' | 'taken' | 'full' | 'unproved', readonly [title: string, text: string]>
+    >;
+  };
   /** Suggested texts of posts. `name`: the public name. */
   readonly usual: Readonly<Record<PostKind, (name: string) => string>>;
   /** Of the mails to subscribers, in the language in which each subscribed. */

@@ -78,7 +78,10 @@ const subscriber = async (slug: string): Promise<string> => {
 
 /** As two coordinators do it at once. */
 const tellAll = async (): Promise<void> => {
-  await Promise.all([notifySubscribers(web.sql, clock.at), notifySubscribers(web.sql, clock.at)]);
+  await Promise.all([
+    notifySubscribers(web.sql, { now: clock.at, hasMail: true }),
+    notifySubscribers(web.sql, { now: clock.at, hasMail: true }),
+  ]);
   await mailer.tick();
 };
 

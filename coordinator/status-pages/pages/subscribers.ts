@@ -1,0 +1,114 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { getStatusPage } from '../../../shared/api/status-pages.ts';
+import { heading, moreLink } from '../../web/elements.ts';
+import { refuseUnlessMay } from '../../web/forms.ts';
+import { type Html, html, icon } from '../../web/html.ts';
+import { type Page, seeOther, show } from '../../web/page.ts';
+import type { Times } from '../../web/times.ts';
+import { listStatusPageSubscribers, removeStatusPageSubscriber } from '../contract.ts';
+import { trail } from './cards.ts';
+
+/** Who is notified about a status page, for those who may change it. */
+
+type Subscriber = OutputOf<typeof listStatusPageSubscribers>['items'][number];
+
+const stateOf = ({ confirmed_at, failing_since, off_at }: Subscriber, times: Times): Html => {
+  if (off_at !== null)
+    return html`
+      <span class="state state-paused">
+        ${icon('paused')}Switched off after failures, ${times.ago(off_at)}
+      </span>
+    `;
+  if (confirmed_at === null)
+    return html`<span class="state state-pending">${icon('pending')}Not confirmed yet</span>`;
+  return failing_since === null
+    ? html`<span class="state state-up">${icon('up')}Subscribed</span>`
+    : html`
+      <span class="state state-verifying">
+        ${icon('verifying')}Failing since ${times.moment(failing_since)}
+      </span>
+    `;
+};
+
+const rowOf = (page: string, each: Subscriber, times: Times): Html => html`
+  <tr id="subscriber-${each.id}" data-row>
+    <td data-label="Address"><b>${each.address}</b></td>
+    <td data-label="By">${each.kind === 'email' ? 'E-mail' : 'Webhook'}</td>
+    <td data-label="State">${stateOf(each, times)}</td>
+    <td data-label="Since">${times.moment(each.confirmed_at ?? each.asked_at)}</td>
+    <td>
+      <form method="post" action="/status-pages/${page}/subscribers/${each.id}/remove">
+        <button class="button" aria-label="Remove ${each.address}">Remove</button>
+      </form>
+    </td>
+  </tr>
+`;
+
+const list: Page = {
+  method: 'GET',
+  path: '/status-pages/:page_id/subscribers',
+  needs: 'member',
+  answer: async (request) => {
+    refuseUnlessMay(request, listStatusPageSubscribers);
+    const { ask, path, query, times } = request;
+    const { page_id } = path;
+    const [page, { items, next_cursor }] = await Promise.all([
+      ask(getStatusPage, { page_id }),
+      ask(listStatusPageSubscribers, { page_id, limit: 100, ...query }),
+    ]);
+    const { id, name, subscribers } = page;
+    return show({
+      title: `Subscribers of ${name}`,
+      place: 'status-pages',
+      main: html`
+        ${heading({
+          sentence: subscribers === 1 ? '1 subscriber' : `${subscribers} subscribers`,
+          below:
+            'They are notified of incidents, updates and announcements on this page. Each of them can unsubscribe by a link.',
+          trail: [...trail, { href: `/status-pages/${id}`, name }],
+        })}
+        ${
+          items.length === 0
+            ? html`<div class="card"><p class="nothing">No subscribers yet</p></div>`
+            : html`
+              <div class="table-card">
+                <table class="cards">
+                  <thead>
+                    <tr>
+                      <th scope="col">Address</th>
+                      <th scope="col">By</th>
+                      <th scope="col">State</th>
+                      <th scope="col">Since</th>
+                      <th scope="col"><span class="unseen">Remove</span></th>
+                    </tr>
+                  </thead>
+                  <tbody>${items.map((each) => rowOf(id, each, times))}</tbody>
+                </table>
+              </div>
+            `
+        }
+        ${
+          next_cursor !== null &&
+          moreLink(
+            `/status-pages/${id}/subscribers?cursor=${encodeURIComponent(next_cursor)}`,
+            'More',
+          )
+        }
+      `,
+    });
+  },
+};
+
+const removed: Page = {
+  method: 'POST',
+  path: '/status-pages/:page_id/subscribers/:subscriber_id/remove',
+  needs: 'member',
+  answer: async (request) => {
+    refuseUnlessMay(request, removeStatusPageSubscriber);
+    const { page_id = '', subscriber_id } = request.path;
+    await request.ask(removeStatusPageSubscriber, { page_id, subscriber_id });
+    return seeOther(`/status-pages/${page_id}/subscribers`, { said: 'Subscriber removed.' });
+  },
+};
+
+export const subscriberPages: readonly Page[] = [list, removed];
