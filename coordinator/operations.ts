@@ -25,6 +25,7 @@ import * as bulk from './monitors/bulk.ts';
 import * as monitorsContract from './monitors/contract.ts';
 import * as dashboard from './monitors/dashboard.ts';
 import * as monitors from './monitors/operations.ts';
+import * as trash from './monitors/trash.ts';
 import * as views from './monitors/views.ts';
 import * as wall from './monitors/wall.ts';
 import * as channels from './notifications/channel-operations.ts';
@@ -58,7 +59,7 @@ import * as tokens from './tokens/operations.ts';
 export const handlers: Handlers = handlersOf([
   ...bindAll(
     { ...monitorsApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
-    { ...monitors, ...batch, ...bulk, ...dashboard, ...views, ...wall },
+    { ...monitors, ...batch, ...bulk, ...dashboard, ...trash, ...views, ...wall },
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),

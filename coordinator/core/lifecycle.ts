@@ -15,18 +15,18 @@ import { mayCheck, reachOf, see, tally } from './views.ts';
 
 /** What happens to the monitor itself while it is monitored (rules 16 and 17). */
 
-/** The state of a new monitor: no results, nothing covered. */
-export const createState = (watched: Watched): MonitorState => ({
+/** The state of a new monitor: no results, nothing covered; of a restored one, until when all was. */
+export const createState = (watched: Watched, since = watched.created_at): MonitorState => ({
   watched,
   views: [],
-  clock: watched.created_at,
-  covered_until: watched.created_at,
+  clock: since,
+  covered_until: since,
   gaps: [],
   incident: null,
   observations: [],
   closed: [],
   last_down: null,
-  decides_from: watched.created_at,
+  decides_from: since,
   beat_at: null,
   restored: false,
 });

@@ -13,9 +13,11 @@ const payloads = {
    */
   monitor: z.object({
     monitor: z.uuid(),
-    change: z.enum(['created', 'edited', 'paused', 'resumed', 'deleted']),
+    change: z.enum(['created', 'edited', 'paused', 'resumed', 'deleted', 'restored']),
     /** Whether the config version went up. */
     what_is_checked_changed: z.boolean(),
+    /** Of a restored one: since when it was not checked, and whether it was paused then. */
+    restored: z.object({ unchecked_since: z.number(), is_paused: z.boolean() }).optional(),
   }),
   /**
    * A heartbeat's key (a fingerprint, hexadecimal) exists, until a time if it was rotated out;

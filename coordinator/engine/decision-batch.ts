@@ -197,13 +197,19 @@ export function addMonitor(
   key: number,
   watched: Watched,
   target: number,
+  coveredUntil?: number,
 ): void {
   assertOpen(batch);
   batch.hasStates = true;
   batch.entries.set(watched.id, {
     slot: batch.partition.monitors.slotOf(watched.id) ?? null,
     row: { key, target },
-    held: { is: 'object', state: createState(watched), isMoved: true, isChanged: false },
+    held: {
+      is: 'object',
+      state: createState(watched, coveredUntil),
+      isMoved: true,
+      isChanged: false,
+    },
   });
 }
 

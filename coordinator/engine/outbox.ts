@@ -118,7 +118,7 @@ function apply(
   row: MonitorRow | undefined,
   now: number,
 ): void {
-  const { monitor, change, what_is_checked_changed } = line.payload;
+  const { monitor, change, what_is_checked_changed, restored } = line.payload;
   // The database's clock, which set this time, may be ahead of ours. Every later check must count
   // as after the change.
   const at = Math.min(line.at, now);
@@ -129,8 +129,12 @@ function apply(
     return;
   }
   if (!known) {
+    const since = restored?.unchecked_since;
     // A later line may have paused the row already; that line has the time of the pause.
-    addMonitor(decisions, row.key, { ...watchedOf(row), paused_at: null }, targetHash(row));
+    addMonitor(decisions, row.key, { ...watchedOf(row), paused_at: null }, targetHash(row), since);
+    // The time in the trash is a pause, before which everything was covered.
+    if (since !== undefined) decideOn(decisions, monitor, { is: 'paused', at: since });
+    if (restored?.is_paused === false) decideOn(decisions, monitor, { is: 'resumed', at });
     if (change === 'created' && row.paused_at !== null && row.paused_at.getTime() <= at)
       decideOn(decisions, monitor, { is: 'paused', at: row.paused_at.getTime() });
     return;
@@ -156,6 +160,7 @@ function needsRecheck(
     row.paused_at === null &&
     (change === 'created' ||
       change === 'resumed' ||
+      change === 'restored' ||
       (change === 'edited' && what_is_checked_changed))
   );
 }

@@ -28,6 +28,7 @@ import { forgetMails } from '../mail/queries.ts';
 import { expandWindows } from '../maintenance/queries.ts';
 import { type MonitorSecrets, sealOpenSecrets } from '../monitors/secrets.ts';
 import { markSeen } from '../monitors/status-queries.ts';
+import { purgeOld, trashDays } from '../monitors/trash-queries.ts';
 import { createFarewells } from '../organisations/deletion.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
@@ -145,7 +146,7 @@ export type RetentionDays = {
  */
 const settledMs = 120_000;
 const bite = 10_000;
-/** How many monitors get their secrets encrypted in one transaction. */
+/** How many monitors get their secrets encrypted, or leave the trash, in one transaction. */
 const atOnce = 100;
 /** How long a mail that was sent, or never will be, can be looked up. */
 const mailDays = 30;
@@ -265,7 +266,13 @@ export const createHousekeeper = ({
         await repeat(until, () => shrinkIdempotencyRecords(sql, mostAnswerBytes, bite));
         lightenedAt = now;
       }
-      if (isLeader()) await farewells.tick(() => performance.now() < until);
+      if (isLeader()) {
+        await repeat(
+          until,
+          async () => (await purgeOld(sql, new Date(now - trashDays * day), atOnce)) > 0,
+        );
+        await farewells.tick(() => performance.now() < until);
+      }
       await repeat(until, () =>
         inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)),
       );

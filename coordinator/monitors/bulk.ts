@@ -13,6 +13,8 @@ import {
   switchMonitors,
   tagMonitors,
 } from './queries.ts';
+import { deleterOf, restoreAmong } from './trash.ts';
+import { trashMonitors } from './trash-queries.ts';
 
 type Input = InputOf<typeof contract.changeMonitors>;
 type Output = OutputOf<typeof contract.changeMonitors>;
@@ -37,26 +39,54 @@ export const changeMonitors = async (
     case 'pause':
     case 'resume':
       return { changed: await switchAll(context, found, change === 'resume') };
+    case 'delete':
+      return { changed: await trash(context, found) };
   }
+};
+
+export const nameMonitors = async (
+  { sql, organisation }: InOrganisation,
+  { monitors }: InputOf<typeof contract.nameMonitors>,
+): OperationResult<OutputOf<typeof contract.nameMonitors>> => ({
+  items: (await monitorsAtOnce(sql, organisation.id, monitors)).map(({ id, name }) => ({
+    id,
+    name,
+  })),
+});
+
+const trash = async (context: InOrganisation, found: readonly AtOnce[]): Promise<number> => {
+  const { sql, organisation, note } = context;
+  await trashMonitors(sql, organisation.id, found, await deleterOf(context));
+  note({
+    before: { names: found.map(({ name }) => name) },
+    after: { deleted: found.map(({ id }) => id) },
+  });
+  return found.length;
 };
 
 /** Undone is what this user changed last, if that was a moment ago. */
 const undoneWithinMs = 60_000;
 
 /**
- * Takes back this user's last change of several monitors. What someone else changed since, or is
+ * Takes back this user's last change of several monitors. What someone else changed since, or
  * deleted, stays.
  */
 export const undoChange = async (context: InOrganisation): OperationResult<Output> => {
-  const { sql, organisation, caller, now } = context;
+  const { sql, organisation, caller, now, note } = context;
   const of = organisation.id;
   const last =
     caller.user === null
       ? undefined
       : await lastChangeBy(sql, of, caller.user, new Date(now - undoneWithinMs));
-  if (last === undefined || last.operation !== 'changeMonitors')
+  if (last === undefined || last.operation === 'undoChange')
     throw new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');
-  const { before, after } = last.changed;
+  const { about, before, after = {} } = last.changed;
+  const deleted = about.monitor_id === undefined ? after.deleted : [about.monitor_id];
+  if (deleted) {
+    const restored = await restoreAmong(context, deleted);
+    note({ before: {}, after: { restored } });
+    return { changed: restored.length };
+  }
   const ids = [
     ...(after.paused ?? []),
     ...(after.resumed ?? []),

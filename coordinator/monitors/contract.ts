@@ -221,13 +221,13 @@ const ChangedMonitorsOut = object('ChangedMonitorsOut', { changed: integer() });
 export const changeMonitors = innerOperation({
   id: 'changeMonitors',
   access: 'write',
-  summary: 'Pause, resume, move or tag several monitors at once',
+  summary: 'Pause, resume, move, tag or delete several monitors at once',
   description: 'All of them or none. A monitor that already is as wanted stays as it is.',
   body: object(
     'ChangeMonitorsIn',
     {
       monitors: array(uuid(), { minItems: 1, maxItems: maxAtOnce }),
-      change: literal(['pause', 'resume', 'group', 'tag', 'untag']),
+      change: literal(['pause', 'resume', 'group', 'tag', 'untag', 'delete']),
       group: maybe(uuid(), { description: 'For `group`: the group; null: no group.' }),
       tag: maybe(string(), { description: 'For `tag` and `untag`: the tag.' }),
     },
@@ -245,13 +245,33 @@ export const changeMonitors = innerOperation({
   refusals: ['monitor_not_found', 'group_not_found', 'tags_invalid'],
 });
 
+/** Before several are changed, a page says which. */
+export const nameMonitors = innerOperation({
+  id: 'nameMonitors',
+  access: 'read',
+  does: 'looks',
+  summary: 'List the names of some monitors',
+  body: object('NameMonitorsIn', { monitors: array(uuid(), { maxItems: maxAtOnce }) }),
+  response: object('NamedMonitorsOut', {
+    items: array(object('NamedMonitorOut', { id: uuid(), name: string() })),
+  }),
+});
+
+export const purgeMonitor = innerOperation({
+  id: 'purgeMonitor',
+  access: 'write',
+  summary: 'Delete a monitor that is in the trash for ever',
+  params: { monitor_id: uuid() },
+  refusals: ['monitor_not_found'],
+});
+
 export const undoChange = innerOperation({
   id: 'undoChange',
   access: 'write',
   summary: 'Undo your last change of several monitors',
   description: 'For a minute. What someone else changed since stays.',
   response: ChangedMonitorsOut,
-  refusals: ['nothing_to_undo'],
+  refusals: ['nothing_to_undo', 'external_id_taken', 'plan_limit_monitors'],
 });
 
 export const getMonitorChoices = innerOperation({

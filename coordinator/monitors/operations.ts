@@ -33,7 +33,6 @@ import type * as contract from './contract.ts';
 import { draftMonitor, labelsFrom, longerName, unsaved } from './model.ts';
 import {
   countMonitors,
-  endPingTokens,
   insertMonitors,
   insertPingTokens,
   isNameUsed,
@@ -45,7 +44,6 @@ import {
   monitorsCalled,
   notifyOwner,
   pingTokenBox,
-  removeMonitor,
   retirePingTokens,
   writeMemberships,
 } from './queries.ts';
@@ -119,25 +117,6 @@ export const createMonitor = async (
   const row = orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found');
   note({ after: monitorJson(row) });
   return monitorNow(row, now);
-};
-
-/**
- * Deletes the monitor and its references at once; the bulk of its history is deleted later in small
- * batches (see forgotten_monitors).
- */
-export const deleteMonitor = async (
-  { sql, organisation, note }: InOrganisation,
-  { monitor_id: id }: InputOf<typeof api.deleteMonitor>,
-): Promise<void> => {
-  const row = orNotFound(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
-  note({ before: monitorJson(row) });
-  await endPingTokens(sql, organisation.id, id);
-  await notifyOwner(
-    sql,
-    { organisation: organisation.id, partition: row.partition },
-    { monitor: id, change: 'deleted', what_is_checked_changed: false },
-  );
-  await removeMonitor(sql, row);
 };
 
 /** Read before a form is shown, so that the form offers what will be accepted. */

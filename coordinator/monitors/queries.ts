@@ -134,14 +134,16 @@ export const tagMonitors = (
 export type LastChange = {
   readonly operation: string;
   readonly changed: {
+    readonly about: { readonly monitor_id?: string };
     readonly before: {
       readonly groups?: readonly { readonly monitor: string; readonly group: string | null }[];
       readonly tags?: readonly { readonly monitor: string; readonly tags: readonly string[] }[];
     };
-    readonly after: {
+    readonly after?: {
       readonly paused?: readonly string[];
       readonly resumed?: readonly string[];
       readonly group?: string | null;
+      readonly deleted?: readonly string[];
     };
   };
 };
@@ -155,7 +157,7 @@ export const lastChangeBy = async (
 ): Promise<LastChange | undefined> => {
   const [row] = await sql<LastChange[]>`
     select operation, changed from audit_log where organisation_id = ${organisation}
-      and user_id = ${user} and operation in ('changeMonitors', 'undoChange') and at > ${since}
+      and user_id = ${user} and operation in ('changeMonitors', 'deleteMonitor', 'undoChange') and at > ${since}
     order by key desc limit 1`;
   return row;
 };
@@ -274,24 +276,25 @@ export type PingTokenRow = {
   readonly box: Buffer;
 };
 
-/**
- * Announces to the ping receivers, before a monitor is deleted, that its keys are no longer valid.
- */
+/** Announces to the ping receivers, before monitors are deleted, that their keys are not valid. */
 export const endPingTokens = async (
   sql: Queryable,
   organisation: string,
-  monitor: string,
+  monitors: readonly string[],
 ): Promise<void> => {
   const rows = await sql<{ key: string }[]>`
-    delete from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation}
+    delete from beat_tokens where monitor_id = any(${[...monitors]}::uuid[])
+      and organisation_id = ${organisation}
     returning encode(fingerprint, 'hex') as key`;
-  for (const { key } of rows)
-    await enqueue(sql, {
-      topic: 'beat_key',
+  await enqueueAll(
+    sql,
+    rows.map(({ key }) => ({
+      topic: 'beat_key' as const,
       payload: { key, monitor: null, until: null },
       partition: null,
       organisation,
-    });
+    })),
+  );
 };
 
 /** The encrypted token in force of a heartbeat monitor. */
@@ -512,19 +515,6 @@ export const monitorKey = async (
     { key: number }[]
   >`select key from monitors where organisation_id = ${organisation} and id = ${id}`;
   return row?.key;
-};
-
-/**
- * Deletes the row and its references now; results and rollups are marked to be deleted in small
- * batches.
- */
-export const removeMonitor = async (
-  sql: Queryable,
-  monitor: Pick<StoredMonitor, 'id' | 'key'>,
-): Promise<void> => {
-  await sql`insert into forgotten_monitors (monitor_key, monitor_id)
-    values (${monitor.key}, ${monitor.id})`;
-  await sql`delete from monitors where id = ${monitor.id}`;
 };
 
 /**

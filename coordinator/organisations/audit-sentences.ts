@@ -7,6 +7,8 @@ const sentences: Readonly<Record<string, string | null>> = {
   createMonitor: 'Created monitor',
   updateMonitor: 'Edited monitor',
   deleteMonitor: 'Deleted monitor',
+  restoreMonitor: 'Restored monitor',
+  purgeMonitor: 'Deleted from the trash: monitor',
   batchMonitors: 'Created or edited several monitors',
   changeMonitors: 'Changed several monitors',
   undoChange: 'Undid a change of several monitors',

@@ -1,10 +1,15 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import { outboxChannel } from '../database/outbox.ts';
 import { inTransaction } from '../database/sql.ts';
 import { postMails } from '../mail/queries.ts';
-import { monitorsAtOnce, notifyOwners, switchMonitors } from '../monitors/queries.ts';
+import {
+  endPingTokens,
+  monitorsAtOnce,
+  notifyOwners,
+  switchMonitors,
+} from '../monitors/queries.ts';
+import { purgeOrganisation } from '../monitors/trash-queries.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
 import { beginMute, endMute } from '../notifications/queries.ts';
 import { revokeProbe } from '../probes/queries.ts';
@@ -99,26 +104,15 @@ const letGo = async (sql: Queryable, ending: Ending, at: Date): Promise<boolean>
 
 /**
  * Deletes monitors one by one: their ping addresses end, their probes are notified, and the bulk of
- * their history is deleted later.
+ * their history is deleted later. Those in the trash come last.
  */
 const removeMonitors = async (sql: Queryable, id: string, limit: number): Promise<boolean> => {
   const monitors = await sql<{ id: string; key: number; partition: number }[]>`
     select id, key, partition from monitors where organisation_id = ${id} order by key
     limit ${limit}`;
-  if (monitors.length === 0) return false;
+  if (monitors.length === 0) return (await purgeOrganisation(sql, id, limit)) > 0;
   const ids = monitors.map((each) => each.id);
-  const keys = await sql<{ key: string }[]>`
-    delete from beat_tokens where organisation_id = ${id} and monitor_id = any(${ids}::uuid[])
-    returning encode(fingerprint, 'hex') as key`;
-  if (keys.length > 0) {
-    const payloads = JSON.stringify(
-      keys.map(({ key }) => ({ payload: { key, monitor: null, until: null } })),
-    );
-    await sql`insert into outbox (topic, partition, organisation_id, payload)
-      select 'beat_key', null, ${id}, l.payload
-      from json_to_recordset(${payloads}::text::json) as l (payload jsonb)`;
-    await sql`select pg_notify(${outboxChannel}, 'beat_key')`;
-  }
+  await endPingTokens(sql, id, ids);
   await notifyOwners(sql, id, monitors, 'deleted');
   await sql`insert into forgotten_monitors (monitor_key, monitor_id) select key, id from monitors
     where id = any(${ids}::uuid[])`;

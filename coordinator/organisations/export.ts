@@ -20,6 +20,21 @@ const of = (table: string): string => `${table}.organisation_id = $1`;
 const many = (columns: string, from: string, order: string): string =>
   `(select coalesce(json_agg(to_jsonb(x) order by x.${order}), '[]') from (select ${columns} from ${from}) x)`;
 
+/** Of a deleted monitor, without fingerprints of what lets in. */
+const restorable = [
+  'monitors',
+  'ledger',
+  'group_memberships',
+  'beats',
+  'incidents',
+  'incident_evidence',
+  'incident_notes',
+  'incident_owners',
+  'post_mortems',
+]
+  .map((source) => `'${source}'`)
+  .join(', ');
+
 const parts = {
   members: {
     columns: 'u.id, u.email, u.name, m.role, m.created_at as joined_at',
@@ -57,6 +72,13 @@ const parts = {
     from: 'monitors m',
     key: 'm.key',
     where: of('m'),
+  },
+  deleted_monitors: {
+    columns: `d.monitor_id as id, d.name, d.type, d.target, d.deleted_at, d.deleted_by,
+      ${many('r.source, r.row', `deleted_rows r where r.monitor_id = d.monitor_id and r.source in (${restorable})`, 'source')} as rows`,
+    from: 'deleted_monitors d',
+    key: 'd.key',
+    where: of('d'),
   },
   response_times: {
     columns: `m.id as monitor,
@@ -136,7 +158,7 @@ export const exportParts: readonly string[] = Object.keys(parts);
 export const isExportPart = (text: string): text is ExportPart => Object.hasOwn(parts, text);
 
 /** Parts whose pages would be too large for one answer are read one by one. */
-const heavy: readonly string[] = ['response_times'];
+const heavy: readonly string[] = ['response_times', 'deleted_monitors'];
 
 export const maxRowsOf = (part: ExportPart, wanted: number): number =>
   heavy.includes(part) ? 1 : wanted;

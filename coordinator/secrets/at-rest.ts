@@ -71,6 +71,8 @@ export const idempotencyRecordOf = (call: string): string => `answer ${call}`;
 const boundTo = {
   monitor: secretsOf,
   beat: pingTokenOf,
+  'deleted monitor': secretsOf,
+  'deleted beat': pingTokenOf,
   channel: channelSecretsOf,
   answer: idempotencyRecordOf,
   'page webhook': pageWebhookOf,

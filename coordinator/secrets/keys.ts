@@ -36,7 +36,15 @@ export const deleteOlderKeys = async (sql: Queryable, newest: string): Promise<v
 
 /** An encrypted value and what it is bound to. */
 export type StoredSecret = {
-  readonly place: 'monitor' | 'beat' | 'channel' | 'second factor' | 'answer' | 'page webhook';
+  readonly place:
+    | 'monitor'
+    | 'beat'
+    | 'deleted monitor'
+    | 'deleted beat'
+    | 'channel'
+    | 'second factor'
+    | 'answer'
+    | 'page webhook';
   readonly id: string;
   readonly about: string;
   readonly box: Uint8Array;
@@ -67,6 +75,12 @@ export const keptUnderOlderKeys = async (
     where substring(token from 1 for 16) <> ${id} order by fingerprint
     limit ${limit} for no key update`;
   if (pings.length > 0) return pings;
+  const deleted = await sql<StoredSecret[]>`
+    select case source when 'monitors' then 'deleted monitor' else 'deleted beat' end as place,
+      id::text, monitor_id::text as about, box from deleted_rows
+    where box is not null and substring(box from 1 for 16) <> ${id} order by deleted_rows.id
+    limit ${limit} for no key update`;
+  if (deleted.length > 0) return deleted;
   const answers = await sql<StoredSecret[]>`
     select 'answer' as place, organisation_id || ' ' || encode(call, 'hex') as id,
       organisation_id || ' ' || encode(call, 'hex') as about,
@@ -97,6 +111,8 @@ export const rewriteKept = async (
     await sql`update channels set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'page webhook')
     await sql`update status_page_subscribers set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'deleted monitor' || place === 'deleted beat')
+    await sql`update deleted_rows set box = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'second factor')
     await sql`update second_factors set secret = ${Buffer.from(box)} where user_id = ${id}`;
   else if (place === 'answer')

@@ -30,7 +30,9 @@ import {
   getMonitor,
   getMonitorLedger,
   getMonitorStatus,
+  listDeletedMonitors,
   listMonitors,
+  restoreMonitor,
   updateMonitor,
 } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
@@ -75,6 +77,8 @@ export const operations = {
   getMonitor,
   updateMonitor,
   deleteMonitor,
+  listDeletedMonitors,
+  restoreMonitor,
   getMonitorStatus,
   getMonitorResults,
   getMonitorLedger,

@@ -106,6 +106,20 @@ export const lineOf = {
       every(item.interval_s),
     ],
   },
+  'deleted monitors': {
+    one: 'deleted monitor',
+    many: 'deleted monitors',
+    columns: 'id | name | type | target | deleted | by | can be restored until',
+    line: (item) => [
+      oneLine(item.id, 36),
+      oneLine(item.name, 60),
+      oneLine(item.type, 10),
+      oneLine(item.target, 64),
+      minute(item.deleted_at),
+      oneLine(item.deleted_by, 40),
+      minute(item.deleted_for_ever_at),
+    ],
+  },
   incidents: {
     one: 'incident',
     many: 'incidents',

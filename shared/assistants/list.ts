@@ -74,13 +74,13 @@ export const deletedMonitor = async (
   if (repeated === undefined && around.canAsk) {
     const message =
       `Delete the monitor ${shown}, watched since ${String(monitor.created_at).slice(0, 10)}? ` +
-      `With it go ${history}. This cannot be undone. Type its name to go on.`;
+      `With it go ${history}. It can be restored for 7 days. Type its name to go on.`;
     return { texts: [], question: { message, title: 'Name of the monitor' } };
   }
   if (repeated === undefined)
     throw new ToolFault(
       'Nothing was deleted: give confirm_name, the name of the monitor letter for letter. Ask ' +
-        'the person first; it cannot be undone.',
+        'the person first.',
     );
   if (repeated !== name)
     throw new ToolFault(
@@ -91,7 +91,8 @@ export const deletedMonitor = async (
   return {
     texts: [
       `Deleted the monitor ${shown}, which was watched since ` +
-        `${String(monitor.created_at).slice(0, 10)}. With it went ${history}.`,
+        `${String(monitor.created_at).slice(0, 10)}. With it went ${history}. ` +
+        'For 7 days restore_monitor brings it back.',
     ],
   };
 };
@@ -266,8 +267,8 @@ const rows = {
     operation: operations.deleteMonitor,
     title: 'Delete a monitor with its history',
     about:
-      'Cannot be undone: its incidents, results and uptime go too. To only stop the checks use ' +
-      'pause_monitor. Ask the person before; then give the name of the monitor exactly as it ' +
+      'Its incidents, results and uptime go too. For 7 days restore_monitor brings all of it ' +
+      'back. To only stop the checks use pause_monitor. Ask the person before; then give the name of the monitor exactly as it ' +
       'stands in get_monitor.',
     effect: 'deletes',
     own: {
@@ -279,6 +280,19 @@ const rows = {
       ),
     },
     run: deletedMonitor,
+  },
+  list_deleted_monitors: {
+    operation: operations.listDeletedMonitors,
+    title: 'List deleted monitors',
+    about: `Use it before restore_monitor: who deleted each monitor, and until when it can be restored.${endOfLists}`,
+    run: listed('deleted monitors'),
+  },
+  restore_monitor: {
+    operation: operations.restoreMonitor,
+    title: 'Restore a deleted monitor',
+    about: 'Brings it back with its history, and checks it again unless it was paused.',
+    effect: 'changes',
+    run: whole,
   },
   create_group: {
     operation: operations.createGroup,

@@ -58,9 +58,9 @@ const deadly: Readonly<Record<string, Deadly>> = {
   deleteMonitor: {
     nameOf: nameOfMonitor,
     question: (name) =>
-      `Delete the monitor ${name} with its whole history? This cannot be undone. [y/N] `,
+      `Delete the monitor ${name} with its history? For 7 days it can be restored. [y/N] `,
     left: 'Nothing was deleted',
-    because: 'a monitor goes with its whole history',
+    because: 'a monitor goes with its history',
   },
   endProbe: {
     nameOf: idOfProbe,

@@ -230,7 +230,7 @@ describe('a probe that comes back after tombstones were taken off the bus', () =
     monitor: string,
     heartbeat: Heartbeat,
   ): Promise<void> => {
-    await network.sql.begin((tx) => endPingTokens(tx, network.organisation, heartbeat.monitor));
+    await network.sql.begin((tx) => endPingTokens(tx, network.organisation, [heartbeat.monitor]));
     await network.deleteMonitor(monitor);
     await network.deleteMonitor(heartbeat.monitor);
     const traces = [

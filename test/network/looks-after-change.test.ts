@@ -117,6 +117,45 @@ describe.concurrent('a monitor', () => {
     expect(ledger.map(({ ended_at }) => ended_at !== null)).toEqual([true]);
   });
 
+  test('that is deleted and restored is checked again; the time between is a pause, and its outage ended with it', async () => {
+    const { target, monitor } = await watchBroken();
+    const call = async (method: string, path: string): Promise<number> =>
+      (
+        await fetch(`${url}/api/v1/monitors/${path}`, {
+          method,
+          headers: { authorization: `Bearer ${network.house.owner.readWrite}` },
+        })
+      ).status;
+    expect(await call('DELETE', monitor)).toBe(204);
+    await silentFor(target, 3);
+    target.answer(fine);
+    expect(await call('POST', `deleted/${monitor}/restore`)).toBe(200);
+    await untilUp(monitor);
+    const [incident, ...others] = await incidentsOf(network.sql, monitor);
+    expect([incident?.note, others]).toEqual(['the monitor was deleted', []]);
+    // Also where the engine hears of both at once.
+    const hits = target.hits.length;
+    expect(await call('DELETE', monitor)).toBe(204);
+    expect(await call('POST', `deleted/${monitor}/restore`)).toBe(200);
+    await eventually(() => target.hits.length > hits + 2);
+    await untilUp(monitor);
+    const rows = await network.sql<{ kind: string; is_open: boolean; began_at: Date }[]>`
+      select kind, began_at, ended_at is null as is_open from ledger where monitor_id = ${monitor}
+      order by began_at, kind`;
+    expect(rows.filter(({ kind }) => kind === 'paused').map(({ is_open }) => is_open)).toEqual([
+      false,
+      false,
+    ]);
+    expect(rows.filter(({ is_open }) => is_open)).toEqual([]);
+    // What was covered before the first deletion stays so.
+    const [pause] = rows.filter(({ kind }) => kind === 'paused');
+    expect(
+      rows.filter(
+        ({ kind, began_at }) => kind === 'unknown' && began_at < (pause?.began_at ?? new Date(0)),
+      ).length,
+    ).toBeLessThanOrEqual(1);
+  });
+
   test('whose target is edited during an outage is checked at the new one; the incident closes and says why', async () => {
     const { monitor } = await watchBroken();
     const other = await network.startTarget();

@@ -155,13 +155,14 @@ describeInBrowser('a monitor', (browser) => {
       await sees(tab, 'Checkout is resumed.');
 
       await page.getByRole('link', { name: 'Delete' }).click();
-      await page.getByLabel('To be sure, type its name').fill('Check');
-      await page.getByRole('button', { name: 'Delete it and its history' }).click();
-      await sees(tab, 'This is not its name: type it as it stands here.');
-      await page.getByLabel('To be sure, type its name').fill('Checkout');
-      await page.getByRole('button', { name: 'Delete it and its history' }).click();
-      await sees(tab, 'Checkout is deleted, with its history.');
+      await page.getByRole('button', { name: 'Delete monitor' }).click();
+      await sees(tab, 'Checkout deleted. It is in the trash for 7 days.');
       expect(await count()).toBe(0);
+      await page.goto(`${new URL(page.url()).origin}/monitors/trash`);
+      await sees(tab, '7 days');
+      await page.getByRole('button', { name: 'Restore Checkout' }).click();
+      await sees(tab, 'Checkout restored.');
+      expect(await count()).toBe(1);
       // A refused form is a page with the status of a refusal, of which the browser tells its
       // console.
       expect(tab.complaints.filter((each) => !each.includes('status of 400'))).toEqual([]);

@@ -1,15 +1,8 @@
 import { deleteMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { heading, linkButton } from '../../web/elements.ts';
-import {
-  type FormState,
-  formSummary,
-  freshForm,
-  refuseUnlessMay,
-  textField,
-  typed,
-} from '../../web/forms.ts';
-import { type Html, html, icon } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { refuseUnlessMay } from '../../web/forms.ts';
+import { html, icon } from '../../web/html.ts';
+import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
 import type { Monitor } from './detail.ts';
 
 const monitorOf = async (
@@ -28,6 +21,8 @@ const trailTo = ({ id, name }: Monitor) => [
 
 const pauseWords =
   'While paused it is not checked, and nobody is alerted. The time counts neither as up nor as down. An open incident ends.';
+export const trashWords =
+  'It is in the trash for 7 days, with its history: until then you can restore it. It is not checked there, and no page shows it. To stop for a while, pause it.';
 const resumeWords = 'Checks start again at once, and you are alerted when it fails.';
 
 const switching = (verb: 'pause' | 'resume'): readonly Page[] => {
@@ -78,46 +73,25 @@ const switching = (verb: 'pause' | 'resume'): readonly Page[] => {
   ];
 };
 
-const deleteForm = (monitor: Monitor, state: FormState): Html =>
-  html`
-    ${heading({
-      sentence: `Delete ${monitor.name} and its history?`,
-      below:
-        'Its results, incidents and uptime go with it, also from status pages. This cannot be undone; to stop for a while, pause it.',
-      trail: trailTo(monitor),
-    })}
-    ${formSummary(state)}
-    <form class="form" method="post">
-      ${textField({
-        name: 'name',
-        label: 'To be sure, type its name',
-        state,
-        autocomplete: 'off',
-        required: true,
-        autofocus: true,
-        help: html`<span class="name-to-type">${monitor.name}</span>`,
-      })}
-      <div class="actions">
-        <button class="button button-danger">${icon('delete')}Delete it and its history</button>
-        ${linkButton(`/monitors/${monitor.id}`, 'Cancel')}
-      </div>
-    </form>
-  `;
-
-const showDelete = (monitor: Monitor, state: FormState): PageAnswer =>
-  show({
-    title: `Delete ${monitor.name}`,
-    place: 'monitors',
-    status: state.status,
-    main: deleteForm(monitor, state),
-  });
-
 const deletePage: Page = {
   method: 'GET',
   path: '/monitors/:monitor_id/delete',
   needs: 'member',
-  answer: async (request) =>
-    showDelete(await monitorOf(request, deleteMonitor), freshForm(request.form)),
+  answer: async (request) => {
+    const monitor = await monitorOf(request, deleteMonitor);
+    const { id, name } = monitor;
+    return show({
+      title: `Delete ${name}`,
+      place: 'monitors',
+      main: html`
+        ${heading({ sentence: `Delete ${name}?`, below: trashWords, trail: trailTo(monitor) })}
+        <form class="actions" method="post">
+          <button class="button button-danger">${icon('delete')}Delete monitor</button>
+          ${linkButton(`/monitors/${id}`, 'Cancel')}
+        </form>
+      `,
+    });
+  },
 };
 
 const deletePosted: Page = {
@@ -125,17 +99,12 @@ const deletePosted: Page = {
   path: '/monitors/:monitor_id/delete',
   needs: 'member',
   answer: async (request) => {
-    const monitor = await monitorOf(request, deleteMonitor);
-    const { form, ask } = request;
-    if (typed(form.value('name') ?? '') !== typed(monitor.name))
-      return showDelete(monitor, {
-        form,
-        faults: new Map([['name', 'This is not its name: type it as it stands here.']]),
-        objections: [],
-        status: 400,
-      });
-    await ask(deleteMonitor, { monitor_id: monitor.id });
-    return seeOther('/', { said: `${monitor.name} is deleted, with its history.` });
+    const { id, name } = await monitorOf(request, deleteMonitor);
+    await request.ask(deleteMonitor, { monitor_id: id });
+    return seeOther('/', {
+      said: `${name} deleted. It is in the trash for 7 days.`,
+      mayUndo: true,
+    });
   },
 };
 

@@ -8,18 +8,25 @@ import { type Chip, chips, countText, heading, stateMark, stateWords } from '../
 import { formOf } from '../../web/form-data.ts';
 import { attempt, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import {
   changeMonitors,
   listDashboard,
   listFilters,
   listViews,
+  nameMonitors,
   type StatusRow,
   statusRows,
   undoChange,
 } from '../contract.ts';
 import { front } from './front.ts';
-import { type Dashboard, kindWord, monitorTable, stateOf } from './monitor-table.ts';
+import {
+  type Dashboard,
+  type GroupChoice,
+  kindWord,
+  monitorTable,
+  stateOf,
+} from './monitor-table.ts';
 import { addressOf, backTo, inputOf, isNarrowed, unfiltered, type View, viewOf } from './view.ts';
 import { viewMenu } from './view-menu.ts';
 
@@ -297,6 +304,7 @@ const doneWords: Readonly<Record<string, string>> = {
   group: 'moved',
   tag: 'tagged',
   untag: 'untagged',
+  delete: 'deleted',
 };
 
 /** Changes the selected monitors, and returns to the view in which they were selected. */
@@ -317,6 +325,8 @@ export const changeChosen: Page = {
       const monitor = monitors.slice(0, maxAtOnce).join(',');
       return seeOther(`/maintenance/new${query({ when: 'now', monitor })}`);
     }
+    if (change === 'delete' && form.value('sure') === undefined)
+      return askToDelete((await ask(nameMonitors, { monitors })).items, to);
     if (change.endsWith('tag') && tag.trim() === '')
       return seeOther(to, { said: 'Enter a tag first.' });
     const tried = await attempt(
@@ -339,6 +349,35 @@ export const changeChosen: Page = {
           mayUndo: true,
         });
   },
+};
+
+/** Asked once, with the number and the names. */
+const askToDelete = (chosen: readonly GroupChoice[], back: string): PageAnswer => {
+  const which = chosen.length === 1 ? (chosen[0]?.name ?? '') : `${chosen.length} monitors`;
+  return show({
+    title: `Delete ${which}`,
+    place: 'monitors',
+    main: html`
+      ${heading({
+        sentence: `Delete ${which}?`,
+        below:
+          'They are in the trash for 7 days, with their history: until then you can restore them.',
+        trail: [{ href: '/', name: 'Monitors' }],
+      })}
+      <form class="stack" method="post" action="/monitors/change">
+        ${hiddenField('back', back)}${hiddenField('change', 'delete')}
+        <ul class="card">
+          ${chosen.map(({ id, name }) => html`<li>${hiddenField('monitors[]', id)}${name}</li>`)}
+        </ul>
+        <div class="actions">
+          <button class="button button-danger" name="sure" value="yes">
+            ${icon('delete')}Delete ${countText(chosen.length)}
+          </button>
+          <a class="button" href="${safeUrl(back)}">Cancel</a>
+        </div>
+      </form>
+    `,
+  });
 };
 
 /** By the button of the message that says what was changed. */

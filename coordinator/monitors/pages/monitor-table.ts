@@ -17,6 +17,7 @@ import { addressOf, type Column, isNarrowed, type Layout, layoutFrom, type View 
 export type Dashboard = OutputOf<typeof listDashboard>;
 type Row = Dashboard['items'][number];
 
+/** A group, or a monitor. */
 export type GroupChoice = { readonly id: string; readonly name: string };
 
 /** The monitors of one page, with what can be done with several of them. */
@@ -306,6 +307,7 @@ const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
       ${act('tag', 'Add')}
       ${act('untag', 'Remove')}
     </span>
+    ${act('delete', html`${icon('delete')}Delete`)}
     <button class="button button-quiet" type="reset">Clear</button>
   </div>
 `;

@@ -53,7 +53,10 @@ const queryOf = (view: View): string => addressOf(view).replace(/^\/\??/, '');
 /** The views that this reader saved, and a field for the present one's name. */
 const savedPart = (view: View, saved: Saved): Html => html`
   <div>
-    <p class="actions"><a class="button" href="/wall">Wall view</a></p>
+    <p class="actions">
+      <a class="button" href="/wall">Wall view</a>
+      <a class="button" href="/monitors/trash">Trash</a>
+    </p>
     <h2>Saved views</h2>
     ${
       saved.length > 0 &&

@@ -248,7 +248,7 @@ describe('Whoever is allowed', () => {
       const of = await createThings(api, mine[role], { published: false });
       // What deletes comes last, and what publishes before what takes down.
       const order = [
-        ...ids.filter((id) => !/^(delete|remove|revoke|end)/.test(id)),
+        ...ids.filter((id) => !/^(delete|remove|revoke|end|restore)/.test(id)),
         'removeStatusPageMonitor',
         'removeStatusPageGroup',
       ] as const;
@@ -262,6 +262,7 @@ describe('Whoever is allowed', () => {
         'deleteMaintenanceWindow',
         'deleteGroup',
         'deleteMonitor',
+        'restoreMonitor',
       ] as const;
       for (const id of [...order, ...last]) {
         const heard = await ask(id, token, of);

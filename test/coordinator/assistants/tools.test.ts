@@ -227,7 +227,7 @@ describe('tools', () => {
       expect(answer.isError ?? false).toBe(left === 'taken');
       expect(asked).toHaveLength(1);
       expect(asked[0]).toMatch(
-        /^Delete the monitor “old shop” .* With it go 0 incidents .* cannot be undone/,
+        /^Delete the monitor “old shop” .* With it go 0 incidents .* can be restored for 7 days/,
       );
       expect(await bench.refusal(getMonitor, house().owner, { monitor_id: id })).toBe(left);
     });

@@ -72,8 +72,8 @@ const expected: Readonly<Record<string, string>> = {
   'POST /monitors/:monitor_id/pause': writersOfOurs,
   'GET /monitors/:monitor_id/resume': writersOfOurs,
   'POST /monitors/:monitor_id/resume': writersOfOurs,
+  'GET /monitors/trash': members,
   'GET /monitors/:monitor_id/delete': writersOfOurs,
-  'POST /monitors/:monitor_id/delete': writersOfOurs,
   'GET /maintenance': members,
   'GET /maintenance/new': writers,
   'POST /maintenance/new': writers,
@@ -219,6 +219,9 @@ const expected: Readonly<Record<string, string>> = {
   'GET /favicon.ico': everybody,
   'GET /robots.txt': everybody,
   'GET /manifest.webmanifest': everybody,
+  'POST /monitors/:monitor_id/delete': 'in 403 404 403 ok 404 404',
+  'POST /monitors/trash/:monitor_id/restore': 'in 403 404 403 ok 404 404',
+  'POST /monitors/trash/:monitor_id/delete': 'in 403 404 403 404 404 404',
 };
 
 let web: TestWeb;

@@ -30,6 +30,8 @@ describe('The table of operations', () => {
     // Version 1 only grows.
     const later = [
       'batchMonitors',
+      'listDeletedMonitors',
+      'restoreMonitor',
       'getMonitorResults',
       'getMonitorLedger',
       'getIncidentEvidence',

@@ -136,7 +136,7 @@ describe('antipode', () => {
     );
     const refused = await run(['monitors', 'delete', id(made)], { terminal: true, answer: 'n' });
     expect(refused.asked[0]).toMatch(
-      /^Delete the monitor asked.example \(https:\/\/asked.example\/\) .* cannot be undone/,
+      /^Delete the monitor asked.example \(https:\/\/asked.example\/\) .* it can be restored/,
     );
     expect(refused.code).toBe(exits.usage);
     const left = await run(['monitors', 'delete', id(made)], { terminal: true, answer: undefined });

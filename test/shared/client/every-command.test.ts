@@ -247,9 +247,15 @@ const namesIn = (answer: unknown): string[] => {
   return told.filter((name) => typeof name === 'string');
 };
 
-/** Reading first, and what takes something away last: a part before the whole. */
+/** Reading first, what takes something away last (a part before the whole), then what restores. */
 const rank = ({ operation: { id, method }, positionals }: Command): number =>
-  method === 'GET' ? 0 : /^(delete|remove|revoke|end)/.test(id) ? 9 - positionals.length : 1;
+  id === 'restoreMonitor'
+    ? 10
+    : method === 'GET'
+      ? 0
+      : /^(delete|remove|revoke|end)/.test(id)
+        ? 9 - positionals.length
+        : 1;
 const inOrder = commands.toSorted((one, other) => rank(one) - rank(other));
 
 /** A word behind the title of its line stays whole, however long, so that it can be copied. */

@@ -195,7 +195,7 @@ describe('acts', () => {
       expect(await forms.rowOf(id)).toMatchObject({ enabled: true });
     });
 
-    test('delete wants the name typed, as people type it', async () => {
+    test('delete asks, and the trash has it from then on, until it is restored', async () => {
       for (const name of [
         'Checkout',
         `<b>${hostile}</b>`,
@@ -208,16 +208,18 @@ describe('acts', () => {
         const path = `/monitors/${id}/delete`;
         const { status, text } = await web.get(path, { as: web.house.member });
         expect([status, text.includes('<img')]).toEqual([200, false]);
-        const wrong = await forms.post(path, { name: 'something else' }, web.house.member);
-        expect([wrong.status, wrong.text.includes('This is not its name')]).toEqual([400, true]);
-        expect(await forms.rowOf(id)).toBeDefined();
-        const right = await forms.post(
-          path,
-          { name: ` ${name.replaceAll(/\s+/g, ' ').normalize('NFC')} ` },
-          web.house.member,
-        );
-        expect([right.status, right.headers.get('location')]).toEqual([303, '/']);
+        const done = await forms.post(path, {}, web.house.member);
+        expect([done.status, done.headers.get('location')]).toEqual([303, '/']);
         expect(await forms.rowOf(id)).toBeUndefined();
+        const trash = await web.get('/monitors/trash', { as: web.house.member });
+        expect([trash.status, trash.text.includes(`/monitors/trash/${id}/restore`)]).toEqual([
+          200,
+          true,
+        ]);
+        expect(trash.text).not.toContain('<img');
+        const back = await forms.post(`/monitors/trash/${id}/restore`, {}, web.house.member);
+        expect([back.status, back.headers.get('location')]).toEqual([303, `/monitors/${id}`]);
+        expect(await forms.rowOf(id)).toBeDefined();
       }
     });
   });

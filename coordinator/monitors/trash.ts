@@ -1,0 +1,112 @@
+import type * as api from '../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import {
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
+import { enforceLimit } from '../organisations/plans.ts';
+import { ownName } from '../people/queries.ts';
+import { monitorNow } from './changes.ts';
+import type * as contract from './contract.ts';
+import { countMonitors, monitorForChange, monitorsCalled } from './queries.ts';
+import { monitorJson } from './row.ts';
+import { monitorWithStatus } from './status-queries.ts';
+import {
+  type DeletedMonitor,
+  deletedAmong,
+  deletedMonitors,
+  purgeMonitors,
+  restoreMonitors,
+  trashDays,
+  trashMonitors,
+} from './trash-queries.ts';
+
+/** Moves it into the trash; what refers to it elsewhere goes there with it. */
+export const deleteMonitor = async (
+  context: InOrganisation,
+  { monitor_id: id }: InputOf<typeof api.deleteMonitor>,
+): Promise<void> => {
+  const { sql, organisation, note } = context;
+  const row = orNotFound(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
+  note({ before: monitorJson(row) });
+  await trashMonitors(sql, organisation.id, [row], await deleterOf(context));
+};
+
+/** As the trash names who deleted. */
+export const deleterOf = async ({ sql, caller }: InOrganisation): Promise<string> =>
+  caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
+
+const trashMs = trashDays * 86_400_000;
+
+const deletedJson = ({ key: _key, deleted_at, ...row }: DeletedMonitor) => ({
+  ...row,
+  deleted_at: deleted_at.toISOString(),
+  deleted_for_ever_at: new Date(deleted_at.getTime() + trashMs).toISOString(),
+});
+
+export const listDeletedMonitors = (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  asked: InputOf<typeof api.listDeletedMonitors>,
+): OperationResult<OutputOf<typeof api.listDeletedMonitors>> =>
+  pageOf(
+    cursors,
+    ['deleted monitors', organisation.id],
+    asked,
+    (from, most) => deletedMonitors(sql, organisation.id, from ?? afterAll, most),
+    deletedJson,
+  );
+
+export const restoreMonitor = async (
+  context: InOrganisation,
+  { monitor_id: id }: InputOf<typeof api.restoreMonitor>,
+): OperationResult<OutputOf<typeof api.restoreMonitor>> => {
+  const { sql, organisation, note, now } = context;
+  if ((await restoreAmong(context, [id])).length === 0) throw notFound('monitor_not_found');
+  const row = orNotFound(await monitorWithStatus(sql, organisation.id, id), 'monitor_not_found');
+  note({ after: monitorJson(row) });
+  return monitorNow(row, now);
+};
+
+/**
+ * Restores those of them that are in the trash, all or none. Returns their ids.
+ *
+ * @throws Refusal when the plan has no room for them, or another monitor has an external id of
+ * theirs now.
+ */
+export const restoreAmong = async (
+  { sql, organisation: { id: of, plan } }: InOrganisation,
+  ids: readonly string[],
+): Promise<readonly string[]> => {
+  const found = await deletedAmong(sql, of, ids);
+  if (found.length === 0) return [];
+  enforceLimit('monitors', plan, (await countMonitors(sql, of)) + found.length - 1);
+  const external = found.flatMap(({ external_id }) => external_id ?? []);
+  const [taken] = (await monitorsCalled(sql, of, external)).keys();
+  if (taken !== undefined)
+    throw new Refusal(
+      'external_id_taken',
+      `external_id: another monitor is "${taken}" now. Change or delete that one first.`,
+    );
+  const restored = found.map(({ id }) => id);
+  await restoreMonitors(sql, of, restored);
+  return restored;
+};
+
+export const purgeMonitor = async (
+  { sql, organisation, note }: InOrganisation,
+  { monitor_id: id }: InputOf<typeof contract.purgeMonitor>,
+): Promise<void> => {
+  const [row] = await deletedAmong(sql, organisation.id, [id]);
+  const {
+    key: _key,
+    deleted_at: _at,
+    deleted_by: _by,
+    ...before
+  } = orNotFound(row, 'monitor_not_found');
+  note({ before });
+  await purgeMonitors(sql, organisation.id, [id]);
+};
