@@ -163,6 +163,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
   let noticesReadAt = Number.NEGATIVE_INFINITY;
   let busAway = false;
   let published: Roster | undefined;
+  let verifiedAt = 0;
 
   /**
    * Ranges beyond public addresses that a public probe's host allows, as last reported. A probe
@@ -216,6 +217,15 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
       else if (leaving.has(id)) continue;
       else if (heardAt.has(id) || directory.byId(id)?.last_seen_at) lost.add(id);
     }
+  };
+
+  /** A bus can lose what it took, and a probe that starts then would wait for the next change. */
+  const verifyPublished = async (now: number): Promise<void> => {
+    if (!published || now - verifiedAt < timing.lookAgainMs) return;
+    const { epoch } = published;
+    const there = await readRoster();
+    verifiedAt = now;
+    if (there?.epoch !== epoch && published?.epoch === epoch) published = undefined;
   };
 
   const publish = async (): Promise<void> => {
@@ -421,6 +431,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
         await loseSilent(now);
         await welcomeBack();
         await endNotices(now);
+        await verifyPublished(now);
         await publish();
       }
       await writeDown(now);

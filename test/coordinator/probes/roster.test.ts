@@ -1,25 +1,39 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { createNetwork } from '../../../coordinator/probes/roster.ts';
+import type { StoredValue } from '../../../shared/bus/jetstream.ts';
 import type { Message } from '../../../shared/bus/messages.ts';
 import { testLog } from '../../support/network.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase();
+const now = Date.now();
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
 
-test('an outdated roster that is heard while the leader stores its own is replaced at the next turn', async () => {
+/** The network of a leader on a bus that keeps one roster and answers when it is told to. */
+const leader = async (lookAgainMs: number) => {
   const stored: string[] = [];
   const answered = Promise.withResolvers<void>();
+  let there: StoredValue | undefined;
   let hear: (message: Message) => void = () => undefined;
-  const now = Date.now();
   const network = await createNetwork({
     sql,
     bus: {
       isConnected: () => true,
-      last: async () => undefined,
+      last: async () => there,
       onStatus: () => ({ stop: () => undefined }),
-      store: async (_subject, data) => {
+      store: async (subject, data) => {
         stored.push(String(data));
         await answered.promise;
+        there = {
+          subject,
+          data: Buffer.from(data),
+          seq: stored.length,
+          storedAt: now,
+          header: () => undefined,
+        };
         return { seq: stored.length, duplicate: false };
       },
       subscribe: (_subject, onMessage) => {
@@ -29,11 +43,25 @@ test('an outdated roster that is heard while the leader stores its own is replac
     },
     clock: { now: () => now },
     log: testLog(),
-    timing: { lookAgainMs: 60_000, lostAfterMs: 15_000 },
+    timing: { lookAgainMs, lostAfterMs: 15_000 },
     directory: { all: () => [], byId: () => undefined, refresh: async () => undefined },
     announcements: { read: () => ({ revision: now }), refuse: () => undefined },
     isLeader: () => true,
   });
+  ends.push(network.close);
+  return {
+    network,
+    stored,
+    answer: answered.resolve,
+    hear: (message: Message) => hear(message),
+    lose: () => {
+      there = undefined;
+    },
+  };
+};
+
+test('an outdated roster that is heard while the leader stores its own is replaced at the next turn', async () => {
+  const { network, stored, answer, hear } = await leader(60_000);
   const first = network.tick();
   await expect.poll(() => stored.length).toBe(1);
   const data = Buffer.from(JSON.stringify({ v: 1, epoch: now - 60_000, probes: [] }));
@@ -44,9 +72,19 @@ test('an outdated roster that is heard while the leader stores its own is replac
     header: () => undefined,
     respond: () => false,
   });
-  answered.resolve();
+  answer();
   await first;
   await network.tick();
   expect(stored).toHaveLength(2);
-  network.close();
+});
+
+test('a roster that the bus has lost is published again, though nothing changed', async () => {
+  const { network, stored, answer, lose } = await leader(0);
+  answer();
+  await network.tick();
+  await network.tick();
+  expect(stored).toHaveLength(1);
+  lose();
+  await network.tick();
+  expect(stored).toHaveLength(2);
 });
