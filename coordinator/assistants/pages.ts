@@ -120,7 +120,7 @@ export const clientLines = (url: string): Html =>
   html`
     <section id="connect">
       <h2>Connect a client</h2>
-      <div class="folds after-table">
+      <div class="folds lines">
         ${clientsOf(url).map(
           ({ name, words, lines }, at) =>
             html`
@@ -212,7 +212,7 @@ export const disconnectPage: Page = {
           below: 'It loses access at once. You can connect it again later.',
           trail,
         })}
-        <dl class="card settings">
+        <dl class="card settings lines">
           <div class="setting">
             <dt>Redirects to</dt>
             <dd>${redirect_host}</dd>
@@ -319,7 +319,7 @@ const permission = (asked: AskedConsent, own: readonly Own[], state: FormState):
     return html`
       ${hiddenField('scope', 'read')}
       <div class="field">
-        <p class="connect-label">Access</p>
+        <p class="field-label">Access</p>
         <p>Read monitors, incidents and everything else you can see. ${why}</p>
       </div>
     `;
@@ -349,7 +349,7 @@ const place = (own: readonly Own[], state: FormState): Html => {
     return html`
       ${hiddenField('organisation_id', only.id)}
       <div class="field">
-        <p class="connect-label">Organisation</p>
+        <p class="field-label">Organisation</p>
         <p>${only.name}</p>
       </div>
     `;

@@ -58,10 +58,7 @@ const rowOf = (group: Listed['items'][number]): Html =>
       <td data-label="Group">
         <span>
           <a class="row-link" href="/groups/${group.id}">${group.name}</a>
-          ${
-            group.description !== null &&
-            html`<span class="window-near">${group.description}</span>`
-          }
+          ${group.description !== null && html`<span class="note">${group.description}</span>`}
         </span>
       </td>
       <td data-label="Monitors" class="number">${group.monitors}</td>
@@ -127,7 +124,7 @@ const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAn
   return show({
     ...common,
     main: html`
-      <div class="window-page">
+      <div class="stack">
         ${heading({
           sentence: sentenceOf(listed),
           below: may(createGroup)
@@ -262,7 +259,7 @@ const groupPage: Page = {
       place: 'groups',
       live: true,
       main: html`
-        <div class="window-page">
+        <div class="stack">
           ${heading({
             sentence: groupSentenceOf(group),
             below: html`
@@ -307,7 +304,7 @@ const addForm = (
     place: 'groups',
     status: state.status,
     main: html`
-      <div class="window-page">
+      <div class="stack">
         ${heading({
           sentence: `Add monitors to ${group.name}`,
           below:

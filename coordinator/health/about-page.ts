@@ -21,7 +21,7 @@ const figure = (label: string, value: Part, note: Part): Html =>
   html`
     <div class="setting">
       <dt>${label}</dt>
-      <dd>${value}<span class="setting-note">${note}</span></dd>
+      <dd>${value}<span class="note">${note}</span></dd>
     </div>
   `;
 
@@ -51,7 +51,7 @@ export const about: Page = {
       frame: 'bare',
       headers: { 'cache-control': 'no-store' },
       main: html`
-        <div class="shared">
+        <div class="stack shared">
           ${heading({
             sentence: 'Service status',
             below:
@@ -66,7 +66,7 @@ export const about: Page = {
           ${
             days.length > 0 &&
             html`
-              <dl class="card settings">
+              <dl class="card settings lines">
                 ${figure(
                   'First failing check to confirmed outage',
                   html`p50 ${msText(sum.p50_ms)}, p95 ${msText(sum.p95_ms)}`,

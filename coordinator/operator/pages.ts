@@ -45,7 +45,7 @@ export const setAsidePage: Page = {
           below: 'It is kept unchanged. Later messages were processed.',
           trail: [{ href: '/operator', name: 'Operator' }],
         })}
-        <dl class="card settings">
+        <dl class="card settings lines">
           <div class="setting">
             <dt>Reason</dt>
             <dd>${reason}</dd>
@@ -65,7 +65,7 @@ export const setAsidePage: Page = {
               ${
                 retry_asked_at !== null &&
                 html`
-                  <span class="setting-note">
+                  <span class="note">
                     Retry requested ${times.moment(retry_asked_at)}.
                   </span>
                 `
@@ -85,7 +85,7 @@ export const setAsidePage: Page = {
                 html`; beginning only, <code>set-aside show --id ${id}</code> prints all`
               }.
             </p>
-            <pre class="raw">${data.slice(0, maxShown)}</pre>
+            <pre>${data.slice(0, maxShown)}</pre>
           </div>
         </section>
         <section class="after">
@@ -150,7 +150,7 @@ const none = (words: string): Html => html`<p class="soft">${words}</p>`;
 const table = (columns: readonly string[], rows: readonly Html[]): Html =>
   html`
     <div class="table-card">
-      <table class="cards house">
+      <table class="cards">
         <thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
         <tbody>${rows}</tbody>
       </table>
@@ -225,7 +225,7 @@ const zonesText = ({
   const note = [released_on === null ? null : `of ${released_on}`, age].filter(
     (part) => part !== null,
   );
-  return html`${version}<span class="setting-note">${note.join(', ')}</span>`;
+  return html`${version}<span class="note">${note.join(', ')}</span>`;
 };
 
 const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRequest): Html => {
@@ -252,7 +252,7 @@ const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRe
   return section(
     'Installation',
     html`
-      <dl class="card settings">
+      <dl class="card settings lines">
         ${row('Organisations', countText(organisations))}
         ${row('Monitors', sum === 0 ? 'None' : `${countText(sum)}: ${byKind}`)}
         ${row(
@@ -261,7 +261,7 @@ const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRe
             ? 'None yet'
             : html`
               ${countText(checks.count)}
-              <span class="setting-note">${times.span(checks.from, checks.to)}</span>
+              <span class="note">${times.span(checks.from, checks.to)}</span>
             `,
         )}
         ${row('Open incidents', countText(open_incidents))}
@@ -332,7 +332,7 @@ const probesOf = (items: readonly Probe[], { times }: OperatorsRequest): Html =>
                       ${
                         probe.quarantined &&
                         html`
-                          <span class="window-near">${probe.doubt ?? probe.quarantine_reason}</span>
+                          <span class="note">${probe.doubt ?? probe.quarantine_reason}</span>
                         `
                       }
                     </span>

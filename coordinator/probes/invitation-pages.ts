@@ -177,7 +177,7 @@ const whatCame = async (
         )
       }
       <div class="card stack">
-        <ul class="joined-steps">
+        <ul class="stack">
           ${steps.map(
             ({ done, words }) => html`<li>${stateMark(done ? 'up' : 'pending', words)}</li>`,
           )}

@@ -168,7 +168,7 @@ const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
           ${
             (state === 'quarantined' || state === 'doubted') &&
             html`
-              <span class="window-near">
+              <span class="note">
                 ${(state === 'doubted' ? doubt : quarantine_reason) ?? 'Quarantined'}.
                 Its results count as unknown.
               </span>
@@ -286,7 +286,7 @@ export const probesPage: Page = {
       place: 'probes',
       live: true,
       main: html`
-        <div class="window-page">
+        <div class="stack">
           ${heading({ sentence, below, actions: add })}
           ${
             heard === 1 &&
@@ -303,7 +303,7 @@ export const probesPage: Page = {
             )}
           </div>
           <div class="table-card">
-            <table class="cards probes">
+            <table class="cards">
               <thead>
                 <tr>
                   <th scope="col">State</th>

@@ -279,7 +279,7 @@ export const searchPage: Page = {
           >
           <button class="button button-main">Search</button>
         </form>
-        <div class="card found-card">
+        <div class="card">
           <div data-found>
             ${
               all.length === 0

@@ -314,7 +314,7 @@ export const revokePage: Page = {
             : 'It stops working at once, for every program that uses it. You cannot undo this.',
           trail,
         })}
-        <dl class="card settings">
+        <dl class="card settings lines">
           <div class="setting">
             <dt>Starts with</dt>
             <dd><code>${begins}…</code></dd>

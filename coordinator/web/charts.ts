@@ -111,7 +111,7 @@ export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html 
             </div>
           `,
       )}
-      <div class="sample-lane lane-ends">
+      <div class="sample-lane">
         <span class="lane-name"></span>
         <span class="lane-times">
           <span>${times.moment(from)}</span>

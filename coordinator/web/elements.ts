@@ -41,7 +41,7 @@ export const chosenFields = (
       </div>
     `;
   return html`
-    <div class="chosen">
+    <div class="stack chosen">
       ${groups.length + monitors.length === 0 ? html`<p class="soft">No monitors yet</p>` : null}
       ${list('groups[]', 'Groups (including monitors added later)', groups)}
       ${list('monitors[]', 'Monitors', monitors)}
@@ -131,7 +131,7 @@ export const pager = ({ page, size, matching, shown, address }: Pages): Html => 
   const last = first + shown - 1;
   const hasNext = page * size < matching;
   return html`
-    <nav class="pager" aria-label="Pages">
+    <nav class="row pager" aria-label="Pages">
       <span>
         ${
           shown === 0
@@ -273,7 +273,7 @@ export const linkButton = (
 
 /** The way on below a list that has more; `address` is that of the next part. */
 export const moreLink = (address: string, words: string): Html => html`
-  <p class="actions pages-more">
+  <p class="actions">
     <a class="button" rel="next" href="${safeUrl(address)}">${words}</a>
   </p>
 `;

@@ -345,7 +345,7 @@ export const choiceField = (
   const { id, marks, below } = described(field);
   const chosen = state.form.values(name);
   return html`
-    <fieldset class="field choices" id="${id}"${marks}>
+    <fieldset class="field" id="${id}"${marks}>
       <legend>${label}</legend>
       ${choices.map(
         (each) =>

@@ -48,7 +48,7 @@ export const deliveryBar = (delivery: Delivery | undefined): Html | null => {
     ? 'Some alerts cannot be delivered'
     : 'No alert can be delivered';
   return html`
-    <div class="notice notice-${state} muted" id="delivery">
+    <div class="notice notice-${state} row" id="delivery">
       ${icon(state)}
       <div>
         <p class="notice-title">${title}</p>
@@ -146,7 +146,7 @@ export type Frame = {
 
 const brand = html`
   <a class="brand" href="/">
-    <svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
       <circle cx="12" cy="12" r="9.5"></circle>
       <path d="M12 2.5a9.5 9.5 0 0 1 0 19Z"></path>
     </svg>Antipode
@@ -353,7 +353,7 @@ const message = (said: string | undefined, address: string): Html | null =>
   said === undefined
     ? null
     : html`
-      <div class="notice notice-up muted" role="status" id="said">
+      <div class="notice notice-up row" role="status" id="said">
         ${icon('up')}
         <p>${said.trimEnd()}</p>
         ${
@@ -373,7 +373,7 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
   mute === undefined
     ? null
     : html`
-      <div class="notice notice-verifying muted" id="muted">
+      <div class="notice notice-verifying row" id="muted">
         ${icon('pause')}
         <div>
           <p class="notice-title">All alerts are muted until ${times.moment(mute.until)}</p>
@@ -395,7 +395,7 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
 
 /** For the script, which keeps a form until the service answers. */
 const unsentBar = html`
-  <div class="notice notice-verifying offline" id="unsent" role="alert" hidden>
+  <div class="notice notice-verifying row offline" id="unsent" role="alert" hidden>
     ${icon('verifying')}
     <p class="notice-title">Antipode did not answer. Nothing is lost.</p>
     <button class="button" type="button">Try again</button>
@@ -406,7 +406,7 @@ const unsentBar = html`
 const offlineBar = ({ request: { times } }: Frame): Html =>
   html`
     <div
-      class="notice notice-verifying offline"
+      class="notice notice-verifying row offline"
       id="offline"
       role="alert"
       data-zone="${times.zone}"
@@ -423,7 +423,7 @@ const ends = ({ ending, request: { times } }: Frame): Html | null =>
   ending === undefined
     ? null
     : html`
-      <div class="notice notice-down muted" id="ending">
+      <div class="notice notice-down row" id="ending">
         ${icon('delete')}
         <div>
           <p class="notice-title">${ending.name} will be deleted on ${times.moment(ending.at)}</p>
@@ -508,7 +508,7 @@ export const documentOf = (shown: ShownPage, frame: Frame): Html => {
           }
           data-now="${frame.request.now}"
         >
-          <a class="skip" href="#main">Skip to content</a>
+          <a class="skip button button-main" href="#main">Skip to content</a>
           ${rail(shown, signedIn, caller, frame)}
           <div class="beside">
             ${unsentBar}

@@ -129,7 +129,7 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
         expect.soft(faults).toEqual([]);
         const { count, bytes, script } = await fetching;
         expect.soft(count).toBeLessThanOrEqual(7);
-        expect.soft(bytes).toBeLessThanOrEqual(76 * 1024);
+        expect.soft(bytes).toBeLessThanOrEqual(75 * 1024);
         expect.soft(script).toBeLessThanOrEqual(8 * 1024);
 
         expect.soft(await misledByEnter(wide)).toEqual([]);

@@ -176,7 +176,7 @@ const shareOf = ({ incident, link, request }: Open): Html | null => {
 const noteForm = ({ incident, request, state = freshForm(noForm) }: Open): Html | null =>
   request.may(addIncidentNote)
     ? html`
-      <form class="form note-form" method="post" action="/incidents/${incident.id}/notes" id="note">
+      <form class="fields note-form" method="post" action="/incidents/${incident.id}/notes" id="note">
         ${textArea({ name: 'text', label: 'Note', state, rows: 1 })}
         <button class="button">Add note</button>
       </form>
@@ -195,7 +195,7 @@ const ownerOf = ({
   const isOpen = open && confirmed_at !== null;
   if (acknowledged_at === null && !(isOpen && may(acknowledgeIncident))) return null;
   return html`
-    <div class="owner" id="owner">
+    <div class="row owner" id="owner">
       ${
         acknowledged_at !== null &&
         html`
@@ -332,7 +332,7 @@ const mainOf = (open: Open): Html => {
   const map = mapOf(incident);
   const lanes = sampleLanes(incident.samples, times);
   return html`
-    <div class="incident-page" id="incident-${id}">
+    <div class="stack" id="incident-${id}">
       ${open.state && formSummary(open.state)}
       ${heading({ sentence, below: belowOf(incident, times), trail })}
       ${flapping(open.flaps)}
@@ -343,7 +343,7 @@ const mainOf = (open: Open): Html => {
           ? notice('unknown', verdict, cause, 'check')
           : notice(state, verdict, cause))
       }
-      <div class="incident-top">
+      <div class="stack incident-top">
         ${map}
         <section class="card">
           <h2>Timeline</h2>
@@ -355,7 +355,7 @@ const mainOf = (open: Open): Html => {
       ${
         incident.checks.length > 0 &&
         html`
-          <section class="evidence-section">
+          <section>
             <div class="section-head">
               <h2>Evidence by continent</h2>
               <p class="soft">

@@ -120,7 +120,7 @@ const filterForm = async (
   return html`
     <details class="incident-filter"${isFiltered && html` open`}>
       <summary>${icon('next')}Filter</summary>
-    <form class="incident-filters" action="/incidents">
+    <form class="fields" action="/incidents">
       ${hiddenField('state', state)}${hiddenField('days', days)}
       ${select(
         'monitor',
@@ -206,7 +206,7 @@ const nothing = async ({ ask }: MembersRequest, state: State): Promise<Html> => 
     : html`
       <div class="nothing">
         <p>No monitors yet</p>
-        <p class="actions actions-middle">
+        <p class="actions">
           ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
         </p>
       </div>
@@ -256,7 +256,7 @@ export const incidents: Page = {
           sentence: sentenceOf(openAnywhere),
           below: 'An outage counts, and alerts you, only once another continent confirms it.',
         })}
-        <div class="filters">
+        <div class="row filters">
           ${chips(
             'State',
             states.map(([value, label]) => ({

@@ -66,7 +66,7 @@ export const sharedIncident: Page = {
         'referrer-policy': 'no-referrer',
       },
       main: html`
-        <div class="shared">
+        <div class="stack shared">
           ${heading({
             sentence: incidentSentence({
               name,

@@ -78,7 +78,7 @@ const repeatFields = (state: FormState): Html =>
         { value: 'own', label: 'Custom (RRULE)' },
       ],
     })}
-    <div class="span-days repeat-days" role="group" aria-label="Days of the week">
+    <div class="row span-days repeat-days" role="group" aria-label="Days of the week">
       ${dayNames.map(
         ([value, label]) =>
           html`
@@ -146,7 +146,7 @@ const whenFields = ({ window, zone }: Subject, state: FormState): Html =>
         </div>
       `
     }
-    <div class="when-planned">
+    <div class="stack when-planned">
       <div class="columns">
         ${textField({ name: 'starts_at', label: 'Starts', state, type: 'datetime-local' })}
         ${textField({ name: 'ends_at', label: 'Ends', state, type: 'datetime-local' })}
@@ -183,7 +183,7 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
     place: 'maintenance',
     status: state.status,
     main: html`
-      <div class="window-form-page">
+      <div class="stack">
         ${headOf(subject)}
         ${formSummary(state)}
         <form class="form window-form" method="post" action="${safeUrl(action)}">
@@ -209,7 +209,7 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
                 ${icon('again')}Refresh
               </button>
             </div>
-            <div id="ahead" class="ahead" data-refreshed aria-live="polite">${ahead}</div>
+            <div id="ahead" class="stack" data-refreshed aria-live="polite">${ahead}</div>
           </section>
           <div class="card stack">
             <h2>Affected monitors</h2>
@@ -221,7 +221,7 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
                 isNew
                   ? html`
                     <span class="when-now">Start now</span>
-                    <span class="when-planned">Schedule</span>
+                    <span class="stack when-planned">Schedule</span>
                   `
                   : 'Save'
               }

@@ -51,7 +51,7 @@ const rowOf = (row: Row, { times, now }: MembersRequest): Html => {
       <td data-label="${state === 'over' ? 'Last time' : 'When'}">
         <span>
           ${times.span(starts_at, ends_at)}
-          ${near !== null && html`<span class="window-near">${near}</span>`}
+          ${near !== null && html`<span class="note">${near}</span>`}
         </span>
       </td>
       <td data-label="Repeats">${repeats === null ? 'Does not repeat' : capital(repeats)}</td>
@@ -104,7 +104,7 @@ const pageLinks = (count: number, page: number, over: boolean): Html | null => {
   const address = (to: number): string => `/maintenance?${over ? 'over=true&' : ''}page=${to}`;
   if (count <= maintenanceRows) return null;
   return html`
-    <p class="actions pages-more">
+    <p class="actions">
       ${
         page > 1 && html`<a class="button" rel="prev" href="${safeUrl(address(page - 1))}">Back</a>`
       }
@@ -149,7 +149,7 @@ export const maintenancePage: Page = {
               </a>
             `,
         })}
-        <div class="filters">
+        <div class="row filters">
           ${chips('Which', [
             {
               href: '/maintenance',

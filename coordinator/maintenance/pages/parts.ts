@@ -282,7 +282,8 @@ export const aheadTable = (
                       ${own.span(starts_at, ends_at)}
                       ${Date.parse(starts_at) <= now && html` <b class="runs-now">active</b>`}
                       ${notes.map(
-                        (note) => html`<span class="clock-note">${icon('clock')}${note}</span>`,
+                        (note) =>
+                          html`<span class="note clock-note">${icon('clock')}${note}</span>`,
                       )}
                     </span>
                   </td>

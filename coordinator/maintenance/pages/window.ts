@@ -95,7 +95,7 @@ const showPage = (request: MembersRequest, shown: WindowDetail): PageAnswer => {
     place: 'maintenance',
     live: true,
     main: html`
-      <div class="window-page" id="window-${window.id}">
+      <div class="stack" id="window-${window.id}">
         ${heading({
           sentence: sentenceOf(shown, now),
           below: html`

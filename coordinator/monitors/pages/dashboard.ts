@@ -67,7 +67,7 @@ export const dashboard: Page = {
         })}
         ${steps}
         ${failingStrip(shown, view, request)}
-        <div class="filters">
+        <div class="row filters">
           ${statusChips(shown, view)}
           ${search(view)}
           ${filterMenu(offered.items, view)}
@@ -219,7 +219,7 @@ const filterMenu = (offered: Filters, view: View): Html => {
   const part = (label: string, all: readonly Chip[]): Part =>
     all.length > 0 &&
     html`
-      <div class="filter-part"><h2>${label}</h2>${chips(`Filter by ${label.toLowerCase()}`, all)}</div>
+      <div><h2>${label}</h2>${chips(`Filter by ${label.toLowerCase()}`, all)}</div>
     `;
   const isTag = (tag: string): boolean => view.tags.includes(tag);
   return html`
@@ -278,7 +278,7 @@ const activeFilters = (offered: Filters, view: View): Part => {
     ...(view.q.trim() === '' ? [] : [{ words: `“${view.q}”`, without: { q: '' } }]),
   ];
   return html`
-    <p class="active-filters">
+    <p class="actions">
       ${active.map(
         ({ words, without }) =>
           html`
@@ -447,7 +447,7 @@ const beginning = ({ may }: MembersRequest): Html => {
 const observingProbes = ({ probes }: Dashboard): Part =>
   probes.length > 0 &&
   html`
-    <p class="observers">
+    <p class="row observers">
       ${joined(
         probes.map(
           ({ name, continent, well }) =>

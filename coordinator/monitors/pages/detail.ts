@@ -446,7 +446,7 @@ const pageOf = async (
     live: address === undefined,
     ...(address === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
     main: html`
-      <div class="monitor-page" id="monitor-${monitor.id}">
+      <div class="stack" id="monitor-${monitor.id}">
         ${heading({
           sentence: sentenceOf(monitor, status, now),
           below: html`${belowOf(monitor, status)} ${flappingOf(items, now)}`,
@@ -473,7 +473,7 @@ const pageOf = async (
           ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}
         </dl>
         ${isHeartbeat ? addressPart(monitor, request, address) : chartPart}
-        <section class="ledger-section" id="ledger">
+        <section id="ledger">
           <div class="section-head">
             <h2>Uptime log</h2>
             ${chips(

@@ -140,7 +140,7 @@ export const intervalField = (kind: Kind, state: FormState, least: number): Html
       ? [...offered, chosen].toSorted((a, b) => a - b)
       : offered;
   return html`
-    <div class="interval" data-refreshes>
+    <div class="fields interval" data-refreshes>
       ${selectField({
         name: 'interval_s',
         label: kind === 'heartbeat' ? 'Ping expected every' : 'Check every',
@@ -420,7 +420,7 @@ const channelsPart = ({ told, channels }: Subject, state: FormState): Html => {
   const fixed = channels.filter((each) => each.chosen && !each.may_change).map(({ id }) => id);
   const form = formOf({ [channelsName]: [...state.form.values(channelsName), ...fixed] });
   return html`
-    <div class="card would-be-told">
+    <div class="notice">
       ${icon('alerts')}
       <div>
         <h2>Notifications</h2>
@@ -508,13 +508,13 @@ export const monitorForm = (subject: Subject, state: FormState): Html => {
     >
       ${enterSaves}
       ${hiddenField('type', kind)}
-      <div class="card monitor-first">
+      <div class="card stack">
         ${kind === 'heartbeat' ? nameField(subject, state) : targetField(subject, state)}
         ${kind === 'heartbeat' ? targetField(subject, state) : nameField(subject, state)}
         ${intervalField(kind, state, choices.min_interval_s)}
         ${firstSettings[kind].map((setting) => settingField(kind, setting, state, places))}
       </div>
-      <div class="folds">
+      <div class="folds lines">
         ${settingGroups[kind].map((group) => fold(subject, group, state))}
         ${others(subject, state)}
       </div>

@@ -280,7 +280,7 @@ function assertionRows({ name, state: { form } }: Drawn): Html {
   );
   const rows = Math.min(maxAssertions, Math.max(2, (filled.at(-1) ?? -1) + 2));
   return html`
-    <div class="assertions">
+    <div>
       ${Array.from({ length: rows }, (_, at) => assertionRow(`${name}.${at}`, form, at))}
     </div>
     ${

@@ -117,7 +117,7 @@ const answerWith = (subject: Subject, state: FormState, pieces?: AsyncIterable<H
     status: state.status,
     // Typed values may be secret.
     headers: { 'cache-control': 'no-store' },
-    main: html`<div class="monitor-form-page">${monitorForm(subject, state)}</div>`,
+    main: html`<div class="stack">${monitorForm(subject, state)}</div>`,
   });
 
 /** People write `shop.example` for `https://shop.example`. */

@@ -15,7 +15,7 @@ export const front = () =>
           outage only when a second continent confirms it, and shows what each of them saw.
         </p>
         <p class="actions">${linkButton('/sign-in', 'Sign in', { main: true })}</p>
-        <ul class="front-points">
+        <ul class="columns front-points">
           <li>
             ${icon('globe')}
             <div>

@@ -40,8 +40,8 @@ export const ledgerSum = (ledger: Ledger): Html => {
           ([state, seconds]) =>
             html`<span class="state-${state}">${state} <b>${secondsText(seconds)}</b></span>`,
         ),
-        html` <span class="sum-sign">+</span> `,
-      )} <span class="sum-sign">=</span> <b>${durationText(whole)}</b>
+        html` <span class="softer">+</span> `,
+      )} <span class="softer">=</span> <b>${durationText(whole)}</b>
     </p>
   `;
 };
@@ -100,7 +100,7 @@ export const ledgerTable = (ledger: Ledger, times: Times): Html => {
   const hidden = ledger.stretches.length - shown.length + ledger.left_out;
   return html`
     <div class="table-card">
-      <table class="cards ledger">
+      <table class="cards">
         <thead>
           <tr>
             <th scope="col">From</th>

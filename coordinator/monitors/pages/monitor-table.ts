@@ -50,7 +50,7 @@ export const monitorTable = (
   return html`
     <form method="post" action="/monitors/change" class="monitors-form">
       ${table}
-      <div class="below-table">${pages}${bulk(groups, request.address)}</div>
+      <div class="row below-table">${pages}${bulk(groups, request.address)}</div>
     </form>
   `;
 };
@@ -282,7 +282,7 @@ const act = (change: string, words: Part): Html =>
   html`<button class="button" name="change" value="${change}">${words}</button>`;
 
 const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
-  <div class="bulk">
+  <div class="row bulk">
     ${enterButton('none')}${hiddenField('back', back)}
     <span class="bulk-words">selected</span>
     ${act('pause', html`${icon('pause')}Pause`)}

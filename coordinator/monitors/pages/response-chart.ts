@@ -177,7 +177,7 @@ export function phaseChart(results: Results, times: Times): Html | null {
     stacks.reduce((sum, { sums }) => sum + (sums[phase] ?? 0) - (sums[phase - 1] ?? 0), 0) /
     stacks.length;
   return html`
-    <ul class="chart-legend">
+    <ul class="row chart-legend">
       ${phases.map(
         ({ key, label }, at) =>
           html`
@@ -268,7 +268,7 @@ const axisTime = (at: number, times: Times, long: number): string => {
 
 const legend = (series: readonly Series[]): Html =>
   html`
-    <ul class="chart-legend">
+    <ul class="row chart-legend">
       ${series.map(
         ({ continent, points }) =>
           html`
@@ -306,7 +306,7 @@ const bands = ({ stretches }: Ledger, { from, to, x }: Scale, times: Times): rea
       const duration = durationText(Date.parse(each.to) - Date.parse(each.from));
       return html`
         <path
-          class="band band-${each.state}"
+          class="band-${each.state}"
           d="M${begin.toFixed(1)} 0h${long.toFixed(1)}v${height}h-${long.toFixed(1)}z"
         >
           <title>

@@ -85,7 +85,7 @@ const answerLine = (answer: TestAnswer, at: number): Html =>
   html`
     <li class="answer answer-${at}" id="answer-${at}">
       ${markOf(answer)}
-      <span class="answer-place">
+      <span>
         <b>${answer.continent}</b> <span class="softer">${answer.probe}</span>
       </span>
       <span class="answer-took">
@@ -127,7 +127,7 @@ export const testRunBegins = (asked: TestedProbes): Html =>
             html`
               <li class="waiting waiting-${at}" id="waiting-${at}">
                 ${stateMark('pending', 'Checking')}
-                <span class="answer-place">
+                <span>
                   <b>${continent}</b> <span class="softer">${probe}</span>
                 </span>
               </li>
@@ -178,7 +178,7 @@ export const testRunEnds = ({
         html`
           <li class="answer answer-${at}" id="answer-${at}">
             ${stateMark('unknown', 'No answer')}
-            <span class="answer-place">
+            <span>
               <b>${continent}</b> <span class="softer">${probe}</span>
             </span>
             <p class="answer-unknown">

@@ -24,7 +24,7 @@ const squares = ({ groups, is_whole }: OutputOf<typeof showWall>, link: boolean)
     ${groups.map(
       ({ name, monitors }) =>
         html`
-          <section class="wall-group">
+          <section>
             <h2>${name ?? 'No group'}</h2>
             <ul>
               ${monitors.map(({ id, name: called, status }) => {
@@ -52,13 +52,13 @@ const wallPage = async (request: MembersRequest, address?: string): Promise<Page
     live: address === undefined,
     ...(address === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
     main: html`
-      <div class="wall">
+      <div class="stack wall">
         ${
           address !== undefined &&
           notice(
             'information',
             'Link created. It is shown only now.',
-            html`<code class="wall-link">${address}</code>`,
+            html`<code>${address}</code>`,
           )
         }
         ${squares(wall, true)}
@@ -130,7 +130,7 @@ export const sharedWall: Page = {
       title: 'Wall',
       frame: 'bare',
       headers: { ...headers, refresh: String(refreshS) },
-      main: html`<div class="wall">${squares(seen, false)}</div>`,
+      main: html`<div class="stack wall">${squares(seen, false)}</div>`,
     });
   },
 };

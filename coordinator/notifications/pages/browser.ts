@@ -84,7 +84,7 @@ const formPart = (request: MembersRequest, key: string, state: FormState): Html 
   const origin = request.with.baseUrl();
   return html`
     <form
-      class="form card stack this-browser"
+      class="form card"
       method="post"
       data-push
       data-key="${key}"
@@ -134,7 +134,7 @@ const pageOf = (request: MembersRequest, key: string, state: FormState): PageAns
     push: true,
     status: state.status,
     main: html`
-      <div class="channel-form-page">
+      <div class="stack">
         ${heading({
           sentence: 'New browser channel',
           below:
@@ -146,7 +146,7 @@ const pageOf = (request: MembersRequest, key: string, state: FormState): PageAns
         })}
         ${formSummary(state)}
         ${formPart(request, key, state)}
-        <ul class="soft this-browser-facts">
+        <ul class="soft plain-list">
           <li>
             The channel is yours and gets all alerts immediately. You can change that afterwards.
           </li>

@@ -111,7 +111,7 @@ const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
       </div>
     `;
   return html`
-    <dl class="channel-facts">
+    <dl class="columns">
       ${row('Kind', kindName(kinds, kind))}
       ${row('Sends to', whereOf(channel, kinds) ?? 'a secret address')}
       ${row('Monitors', coversText(channel))}
@@ -170,7 +170,7 @@ const pageOf = async (
     live: said === undefined,
     status: state?.status ?? 200,
     main: html`
-      <div class="channel-page" id="channel-${channel.id}">
+      <div class="stack" id="channel-${channel.id}">
         ${heading({
           sentence: sentenceOf(channel, mail),
           below: html`
@@ -322,7 +322,7 @@ const messagePage: Page = {
       place: 'alerts',
       live: true,
       main: html`
-        <div class="channel-page">
+        <div class="stack">
           ${heading({
             sentence: 'Why you got this',
             below: html`${messageMark(message)} <span class="softer">·</span> ${sentence}`,

@@ -101,8 +101,8 @@ const dayChoices = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 const spanRow = ({ form }: FormState, at: number): Html => {
   const chosen = form.values(spanName(at, 'days[]'));
   return html`
-    <div class="span">
-      <div class="span-days" role="group" aria-label="Days, range ${at + 1}">
+    <div class="row">
+      <div class="row span-days" role="group" aria-label="Days, range ${at + 1}">
         ${dayChoices.map(
           (day, index) =>
             html`
@@ -150,7 +150,7 @@ const hoursFields = (state: FormState, zone: string): Html => {
       state,
       help: 'Empty: at any hour. Outside of them alerts are held, and sent at the next start if the outage is still open. 22:00–06:00 ends the next day.',
       inside: html`
-        <div class="spans">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>
+        <div class="stack">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>
         ${
           rows < maxSpans &&
           filled > 0 &&
@@ -279,7 +279,7 @@ export const formPage = (
     // Typed values may be secret.
     headers: { 'cache-control': 'no-store' },
     main: html`
-      <div class="channel-form-page">
+      <div class="stack">
         ${headOf(subject)}
         ${formSummary(state, 'try')}
         ${kind.id === 'email' && !subject.mail && mailMissingNotice}
@@ -367,7 +367,7 @@ export const isFillable = ({ fields }: Kind): boolean =>
 const popular = 6;
 
 const kindList = (kinds: readonly Kind[]): Html => html`
-  <ul class="kinds">
+  <ul class="columns kinds">
     ${kinds.map(
       (kind) =>
         html`

@@ -36,7 +36,7 @@ const button = (label: string): Html =>
 
 /** The way on, for whoever can sign in. */
 const seeIncident = ([incident, ...more]: readonly string[]): Html => html`
-  <p class="actions actions-middle">
+  <p class="actions">
     ${linkButton(
       incident === undefined || more.length > 0 ? '/incidents' : `/incidents/${incident}`,
       incident !== undefined && more.length > 0 ? 'See the incidents' : 'See the incident',

@@ -33,13 +33,13 @@ const rowOf = (
       <td data-label="State">
         <span>
           ${channelMark(channel, mail)}
-          ${!isWell && failure !== null && html`<span class="soft answer-words">${failure}</span>`}
+          ${!isWell && failure !== null && html`<span class="note">${failure}</span>`}
         </span>
       </td>
       <td data-label="Channel">
         <span>
           <a class="row-link" href="/alerts/${id}">${name}</a>
-          <span class="channel-where">
+          <span class="note">
             ${kindName(kinds, kind)}
             ${
               where !== undefined &&
@@ -110,7 +110,7 @@ const beginning = ({ may, signedIn }: MembersRequest, mail: boolean): Html => {
 const muteForm = async ({ ask, may }: MembersRequest): Promise<Html | null> => {
   if (!may(muteAlerts) || (await ask(showMute)).until !== null) return null;
   return html`
-    <section class="card mute">
+    <section class="notice row">
       <div>
         <h2>Mute alerts</h2>
         <p class="soft">

@@ -207,11 +207,7 @@ const answersOf = ({ attempts, words }: Message): Part => {
   return html`
     ${count}
     ${shown}
-    ${
-      last?.verdict !== 'taken' &&
-      words !== null &&
-      html`<span class="soft answer-words">${words}</span>`
-    }
+    ${last?.verdict !== 'taken' && words !== null && html`<span class="note">${words}</span>`}
   `;
 };
 
@@ -318,7 +314,7 @@ const channelStory = (channel: NotifiedChannel, times: Times): Html => {
   return html`
     <details class="why-channel" id="why-${id}">
       <summary>${icon('next')}<span class="why-name">${name}</span>${mark(channel)}</summary>
-      <div class="why-steps">
+      <div class="stack why-steps">
         ${alertLines(lines, times)}
         ${
           deleted === null
@@ -374,7 +370,7 @@ export const notificationReason = (explained: Explained, times: Times): Html => 
           `
           : html`
             <p class="soft">${sentenceOf(channels)}</p>
-            ${channels.map((each) => channelStory(each, times))}
+            <div class="lines">${channels.map((each) => channelStory(each, times))}</div>
           `
       }
     </section>

@@ -73,7 +73,7 @@ export const recipients = (items: readonly Recipient[]): Html =>
     <section class="card" id="told">
       <h2>Notified</h2>
       ${items.every(({ shut }) => shut !== null) && html`<p>Nobody is notified when it is down.</p>`}
-      ${items.length > 0 && html`<ul class="told-list">${items.map(rowOf)}</ul>`}
+      ${items.length > 0 && html`<ul class="lines">${items.map(rowOf)}</ul>`}
       <p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p>
     </section>
   `;

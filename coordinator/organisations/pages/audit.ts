@@ -166,7 +166,7 @@ const filterForm = async ({ ask }: MembersRequest, filter: Filter): Promise<Html
     ...choices.operations.map(({ id, what }) => ({ value: id, label: what })),
   ];
   return html`
-    <form class="card filter-form" action="/audit">
+    <form class="card fields" action="/audit">
       ${selectField({ name: 'who', label: 'Who', choices: whos, state })}
       ${selectField({ name: 'operation', label: 'What', choices: whats, state })}
       ${textField({ name: 'from', label: 'From', type: 'date', state })}

@@ -203,7 +203,7 @@ const invitationsTable = async ({ ask, may, times }: MembersRequest): Promise<Ht
                     <td data-label="Invited by">${inviter ?? 'the operator'}</td>
                     <td data-label="Expires">${times.moment(expires_at)}</td>
                     <td class="number">
-                      <div class="row-acts">
+                      <div class="actions">
                         <a class="button" href="/members/invitations/${id}/renew">
                           Renew<span class="unseen"> the invitation of ${email}</span>
                         </a>
@@ -278,7 +278,7 @@ export const membersPage: Page = {
                         may(membersSetMemberRole) &&
                         html`
                           <td class="number">
-                            <div class="row-acts">
+                            <div class="actions">
                               <a class="button" href="/members/${id}/role">
                                 Role<span class="unseen"> of ${email}</span>
                               </a>

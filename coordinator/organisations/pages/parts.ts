@@ -19,14 +19,14 @@ export const firstSteps = async ({ ask, may }: MembersRequest): Promise<Html | n
   const left = steps.filter(({ done }) => !done).length;
   if (is_hidden || left === 0) return null;
   return html`
-    <section class="card stack first-steps" id="first-steps">
+    <section class="card stack" id="first-steps">
       <div class="section-head">
         <h2>Get started: ${steps.length - left} of ${steps.length} done</h2>
         <form method="post" action="/first-steps/hide">
           <button class="button button-quiet">Hide</button>
         </form>
       </div>
-      <ul>
+      <ul class="row">
         ${steps.map(
           ({ done, href, words }) =>
             html`

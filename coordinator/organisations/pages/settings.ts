@@ -178,7 +178,7 @@ const bar = ({ count, most }: Used): Html | null => {
 
 const usedRow = (used: Used): Html =>
   html`
-    <div class="use">
+    <div>
       <dt>${nouns[used.what] ?? used.what}</dt>
       <dd>
         <span>
@@ -232,12 +232,12 @@ export const organisationPage: Page = {
               `,
           actions: mayChange && linkButton('/organisation/edit', 'Edit', { symbol: 'edit' }),
         })}
-        <dl class="card settings">
+        <dl class="card settings lines">
           ${row(
             'Time zone',
             html`
               ${time_zone}
-              <span class="setting-note">
+              <span class="note">
                 Pages show times in it, and new maintenance windows follow it.
               </span>
             `,
@@ -246,7 +246,7 @@ export const organisationPage: Page = {
             'Plan',
             html`
               ${planNames[plan] ?? plan}
-              <span class="setting-note">${planWords(organisation)}</span>
+              <span class="note">${planWords(organisation)}</span>
             `,
           )}
           ${
@@ -268,7 +268,7 @@ export const organisationPage: Page = {
         </dl>
         <section class="after">
           <h2>Usage</h2>
-          <dl class="card uses">${used.map(usedRow)}</dl>
+          <dl class="card columns uses">${used.map(usedRow)}</dl>
         </section>
       `,
     });

@@ -161,14 +161,14 @@ export const organisationsPage: Page = {
         ${
           items.length > 0 &&
           html`
-            <ul class="card settings">
+            <ul class="card settings lines">
               ${items.map(
                 ({ id, name, role, ends_at }) =>
                   html`
                     <li class="setting">
                       <div>
                         <b>${name}</b>
-                        <span class="setting-note">
+                        <span class="note">
                           Your role: ${role}
                           ${ends_at !== null && html`; it will be deleted on ${times.day(ends_at)}`}
                         </span>
@@ -321,14 +321,14 @@ const secondFactorRow = (
   on_since === null
     ? row(
         'Two-step verification',
-        html`Off<span class="setting-note">Your password alone signs you in.</span>`,
+        html`Off<span class="note">Your password alone signs you in.</span>`,
         linkButton('/profile/two-step/set-up', 'Set up'),
       )
     : row(
         'Two-step verification',
         html`
           On since ${times.day(on_since)}
-          <span class="setting-note">
+          <span class="note">
             ${count(recovery_codes_left, 'One recovery code is', 'recovery codes are')} left.
           </span>
         `,
@@ -358,7 +358,7 @@ export const profilePage: Page = {
       wanted_email !== null &&
       wanted_email !== email &&
       html`
-        <span class="setting-note">
+        <span class="note">
           Open the link we sent to ${wanted_email} to confirm it.
         </span>
       `;
@@ -370,11 +370,11 @@ export const profilePage: Page = {
           sentence: name === '' ? 'Your profile' : name,
           below: 'For your account, in all organisations.',
         })}
-        <dl class="card settings">
+        <dl class="card settings lines">
           ${row('Name', name === '' ? 'Not set' : name, linkButton('/profile/name', 'Change'))}
           ${row(
             'E-mail',
-            html`${email}<span class="setting-note">${proven}</span>${waiting}`,
+            html`${email}<span class="note">${proven}</span>${waiting}`,
             linkButton('/profile/email', 'Change'),
           )}
           ${row('Password', 'Set', linkButton('/profile/password', 'Change'))}

@@ -277,7 +277,7 @@ export const twoStepPage: Page = {
             'Create new ones before you need them. Without your app and a code, only the operator of this installation can let you in.',
           )
         }
-        <dl class="card settings">
+        <dl class="card settings lines">
           <div class="setting">
             <dt>App</dt>
             <dd>On since ${times.moment(on_since)}</dd>
@@ -287,7 +287,7 @@ export const twoStepPage: Page = {
             <dt>Recovery codes</dt>
             <dd>
               ${left} of 10
-              left<span class="setting-note">For when you have no access to your app.</span>
+              left<span class="note">For when you have no access to your app.</span>
             </dd>
             <dd class="setting-action">${linkButton('/profile/two-step/codes', 'Create new codes')}</dd>
           </div>
@@ -317,10 +317,10 @@ const setUpForm = (
         trail: [ofProfile],
       })}
       ${formSummary(state)}
-      <ol class="card steps">
+      <ol class="card stack steps">
         <li>
           <h2>Scan this code with your app</h2>
-          <div class="qr-beside">
+          <div class="row qr-beside">
             ${qrCode(totpAddress(secret, person.email), 'The secret below, as a QR code')}
             <div>
               <p>Or enter this secret in the app:</p>

@@ -89,8 +89,8 @@ type Post = { readonly kind: string; readonly text: string; readonly written_at:
 
 export const postLine = ({ kind, text, written_at }: Post, times: Times): Html =>
   html`
-    <p class="post-line">
-      <b>${postKindWords[kind] ?? kind}</b> <span class="post-at">${times.moment(written_at)}</span>
+    <p>
+      <b>${postKindWords[kind] ?? kind}</b> <span class="softer">${times.moment(written_at)}</span>
       <span class="post-text">${text}</span>
     </p>
   `;

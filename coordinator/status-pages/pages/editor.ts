@@ -93,14 +93,14 @@ const settingsForm = (editing: Editing, document: string): Html | null => {
   if (!request.may(updateStatusPage)) return null;
   return html`
     <form
-      class="form editor-columns"
+      class="columns editor"
       id="editor"
       method="post"
       action="/status-pages/${page.id}"
       data-refreshes
     >
       ${enterSaves}
-      <div class="editor-column">
+      <div class="stack">
         ${publishedCard(editing)}
         ${addCard(editing)}
         ${lookCard(editing)}
@@ -135,7 +135,7 @@ const editorPage = (editing: Editing, document: string): PageAnswer => {
     status: state.status,
     ...(link === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
     main: html`
-      <div class="status-page-editor">
+      <div class="stack">
         ${heading({
           sentence: page.name,
           below: belowOf(editing),

@@ -126,10 +126,7 @@ const nothing = ({ may, with: { baseUrl } }: MembersRequest): Html =>
       below:
         'A status page shows visitors what works, under names that you choose. It never shows addresses, nor anything unconfirmed.',
     })}
-    ${
-      may(createStatusPage) &&
-      html`<div class="card entry-form">${form(freshForm(noForm), baseUrl())}</div>`
-    }
+    ${may(createStatusPage) && html`<div class="card">${form(freshForm(noForm), baseUrl())}</div>`}
   `;
 
 const seen = ({ enabled, access }: Overview): Html =>
@@ -147,7 +144,7 @@ const rowOf = (each: Overview): Html => {
   return html`
     <tr id="page-${id}" data-row>
       <th scope="row" class="page-name"><a href="/status-pages/${id}">${name}</a></th>
-      <td data-label="Address" class="address">${domain ?? `/status/${slug}`}</td>
+      <td data-label="Address">${domain ?? `/status/${slug}`}</td>
       <td data-label="Visible to">${seen(each)}</td>
       <td data-label="Monitors" class="number">
         <span>

@@ -46,7 +46,7 @@ export const incidentPages = (
     : html`
       <section class="card stack" id="told">
         <h2>On status pages</h2>
-        <ul class="told-list">
+        <ul class="lines">
           ${pages.map(
             ({ id, name, enabled, display_name, posts }) =>
               html`
@@ -188,7 +188,7 @@ export const incidentsCard = (editing: Editing): Html => {
       ${
         lines.length === 0
           ? html`<p class="soft">No incidents in the last two weeks</p>`
-          : html`<ul class="told-list">${shown.map(({ item }) => item)}</ul>`
+          : html`<ul class="lines">${shown.map(({ item }) => item)}</ul>`
       }
       ${
         request.may(createStatusPageReport) &&
@@ -219,7 +219,7 @@ const postsOf = (
         'Posts',
         null,
         html`
-          <ul class="told-list">
+          <ul class="lines">
             ${incident.posts.map(
               (post) =>
                 html`
@@ -268,7 +268,7 @@ const postPage = async (
     place: 'status-pages',
     status: state.status,
     main: html`
-      <div class="post-page">
+      <div class="stack">
         ${heading({
           sentence: html`Post about ${incident.display_name}`,
           below: html`
@@ -287,7 +287,7 @@ const postPage = async (
           trail: [...trail, { href: `/status-pages/${page.id}`, name: page.name }],
         })}
         ${formSummary(state)}
-        <form class="form post-columns" method="post">
+        <form class="columns editor" method="post">
           ${enterSaves}
           <div class="card stack" data-refreshes>
             ${choiceField({

@@ -113,7 +113,7 @@ const fields = (subject: Subject, state: FormState): Html => {
       help: `Visible to every visitor. ${notified(editing)}`,
     })}
     ${affectedFields(editing, state)}
-    <details class="report-times">
+    <details>
       <summary>Start and end</summary>
       <div class="columns">
         ${textField({
@@ -146,7 +146,7 @@ const updatesCard = ({ editing, report }: Subject): Html | null =>
         'Updates',
         null,
         html`
-          <ul class="told-list">
+          <ul class="lines">
             ${report.updates.map(
               (update) => html`
                 <li class="told-incident">
@@ -170,7 +170,7 @@ const reportPage = (subject: Subject, state: FormState, document: string): PageA
     place: 'status-pages',
     status: state.status,
     main: html`
-      <div class="post-page">
+      <div class="stack">
         ${heading({
           sentence: report?.title ?? 'New incident or announcement',
           below:
@@ -190,7 +190,7 @@ const reportPage = (subject: Subject, state: FormState, document: string): PageA
             `,
         })}
         ${formSummary(state)}
-        <form class="form post-columns" method="post" action="${safeUrl(action)}">
+        <form class="columns editor" method="post" action="${safeUrl(action)}">
           ${enterSaves}
           <div class="stack">
             <div class="card stack" data-refreshes>${fields(subject, state)}</div>

@@ -58,7 +58,7 @@ const rowForm = (editing: Editing, row: Row, own: string): Html => {
             fault !== undefined && html` aria-invalid="true" aria-describedby="${id}-fault"`
           }
         >
-        ${own !== row.name && html`<p class="published-own">${isHeading ? 'group' : 'monitor'} ${own}</p>`}
+        ${own !== row.name && html`<p class="note">${isHeading ? 'group' : 'monitor'} ${own}</p>`}
         ${
           fault !== undefined &&
           html`<p class="field-fault" id="${id}-fault">${icon('down')}${fault}</p>`
@@ -83,7 +83,7 @@ const rowsShown = ({ rows }: Editing): Html =>
   rows.length === 0
     ? html`<p class="soft">Nothing published yet</p>`
     : html`
-      <ol class="published-rows">
+      <ol class="published-rows lines">
         ${rows.map(
           ({ kind, name, under }) =>
             html`
@@ -111,7 +111,7 @@ export const publishedCard = (editing: Editing): Html => {
       : rows.length === 0
         ? html`<p class="soft">Nothing published yet: add monitors or groups below.</p>`
         : html`
-          <ol class="published-rows">
+          <ol class="published-rows lines">
             ${rows.map((row) => rowForm(editing, row, own.get(row.id) ?? row.name))}
           </ol>
         `,
@@ -190,7 +190,7 @@ export const addCard = (editing: Editing): Html | null => {
             ? html`<p class="soft">${editor.monitors.length === 0 ? 'No monitors yet' : 'No results'}</p>`
             : html`
               <div class="chosen-list">
-                <fieldset class="field choices">
+                <fieldset class="field">
                   <legend>Not on the page</legend>
                   ${shown.map((choice) => box(editing, choice))}
                 </fieldset>

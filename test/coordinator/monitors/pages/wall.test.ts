@@ -15,7 +15,7 @@ afterAll(() => web.close());
 const headers = { 'sec-fetch-site': 'same-origin' };
 const post = (path: string, as = web.house.member) => web.post(path, {}, { as, headers });
 const linkIn = (text: string): string =>
-  /<code class="wall-link">[^<]*(\/wall\/[\w-]{32})<\/code>/.exec(text)?.[1] ?? '';
+  /<code>[^<]*(\/wall\/[\w-]{32})<\/code>/.exec(text)?.[1] ?? '';
 
 test('shows each monitor once by group, with its state, to members of the organisation', async () => {
   const { text } = await web.get('/wall', { as: web.house.viewer });
