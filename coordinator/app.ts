@@ -195,8 +195,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     beside,
   );
 
-  const { gate, tokens, sessions, connections, secrets, accountSecrets, telling } = createGateSetup(
-    {
+  const { gate, tokens, sessions, connections, secrets, accountSecrets, notifications } =
+    createGateSetup({
       config,
       sql,
       clock,
@@ -206,12 +206,11 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         begin: (trial) => engine?.trials.begin(trial),
         hear: async (...asked) => engine?.trials.hear(...asked),
       },
-    },
-  );
+    });
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
   const webhookParts = {
     ...{ sql, clock, accountSecrets, secrets },
-    send: telling.send,
+    send: notifications.send,
     baseUrl: () => baseUrl,
   };
   const publishing = createPublishing({ ...webhookParts, log, patiently });
@@ -225,7 +224,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     limiter.close,
     publishing.close,
     changes.close,
-    telling.close,
+    notifications.close,
   ];
 
   const start: App['start'] = async () => {
@@ -279,7 +278,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       publishing,
       log,
       baseUrl: () => baseUrl,
-      hasMail: telling.mail !== undefined,
+      hasMail: notifications.mail !== undefined,
       isAboutOpen,
     });
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
@@ -347,7 +346,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
       },
       textRecords: createTextRecords(config.DNS_RESOLVERS),
-      startTeller: (every) => telling.startTeller({ ...every, place }),
+      startNotifier: (every) => notifications.startNotifier({ ...every, place }),
       figures: counted,
       baseUrl: () => baseUrl,
       anchors: () => anchorsOf(config, baseUrl),
@@ -361,9 +360,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     });
     recording.hurry();
     ends.push(recording.stop);
-    const everyMs = overrides.timing?.lookAgainMs ?? usualTiming.lookAgainMs;
-    if (telling.mail !== undefined) {
-      const sender = telling.mail;
+    const everyMs = overrides.timing?.refreshMs ?? usualTiming.refreshMs;
+    if (notifications.mail !== undefined) {
+      const sender = notifications.mail;
       const mail = await startMail({
         sql,
         clock,
@@ -376,7 +375,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       });
       ends.push(mail.stop);
     }
-    const hasMail = telling.mail !== undefined;
+    const hasMail = notifications.mail !== undefined;
     ends.push(
       startNotifyingSubscribers({ sql, clock, log, everyMs, hasMail }).stop,
       startWebhookDelivery({ ...webhookParts, log, everyMs }).stop,

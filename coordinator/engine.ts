@@ -134,9 +134,9 @@ export type EngineOptions = {
   readonly pingSpool: string;
   readonly secrets: MonitorSecrets;
   readonly textRecords: TextRecords;
-  readonly startTeller: (every: {
+  readonly startNotifier: (every: {
     readonly everyMs: number;
-    readonly rescueMs: number;
+    readonly fallbackMs: number;
     readonly figures: Figures;
   }) => Notifier;
   /** Receives counts as things happen. */
@@ -204,9 +204,9 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   const { bus, system } = await enterBus({ place: nats, owner, announce, log, ends, signal });
   // The database may have gone away while we waited for the bus.
   await untilDatabase(async () => options.databaseClock.observe(await timeOf(sql)));
-  const streamWatch = watchStreams({ bus, log, silentMs: timing.unmovedMs });
+  const streamWatch = watchStreams({ bus, log, silentMs: timing.stalledMs });
   await streamWatch.tick();
-  every('streams', timing.lookAgainMs, streamWatch.tick);
+  every('streams', timing.refreshMs, streamWatch.tick);
 
   const directory = await untilDatabase(() => createDirectory({ sql, log }));
   const keys = await untilDatabase(() => createNetworkKeys({ sql, masterOf: options.masterOf }));
@@ -358,7 +358,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     parts: createPartitionWatchdog({ bus, partitions, timing }),
     log,
   });
-  every('movement', timing.movementMs, watchdog.tick);
+  every('watchdog', timing.watchdogMs, watchdog.tick);
 
   announceProbeChanges({ directory, assignments, partitions });
   await untilDatabase(partitions.start);
@@ -377,7 +377,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
       isLeader,
       signal,
       spoolFile: options.pingSpool,
-      lookAgainMs: timing.lookAgainMs,
+      refreshMs: timing.refreshMs,
     }),
   );
   ends.push(pings.close);
@@ -435,35 +435,35 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     if (leads) await (wasLeader ? busAdmin.growStreams() : busAdmin.ensureAll());
     wasLeader = leads;
   });
-  every('durables', timing.lookAgainMs, async () =>
+  every('consumers', timing.refreshMs, async () =>
     isLeader() && bus.isConnected() ? busAdmin.remakeLost() : undefined,
   );
   network.onChange(every('network', timing.networkTickMs, network.tick).hurry);
-  every('probes', timing.lookAgainMs, onProbes);
+  every('probes', timing.refreshMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
-  every('stranded', timing.lookAgainMs, createUnassignable({ sql, directory, isLeader }).tick);
+  every('unassignable', timing.refreshMs, createUnassignable({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);
-  every('whereabouts', timing.lookAgainMs, location.tick);
+  every('location', timing.refreshMs, location.tick);
   const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
   every(
     'clock',
-    timing.lookAgainMs,
+    timing.refreshMs,
     createClockNotice({ sql, owner, clock: options.databaseClock, isLeader }).tick,
   );
   every(
     'zones',
-    timing.lookAgainMs,
+    timing.refreshMs,
     createZoneNotice({ sql, owner, clock, version: process.versions.tz, isLeader }).tick,
   );
-  every('notices', timing.lookAgainMs, async () => {
+  every('notices', timing.refreshMs, async () => {
     if (!isLeader()) return;
     for (const { tick } of [droppedResults, droppedNotice, duplicateNotice]) await tick();
   });
   const alerterTicker = every('alerter', timing.alertTickMs, alerter.tick);
-  const notifier = options.startTeller({
+  const notifier = options.startNotifier({
     everyMs: timing.alertTickMs,
-    rescueMs: timing.lookAgainMs,
+    fallbackMs: timing.refreshMs,
     figures,
   });
   ends.push(notifier.close);
@@ -475,7 +475,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   };
   const alertsListening = await listenTo(sql, alertsChannel, onAlerts, { log, signal });
   ends.push(() => alertsListening.unlisten());
-  every('refusals', timing.lookAgainMs, refusals.flush);
+  every('refusals', timing.refreshMs, refusals.flush);
   ends.push(() =>
     refusals
       .flush()

@@ -28,7 +28,7 @@ export type GateSetup = {
   readonly connections: Connections;
   readonly secrets: SecretsAtRest;
   readonly accountSecrets: AccountSecrets;
-  readonly telling: Notifications;
+  readonly notifications: Notifications;
 };
 
 type Dependencies = {
@@ -55,7 +55,7 @@ export const createGateSetup = ({
   const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
   const sessions = createSessions({ sql, clock, log, accountSecrets });
   const connections = createConnections({ sql, secretKey, previousKey, clock, log, baseUrl });
-  const telling = createNotifications({ config, sql, clock, log, secrets, baseUrl });
+  const notifications = createNotifications({ config, sql, clock, log, secrets, baseUrl });
   const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
   const probes = createProbeIdentities({
     account,
@@ -80,12 +80,12 @@ export const createGateSetup = ({
     baseUrl,
     trials,
     textRecords: createTextRecords(config.DNS_RESOLVERS),
-    channels: telling.channels,
+    channels: notifications.channels,
     door: {
       signUp: config.SIGN_UP,
       signUpPlan: config.SIGN_UP_PLAN,
       mail: config.SMTP_URL !== undefined,
     },
   });
-  return { gate, tokens, sessions, connections, secrets, accountSecrets, telling };
+  return { gate, tokens, sessions, connections, secrets, accountSecrets, notifications };
 };

@@ -228,12 +228,12 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     if (ownership.isClosing || running.get(partition) !== given) return;
     deps.figures.gaveUp();
     const now = performance.now();
-    if (now - (stalls.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.standstillMs / 2)
-      stalls = [...stalls.filter((at) => now - at < withinTimeouts * timing.standstillMs), now];
+    if (now - (stalls.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.stallMs / 2)
+      stalls = [...stalls.filter((at) => now - at < withinTimeouts * timing.stallMs), now];
     const isTrouble = stalls.length >= maxStalls;
     if (isTrouble) {
       stalls = [];
-      restsUntil = now + restTimeouts * timing.standstillMs;
+      restsUntil = now + restTimeouts * timing.stallMs;
       log.error('partitions stalled repeatedly: releasing all of them and reconnecting to the bus');
     }
     const leave = async (): Promise<void> => {
@@ -250,7 +250,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       if (ownership.isClosing) return;
       const ticker = createTicker({ everyMs: timing.renewMs, tick: balanceSoon, onFailure });
       const again = createTicker({
-        everyMs: timing.lookAgainMs,
+        everyMs: timing.refreshMs,
         tick: async () => {
           for (const partition of await partitionsWaiting(sql, [...running.keys()]))
             void running.get(partition)?.outbox.run();
@@ -357,12 +357,12 @@ export function createPartitionWatchdog(options: {
 }): () => readonly Part[] {
   const { bus, partitions, timing } = options;
   const existing = new Map<number, readonly Part[]>();
-  const { unmovedMs, catchUpMs } = timing;
+  const { stalledMs, catchUpMs } = timing;
 
   const reader = (stream: string, consumer: string): Part => ({
     name: `stream ${consumer}`,
     // Backlog results stay there while other probes may deliver earlier ones.
-    mayStandMs: unmovedMs + catchUpMs,
+    mayStandMs: stalledMs + catchUpMs,
     moved: readerOf(async () => {
       const state = await bus.consumerState(stream, consumer);
       return (
@@ -374,7 +374,7 @@ export function createPartitionWatchdog(options: {
   const partsOf = (partition: number): readonly Part[] => [
     {
       name: `partition ${partition}`,
-      mayStandMs: unmovedMs,
+      mayStandMs: stalledMs,
       moved: () => partitions.pass(partition).then(() => true),
     },
     reader(streams.results.name, partitionConsumer(partition).name),

@@ -78,7 +78,7 @@ export function startPartition({
         if (error instanceof Fenced) onFenced();
       },
       onGivenUp,
-      timeoutMs: timing.standstillMs,
+      timeoutMs: timing.stallMs,
     },
   );
   const running: RunningPartition = {

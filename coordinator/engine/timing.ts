@@ -18,13 +18,13 @@ export type Timing = {
    * A partition whose message takes longer has stalled: it is given up and started again, here or
    * elsewhere.
    */
-  readonly standstillMs: number;
+  readonly stallMs: number;
   /**
    * How often the watchdog asks whether every subject makes progress, and how long one may stall
    * before the coordinator reports that it is unhealthy.
    */
-  readonly movementMs: number;
-  readonly unmovedMs: number;
+  readonly watchdogMs: number;
+  readonly stalledMs: number;
   readonly checkpointMs: number;
   readonly alertTickMs: number;
   readonly housekeepMs: number;
@@ -32,7 +32,7 @@ export type Timing = {
    * How often a coordinator looks for outbox lines whose notification it may have missed, and reads
    * the probes again.
    */
-  readonly lookAgainMs: number;
+  readonly refreshMs: number;
   /** How often assignments held by the probes are compared with the database. */
   readonly digestMs: number;
   /**
@@ -57,13 +57,13 @@ export const usualTiming: Timing = {
   networkTickMs: 500,
   lateMs: 15_000,
   catchUpMs: 30_000,
-  standstillMs: 30_000,
-  movementMs: 2_000,
-  unmovedMs: 20_000,
+  stallMs: 30_000,
+  watchdogMs: 2_000,
+  stalledMs: 20_000,
   checkpointMs: 60_000,
   alertTickMs: 500,
   housekeepMs: 60_000,
-  lookAgainMs: 5_000,
+  refreshMs: 5_000,
   digestMs: 15_000,
   resyncMs: 17_000,
   noticeQuietMs: 300_000,

@@ -41,7 +41,7 @@ type Dependencies = {
   readonly isLeader: () => boolean;
   /** The file that keeps pings while the bus is away. */
   readonly spoolFile: string;
-  readonly lookAgainMs: number;
+  readonly refreshMs: number;
   /** Aborts the wait at its start. */
   readonly signal: AbortSignal;
 };
@@ -71,7 +71,7 @@ export const startPings = async (dependencies: Dependencies): Promise<Pings> => 
     directory,
     partitions,
     isLeader,
-    lookAgainMs,
+    refreshMs,
     signal,
   } = dependencies;
   const book = await openPingBook({
@@ -81,7 +81,7 @@ export const startPings = async (dependencies: Dependencies): Promise<Pings> => 
     clock,
     log,
     announcements,
-    lookAgainMs,
+    refreshMs,
     signal,
   });
   const spool = await openPingSpool(dependencies.spoolFile, log);

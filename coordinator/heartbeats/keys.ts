@@ -129,7 +129,7 @@ type KeyBookDependencies = {
   readonly clock: Clock;
   readonly log: Log;
   readonly announcements: Pick<Announcements, 'read' | 'refuse' | 'trust'>;
-  readonly lookAgainMs: number;
+  readonly refreshMs: number;
   /** Aborts the wait at its start. */
   readonly signal?: AbortSignal;
 };
@@ -157,7 +157,7 @@ export async function openPingBook({
   clock,
   log,
   announcements,
-  lookAgainMs,
+  refreshMs,
   signal,
 }: KeyBookDependencies): Promise<PingBook> {
   const keys = createKeyRing();
@@ -324,7 +324,7 @@ export async function openPingBook({
   );
   await checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
   const again = createTicker({
-    everyMs: lookAgainMs,
+    everyMs: refreshMs,
     tick: checkSoon,
     onFailure: onFailure('the last beats on the bus could not be looked after'),
   });

@@ -62,14 +62,14 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
   }
 
   const notifying: Ticker = createRetryingTicker({
-    name: 'telling',
+    name: 'notifier',
     everyMs: deps.everyMs,
     tick,
     log,
   });
   const fallingBack: Ticker = createRetryingTicker({
-    name: 'rescue',
-    everyMs: deps.rescueMs,
+    name: 'fallback',
+    everyMs: deps.fallbackMs,
     tick: fallback.tick,
     log,
   });
@@ -92,7 +92,7 @@ export type Notifier = {
 export type NotifierDependencies = DelivererDependencies & {
   readonly everyMs: number;
   /** How often it checks for undelivered alerts, and for channels that do not deliver. */
-  readonly rescueMs: number;
+  readonly fallbackMs: number;
   /** Whether owners can be mailed. */
   readonly hasMail: boolean;
 };

@@ -22,10 +22,10 @@ export type Notifications = {
   readonly mail: MailSender | undefined;
   /** To addresses of others, through the guard of addresses. */
   readonly send: Sender['send'];
-  readonly startTeller: (every: {
+  readonly startNotifier: (every: {
     readonly place: string;
     readonly everyMs: number;
-    readonly rescueMs: number;
+    readonly fallbackMs: number;
     readonly figures?: Figures;
   }) => Notifier;
   readonly close: () => Promise<void>;
@@ -213,7 +213,7 @@ export const createNotifications = ({
       },
       pushKey: async () => (await vapid()).public_key,
     },
-    startTeller: ({ place, everyMs, rescueMs, figures = noFigures }) => {
+    startNotifier: ({ place, everyMs, fallbackMs, figures = noFigures }) => {
       const notifier = createNotifier({
         sql,
         clock,
@@ -223,7 +223,7 @@ export const createNotifications = ({
         linksOf,
         place,
         everyMs,
-        rescueMs,
+        fallbackMs,
         figures,
         hasMail: mail !== undefined,
         openSecrets: async (channel, box) =>

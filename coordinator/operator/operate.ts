@@ -51,7 +51,7 @@ export const operate = async (
     patience: longWork,
   });
   const baseUrl = () => config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
-  const { gate, tokens, secrets, telling } = createGateSetup({
+  const { gate, tokens, secrets, notifications } = createGateSetup({
     config,
     sql,
     clock: systemClock,
@@ -90,7 +90,7 @@ export const operate = async (
     );
   } finally {
     await tokens.close();
-    await telling.close();
+    await notifications.close();
     await sql.end({ timeout: 5 });
   }
 };

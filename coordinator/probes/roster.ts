@@ -113,7 +113,7 @@ type Dependencies = {
   readonly bus: Pick<Bus, 'isConnected' | 'last' | 'onStatus' | 'store' | 'subscribe'>;
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  readonly timing: Pick<Timing, 'lookAgainMs' | 'lostAfterMs'>;
+  readonly timing: Pick<Timing, 'refreshMs' | 'lostAfterMs'>;
   readonly directory: Pick<Directory, 'all' | 'byId' | 'refresh'>;
   readonly announcements: Pick<Announcements, 'read' | 'refuse'>;
   readonly isLeader: () => boolean;
@@ -121,7 +121,7 @@ type Dependencies = {
 
 const writeEveryMs = 5_000;
 /** A tick this late shows that the process stood still: it could not hear anything meanwhile. */
-const standstillMs = 3_000;
+const stallMs = 3_000;
 
 const same = (a: Roster, b: Roster): boolean =>
   JSON.stringify(a.probes) === JSON.stringify(b.probes);
@@ -221,7 +221,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
 
   /** A bus can lose what it took, and a probe that starts then would wait for the next change. */
   const verifyPublished = async (now: number): Promise<void> => {
-    if (!published || now - verifiedAt < timing.lookAgainMs) return;
+    if (!published || now - verifiedAt < timing.refreshMs) return;
     const { epoch } = published;
     const there = await readRoster();
     verifiedAt = now;
@@ -351,7 +351,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
 
   /** Only the database knows which are open, and no one waits for their end. */
   const endNotices = async (now: number): Promise<void> => {
-    if (now - noticesReadAt < timing.lookAgainMs) return;
+    if (now - noticesReadAt < timing.refreshMs) return;
     noticesReadAt = now;
     for (const { kind, subject } of await noticesOpen(sql))
       if (isOver(kind, subject, now)) await endNotice(sql, kind, subject);
@@ -419,7 +419,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
     presences,
     tick: async () => {
       const now = performance.now();
-      if (now - tickedAt > standstillMs) listenAnew();
+      if (now - tickedAt > stallMs) listenAnew();
       tickedAt = now;
       if (!isLeader()) {
         // Another coordinator writes probes' reports.

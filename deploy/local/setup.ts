@@ -50,7 +50,7 @@ const makeAll = async (
   const config = readConfig(environment);
   const log = createLog({ name: 'setup', level: 'silent' });
   const sql = connect(config.DATABASE_URL, { name: 'antipode setup', connections: 4 });
-  const { gate, tokens, telling } = createGateSetup({
+  const { gate, tokens, notifications } = createGateSetup({
     config,
     sql,
     clock: systemClock,
@@ -131,7 +131,7 @@ const makeAll = async (
     const link = { email: made.owner?.email, made_for: 'start' };
     tell({ signInUrl: (await forInstallation(createSignInLink, link, withAddress)).address });
     await tokens.close();
-    await telling.close();
+    await notifications.close();
     await sql.end();
   } catch (error) {
     throw entryFault(error, config.DATABASE_URL);

@@ -147,16 +147,16 @@ const walk = async (
     const confirming = await functions.take();
     await eventually(() => receiver.got.length > 0);
     await pause(500); // Until what the message was answered is written.
-    const telling = await functions.take();
+    const notifying = await functions.take();
     const known = [idle, passing];
-    const all = filesOf([confirming, telling], known);
+    const all = filesOf([confirming, notifying], known);
     for (const file of all) say(file);
     return [
       figureOf('until the outage is confirmed', filesOf([confirming], known)),
       figureOf('until the message is out', all),
       {
         what: 'files that it goes through with those of a passing one, until the message is out',
-        ours: `${filesOf([confirming, telling], [idle]).length} files`,
+        ours: `${filesOf([confirming, notifying], [idle]).length} files`,
         against: '–',
         ratio: null,
         goal: 'few',

@@ -58,7 +58,7 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('a host at a public address',
     // for a short way, another coordinator looks.
     for (let time = 0; time < 4 && !(await told()); time += 1) {
       // It looks first when it has heard of all of them.
-      const coordinator = await network.startCoordinator({ timing: { lookAgainMs: 4_000 } });
+      const coordinator = await network.startCoordinator({ timing: { refreshMs: 4_000 } });
       await eventually(told, 40_000).catch(() => undefined);
       await coordinator.close();
     }

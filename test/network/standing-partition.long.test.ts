@@ -20,7 +20,7 @@ test.concurrent('a partition whose message stands is given up and begun anew, th
   onTestFinished(network.close);
   const { sql } = network;
   const coordinator = await network.startCoordinator({
-    timing: { standstillMs: 1_000, movementMs: 100, unmovedMs: 300 },
+    timing: { stallMs: 1_000, watchdogMs: 100, stalledMs: 300 },
   });
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
   const target = await network.startTarget();
@@ -107,7 +107,7 @@ describe.concurrent('a server of the bus that has lost the others', () => {
 
   test('is left for another', async ({ onTestFinished }) => {
     const { network, proxy, deafen } = await begin(onTestFinished);
-    const coordinator = await network.startCoordinator({ timing: { unmovedMs: 2_000 } });
+    const coordinator = await network.startCoordinator({ timing: { stalledMs: 2_000 } });
     const calls = proxy.calls();
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const target = await network.startTarget();
@@ -124,7 +124,7 @@ describe.concurrent('a server of the bus that has lost the others', () => {
   // So that nothing but the partitions notices. Below the 5 s after which a question to the bus
   // ends, so that its partitions stand; not much below, as each one that is given up waits for such
   // an end, and three times must fit into ten times this.
-  const timing = { standstillMs: 3_000, unmovedMs: 600_000 };
+  const timing = { stallMs: 3_000, stalledMs: 600_000 };
 
   /** Monitors that change all the while: each change asks the bus what it holds. */
   const changeMonitors = async (

@@ -25,7 +25,7 @@ export const testChannels = (
   createNotifications({
     sql,
     clock,
-    log: createLog({ name: 'telling', level: 'silent' }),
+    log: createLog({ name: 'notifier', level: 'silent' }),
     secrets: createSecretsAtRest(secretKey),
     config: { SECRET_KEY: secretKey, ALERT_ALLOW_CIDRS: ['127.0.0.0/8', '::1'] },
     baseUrl: () => 'https://antipode.test',

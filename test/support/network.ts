@@ -183,7 +183,7 @@ export const announceAsCoordinator = createAnnounce(
 );
 
 /** Short patience, so that tests do not wait for what takes its time in production. */
-const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, alertTickMs: 100 };
+const quick: Partial<Timing> = { networkTickMs: 100, refreshMs: 1_000, alertTickMs: 100 };
 
 /** Where the targets of tests are. */
 const loopback = ['127.0.0.0/8', '::1/128'];

@@ -157,7 +157,7 @@ describe('the keys on the bus', () => {
       announcements,
       records: createPingRecords(bus),
       clock: { now: () => bench.now },
-      lookAgainMs: 3_600_000,
+      refreshMs: 3_600_000,
     });
     await book.close();
     return published.slice(from);
@@ -260,7 +260,7 @@ describe('a heartbeat key', () => {
       clock: systemClock,
       log,
       announcements,
-      lookAgainMs: 1_000,
+      refreshMs: 1_000,
     });
   });
   afterAll(async () => {

@@ -4,9 +4,9 @@ import { insertResults, type ResultRow } from '../../../coordinator/engine/resul
 import { createHousekeeper } from '../../../coordinator/housekeeping/jobs.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
+import { notificationBench } from '../../support/notification-parts.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 import { ownDatabase } from '../../support/services.ts';
-import { notificationBench } from '../../support/telling-bench.ts';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 10, 20, 12);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { writeAcknowledgement, writeHandBack } from '../../../coordinator/incidents/queries.ts';
+import { notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
-import { notificationBench } from '../../support/telling-bench.ts';
 
 const minute = 60_000;
 

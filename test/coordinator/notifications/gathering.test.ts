@@ -12,8 +12,8 @@ import {
 } from '../../../coordinator/notifications/release.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
+import { answered, notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
-import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 describe('gathering', async () => {
   const { sql } = await ownDatabase({ name: 'gathering', connections: 8 });
@@ -229,7 +229,7 @@ describe('gathering', async () => {
 });
 
 describe('last resort', async () => {
-  const { sql } = await ownDatabase({ name: 'rescue', connections: 8 });
+  const { sql } = await ownDatabase({ name: 'fallback', connections: 8 });
   const minute = 60_000;
 
   let bench: Awaited<ReturnType<typeof notificationBench>>;

@@ -4,11 +4,11 @@ import type { SendOutcome } from '../../../coordinator/notifications/kinds/types
 import { beginMute } from '../../../coordinator/notifications/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
+import { answered, notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
-import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 describe('notifier', async () => {
-  const { sql } = await ownDatabase({ name: 'telling', connections: 8 });
+  const { sql } = await ownDatabase({ name: 'notifier', connections: 8 });
   const minute = 60_000;
 
   let bench: Awaited<ReturnType<typeof notificationBench>>;

@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 /** The network of a leader on a bus that keeps one roster and answers when it is told to. */
-const leader = async (lookAgainMs: number) => {
+const leader = async (refreshMs: number) => {
   const stored: string[] = [];
   const answered = Promise.withResolvers<void>();
   let there: StoredValue | undefined;
@@ -43,7 +43,7 @@ const leader = async (lookAgainMs: number) => {
     },
     clock: { now: () => now },
     log: testLog(),
-    timing: { lookAgainMs, lostAfterMs: 15_000 },
+    timing: { refreshMs, lostAfterMs: 15_000 },
     directory: { all: () => [], byId: () => undefined, refresh: async () => undefined },
     announcements: { read: () => ({ revision: now }), refuse: () => undefined },
     isLeader: () => true,

@@ -15,7 +15,7 @@ import { createAccount } from '../../support/services.ts';
  * Durables of probes on a bus of three servers, of which one may be gone: what lies with it nobody
  * answers for.
  */
-describe('durables', () => {
+describe('consumers', () => {
   const durables: readonly Consumer[] = ['a', 'b', 'c'].map((probe) => ({
     stream: 'ASSIGN',
     consumer: probeConsumers.roster(probe),

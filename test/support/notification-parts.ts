@@ -1,5 +1,5 @@
 /**
- * For test files: the parts that tell people, on a database of their own, with a clock that is
+ * For test files: the parts that notify, on a database of their own, with a clock that is
  * moved by hand and a receiver that answers as it is told.
  */
 

@@ -4,8 +4,8 @@ import {
   notificationRuleNames,
   withoutNotificationRule,
 } from '../../coordinator/notifications/policy.ts';
-import { faultsOfNotifications } from './telling-oracle.ts';
-import { type Outage, type Span, type Story, tell } from './telling-world.ts';
+import { faultsOfNotifications } from './notification-oracle.ts';
+import { type Outage, type Span, type Story, tell } from './notification-world.ts';
 
 /**
  * Rules 30 to 38 in a small world with an oracle; each rule that is turned off must be found out.
@@ -89,7 +89,7 @@ describe('rules 30 to 38 in a small world', () => {
       ]).toEqual([seeds[index], []]);
   });
 
-  test.each(notificationRuleNames)('a way of telling without %s is found out', (rule) => {
+  test.each(notificationRuleNames)('notifications without %s is found out', (rule) => {
     expect(
       stories.some(
         (story) =>

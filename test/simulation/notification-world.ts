@@ -1,5 +1,5 @@
 /**
- * The pure rules of telling in a small world: one channel, some monitors that go down and up, and a
+ * The pure rules of notifications in a small world: one channel, some monitors that go down and up, and a
  * receiver that is away at times.
  */
 

@@ -1,4 +1,4 @@
-import type { Heard, Span, Story } from './telling-world.ts';
+import type { Heard, Span, Story } from './notification-world.ts';
 
 /** What must be true of all that was told, said without any of the code that tells. */
 
