@@ -266,7 +266,7 @@ const saying = (title: string, sentence: string, words: Part, status = 404): Sho
     entryCard(
       sentence,
       html`
-        <p class="entry-words">${words}</p>
+        <p class="soft">${words}</p>
         <p class="actions">${linkButton('/', 'View monitors')}</p>
       `,
     ),
@@ -296,8 +296,8 @@ const destination = ({ way }: AskedConsent): Html =>
   way.is === 'site'
     ? html`<b>${way.host}</b>`
     : way.is === 'machine'
-      ? html`<b>a program on this computer</b> <span class="softer">${way.host}</span>`
-      : html`<b>a program on this device</b> <span class="softer">${way.host}:</span>`;
+      ? html`<b>a program on this computer</b> <span class="note">${way.host}</span>`
+      : html`<b>a program on this device</b> <span class="note">${way.host}:</span>`;
 
 const warning = ({ way, client }: AskedConsent): Html | false =>
   way.is !== 'site' &&
@@ -374,7 +374,7 @@ const consentPage = (
     entryCard(
       html`Connect ${asked.client}?`,
       html`
-        <p class="entry-words">
+        <p class="soft">
           “${asked.client}” wants access to your account, ${person.email}. It chose this name itself.
         </p>
         <dl class="connect-facts">
@@ -413,7 +413,7 @@ const goOn = (to: string, sentence: string, words: Part): ShownPage =>
     entryCard(
       sentence,
       html`
-        <p class="entry-words">${words}</p>
+        <p class="soft">${words}</p>
         <p class="actions"><a class="button button-main" href="${safeUrl(to)}">Go back</a></p>
       `,
     ),

@@ -266,7 +266,7 @@ export const searchPage: Page = {
       place: 'search',
       main: html`
         ${heading({ sentence: 'Search' })}
-        <form class="card search-form" action="/search" role="search">
+        <form class="card row tight search-form" action="/search" role="search">
           <label class="unseen" for="q">Search or type a command</label>
           <input
             id="q"

@@ -83,7 +83,7 @@ export const notFoundAnswer: ShownPage = saying(
   'Page not found',
   'The address may be mistyped, its content deleted, or it belongs to another of your organisations.',
   html`
-    <form class="card search-form" action="/search" role="search">
+    <form class="card row tight search-form" action="/search" role="search">
       <input type="search" name="q" aria-label="Search" placeholder="Search" autocomplete="off">
       <button class="button">Search</button>
     </form>

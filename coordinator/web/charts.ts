@@ -89,7 +89,7 @@ export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html 
         ({ continent, all }) =>
           html`
             <div class="sample-lane">
-              <span class="lane-name">${shortName(continent)}</span>
+              <span class="soft">${shortName(continent)}</span>
               <svg
                 viewBox="0 0 ${laneWidth} ${laneHeight - 8}"
                 preserveAspectRatio="none"
@@ -112,7 +112,7 @@ export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html 
           `,
       )}
       <div class="sample-lane">
-        <span class="lane-name"></span>
+        <span class="soft"></span>
         <span class="lane-times">
           <span>${times.moment(from)}</span>
           <span>${times.moment(to)}</span>

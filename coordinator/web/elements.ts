@@ -295,7 +295,7 @@ export const chips = (label: string, all: readonly Chip[]): Html =>
           (chip) =>
             html`
               <li>
-                <a href="${safeUrl(chip.href)}"${chip.current && html` aria-current="page"`}>
+                <a class="button" href="${safeUrl(chip.href)}"${chip.current && html` aria-current="page"`}>
                   ${chip.symbol && icon(chip.symbol)}
                   ${chip.label}
                   ${chip.count !== undefined && html` <b>${chip.count}</b>`}

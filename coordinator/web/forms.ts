@@ -207,7 +207,7 @@ const labelled = (label: string, id: string, required: boolean | undefined): Htm
   html`
     <label for="${id}">
       ${label}
-      ${required === false && html` <span class="field-optional">optional</span>`}
+      ${required === false && html` <span class="softer">optional</span>`}
     </label>
   `;
 
@@ -271,7 +271,7 @@ export const textField = (field: TextField): Html => {
         unit === undefined
           ? input
           : html`
-            <div class="field-with-unit">${input}<span class="field-unit">${unit}</span></div>
+            <div class="row tight">${input}<span class="field-unit">${unit}</span></div>
           `
       }
       ${below}

@@ -148,7 +148,7 @@ const brand = html`
   <a class="brand" href="/">
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
       <circle cx="12" cy="12" r="9.5"></circle>
-      <path d="M12 2.5a9.5 9.5 0 0 1 0 19Z"></path>
+      <path fill="currentColor" stroke="none" d="M12 2.5a9.5 9.5 0 0 1 0 19Z"></path>
     </svg>Antipode
   </a>
 `;
@@ -288,6 +288,7 @@ const preferences = ({ request: { times, theme, address }, signedIn }: Frame): H
   const light = (value: string, label: string) =>
     html`
       <button
+        class="button button-quiet"
         name="theme"
         value="${value}"
         aria-pressed="${(theme ?? '') === value ? 'true' : 'false'}"
@@ -296,14 +297,15 @@ const preferences = ({ request: { times, theme, address }, signedIn }: Frame): H
       </button>
     `;
   return html`
-    <form class="preferences" method="post" action="/preferences" id="preferences">
+    <form class="row preferences" method="post" action="/preferences" id="preferences">
       ${hiddenField('back', address)}
-      <fieldset>
+      <fieldset class="row">
         <legend>Time zone</legend>
         ${zones.map(
           (zone) =>
             html`
               <button
+                class="button button-quiet"
                 name="zone"
                 value="${zone === own ? '' : zone}"
                 aria-pressed="${times.zone === zone ? 'true' : 'false'}"
@@ -312,9 +314,9 @@ const preferences = ({ request: { times, theme, address }, signedIn }: Frame): H
               </button>
             `,
         )}
-        <button name="zone" value="" data-own-zone hidden aria-pressed="false"></button>
+        <button class="button button-quiet" name="zone" value="" data-own-zone hidden aria-pressed="false"></button>
       </fieldset>
-      <fieldset>
+      <fieldset class="row">
         <legend>Theme</legend>
         ${light('', 'System')}
         ${light('light', 'Light')}
@@ -332,7 +334,7 @@ const aboutLink = ({ request, signedIn }: Frame): Html | false =>
 const foot = (frame: Frame): Html => {
   const about = aboutLink(frame);
   return html`
-    <footer class="foot">
+    <footer class="row foot">
       ${preferences(frame)}
       <p>${about && html`${about} · `}<a href="/api/v1/docs">API docs</a></p>
     </footer>
@@ -343,7 +345,7 @@ const bareFoot = (frame: Frame): Html => {
   const about = aboutLink(frame);
   const isAbout = /^\/about\b/.test(frame.request.address);
   return html`
-    <footer class="foot">
+    <footer class="row foot">
       <p>${!isAbout && about && html`${about} · `}<a href="/api/v1/docs">API docs</a></p>
     </footer>
   `;
@@ -468,7 +470,7 @@ const dialogs = html`
   </dialog>
   <dialog class="keys" id="keys" aria-labelledby="keys-title">
     <h2 id="keys-title">Keyboard shortcuts</h2>
-    <dl>
+    <dl class="facts">
       ${shortcut(['/'], 'Search')}
       ${entries.flatMap(({ key, name }) =>
         key === undefined ? [] : [shortcut(['g', key], `Go to ${name}`)],

@@ -176,7 +176,7 @@ const shareOf = ({ incident, link, request }: Open): Html | null => {
 const noteForm = ({ incident, request, state = freshForm(noForm) }: Open): Html | null =>
   request.may(addIncidentNote)
     ? html`
-      <form class="fields note-form" method="post" action="/incidents/${incident.id}/notes" id="note">
+      <form class="fields" method="post" action="/incidents/${incident.id}/notes" id="note">
         ${textArea({ name: 'text', label: 'Note', state, rows: 1 })}
         <button class="button">Add note</button>
       </form>
@@ -195,7 +195,7 @@ const ownerOf = ({
   const isOpen = open && confirmed_at !== null;
   if (acknowledged_at === null && !(isOpen && may(acknowledgeIncident))) return null;
   return html`
-    <div class="row owner" id="owner">
+    <div class="row" id="owner">
       ${
         acknowledged_at !== null &&
         html`
@@ -232,7 +232,7 @@ const ownerOf = ({
         members.length > 1 &&
         may(assignIncident) &&
         html`
-          <form class="assign" method="post" action="/incidents/${id}/assign">
+          <form class="row tight assign" method="post" action="/incidents/${id}/assign">
             <select name="email" aria-label="Assign to" required>
               <option value="">Assign to…</option>
               ${members.map(

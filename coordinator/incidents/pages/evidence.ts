@@ -217,7 +217,7 @@ export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html
                   html`
                     <th scope="col">
                       <span class="column-name">${check.continent}</span>
-                      <span class="column-role">
+                      <span class="note">
                         ${check.probe} · ${roles[check.part] ?? check.part}
                       </span>
                     </th>

@@ -54,7 +54,7 @@ const rowOf = (
             : html`
               <span>
                 ${stateOf(incident)}
-                <span class="has-it">
+                <span class="note">
                   ${icon('check')}${acknowledged_by ?? 'someone'}${
                     open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
                   }

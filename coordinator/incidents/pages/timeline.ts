@@ -96,7 +96,7 @@ const stepsOf = (incident: Incident): Step[] => {
       at: Date.parse(at),
       symbol: 'note',
       words: html`
-        <span class="note-by">${by ?? 'A former member'}</span> <span class="note-text">
+        <span class="soft">${by ?? 'A former member'}</span> <span class="note-text">
           ${text}
         </span>
       `,
@@ -186,4 +186,4 @@ export const flapsOf = (
 /** Less often is not flapping (rule 37). */
 export const flapping = (flaps: number): Html | false =>
   flaps >= 3 &&
-  html`<span class="flapping">${icon('verifying')}Flapping: ${flaps} times in 30 min</span>`;
+  html`<span class="note flapping">${icon('verifying')}Flapping: ${flaps} times in 30 min</span>`;

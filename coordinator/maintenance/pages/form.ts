@@ -82,7 +82,7 @@ const repeatFields = (state: FormState): Html =>
       ${dayNames.map(
         ([value, label]) =>
           html`
-            <label class="span-day">
+            <label class="row">
               <input
                 type="checkbox"
                 id="${boxId('days', value)}"

@@ -280,7 +280,7 @@ export const aheadTable = (
                   <td data-label="${time_zone}">
                     <span>
                       ${own.span(starts_at, ends_at)}
-                      ${Date.parse(starts_at) <= now && html` <b class="runs-now">active</b>`}
+                      ${Date.parse(starts_at) <= now && html` <b class="state-maintenance">active</b>`}
                       ${notes.map(
                         (note) =>
                           html`<span class="note clock-note">${icon('clock')}${note}</span>`,

@@ -137,7 +137,7 @@ const titleOf = (shown: Dashboard): string => {
 const failingStrip = ({ counts, failing }: Dashboard, view: View, { times }: MembersRequest) => {
   const count = counts.down + counts.verifying;
   return html`
-    <div class="failing" id="failing" role="status" aria-atomic="false">
+    <div class="row tight failing" id="failing" role="status" aria-atomic="false">
       ${
         count === 0
           ? stateMark('up', 'Nothing is failing')
@@ -452,12 +452,11 @@ const observingProbes = ({ probes }: Dashboard): Part =>
         probes.map(
           ({ name, continent, well }) =>
             html`
-              <span class="state state-${well ? 'up' : 'down'}">
-                ${icon(well ? 'up' : 'down')}
-                <span>
-                  ${name} <span class="softer">
-                    ${well ? continent : `${continent}, offline`}
-                  </span>
+              <span class="soft">
+                <span class="state state-${well ? 'up' : 'down'}">
+                  ${icon(well ? 'up' : 'down')}
+                </span>${name} <span class="softer">
+                  ${well ? continent : `${continent}, offline`}
                 </span>
               </span>
             `,

@@ -355,8 +355,8 @@ const fold = (
         <span>${title}</span>
         ${
           count > 0
-            ? html`<span class="fold-count">${count === 1 ? '1 set' : `${count} set`}</span>`
-            : html`<span class="fold-holds">${heldBy(settings, state) ?? holds}</span>`
+            ? html`<span class="tag">${count === 1 ? '1 set' : `${count} set`}</span>`
+            : html`<span class="fold-holds note">${heldBy(settings, state) ?? holds}</span>`
         }
       </summary>
       <div class="fold-fields"${withGroup && html` data-refreshes`}>

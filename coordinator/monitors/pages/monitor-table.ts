@@ -291,7 +291,7 @@ const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
     ${
       groups.length > 0 &&
       html`
-        <span class="bulk-part">
+        <span class="row tight bulk-part">
           <label class="unseen" for="bulk-group">Group</label>
           <select id="bulk-group" name="group">
             <option value="">No group</option>
@@ -301,7 +301,7 @@ const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
         </span>
       `
     }
-    <span class="bulk-part">
+    <span class="row tight bulk-part">
       <label class="unseen" for="bulk-tag">Tag</label>
       <input id="bulk-tag" name="tag" placeholder="Tag" maxlength="50" autocomplete="off">
       ${act('tag', 'Add')}

@@ -23,7 +23,7 @@ export const settingsList = ({ type, config }: Settings): Html | null => {
       : [
           html`
             <tr>
-              <th scope="row"><code>${key}</code><span class="soft">${known.meaning}</span></th>
+              <th scope="row"><code>${key}</code><span class="note">${known.meaning}</span></th>
               <td><pre>${valueText(value)}</pre></td>
             </tr>
           `,
@@ -31,7 +31,7 @@ export const settingsList = ({ type, config }: Settings): Html | null => {
   });
   return rows.length === 0
     ? html`<p class="soft">Default settings</p>`
-    : html`<table class="settings"><tbody>${rows}</tbody></table>`;
+    : html`<table><tbody>${rows}</tbody></table>`;
 };
 
 /** Keys without effect, with what was probably meant. */

@@ -59,7 +59,7 @@ const phaseBar = (answer: TestAnswer): Html | null => {
         `;
       })}
     </svg>
-    <span class="phase-words">
+    <span class="row phase-words">
       ${phases.map(
         ({ name, words, ms }) =>
           html`<span><i class="phase-dot phase-${name}"></i>${words} ${msText(ms)}</span> `,
@@ -96,11 +96,11 @@ const answerLine = (answer: TestAnswer, at: number): Html =>
       ${
         answer.outcome === 'unknown'
           ? html`
-            <p class="answer-unknown">
+            <p class="soft">
               ${answer.cause ?? 'The probe failed'}: this says nothing about your server.
             </p>
           `
-          : answer.cause !== null && html`<p class="answer-cause">${answer.cause}</p>`
+          : answer.cause !== null && html`<p class="state-down">${answer.cause}</p>`
       }
       ${phaseBar(answer)}
     </li>
@@ -181,7 +181,7 @@ export const testRunEnds = ({
             <span>
               <b>${continent}</b> <span class="softer">${probe}</span>
             </span>
-            <p class="answer-unknown">
+            <p class="soft">
               Its probe did not answer in time. This says nothing about your server.
             </p>
           </li>

@@ -106,7 +106,7 @@ const spanRow = ({ form }: FormState, at: number): Html => {
         ${dayChoices.map(
           (day, index) =>
             html`
-              <label class="span-day">
+              <label class="row">
                 <input
                   type="checkbox"
                   id="${boxId(spanName(at, 'days[]'), String(index + 1))}"
@@ -118,8 +118,8 @@ const spanRow = ({ form }: FormState, at: number): Html => {
             `,
         )}
       </div>
-      <div class="span-times">
-        <label class="span-time">
+      <div class="row">
+        <label class="row span-time">
           from <input
             type="time"
             name="${spanName(at, 'from')}"
@@ -127,7 +127,7 @@ const spanRow = ({ form }: FormState, at: number): Html => {
             aria-label="From, range ${at + 1}"
           >
         </label>
-        <label class="span-time">
+        <label class="row span-time">
           to <input
             type="time"
             name="${spanName(at, 'to')}"

@@ -28,7 +28,7 @@ const card = (title: string, sentence: string, ...parts: readonly Html[]): PageA
   entryPage(title, entryCard(sentence, ...parts), { headers });
 
 const words = (text: Parameters<typeof joined>[0][number]): Html =>
-  html`<p class="entry-words">${text}</p>`;
+  html`<p class="soft">${text}</p>`;
 const button = (label: string): Html =>
   html`
     <form class="form" method="post"><button class="button button-main">${label}</button></form>

@@ -164,10 +164,10 @@ export const alertLines = (lines: readonly Line[], times: Times): Html => {
     return later >= 0 && later < 60_000 ? html`+${durationText(later)}` : times.moment(at);
   };
   return html`
-    <ol class="alert-lines">
+    <ol class="story">
       ${lines.map(
         ({ at, text }) =>
-          html`<li><span class="alert-when">${when(at)}</span><span>${text}</span></li>`,
+          html`<li><span class="story-when">${when(at)}</span><span>${text}</span></li>`,
       )}
     </ol>
   `;

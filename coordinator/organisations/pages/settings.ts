@@ -170,8 +170,7 @@ const bar = ({ count, most }: Used): Html | null => {
       preserveAspectRatio="none"
       aria-hidden="true"
     >
-      <rect class="use-bar-ground" width="100" height="6"></rect>
-      <rect class="use-bar-used" width="${part}" height="6"></rect>
+      <rect width="${part}" height="6"></rect>
     </svg>
   `;
 };

@@ -75,7 +75,7 @@ const deadLinkPage = (): ShownPage =>
     entryCard(
       'This link has expired or was already used',
       html`
-        <p class="entry-words">
+        <p class="soft">
           Links in mails work once and for a limited time. Request a new one where you got it.
         </p>
         <p class="actions">${linkButton('/sign-in', 'Go to sign-in', { main: true })}</p>

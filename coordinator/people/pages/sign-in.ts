@@ -66,7 +66,7 @@ export const confirmWith = async (
       'Confirm your password',
       formSummary(state),
       html`
-        <p class="entry-words">You are asked once every 15 minutes.</p>
+        <p class="soft">You are asked once every 15 minutes.</p>
         <form class="form" method="post" action="/confirm">
           ${hiddenField('next', next)}
           <input type="hidden" name="email" autocomplete="username" value="${person.email}">
@@ -137,7 +137,7 @@ const dead = ({ signedIn }: OpenRequest): PageAnswer =>
     entryCard(
       'This link has expired or was already used',
       html`
-        <p class="entry-words">
+        <p class="soft">
           A sign-in link works once. Restart the service for a new one, or create one on its server:
         </p>
         <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>

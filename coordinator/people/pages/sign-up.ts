@@ -38,7 +38,7 @@ export const joinPage: Page = {
         secret: path.secret,
       });
       const words = html`
-        <p class="entry-words">${inviter ?? 'A member'} invites you to join as ${role}.</p>
+        <p class="soft">${inviter ?? 'A member'} invites you to join as ${role}.</p>
       `;
       const ways = signedIn
         ? html`
@@ -85,7 +85,7 @@ const withoutMail = (): PageAnswer =>
     entryCard(
       'Ask the operator of this installation',
       html`
-        <p class="entry-words">
+        <p class="soft">
           This installation sends no e-mail. On its server, this command creates a link that signs
           you in once; you can then choose a new password in your profile.
         </p>
@@ -104,7 +104,7 @@ const forgotForm = async ({ askAsVisitor }: OpenRequest, state: FormState): Prom
       'Choose a new password',
       formSummary(state),
       html`
-        <p class="entry-words">We send a link to the e-mail address of your account.</p>
+        <p class="soft">We send a link to the e-mail address of your account.</p>
         <form class="form" method="post" action="/forgot">
           ${textField({
             name: 'email',
@@ -149,7 +149,7 @@ export const forgot: Page = {
       entryCard(
         'Check your e-mail',
         html`
-          <p class="entry-words">
+          <p class="soft">
             If <b>${email}</b> has an account, we sent it a link to choose a new password. The link
             works for one hour.
           </p>
@@ -170,7 +170,7 @@ const resetForm = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promi
         'Choose a new password',
         formSummary(state),
         html`
-          <p class="entry-words">
+          <p class="soft">
             For ${email}. This signs you out of all browsers.
           </p>
           <form class="form" method="post">
@@ -262,7 +262,7 @@ const invitationForm = (
       `Join ${organisation}`,
       formSummary(state),
       html`
-        <p class="entry-words">You join as ${role}. Create your account.</p>
+        <p class="soft">You join as ${role}. Create your account.</p>
         <form class="form" method="post" action="/sign-up">
           ${hiddenField('invitation_secret', secret)}
           ${own(state)}
@@ -314,7 +314,7 @@ const closed = (): PageAnswer =>
     entryCard(
       'Sign-up is by invitation only',
       html`
-        <p class="entry-words">
+        <p class="soft">
           Ask an owner or admin of your organisation to invite you, then open the link in the
           invitation.
         </p>
@@ -366,7 +366,7 @@ const sent = (email: string): PageAnswer =>
     entryCard(
       'Check your e-mail',
       html`
-        <p class="entry-words">
+        <p class="soft">
           We sent a link to <b>${email}</b>. Open it within two days to finish signing up.
         </p>
       `,
@@ -411,7 +411,7 @@ const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promi
         'Create your account',
         formSummary(state),
         html`
-          <p class="entry-words">
+          <p class="soft">
             ${made} will be created for ${email}. If you did not sign up like this, close this page.
           </p>
           <form class="form" method="post">
@@ -464,7 +464,7 @@ const button = (title: string, heading: string, words: Part, label: string): Pag
     entryCard(
       heading,
       html`
-        <p class="entry-words">${words}</p>
+        <p class="soft">${words}</p>
         <form class="form" method="post"><button class="button button-main">${label}</button></form>
       `,
     ),
@@ -530,7 +530,7 @@ export const keep: Page = {
         entryCard(
           'Your e-mail address was kept',
           html`
-            <p class="entry-words">
+            <p class="soft">
               The change to ${wanted} is cancelled. Someone else may know your password: choose a
               new one.
             </p>

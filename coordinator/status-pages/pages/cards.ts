@@ -91,7 +91,7 @@ export const postLine = ({ kind, text, written_at }: Post, times: Times): Html =
   html`
     <p>
       <b>${postKindWords[kind] ?? kind}</b> <span class="softer">${times.moment(written_at)}</span>
-      <span class="post-text">${text}</span>
+      <span class="note-text soft">${text}</span>
     </p>
   `;
 

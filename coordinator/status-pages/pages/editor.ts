@@ -67,7 +67,7 @@ const factsCard = ({ page, request: { may } }: Editing) =>
         'Settings',
         null,
         html`
-          <dl class="page-facts">
+          <dl class="facts">
             <dt>Language</dt>
             <dd>${languageNames[page.language] ?? page.language}</dd>
             <dt>Accent colour</dt>

@@ -143,7 +143,7 @@ const rowOf = (each: Overview): Html => {
   const { id, name, slug, domain, monitors, offered, subscribers } = each;
   return html`
     <tr id="page-${id}" data-row>
-      <th scope="row" class="page-name"><a href="/status-pages/${id}">${name}</a></th>
+      <th scope="row"><a href="/status-pages/${id}">${name}</a></th>
       <td data-label="Address">${domain ?? `/status/${slug}`}</td>
       <td data-label="Visible to">${seen(each)}</td>
       <td data-label="Monitors" class="number">
@@ -152,7 +152,7 @@ const rowOf = (each: Overview): Html => {
           ${
             offered > 0 &&
             html`
-              , <a class="offer-mark" href="/status-pages/${id}#offered">${offered} to name</a>
+              , <a class="state-verifying" href="/status-pages/${id}#offered">${offered} to name</a>
             `
           }
         </span>

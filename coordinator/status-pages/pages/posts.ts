@@ -50,9 +50,9 @@ export const incidentPages = (
           ${pages.map(
             ({ id, name, enabled, display_name, posts }) =>
               html`
-                <li class="told-incident">
+                <li class="section-head">
                   <div>
-                    <p class="told-title"><a href="/status-pages/${id}">${name}</a></p>
+                    <p><a href="/status-pages/${id}">${name}</a></p>
                     <p class="soft">
                       ${enabled ? html`As ${display_name}` : 'Off'}
                       ${posts[0] === undefined && ' · no posts'}
@@ -89,9 +89,9 @@ type Line = {
 };
 
 const line = ({ mark, title, when, last, href, about }: Line, times: Times): Html => html`
-  <li class="told-incident">
+  <li class="section-head">
     <div>
-      <p class="told-title">${mark} ${title}</p>
+      <p>${mark} ${title}</p>
       <p class="soft">${when}${last === undefined && ' · no posts'}</p>
       ${last !== undefined && postLine(last, times)}
     </div>
@@ -223,7 +223,7 @@ const postsOf = (
             ${incident.posts.map(
               (post) =>
                 html`
-                  <li class="told-incident">
+                  <li class="section-head">
                     <div>${postLine(post, times)}<p class="soft">${post.written_by}</p></div>
                     ${
                       may(deleteStatusPagePost) &&

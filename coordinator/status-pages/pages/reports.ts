@@ -149,7 +149,7 @@ const updatesCard = ({ editing, report }: Subject): Html | null =>
           <ul class="lines">
             ${report.updates.map(
               (update) => html`
-                <li class="told-incident">
+                <li class="section-head">
                   <div>
                     ${postLine(update, editing.request.times)}
                     <p class="soft">${update.written_by}</p>

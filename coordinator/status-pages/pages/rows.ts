@@ -41,12 +41,12 @@ const rowForm = (editing: Editing, row: Row, own: string): Html => {
   const isHeading = row.kind === 'group';
   return html`
     <li
-      class="published-row${isHeading && ' published-heading'}${
+      class="row tight published-row${isHeading && ' published-heading'}${
         row.under !== null && ' published-under'
       }"
       id="${id}"
     >
-      <div class="published-steps">${step(editing, row, -1)} ${step(editing, row, 1)}</div>
+      <div class="row tight">${step(editing, row, -1)} ${step(editing, row, 1)}</div>
       <div class="published-name">
         <input
           id="field-names-${row.id}"
@@ -83,12 +83,12 @@ const rowsShown = ({ rows }: Editing): Html =>
   rows.length === 0
     ? html`<p class="soft">Nothing published yet</p>`
     : html`
-      <ol class="published-rows lines">
+      <ol class="folds lines">
         ${rows.map(
           ({ kind, name, under }) =>
             html`
               <li
-                class="published-row${kind === 'group' && ' published-heading'}${
+                class="row tight published-row${kind === 'group' && ' published-heading'}${
                   under !== null && ' published-under'
                 }"
               >
@@ -111,7 +111,7 @@ export const publishedCard = (editing: Editing): Html => {
       : rows.length === 0
         ? html`<p class="soft">Nothing published yet: add monitors or groups below.</p>`
         : html`
-          <ol class="published-rows lines">
+          <ol class="folds lines">
             ${rows.map((row) => rowForm(editing, row, own.get(row.id) ?? row.name))}
           </ol>
         `,

@@ -224,7 +224,7 @@ const recordTable = ({
   readonly record_text: string;
 }): Html =>
   html`
-    <dl class="record">
+    <dl class="facts">
       <dt>Type</dt>
       <dd><code>TXT</code></dd>
       <dt>Name</dt>

@@ -240,7 +240,7 @@ test('how much of a plan is used stands there as a number and a bar', async () =
   const small = await createTestOrganisation(web.sql, { plan: 'team' });
   const { text } = await web.get('/organisation', { as: small.viewer });
   expect(text).toContain('4 of 10');
-  expect(text).toMatch(/class="use-bar-used" width="40"/);
+  expect(text).toMatch(/<rect width="40"/);
 });
 
 describe('members', () => {
