@@ -10,6 +10,7 @@ import * as resultsApi from '../shared/api/results.ts';
 import * as reportsApi from '../shared/api/status-page-reports.ts';
 import * as statusPagesApi from '../shared/api/status-pages.ts';
 import * as testRunsApi from '../shared/api/test-runs.ts';
+import * as trashApi from '../shared/api/trash.ts';
 import * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
 import * as events from './events/operations.ts';
@@ -24,6 +25,7 @@ import * as batch from './monitors/batch.ts';
 import * as bulk from './monitors/bulk.ts';
 import * as monitorsContract from './monitors/contract.ts';
 import * as dashboard from './monitors/dashboard.ts';
+import * as mutes from './monitors/mutes.ts';
 import * as monitors from './monitors/operations.ts';
 import * as trash from './monitors/trash.ts';
 import * as views from './monitors/views.ts';
@@ -58,8 +60,8 @@ import * as tokens from './tokens/operations.ts';
 /** Every operation with the handler of its name; one without does not compile. */
 export const handlers: Handlers = handlersOf([
   ...bindAll(
-    { ...monitorsApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
-    { ...monitors, ...batch, ...bulk, ...dashboard, ...trash, ...views, ...wall },
+    { ...monitorsApi, ...trashApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
+    { ...monitors, ...batch, ...bulk, ...dashboard, ...trash, ...mutes, ...views, ...wall },
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),

@@ -445,6 +445,7 @@ const tags = [
   { name: 'Account', description: 'The token in use and its owner.' },
   { name: 'Monitors', description: 'What is checked, and its status.' },
   { name: 'Monitor batches', description: 'Many monitors in one call.' },
+  { name: 'Monitor mutes', description: 'Alerts of one monitor are held for a while.' },
   { name: 'Monitor trash', description: 'Deleted monitors, for 7 days.' },
   {
     name: 'Monitor history',

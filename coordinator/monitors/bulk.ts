@@ -2,8 +2,15 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
+import {
+  endMute,
+  type MonitorMute,
+  monitorMutes,
+  muteMonitors,
+} from '../notifications/mute-queries.ts';
 import type * as contract from './contract.ts';
 import { labelsFrom } from './model.ts';
+import { muteFor } from './mutes.ts';
 import {
   type AtOnce,
   lastChangeBy,
@@ -25,7 +32,7 @@ type Output = OutputOf<typeof contract.changeMonitors>;
  */
 export const changeMonitors = async (
   context: InOrganisation,
-  { monitors, change, group, tag }: Input,
+  { monitors, change, group, tag, ...mute }: Input,
 ): OperationResult<Output> => {
   const wanted = new Set(monitors);
   const found = await monitorsAtOnce(context.sql, context.organisation.id, [...wanted]);
@@ -39,6 +46,11 @@ export const changeMonitors = async (
     case 'pause':
     case 'resume':
       return { changed: await switchAll(context, found, change === 'resume') };
+    case 'mute':
+    case 'unmute': {
+      const wantedMute = change === 'mute' ? muteFor(mute, context.now) : null;
+      return { changed: await muteAll(context, found, wantedMute) };
+    }
     case 'delete':
       return { changed: await trash(context, found) };
   }
@@ -53,6 +65,37 @@ export const nameMonitors = async (
     name,
   })),
 });
+
+/** What is muted already gets the new end; what is not is not unmuted again. */
+const muteAll = async (
+  { sql, organisation, caller, now, note }: InOrganisation,
+  found: readonly AtOnce[],
+  mute: Pick<MonitorMute, 'until' | 'until_resolved'> | null,
+): Promise<number> => {
+  const of = organisation.id;
+  const at = new Date(now);
+  const all = found.map(({ id }) => id);
+  const before = await monitorMutes(sql, of, all, at);
+  const ids = mute === null ? before.map(({ monitor }) => monitor) : all;
+  if (mute === null) await endMute(sql, of, at, ids);
+  else
+    await muteMonitors(
+      sql,
+      { organisation: of, user: caller.user, at },
+      ids.map((monitor) => ({ monitor, ...mute })),
+    );
+  note({
+    before: {
+      mutes: before.map(({ monitor, until, until_resolved }) => ({
+        monitor,
+        until: until?.toISOString() ?? null,
+        until_resolved,
+      })),
+    },
+    after: { muted: mute !== null, monitors: ids },
+  });
+  return ids.length;
+};
 
 const trash = async (context: InOrganisation, found: readonly AtOnce[]): Promise<number> => {
   const { sql, organisation, note } = context;
@@ -90,10 +133,22 @@ export const undoChange = async (context: InOrganisation): OperationResult<Outpu
   const ids = [
     ...(after.paused ?? []),
     ...(after.resumed ?? []),
+    ...(after.monitors ?? []),
     ...(before.groups ?? []).map(({ monitor }) => monitor),
     ...(before.tags ?? []).map(({ monitor }) => monitor),
   ];
   const found = await monitorsAtOnce(sql, of, ids);
+  if (before.mutes) {
+    const at = new Date(now);
+    const again = before.mutes.filter(({ monitor }) => found.some(({ id }) => id === monitor));
+    await endMute(sql, of, at, ids);
+    await muteMonitors(
+      sql,
+      { organisation: of, user: caller.user, at },
+      again.map((each) => ({ ...each, until: each.until === null ? null : new Date(each.until) })),
+    );
+    return { changed: found.length };
+  }
   const among = (some: readonly string[] | undefined) =>
     found.filter(({ id }) => some?.includes(id) === true);
   if (after.paused) return { changed: await switchAll(context, among(after.paused), true) };

@@ -13,7 +13,7 @@ import {
   uuid,
   valueFault,
 } from '../../shared/api/fields.ts';
-import { MonitorOut } from '../../shared/api/monitors.ts';
+import { MonitorOut, muteInput, StatusOut } from '../../shared/api/monitors.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 import { kinds } from '../../shared/checks/kinds.ts';
@@ -60,6 +60,9 @@ const DashboardRowOut = object('DashboardRowOut', {
   percent: nullable(number(), { description: 'Uptime of 30 days.' }),
   /** Of the outages that make it flapping now: how many, and when the first was confirmed. */
   flapping: nullable(object('FlappingOut', { times: integer(), since: dateTime() })),
+  muted: StatusOut.shape.muted,
+  /** Who has its open incident, and since when. */
+  owner: nullable(object('IncidentOwnerOut', { name: string(), since: dateTime() })),
 });
 
 const DashboardGroupOut = object('DashboardGroupOut', {
@@ -118,6 +121,8 @@ export const listDashboard = innerOperation({
         name: string(),
         status: string(),
         since: dateTime(),
+        owner: nullable(string(), { description: 'Who has its incident.' }),
+        owned_since: nullable(dateTime()),
       }),
     ),
     matching: integer(),
@@ -221,15 +226,16 @@ const ChangedMonitorsOut = object('ChangedMonitorsOut', { changed: integer() });
 export const changeMonitors = innerOperation({
   id: 'changeMonitors',
   access: 'write',
-  summary: 'Pause, resume, move, tag or delete several monitors at once',
+  summary: 'Pause, resume, move, tag, mute or delete several monitors at once',
   description: 'All of them or none. A monitor that already is as wanted stays as it is.',
   body: object(
     'ChangeMonitorsIn',
     {
       monitors: array(uuid(), { minItems: 1, maxItems: maxAtOnce }),
-      change: literal(['pause', 'resume', 'group', 'tag', 'untag', 'delete']),
+      change: literal(['pause', 'resume', 'group', 'tag', 'untag', 'mute', 'unmute', 'delete']),
       group: maybe(uuid(), { description: 'For `group`: the group; null: no group.' }),
       tag: maybe(string(), { description: 'For `tag` and `untag`: the tag.' }),
+      ...muteInput,
     },
     {},
     ({ monitors }, place) =>
@@ -242,7 +248,7 @@ export const changeMonitors = innerOperation({
           ),
   ),
   response: ChangedMonitorsOut,
-  refusals: ['monitor_not_found', 'group_not_found', 'tags_invalid'],
+  refusals: ['monitor_not_found', 'group_not_found', 'tags_invalid', 'mute_invalid'],
 });
 
 /** Before several are changed, a page says which. */

@@ -205,6 +205,8 @@ export type DashboardRow = ListedRow & {
   readonly incident: string | null;
   readonly cause: Cause | null;
   readonly seen_continent: string | null;
+  readonly acknowledged_at: Date | null;
+  readonly acknowledged_as: string | null;
   /**
    * Mean response times of the last hours, oldest first, or of the newest checks where there are no
    * hours yet; null where there was none.
@@ -229,7 +231,7 @@ export const dashboardRows = (
   const from = new Date(Math.floor(now / hour) * hour - sparkHours * hour);
   return sql<DashboardRow[]>`
     select ${sql.unsafe(listedNames)}, g.name as group_name, i.id as incident, i.cause,
-      i.seen_continent, r.hours,
+      i.seen_continent, i.acknowledged_at, i.acknowledged_as, r.hours,
       case when r.hours is null then (
         select array_agg(took_ms order by at) from (
           select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0
@@ -289,6 +291,8 @@ export type FailingMonitor = {
   readonly name: string;
   readonly status: 'down' | 'verifying';
   readonly since: Date;
+  readonly owner: string | null;
+  readonly owned_since: Date | null;
 };
 
 /** Those in trouble among those that match, down before verifying, the newest first. */
@@ -299,8 +303,10 @@ export const failingMonitors = (
   covered: readonly string[],
   limit: number,
 ): Promise<FailingMonitor[]> => sql<FailingMonitor[]>`
-  select m.id, m.name, s.status, s.since from monitor_status s join monitors m
-    on m.id = s.monitor_id
+  select m.id, m.name, s.status, s.since, i.acknowledged_as as owner,
+    i.acknowledged_at as owned_since
+  from monitor_status s join monitors m on m.id = s.monitor_id
+  left join incidents i on i.monitor_id = m.id and i.resolved_at is null
   where ${matching(sql, organisation, filter, covered)} and ${worst(sql)}
     and not s.monitor_id = any(${[...covered]}::uuid[])
   order by s.status, s.since desc limit ${limit}`;

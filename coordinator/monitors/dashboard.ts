@@ -3,6 +3,7 @@ import { causeSentence } from '../../shared/checks/causes.ts';
 import { barsOf, windowOf } from '../core/uptime.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { groupStatus } from '../groups/model.ts';
+import { type MonitorMute, monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import type * as contract from './contract.ts';
 import { dashboardRows as rowsOfPage, tagsIn } from './contract.ts';
 import {
@@ -53,7 +54,12 @@ const flappingJson = ({ outages }: DashboardRow, now: number) => {
   return flapping && { times: flapping.times, since: iso(flapping.since) };
 };
 
-const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] => {
+const rowJson = (
+  row: DashboardRow,
+  history: MonitorHistory,
+  mute: MonitorMute | undefined,
+  now: number,
+): Out['items'][number] => {
   const { status, since, last_checked_at } = statusOf(history, now);
   const cover = history.cover.find(({ from, to }) => from <= now && now < to);
   const isCovered = cover !== undefined && status !== 'paused';
@@ -75,6 +81,11 @@ const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['
     percent: uptimeOf(history, windowOf(uptimeDays, now)).percent,
     last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
     flapping: flappingJson(row, now),
+    muted: mute === undefined ? null : mutedJson(mute),
+    owner:
+      row.acknowledged_as === null || row.acknowledged_at === null
+        ? null
+        : { name: row.acknowledged_as, since: row.acknowledged_at.toISOString() },
   };
 };
 
@@ -138,14 +149,15 @@ export const listDashboard = async (
   const looked = dashboardPage(sql, of, filter, covered, place).then(async (found) => {
     const ids = found.map(({ id }) => id);
     const groups = [...new Set(found.flatMap(({ group: own }) => (own === null ? [] : [own])))];
-    const [rows, histories, standings] = await Promise.all([
+    const [rows, histories, standings, mutes] = await Promise.all([
       dashboardRows(sql, of, ids, now),
       monitorHistories(sql, of, ids, window),
       groupsWithStatus(sql, of, groups),
+      monitorMutes(sql, of, ids, new Date(now)),
     ]);
-    return { ids, rows, histories, standings };
+    return { ids, rows, histories, standings, mutes };
   });
-  const [counts, failing, probes, { ids, rows, histories, standings }] = await Promise.all([
+  const [counts, failing, probes, { ids, rows, histories, standings, mutes }] = await Promise.all([
     (isFiltered(ofAnyStatus)
       ? countMatching(sql, of, ofAnyStatus, covered)
       : countStatuses(sql, of, covered)
@@ -161,11 +173,16 @@ export const listDashboard = async (
   const items = ids.flatMap((id) => {
     const [row, history] = [rowById.get(id), historyById.get(id)];
     // Deleted between the two queries.
-    return row && history ? [rowJson(row, history, now)] : [];
+    const mute = mutes.find(({ monitor }) => monitor === id);
+    return row && history ? [rowJson(row, history, mute, now)] : [];
   });
   return {
     counts,
-    failing: failing.map((each) => ({ ...each, since: each.since.toISOString() })),
+    failing: failing.map((each) => ({
+      ...each,
+      since: each.since.toISOString(),
+      owned_since: each.owned_since?.toISOString() ?? null,
+    })),
     matching: filter.status === null ? counts.all : counts[filter.status],
     items,
     groups: groupsJson(rows, standings),

@@ -25,6 +25,7 @@ import {
 import { placedPageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { keptPings, newestPings } from '../heartbeats/queries.ts';
+import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
@@ -265,6 +266,7 @@ export const getMonitorStatus = async (
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
   const { status, since, last_checked_at } = statusOf(of, now);
+  const [muted] = await monitorMutes(sql, organisation.id, [id], new Date(now));
   return {
     monitor: id,
     status,
@@ -272,6 +274,7 @@ export const getMonitorStatus = async (
     last_checked_at: last_checked_at === null ? null : new Date(last_checked_at).toISOString(),
     enabled: of.paused_at === null,
     uptime: uptimeJson(of, days, window),
+    muted: muted === undefined ? null : mutedJson(muted),
   };
 };
 

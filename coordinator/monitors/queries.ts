@@ -138,12 +138,19 @@ export type LastChange = {
     readonly before: {
       readonly groups?: readonly { readonly monitor: string; readonly group: string | null }[];
       readonly tags?: readonly { readonly monitor: string; readonly tags: readonly string[] }[];
+      readonly mutes?: readonly {
+        readonly monitor: string;
+        readonly until: string | null;
+        readonly until_resolved: boolean;
+      }[];
     };
     readonly after?: {
       readonly paused?: readonly string[];
       readonly resumed?: readonly string[];
       readonly group?: string | null;
       readonly deleted?: readonly string[];
+      /** Those that were muted, or unmuted. */
+      readonly monitors?: readonly string[];
     };
   };
 };

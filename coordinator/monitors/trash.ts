@@ -1,5 +1,6 @@
 import type * as api from '../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type * as trashApi from '../../shared/api/trash.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import {
   type InOrganisation,
@@ -50,8 +51,8 @@ const deletedJson = ({ key: _key, deleted_at, ...row }: DeletedMonitor) => ({
 
 export const listDeletedMonitors = (
   { sql, organisation, with: { cursors } }: InOrganisation,
-  asked: InputOf<typeof api.listDeletedMonitors>,
-): OperationResult<OutputOf<typeof api.listDeletedMonitors>> =>
+  asked: InputOf<typeof trashApi.listDeletedMonitors>,
+): OperationResult<OutputOf<typeof trashApi.listDeletedMonitors>> =>
   pageOf(
     cursors,
     ['deleted monitors', organisation.id],
@@ -62,8 +63,8 @@ export const listDeletedMonitors = (
 
 export const restoreMonitor = async (
   context: InOrganisation,
-  { monitor_id: id }: InputOf<typeof api.restoreMonitor>,
-): OperationResult<OutputOf<typeof api.restoreMonitor>> => {
+  { monitor_id: id }: InputOf<typeof trashApi.restoreMonitor>,
+): OperationResult<OutputOf<typeof trashApi.restoreMonitor>> => {
   const { sql, organisation, note, now } = context;
   if ((await restoreAmong(context, [id])).length === 0) throw notFound('monitor_not_found');
   const row = orNotFound(await monitorWithStatus(sql, organisation.id, id), 'monitor_not_found');

@@ -5,6 +5,7 @@ import type { Queryable } from '../database/connect.ts';
 import { numbersLiteral } from '../database/connect.ts';
 import { continentsOf } from '../incidents/queries.ts';
 import { jsonText } from '../incidents/writes.ts';
+import { muteEnd } from './mute-queries.ts';
 import type { Because, Bucket, Flapping, HeldBy, Hours, StepEvent } from './policy.ts';
 
 /** The queries that turn due steps into messages. */
@@ -110,22 +111,20 @@ export const resolutionsOf = async (
   return new Map(rows.map(({ id, resolved_at }) => [id, resolved_at]));
 };
 
-/** Since when each of these organisations is muted. */
+/** When these organisations are muted, and these monitors alone. */
 export const mutesOf = async (
   sql: Queryable,
-  organisations: readonly string[],
+  { organisations, monitors }: { organisations: readonly string[]; monitors: readonly string[] },
   since: number,
 ): Promise<ReadonlyMap<string, readonly Interval[]>> => {
-  const rows = await sql<{ organisation_id: string; from: Date; to: Date }[]>`
-    select organisation_id, began_at as from, least(until, coalesce(ended_at, until)) as to
-    from mutes
-    where organisation_id = any(${[...organisations]}::uuid[]) and until > ${new Date(since)}`;
-  const spans = rows.map(({ organisation_id, from, to }) => ({
-    organisation_id,
-    from: from.getTime(),
-    to: to.getTime(),
-  }));
-  return Map.groupBy(spans, ({ organisation_id }) => organisation_id);
+  const rows = await sql<{ of: string; from: Date; to: Date }[]>`
+    select coalesce(u.monitor_id, u.organisation_id) as of, u.began_at as from,
+      ${muteEnd(sql)} as to
+    from mutes u where u.organisation_id = any(${[...organisations]}::uuid[])
+      and (u.monitor_id is null or u.monitor_id = any(${[...monitors]}::uuid[]))
+      and u.until > ${new Date(since)}`;
+  const spans = rows.map(({ of, from, to }) => ({ of, from: from.getTime(), to: to.getTime() }));
+  return Map.groupBy(spans, ({ of }) => of);
 };
 
 export type DownMessage = {

@@ -278,7 +278,10 @@ async function readRound(
   });
   const mutes = await mutesOf(
     sql,
-    [...new Set(channels.map(({ organisation_id }) => organisation_id))],
+    {
+      organisations: [...new Set(channels.map(({ organisation_id }) => organisation_id))],
+      monitors: monitorsOf(beginnings),
+    },
     earliest,
   );
   const outages = flapping.length === 0 ? [] : await outagesOf(sql, flapping, since);
@@ -371,7 +374,7 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
       channel: { shut: disabledReasonOf(channel), delay_s: channel.delay_s, hours: channel.hours },
       cover: round.covers.get(monitor_id) ?? [],
       muted_until: mutedUntil(
-        round.mutes.get(channel.organisation_id) ?? [],
+        [channel.organisation_id, monitor_id].flatMap((of) => round.mutes.get(of) ?? []),
         Math.min(ended_at ?? round.now, round.now),
       ),
       flapping: isEnd ? 'plain' : flapping,
@@ -387,9 +390,12 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
   );
 }
 
+/** A mute may end earlier than it says, so what it holds is decided again after an hour. */
+const longestHoldMs = 3_600_000;
+
 function mutedUntil(mutes: readonly Interval[], at: number): number | null {
   const until = mutes.filter(({ from, to }) => from <= at && at < to).map(({ to }) => to);
-  return until.length === 0 ? null : Math.max(...until);
+  return until.length === 0 ? null : Math.min(Math.max(...until), at + longestHoldMs);
 }
 
 /** The last message about the "down" of this step's incident. */

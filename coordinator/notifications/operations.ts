@@ -16,22 +16,20 @@ import { countMonitors, monitorById } from '../monitors/queries.ts';
 import type * as contract from './contract.ts';
 import { ownersOf } from './last-resort.ts';
 import type { AlertLinkFor } from './links.ts';
+import { beginMute, endMute, muteNow } from './mute-queries.ts';
 import { disabledReasonOf, isCovered, muteFrom, obstacleOf } from './policy.ts';
 import {
   askedMailbox,
-  beginMute,
   type ChannelRow,
   channelById,
   channelsEver,
   type DownOfIncident,
   downsOfIncidents,
-  endMute,
   type LinkedMessage,
   lastMessages,
   type MessageRow,
   messageById,
   messageOfLink,
-  muteNow,
   type StepRow,
   stepsToShow,
   suppress,

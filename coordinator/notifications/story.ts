@@ -127,7 +127,7 @@ const heldWords: Readonly<Record<HeldBy, string>> = {
   steadiness: 'the monitor is flapping, so the recovery is sent once it was stable for 15 min',
   reminder: 'the reminder was not due yet',
   maintenance: 'the monitor was in maintenance',
-  mute: 'all alerts were muted',
+  mute: 'alerts were muted',
   hours: 'it was outside the active hours of this channel',
   bucket: 'this channel had just got several messages, so further ones are sent together',
   down_on_its_way: 'the alert that it is down was not delivered yet',

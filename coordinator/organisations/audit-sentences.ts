@@ -12,6 +12,8 @@ const sentences: Readonly<Record<string, string | null>> = {
   batchMonitors: 'Created or edited several monitors',
   changeMonitors: 'Changed several monitors',
   undoChange: 'Undid a change of several monitors',
+  muteMonitor: 'Muted monitor',
+  unmuteMonitor: 'Unmuted monitor',
   rotateBeatAddress: 'Changed ping address of monitor',
   tryMonitor: null,
   createWallLink: 'Created link to the wall',

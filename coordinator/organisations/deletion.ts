@@ -11,7 +11,7 @@ import {
 } from '../monitors/queries.ts';
 import { purgeOrganisation } from '../monitors/trash-queries.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
-import { beginMute, endMute } from '../notifications/queries.ts';
+import { beginMute, endMute } from '../notifications/mute-queries.ts';
 import { revokeProbe } from '../probes/queries.ts';
 import { lastWordMs } from './model.ts';
 import { insertAudit } from './queries.ts';
@@ -252,7 +252,7 @@ export const beginEnding = async (
     select ${organisation}, ${at}, ${user}, ${ids}::uuid[], m.until, m.muted_by
     from (select 1) as one
     left join (select until, muted_by from mutes where organisation_id = ${organisation}
-      and ended_at is null and until > ${at}
+      and monitor_id is null and ended_at is null and until > ${at}
       order by until desc limit 1) m on true`;
   if (ids.length > 0) {
     await switchMonitors(sql, ids, false);

@@ -30,9 +30,9 @@ import {
   getMonitor,
   getMonitorLedger,
   getMonitorStatus,
-  listDeletedMonitors,
   listMonitors,
-  restoreMonitor,
+  muteMonitor,
+  unmuteMonitor,
   updateMonitor,
 } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
@@ -67,6 +67,7 @@ import {
   updateStatusPageGroup,
   updateStatusPageMonitor,
 } from './status-pages.ts';
+import { listDeletedMonitors, restoreMonitor } from './trash.ts';
 
 /** The whole REST API, version 1: every operation by its id, in the order of the document. */
 export const operations = {
@@ -79,6 +80,8 @@ export const operations = {
   deleteMonitor,
   listDeletedMonitors,
   restoreMonitor,
+  muteMonitor,
+  unmuteMonitor,
   getMonitorStatus,
   getMonitorResults,
   getMonitorLedger,

@@ -207,6 +207,15 @@ export const UptimeOut = object('UptimeOut', {
   paused_seconds: grown(number({ meaning: 'Seconds paused.', example: 0 }), 0),
 });
 
+/** One that lasts until someone ends it has no end, nor has one until the outage is resolved. */
+const MutedOut = object('MutedOut', {
+  until: nullable(
+    dateTime({ meaning: 'When it ends; null: not by time.', example: '2026-11-18T14:00:00.000Z' }),
+  ),
+  until_resolved: boolean({ meaning: 'Whether it ends with the outage.', example: false }),
+  by: nullable(string({ meaning: 'Who muted it.', example: 'Ada' })),
+});
+
 export const StatusOut = object('StatusOut', {
   monitor: uuid({ example: exampleIds.monitor }),
   status: string({
@@ -224,6 +233,10 @@ export const StatusOut = object('StatusOut', {
   ),
   enabled: boolean({ example: true }),
   uptime: UptimeOut,
+  muted: grown(
+    nullable(MutedOut, { description: 'While its alerts are held; null: they are not.' }),
+    null,
+  ),
 });
 
 const monitorId = { monitor_id: uuid() };
@@ -357,48 +370,46 @@ export const deleteMonitor = operation({
   refusals: ['monitor_not_found'],
 });
 
-const DeletedMonitorOut = object('DeletedMonitorOut', {
-  id: uuid({ example: exampleIds.monitor }),
-  name: string({ example: 'Shop' }),
-  type: string({ example: 'https' }),
-  target: string({ example: 'https://shop.example.com/' }),
-  external_id: nullable(string({ example: 'shop/checkout' })),
-  deleted_at: dateTime({ meaning: 'When it was deleted.', example: '2026-11-18T04:03:35.000Z' }),
-  deleted_by: string({ meaning: 'Who deleted it.', example: 'Ada' }),
-  deleted_for_ever_at: dateTime({
-    meaning: 'Until then it can be restored.',
-    example: '2026-11-25T04:03:35.000Z',
+export const muteInput = {
+  minutes: maybe(integer({}, { limits: { minimum: 1, maximum: 10_080 } }), {
+    description: 'For how long, up to a week; left out: until it is unmuted.',
   }),
-});
+  until_resolved: optional(
+    boolean({ meaning: 'Until the outage that is open, or the next one, is resolved.' }),
+    false,
+  ),
+};
 
-export const listDeletedMonitors = operation({
-  id: 'listDeletedMonitors',
-  method: 'GET',
-  path: '/api/v1/monitors/deleted',
-  tag: 'Monitor trash',
-  access: 'read',
-  summary: 'List the deleted monitors that can be restored',
-  description: 'The one that was deleted last comes first.',
-  query: pageQuery,
-  response: page('DeletedMonitorPage', DeletedMonitorOut),
-  success: 200,
-  columns: ['name', 'type', 'target', 'deleted_by', 'deleted_at', 'deleted_for_ever_at', 'id'],
-});
-
-export const restoreMonitor = operation({
-  id: 'restoreMonitor',
+export const muteMonitor = operation({
+  id: 'muteMonitor',
   method: 'POST',
-  path: '/api/v1/monitors/deleted/{monitor_id}/restore',
-  tag: 'Monitor trash',
+  path: '/api/v1/monitors/{monitor_id}/mute',
+  tag: 'Monitor mutes',
   access: 'write',
-  summary: 'Restore a deleted monitor with its history',
+  summary: 'Mute the alerts of a monitor',
   description:
-    'It comes back as it was, on its status pages and channels too, unless these are gone. The ' +
-    'time in which it was deleted counts as paused. An incident that was open then ended with it.',
+    'It is still checked, and its incidents and uptime go on. Alerts that it is down, and ' +
+    'reminders, are held; when the mute ends, they are sent if it is still down. The end of an ' +
+    'outage that was notified before is still sent. A new mute replaces the one before.',
   params: monitorId,
-  response: MonitorOut,
+  body: object('MuteMonitorIn', muteInput),
+  response: StatusOut,
   success: 200,
-  refusals: ['monitor_not_found', 'external_id_taken', 'plan_limit_monitors'],
+  refusals: ['monitor_not_found', 'mute_invalid'],
+});
+
+export const unmuteMonitor = operation({
+  id: 'unmuteMonitor',
+  method: 'POST',
+  path: '/api/v1/monitors/{monitor_id}/unmute',
+  tag: 'Monitor mutes',
+  access: 'write',
+  summary: 'Unmute the alerts of a monitor',
+  description: 'Held alerts are sent if it is still down.',
+  params: monitorId,
+  response: StatusOut,
+  success: 200,
+  refusals: ['monitor_not_found'],
 });
 
 export const getMonitorStatus = operation({

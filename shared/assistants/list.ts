@@ -281,6 +281,23 @@ const rows = {
     },
     run: deletedMonitor,
   },
+  mute_monitor: {
+    operation: operations.muteMonitor,
+    title: 'Mute a monitor',
+    about:
+      'Holds its alerts for some minutes, until its outage is resolved, or until unmute_monitor. It is still checked, and incidents and uptime go on.',
+    effect: 'changes',
+    idempotent: true,
+    run: whole,
+  },
+  unmute_monitor: {
+    operation: operations.unmuteMonitor,
+    title: 'Unmute a monitor',
+    about: 'Ends a mute. Alerts that were held are sent if it is still down.',
+    effect: 'changes',
+    idempotent: true,
+    run: whole,
+  },
   list_deleted_monitors: {
     operation: operations.listDeletedMonitors,
     title: 'List deleted monitors',

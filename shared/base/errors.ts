@@ -130,7 +130,7 @@ export const refusalCodes = {
     'The config is not what the kind asks for, or a time to wait is out of range; the message names each field.',
   ],
   channel_kind_unknown: ['invalid', 'There is no such kind of channel.'],
-  mute_invalid: ['invalid'],
+  mute_invalid: ['invalid', 'The minutes of a mute are none, or more than a week.'],
   already_published: ['conflict', 'It is published on this page already.'],
   name_taken: ['conflict', 'Another one has this name.'],
   join_token_used: ['conflict'],

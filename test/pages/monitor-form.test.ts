@@ -154,6 +154,7 @@ describeInBrowser('a monitor', (browser) => {
       await page.getByRole('button', { name: 'Resume' }).click();
       await sees(tab, 'Checkout is resumed.');
 
+      await page.getByLabel('More actions').click();
       await page.getByRole('link', { name: 'Delete' }).click();
       await page.getByRole('button', { name: 'Delete monitor' }).click();
       await sees(tab, 'Checkout deleted. It is in the trash for 7 days.');

@@ -1,9 +1,16 @@
-import { deleteMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
+import {
+  deleteMonitor,
+  getMonitor,
+  muteMonitor,
+  unmuteMonitor,
+  updateMonitor,
+} from '../../../shared/api/monitors.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
 import type { Monitor } from './detail.ts';
+import { muteInputOf } from './monitor-table.ts';
 
 const monitorOf = async (
   request: MembersRequest,
@@ -108,7 +115,31 @@ const deletePosted: Page = {
   },
 };
 
+const muting: readonly Page[] = [
+  {
+    method: 'POST',
+    path: '/monitors/:monitor_id/mute',
+    needs: 'member',
+    answer: async ({ ask, path, form }) => {
+      await ask(muteMonitor, { ...path, ...muteInputOf(form.value('for')) });
+      return seeOther(`/monitors/${path.monitor_id}`, { said: 'Alerts muted.' });
+    },
+  },
+  {
+    method: 'POST',
+    path: '/monitors/:monitor_id/unmute',
+    needs: 'member',
+    answer: async ({ ask, path }) => {
+      await ask(unmuteMonitor, path);
+      return seeOther(`/monitors/${path.monitor_id}`, {
+        said: 'Alerts unmuted. Held alerts are sent if it is still down.',
+      });
+    },
+  },
+];
+
 export const monitorActs: readonly Page[] = [
+  ...muting,
   ...switching('pause'),
   ...switching('resume'),
   deletePage,

@@ -25,6 +25,7 @@ import {
   type GroupChoice,
   kindWord,
   monitorTable,
+  muteInputOf,
   stateOf,
 } from './monitor-table.ts';
 import { addressOf, backTo, inputOf, isNarrowed, unfiltered, type View, viewOf } from './view.ts';
@@ -145,12 +146,18 @@ const failingStrip = ({ counts, failing }: Dashboard, view: View, { times }: Mem
             <b>${countText(count)} failing</b>
             <ul>
               ${failing.map(
-                ({ id, name, status, since }) =>
+                ({ id, name, status, since, owner, owned_since }) =>
                   html`
                     <li id="failing-${id}">
                       <a href="/monitors/${id}">
                         ${stateMark(stateOf(status), name)}
-                        <span class="softer">since ${times.moment(since)}</span>
+                        <span class="softer">
+                          ${
+                            owner === null || owned_since === null
+                              ? html`since ${times.moment(since)}`
+                              : html`${owner} has it since ${times.moment(owned_since)}`
+                          }
+                        </span>
                       </a>
                     </li>
                   `,
@@ -304,6 +311,8 @@ const doneWords: Readonly<Record<string, string>> = {
   group: 'moved',
   tag: 'tagged',
   untag: 'untagged',
+  mute: 'muted',
+  unmute: 'unmuted',
   delete: 'deleted',
 };
 
@@ -337,6 +346,7 @@ export const changeChosen: Page = {
           change,
           ...(change === 'group' ? { group: group === '' ? null : group } : {}),
           ...(change.endsWith('tag') ? { tag } : {}),
+          ...(change === 'mute' ? muteInputOf(form.value('for')) : {}),
         }),
       [],
     );

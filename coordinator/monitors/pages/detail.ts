@@ -27,7 +27,7 @@ import type { Times } from '../../web/times.ts';
 import { getPingAddress, listBeats, rotatePingAddress } from '../contract.ts';
 import { flappingNow } from '../status.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
-import { flappingBadge, kindWord } from './monitor-table.ts';
+import { flappingBadge, kindWord, muteChoices, mutedWords } from './monitor-table.ts';
 import {
   meanOf,
   phaseChart,
@@ -223,14 +223,10 @@ const belowOf = ({ type, target, interval_s, config }: Monitor, { status }: Stat
   `;
 };
 
+/** What is done often is a button; the rest is in the menu. */
 const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Html | null =>
   may(updateMonitor)
     ? html`
-      ${
-        enabled &&
-        type !== 'heartbeat' &&
-        linkButton(`/monitors/${id}/edit#try`, 'Test now', { symbol: 'again' })
-      }
       ${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}
       <form method="post" action="/monitors/${id}/${enabled ? 'pause' : 'resume'}">
         <button class="button">
@@ -238,13 +234,40 @@ const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Htm
           ${enabled ? 'Pause' : 'Resume'}
         </button>
       </form>
-      ${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', {
-        symbol: 'maintenance',
-      })}
-      ${linkButton(`/monitors/new?from=${id}`, 'Clone', { symbol: 'copy' })}
-      ${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}
+      <details class="list-menu" id="more-menu">
+        <summary class="button" aria-label="More actions">${icon('more')}</summary>
+        <div class="menu-body card">
+          ${
+            enabled &&
+            type !== 'heartbeat' &&
+            linkButton(`/monitors/${id}/edit#try`, 'Test now', { symbol: 'again' })
+          }
+          ${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', {
+            symbol: 'maintenance',
+          })}
+          ${linkButton(`/monitors/new?from=${id}`, 'Clone', { symbol: 'copy' })}
+          ${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}
+          <form class="stack" method="post" action="/monitors/${id}/mute">
+            <h2>Mute alerts</h2>
+            ${Object.entries(muteChoices).map(
+              ([value, words]) =>
+                html`<button class="button" name="for" value="${value}">Mute ${words}</button>`,
+            )}
+          </form>
+        </div>
+      </details>
     `
     : null;
+
+const mutedLine = ({ id }: Monitor, { muted }: Status, { may, times }: MembersRequest): Part =>
+  muted !== null &&
+  html`
+    <form class="actions" method="post" action="/monitors/${id}/unmute" id="muted-monitor">
+      ${icon('pause')}
+      <span>${mutedWords(muted, times)}</span>
+      ${may(updateMonitor) && html`<button class="button">Unmute</button>`}
+    </form>
+  `;
 
 const figure = (name: Part, value: Part): Html =>
   html`
@@ -453,6 +476,7 @@ const pageOf = async (
           actions: actionsOf(monitor, request),
           trail: [{ href: '/', name: 'Monitors' }],
         })}
+        ${mutedLine(monitor, status, request)}
         ${said}
         ${unknownKeysNotice(monitor)}
         ${

@@ -6,6 +6,7 @@ import { msText, pager, percentFigure, type State, stateMark, states } from '../
 import { enterButton, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import type { MembersRequest } from '../../web/page.ts';
+import type { Times } from '../../web/times.ts';
 import {
   changeMonitors,
   type DashboardSort,
@@ -52,6 +53,14 @@ export const monitorTable = (
       ${table}
       <div class="row below-table">${pages}${bulk(groups, request.address)}</div>
     </form>
+    ${
+      dashboard.items.some((row) => row.muted !== null) &&
+      html`
+        <form id="unmute" method="post" action="/monitors/change">
+          ${hiddenField('change', 'unmute')}${hiddenField('back', request.address)}
+        </form>
+      `
+    }
   `;
 };
 
@@ -234,6 +243,8 @@ const rowOf = (row: Row, shown: Shown): Html => {
         <div class="row-line">
           <a href="/monitors/${row.id}" data-row>${row.name}</a>
           ${flappingBadge(row.flapping, request.now)}
+          ${ownerBadge(row.owner, request.now)}
+          ${muted(row, shown)}
         </div>
         <div class="row-line"><span class="cell-more">${detail(row)}</span>${tagLinks(row, shown)}</div>
       </th>
@@ -251,6 +262,44 @@ export const flappingBadge = (flapping: Row['flapping'], now: number): Part =>
     <span class="badge">
       Flapping: ${flapping.times} times in ${briefDuration(now - Date.parse(flapping.since))}
     </span>
+  `;
+
+/** Who has the incident, and for how long. */
+export const ownerBadge = (owner: Row['owner'], now: number): Part =>
+  owner !== null &&
+  html`
+    <span class="badge">
+      ${owner.name} has it, ${briefDuration(Math.max(0, now - Date.parse(owner.since)))}
+    </span>
+  `;
+
+/** `Muted until 14:00 by Ada` */
+export const mutedWords = (
+  { until, until_resolved, by }: NonNullable<Row['muted']>,
+  times: Times,
+): Html => html`
+  Muted${until_resolved ? ' until resolved' : until !== null && html` until ${times.moment(until)}`}${by !== null && ` by ${by}`}
+`;
+
+/** Its button belongs to a form of its own, because the row stands in that of the selection. */
+const muted = ({ id, name, muted: mute }: Row, { request, mayChange }: Shown): Part =>
+  mute !== null &&
+  html`
+    <span class="badge">${mutedWords(mute, request.times)}</span>
+    ${
+      mayChange &&
+      html`
+        <button
+          class="button button-quiet unmute"
+          form="unmute"
+          name="monitors[]"
+          value="${id}"
+          aria-label="Unmute ${name}"
+        >
+          Unmute
+        </button>
+      `
+    }
   `;
 
 /** The line below the name: the cause, otherwise the target. */
@@ -278,6 +327,20 @@ const tagLinks = ({ tags }: Row, { view }: Shown): Part => [
     `,
 ];
 
+/** How long alerts can be muted: in minutes, or by what ends it. */
+export const muteChoices = {
+  '60': 'for 1 h',
+  '480': 'for 8 h',
+  resolved: 'until resolved',
+  lifted: 'until unmuted',
+} as const;
+
+/** As the operations take it. */
+export const muteInputOf = (choice: string | undefined) => ({
+  minutes: choice === 'resolved' || choice === 'lifted' ? null : (choice ?? '60'),
+  until_resolved: choice === 'resolved',
+});
+
 const act = (change: string, words: Part): Html =>
   html`<button class="button" name="change" value="${change}">${words}</button>`;
 
@@ -288,6 +351,16 @@ const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
     ${act('pause', html`${icon('pause')}Pause`)}
     ${act('resume', html`${icon('play')}Resume`)}
     ${act('maintenance', html`${icon('maintenance')}Maintenance`)}
+    <span class="bulk-part">
+      <label class="unseen" for="bulk-mute">Mute for</label>
+      <select id="bulk-mute" name="for">
+        ${Object.entries(muteChoices).map(
+          ([value, words]) => html`<option value="${value}">${words}</option>`,
+        )}
+      </select>
+      ${act('mute', 'Mute')}
+      ${act('unmute', 'Unmute')}
+    </span>
     ${
       groups.length > 0 &&
       html`

@@ -1,5 +1,5 @@
-import { listDeletedMonitors, restoreMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { listDeletedMonitors, restoreMonitor } from '../../../shared/api/trash.ts';
 import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm } from '../../web/forms.ts';

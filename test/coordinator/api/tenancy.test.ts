@@ -56,6 +56,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   // Nothing is on it yet.
   orderStatusPage: () => ({ rows: [] }),
   createStatusPagePost: () => ({ kind: 'monitoring' }),
+  muteMonitor: () => ({}),
   assignIncident: ({ member }) => ({ email: member }),
   createStatusPageReport: () => ({ title: 'New', kind: 'announcement', text: 'News.' }),
   updateStatusPageReport: () => ({ title: 'Renamed' }),

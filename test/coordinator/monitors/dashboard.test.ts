@@ -339,11 +339,12 @@ describe('several monitors at once', () => {
 
   test('are as before once their last change is undone, by who made it, once, for a minute', async () => {
     const of = async () =>
-      (await list({ sort: 'name' })).items.map(({ name, enabled, group, tags }) => [
+      (await list({ sort: 'name' })).items.map(({ name, enabled, group, tags, muted }) => [
         name,
         enabled,
         group,
         tags,
+        muted,
       ]);
     const undo = () => bench.call(undoChange, house.member);
     const before = await of();
@@ -352,6 +353,7 @@ describe('several monitors at once', () => {
       { change: 'pause' },
       { change: 'group', group: jobs },
       { change: 'tag', tag: 'night' },
+      { change: 'mute', minutes: 60 },
     ]) {
       await bench.call(changeMonitors, house.member, { monitors: chosen(), ...change });
       expect(await of()).not.toEqual(before);

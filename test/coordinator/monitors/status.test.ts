@@ -223,6 +223,7 @@ describe('status operations', () => {
       const id = await monitor(1);
       expect(await status(id)).toEqual({
         monitor: id,
+        muted: null,
         status: 'pending',
         since: iso(now - day),
         last_checked_at: null,

@@ -17,11 +17,10 @@ import {
   deleteMonitor,
   getMonitor,
   getMonitorLedger,
-  listDeletedMonitors,
-  restoreMonitor,
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
 import { addStatusPageMonitor, createStatusPage } from '../../../shared/api/status-pages.ts';
+import { listDeletedMonitors, restoreMonitor } from '../../../shared/api/trash.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';

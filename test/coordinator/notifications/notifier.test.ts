@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { writeAcknowledgement } from '../../../coordinator/incidents/queries.ts';
 import type { SendOutcome } from '../../../coordinator/notifications/kinds/types.ts';
-import { beginMute } from '../../../coordinator/notifications/queries.ts';
+import { beginMute } from '../../../coordinator/notifications/mute-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { answered, notificationBench } from '../../support/notification-parts.ts';

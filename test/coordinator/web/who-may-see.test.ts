@@ -68,6 +68,8 @@ const expected: Readonly<Record<string, string>> = {
   'POST /monitors/new': writers,
   'GET /monitors/:monitor_id/edit': writersOfOurs,
   'POST /monitors/:monitor_id/edit': writersOfOurs,
+  'POST /monitors/:monitor_id/mute': writersOfOurs,
+  'POST /monitors/:monitor_id/unmute': writersOfOurs,
   'GET /monitors/:monitor_id/pause': writersOfOurs,
   'POST /monitors/:monitor_id/pause': writersOfOurs,
   'GET /monitors/:monitor_id/resume': writersOfOurs,

@@ -32,6 +32,8 @@ describe('The table of operations', () => {
       'batchMonitors',
       'listDeletedMonitors',
       'restoreMonitor',
+      'muteMonitor',
+      'unmuteMonitor',
       'getMonitorResults',
       'getMonitorLedger',
       'getIncidentEvidence',

@@ -20,7 +20,7 @@ test('every command that the service is promised with stands there, and no other
       ...['list', 'get', 'create', 'update', 'delete', 'status', 'results', 'ledger', 'batch'].map(
         (verb) => `monitors ${verb}`,
       ),
-      ...['list-deleted', 'restore'].map((verb) => `monitors ${verb}`),
+      ...['list-deleted', 'restore', 'mute', 'unmute'].map((verb) => `monitors ${verb}`),
       ...['list', 'create'].map((verb) => `events ${verb}`),
       ...['list', 'get', 'evidence', 'acknowledge', 'unacknowledge', 'assign'].map(
         (verb) => `incidents ${verb}`,

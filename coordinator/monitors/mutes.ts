@@ -1,0 +1,65 @@
+import type * as api from '../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
+import {
+  endMute,
+  type MonitorMute,
+  monitorMutes,
+  muteMonitors,
+} from '../notifications/mute-queries.ts';
+import { muteFrom } from '../notifications/policy.ts';
+import { getMonitorStatus } from './operations.ts';
+import { monitorForChange } from './queries.ts';
+
+/**
+ * Until when `minutes` and `until_resolved` mute; what comes first of both ends it.
+ *
+ * @throws Refusal `mute_invalid`.
+ */
+export const muteFor = (
+  { minutes, until_resolved }: { minutes: number | null; until_resolved: boolean },
+  now: number,
+): Pick<MonitorMute, 'until' | 'until_resolved'> => ({
+  until: minutes === null ? null : new Date(now + muteFrom(minutes) * 60_000),
+  until_resolved,
+});
+
+const statusDays = 30;
+
+const named = async (
+  { sql, organisation, note }: InOrganisation,
+  id: string,
+  before: readonly MonitorMute[],
+): Promise<void> => {
+  const { name } = orNotFound(
+    await monitorForChange(sql, organisation.id, id),
+    'monitor_not_found',
+  );
+  note({ before: { name, muted: before.length > 0 } });
+};
+
+export const muteMonitor = async (
+  context: InOrganisation,
+  { monitor_id: id, ...input }: InputOf<typeof api.muteMonitor>,
+): OperationResult<OutputOf<typeof api.muteMonitor>> => {
+  const { sql, organisation, caller, note, now } = context;
+  const at = new Date(now);
+  const of = organisation.id;
+  await named(context, id, await monitorMutes(sql, of, [id], at));
+  const mute = muteFor(input, now);
+  await muteMonitors(sql, { organisation: of, user: caller.user, at }, [{ monitor: id, ...mute }]);
+  note({ after: { muted: true, ...input } });
+  return getMonitorStatus(context, { monitor_id: id, days: statusDays });
+};
+
+export const unmuteMonitor = async (
+  context: InOrganisation,
+  { monitor_id: id }: InputOf<typeof api.unmuteMonitor>,
+): OperationResult<OutputOf<typeof api.unmuteMonitor>> => {
+  const { sql, organisation, note, now } = context;
+  const at = new Date(now);
+  await named(context, id, await monitorMutes(sql, organisation.id, [id], at));
+  await endMute(sql, organisation.id, at, [id]);
+  note({ after: { muted: false } });
+  return getMonitorStatus(context, { monitor_id: id, days: statusDays });
+};

@@ -1,0 +1,119 @@
+import { newId } from '../../shared/base/crypto.ts';
+import type { Queryable } from '../database/connect.ts';
+
+/** When notifications are muted (rule 36): of a whole organisation, or of one monitor. */
+
+/**
+ * When a mute `u` ends. One that lasts until an outage is resolved still holds at that moment, so
+ * that what it held is not sent then.
+ */
+export const muteEnd = (sql: Queryable) => sql`
+  least(u.until, coalesce(u.ended_at, u.until), case when u.until_resolved then (
+    select min(i.resolved_at) + interval '1 millisecond' from incidents i
+    where i.monitor_id = u.monitor_id and i.confirmed_at is not null
+      and i.resolved_at >= u.began_at) end)`;
+
+export type MuteRow = { readonly until: Date; readonly by: string | null };
+
+const byName = (sql: Queryable) => sql`coalesce(nullif(p.name, ''), p.email)`;
+
+export const muteNow = async (
+  sql: Queryable,
+  organisation: string,
+  at: Date,
+): Promise<MuteRow | undefined> => {
+  const [row] = await sql<MuteRow[]>`
+    select u.until, ${byName(sql)} as by from mutes u left join users p on p.id = u.muted_by
+    where u.organisation_id = ${organisation} and u.monitor_id is null and u.ended_at is null
+      and u.until > ${at}
+    order by u.until desc limit 1`;
+  return row;
+};
+
+/** Of a mute that lasts until someone ends it. */
+const never = new Date('9999-01-01T00:00:00Z');
+
+export type MonitorMute = {
+  readonly monitor: string;
+  /** Null: until someone ends it, or the outage is resolved. */
+  readonly until: Date | null;
+  readonly until_resolved: boolean;
+  readonly by: string | null;
+};
+
+/** Those of these monitors that are muted by themselves. */
+export const monitorMutes = async (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+  at: Date,
+): Promise<readonly MonitorMute[]> => {
+  const rows = await sql<(MonitorMute & { readonly until: Date })[]>`
+    select u.monitor_id as monitor, u.until, u.until_resolved, ${byName(sql)} as by
+    from mutes u left join users p on p.id = u.muted_by
+    where u.organisation_id = ${organisation} and u.monitor_id = any(${[...monitors]}::uuid[])
+      and u.until > ${at} and u.ended_at is null and ${muteEnd(sql)} > ${at}`;
+  return rows.map((row) => ({ ...row, until: row.until < never ? row.until : null }));
+};
+
+/** As answers show it. */
+export const mutedJson = ({ until, until_resolved, by }: MonitorMute) => ({
+  until: until?.toISOString() ?? null,
+  until_resolved,
+  by,
+});
+
+const ofMonitors = (sql: Queryable, monitors: readonly string[] | null) =>
+  monitors === null ? sql`monitor_id is null` : sql`monitor_id = any(${[...monitors]}::uuid[])`;
+
+/**
+ * There is one mute at a time of an organisation, and of each monitor: a new one replaces it. Held
+ * steps are decided again. `monitors`: null for that of the organisation.
+ */
+export const endMute = async (
+  sql: Queryable,
+  organisation: string,
+  at: Date,
+  monitors: readonly string[] | null = null,
+): Promise<void> => {
+  await sql`update mutes set ended_at = ${at}, until = ${at}
+    where organisation_id = ${organisation} and ${ofMonitors(sql, monitors)}
+      and ended_at is null and until > ${at}`;
+  await sql`update alert_steps set look_at = ${at} where organisation_id = ${organisation}
+    ${monitors === null ? sql`` : sql`and ${ofMonitors(sql, monitors)}`}
+    and state = 'held' and holds -> -1 ->> 0 = 'mute'
+    and look_at > ${at}`;
+};
+
+export type NewMute = {
+  readonly organisation: string;
+  readonly user: string | null;
+  readonly at: Date;
+};
+
+export const beginMute = async (
+  sql: Queryable,
+  { organisation, user, at, until }: NewMute & { readonly until: Date },
+): Promise<void> => {
+  await endMute(sql, organisation, at);
+  await sql`insert into mutes (id, organisation_id, began_at, until, muted_by)
+    values (${newId()}, ${organisation}, ${at}, ${until}, ${user})`;
+};
+
+export const muteMonitors = async (
+  sql: Queryable,
+  { organisation, user, at }: NewMute,
+  mutes: readonly Pick<MonitorMute, 'monitor' | 'until' | 'until_resolved'>[],
+): Promise<void> => {
+  await endMute(
+    sql,
+    organisation,
+    at,
+    mutes.map(({ monitor }) => monitor),
+  );
+  for (const { monitor, until, until_resolved } of mutes)
+    await sql`
+      insert into mutes (id, organisation_id, monitor_id, began_at, until, until_resolved, muted_by)
+      values (${newId()}, ${organisation}, ${monitor}, ${at}, ${until ?? never}, ${until_resolved},
+        ${user})`;
+};
