@@ -5,6 +5,36 @@ import { describeInBrowser } from '../support/in-browser.ts';
 import type { Person } from '../support/people.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 
+/** How far a touch around the middle of each control still means it. */
+type Reach = { what: string; isHit: boolean; wide: number; high: number };
+const reachOfTargets = `
+  (() => {
+    const controlAt = (x, y) => {
+      const touched = document.elementFromPoint(x, y);
+      const control = touched?.closest('a, button, summary, input, select');
+      return control ?? touched?.closest('label')?.control ?? null;
+    };
+    const controls = 'a, button, summary, input:not([type=hidden]), select';
+    return [...document.querySelectorAll(controls)]
+      .filter((each) => each.checkVisibility() && !each.matches('[disabled], .skip, svg a'))
+      .map((each) => {
+        each.scrollIntoView({ block: 'center', inline: 'center' });
+        const { left, top, width, height } = each.getBoundingClientRect();
+        const [x, y] = [left + width / 2, top + Math.min(height / 2, 22)];
+        const reach = (dx, dy) => {
+          let far = 0;
+          while (far < 44 && controlAt(x + dx * (far + 1), y + dy * (far + 1)) === each) far += 1;
+          return far;
+        };
+        return {
+          what: each.outerHTML.slice(0, 120),
+          isHit: controlAt(x, y) === each,
+          wide: reach(-1, 0) + reach(1, 0) + 1,
+          high: reach(0, -1) + reach(0, 1) + 1,
+        };
+      });
+  })()`;
+
 /** What people do on the first page, in a real browser. */
 
 describeInBrowser('the dashboard', (browser) => {
@@ -67,6 +97,7 @@ describeInBrowser('the dashboard', (browser) => {
       // A tick on the page that is being left would be lost.
       await expect.poll(() => tab.page.getByText('One monitor resumed.').count()).toBe(1);
       await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
+      await tab.page.locator('#bulk-more > summary').click();
       await tab.page.getByLabel('Tag', { exact: true }).fill('safe');
       await tab.page.getByRole('button', { name: 'Add', exact: true }).click();
       await expect.poll(() => tab.page.getByText('One monitor tagged.').count()).toBe(1);
@@ -208,6 +239,17 @@ describeInBrowser('the dashboard', (browser) => {
     await expect
       .poll(() => tab.page.getByRole('button', { name: 'Asia/Tokyo' }).getAttribute('aria-pressed'))
       .toBe('true');
+    await tab.close();
+  });
+
+  test.each([
+    ['the dashboard', () => '/'],
+    ['a monitor', () => `/monitors/${demo.idOf('Checkout')}`],
+  ])('%s has no link, button or box smaller than a finger', async (_, path) => {
+    const tab = await open(path(), { width: 390 });
+    const targets = await tab.page.evaluate<Reach[]>(reachOfTargets);
+    expect(targets.length).toBeGreaterThan(15);
+    expect(targets.filter(({ wide, high, isHit }) => !isHit || wide < 43 || high < 43)).toEqual([]);
     await tab.close();
   });
 });

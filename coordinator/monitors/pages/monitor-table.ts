@@ -157,7 +157,7 @@ const head = ({ view, layout, mayChange }: Shown): Html => {
           mayChange &&
           html`
             <td class="cell-tick">
-              <input type="checkbox" data-all aria-label="Select all">
+              <label><input type="checkbox" data-all aria-label="Select all"></label>
             </td>
           `
         }
@@ -219,13 +219,15 @@ const rowOf = (row: Row, shown: Shown): Html => {
         mayChange &&
         html`
           <td class="cell-tick">
-            <input
-              type="checkbox"
-              name="monitors[]"
-              value="${row.id}"
-              data-each
-              aria-label="Select ${row.name}"
-            >
+            <label>
+              <input
+                type="checkbox"
+                name="monitors[]"
+                value="${row.id}"
+                data-each
+                aria-label="Select ${row.name}"
+              >
+            </label>
           </td>
         `
       }
@@ -244,9 +246,8 @@ const rowOf = (row: Row, shown: Shown): Html => {
           <a href="/monitors/${row.id}" data-row>${row.name}</a>
           ${flappingBadge(row.flapping, request.now)}
           ${ownerBadge(row.owner, request.now)}
-          ${muted(row, shown)}
         </div>
-        <div class="row-line"><span class="cell-more">${detail(row)}</span>${tagLinks(row, shown)}</div>
+        <div class="row-line"><span class="cell-more">${detail(row)}</span>${row.muted === null ? tagLinks(row, shown) : muted(row, shown)}</div>
       </th>
       ${layout.columns.map((column) => {
         const { className, cell } = cells[column];
@@ -351,6 +352,10 @@ const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
     ${act('pause', html`${icon('pause')}Pause`)}
     ${act('resume', html`${icon('play')}Resume`)}
     ${act('maintenance', html`${icon('maintenance')}Maintenance`)}
+    ${act('delete', html`${icon('delete')}Delete`)}
+    <details class="bulk-more" id="bulk-more">
+      <summary class="button">More</summary>
+      <div class="actions">
     <span class="bulk-part">
       <label class="unseen" for="bulk-mute">Mute for</label>
       <select id="bulk-mute" name="for">
@@ -380,7 +385,8 @@ const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
       ${act('tag', 'Add')}
       ${act('untag', 'Remove')}
     </span>
-    ${act('delete', html`${icon('delete')}Delete`)}
+      </div>
+    </details>
     <button class="button button-quiet" type="reset">Clear</button>
   </div>
 `;
