@@ -1,12 +1,4 @@
-import {
-  array,
-  boolean,
-  integer,
-  object,
-  optional,
-  string,
-  uuid,
-} from '../../shared/api/fields.ts';
+import { array, integer, object, optional, string, uuid } from '../../shared/api/fields.ts';
 import { IncidentOut, incidentFilter } from '../../shared/api/incidents.ts';
 import { daysBounds } from '../../shared/api/monitors.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
@@ -25,15 +17,6 @@ export const addIncidentNote = innerOperation({
   params: { incident_id: uuid() },
   body: object('NoteIn', { text: string() }),
   response: object('WrittenNoteOut', { id: uuid() }),
-  refusals: ['incident_not_found', 'note_invalid'],
-});
-
-export const writePostMortem = innerOperation({
-  id: 'writePostMortem',
-  access: 'write',
-  summary: 'Write the post-mortem of an incident; an empty text deletes it',
-  params: { incident_id: uuid() },
-  body: object('PostMortemIn', { text: string(), published: boolean() }),
   refusals: ['incident_not_found', 'note_invalid'],
 });
 

@@ -1,4 +1,5 @@
 import type * as api from '../../shared/api/incidents.ts';
+import { longestPostMortem } from '../../shared/api/incidents.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -31,6 +32,7 @@ import {
   writePostMortem as insertPostMortem,
   notesOf,
   ownersOf,
+  type PostMortem,
   postMortemOf,
   removePostMortem,
   removeShare,
@@ -135,7 +137,6 @@ export const unacknowledgeIncident = async (
 };
 
 const longest = 5_000;
-const longestPostMortem = 20_000;
 const maxNotes = 200;
 
 export const addIncidentNote = async (
@@ -165,11 +166,14 @@ export const addIncidentNote = async (
 
 export const writePostMortem = async (
   { sql, organisation, caller, now }: InOrganisation,
-  { incident_id: incident, text: given, published }: InputOf<typeof contract.writePostMortem>,
-): OperationResult<OutputOf<typeof contract.writePostMortem>> => {
+  { incident_id: incident, text: given, published }: InputOf<typeof api.writePostMortem>,
+): OperationResult<OutputOf<typeof api.writePostMortem>> => {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = given.trim();
-  if (text === '') return removePostMortem(sql, organisation.id, incident);
+  if (text === '') {
+    await removePostMortem(sql, organisation.id, incident);
+    return { post_mortem: null };
+  }
   if (text.length > longestPostMortem || !storable(text))
     throw new Refusal(
       'note_invalid',
@@ -183,7 +187,18 @@ export const writePostMortem = async (
     user: caller.user,
     at: new Date(now),
   });
+  return { post_mortem: postMortemJson(await postMortemOf(sql, organisation.id, incident)) };
 };
+
+const postMortemJson = (written: PostMortem | undefined) =>
+  written === undefined
+    ? null
+    : {
+        text: written.text,
+        by: written.written_by,
+        at: written.written_at.toISOString(),
+        published_at: written.published_at?.toISOString() ?? null,
+      };
 
 /** For the filters of the list. */
 export const listIncidentChoices = (
@@ -271,15 +286,7 @@ export const getIncidentEvidence = async (
       text,
     })),
     owners: owners.map(({ at, ...change }) => ({ ...change, at: at.toISOString() })),
-    post_mortem:
-      post_mortem === undefined
-        ? null
-        : {
-            text: post_mortem.text,
-            by: post_mortem.written_by,
-            at: post_mortem.written_at.toISOString(),
-            published_at: post_mortem.published_at?.toISOString() ?? null,
-          },
+    post_mortem: postMortemJson(post_mortem),
     share: share === undefined ? null : { by: share.shared_by, at: share.shared_at.toISOString() },
     effect: {
       days: effectDays,

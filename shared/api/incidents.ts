@@ -287,6 +287,51 @@ const ToldOut = object('ToldOut', {
   ),
 });
 
+const PostMortemOut = object('PostMortemOut', {
+  text: string({ meaning: 'What is written there.', example: 'A disk was full.' }),
+  by: nullable(string({ meaning: 'Who wrote it.', example: 'ada@harbour.example.com' })),
+  at: dateTime({ meaning: 'When it was written.', example: '2026-11-19T09:00:00.000Z' }),
+  published_at: nullable(
+    dateTime({
+      meaning: 'Since when status pages show it; null while it is a draft.',
+      example: null,
+    }),
+  ),
+});
+
+/** Longer ones are refused. */
+export const longestPostMortem = 20_000;
+
+export const writePostMortem = operation({
+  id: 'writePostMortem',
+  method: 'POST',
+  path: '/api/v1/incidents/{incident_id}/post-mortem',
+  tag: 'Incident evidence',
+  access: 'write',
+  summary: 'Write the post-mortem of an incident',
+  description:
+    'In place of the one before. Published, every status page that shows the incident shows it, in its feeds too. An empty text deletes it.',
+  params: { incident_id: uuid() },
+  body: object('PostMortemIn', {
+    text: string({
+      meaning: 'What was wrong, and what you do about it.',
+      limits: { maxLength: longestPostMortem },
+      example: 'A disk was full.',
+    }),
+    published: optional(
+      boolean({ meaning: 'Whether status pages show it.', example: true }),
+      false,
+    ),
+  }),
+  response: object('WrittenPostMortemOut', {
+    post_mortem: nullable(PostMortemOut, {
+      description: 'As it is stored now; null when it was deleted.',
+    }),
+  }),
+  success: 200,
+  refusals: ['incident_not_found', 'note_invalid'],
+});
+
 export const getIncidentEvidence = operation({
   id: 'getIncidentEvidence',
   method: 'GET',
@@ -315,20 +360,10 @@ export const getIncidentEvidence = operation({
       }),
       { meaning: 'What is to be said of it, in words.' },
     ),
-    post_mortem: maybe(
-      object('PostMortemOut', {
-        text: string({ meaning: 'What is written there.', example: 'A disk was full.' }),
-        by: nullable(string({ meaning: 'Who wrote it.', example: 'ada@harbour.example.com' })),
-        at: dateTime({ meaning: 'When it was written.', example: '2026-11-19T09:00:00.000Z' }),
-        published_at: nullable(
-          dateTime({
-            meaning: 'Since when status pages show it; null while it is a draft.',
-            example: null,
-          }),
-        ),
-      }),
-      { description: 'The post-mortem; null when there is none.', example: null },
-    ),
+    post_mortem: maybe(PostMortemOut, {
+      description: 'The post-mortem; null when there is none.',
+      example: null,
+    }),
     owners: grown(
       array(
         object('OwnerChangeOut', {

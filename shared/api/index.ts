@@ -14,6 +14,7 @@ import {
   getIncidentEvidence,
   listIncidents,
   unacknowledgeIncident,
+  writePostMortem,
 } from './incidents.ts';
 import {
   createMaintenanceWindow,
@@ -128,6 +129,7 @@ export const operations = {
   acknowledgeIncident,
   unacknowledgeIncident,
   assignIncident,
+  writePostMortem,
   listChannels,
   createChannel,
   getChannel,

@@ -91,7 +91,8 @@ export const MonitorIn = object('MonitorIn', {
   ),
   name: optional(
     string({
-      description: 'When empty, the host of the target.',
+      description:
+        'When empty, the host of the target, with its path if another monitor has that name already. A heartbeat needs one.',
       limits: { maxLength: 200 },
       example: 'Shop',
     }),
@@ -123,7 +124,8 @@ export const MonitorPatch = object(
   'MonitorPatch',
   {
     name: maybe(string(), {
-      description: 'An empty one is the host of the target again; null leaves it.',
+      description:
+        'An empty one is the host of the target again, without its path; null leaves it.',
       limits: { maxLength: 200 },
     }),
     target: maybe(string({ meaning: 'What is watched.', limits: { maxLength: 2_048 } })),

@@ -1,5 +1,5 @@
 import { configKeys, kinds } from '../api/config-keys.ts';
-import { dateTime, dict, integer, maybe, string } from '../api/fields.ts';
+import { dateTime, dict, integer, maybe, nullable, string } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
 import { getTestResults, testMonitor } from '../api/test-runs.ts';
 import { isRecord } from '../base/json.ts';
@@ -377,6 +377,15 @@ const rows = {
     idempotent: true,
     run: whole,
   },
+  write_post_mortem: {
+    operation: operations.writePostMortem,
+    title: 'Write the post-mortem of an incident',
+    about:
+      'In place of the one before, which get_incident shows. Published, the status pages that show the incident show it; ask before you publish. An empty text deletes it.',
+    effect: 'changes',
+    idempotent: true,
+    run: whole,
+  },
   acknowledge_incident: {
     operation: operations.acknowledgeIncident,
     title: 'Acknowledge an incident',
@@ -464,9 +473,13 @@ const listRows = {
       return answerAsJson({
         ...withLength(incident, now),
         evidence: evidenceOf(evidence, { textBytes: 400, items: 12 }),
+        post_mortem: evidence.post_mortem ?? null,
       });
     },
     more: {
+      post_mortem: nullable(
+        dict({ description: 'What members wrote about it afterwards; null when nothing is.' }),
+      ).schema,
       lasted_s: integer(
         {},
         { description: 'How long it lasted, or has lasted until now, in seconds.' },

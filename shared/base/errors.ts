@@ -123,7 +123,10 @@ export const refusalCodes = {
   nothing_to_undo: ['invalid'],
   too_many_views: ['invalid'],
   trial_impossible: ['invalid'],
-  note_invalid: ['invalid'],
+  note_invalid: [
+    'invalid',
+    'The text is empty, too long, or has characters that cannot be stored.',
+  ],
   hours_invalid: ['invalid', 'The hours are not days and times of a week.'],
   channel_invalid: [
     'invalid',

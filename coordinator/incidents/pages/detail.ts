@@ -4,6 +4,7 @@ import {
   getIncidentEvidence,
   listIncidents,
   unacknowledgeIncident,
+  writePostMortem,
 } from '../../../shared/api/incidents.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
@@ -20,12 +21,7 @@ import { attempt, type FormState, formSummary, freshForm, textArea } from '../..
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
-import {
-  addIncidentNote,
-  shareIncident,
-  withdrawIncidentShare,
-  writePostMortem,
-} from '../contract.ts';
+import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../contract.ts';
 import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
 import { flapping, flapsOf, type Incident, incidentStory } from './timeline.ts';
 

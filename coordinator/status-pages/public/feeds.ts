@@ -120,8 +120,8 @@ export const badge = (view: View, kind: BadgeKind, id: string | undefined): stri
 const iso = (at: number): string => new Date(at).toISOString();
 
 /** The newest change first, so that feed readers show it at the top. */
-const changedAt = ({ startedAt, resolvedAt, posts }: PublicIncident): number =>
-  Math.max(startedAt, resolvedAt ?? 0, ...posts.map(({ at }) => at));
+const changedAt = ({ startedAt, resolvedAt, posts, postMortem }: PublicIncident): number =>
+  Math.max(startedAt, resolvedAt ?? 0, postMortem?.at ?? 0, ...posts.map(({ at }) => at));
 
 const titleOf = ({ title, names, resolvedAt }: PublicIncident, { words, formats }: View): string =>
   resolvedAt === null
@@ -129,7 +129,7 @@ const titleOf = ({ title, names, resolvedAt }: PublicIncident, { words, formats 
     : `${words.posts.resolved}: ${title ?? formats.list(names)}`;
 
 const textOf = (
-  { startedAt, resolvedAt, posts }: PublicIncident,
+  { startedAt, resolvedAt, posts, postMortem }: PublicIncident,
   { words, formats, page }: View,
 ): string =>
   [
@@ -139,6 +139,7 @@ const textOf = (
     ...posts
       .toReversed()
       .map(({ kind, text, at }) => `${formats.whole(at)} – ${words.posts[kind]}: ${text}`),
+    ...(postMortem ? [`${words.postMortem}\n${postMortem.text}`] : []),
   ].join('\n');
 
 const entryAddress = ({ origin }: View, { id }: PublicIncident): string => `${origin}#i-${id}`;
@@ -280,7 +281,7 @@ export const pageJson = (view: View): string => {
     stale: view.isStale,
     services,
     incidents: page.incidents.map(
-      ({ id, title, names, impacts, startedAt, resolvedAt, posts }) => ({
+      ({ id, title, names, impacts, startedAt, resolvedAt, posts, postMortem }) => ({
         id,
         // Null: checks confirmed it. A report without services is an announcement.
         title,
@@ -289,6 +290,7 @@ export const pageJson = (view: View): string => {
         started_at: iso(startedAt),
         resolved_at: resolvedAt === null ? null : iso(resolvedAt),
         posts: posts.map(({ kind, text, at }) => ({ kind, text, at: iso(at) })),
+        post_mortem: postMortem ? { text: postMortem.text, at: iso(postMortem.at) } : null,
       }),
     ),
     maintenance: page.maintenance.map(({ startsAt, endsAt, names }) => ({

@@ -165,7 +165,7 @@ export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3
         html`
           <details class="post-mortem">
             <summary>
-              <b>Post-mortem</b> <span class="soft">${formats.moment(postMortem.at)}</span>
+              <b>${words.postMortem}</b> <span class="soft">${formats.moment(postMortem.at)}</span>
             </summary>
             <p>${postMortem.text}</p>
           </details>

@@ -393,6 +393,7 @@ describe('document bounds', () => {
     'GroupPatch.external_id': 'taken away',
     'MaintenancePatch.name': 'taken away',
     'MaintenancePatch.rrule': 'it no longer repeats',
+    'PostMortemIn.text': 'taken away',
     'StatusPageIn.description': 'it has none',
     'StatusPagePatch.description': 'taken away',
     'StatusPagePatch.domain': 'taken away',

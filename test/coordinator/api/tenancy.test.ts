@@ -57,6 +57,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   orderStatusPage: () => ({ rows: [] }),
   createStatusPagePost: () => ({ kind: 'monitoring' }),
   muteMonitor: () => ({}),
+  writePostMortem: () => ({ text: 'A disk was full.' }),
   assignIncident: ({ member }) => ({ email: member }),
   createStatusPageReport: () => ({ title: 'New', kind: 'announcement', text: 'News.' }),
   updateStatusPageReport: () => ({ title: 'Renamed' }),

@@ -3,7 +3,6 @@ import { dropResultDays, makeResultDays } from '../../../coordinator/engine/resu
 import {
   listFoldedIncidents,
   listIncidentChoices,
-  writePostMortem,
 } from '../../../coordinator/incidents/contract.ts';
 import { freezeSamples } from '../../../coordinator/incidents/queries.ts';
 import { lastDowns } from '../../../coordinator/incidents/writes.ts';
@@ -14,6 +13,7 @@ import {
   getIncidentEvidence,
   listIncidents,
   unacknowledgeIncident,
+  writePostMortem,
 } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -151,7 +151,9 @@ describe('operations', () => {
       by: house.member.email,
       published_at: null,
     });
-    await write('A disk was full. We have alarms now.', true);
+    expect(await write('A disk was full. We have alarms now.', true)).toEqual({
+      post_mortem: await written(),
+    });
     expect((await written())?.published_at).toBe(new Date(bench.now).toISOString());
     expect(
       await bench.refusal(writePostMortem, house.member, {

@@ -62,6 +62,7 @@ describe('The table of operations', () => {
       'acknowledgeIncident',
       'unacknowledgeIncident',
       'assignIncident',
+      'writePostMortem',
       'listChannels',
       'createChannel',
       'getChannel',

@@ -22,9 +22,15 @@ test('every command that the service is promised with stands there, and no other
       ),
       ...['list-deleted', 'restore', 'mute', 'unmute'].map((verb) => `monitors ${verb}`),
       ...['list', 'create'].map((verb) => `events ${verb}`),
-      ...['list', 'get', 'evidence', 'acknowledge', 'unacknowledge', 'assign'].map(
-        (verb) => `incidents ${verb}`,
-      ),
+      ...[
+        'list',
+        'get',
+        'evidence',
+        'acknowledge',
+        'unacknowledge',
+        'assign',
+        'write-post-mortem',
+      ].map((verb) => `incidents ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview'].map(
         (verb) => `maintenance ${verb}`,

@@ -51,6 +51,7 @@ export const german: Words = {
     monitoring: 'Wird beobachtet',
     resolved: 'Behoben',
   },
+  postMortem: 'Nachbetrachtung',
   affects: 'Betrifft',
   incident: (names) => `Ausfall: ${names}`,
   incidentOver: (duration) => `Behoben nach ${duration}`,

@@ -49,6 +49,7 @@ export const english: Words = {
     monitoring: 'Monitoring',
     resolved: 'Resolved',
   },
+  postMortem: 'Post-mortem',
   affects: 'Affects',
   incident: (names) => `Outage: ${names}`,
   incidentOver: (duration) => `Resolved after ${duration}`,

@@ -50,6 +50,7 @@ export const spanish: Words = {
     monitoring: 'En observación',
     resolved: 'Resuelto',
   },
+  postMortem: 'Análisis posterior',
   affects: 'Afecta a',
   incident: (names) => `Caída: ${names}`,
   incidentOver: (duration) => `Resuelto tras ${duration}`,

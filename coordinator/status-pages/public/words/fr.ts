@@ -50,6 +50,7 @@ export const french: Words = {
     monitoring: 'Sous surveillance',
     resolved: 'Résolu',
   },
+  postMortem: 'Bilan de l’incident',
   affects: 'Concerne',
   incident: (names) => `Panne : ${names}`,
   incidentOver: (duration) => `Résolu après ${duration}`,

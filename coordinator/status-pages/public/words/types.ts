@@ -26,6 +26,7 @@ export type Words = {
   readonly uptimeOver: (days: PercentDays) => string;
   readonly noFigure: string;
   readonly posts: Readonly<Record<UpdateKind, string>>;
+  readonly postMortem: string;
   readonly affects: string;
   readonly incident: (names: string) => string;
   readonly incidentOver: (duration: string) => string;

@@ -350,6 +350,13 @@ describe('pages', () => {
     });
     const view = publicView(publicPage({ rows: [checkout, search], incidents: [incident] }));
 
+    test('a post-mortem is in feeds and in status.json, and dates its entry', () => {
+      const postMortem = { text: 'A disk & we.', at: Date.parse('2026-11-21T09:00:00Z') };
+      const told = publicView(publicPage({ incidents: [{ ...incident, postMortem }] }));
+      expect(atomFeed(told)).toMatch(/<updated>2026-11-21T09:00:00.000Z<.*A disk &amp; we\./s);
+      expect([jsonFeed(told), pageJson(told)].join()).toMatch(/Post-mortem.*"A disk & we\."/);
+    });
+
     test('a feed is dated by what happened last, and leads to the page', () => {
       const atom = atomFeed(view);
       expect(atom).toContain('<updated>2026-11-20T10:31:00.000Z</updated>');
