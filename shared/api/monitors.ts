@@ -375,6 +375,7 @@ export const deleteMonitor = operation({
 export const muteInput = {
   minutes: maybe(integer({}, { limits: { minimum: 1, maximum: 10_080 } }), {
     description: 'For how long, up to a week; left out: until it is unmuted.',
+    example: 60,
   }),
   until_resolved: optional(
     boolean({ meaning: 'Until the outage that is open, or the next one, is resolved.' }),
