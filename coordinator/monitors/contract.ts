@@ -187,7 +187,7 @@ const viewName = string({ limits: { maxLength: 60 } });
 export const listViews = innerOperation({
   id: 'listViews',
   access: 'read',
-  summary: 'List the views of the dashboard that you saved, by name',
+  summary: 'List the views of the dashboard that you saved, in your order',
   response: object('ViewsOut', {
     items: array(
       object('ViewOut', {
@@ -204,6 +204,13 @@ export const saveView = innerOperation({
   summary: 'Save a view of the dashboard under a name; one of that name is replaced',
   body: object('SaveViewIn', { name: viewName, query: string({ limits: { maxLength: 2_000 } }) }),
   refusals: ['name_invalid', 'too_many_views'],
+});
+
+export const moveView = innerOperation({
+  id: 'moveView',
+  access: 'read',
+  summary: 'Move the view of that name up or down in your list, if you have one',
+  body: object('MoveViewIn', { name: viewName, to: literal(['up', 'down']) }),
 });
 
 export const removeView = innerOperation({

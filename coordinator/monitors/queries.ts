@@ -221,7 +221,7 @@ export const viewsOf = (
   user: string,
 ): Promise<SavedView[]> => sql<SavedView[]>`
   select name, query from views where organisation_id = ${organisation} and user_id = ${user}
-  order by name_folded`;
+  order by position, name_folded`;
 
 /** Those beside the one of this name. */
 export const countViews = async (
@@ -242,10 +242,24 @@ export const upsertView = async (
   user: string,
   { name, query }: SavedView,
 ): Promise<void> => {
-  await sql`insert into views (user_id, organisation_id, name, name_folded, query)
-    values (${user}, ${organisation}, ${name}, ${folded(name)}, ${query})
+  await sql`insert into views (user_id, organisation_id, name, name_folded, query, position)
+    select ${user}, ${organisation}, ${name}, ${folded(name)}, ${query},
+      coalesce(max(position), 0) + 1
+    from views where organisation_id = ${organisation} and user_id = ${user}
     on conflict (user_id, organisation_id, name_folded)
     do update set name = excluded.name, query = excluded.query`;
+};
+
+export const orderViews = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+  names: readonly string[],
+): Promise<void> => {
+  await sql`update views v set position = o.position
+    from unnest(${names.map(folded)}::text[]) with ordinality as o (name_folded, position)
+    where v.organisation_id = ${organisation} and v.user_id = ${user}
+      and v.name_folded = o.name_folded`;
 };
 
 export const deleteView = async (

@@ -1,9 +1,9 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { nameFrom } from '../../shared/base/names.ts';
+import { folded, nameFrom } from '../../shared/base/names.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import type * as contract from './contract.ts';
-import { countViews, deleteView, upsertView, viewsOf } from './queries.ts';
+import { countViews, deleteView, orderViews, upsertView, viewsOf } from './queries.ts';
 
 /** As many as a navigation has room for. */
 const maxViews = 20;
@@ -29,6 +29,19 @@ export const saveView = async (
       `You have ${maxViews} views, which is the limit. Delete one first.`,
     );
   await upsertView(sql, organisation.id, user, { name, query: input.query });
+};
+
+/** Past one of its neighbours; the first cannot go up, nor the last down. */
+export const moveView = async (
+  { sql, organisation, caller: { user } }: InOrganisation,
+  { name, to }: InputOf<typeof contract.moveView>,
+): Promise<void> => {
+  if (user === null) return;
+  const names = (await viewsOf(sql, organisation.id, user)).map((view) => view.name);
+  const at = names.findIndex((each) => folded(each) === folded(name));
+  if (at === -1) return;
+  const place = Math.min(Math.max(to === 'up' ? at - 1 : at + 1, 0), names.length - 1);
+  await orderViews(sql, organisation.id, user, names.toSpliced(at, 1).toSpliced(place, 0, name));
 };
 
 export const removeView = async (

@@ -19,6 +19,7 @@ const sentences: Readonly<Record<string, string | null>> = {
   createWallLink: 'Created link to the wall',
   revokeWallLink: 'Revoked link to the wall',
   saveView: 'Saved view',
+  moveView: 'Moved view',
   removeView: 'Removed view',
 
   createGroup: 'Created group',

@@ -206,36 +206,64 @@ const drawnBar = (at: number, state: State): string => {
   return path;
 };
 
-const summary = (bars: readonly Bar[]): string =>
-  states
-    .map(
-      (state) =>
-        [stateWords[state].toLowerCase(), bars.filter((bar) => bar === state).length] as const,
-    )
-    .filter(([, count]) => count > 0)
-    .map(([word, count]) => `${word} in ${count} of ${bars.length} parts`)
-    .join(', ');
+type Run = { readonly state: State; readonly at: number; readonly length: number };
+
+/** Neighbouring bars of one state. */
+const runsOf = (bars: readonly Bar[]): readonly Run[] => {
+  const runs: Run[] = [];
+  for (const [at, state] of bars.entries()) {
+    const last = runs.at(-1);
+    if (state === 'none') continue;
+    if (last?.state === state && last.at + last.length === at)
+      runs[runs.length - 1] = { ...last, length: last.length + 1 };
+    else runs.push({ state, at, length: 1 });
+  }
+  return runs;
+};
+
+/** Who hears a strip hears its newest exceptions. */
+const maxTold = 3;
 
 /**
- * Time as bars, oldest first: one path for each state. `over` names the time: "the last 24 hours".
+ * The last day as bars, oldest first. Time up is one path; every other stretch is one of its own,
+ * which says its time when it is pointed at.
  */
-export const strip = (bars: readonly Bar[], over: string): Html => {
-  const present = states.filter((state) => bars.includes(state));
+export const strip = (bars: readonly Bar[], times: Times): Html => {
+  const barMs = 86_400_000 / bars.length;
+  const minuteOf = (at: number) => times.text(times.now - (bars.length - at) * barMs, 'minute');
+  const runs = runsOf(bars);
+  const others = runs.filter(({ state }) => state !== 'up');
+  const said = ({ state, at, length }: Run) =>
+    `${stateWords[state]} ${minuteOf(at)}–${minuteOf(at + length)}`;
+  const drawnRun = ({ state, at, length }: Run) =>
+    Array.from({ length }, (_, nth) => drawnBar(at + nth, state)).join('');
+  const left = others.length - maxTold;
+  const told = [
+    ...(runs.length > others.length ? [stateWords.up] : []),
+    ...others.slice(-maxTold).map(said),
+    ...(left > 0 ? [`${left} more`] : []),
+  ];
   return html`
     <svg
       class="strip"
       viewBox="0 0 ${bars.length * step - gap} 24"
       preserveAspectRatio="none"
       role="img"
-      aria-label="${over}: ${summary(bars)}"
+      aria-label="The last 24 hours: ${told.join(', ')}"
     >
-      ${present.map(
-        (state) =>
+      <path
+        class="fill-up"
+        d="${runs
+          .filter(({ state }) => state === 'up')
+          .map(drawnRun)
+          .join('')}"
+      ></path>
+      ${others.map(
+        (run) =>
           html`
-            <path
-              class="fill-${state === 'pending' ? 'paused' : state}"
-              d="${bars.map((bar, at) => (bar === state ? drawnBar(at, state) : '')).join('')}"
-            ></path>
+            <path class="fill-${run.state === 'pending' ? 'paused' : run.state}" d="${drawnRun(run)}">
+              <title>${said(run)}</title>
+            </path>
           `,
       )}
     </svg>

@@ -26,7 +26,7 @@ export type Times = {
   /** The same as text, for places that take no HTML. */
   readonly text: (
     at: number | string,
-    form: 'moment' | 'whole' | 'precise' | 'clock' | 'day',
+    form: 'moment' | 'whole' | 'precise' | 'clock' | 'minute' | 'day',
   ) => string;
 };
 

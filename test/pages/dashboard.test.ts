@@ -186,6 +186,23 @@ describeInBrowser('the dashboard', (browser) => {
       await page.locator('#rail').getByRole('link', { name: 'Jobs' }).click();
       await page.waitForURL('**/?kind=heartbeat');
       await page.getByText('View', { exact: true }).click();
+      await page.getByLabel('Name of this view').fill('Again');
+      await page.getByRole('button', { name: 'Save view' }).click();
+      await expect.poll(() => page.getByText('View Again saved.').count()).toBe(1);
+      await page.getByText('View', { exact: true }).click();
+      await page.getByRole('button', { name: 'Move view Again up' }).click();
+      await expect.poll(() => page.getByText('View Again moved up.').count()).toBe(1);
+      expect(await page.locator('#rail .views a').allInnerTexts()).toEqual(['Again', 'Jobs']);
+      await page.getByText('View', { exact: true }).click();
+      await page.getByRole('button', { name: 'Delete view Again' }).click();
+      await expect.poll(() => page.getByText('View Again deleted.').count()).toBe(1);
+      // What a strip says where it is not up, by pointer and to a screen reader.
+      await page.goto(`${web.url}/?q=checkout`);
+      const strip = page.locator('.monitors .strip');
+      const title = await strip.locator('title').last().textContent();
+      expect(title).toMatch(/^Down \d\d:\d\d–\d\d:\d\d$/);
+      expect(await strip.getAttribute('aria-label')).toContain(title ?? 'nothing');
+      await page.getByText('View', { exact: true }).click();
       await page.getByRole('button', { name: 'Delete view Jobs' }).click();
       await expect.poll(() => page.getByText('View Jobs deleted.').count()).toBe(1);
       expect(await page.locator('#rail').getByText('Jobs').count()).toBe(0);

@@ -95,7 +95,7 @@ export const cells: Readonly<Record<Column, Cell>> = {
   day: {
     words: 'Last 24 hours',
     className: 'cell-strip',
-    cell: ({ bars }) => strip(bars.map(barOf), 'The last 24 hours'),
+    cell: ({ bars }, { request: { times } }) => strip(bars.map(barOf), times),
   },
   response: {
     words: 'Response',

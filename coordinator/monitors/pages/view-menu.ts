@@ -1,8 +1,8 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { attempt, hiddenField } from '../../web/forms.ts';
-import { type Html, html, safeUrl } from '../../web/html.ts';
+import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther } from '../../web/page.ts';
-import { type listViews, removeView, saveView } from '../contract.ts';
+import { type listViews, moveView, removeView, saveView } from '../contract.ts';
 import { cells } from './monitor-table.ts';
 import { addressOf, backTo, columns, keptLayout, layoutFrom, type View, viewOf } from './view.ts';
 
@@ -50,6 +50,12 @@ export const viewMenu = ({ cookies, address }: MembersRequest, view: View, saved
 
 const queryOf = (view: View): string => addressOf(view).replace(/^\/\??/, '');
 
+const viewAct = (act: string, label: string, sign: Html): Html => html`
+  <button class="button button-quiet" name="act" value="${act}" aria-label="${label}">
+    ${sign}
+  </button>
+`;
+
 /** The views that this reader saved, and a field for the present one's name. */
 const savedPart = (view: View, saved: Saved): Html => html`
   <div>
@@ -63,15 +69,18 @@ const savedPart = (view: View, saved: Saved): Html => html`
       html`
         <ul class="plain-list">
           ${saved.map(
-            ({ name, query }) =>
+            ({ name, query }, at) =>
               html`
                 <li>
-                  <form class="actions" method="post" action="/monitors/views/remove">
+                  <form class="actions" method="post" action="/monitors/views/change">
                     ${hiddenField('name', name)}
                     <a href="${safeUrl(query === '' ? '/' : `/?${query}`)}">${name}</a>
-                    <button class="button button-quiet" aria-label="Delete view ${name}">
-                      Delete
-                    </button>
+                    ${at > 0 && viewAct('up', `Move view ${name} up`, icon('upwards'))}
+                    ${
+                      at < saved.length - 1 &&
+                      viewAct('down', `Move view ${name} down`, icon('downwards'))
+                    }
+                    ${viewAct('remove', `Delete view ${name}`, icon('delete'))}
                   </form>
                 </li>
               `,
@@ -120,12 +129,17 @@ export const saveThisView: Page = {
   },
 };
 
-export const removeThisView: Page = {
+export const changeThisView: Page = {
   method: 'POST',
-  path: '/monitors/views/remove',
+  path: '/monitors/views/change',
   needs: 'member',
   answer: async ({ form, ask }) => {
     const name = form.value('name') ?? '';
+    const act = form.value('act');
+    if (act === 'up' || act === 'down') {
+      await ask(moveView, { name, to: act });
+      return seeOther('/', { said: `View ${name} moved ${act}.` });
+    }
     await ask(removeView, { name });
     return seeOther('/', { said: `View ${name} deleted.` });
   },

@@ -6,6 +6,7 @@ import {
   listDashboard,
   listFilters,
   listViews,
+  moveView,
   removeView,
   saveView,
   undoChange,
@@ -226,9 +227,18 @@ describe('views', () => {
     await save('Down now', 'status=down');
     await save(' payments ', 'tag=pay&kind=https');
     expect(await namesBy(house.viewer)).toEqual([
-      ['Down now', 'status=down'],
       ['payments', 'tag=pay&kind=https'],
+      ['Down now', 'status=down'],
     ]);
+    const move = async (name: string, to: 'up' | 'down', who = house.viewer) => {
+      await bench.call(moveView, who, { name, to });
+      return (await namesBy(house.viewer)).map(([each]) => each);
+    };
+    expect(await move('Down now', 'up')).toEqual(['Down now', 'payments']);
+    expect(await move('Down now', 'up')).toEqual(['Down now', 'payments']);
+    expect(await move('Down now', 'down', house.owner)).toEqual(['Down now', 'payments']);
+    expect(await move('down NOW', 'down')).toEqual(['payments', 'Down now']);
+    expect(await move('nothing', 'up')).toEqual(['payments', 'Down now']);
     expect(await namesBy(house.owner)).toEqual([]);
     expect(await namesBy(other.viewer)).toEqual([]);
     expect(await bench.refusal(saveView, house.viewer, { name: ' ', query: '' })).toBe(

@@ -48,7 +48,7 @@ const expected: Readonly<Record<string, string>> = {
   'POST /wall/link': writers,
   'POST /wall/link/revoke': writers,
   'POST /monitors/views': members,
-  'POST /monitors/views/remove': members,
+  'POST /monitors/views/change': members,
   'GET /search': members,
   'GET /incidents': members,
   'GET /incidents/:incident_id': ofOurs,
