@@ -11,6 +11,7 @@ import {
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
+import { timeZoneFrom } from '../organisations/model.ts';
 import { enforceLimit, mayOccur } from '../organisations/plans.ts';
 import type * as contract from './contract.ts';
 import { maintenanceRows } from './contract.ts';
@@ -121,13 +122,18 @@ export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups 
   groups,
 });
 
-/** Interpreted in the organisation's present time zone; the window keeps that zone. */
+const zoneFrom = (
+  { time_zone }: { readonly time_zone: string | null },
+  organisation: { readonly time_zone: string },
+): string => (time_zone === null ? organisation.time_zone : timeZoneFrom(time_zone));
+
+/** The window keeps the time zone in which it was created. */
 export const createMaintenanceWindow = async (
   context: InOrganisation,
   input: InputOf<typeof api.createMaintenanceWindow>,
 ): OperationResult<OutputOf<typeof api.createMaintenanceWindow>> => {
   const { sql, organisation, now } = context;
-  const draft = draftWindow(input, organisation.time_zone);
+  const draft = draftWindow(input, zoneFrom(input, organisation));
   refuseOver(draft.schedule, now);
   mayOccur(maxWrittenAhead(draft.schedule), organisation.plan);
   const covered = await coveredFrom(context, input);
@@ -253,7 +259,7 @@ export const previewMaintenanceWindow = async (
 ): OperationResult<OutputOf<typeof api.previewMaintenanceWindow>> => {
   const zone =
     window === null
-      ? organisation.time_zone
+      ? zoneFrom(input, organisation)
       : orNotFound(await windowById(sql, organisation.id, window), 'maintenance_window_not_found')
           .time_zone;
   const { schedule } = draftWindow(

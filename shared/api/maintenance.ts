@@ -32,7 +32,7 @@ const OccurrenceOut = object('OccurrenceOut', {
 const ahead = {
   time_zone: string({
     description:
-      'The clock by which it repeats: that of the organisation when the window was made.',
+      'The time zone in which it repeats: as given, or that of the organisation when it was created.',
     example: 'Europe/Berlin',
   }),
   repeats: nullableString('How it repeats, in words; null when it does not.', {
@@ -69,6 +69,12 @@ const MaintenancePage = page('MaintenancePage', MaintenanceOut);
 
 const maxIds = { maxItems: maxIdsIn.largeBody };
 
+const timeZone = maybe(string({ minLength: 1, limits: { maxLength: 100 } }), {
+  description:
+    'The IANA time zone of local times, in which occurrences keep their time; that of the organisation if not given. It cannot be changed later.',
+  example: 'Europe/Berlin',
+});
+
 const MaintenanceIn = object('MaintenanceIn', {
   name: maybe(string({ minLength: 1, limits: { maxLength: 200 }, example: 'Weekly release' })),
   starts_at: moment({ ...local, example: '2026-11-24T02:00:00+01:00' }),
@@ -78,6 +84,7 @@ const MaintenanceIn = object('MaintenanceIn', {
     limits: { maxLength: 1_000 },
     example: 'FREQ=WEEKLY;BYDAY=TU',
   }),
+  time_zone: timeZone,
   monitors: optional(array(uuid(), { ...maxIds, example: [exampleIds.monitor] }), []),
   groups: optional(array(uuid(), maxIds), []),
 });
@@ -150,6 +157,7 @@ export const createMaintenanceWindow = operation({
       'name_invalid',
       'window_invalid',
       'rrule_invalid',
+      'time_zone_invalid',
       'monitor_not_found',
       'group_not_found',
     ] as const),
@@ -213,8 +221,9 @@ export const previewMaintenanceWindow = operation({
       limits: { maxLength: 1_000 },
     }),
     window: maybe(uuid(), {
-      description: 'The window that would be changed so: the preview is by its clock.',
+      description: 'The window that would be changed so: the preview is in its time zone.',
     }),
+    time_zone: timeZone,
   },
   response: object('MaintenancePreviewOut', ahead),
   success: 200,
@@ -222,6 +231,7 @@ export const previewMaintenanceWindow = operation({
     'maintenance_window_not_found',
     'window_invalid',
     'rrule_invalid',
+    'time_zone_invalid',
     'plan_limit_occurrences',
   ],
 });

@@ -8,7 +8,7 @@ import { InvalidInput } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { getChannelChoices } from '../../notifications/contract.ts';
-import { type Choices, chosenFields, heading, linkButton } from '../../web/elements.ts';
+import { type Choices, chosenFields, heading, linkButton, zones } from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
 import {
   boxId,
@@ -151,9 +151,19 @@ const whenFields = ({ window, zone }: Subject, state: FormState): Html =>
         ${textField({ name: 'starts_at', label: 'Starts', state, type: 'datetime-local' })}
         ${textField({ name: 'ends_at', label: 'Ends', state, type: 'datetime-local' })}
       </div>
-      <p class="field-help">
-        Time zone: ${zone}${window === undefined ? '' : ' (kept by this window)'}
-      </p>
+      ${
+        window === undefined
+          ? selectField({
+              name: 'time_zone',
+              label: 'Time zone',
+              state,
+              // Older names of a zone are not listed.
+              choices: zones.some(({ value }) => value === zone)
+                ? zones
+                : [{ value: zone, label: zone }, ...zones],
+            })
+          : html`<p class="field-help">Time zone: ${zone} (kept by this window)</p>`
+      }
       ${repeatFields(state)}
     </div>
   `;
@@ -234,6 +244,11 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
   });
 };
 
+const zoneIn = (form: Form): { readonly time_zone?: string } => {
+  const time_zone = form.value('time_zone');
+  return time_zone === undefined ? {} : { time_zone };
+};
+
 const notYet = 'Choose a start and an end to see the next ten occurrences.';
 
 /** A preview of the occurrences, or the reason why there are none yet. */
@@ -245,7 +260,7 @@ const previewOf = async (
   const { starts_at, ends_at, rrule } = timesIn(form, request.now);
   if (starts_at === '' || ends_at === '') return preview(notYet, request);
   try {
-    const of = window === undefined ? {} : { window: window.id };
+    const of = window === undefined ? zoneIn(form) : { window: window.id };
     return preview(
       await request.ask(previewMaintenanceWindow, {
         starts_at,
@@ -259,7 +274,7 @@ const previewOf = async (
     if (error instanceof InvalidInput) return preview(notYet, request);
     if (
       error instanceof Refusal &&
-      (error.code === 'window_invalid' || error.code === 'rrule_invalid')
+      ['window_invalid', 'rrule_invalid', 'time_zone_invalid'].includes(error.code)
     )
       return preview(`No occurrences: ${error.message.replace(/^[a-z_]+: /, '')}`, request);
     throw error;
@@ -272,7 +287,16 @@ const shownWith = async (
   state: FormState,
 ): Promise<PageAnswer> => formPage(subject, state, await previewOf(request, state.form, subject));
 
-const fields = ['name', 'starts_at', 'ends_at', 'repeats', 'rrule', 'monitors', 'groups'];
+const fields = [
+  'name',
+  'starts_at',
+  'ends_at',
+  'repeats',
+  'rrule',
+  'time_zone',
+  'monitors',
+  'groups',
+];
 
 /** A fault of a rule that was chosen from the list is shown beside the list. */
 const besideChoice = (state: FormState): FormState => {
@@ -299,6 +323,7 @@ const save = async (
   // For a new window, an empty name means none; for an existing one, it removes the name.
   const { id } = await ask(createMaintenanceWindow, {
     ...others,
+    ...zoneIn(form),
     ...(name === '' ? {} : { name }),
     ...(input.rrule === '' ? { rrule: null } : {}),
   });

@@ -212,6 +212,7 @@ export const formOfNew = (
     repeats: 'once',
     starts_at: fieldTime(begins, zone),
     ends_at: fieldTime(begins + hour, zone),
+    time_zone: zone,
     'monitors[]': query.monitor?.split(','),
     'groups[]': query.group,
   });

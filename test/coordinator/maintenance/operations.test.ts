@@ -96,6 +96,22 @@ describe('a window', () => {
     expect(rows.length).toBeGreaterThanOrEqual(12);
   });
 
+  test('is in the zone that is given with it, which must be one', async () => {
+    const times = { starts_at: '2030-03-24T02:30', ends_at: '2030-03-24T03:30' };
+    const input = { ...times, time_zone: 'asia/tokyo', monitors: [await monitor()] };
+    expect(await window(input)).toMatchObject({
+      time_zone: 'Asia/Tokyo',
+      starts_at: '2030-03-23T17:30:00.000Z',
+    });
+    const preview = { ...times, time_zone: 'Asia/Tokyo' };
+    const { next_occurrences } = await bench.call(previewMaintenanceWindow, house.viewer, preview);
+    expect(next_occurrences).toMatchObject([{ starts_at: '2030-03-23T17:30:00.000Z' }]);
+    const wrong = { ...input, time_zone: '+02:00' };
+    expect(await bench.refusal(createMaintenanceWindow, house.owner, wrong)).toBe(
+      'time_zone_invalid',
+    );
+  });
+
   test('names monitors and groups of its own organisation, at least one', async () => {
     const code = (input: object, who = house.owner) =>
       bench.refusal(createMaintenanceWindow, who, { ...times, ...input });
