@@ -166,6 +166,14 @@ export const showWall = innerOperation({
     ),
     /** False where there are more than a wall shows. */
     is_whole: boolean(),
+    link: nullable(
+      object('WallLinkMadeOut', {
+        by: nullable(string()),
+        at: dateTime(),
+        /** It works on, until someone revokes it. */
+        has_left: boolean(),
+      }),
+    ),
   }),
 });
 

@@ -198,6 +198,22 @@ export const upsertWallLink = async (
       made_by = excluded.made_by, made_at = now()`;
 };
 
+export type WallLink = {
+  readonly by: string | null;
+  readonly at: Date;
+  readonly has_left: boolean;
+};
+
+export const wallLink = async (sql: Queryable, organisation: string): Promise<WallLink | null> => {
+  const [row] = await sql<WallLink[]>`
+    select coalesce(nullif(u.name, ''), u.email) as by, w.made_at as at,
+      m.user_id is null as has_left
+    from wall_links w left join users u on u.id = w.made_by
+      left join memberships m on m.user_id = w.made_by and m.organisation_id = w.organisation_id
+    where w.organisation_id = ${organisation}`;
+  return row ?? null;
+};
+
 export const deleteWallLink = async (sql: Queryable, organisation: string): Promise<void> => {
   await sql`delete from wall_links where organisation_id = ${organisation}`;
 };

@@ -3,13 +3,19 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import type * as contract from './contract.ts';
-import { deleteWallLink, organisationOfWall, upsertWallLink, wallRows } from './queries.ts';
+import {
+  deleteWallLink,
+  organisationOfWall,
+  upsertWallLink,
+  wallLink,
+  wallRows,
+} from './queries.ts';
 import { coveredNow } from './status-queries.ts';
 
 /** More squares than a screen shows, and few enough for a television's browser. */
 const maxSquares = 2_000;
 
-export type Wall = OutputOf<typeof contract.showWall>;
+export type Wall = Omit<OutputOf<typeof contract.showWall>, 'link'>;
 
 const wallOf = async (sql: Queryable, organisation: string, now: number): Promise<Wall> => {
   const [rows, covered] = await Promise.all([
@@ -30,12 +36,20 @@ const wallOf = async (sql: Queryable, organisation: string, now: number): Promis
   };
 };
 
-export const showWall = ({
+export const showWall = async ({
   sql,
   organisation,
   now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showWall>> =>
-  wallOf(sql, organisation.id, now);
+}: InOrganisation): OperationResult<OutputOf<typeof contract.showWall>> => {
+  const [wall, link] = await Promise.all([
+    wallOf(sql, organisation.id, now),
+    wallLink(sql, organisation.id),
+  ]);
+  return {
+    ...wall,
+    link: link && { by: link.by, at: link.at.toISOString(), has_left: link.has_left },
+  };
+};
 
 /** The link before it ends with that. */
 export const createWallLink = async ({

@@ -2,6 +2,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { countText, heading, linkButton, notice, stateMark } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import type { Times } from '../../web/times.ts';
 import { createWallLink, revokeWallLink, showWall } from '../contract.ts';
 import { stateOf } from './monitor-table.ts';
 
@@ -9,7 +10,10 @@ import { stateOf } from './monitor-table.ts';
 const refreshS = 15;
 
 /** Every monitor as a square, by group, on the whole screen. */
-const squares = ({ groups, is_whole }: OutputOf<typeof showWall>, link: boolean): Html => {
+const squares = (
+  { groups, is_whole }: Omit<OutputOf<typeof showWall>, 'link'>,
+  link: boolean,
+): Html => {
   const all = groups.flatMap(({ monitors }) => monitors);
   const count = (status: string): number => all.filter((each) => each.status === status).length;
   const failing = count('down') + count('verifying');
@@ -43,8 +47,17 @@ const squares = ({ groups, is_whole }: OutputOf<typeof showWall>, link: boolean)
   `;
 };
 
+const linkText = (
+  { by, at, has_left }: NonNullable<OutputOf<typeof showWall>['link']>,
+  times: Times,
+): Html => html`
+  Link for a TV created ${times.ago(at)} by ${by ?? 'someone whose account is deleted'}${
+    has_left && by !== null && ', who has left the organisation'
+  }. It works until you revoke it.
+`;
+
 const wallPage = async (request: MembersRequest, address?: string): Promise<PageAnswer> => {
-  const { ask, may } = request;
+  const { ask, may, times } = request;
   const wall = await ask(showWall);
   return show({
     title: 'Wall',
@@ -70,11 +83,17 @@ const wallPage = async (request: MembersRequest, address?: string): Promise<Page
               <form method="post" action="/wall/link">
                 <button class="button">${icon('share')}Create link for a TV</button>
               </form>
-              <form method="post" action="/wall/link/revoke">
-                <button class="button">${icon('delete')}Revoke link</button>
-              </form>
+              ${
+                wall.link &&
+                html`
+                  <form method="post" action="/wall/link/revoke">
+                    <button class="button">${icon('delete')}Revoke link</button>
+                  </form>
+                `
+              }
             `
           }
+          ${wall.link && html`<p class="soft">${linkText(wall.link, times)}</p>`}
         </footer>
       </div>
     `,

@@ -49,6 +49,20 @@ test('is shown without a sign-in by a link, which leads nowhere, until it is rep
   expect(stored).toEqual([]);
 });
 
+test('says who made its link and that they left, so that someone revokes it', async () => {
+  const { member, owner, organisation } = web.house;
+  const seen = async () => (await web.get('/wall', { as: owner })).text;
+  expect(await seen()).not.toContain('Revoke link');
+  await post('/wall/link');
+  expect(await seen()).toContain(`by ${member.email}. It works until you revoke it.`);
+  await web.sql`delete from memberships where organisation_id = ${organisation} and user_id = ${member.user}`;
+  expect(await seen()).toContain(`by ${member.email}, who has left the organisation.`);
+  expect((await web.get('/wall', { as: web.house.viewer })).text).not.toContain('Revoke link');
+  await post('/wall/link/revoke', owner);
+  expect(await seen()).not.toContain('has left');
+  await web.sql`insert into memberships (organisation_id, user_id, role) values (${organisation}, ${member.user}, 'member')`;
+});
+
 test('shows nothing by its link while its organisation awaits deletion', async () => {
   const link = linkIn((await post('/wall/link')).text);
   await web.sql`update organisations set ends_at = now() + interval '1 day' where id = ${web.house.organisation}`;

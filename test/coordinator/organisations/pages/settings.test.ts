@@ -84,6 +84,9 @@ describe('the export', () => {
     await web.gate.execute(createMonitor, web.house.owner.caller, rawInput(createMonitor, secret));
     for (let at = 0; at < 205; at += 1)
       await web.sql`insert into groups (id, organisation_id, name, name_folded) values (gen_random_uuid(), ${web.house.organisation}, ${`G${at}`}, ${`g${at}`})`;
+    const { organisation, owner } = web.house;
+    await web.sql`insert into views (user_id, organisation_id, name, name_folded, query) values (${owner.user}, ${organisation}, 'Pricing', 'pricing', 'tag=pricing')`;
+    await web.sql`insert into wall_links (organisation_id, fingerprint, made_by) values (${organisation}, 'secret', ${owner.user})`;
     const { status, text, headers } = await post('/organisation/export', {});
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     const all = JSON.parse(text) as Record<string, { length: number }> & {
@@ -91,6 +94,8 @@ describe('the export', () => {
     };
     expect(all.organisation.id).toBe(web.house.organisation);
     expect([all.members?.length, all.groups?.length, all.monitors?.length]).toEqual([4, 205, 2]);
+    expect(all.views).toEqual([{ user_id: owner.user, name: 'Pricing', query: 'tag=pricing' }]);
+    expect(all.wall_links).toMatchObject([{ made_by: owner.user }]);
     expect(all.left_out?.length).toBeGreaterThan(3);
     for (const hidden of [
       'a-very-secret-bearer',
