@@ -216,7 +216,7 @@ export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html
                 (check) =>
                   html`
                     <th scope="col">
-                      <span class="column-name">${check.continent}</span>
+                      <span class="row-link">${check.continent}</span>
                       <span class="note">
                         ${check.probe} · ${roles[check.part] ?? check.part}
                       </span>

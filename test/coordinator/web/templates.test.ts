@@ -7,18 +7,20 @@ import { templatesOf } from '../../support/template-holes.ts';
 
 const coordinator = join(import.meta.dirname, '../../../coordinator');
 
-const templates = readdirSync(coordinator)
+const sources = readdirSync(coordinator)
   .filter((room) => !room.includes('.'))
   .flatMap((room) =>
     readdirSync(join(coordinator, room), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.startsWith('assets'))
-      .flatMap((file) =>
-        templatesOf(readFileSync(join(coordinator, room, file), 'utf8')).map((template) => ({
-          file: `${room}/${file}`,
-          ...template,
-        })),
-      ),
+      .map((file) => ({
+        file: `${room}/${file}`,
+        source: readFileSync(join(coordinator, room, file), 'utf8'),
+      })),
   );
+
+const templates = sources.flatMap(({ file, source }) =>
+  templatesOf(source).map((template) => ({ file, ...template })),
+);
 
 const holes = templates.flatMap(({ file, holes: all }) =>
   all.map((hole) => ({ place: `${file}:${hole.line}: ${hole.code.slice(0, 80)}`, ...hole })),
@@ -116,5 +118,49 @@ describe('every template of a page', () => {
         /<(script|style)\b(?![^>]*\bsrc=)/i.test(text),
     );
     expect(inline.map(({ file, line }) => `${file}:${line}`)).toEqual([]);
+  });
+});
+
+describe('the style of the pages', () => {
+  const folder = join(coordinator, 'web/assets/style');
+  const rules = readdirSync(folder).flatMap((file) =>
+    readFileSync(join(folder, file), 'utf8')
+      .replaceAll(/\/\*[\s\S]*?\*\//g, (comment) => comment.replaceAll(/[^\n]/g, ' '))
+      .split('\n')
+      .map((line, at) => ({ file, line: line.trim(), place: `${file}:${at + 1}: ${line.trim()}` })),
+  );
+
+  test('keeps to one scale of space, and to the colours and sizes of text of its tokens', () => {
+    const scale = new Set([0, 1, 2, 4, 8, 12, 16, 24, 32, 48]);
+    const isOff = (line: string): boolean =>
+      /^(row-|column-)?gap:|^(scroll-)?(padding|margin)/.test(line) &&
+      [...line.matchAll(/([\d.]+)px/g)].some(([, px]) => !scale.has(Number(px)));
+    expect(rules.length).toBeGreaterThan(1_000);
+    expect(rules.filter(({ line }) => isOff(line)).map(({ place }) => place)).toEqual([]);
+
+    // A code for cameras is dark on light, a backdrop is no ground; names on the map grow with it.
+    const isOwn = ({ file, line }: (typeof rules)[number]): boolean =>
+      /^[a-z-]+:.*(#[\da-f]{3,8}\b|\brgb\()/.test(line)
+        ? !['own.css', 'dialogs.css'].includes(file)
+        : /^font-size:(?!.*(var\(|em|clamp\())/.test(line) && file !== 'incident.css';
+    expect(
+      rules.filter((rule) => rule.file !== 'tokens.css' && isOwn(rule)).map(({ place }) => place),
+    ).toEqual([]);
+  });
+
+  test('names no class that no page has', () => {
+    const text = sources.map(({ source }) => source).join('\n');
+    const words = new Set(text.match(/[a-z][\w-]*/g));
+    const begun = [...text.matchAll(/([a-z][\w-]*-)\$\{/g)].map(([, word = '']) => word);
+    const named = new Set(
+      rules.flatMap(({ line }) =>
+        line.includes('{') || line.endsWith(',')
+          ? [...line.matchAll(/\.([a-z][\w-]*)/g)].map(([, name = '']) => name)
+          : [],
+      ),
+    );
+    expect(
+      [...named].filter((name) => !words.has(name) && !begun.some((word) => name.startsWith(word))),
+    ).toEqual([]);
   });
 });
