@@ -168,12 +168,13 @@ const fields: Readonly<Record<string, string>> = {
   expected_status: 'Accepted status codes',
   expires_at: 'Expires',
   external_id: 'External ID',
+  fail_on: 'Failures instead of warnings',
   grace_s: 'Grace period',
   group_id: 'Group',
   header_contains: 'Response headers',
   interval_s: 'Check every',
   ip_family: 'IP version',
-  max_response_ms: 'Slowest response',
+  max_response_ms: 'Maximum response time',
   max_run_s: 'Longest run',
   min_ttl: 'Lowest TTL',
   own: 'Owner: only me',
@@ -189,6 +190,7 @@ const fields: Readonly<Record<string, string>> = {
   tls_expires_within_days: 'Certificate expires within',
   try: 'Test first',
   verify_tls: 'Valid certificate',
+  warn: 'Warn when slower than',
 };
 
 /** `config.timeout_s` → Timeout. */

@@ -341,7 +341,7 @@ const maxOtherRechecks = 64;
 /** @param lastedMs by our own clock, for a check that measured nothing. */
 function resultOf(
   run: Run,
-  { outcome, cause, phases, evidence }: Verdict,
+  { outcome, cause, phases, evidence, warnings, certificate }: Verdict,
   startedAt: number,
   lastedMs: number,
 ): Reported {
@@ -358,6 +358,8 @@ function resultOf(
     // Only someone who asked for a recheck receives the evidence of a success.
     evidence: outcome === 'fail' || recheck !== null ? evidence : null,
     look: recheck,
+    ...(warnings && { warnings }),
+    ...(certificate && { certificate }),
   };
   return others.length === 0
     ? result

@@ -61,12 +61,16 @@ export const isRoutine = ({
   look: recheck,
   other_looks,
   phases,
+  warnings,
+  certificate,
 }: Omit<Result, 'seq'>): boolean =>
   outcome === 'ok' &&
   cause === null &&
   evidence === null &&
   recheck === null &&
   other_looks === undefined &&
+  warnings === undefined &&
+  certificate === undefined &&
   phases !== null;
 
 const phaseOf = (value: number): number | null => (value === noPhase ? null : value);

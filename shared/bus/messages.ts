@@ -109,6 +109,16 @@ const cause = z.object({
   params: z.record(z.string(), z.union([z.string().max(2048), z.number()])),
 });
 const phase = z.number().min(0).nullable();
+const warning = z.object({ code: z.string().max(64), details: cause.shape.params });
+const certificate = z.object({
+  fingerprint: z.string().max(128),
+  starts_at: z.int(),
+  ends_at: z.int(),
+  issuer: z.string().max(200),
+});
+
+/** In one result. */
+export const maxWarnings = 16;
 
 export const resultMessage = z.object({
   seq: z.int().min(1),
@@ -124,6 +134,8 @@ export const resultMessage = z.object({
   evidence: z.record(z.string(), json).nullable(),
   look: id.nullable(),
   other_looks: z.array(id).max(64).exactOptional(),
+  warnings: z.array(warning).min(1).max(maxWarnings).exactOptional(),
+  certificate: certificate.exactOptional(),
 });
 
 /** In one batch. */

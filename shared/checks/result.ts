@@ -26,6 +26,23 @@ export type Outcome = (typeof outcomes)[number];
 export const isOutcome = (text: unknown): text is Outcome =>
   outcomes.some((outcome) => outcome === text);
 
+/**
+ * What a check that passed warns of (rule 44). `code` is one of those in warnings.ts, or that of a
+ * newer probe. Details are those of a cause: never text of a target.
+ */
+export type Warning = { readonly code: string; readonly details: CauseParams };
+
+/**
+ * The certificate that a check saw; said now and then, not with every result. The issuer's name is
+ * text of a target.
+ */
+export type CertificateNote = {
+  readonly fingerprint: string;
+  readonly starts_at: number;
+  readonly ends_at: number;
+  readonly issuer: string;
+};
+
 /** Milliseconds of each phase; null where the check did not get that far, or has no such phase. */
 export type Phases = {
   readonly dns: number | null;
@@ -62,6 +79,9 @@ export type Verdict = {
   readonly cause: Cause | null;
   readonly phases: Phases | null;
   readonly evidence: Evidence;
+  /** Of a pass (rule 44); absent when there is none. */
+  readonly warnings?: readonly Warning[];
+  readonly certificate?: CertificateNote;
 };
 
 /**
@@ -85,6 +105,9 @@ export type Result = {
    * Other rechecks that the same check answers; one check is one result for any number of requests.
    */
   readonly other_looks?: readonly string[];
+  /** Of a pass (rule 44); absent when there is none. */
+  readonly warnings?: readonly Warning[];
+  readonly certificate?: CertificateNote;
 };
 
 export const noPhases: Phases = { dns: null, tcp: null, tls: null, first_byte: null, total: null };

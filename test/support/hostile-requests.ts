@@ -144,6 +144,8 @@ const configKeys = [
   'basic_auth',
   'bearer_token',
   'max_response_ms',
+  'warn',
+  'fail_on',
   'record_type',
   'resolver',
   'transport',

@@ -215,6 +215,37 @@ export const places: Widget = {
   unset: 'places',
 };
 
+/** Any of a few words; none is as good as not given. */
+export const several = (words: Readonly<Record<string, string>>): Widget => ({
+  write: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
+  read: (sent) => {
+    const all = sent('[]').filter((each) => each !== '');
+    return all.length === 0 ? undefined : { value: all };
+  },
+  draw: ({ places: _places, choices: _choices, placeholder: _placeholder, name, ...drawn }) => html`
+    ${hiddenField(`${name}[]`, '')}
+    ${choiceField({
+      ...drawn,
+      name: `${name}[]`,
+      choices: Object.entries(words).map(([value, label]) => ({ value, label })),
+      several: true,
+    })}
+  `,
+});
+
+/** A number that is the one key of an object. */
+export const numberIn = (key: string, unit: string): Widget => {
+  const inside = number(unit);
+  return {
+    ...inside,
+    write: (stored) => inside.write(isRecord(stored) ? stored[key] : undefined),
+    read: (sent) => {
+      const reading = inside.read(sent);
+      return reading && 'value' in reading ? { value: { [key]: reading.value } } : reading;
+    },
+  };
+};
+
 export const probe: Widget = field(({ places: { probes }, ...drawn }) =>
   probes.length === 0 && (drawn.state.form.value(drawn.name) ?? '') === ''
     ? null

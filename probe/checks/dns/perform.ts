@@ -9,6 +9,7 @@ import { clearAlarm, newAlarm, setAlarm } from '../limits.ts';
 import type { Check, CheckContext } from '../types.ts';
 import { type Asking, type Exchange, exchange } from './exchange.ts';
 import { write } from './message.ts';
+import { createNameServerWatch } from './name-servers.ts';
 import { createResolverCheck, systemResolvers } from './resolve.ts';
 import type { UdpSockets } from './sockets.ts';
 import { judge, resolverSuspected } from './verdict.ts';
@@ -18,6 +19,8 @@ export type DnsDependencies = {
   /** The probe's own resolvers now. */
   readonly resolvers?: () => readonly Resolver[];
   readonly families?: () => Families;
+  /** Where name servers listen. */
+  readonly nameServerPort?: number;
 };
 
 /**
@@ -67,6 +70,7 @@ const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
 export const createDnsCheck = (dependencies: DnsDependencies): Check => {
   const { sockets, resolvers = systemResolvers, families = ownFamilies } = dependencies;
   const resolverCheck = createResolverCheck(sockets);
+  const nameServers = createNameServerWatch(sockets, dependencies.nameServerPort);
   const known = new WeakMap<Assignment, Prepared>();
 
   const prepare = (assignment: Assignment): Prepared => {
@@ -79,8 +83,9 @@ export const createDnsCheck = (dependencies: DnsDependencies): Check => {
 
   const askOwn = async (
     { terms, unaddressed }: Prepared,
-    { assignment, deadline, evidence_wanted }: CheckContext,
+    context: CheckContext,
   ): Promise<{ readonly verdict: Verdict; readonly resolver?: Resolver }> => {
+    const { assignment, deadline, evidence_wanted } = context;
     const [first, ...rest] = resolvers();
     if (!first) return { verdict: noResolver };
     const own: readonly [Resolver, ...Resolver[]] = [first, ...rest];
@@ -119,7 +124,10 @@ export const createDnsCheck = (dependencies: DnsDependencies): Check => {
       limit_ms: assignment.timeout_ms,
       evidence_wanted,
     });
-    return { verdict, resolver: seen.resolver };
+    const warning =
+      verdict.outcome === 'ok' ? await nameServers(context, terms.name, own) : undefined;
+    const warned = warning ? { ...verdict, warnings: [warning] } : verdict;
+    return { verdict: warned, resolver: seen.resolver };
   };
 
   const judgeNamed = (

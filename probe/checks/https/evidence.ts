@@ -146,7 +146,7 @@ export type HttpsObservation = {
  * Text that a database and a page can hold: no control characters except line breaks and tabs, no
  * lone surrogates.
  */
-const clean = (text: string): string => text.toWellFormed().replaceAll(controls, '\ufffd');
+export const clean = (text: string): string => text.toWellFormed().replaceAll(controls, '\ufffd');
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removes control characters.
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;

@@ -20,6 +20,7 @@ import {
   type RedirectEnd,
 } from './evidence.ts';
 import { decoded, type ExchangeRequest, exchange } from './exchange.ts';
+import { createFamilyWatch, type FamilyWatch } from './families.ts';
 import {
   type Families,
   type IpFamily,
@@ -31,6 +32,7 @@ import {
 import { readerLimits } from './reader.ts';
 import type { Trust } from './trust.ts';
 import { judgeHttps } from './verdict.ts';
+import { createCertificateNotes } from './warnings.ts';
 
 /** What one hop sends, and which of the user's own headers and credentials may go along. */
 export type Request = {
@@ -358,22 +360,41 @@ const sum = (a: number | null, b: number | null): number | null =>
 /** Performs the check: every hop freshly, then the pure verdict over what was observed. */
 export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
   const bodies = dependencies.memory ?? new BodyMemory(maxBodyMemory);
+  const certificateOf = createCertificateNotes();
+  const otherFamily = createFamilyWatch(dependencies.families, dependencies.trust);
   return async (context) => {
     // Three copies: the body as it came, unpacked, and as text.
     const memory = bodies.share(3 * readerLimits.body);
     try {
-      return await perform(context, memory, dependencies);
+      const { verdict, hops } = await perform(context, memory, dependencies);
+      if (verdict.outcome !== 'ok') return verdict;
+      const { started_at, assignment } = context;
+      const certificate = certificateOf(assignment.monitor, started_at, hops);
+      const noted = certificate ? { ...verdict, certificate } : verdict;
+      return await withOtherFamily(noted, context, hops, otherFamily);
     } finally {
       memory.release();
     }
   };
 };
 
+/** Only the monitor's own name is tried, and not where its owner chose a family. */
+const withOtherFamily = async (
+  verdict: Verdict,
+  context: CheckContext,
+  [first]: readonly HopSeen[],
+  otherFamily: FamilyWatch,
+): Promise<Verdict> => {
+  if (!first || String(context.assignment.config.ip_family ?? 'any') !== 'any') return verdict;
+  const warning = await otherFamily(context, first);
+  return warning ? { ...verdict, warnings: [...(verdict.warnings ?? []), warning] } : verdict;
+};
+
 const perform = async (
   context: CheckContext,
   memory: BodyShare,
   dependencies: HttpsDependencies,
-): Promise<Verdict> => {
+): Promise<{ readonly verdict: Verdict; readonly hops: readonly HopSeen[] }> => {
   const plan = planOf(context.assignment, context.probe);
   const began = performance.now();
   context.deadline.listenInSteps();
@@ -421,5 +442,5 @@ const perform = async (
   };
   const verdict = judgeHttps(plan.settings, observation, context.evidence_wanted);
   for (const free of bodies) free();
-  return verdict;
+  return { verdict, hops };
 };

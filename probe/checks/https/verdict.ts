@@ -16,6 +16,7 @@ import {
   type TlsSeen,
 } from './evidence.ts';
 import { interference } from './interference.ts';
+import { firstEnd, httpsWarnings } from './warnings.ts';
 
 /** Pure tables from codes of the system, the resolver and OpenSSL to the closed list of causes. */
 
@@ -377,32 +378,23 @@ const assertionBroken = (
 
 /** Judges the duration and the certificate's lifetime, last, when all else passed. */
 const limitCause = (settings: HttpsSettings, seen: HttpsObservation): Cause | undefined => {
+  const { max_response_ms, tls_expires_within_days, fail_on } = settings;
   const took_ms = Math.round(seen.phases.total ?? 0);
-  if (settings.max_response_ms !== null && took_ms > settings.max_response_ms) {
-    return cause('response_slow', { took_ms, limit_ms: settings.max_response_ms });
-  }
-  return settings.tls_expires_within_days === null
-    ? undefined
-    : expiryCause(settings.tls_expires_within_days, seen);
+  if (fail_on.includes('slow') && max_response_ms !== null && took_ms > max_response_ms)
+    return cause('response_slow', { took_ms, limit_ms: max_response_ms });
+  return fail_on.includes('certificate') && tls_expires_within_days !== null
+    ? expiryCause(tls_expires_within_days, seen)
+    : undefined;
 };
 
-/** The certificate that expires first of all that had to be trusted on the way, if that is soon. */
+/** What is wrong with the certificate that expires first, if that is soon. */
 const expiryCause = (within: number, seen: HttpsObservation): Cause | undefined => {
-  let first:
-    | { readonly ends: number; readonly isIssuer: boolean; readonly hop: number }
-    | undefined;
-  for (const [hop, { tls }] of seen.hops.entries()) {
-    const path = tls?.path() ?? [];
-    const ends = path.length > 0 ? path : (tls?.valid_to ?? []);
-    for (const [place, end] of [ends].flat().entries()) {
-      if (first === undefined || end < first.ends) first = { ends: end, isIssuer: place > 0, hop };
-    }
-  }
-  if (first === undefined || first.ends - seen.at >= within * day) return undefined;
-  if (first.ends < seen.at)
-    return cause('certificate_expired', { days: Math.floor((seen.at - first.ends) / day) });
+  const first = firstEnd(seen.hops, true);
+  if (first === undefined || first.ends_at - seen.at >= within * day) return undefined;
+  if (first.ends_at < seen.at)
+    return cause('certificate_expired', { days: Math.floor((seen.at - first.ends_at) / day) });
   return cause('certificate_expires_soon', {
-    days: Math.floor((first.ends - seen.at) / day),
+    days: Math.floor((first.ends_at - seen.at) / day),
     within,
     ...(first.isIssuer ? { whose: 'issuer' } : {}),
     ...(first.hop < seen.hops.length - 1 ? { redirect: first.hop + 1 } : {}),
@@ -497,7 +489,10 @@ const judged = (
   return wrong ? { outcome: 'fail', ...wrong } : { outcome: 'ok', cause: null };
 };
 
-/** Judges an https check. Builds evidence for failures, and for a success when wanted. */
+/**
+ * Judges an https check. Builds evidence for failures, and for a success when wanted, and warnings
+ * for a success.
+ */
 export const judgeHttps = (
   settings: HttpsSettings,
   seen: HttpsObservation,
@@ -513,5 +508,7 @@ export const judgeHttps = (
   const { outcome, cause: why, saw } = judged(settings, seen, last, body);
   const evidence: Evidence =
     outcome !== 'ok' || evidenceWanted ? httpsEvidence(settings, seen, body, saw) : {};
-  return { outcome, cause: why, phases: roundedPhases(seen.phases), evidence };
+  const verdict = { outcome, cause: why, phases: roundedPhases(seen.phases), evidence };
+  const warnings = outcome === 'ok' ? httpsWarnings(settings, seen) : [];
+  return warnings.length > 0 ? { ...verdict, warnings } : verdict;
 };

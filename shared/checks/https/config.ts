@@ -14,7 +14,15 @@ import {
   valueAt,
 } from '../kind-config.ts';
 import type { Json } from '../result.ts';
-import { httpsKeys, ipFamilies, methods, reservedHeaders, secretByNature } from './keys.ts';
+import {
+  type FailOn,
+  failures,
+  httpsKeys,
+  ipFamilies,
+  methods,
+  reservedHeaders,
+  secretByNature,
+} from './keys.ts';
 
 /** One form of expected statuses: a number, a range "200-299" or a class "2xx". */
 const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
@@ -182,7 +190,20 @@ const schemas = {
     .max(4_096)
     .regex(/^[\x21-\x7e]+$/),
   max_response_ms: z.int().min(1).max(60_000),
+  warn: z.strictObject({ response_ms: z.int().min(1).max(60_000) }),
+  fail_on: z
+    .array(z.enum(failures))
+    .refine((list) => new Set(list).size === list.length)
+    .meta({ uniqueItems: true }),
 } satisfies KeySchemas<keyof typeof httpsKeys>;
+
+const failsOn = (config: Config): readonly FailOn[] =>
+  failures.filter((one) => Array.isArray(config.fail_on) && config.fail_on.includes(one));
+
+const responseLimit = (config: Config): number | undefined => {
+  const limit = valueAt(config, ['warn', 'response_ms']);
+  return typeof limit === 'number' ? limit : undefined;
+};
 
 const given = (config: Config, key: string): boolean =>
   config[key] !== undefined && config[key] !== null;
@@ -288,11 +309,21 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
     );
   // The check is over by then: a slower answer could never be distinguished from none.
   const limit = timeoutMs(config, interval_s);
-  if (typeof config.max_response_ms === 'number' && config.max_response_ms > limit)
-    say(
-      'max_response_ms',
-      `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``,
-    );
+  for (const [key, value] of [
+    ['max_response_ms', config.max_response_ms],
+    ['warn', responseLimit(config)],
+  ] as const)
+    if (typeof value === 'number' && value > limit)
+      say(
+        key,
+        `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``,
+      );
+  for (const [failure, key] of [
+    ['slow', 'max_response_ms'],
+    ['certificate', 'tls_expires_within_days'],
+  ] as const)
+    if (failsOn(config).includes(failure) && !given(config, key))
+      say('fail_on', `give \`${key}\` too, or leave out "${failure}"`);
   if (
     given(config, 'tls_expires_within_days') &&
     /^http:/i.test(target) &&
@@ -353,6 +384,10 @@ export type HttpsSettings = {
   readonly tls_expires_within_days: number | null;
   readonly ip_family: 'any' | '4' | '6';
   readonly max_response_ms: number | null;
+  /** Slower responses are warned of. */
+  readonly warn_response_ms: number | null;
+  /** What counts as a failure instead of a warning (rule 44). */
+  readonly fail_on: readonly FailOn[];
   /** Texts that evidence must never contain, whoever echoes them. */
   readonly secrets: readonly string[];
 };
@@ -440,6 +475,8 @@ export const httpsSettings = (config: Config): HttpsSettings => {
     tls_expires_within_days: asNumber(config.tls_expires_within_days) ?? null,
     ip_family: family === '4' || family === '6' ? family : 'any',
     max_response_ms: asNumber(config.max_response_ms) ?? null,
+    warn_response_ms: responseLimit(config) ?? asNumber(config.max_response_ms) ?? null,
+    fail_on: failsOn(config),
     secrets: [password ?? '', basicCredentials ?? '', bearer ?? '', ...secretValues].filter(
       (secret) => secret.length >= 4,
     ),

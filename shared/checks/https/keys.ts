@@ -47,6 +47,10 @@ export const secretByNature: readonly string[] = [
   'dd-application-key',
 ];
 
+/** Warnings that an owner may count as failures (rule 44). */
+export const failures = ['slow', 'certificate'] as const;
+export type FailOn = (typeof failures)[number];
+
 export const ipFamilies = ['any', '4', '6'] as const;
 
 const text = 'a text of 1 to 1,024 characters, or a list of at most 20';
@@ -139,9 +143,11 @@ export const httpsKeys = {
     example: false,
   },
   tls_expires_within_days: {
-    meaning: 'Fails when the certificate ends within so many days.',
-    allowed: 'a whole number of days from 0 to 365',
-    otherwise: 'fails only when it has ended',
+    meaning:
+      'Warns when the certificate expires within so many days, and again at 30, 14, 7 and 1 days; ' +
+      'fails then where `fail_on` has "certificate".',
+    allowed: 'a whole number of days from 0 (no warning) to 365',
+    otherwise: 'warns at 30, 14, 7 and 1 days, in the last quarter of its life',
     example: 14,
   },
   ip_family: {
@@ -165,9 +171,26 @@ export const httpsKeys = {
     example: 'eyJhbGciOi',
   },
   max_response_ms: {
-    meaning: 'Fails when the whole check took longer, in milliseconds.',
+    meaning:
+      'Warns when the median check took longer, in milliseconds; each such check fails where ' +
+      '`fail_on` has "slow".',
     allowed: 'a whole number of milliseconds from 1 to 60,000, at most the time limit',
     otherwise: 'fails only at the time limit',
     example: 2_000,
+  },
+  warn: {
+    meaning:
+      'Warns when the median check took longer, in milliseconds; wins over `max_response_ms`.',
+    allowed: 'an object with `response_ms`, from 1 to 60,000 and at most the time limit',
+    otherwise: '`max_response_ms`, or no warning of slow responses',
+    example: { response_ms: 1_500 },
+  },
+  fail_on: {
+    meaning:
+      'What counts as a failure instead of a warning: "slow" (with `max_response_ms`), ' +
+      '"certificate" (with `tls_expires_within_days`).',
+    allowed: `a list of ${failures.join(', ')}, none twice`,
+    otherwise: 'none',
+    example: ['slow'],
   },
 } as const satisfies ConfigKeys;

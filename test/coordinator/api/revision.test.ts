@@ -4,7 +4,7 @@ import { apiDocument } from '../../../coordinator/api/openapi.ts';
 import { apiRevision } from '../../../shared/api/operation.ts';
 
 /** What the document was when its revision was last raised. */
-const known = { revision: 15, digest: '8cde02474e97b5e97a6738bb4f7be4f2' };
+const known = { revision: 16, digest: '8577df986e9de81ebe6b9fecde2a3038' };
 
 /** Where the service is reached varies, and the revision is what this is about. */
 const digestOf = (document: ReturnType<typeof apiDocument>): string => {

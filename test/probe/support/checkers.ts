@@ -70,6 +70,7 @@ type Asked = {
   readonly target: string;
   readonly config?: Config;
   readonly timeout_ms?: number;
+  readonly interval_ms?: number;
   readonly public_only?: boolean;
   readonly others_may?: boolean;
   /** Ends the check from outside instead of its time limit. */
@@ -86,12 +87,13 @@ export const dnsChecker = (
     target,
     config = {},
     timeout_ms = 5_000,
+    interval_ms = 1_000,
     public_only = false,
     others_may = false,
     deadline = deadlineIn(timeout_ms),
   }) =>
     check({
-      assignment: assignmentOf(target, { kind: 'dns', timeout_ms, config }),
+      assignment: assignmentOf(target, { kind: 'dns', timeout_ms, interval_ms, config }),
       started_at: Date.now(),
       deadline,
       evidence_wanted: true,

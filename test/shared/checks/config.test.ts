@@ -208,6 +208,7 @@ describe('the words of every config key', () => {
     secret_headers: { headers: { 'X-Api-Key': 'k' } },
     body: { method: 'POST' },
     timezone: { schedule: '30 2 * * *' },
+    fail_on: { max_response_ms: 1_000 },
   };
 
   const faults = (kind: Kind, key: string, value: Json) =>
@@ -344,6 +345,8 @@ describe('https config', () => {
       ['basic_auth', { username: 'me', password: '' }],
       ['bearer_token', 'abc.def-ghi'],
       ['max_response_ms', 1],
+      ['warn', { response_ms: 1_500 }],
+      ['fail_on', []],
       ['method', null],
     ];
     test.each(good)('%s takes %j', (key, value) => {
@@ -408,6 +411,13 @@ describe('https config', () => {
       ['bearer_token', 'two words', 'bearer_token'],
       ['bearer_token', '', 'bearer_token'],
       ['max_response_ms', 0, 'max_response_ms'],
+      ['warn', { response_ms: 0 }, 'warn.response_ms'],
+      ['warn', { days: 3 }, 'warn.response_ms'],
+      ['warn', { response_ms: 20_000 }, 'warn'],
+      ['fail_on', ['slow'], 'fail_on'],
+      ['fail_on', ['certificate'], 'fail_on'],
+      ['fail_on', ['always'], 'fail_on[0]'],
+      ['fail_on', ['slow', 'slow'], 'fail_on'],
     ];
     test.each(bad)('%s refuses %j and names the place', (key, value, named) => {
       const found = faults({ [key]: value });

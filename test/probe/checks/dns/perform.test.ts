@@ -24,6 +24,52 @@ describe('perform', () => {
     return port;
   };
 
+  /** A resolver that is a name server of the zone as well; the other has this address. */
+  const zoneWith = (other: string) =>
+    resolver(({ query }) => {
+      const [asked] = dnsPacket.decode(query).questions ?? [];
+      const record = { name: asked?.name ?? '', ttl: 60 };
+      if (asked?.type === 'NS' && asked.name === 'example.test')
+        return answerTo(query, {
+          answers: ['ns1.example.test', 'ns2.example.test'].map((data) => ({
+            ...record,
+            type: 'NS',
+            data,
+          })),
+        });
+      const data = asked?.name === 'ns2.example.test' ? other : '127.0.0.1';
+      return answerTo(
+        query,
+        asked?.type === 'A' ? { answers: [{ ...record, type: 'A', data }] } : {},
+      );
+    });
+  const askZone = async ({ port }: Resolver, interval_ms = 900_000) =>
+    await dnsChecker(sockets, {
+      resolvers: () => [{ address: '127.0.0.1', port, family: 4 }],
+      nameServerPort: port,
+    })({ target: 'www.example.test', interval_ms });
+
+  describe('rule 44: of the name servers of a zone', () => {
+    test('one that is silent is warned of, and the check passes', async () => {
+      expect(await askZone(await zoneWith('127.0.0.2'))).toMatchObject({
+        outcome: 'ok',
+        warnings: [{ code: 'name_server_silent', details: { server: '127.0.0.2', servers: 2 } }],
+      });
+    });
+
+    test('one that may not be asked is left out', async () => {
+      expect(await askZone(await zoneWith('10.0.0.1'))).not.toHaveProperty('warnings');
+    });
+
+    test('all are asked now and then only', async () => {
+      const zone = await zoneWith('127.0.0.1');
+      await askZone(zone, 900_000_000);
+      const each = zone.asked();
+      await askZone(zone, 1_000);
+      expect(zone.asked() - each).toBe(1);
+    });
+  });
+
   describe('a resolver', () => {
     test('that is silent is told from one that refuses and from a name that does not exist', async () => {
       const silent = await resolver(() => null);

@@ -283,11 +283,15 @@ describe('certificates', () => {
       }),
     });
     const url = at(target, 'good.example');
-    expect(await check(url, { tls_expires_within_days: 14 })).toMatchObject({
+    expect(
+      await check(url, { tls_expires_within_days: 14, fail_on: ['certificate'] }),
+    ).toMatchObject({
       outcome: 'fail',
       sentence: 'Certificate expires in 10 days (fewer than 14)',
     });
-    expect(await check(url, { tls_expires_within_days: 7 })).toMatchObject({ outcome: 'ok' });
+    expect(
+      await check(url, { tls_expires_within_days: 7, fail_on: ['certificate'] }),
+    ).toMatchObject({ outcome: 'ok' });
     expect(await check(url)).toMatchObject({ outcome: 'ok' });
   });
 
@@ -368,7 +372,7 @@ describe('certificates', () => {
       issuer: root,
       to: soon(5),
     });
-    const config = { tls_expires_within_days: 14 };
+    const config = { tls_expires_within_days: 14, fail_on: ['certificate'] };
 
     test('all of the path by which it is trusted', async () => {
       const target = await serve({ certificate: mint({ names: ['good.example'], issuer: short }) });

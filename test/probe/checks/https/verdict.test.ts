@@ -331,13 +331,13 @@ describe('verdict', () => {
       'response_slow',
       'Response took 120 ms, at most 100 ms allowed',
       answered(response(200)),
-      { max_response_ms: 100 },
+      { max_response_ms: 100, fail_on: ['slow'] },
     ],
     [
       'certificate_expires_soon',
       'Certificate expires in 90 days (fewer than 91)',
       answered(response(200)),
-      { tls_expires_within_days: 91 },
+      { tls_expires_within_days: 91, fail_on: ['certificate'] },
     ],
     [
       'certificate_expires_soon',
@@ -348,7 +348,7 @@ describe('verdict', () => {
           tls: tls({ path: () => [at + 90 * day, at + 5 * day, at + 900 * day] }),
         }),
       ]),
-      { tls_expires_within_days: 14 },
+      { tls_expires_within_days: 14, fail_on: ['certificate'] },
     ],
     [
       'certificate_expires_soon',
@@ -357,7 +357,7 @@ describe('verdict', () => {
         hop({ response: response(302), tls: tls({ path: () => [at + 3 * day] }) }),
         hop({ response: response(200) }),
       ]),
-      { tls_expires_within_days: 14 },
+      { tls_expires_within_days: 14, fail_on: ['certificate'] },
     ],
   ];
 
@@ -404,11 +404,15 @@ describe('verdict', () => {
           ],
         },
       ],
-      ['at the very limit of time', answered(response(200)), { max_response_ms: 120 }],
+      [
+        'at the very limit of time',
+        answered(response(200)),
+        { max_response_ms: 120, fail_on: ['slow'] },
+      ],
       [
         'with a certificate that lasts just long enough',
         answered(response(200)),
-        { tls_expires_within_days: 90 },
+        { tls_expires_within_days: 90, fail_on: ['certificate'] },
       ],
       [
         'with a certificate nobody asked to be verified',

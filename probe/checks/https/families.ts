@@ -1,0 +1,113 @@
+import { isIP } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { hashOf } from '../../../shared/checks/assignment.ts';
+import type { Warning } from '../../../shared/checks/result.ts';
+import { CheckDeadline } from '../limits.ts';
+import type { CheckContext } from '../types.ts';
+import { connectFirst, openSocket } from './connect.ts';
+import { type HopSeen, ownCodes } from './evidence.ts';
+import type { Families } from './lookup.ts';
+import type { Trust } from './trust.ts';
+
+/** How long the other family has to take a connection. */
+const patience = 2_000;
+/** How often the other family of a monitor is tried, each continent in its turns. */
+const everyMs = 900_000;
+/** How long ago this machine reached another host by a family, to believe it when one fails. */
+const vouchedMs = 600_000;
+const maxFailing = 10_000;
+
+const untried = 'UNTRIED';
+/** What says that an address does not answer, and not that we may not or cannot ask it. */
+const codesOfTarget: readonly string[] = [
+  ownCodes.deadline,
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+];
+
+/**
+ * Whether a name with addresses of both families answers by both (rule 44). A check connects by one;
+ * now and then a check that passed tries the other as well, and, once it failed, every check does.
+ */
+export type FamilyWatch = (context: CheckContext, hop: HopSeen) => Promise<Warning | undefined>;
+
+type Seen = { readonly host: string; readonly at: number };
+
+export const createFamilyWatch = (families: () => Families, trust: Trust): FamilyWatch => {
+  const failing = new Set<string>();
+  const never: Seen = { host: '', at: Number.NEGATIVE_INFINITY };
+  /** The two hosts that were reached last: for any host, one of them is another. */
+  const reached = { 4: [never, never], 6: [never, never] };
+
+  const noteReached = (family: 4 | 6, host: string): void => {
+    const [newest = never, other = never] = reached[family];
+    const now = { host, at: performance.now() };
+    reached[family] = newest.host === host ? [now, other] : [now, newest];
+  };
+  const isVouchedFor = (family: 4 | 6, host: string): boolean =>
+    reached[family].some((seen) => seen.host !== host && performance.now() - seen.at < vouchedMs);
+
+  return async (context, hop) => {
+    const { hostname, protocol, port } = new URL(hop.url);
+    const used = isIP(hop.outgoing ?? '') === 6 ? 6 : 4;
+    noteReached(used, hostname);
+    const other = used === 4 ? 6 : 4;
+    const addresses = hop.addresses.filter((address) => isIP(address) === other);
+    const { monitor, interval_ms } = context.assignment;
+    if (
+      hop.outgoing === null ||
+      addresses.length === 0 ||
+      /(?:^|\.)localhost$/.test(hostname) ||
+      !families()[other]
+    ) {
+      failing.delete(monitor);
+      return undefined;
+    }
+    const isDue =
+      hashOf(`${monitor} ${context.started_at}`) % Math.max(1, Math.round(everyMs / interval_ms));
+    if (isDue !== 0 && !failing.has(monitor)) return undefined;
+    const code = await tryFamily(
+      context,
+      addresses.slice(0, 2),
+      Number(port || (protocol === 'https:' ? 443 : 80)),
+    );
+    if (code === '') noteReached(other, hostname);
+    const warning = { code: 'one_family_fails', details: { family: String(other) } };
+    if (code === untried) return failing.has(monitor) ? warning : undefined;
+    if (!codesOfTarget.includes(code) || !isVouchedFor(other, hostname)) {
+      failing.delete(monitor);
+      return undefined;
+    }
+    if (failing.size < maxFailing) failing.add(monitor);
+    return warning;
+  };
+
+  /** Empty when one of them took a connection. */
+  async function tryFamily(
+    { deadline, guard }: CheckContext,
+    addresses: readonly string[],
+    port: number,
+  ): Promise<string> {
+    const began = performance.now();
+    if (deadline.isOver() || deadline.due - began < patience) return untried;
+    const own = new CheckDeadline(began, began + patience);
+    const whole = { expire: () => own.end() };
+    deadline.listen(whole);
+    own.listenInSteps();
+    try {
+      const open = (address: string) => openSocket(address, port, null, trust);
+      const { socket, code } = await connectFirst(addresses, port, guard, families(), own, open);
+      socket?.destroy();
+      // Ended by the check's own time, or because the probe stops: nothing is known.
+      const isCut = code === ownCodes.deadline && performance.now() - began < patience - 50;
+      return isCut ? untried : code;
+    } finally {
+      deadline.unlisten(whole);
+      own.settle();
+    }
+  }
+};

@@ -1,0 +1,99 @@
+import type { CauseParams } from './result.ts';
+
+/**
+ * What a check that passes may warn of (rule 44). `domain_expires` belongs to checks of domains,
+ * which no probe makes yet.
+ */
+export const warningCodes = [
+  'slow',
+  'certificate_expires',
+  'certificate_chain_incomplete',
+  'one_family_fails',
+  'name_server_silent',
+  'domain_expires',
+  'redirects_insecurely',
+] as const;
+export type WarningCode = (typeof warningCodes)[number];
+
+export const isWarningCode = (text: unknown): text is WarningCode =>
+  warningCodes.some((code) => code === text);
+
+const day = 86_400_000;
+
+/** How many whole days are left until a time; negative when it is over. */
+export const daysUntil = (time: number, now: number): number => Math.floor((time - now) / day);
+
+const daysWord = (count: number): string => (count === 1 ? '1 day' : `${count} days`);
+
+const endWords = (what: string, ends: string | number | undefined, now: number): string => {
+  const left = daysUntil(Number(ends ?? now), now);
+  if (left >= 1) return `${what} expires in ${daysWord(left)}`;
+  if (left === 0) return `${what} expires in less than a day`;
+  return left === -1 ? `${what} expired` : `${what} expired ${daysWord(-left - 1)} ago`;
+};
+
+const seconds = (ms: string | number | undefined): string => {
+  const value = Number(ms ?? 0);
+  return value >= 1_000
+    ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s`
+    : `${Math.round(value)} ms`;
+};
+
+type Sentence = (details: CauseParams, now: number) => string;
+
+const sentences: Readonly<Record<WarningCode, Sentence>> = {
+  slow: ({ took_ms, limit_ms }) =>
+    `Response took ${seconds(took_ms)}, longer than ${seconds(limit_ms)}`,
+  certificate_expires: ({ ends_at, whose }, now) =>
+    endWords(
+      whose === 'issuer' ? "A certificate of the certificate's issuer" : 'Certificate',
+      ends_at,
+      now,
+    ),
+  certificate_chain_incomplete: () =>
+    'Certificate chain is incomplete: the issuer of the certificate was not sent',
+  one_family_fails: ({ family }) =>
+    `IPv${family} does not answer, IPv${family === '6' ? '4' : '6'} does`,
+  name_server_silent: ({ server, servers }) =>
+    `Name server ${server} does not answer, 1 of ${servers}`,
+  domain_expires: ({ ends_at }, now) => endWords('Domain', ends_at, now),
+  redirects_insecurely: ({ redirect }) => `Redirect ${redirect} leads from https to http`,
+};
+
+/** The one sentence of a warning, at a time: an end comes nearer. */
+export const warningSentence = (
+  { code, details }: { readonly code: WarningCode; readonly details: CauseParams },
+  now: number,
+): string => sentences[code](details, now);
+
+/** The name of each warning, where several are listed or chosen from. */
+export const warningNames: Readonly<Record<WarningCode, string>> = {
+  slow: 'Slow responses',
+  certificate_expires: 'Certificate expires',
+  certificate_chain_incomplete: 'Certificate chain incomplete',
+  one_family_fails: 'IPv4 or IPv6 fails',
+  name_server_silent: 'Name server silent',
+  domain_expires: 'Domain expires',
+  redirects_insecurely: 'Insecure redirect',
+};
+
+/** Days before the end of a certificate at which its warning begins, and becomes more urgent. */
+const stages = [30, 14, 7, 1];
+
+/**
+ * The stage that a certificate has reached: the least number of days that it no longer has; null
+ * while there is no reason to warn. Whoever renews by a program does so when a third of the life is
+ * left, so that nobody is warned before the last quarter of it. `from_days`: when the owner wants
+ * the first warning; 0 for none.
+ */
+export const certificateStage = (
+  life: { readonly starts_at: number; readonly ends_at: number },
+  now: number,
+  from_days: number | null,
+): number | null => {
+  const left = life.ends_at - now;
+  if (from_days === null && left > (life.ends_at - life.starts_at) / 4) return null;
+  const wanted =
+    from_days === null ? stages : [from_days, ...stages.filter((one) => one < from_days)];
+  return wanted.findLast((one) => one > 0 && left < one * day) ?? null;
+};
