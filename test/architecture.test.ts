@@ -91,6 +91,7 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/gate/cursors.ts',
     'coordinator/health',
     'coordinator/incidents/writes.ts',
+    'coordinator/warnings/writes.ts',
     'coordinator/notifications/release.ts',
     'coordinator/probes',
   ],

@@ -36,6 +36,7 @@ import {
   wasClockSetBack,
   withoutFuture,
 } from './views.ts';
+import { noteWarnings } from './warnings.ts';
 
 /**
  * Nearly every result is a pass of an up monitor by a probe that has seen it before. For such a
@@ -57,7 +58,7 @@ export type RoutineTimes = Pick<Watched, 'config_version' | 'created_at' | 'paus
 
 /**
  * Whether this result only renews the probe's view and extends the covered time. The caller ensures
- * that the monitor has no incident and only passing views.
+ * that the monitor has no incident, no warning and only passing views.
  */
 export const isRoutinePass = (
   result: SeenResult,
@@ -67,6 +68,7 @@ export const isRoutinePass = (
 ): boolean => {
   if (
     result.cause !== null ||
+    result.warnings !== undefined ||
     countsAs(result, now) !== 'ok' ||
     watched.kind === 'heartbeat' ||
     wasClockSetBack(times.clock, now)
@@ -102,6 +104,7 @@ export const tickOfRoutine = (covered_until: number): number => covered_until + 
  *   3 cover      time is observed; a late result fills a gap (rule 22)           ledger.ts
  *   4 may decide of this config, and of a probe that may check it (rules 3, 18)  views.ts
  *   5 retime     a late result retimes the open incident (rule 3)                retime.ts
+ *   + warnings   a pass moves what is warned of (rule 44)                        warnings.ts
  *   6 view       it moves its continent's view (rule 3)                          views.ts
  *   7 incident   open, confirm, refute, close, ask again (rules 8 to 14)         incident.ts
  *   8 alerts     a held "down" follows the incident's times (rule 25)            incident.ts
@@ -161,6 +164,7 @@ function onResult(draft: Draft, result: SeenResult): void {
   coverTime(draft, result);
   if (!mayDecide(draft, result)) return;
   retimeIfLate(draft, result);
+  noteWarnings(draft, result);
   judge(draft, result);
 }
 

@@ -12,6 +12,7 @@ import type {
   Watched,
 } from './types.ts';
 import { mayCheck, reachOf, see, tally } from './views.ts';
+import { noWarnings, withoutWarningsOf } from './warnings.ts';
 
 /** What happens to the monitor itself while it is monitored (rules 16 and 17). */
 
@@ -28,6 +29,7 @@ export const createState = (watched: Watched, since = watched.created_at): Monit
   last_down: null,
   decides_from: since,
   beat_at: null,
+  warnings: noWarnings,
   restored: false,
 });
 
@@ -90,7 +92,11 @@ export function onDeleted(draft: Draft, at: number): void {
  */
 export function onQuarantined(draft: Draft, at: number, probe: string): void {
   const { views, incident } = draft.state;
-  draft.state = { ...draft.state, views: views.filter((view) => view.from.probe !== probe) };
+  draft.state = {
+    ...draft.state,
+    views: views.filter((view) => view.from.probe !== probe),
+    warnings: withoutWarningsOf(draft.state.warnings, probe),
+  };
   withoutProbe(draft, probe);
   const { failing } = tally(draft.state.views, draft.state.clock, draft.reach.turn_ms);
   const alone =
@@ -128,6 +134,7 @@ export function restore(from: Restoring): MonitorState {
     incident,
     closed = [],
     last_down = null,
+    warnings = noWarnings,
     gaps,
   } = from;
   const fresh = createState(watched);
@@ -140,6 +147,7 @@ export function restore(from: Restoring): MonitorState {
     incident,
     closed,
     last_down,
+    warnings,
     restored: incident !== null,
   };
   const decides_from = Math.max(state.decides_from, resumed_at ?? 0);

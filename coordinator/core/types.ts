@@ -3,12 +3,14 @@ import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type {
   Cause,
+  CauseParams,
   Evidence,
   Layer,
   Outcome,
   Phases,
   Result,
 } from '../../shared/checks/result.ts';
+import type { WarningCode } from '../../shared/checks/warnings.ts';
 
 /**
  * Rules that can be turned off one by one. Only a test does so: it shows that the simulator notices
@@ -286,6 +288,33 @@ export type Gap = {
 
 export type Outage = { readonly from: number; readonly to: number };
 
+/** What a continent last said of a warning. */
+export type WarningView = {
+  readonly continent: Continent;
+  readonly probe: string;
+  readonly at: number;
+  /** Whether each of its last checks was warned of, the newest first. */
+  readonly checks: readonly boolean[];
+  /** What that amounts to; `since` the check that began it, `run` checks in a row. */
+  readonly sees: boolean;
+  readonly since: number;
+  readonly run: number;
+  readonly details: CauseParams;
+};
+
+/** A warning that is seen or has begun (core/warnings.ts). */
+export type HeldWarning = {
+  /** Of its row, once it has begun. */
+  readonly id: string | null;
+  readonly code: WarningCode;
+  readonly details: CauseParams;
+  readonly since: number;
+  readonly begun_at: number | null;
+  /** Start of the check with which fewer than two continents saw it; null while two do. */
+  readonly below_since: number | null;
+  readonly views: readonly WarningView[];
+};
+
 /**
  * Everything about one monitor, as plain data. Modes: paused (watched.paused_at); up (incident
  * null); verifying (incident with confirmed_at null); down (confirmed). It is small when nothing is
@@ -320,6 +349,8 @@ export type MonitorState = {
   readonly decides_from: number;
   /** A heartbeat's newest known good ping. */
   readonly beat_at: number | null;
+  /** Empty for nearly all. */
+  readonly warnings: readonly HeldWarning[];
   /** Set by restore(): open rechecks are requested again with the next tick. */
   readonly restored: boolean;
 };
@@ -403,7 +434,14 @@ export type Effect =
    * To the operator, once for a continent and not for each monitor: it fails there, and all other
    * continents that may check are lost (rule 14).
    */
-  | { readonly is: 'notice'; readonly about: 'alone'; readonly continent: Continent };
+  | { readonly is: 'notice'; readonly about: 'alone'; readonly continent: Continent }
+  /** Insert or update by id; a `changed` one is told to nobody (rule 44). */
+  | {
+      readonly is: 'warning';
+      readonly change: 'begun' | 'changed' | 'deepened' | 'ended';
+      readonly warning: HeldWarning;
+      readonly ended_at: number | null;
+    };
 
 export type Decision = { readonly state: MonitorState; readonly effects: readonly Effect[] };
 
@@ -443,6 +481,8 @@ export type Restoring = {
   readonly closed?: readonly Incident[];
   /** The last confirmed outage that ended, if it was within the last days. */
   readonly last_down?: Outage | null;
+  /** Those that have begun and not ended. */
+  readonly warnings?: readonly HeldWarning[];
   /** Unknown rows of the ledger: at least those of the last days, and always the open one. */
   readonly gaps: readonly Gap[];
 };

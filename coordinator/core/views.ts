@@ -132,6 +132,10 @@ export function withoutFuture(state: MonitorState, now: number): MonitorState {
     clock: now,
     views: state.views.filter(({ at }) => !wasClockSetBack(at, now)),
     observations: state.observations.filter(({ at }) => !wasClockSetBack(at, now)),
+    warnings: state.warnings.map((warning) => ({
+      ...warning,
+      views: warning.views.filter(({ at }) => !wasClockSetBack(at, now)),
+    })),
     // A heartbeat is covered until its deadline by its own pings, not by checks.
     covered_until:
       watched.kind === 'heartbeat'

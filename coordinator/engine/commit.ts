@@ -15,6 +15,12 @@ import {
 } from '../incidents/writes.ts';
 import { type AlertWrite, writeAlerts, writeDowns } from '../notifications/release.ts';
 import {
+  type CertificateWrite,
+  type WarningWrite,
+  writeCertificates,
+  writeWarnings,
+} from '../warnings/writes.ts';
+import {
   fence,
   fencedBy,
   type Lease,
@@ -52,6 +58,8 @@ export type Unit = {
    * 14).
    */
   readonly alone: readonly Continent[];
+  readonly warnings: readonly WarningWrite[];
+  readonly certificates: readonly CertificateWrite[];
   /** Lines of the outbox that this unit applies. */
   readonly done: readonly number[];
   readonly checkpoint: StoredCheckpoint | null;
@@ -69,6 +77,8 @@ export function emptyUnit(lease: Lease): Unit {
     ledger: [],
     alerts: [],
     alone: [],
+    warnings: [],
+    certificates: [],
     done: [],
     checkpoint: null,
   };
@@ -146,6 +156,14 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
     ...writeLedger(
       sql,
       all(({ ledger }) => ledger),
+    ),
+    ...writeWarnings(
+      sql,
+      all(({ warnings }) => warnings),
+    ),
+    ...writeCertificates(
+      sql,
+      all(({ certificates }) => certificates),
     ),
   ];
 }
@@ -227,6 +245,23 @@ const sample: Unit = {
     },
   ],
   alerts: [{ event: 'down', incident: noOne, due_at: 0 }],
+  warnings: [
+    {
+      monitor: noOne,
+      change: 'begun',
+      warning: {
+        id: noOne,
+        code: 'slow',
+        details: {},
+        since: 0,
+        begun_at: 0,
+        below_since: null,
+        views: [],
+      },
+      ended_at: null,
+    },
+  ],
+  certificates: [{ monitor: noOne, at: 0, fingerprint: '', issuer: '', starts_at: 0, ends_at: 0 }],
   done: [0],
   checkpoint: { takenAt: 0, state: new Uint8Array() },
 };

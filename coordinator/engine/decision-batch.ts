@@ -83,6 +83,8 @@ export type DecisionBatch = {
       | 'ledger'
       | 'alerts'
       | 'alone'
+      | 'warnings'
+      | 'certificates'
       | 'done']: Unit[Name][number][];
   };
 };
@@ -104,7 +106,17 @@ export const beginDecisions = (
   rechecks: [],
   routine: [],
   passes: noPasses(),
-  rows: { results: [], incidents: [], evidence: [], ledger: [], alerts: [], alone: [], done: [] },
+  rows: {
+    results: [],
+    incidents: [],
+    evidence: [],
+    ledger: [],
+    alerts: [],
+    alone: [],
+    warnings: [],
+    certificates: [],
+    done: [],
+  },
 });
 
 export function decideOn(batch: DecisionBatch, monitor: string, event: MonitorEvent): void {
@@ -181,7 +193,10 @@ function keep(
       rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
     else if (effect.is === 'alert') rows.alerts.push(effect);
     else if (effect.is === 'notice') rows.alone.push(effect.continent);
-    else
+    else if (effect.is === 'warning') {
+      const { change, warning, ended_at } = effect;
+      rows.warnings.push({ monitor, change, warning, ended_at });
+    } else
       rechecks.push({
         monitor,
         look: effect.look,

@@ -4,6 +4,7 @@ import { maxClosed } from '../core/incident.ts';
 import { nextTick, restore } from '../core/lifecycle.ts';
 import { maxObservations, observedIn } from '../core/observations.ts';
 import type { Incident, ObservingProbe, SeenResult } from '../core/types.ts';
+import { noWarnings } from '../core/warnings.ts';
 import type { Sql } from '../database/connect.ts';
 import {
   type KeptFailure,
@@ -15,6 +16,7 @@ import {
 } from '../incidents/writes.ts';
 import type { Directory } from '../probes/directory.ts';
 import { observingProbeOf } from '../probes/roster.ts';
+import { openWarnings } from '../warnings/writes.ts';
 import { createMonitors } from './monitor-memory.ts';
 import { unpack } from './packing.ts';
 import type { Lease } from './queries.ts';
@@ -59,7 +61,7 @@ export async function loadPartition(
   { sql, directory, roster, now }: Loading,
 ): Promise<PartitionState> {
   const { partition } = lease;
-  const [stored, incidents, kept, closed, downs, gaps, pauses, marks] = await Promise.all([
+  const [stored, incidents, kept, closed, downs, gaps, pauses, marks, warned] = await Promise.all([
     readCheckpoint(sql, partition),
     openIncidents(sql, partition),
     keptFailures(sql, partition),
@@ -68,6 +70,7 @@ export async function loadPartition(
     recentGaps(sql, partition, now - gapsBackMs),
     lastPauses(sql, partition),
     watermarksOfPartition(sql, partition),
+    openWarnings(sql, partition),
   ]);
   const existing =
     stored &&
@@ -140,6 +143,7 @@ export async function loadPartition(
         incident,
         closed: closed.get(row.id) ?? [],
         last_down: downs.get(row.id) ?? null,
+        warnings: warned.get(row.id) ?? noWarnings,
         gaps: gaps.get(row.id) ?? [],
       });
       const due = nextTick(restored, network) ?? Number.POSITIVE_INFINITY;

@@ -12,6 +12,7 @@ import type {
   Watched,
 } from '../core/types.ts';
 import { reachOf } from '../core/views.ts';
+import { noWarnings } from '../core/warnings.ts';
 import type { PassColumns } from './result-queries.ts';
 
 /** The numbers of a partition's up monitors, one column for each. */
@@ -163,6 +164,7 @@ export function createMonitors(): Monitors {
       last_down: outageOf(columns.downFrom[slot], columns.downTo[slot]),
       decides_from: columns.from[slot] ?? 0,
       beat_at: timeOf(columns.ping[slot]),
+      warnings: noWarnings,
       restored: false,
     };
   };
@@ -525,8 +527,9 @@ function isFlatOf(flat: FlatGaps, gaps: readonly Gap[]): boolean {
 /** A monitor with more views is held as an object. */
 export const maxViews = 16;
 
-function isRoutineState({ incident, closed, restored, views }: MonitorState): boolean {
+function isRoutineState({ incident, closed, restored, views, warnings }: MonitorState): boolean {
   if (incident !== null || closed.length > 0 || restored || views.length > maxViews) return false;
+  if (warnings.length > 0) return false;
   for (const view of views) if (!isPlainPass(view)) return false;
   return true;
 }

@@ -32,6 +32,7 @@ import {
   entryOf,
   incidentOf,
   rowOf,
+  settingsOf,
   takeRoutine,
 } from './decision-batch.ts';
 import type { PartitionDependencies } from './dependencies.ts';
@@ -296,6 +297,10 @@ export function decideResults(
       cause_class: seen.cause?.class ?? null,
       phases,
     });
+    const { certificate, monitor } = seen;
+    const isOfNow = () => seen.config_version === settingsOf(decisions, monitor)?.version;
+    if (certificate && outcome === 'ok' && isOfNow())
+      decisions.rows.certificates.push({ ...certificate, monitor, at });
     if (seen.handed_over) late.add(seen.monitor);
   }
   // The past causes no rechecks; incidents that are open after it are continued now.

@@ -3,6 +3,7 @@ import { jobDays, makeHeartbeatStory } from './heartbeat-story.ts';
 import { heartbeatFault } from './heartbeat-world.ts';
 import { makeStory } from './make-story.ts';
 import { type Happening, monitorDays, type Story, smallestThatFails } from './story.ts';
+import { makeWarningStory, warningFault } from './warning-story.ts';
 import { type Lived, live } from './world.ts';
 
 /**
@@ -24,7 +25,7 @@ export type Sum = {
   failed: {
     readonly seed: number;
     readonly violation: string;
-    readonly of: 'network' | 'job';
+    readonly of: 'network' | 'job' | 'warning';
   } | null;
 };
 
@@ -57,12 +58,20 @@ const addJob = (sum: Sum, seed: number): void => {
   if (violation !== undefined) sum.failed = { seed, violation, of: 'job' };
 };
 
+const addWarnings = (sum: Sum, seed: number): void => {
+  const violation = warningFault(makeWarningStory(seed));
+  if (violation !== undefined) sum.failed = { seed, violation, of: 'warning' };
+};
+
 export const campaign = (options: {
   readonly seed: number;
   readonly isEnough: (sum: Sum) => boolean;
   readonly rules?: Rules;
-  /** Networks that check monitors (the default), jobs that ping, or one of each for every seed. */
-  readonly tells?: 'network' | 'job' | 'both';
+  /**
+   * Networks that check monitors (the default), jobs that ping, passes with warnings, or one of each
+   * for every seed.
+   */
+  readonly tells?: 'network' | 'job' | 'warning' | 'all';
   readonly onStory?: (sum: Sum) => void;
 }): Sum => {
   const sum: Sum = {
@@ -82,8 +91,11 @@ export const campaign = (options: {
   const { tells = 'network' } = options;
   for (let seed = options.seed; sum.failed === null && !options.isEnough(sum); seed += 1) {
     sum.stories += 1;
-    if (tells !== 'job') addStory(sum, seed, options.rules ?? allRules);
-    if (tells !== 'network' && sum.failed === null) addJob(sum, seed);
+    const isTold = (one: typeof tells): boolean =>
+      sum.failed === null && (tells === one || tells === 'all');
+    if (isTold('network')) addStory(sum, seed, options.rules ?? allRules);
+    if (isTold('job')) addJob(sum, seed);
+    if (isTold('warning')) addWarnings(sum, seed);
     options.onStory?.(sum);
   }
   return sum;

@@ -6,6 +6,7 @@ import { describeHeartbeat, shrinkHeartbeat } from './heartbeat-world.ts';
 import { makeStory } from './make-story.ts';
 import { searchMutations } from './mutations/report.ts';
 import { describeStory } from './story.ts';
+import { describeWarnings, makeWarningStory, shrinkWarnings } from './warning-story.ts';
 
 /**
  * Lives so many monitor-years (default 10) of stories, or so many stories, from this seed on
@@ -78,7 +79,7 @@ say(`from seed ${seed}`);
 const sum = campaign({
   seed,
   rules,
-  tells: 'both',
+  tells: 'all',
   isEnough: (soFar) => soFar.stories >= stories || soFar.monitorDays >= days,
   onStory: (soFar) => {
     if (performance.now() - saidAt < 2_000) return;
@@ -104,6 +105,9 @@ else {
   if (sum.failed.of === 'job') {
     const { story, fault } = shrinkHeartbeat(makeHeartbeatStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${describeHeartbeat(story)}\n${fault}`);
+  } else if (sum.failed.of === 'warning') {
+    const { story, fault } = shrinkWarnings(makeWarningStory(sum.failed.seed));
+    say(`\nthe shortest story that ends so:\n${describeWarnings(story)}\n${fault}`);
   } else {
     const { story, fault } = shrink(makeStory(sum.failed.seed), rules);
     say(`\nthe shortest story that ends so:\n${describeStory(story)}\n${fault}`);

@@ -48,7 +48,7 @@ export const rosterOf = (
 });
 
 type Extra = Partial<
-  Pick<SeenResult, 'look' | 'config_version' | 'handed_over' | 'quarantined' | 'cause'>
+  Pick<SeenResult, 'look' | 'config_version' | 'handed_over' | 'quarantined' | 'cause' | 'warnings'>
 > & {
   probe?: string;
   arrives?: number;

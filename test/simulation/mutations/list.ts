@@ -1,4 +1,5 @@
 import { jobMutations } from './list-jobs.ts';
+import { warningMutations } from './list-warnings.ts';
 import { core, type Mutation } from './types.ts';
 
 /**
@@ -6,6 +7,7 @@ import { core, type Mutation } from './types.ts';
  */
 export const mutations: readonly Mutation[] = [
   ...jobMutations,
+  ...warningMutations,
   {
     name: 'a view lasts for four turns',
     file: core('views'),

@@ -7,8 +7,8 @@ export type Mutation = {
   readonly file: string;
   readonly text: string;
   readonly instead: string;
-  /** Stories, or lives of jobs that ping, are told until one ends badly. */
-  readonly tells: 'network' | 'job';
+  /** Stories, lives of jobs that ping, or passes with warnings, are told until one ends badly. */
+  readonly tells: 'network' | 'job' | 'warning';
   /** A seed that finds it, so that the tests need not search; null: it survives. */
   readonly seed: number | null;
 };

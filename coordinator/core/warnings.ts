@@ -1,0 +1,163 @@
+import { isWarningCode, type WarningCode } from '../../shared/checks/warnings.ts';
+import type { Draft } from './draft.ts';
+import type { HeldWarning, SeenResult, WarningView } from './types.ts';
+
+/**
+ * Rule 44. A warning is held from the first check that sees it; nothing is held of a monitor that
+ * nobody warns of. States of a held warning:
+ *
+ *   seen    by one continent; stored nowhere, and gone once nobody sees it or after a restart
+ *   begun   two continents see it (where only one may check: two turns in a row); has a row, and
+ *           was told
+ *   ended   fewer than two see it and two do not (where only one may check: two turns in a row);
+ *           the row has its end, and it is held no more
+ *
+ * A failing check says nothing of warnings, and neither does a pause or an edit: whoever checks next
+ * does.
+ */
+export function noteWarnings(draft: Draft, result: SeenResult): void {
+  const { state } = draft;
+  const said = result.warnings ?? [];
+  if (result.outcome !== 'ok' || (state.warnings.length === 0 && said.length === 0)) return;
+  const details = new Map(
+    said.flatMap(({ code, details }) => (isWarningCode(code) ? [[code, details]] : [])),
+  );
+  const held = new Map(state.warnings.map((each) => [each.code, each]));
+  const oldest = Math.max(state.clock, result.at) - 2 * draft.reach.turn_ms;
+  if (result.at < oldest) return;
+  const warnings: HeldWarning[] = [];
+  for (const code of new Set([...held.keys(), ...details.keys()])) {
+    const told = details.get(code);
+    const before = held.get(code) ?? (told && firstSeen(code, told));
+    const moved = before && move(before, result, told, oldest);
+    const next = moved === before ? before : moved && settle(draft, moved, result);
+    if (next) warnings.push(next);
+  }
+  draft.state = { ...draft.state, warnings: warnings.length > 0 ? warnings : noWarnings };
+}
+
+/** One for all monitors without any. */
+export const noWarnings: readonly HeldWarning[] = [];
+
+/** Of how many checks a continent's median is taken. */
+const medianOf = 5;
+
+const firstSeen = (code: WarningCode, details: HeldWarning['details']): HeldWarning => ({
+  id: null,
+  code,
+  details,
+  since: 0,
+  begun_at: null,
+  below_since: null,
+  views: [],
+});
+
+/** The continent's view moves, unless the result is older than it; views that are old are left out. */
+function move(
+  warning: HeldWarning,
+  { at, from }: SeenResult,
+  told: HeldWarning['details'] | undefined,
+  oldest: number,
+): HeldWarning {
+  const { code } = warning;
+  const views = warning.views.filter((view) => view.at >= oldest);
+  const before = views.find(({ continent }) => continent === from.continent);
+  if (before && at <= before.at) return warning;
+  const checks = [told !== undefined, ...(before?.checks ?? [])].slice(0, medianOf);
+  const sees = isSeenIn(code, checks);
+  const goesOn = before !== undefined && before.sees === sees;
+  const view: WarningView = {
+    continent: from.continent,
+    probe: from.probe,
+    at,
+    checks,
+    sees,
+    since: goesOn ? before.since : at,
+    run: goesOn ? before.run + 1 : 1,
+    details: told ?? before?.details ?? warning.details,
+  };
+  return { ...warning, views: [...views.filter((one) => one !== before), view] };
+}
+
+/** `slow` is what the median is: of five checks, three; of fewer, the missing ones were not slow. */
+function isSeenIn(code: WarningCode, checks: readonly boolean[]): boolean {
+  return code === 'slow' ? checks.filter(Boolean).length > medianOf / 2 : checks[0] === true;
+}
+
+/** What the views make of it: it begins, changes or ends; undefined when it is held no more. */
+function settle(draft: Draft, warning: HeldWarning, result: SeenResult): HeldWarning | undefined {
+  const { reach, moment } = draft;
+  const { views } = warning;
+  const seeing = views.filter(({ sees }) => sees);
+  const clear = views.length - seeing.length;
+  const [newest] = views.toSorted((a, b) => b.at - a.at);
+  const isSeen = reach.lone ? newest?.sees === true && newest.run >= 2 : seeing.length >= 2;
+  if (warning.id === null) {
+    if (!isSeen) return isForgotten(warning) ? undefined : warning;
+    const since = Math.min(...seeing.map((view) => view.since));
+    const begun = {
+      ...warning,
+      id: moment.newId(),
+      since,
+      begun_at: result.at,
+      details: agreedOn(seeing) ?? warning.details,
+    };
+    return put(draft, begun, 'begun', null);
+  }
+  if (reach.lone ? newest?.sees === true : seeing.length >= 2) {
+    const agreed = agreedOn(seeing);
+    const still = { ...warning, below_since: null };
+    if (!agreed || isSame(agreed, warning.details)) return still;
+    const isDeeper = Number(agreed.stage) < Number(warning.details.stage);
+    return put(draft, { ...still, details: agreed }, isDeeper ? 'deepened' : 'changed', null);
+  }
+  const below_since = warning.below_since ?? Math.max(result.at, warning.begun_at ?? 0);
+  const below = { ...warning, below_since };
+  const isOver = reach.lone
+    ? newest?.sees === false && newest.run >= 2
+    : clear >= Math.min(2, Math.max(1, reach.able.length));
+  if (!isOver) return below;
+  put(draft, below, 'ended', below_since);
+  return undefined;
+}
+
+/** Nobody sees it, and no check of the last ones does that could make a median. */
+const isForgotten = ({ code, views }: HeldWarning): boolean =>
+  views.every(({ checks, sees }) => !sees && (code !== 'slow' || !checks.includes(true)));
+
+/**
+ * The details that all who see it agree on: of stages the one that each has reached, of others those
+ * of the first.
+ */
+function agreedOn(seeing: readonly WarningView[]): HeldWarning['details'] | undefined {
+  const [first] = seeing.toSorted(
+    (a, b) => Number(b.details.stage ?? 0) - Number(a.details.stage ?? 0) || a.since - b.since,
+  );
+  return first?.details;
+}
+
+/** What is worth a row: another stage, another certificate, and not each other number. */
+function isSame(a: HeldWarning['details'], b: HeldWarning['details']): boolean {
+  return a.stage === b.stage && a.ends_at === b.ends_at;
+}
+
+function put(
+  draft: Draft,
+  warning: HeldWarning,
+  change: 'begun' | 'changed' | 'deepened' | 'ended',
+  ended_at: number | null,
+): HeldWarning {
+  draft.effects.push({ is: 'warning', change, warning, ended_at });
+  return warning;
+}
+
+/** What a quarantined probe saw counts no more (rule 16). */
+export function withoutWarningsOf(
+  warnings: readonly HeldWarning[],
+  probe: string,
+): readonly HeldWarning[] {
+  return warnings.flatMap((warning) => {
+    const views = warning.views.filter((view) => view.probe !== probe);
+    return warning.id === null && views.length === 0 ? [] : [{ ...warning, views }];
+  });
+}

@@ -1,0 +1,80 @@
+import { core, type Mutation } from './types.ts';
+
+const warning = (name: string, text: string, instead: string, seed: number): Mutation => ({
+  name,
+  file: core('warnings'),
+  text,
+  instead,
+  tells: 'warning',
+  seed,
+});
+
+/** What could be wrong with how warnings are confirmed (rule 44). */
+export const warningMutations: readonly Mutation[] = [
+  warning(
+    'a warning begins with one continent',
+    'newest.run >= 2 : seeing.length >= 2;',
+    'newest.run >= 2 : seeing.length >= 1;',
+    1,
+  ),
+  warning(
+    'a continent alone begins a warning in one turn',
+    'newest?.sees === true && newest.run >= 2',
+    'newest?.sees === true && newest.run >= 1',
+    16,
+  ),
+  warning(
+    'a continent alone ends a warning in one turn',
+    'newest?.sees === false && newest.run >= 2',
+    'newest?.sees === false && newest.run >= 1',
+    16,
+  ),
+  warning(
+    'a warning ends when one continent sees it no more',
+    'clear >= Math.min(2, Math.max(1, reach.able.length))',
+    'clear >= 1',
+    1,
+  ),
+  warning(
+    'one slow check of five is slow',
+    'checks.filter(Boolean).length > medianOf / 2',
+    'checks.filter(Boolean).length > medianOf / 6',
+    1,
+  ),
+  warning(
+    'what a continent saw of a warning is never too old',
+    'warning.views.filter((view) => view.at >= oldest)',
+    'warning.views.filter((view) => view.at >= 0 * oldest)',
+    2,
+  ),
+  warning(
+    'a warning ends at the check that confirms its end',
+    'warning.below_since ?? Math.max(',
+    'Math.max(',
+    1,
+  ),
+  warning(
+    'a failing check says that there is no warning',
+    "if (result.outcome !== 'ok' || (state",
+    'if ((state',
+    2,
+  ),
+  warning(
+    'a late pass of a continent moves what it sees',
+    'if (before && at <= before.at) return warning;',
+    'if (before && at <= before.at - 1e9) return warning;',
+    1,
+  ),
+  warning(
+    'a warning begins with the check that confirms it',
+    'since: goesOn ? before.since : at,',
+    'since: at,',
+    1,
+  ),
+  warning(
+    'fewer than two continents for a moment date the end of a warning',
+    'const still = { ...warning, below_since: null };',
+    'const still = warning;',
+    1,
+  ),
+];
