@@ -153,6 +153,11 @@ export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigu
       ? []
       : [`antipode_monitor_response_seconds{${labels(item)}} ${item.response_ms / 1_000}`],
   );
+  const warned = items.flatMap((item) =>
+    item.warnings.map(
+      (code) => `antipode_monitor_warning{${labels(item)},code="${label(code)}"} 1`,
+    ),
+  );
   return [
     '# HELP antipode_monitor_up 1 while no outage is confirmed, 0 while one is; no row while paused or not yet seen',
     '# TYPE antipode_monitor_up gauge',
@@ -163,6 +168,9 @@ export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigu
     '# HELP antipode_monitor_response_seconds Response time of the newest check; no row where that did not pass',
     '# TYPE antipode_monitor_response_seconds gauge',
     ...response,
+    '# HELP antipode_monitor_warning What passing checks warn of; no row without a warning',
+    '# TYPE antipode_monitor_warning gauge',
+    ...warned,
     '# HELP antipode_monitors_left_out Monitors beyond those shown here',
     '# TYPE antipode_monitors_left_out gauge',
     `antipode_monitors_left_out ${left_out}`,

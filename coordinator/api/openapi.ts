@@ -48,6 +48,7 @@ const monitor = {
   status: 'up',
   is_up: true,
   response_ms: 182,
+  warnings: ['certificate_expires'],
 };
 
 export const figuresSuccess = (headers: Readonly<Record<string, unknown>>) => ({

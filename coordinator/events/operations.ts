@@ -60,6 +60,7 @@ export const createEvent = async (
     incident: null,
     group: null,
     window: null,
+    warning: null,
     name,
   };
 };

@@ -17,6 +17,7 @@ export type EventRow = {
   readonly incident: string | null;
   readonly group: string | null;
   readonly window: string | null;
+  readonly warning: string | null;
   readonly name: string | null;
 };
 
@@ -40,7 +41,7 @@ export const eventsAfter = (
 ): Promise<EventRow[]> => sql<EventRow[]>`
   select e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event,
     e.monitor_id as monitor, e.incident_id as incident,
-    e.group_id as "group", e.window_id as "window", e.name
+    e.group_id as "group", e.window_id as "window", e.warning, e.name
   from events e
   where e.organisation_id = ${organisation}
     and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})

@@ -13,6 +13,7 @@ import {
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { externalIdFrom } from '../monitors/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
+import { warningJson } from '../warnings/model.ts';
 import type * as contract from './contract.ts';
 import { groupRows } from './contract.ts';
 import { groupStatus } from './model.ts';
@@ -33,14 +34,10 @@ import {
 } from './queries.ts';
 
 /** A group with its status by rule 29, and the counts of all its monitors. */
-export const groupJson = ({
-  id,
-  name,
-  description,
-  external_id,
-  members,
-  created_at,
-}: GroupRow) => {
+export const groupJson = (
+  { id, name, description, external_id, members, warned, warnings, created_at }: GroupRow,
+  now: number,
+) => {
   const count = (status: string): number =>
     members.reduce((sum, each) => (each.status === status ? sum + each.count : sum), 0);
   return {
@@ -56,6 +53,8 @@ export const groupJson = ({
     up: count('up'),
     pending: count('pending'),
     paused: count('paused'),
+    warned,
+    warnings: warnings.map((warning) => warningJson(warning, now)),
   };
 };
 
@@ -70,7 +69,7 @@ export type GroupPatch = {
  * Runs under the organisation's lock, so that a name that is free now is free when it is written.
  */
 export const changeGroup = async (
-  { sql, organisation, note }: InOrganisation,
+  { sql, organisation, note, now }: InOrganisation,
   before: GroupRow,
   patch: GroupPatch,
 ) => {
@@ -102,7 +101,7 @@ export const changeGroup = async (
     external_id: before.external_id,
   };
   note({ before: was, after: { name, description, external_id } });
-  return groupJson({ ...before, name, description, external_id });
+  return groupJson({ ...before, name, description, external_id }, now);
 };
 
 /**
@@ -113,7 +112,7 @@ export const createGroup = async (
   context: InOrganisation,
   input: InputOf<typeof api.createGroup>,
 ): OperationResult<OutputOf<typeof api.createGroup>> => {
-  const { sql, organisation } = context;
+  const { sql, organisation, now } = context;
   const name = nameFrom(input.name);
   const description = descriptionFrom(input.description);
   const external_id = input.external_id === null ? null : externalIdFrom(input.external_id);
@@ -132,7 +131,7 @@ export const createGroup = async (
   if (existing) {
     // A program that uses an id of its own from now on adopts the group of that name, unless
     // another program has it.
-    if (external_id === null) return new AlternateStatus(200, groupJson(existing));
+    if (external_id === null) return new AlternateStatus(200, groupJson(existing, now));
     if (existing.external_id !== null)
       throw new Refusal(
         'name_taken',
@@ -146,7 +145,7 @@ export const createGroup = async (
   enforceLimit('groups', organisation.plan, await countGroups(sql, organisation.id));
   const id = newId();
   await insertGroup(sql, organisation.id, id, { name, description, external_id });
-  return groupJson(orNotFound(await groupById(sql, organisation.id, id), 'group_not_found'));
+  return groupJson(orNotFound(await groupById(sql, organisation.id, id), 'group_not_found'), now);
 };
 
 /**
@@ -163,24 +162,24 @@ export const deleteGroup = async (
 };
 
 export const getGroup = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, now }: InOrganisation,
   { group_id }: InputOf<typeof api.getGroup>,
 ): OperationResult<OutputOf<typeof api.getGroup>> =>
-  groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'));
+  groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'), now);
 
 export const listGroupStatuses = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, now }: InOrganisation,
   { page }: InputOf<typeof contract.listGroupStatuses>,
 ): OperationResult<OutputOf<typeof contract.listGroupStatuses>> => {
   const [matching, rows] = await Promise.all([
     countGroups(sql, organisation.id),
     groupsByName(sql, organisation.id, (page - 1) * groupRows, groupRows),
   ]);
-  return { matching, items: rows.map(groupJson) };
+  return { matching, items: rows.map((row) => groupJson(row, now)) };
 };
 
 export const listGroups = (
-  { sql, organisation, with: { cursors } }: InOrganisation,
+  { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listGroups>,
 ): OperationResult<OutputOf<typeof api.listGroups>> =>
   pageOf(
@@ -188,7 +187,7 @@ export const listGroups = (
     ['groups', organisation.id],
     input,
     (from, limit) => groupPage(sql, organisation.id, from ?? beforeAll, limit),
-    groupJson,
+    (row) => groupJson(row, now),
   );
 
 export const listMonitorsOutside = async (
@@ -208,7 +207,7 @@ export const showGroup = async (
     groupById(sql, organisation.id, group_id),
     groupUses(sql, organisation.id, group_id, now),
   ]);
-  return { ...groupJson(orNotFound(row, 'group_not_found')), ...uses };
+  return { ...groupJson(orNotFound(row, 'group_not_found'), now), ...uses };
 };
 
 export const updateGroup = async (

@@ -2,6 +2,8 @@ import { folded } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import { insertRows, namesOf, updateRows } from '../database/table.ts';
 import type { Status } from '../monitors/status.ts';
+import type { OpenWarning } from '../warnings/model.ts';
+import { warningsOfGroup } from '../warnings/queries.ts';
 
 export type GroupRow = {
   readonly key: number;
@@ -11,6 +13,9 @@ export type GroupRow = {
   readonly external_id: string | null;
   readonly created_at: Date;
   /** The number of monitors by status, of those that affect the group and of the others. */
+  readonly warned: number;
+  /** Of its monitors, as many as answers show. */
+  readonly warnings: readonly OpenWarning[];
   readonly members: readonly {
     readonly status: Status;
     readonly affects_group_status: boolean;
@@ -33,7 +38,8 @@ export const groupRow = (sql: Queryable) => sql`g.key, ${sql.unsafe(shownNames)}
     select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status',
       c.affects, 'count', c.count)), '[]')
     from (select s.status, s.affects, count(*) as count from monitor_status s
-      where s.group_id = g.id group by s.status, s.affects) c) as members`;
+      where s.group_id = g.id group by s.status, s.affects) c) as members,
+    ${warningsOfGroup(sql)}`;
 
 export const groupPage = (
   sql: Queryable,

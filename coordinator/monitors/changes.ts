@@ -6,6 +6,7 @@ import type { Interval } from '../../shared/base/time.ts';
 import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { checkersOf } from '../probes/queries.ts';
+import { warningJson } from '../warnings/model.ts';
 import { amendMonitor, type MonitorPatch } from './model.ts';
 import { monitorsCalled, notifyOwner, updateMonitors, writeMemberships } from './queries.ts';
 import { monitorFrom, monitorJson, type StoredMonitor } from './row.ts';
@@ -28,6 +29,7 @@ const iso = (at: number): string => {
 export const monitorNow = (row: MonitorWithStatus, now: number) => ({
   ...monitorJson(row),
   ...monitorStatusJson(row, now),
+  warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
 });
 
 const monitorStatusJson = (row: StoredStatus, now: number) => {

@@ -17,6 +17,7 @@ import { MonitorOut, muteInput, StatusOut } from '../../shared/api/monitors.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 import { kinds } from '../../shared/checks/kinds.ts';
+import { warningCodes } from '../../shared/checks/warnings.ts';
 import { type DashboardSort, dashboardSorts, type StatusRow, statusRows } from './status.ts';
 
 /**
@@ -91,6 +92,9 @@ const filters = {
   q: optional(string(), ''),
   group: maybe(uuid()),
   tag: maybe(string(), { description: 'One or several with commas between: all of them.' }),
+  warning: maybe(literal(['any', ...warningCodes]), {
+    description: 'With this warning, or with any.',
+  }),
 };
 
 export const listDashboard = innerOperation({
@@ -113,6 +117,8 @@ export const listDashboard = innerOperation({
       maintenance: integer(),
       pending: integer(),
       paused: integer(),
+      /** With warnings, whatever their status. */
+      warned: integer(),
     }),
     /** The first few of those in trouble. */
     failing: array(
@@ -397,6 +403,7 @@ const MonitorFigureOut = object('MonitorFigureOut', {
   response_ms: nullable(number(), {
     description: 'Of the newest check, if that passed; null for heartbeats.',
   }),
+  warnings: array(string(), { description: 'The codes of its warnings.' }),
 });
 
 export const listMonitorFigures = innerOperation({

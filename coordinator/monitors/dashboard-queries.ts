@@ -4,6 +4,8 @@ import type { Queryable } from '../database/connect.ts';
 import { literally, lookedFor, wordsOf } from '../database/sql.ts';
 import { ms } from '../maintenance/queries.ts';
 import { flappingMemoryMs, type Outage } from '../notifications/policy.ts';
+import type { OpenWarning } from '../warnings/model.ts';
+import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type ListedRow, listedNames } from './row.ts';
 import type { DashboardSort, Status, StatusRow } from './status.ts';
 import type { StatusCounts } from './status-queries.ts';
@@ -16,10 +18,21 @@ export type DashboardFilter = {
   readonly group: string | null;
   /** Each of them. */
   readonly tags: readonly string[];
+  /** A code, or `any`. */
+  readonly warning: string | null;
 };
 
-export const isFiltered = ({ status, kind, search, group, tags }: DashboardFilter): boolean =>
-  status !== null || kind !== null || search.trim() !== '' || group !== null || tags.length > 0;
+export const isFiltered = ({
+  status,
+  kind,
+  search,
+  group,
+  tags,
+  warning,
+}: DashboardFilter): boolean =>
+  [status, kind, group, warning].some((one) => one !== null) ||
+  search.trim() !== '' ||
+  tags.length > 0;
 
 export type DashboardPlace = {
   readonly sort: DashboardSort;
@@ -31,7 +44,7 @@ export type DashboardPlace = {
 const matching = (
   sql: Queryable,
   organisation: string,
-  { status, kind, search, group, tags }: DashboardFilter,
+  { status, kind, search, group, tags, warning }: DashboardFilter,
   covered: readonly string[],
 ) => {
   const isCovered = sql`s.monitor_id = any(${[...covered]}::uuid[])`;
@@ -44,9 +57,10 @@ const matching = (
           ? sql`and s.status = ${status}`
           : sql`and s.status = ${status} and not ${isCovered}`;
   const ofRow =
-    kind === null && tags.length === 0
+    kind === null && tags.length === 0 && warning === null
       ? sql``
-      : sql`and s.monitor_id in (select id from monitors where organisation_id = ${organisation}
+      : sql`and s.monitor_id in (select id from monitors m where organisation_id = ${organisation}
+          ${warning === null ? sql`` : sql`and ${isWarned(sql, warning)}`}
           ${kind === null ? sql`` : sql`and type = ${kind}`}
           ${tags.length === 0 ? sql`` : sql`and tags @> ${tags.map(lookedFor)}::text[]`})`;
   const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
@@ -67,6 +81,18 @@ export const countMatching = async (
       then 'maintenance' else s.status end as status, count(*) as count
     from monitor_status s where ${matching(sql, organisation, filter, covered)} group by 1`;
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+};
+
+/** How many of those that match have warnings. */
+export const countWarned = async (
+  sql: Queryable,
+  organisation: string,
+  filter: DashboardFilter,
+): Promise<number> => {
+  const where = matching(sql, organisation, { ...filter, warning: filter.warning ?? 'any' }, []);
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) as count from monitor_status s where ${where}`;
+  return row?.count ?? 0;
 };
 
 /** A filter that a list offers, and how many monitors it would leave. */
@@ -215,6 +241,7 @@ export type DashboardRow = ListedRow & {
   readonly looks: readonly number[] | null;
   /** Confirmed outages of the last day, oldest first. */
   readonly outages: readonly Outage[] | null;
+  readonly warnings: readonly OpenWarning[] | null;
 };
 
 const sparkHours = 24;
@@ -241,7 +268,7 @@ export const dashboardRows = (
         'confirmed_at', ${ms(sql, 'o.confirmed_at')}, 'resolved_at', ${ms(sql, 'o.resolved_at')})
         order by o.confirmed_at) from incidents o where o.monitor_id = m.id
         and o.confirmed_at is not null and o.started_at > ${new Date(now - flappingMemoryMs)})
-        as outages
+        as outages, ${warningsColumn(sql)}
     from monitors m
     left join groups g on g.id = m.group_id
     left join incidents i on i.monitor_id = m.id and i.resolved_at is null

@@ -4,11 +4,13 @@ import { barsOf, windowOf } from '../core/uptime.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { groupStatus } from '../groups/model.ts';
 import { type MonitorMute, monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
+import { warningJson } from '../warnings/model.ts';
 import type * as contract from './contract.ts';
 import { dashboardRows as rowsOfPage, tagsIn } from './contract.ts';
 import {
   allFacets,
   countMatching,
+  countWarned,
   type DashboardFilter,
   type DashboardRow,
   dashboardPage,
@@ -86,6 +88,7 @@ const rowJson = (
       row.acknowledged_as === null || row.acknowledged_at === null
         ? null
         : { name: row.acknowledged_as, since: row.acknowledged_at.toISOString() },
+    warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
   };
 };
 
@@ -105,7 +108,7 @@ const groupsJson = (
   });
 };
 
-const countsJson = (counts: StatusCounts): Out['counts'] => {
+const countsJson = (counts: StatusCounts): Omit<Out['counts'], 'warned'> => {
   const { down = 0, verifying = 0, up = 0, maintenance = 0, pending = 0, paused = 0 } = counts;
   return {
     all: down + verifying + up + maintenance + pending + paused,
@@ -124,12 +127,14 @@ const filterOf = ({
   q,
   group,
   tag,
+  warning,
 }: InputOf<typeof contract.listFilters>): DashboardFilter => ({
   status,
   kind,
   search: q,
   group,
   tags: tagsIn(tag ?? ''),
+  warning,
 });
 
 /**
@@ -157,15 +162,17 @@ export const listDashboard = async (
     ]);
     return { ids, rows, histories, standings, mutes };
   });
-  const [counts, failing, probes, { ids, rows, histories, standings, mutes }] = await Promise.all([
-    (isFiltered(ofAnyStatus)
-      ? countMatching(sql, of, ofAnyStatus, covered)
-      : countStatuses(sql, of, covered)
-    ).then(countsJson),
-    failingMonitors(sql, of, ofAnyStatus, covered, maxFailing),
-    dashboardProbes(sql, of),
-    looked,
-  ]);
+  const [counts, warned, failing, probes, { ids, rows, histories, standings, mutes }] =
+    await Promise.all([
+      (isFiltered(ofAnyStatus)
+        ? countMatching(sql, of, ofAnyStatus, covered)
+        : countStatuses(sql, of, covered)
+      ).then(countsJson),
+      countWarned(sql, of, ofAnyStatus),
+      failingMonitors(sql, of, ofAnyStatus, covered, maxFailing),
+      dashboardProbes(sql, of),
+      looked,
+    ]);
   const [rowById, historyById] = [
     new Map(rows.map((row) => [row.id, row])),
     new Map(histories.map((each) => [each.id, each])),
@@ -177,7 +184,7 @@ export const listDashboard = async (
     return row && history ? [rowJson(row, history, mute, now)] : [];
   });
   return {
-    counts,
+    counts: { ...counts, warned },
     failing: failing.map((each) => ({
       ...each,
       since: each.since.toISOString(),

@@ -29,6 +29,8 @@ import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
+import { warningJson } from '../warnings/model.ts';
+import { openWarningsOf } from '../warnings/queries.ts';
 import { changeMonitor, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
 import type * as contract from './contract.ts';
 import { draftMonitor, labelsFrom, longerName, unsaved } from './model.ts';
@@ -267,6 +269,7 @@ export const getMonitorStatus = async (
   const of = orNotFound(history, 'monitor_not_found');
   const { status, since, last_checked_at } = statusOf(of, now);
   const [muted] = await monitorMutes(sql, organisation.id, [id], new Date(now));
+  const warnings = await openWarningsOf(sql, organisation.id, [id]);
   return {
     monitor: id,
     status,
@@ -275,6 +278,7 @@ export const getMonitorStatus = async (
     enabled: of.paused_at === null,
     uptime: uptimeJson(of, days, window),
     muted: muted === undefined ? null : mutedJson(muted),
+    warnings: warnings.map((warning) => warningJson(warning, now)),
   };
 };
 
@@ -321,13 +325,14 @@ export const listMonitorFigures = async ({
     now,
   );
   return {
-    items: rows.map(({ id, name, type, status, response_ms }) => ({
+    items: rows.map(({ id, name, type, status, response_ms, warnings }) => ({
       id,
       name,
       type,
       status,
       is_up: isUp(status),
       response_ms,
+      warnings: (warnings ?? []).map(({ code }) => code),
     })),
     left_out: (rows[0]?.count ?? 0) - rows.length,
   };
@@ -338,18 +343,18 @@ export const listMonitors = async (
   { sort, limit, cursor, ...filter }: InputOf<typeof api.listMonitors>,
 ): OperationResult<OutputOf<typeof api.listMonitors>> => {
   const { id: of } = organisation;
-  const { status, type, group, enabled, external_id } = filter;
+  const { status, type, group, enabled, warning, external_id } = filter;
   const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
   if (group !== null && !(await groupsAmong(sql, of, [group])).has(group))
     throw notFound('group_not_found');
   return placedPageOf(
     cursors,
-    ['monitors', of, sort, status, type, group, enabled, tag, external_id, text],
+    ['monitors', of, sort, status, type, group, enabled, tag, warning, external_id, text],
     { limit, cursor },
     (after, most) =>
       shownMonitors.page(sql, {
         organisation: of,
-        filter: { status, type, group, enabled, tag, external_id, text },
+        filter: { status, type, group, enabled, tag, warning, external_id, text },
         sort,
         after,
         most,

@@ -4,6 +4,8 @@ import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import { lookedFor, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
+import type { OpenWarning } from '../warnings/model.ts';
+import { warningsColumn } from '../warnings/queries.ts';
 import {
   changedColumns,
   insertedColumns,
@@ -52,6 +54,7 @@ export type MonitorFigure = {
   readonly status: Status;
   /** Of the newest check, if it passed; null for heartbeats, and without a recent check. */
   readonly response_ms: number | null;
+  readonly warnings: readonly OpenWarning[] | null;
   /** Of all monitors. */
   readonly count: number;
 };
@@ -67,7 +70,7 @@ export const monitorFigures = (
   now: number,
 ): Promise<readonly MonitorFigure[]> => sql<MonitorFigure[]>`
   select m.id, m.name, m.type, s.status, case
-    when newest.outcome = 0 then newest.took_ms end as response_ms, s.count
+    when newest.outcome = 0 then newest.took_ms end as response_ms, ${warningsColumn(sql)}, s.count
   from (select *, count(*) over ()::int as count from monitor_status
     where organisation_id = ${organisation} order by monitor_key limit ${limit}) s
   join monitors m on m.id = s.monitor_id

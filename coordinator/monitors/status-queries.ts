@@ -10,6 +10,8 @@ import {
   coverFrom,
   ms,
 } from '../maintenance/queries.ts';
+import type { OpenWarning } from '../warnings/model.ts';
+import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type MonitorRow, shownNames } from './row.ts';
 import type { MonitorHistory, Status, StatusRow, StoredStatus } from './status.ts';
 
@@ -198,7 +200,9 @@ export const monitorHistories = async (
 /** Monitors with their status: what the row keeps, and the newest observation, from one reading. */
 
 /** What was observed since the row was written. */
-type Observation = Pick<StoredStatus, 'last_result_at' | 'begins_anew_at'>;
+type Observation = Pick<StoredStatus, 'last_result_at' | 'begins_anew_at'> & {
+  readonly warnings: readonly OpenWarning[] | null;
+};
 /** Queried for heartbeats only: a page without any does not pay for it. */
 type HeartbeatRow = Pick<StoredStatus, 'last_fail_at' | 'last_beat_at'>;
 
@@ -235,7 +239,8 @@ export const withBeats = async <
 };
 
 export type MonitorWithStatus = Omit<MonitorRow, 'created_at'> &
-  StoredStatus & {
+  StoredStatus &
+  Observation & {
     /** In the format of utcText(). */
     readonly created_at: string;
     /** Its sort key in the list that it was read for; null where the running number is the key. */
@@ -249,6 +254,8 @@ export type MonitorFilter = {
   readonly group: string | null;
   readonly enabled: boolean | null;
   readonly tag: string | null;
+  /** A code, or `any`. */
+  readonly warning: string | null;
   readonly external_id: string | null;
   /** Every word of it must occur in name, target, group or a tag. */
   readonly text: string;
@@ -282,7 +289,7 @@ const settings = (sql: Queryable) => sql`${version(sql)}, m.key, ${sql.unsafe(sh
 const sighting = (sql: Queryable) => sql`
   (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2
     order by r.at desc limit 1) as last_result_at,
-  ${ms(sql, 'again.at')} as begins_anew_at`;
+  ${ms(sql, 'again.at')} as begins_anew_at, ${warningsColumn(sql)}`;
 
 /** A partition's undecided changes are usually none, and read once for all rows. */
 const from = (sql: Queryable, organisation: string) => sql`
@@ -293,13 +300,14 @@ const from = (sql: Queryable, organisation: string) => sql`
     group by 1) again on again.monitor = m.id::text`;
 
 const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList) => {
-  const { status, type, group, enabled, tag, external_id, text } = filter;
+  const { status, type, group, enabled, tag, warning, external_id, text } = filter;
   const words = wordsOf(text).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
   return sql`m.organisation_id = ${organisation} and s.organisation_id = ${organisation}
     ${status === null ? sql`` : sql`and s.status = ${status}`}
     ${type === null ? sql`` : sql`and m.type = ${type}`}
     ${group === null ? sql`` : sql`and m.group_id = ${group}`}
     ${tag === null ? sql`` : sql`and m.tags @> array[${lookedFor(tag)}::text]`}
+    ${warning === null ? sql`` : sql`and ${isWarned(sql, warning)}`}
     ${external_id === null ? sql`` : sql`and m.external_id = ${lookedFor(external_id)}`}
     ${
       enabled === null

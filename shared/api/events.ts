@@ -1,4 +1,14 @@
-import { array, boolean, dateTime, maybe, nullable, object, string, uuid } from './fields.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  grown,
+  maybe,
+  nullable,
+  object,
+  string,
+  uuid,
+} from './fields.ts';
 import { exampleIds, nullableString, operation, pageQuery } from './operation.ts';
 
 const EventOut = object('EventOut', {
@@ -9,7 +19,7 @@ const EventOut = object('EventOut', {
   at: dateTime({ description: 'When it was written down.', example: '2026-11-18T04:03:36.902Z' }),
   event: string({
     description:
-      '`incident.opened`, `.confirmed`, `.acknowledged`, `.resolved`; `monitor.created`, `.changed`, `.paused`, `.resumed`, `.deleted`; `group.created`, `.changed`, `.deleted`; `maintenance.created`, `.changed`, `.deleted`; `deploy`. There may be others later: ignore what you do not know.',
+      '`incident.opened`, `.confirmed`, `.acknowledged`, `.resolved`; `monitor.created`, `.changed`, `.paused`, `.resumed`, `.deleted`; `group.created`, `.changed`, `.deleted`; `maintenance.created`, `.changed`, `.deleted`; `warning.started`, `.changed`, `.ended`; `deploy`. There may be others later: ignore what you do not know.',
     example: 'incident.confirmed',
   }),
   monitor: nullable(uuid({ example: exampleIds.monitor })),
@@ -20,6 +30,10 @@ const EventOut = object('EventOut', {
       meaning: 'The id of the maintenance window; null where it is about none.',
       example: null,
     }),
+  ),
+  warning: grown(
+    nullableString('The code of the warning; null where it is about none.', { example: null }),
+    null,
   ),
   name: nullableString('The name of the monitor, group, window or deploy at that time.', {
     example: 'Shop',

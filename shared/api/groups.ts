@@ -1,4 +1,5 @@
 import { dateTime, grown, integer, maybe, nullable, object, string, uuid } from './fields.ts';
+import { warnings } from './monitors.ts';
 import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
 export const GroupOut = object('GroupOut', {
@@ -39,6 +40,8 @@ export const GroupOut = object('GroupOut', {
   up: grown(integer({}, { meaning: 'How many are up.', example: 3 }), 0),
   pending: grown(integer({}, { meaning: 'How many have no result yet.', example: 0 }), 0),
   paused: grown(integer({}, { meaning: 'How many are paused.', example: 0 }), 0),
+  warned: grown(integer({}, { meaning: 'How many have warnings.', example: 0 }), 0),
+  warnings,
 });
 
 const GroupPage = page('GroupPage', GroupOut);

@@ -1,4 +1,5 @@
 import { isRecord } from '../base/json.ts';
+import { warningCodes } from '../checks/warnings.ts';
 import {
   array,
   boolean,
@@ -24,6 +25,31 @@ const config = {
   description:
     'Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are.',
 };
+
+export const WarningOut = object('WarningOut', {
+  code: string({
+    description: `${warningCodes.map((code) => `\`${code}\``).join(', ')}. There may be others later.`,
+    example: 'certificate_expires',
+  }),
+  since: dateTime({
+    description: 'When the first check began that saw it.',
+    example: '2026-11-18T04:12:09.000Z',
+  }),
+  text: string({
+    description: 'What it is, in one sentence.',
+    example: 'Certificate expires in 5 days',
+  }),
+  details: dict({ description: 'What the sentence is made of.', example: { stage: 7 } }),
+  monitor: uuid({ example: exampleIds.monitor }),
+});
+
+export const warnings = grown(
+  array(WarningOut, {
+    meaning:
+      'What passing checks warn of. A warning is never downtime, and `status` says nothing of it.',
+  }),
+  [],
+);
 
 export const MonitorOut = object('MonitorOut', {
   id: uuid({ example: exampleIds.monitor }),
@@ -65,6 +91,7 @@ export const MonitorOut = object('MonitorOut', {
     array(string(), { meaning: 'Words by which monitors are found.', example: ['eu', 'shop'] }),
     [],
   ),
+  warnings,
 });
 
 const tagWords = 'Up to 20 words of up to 50 characters, kept in small letters.';
@@ -239,6 +266,7 @@ export const StatusOut = object('StatusOut', {
     nullable(MutedOut, { description: 'While its alerts are held; null: they are not.' }),
     null,
   ),
+  warnings,
 });
 
 const monitorId = { monitor_id: uuid() };
@@ -284,6 +312,9 @@ export const listMonitors = operation({
     tag: maybe(string(), {
       description: 'Only monitors with this tag.',
       limits: { maxLength: 50 },
+    }),
+    warning: maybe(literal(['any', ...warningCodes]), {
+      description: 'Only monitors with this warning, or with any.',
     }),
     external_id: maybe(string(), {
       description: 'Only the monitor of this external id.',

@@ -51,6 +51,7 @@ describe('the dashboard', () => {
       up: demoCount - 5,
       maintenance: 1,
       pending: 0,
+      warned: 0,
       paused: 2,
     });
     expect(failing.map(({ name, status }) => [name, status])).toEqual([
@@ -185,7 +186,7 @@ describe('the dashboard', () => {
         dashboardPage(
           bench.sql,
           house.organisation,
-          { status: null, kind: null, search: '', group: null, tags: [] },
+          { status: null, kind: null, search: '', group: null, tags: [], warning: null },
           [],
           {
             sort,

@@ -103,11 +103,20 @@ test('are rows that Prometheus reads, whatever a monitor is called, and none for
     status: 'up',
     is_up: true,
     response_ms: 120,
+    warnings: ['slow'],
   };
   const text = figuresText({
     items: [
       item,
-      { ...item, id: 'b', name: 'new', status: 'pending', is_up: null, response_ms: null },
+      {
+        ...item,
+        id: 'b',
+        name: 'new',
+        status: 'pending',
+        is_up: null,
+        response_ms: null,
+        warnings: [],
+      },
     ],
     left_out: 3,
   });
@@ -116,6 +125,7 @@ test('are rows that Prometheus reads, whatever a monitor is called, and none for
     'antipode_monitor_status{monitor="a",name="quote \\" slash \\\\ line\\nend",type="https",status="up"} 1',
     'antipode_monitor_status{monitor="b",name="new",type="https",status="pending"} 1',
     'antipode_monitor_response_seconds{monitor="a",name="quote \\" slash \\\\ line\\nend",type="https"} 0.12',
+    'antipode_monitor_warning{monitor="a",name="quote \\" slash \\\\ line\\nend",type="https",code="slow"} 1',
     'antipode_monitors_left_out 3',
     '',
   ]);

@@ -252,6 +252,7 @@ describe('Pages of monitors from kept rows', () => {
       group: null,
       enabled: null,
       tag: null,
+      warning: null,
       external_id: null,
       text: '',
     },

@@ -1,0 +1,72 @@
+import type { Queryable } from '../database/connect.ts';
+import type { OpenWarning } from './model.ts';
+
+/** The warnings of monitor `m` that last, oldest first, as a column; null without any. */
+export const warningsColumn = (sql: Queryable) => sql`
+  (select json_agg(json_build_object('monitor', w.monitor_id, 'code', w.code,
+      'details', w.details, 'since', (extract(epoch from w.began_at) * 1000)::bigint)
+      order by w.key)
+    from warnings w where w.monitor_id = m.id and w.ended_at is null) as warnings`;
+
+const maxOfGroup = 100;
+
+/** Of the monitors of group `g`: how many are warned of, and their oldest warnings. */
+export const warningsOfGroup = (sql: Queryable) => sql`
+  (select count(distinct m.id)::int from monitors m join warnings w on w.monitor_id = m.id
+    where m.group_id = g.id and w.ended_at is null) as warned,
+  (select coalesce(json_agg(each), '[]') from (
+    select w.monitor_id as monitor, w.code, w.details,
+      (extract(epoch from w.began_at) * 1000)::bigint as since
+    from monitors m join warnings w on w.monitor_id = m.id
+    where m.group_id = g.id and w.ended_at is null
+    order by w.key limit ${maxOfGroup}) each) as warnings`;
+
+/** Whether monitor `m` has a warning that lasts, of a code or of any. */
+export const isWarned = (sql: Queryable, code: string) => sql`
+  exists (select 1 from warnings w where w.monitor_id = m.id and w.ended_at is null
+    ${code === 'any' ? sql`` : sql`and w.code = ${code}`})`;
+
+/** The warnings of these monitors that last. */
+export const openWarningsOf = (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+): Promise<OpenWarning[]> => sql<OpenWarning[]>`
+  select monitor_id as monitor, code, details,
+    (extract(epoch from began_at) * 1000)::float8 as since
+  from warnings where organisation_id = ${organisation} and ended_at is null
+    and monitor_id = any(${[...monitors]}::uuid[])
+  order by key`;
+
+export type CertificateRow = {
+  readonly monitor: string;
+  readonly name: string;
+  readonly fingerprint: string;
+  readonly issuer: string;
+  readonly starts_at: Date;
+  readonly ends_at: Date;
+  readonly seen_at: Date;
+};
+
+/** The certificates of an organisation's monitors, those that end first before the others. */
+export const certificatesByEnd = (
+  sql: Queryable,
+  organisation: string,
+  limit: number,
+): Promise<CertificateRow[]> => sql<CertificateRow[]>`
+  select c.monitor_id as monitor, m.name, c.fingerprint, c.issuer, c.starts_at, c.ends_at,
+    c.seen_at
+  from certificates c join monitors m on m.id = c.monitor_id
+  where c.organisation_id = ${organisation} and m.organisation_id = ${organisation}
+  order by c.ends_at, lower(m.name) limit ${limit}`;
+
+export const certificateOf = async (
+  sql: Queryable,
+  organisation: string,
+  monitor: string,
+): Promise<{ readonly issuer: string; readonly ends_at: Date } | undefined> => {
+  const [row] = await sql<{ issuer: string; ends_at: Date }[]>`
+    select issuer, ends_at from certificates
+    where organisation_id = ${organisation} and monitor_id = ${monitor}`;
+  return row;
+};
