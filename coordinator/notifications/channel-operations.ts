@@ -24,6 +24,7 @@ import { mayManage } from '../organisations/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
+import { wantsWarnings } from './kinds/index.ts';
 import { newSigningSecret } from './kinds/webhook.ts';
 import { delayFrom, hoursFrom, isDelivering, reminderFrom } from './policy.ts';
 import {
@@ -241,6 +242,7 @@ export const channelJson = (
   delay_s: row.delay_s,
   reminder_s: row.reminder_s,
   hours: row.hours,
+  warnings: row.warnings,
   owner: row.owner_email,
   delivering: isDelivering(
     {
@@ -408,6 +410,7 @@ const act = async (
     delay_s: delayFrom(input.delay_s),
     reminder_s: reminderFrom(input.reminder_s ?? 0),
     hours: input.hours === null ? null : hoursFrom(input.hours, organisation.time_zone),
+    warnings: input.warnings ?? wantsWarnings(input.kind),
   });
   if (!isKnown) await askByMail(context, id, address);
   note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
@@ -546,6 +549,7 @@ export const updateChannel = async (
       delay_s: delayFrom(input.delay_s ?? before.delay_s),
       reminder_s: reminderFrom(input.reminder_s ?? before.reminder_s ?? 0),
       hours: input.hours === null ? before.hours : hoursFrom(input.hours, organisation.time_zone),
+      warnings: input.warnings ?? before.warnings,
       verified_at: isMoved ? (mustAsk ? null : new Date(now)) : before.verified_at,
     },
     new Date(now),

@@ -4,6 +4,7 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { jsonText } from '../incidents/writes.ts';
+import { isWarning } from './kinds/text.ts';
 import type { ChannelConfig, ChannelKind, Outgoing, SendOutcome, Verdict } from './kinds/types.ts';
 import { contentFrom, type MessageLinks, type Notification, newestOfEach } from './message.ts';
 import { afterAttempt, tryAgain } from './policy.ts';
@@ -98,6 +99,8 @@ export type DelivererDependencies = {
     readonly key: number;
     readonly channel: string;
     readonly incidents: readonly string[];
+    /** The monitors, where it is about warnings. */
+    readonly warned: readonly string[] | null;
     readonly mayAcknowledge: boolean;
     readonly isMail: boolean;
   }) => Promise<MessageLinks>;
@@ -131,6 +134,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       key,
       channel,
       incidents,
+      warned: isWarning(content) ? content.monitors.map((monitor) => monitor.id) : null,
       mayAcknowledge: open.length > 0,
       isMail,
     });

@@ -117,11 +117,14 @@ export const notifiedEvents = [
   'reminder',
   'acknowledged',
   'flapping',
+  'warning',
+  'warning_over',
   'test',
 ] as const;
 /**
  * `was_down`: a "down" whose incident ended before it was accepted. `closed`: ended by pausing,
- * deleting or an edit (rule 17). `flapping`: sent once, then silence.
+ * deleting or an edit (rule 17). `flapping`: sent once, then silence. `warning` and `warning_over`:
+ * of monitors that are up (rule 44).
  */
 export type NotifiedEvent = (typeof notifiedEvents)[number];
 
@@ -330,6 +333,23 @@ function one(
     : `${name} is up again after ${after}.`;
 }
 
+/** One sentence about warnings of one monitor, or of many that share what is wrong. */
+export function warningSentenceOf(monitors: readonly NotifiedMonitor[]): string {
+  const [first] = monitors;
+  if (first === undefined) return 'There are no warnings.';
+  const begun = monitors.filter(({ event }) => event === 'warning');
+  const isOne = monitors.every(
+    ({ event, cause }) => event === first.event && cause === first.cause,
+  );
+  const who = monitors.length === 1 ? first.name : `${monitors.length} monitors`;
+  if (begun.length === 0)
+    return isOne ? `${who}: no longer a warning, ${first.cause}.` : `Warnings of ${who} are over.`;
+  if (isOne) return `${who}: ${first.cause}.`;
+  const over = monitors.length - begun.length;
+  const have = begun.length === 1 ? '1 monitor has' : `${begun.length} monitors have`;
+  return `${have} warnings${over === 0 ? '' : `, those of ${over} are over`}.`;
+}
+
 const monitorShape = z.object({
   id: z.string(),
   incident: z.string(),
@@ -424,13 +444,14 @@ export function leavingOf(
  * stop.
  */
 function causeWords(step: WaitingStep): string {
-  return step.cause === null
-    ? 'it failed'
-    : causeSentence(step.cause)
-        .replace(/\.$/, '')
-        // Matches a word, but not a name in capitals such as TLS.
-        .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase());
+  return step.cause === null ? 'it failed' : lowered(causeSentence(step.cause));
 }
+
+export const lowered = (sentence: string): string =>
+  sentence
+    .replace(/\.$/, '')
+    // Matches a word, but not a name in capitals such as TLS.
+    .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase());
 
 function from(probe: string | null, continent: string | null): string | null {
   return probe === null ? null : continent === null ? probe : `${probe}, ${continent}`;

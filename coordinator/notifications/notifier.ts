@@ -4,6 +4,7 @@ import { createComposer } from './compose.ts';
 import { createDeliverer, type DelivererDependencies } from './deliver.ts';
 import { createOwnerFallback } from './last-resort.ts';
 import { createPlanner } from './plan.ts';
+import { createWarningTeller, type GatheringTimes } from './warnings.ts';
 
 /**
  * Notifies people of an incident, from the decision to the answer of the receiver:
@@ -38,7 +39,7 @@ import { createPlanner } from './plan.ts';
  *               next process in the same place takes it back at once (`claimed_by`)
  *
  * A commit that makes work wakes it; it also polls twice a second for what became due by time
- * alone.
+ * alone. Warnings go a way of their own (warnings.ts) until they are messages.
  */
 export function createNotifier(deps: NotifierDependencies): Notifier {
   const { sql, clock, log, kindOf } = deps;
@@ -49,6 +50,7 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
     isByThread: (kind) => kindOf(kind)?.resolves === true,
   });
   const deliverer = createDeliverer(deps);
+  const warnings = createWarningTeller({ sql, clock, times: deps.warningTimes });
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
 
   /** Steps 2 to 4. The events that are planned first leave first, and wait for no others. */
@@ -56,8 +58,9 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
     for (let isMore = true; isMore; ) {
       const isPlanned = await planner.plan();
       const isComposed = await composer.compose();
+      const isWarned = await warnings.tell();
       await deliverer.hurry();
-      isMore = isPlanned || isComposed;
+      isMore = isPlanned || isComposed || isWarned;
     }
   }
 
@@ -95,4 +98,5 @@ export type NotifierDependencies = DelivererDependencies & {
   readonly fallbackMs: number;
   /** Whether owners can be mailed. */
   readonly hasMail: boolean;
+  readonly warningTimes?: GatheringTimes;
 };

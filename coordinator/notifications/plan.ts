@@ -31,6 +31,8 @@ export type PlannedChannel = {
   readonly enabled: boolean;
   readonly verified: boolean;
   readonly unsubscribed: boolean;
+  /** Whether it wants warnings (rule 44). */
+  readonly warnings: boolean;
 };
 
 export type NewStep = {
@@ -164,7 +166,7 @@ export function channelsToPlan(
 ): Promise<PlannedChannel[]> {
   return sql<PlannedChannel[]>`
     select c.id, c.organisation_id, c.covers, c.enabled, c.verified_at is not null as verified,
-      c.unsubscribed_at is not null as unsubscribed,
+      c.unsubscribed_at is not null as unsubscribed, c.warnings,
       array(select monitor_id from channel_monitors where channel_id = c.id) as monitors,
       array(select group_id from channel_groups where channel_id = c.id) as groups
     from channels c where c.deleted_at is null

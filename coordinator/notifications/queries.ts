@@ -26,6 +26,7 @@ export type ChannelRow = {
   readonly delay_s: number;
   readonly reminder_s: number | null;
   readonly hours: Hours | null;
+  readonly warnings: boolean;
   readonly created_at: Date;
   readonly failing_since: Date | null;
   readonly refused_at: Date | null;
@@ -64,6 +65,7 @@ const settingColumns = {
   delay_s: 'int',
   reminder_s: 'int',
   hours: 'jsonb',
+  warnings: 'boolean',
 } as const;
 const changedColumns = {
   ...settingColumns,

@@ -119,17 +119,17 @@ export const createNotifications = ({
     readonly key: number | null;
     readonly channel: string | null;
     readonly incidents: readonly string[];
+    readonly warned: readonly string[] | null;
     readonly mayAcknowledge: boolean;
     readonly isMail: boolean;
   }): Promise<MessageLinks> => {
-    const { id, key, channel, incidents, mayAcknowledge, isMail } = message;
+    const { id, key, channel, incidents, warned, mayAcknowledge, isMail } = message;
     const base = baseUrl();
-    const [only] = incidents;
+    const [only, ...more] = warned ?? incidents;
+    const [one, all] = warned === null ? ['incidents', 'incidents'] : ['monitors', '?warning=any'];
     return {
       incident:
-        incidents.length === 1 && only !== undefined
-          ? `${base}/incidents/${only}`
-          : `${base}/incidents`,
+        only !== undefined && more.length === 0 ? `${base}/${one}/${only}` : `${base}/${all}`,
       acknowledge: mayAcknowledge
         ? `${base}/acknowledge/${await links.sign('acknowledge', id)}`
         : null,
@@ -156,6 +156,7 @@ export const createNotifications = ({
       key: null,
       channel,
       incidents: [],
+      warned: null,
       mayAcknowledge: false,
       isMail: false,
     });

@@ -3,6 +3,7 @@ import {
   boolean,
   dateTime,
   dict,
+  grown,
   integer,
   literal,
   maybe,
@@ -71,6 +72,7 @@ const channelShape = {
     example: null,
   }),
   hours: nullable(Hours, { description: 'When it gets alerts; null: at any hour.', example: null }),
+  warnings: grown(boolean({ description: 'Whether it gets warnings, too.', example: true }), true),
   owner: nullableString('The member who owns it; null when the team does.', {
     example: null,
   }),
@@ -144,6 +146,10 @@ const ChannelIn = object('ChannelIn', {
     meaning: 'Repeats after so many seconds, then at intervals that double; null for never.',
   }),
   hours: maybe(Hours, { meaning: 'When it gets alerts; null for always.' }),
+  warnings: maybe(boolean(), {
+    description:
+      'Whether it gets warnings, too; not sent, mail, chat and webhooks do, pagers and phones do not.',
+  }),
   personal: optional(
     boolean({ description: 'Your own, and not the organisation’s: any member may have some.' }),
     false,
@@ -180,6 +186,7 @@ const ChannelPatch = object(
     }),
     reminder_s: maybe(integer({}, wait), { description: '0 ends reminders.' }),
     hours: maybe(Hours, { description: 'Without spans: at any hour.' }),
+    warnings: maybe(boolean(), { description: 'Whether it gets warnings, too.' }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
 );

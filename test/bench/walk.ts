@@ -98,6 +98,7 @@ const addChannel = async ({ sql, organisation }: Network, url: string): Promise<
       delay_s: 0,
       reminder_s: null,
       hours: null,
+      warnings: true,
       verified_at: new Date(),
     });
   });

@@ -83,6 +83,7 @@ describe('messages', () => {
         delay_s: 0,
         reminder_s: null,
         hours: null,
+        warnings: true,
         verified_at: new Date(),
       });
     });

@@ -10,6 +10,7 @@ import { kindOf } from '../../coordinator/notifications/kinds/index.ts';
 import type { Outgoing, SendOutcome } from '../../coordinator/notifications/kinds/types.ts';
 import { createOwnerFallback } from '../../coordinator/notifications/last-resort.ts';
 import { createPlanner } from '../../coordinator/notifications/plan.ts';
+import { createWarningTeller } from '../../coordinator/notifications/warnings.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from './eventually.ts';
 import { testLog } from './network.ts';
@@ -83,6 +84,7 @@ export const notificationBench = async (sql: Sql) => {
       courier,
       planner,
       composer,
+      warnings: createWarningTeller({ sql, clock }),
       rescue: createOwnerFallback({ sql, clock, log, hasMail: true }),
     };
   };
@@ -143,10 +145,33 @@ export const notificationBench = async (sql: Sql) => {
       await sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at)
         select organisation_id, monitor_id, id, 'up', 'due', ${at} from incidents where id = ${incident}`;
     },
+    /** A warning of a monitor begins now, or one that began becomes more urgent. */
+    warn: async (
+      monitor: string,
+      details: { readonly [name: string]: string | number } = { took_ms: 3_000, limit_ms: 2_000 },
+      known?: string,
+    ): Promise<string> => {
+      const id = known ?? newId();
+      const [at, json] = [new Date(state.now), JSON.stringify(details)];
+      const code = details.ends_at === undefined ? 'slow' : 'certificate_expires';
+      await sql`insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
+        values (${id}, ${organisation}, ${monitor}, ${code}, ${json}::text::jsonb, ${at}, ${at})
+        on conflict (id) do update set details = excluded.details`;
+      await sql`insert into warning_alerts (organisation_id, monitor_id, warning_id, event, details, created_at)
+        values (${organisation}, ${monitor}, ${id}, 'warning', ${json}::text::jsonb, ${at})`;
+      return id;
+    },
+    endWarning: async (warning: string): Promise<void> => {
+      const at = new Date(state.now);
+      await sql`update warnings set ended_at = ${at} where id = ${warning}`;
+      await sql`insert into warning_alerts (organisation_id, monitor_id, warning_id, event, details, created_at)
+        select organisation_id, monitor_id, id, 'warning_over', details, ${at} from warnings where id = ${warning}`;
+    },
     /** All that is due now is told, and answered. */
     tell: async (by = here): Promise<void> => {
       while (await by.planner.plan());
       while (await by.composer.compose());
+      while (await by.warnings.tell());
       await by.courier.hurry();
       await settled();
     },
@@ -157,7 +182,7 @@ export const notificationBench = async (sql: Sql) => {
       sent.flatMap((outgoing) => {
         if (outgoing.by !== 'https' || outgoing.url !== `https://${name}.test/`) return [];
         const { type, data } = JSON.parse(outgoing.body);
-        const names = data.incidents.map(
+        const names = [...data.incidents, ...(data.warnings ?? [])].map(
           ({ monitor }: { monitor: { name: string } }) => monitor.name,
         );
         return [

@@ -5,6 +5,7 @@ import {
   cutFor,
   facts,
   fitting,
+  isWarning,
   links,
   listed,
   markdown,
@@ -65,6 +66,7 @@ export const incidentIo: ChannelKind = {
     const isOver =
       notification.event === 'was_down' ||
       notification.event === 'test' ||
+      isWarning(notification) ||
       (isEnd && notification.thread.over);
     const event = {
       title: cut(isEnd && !isOver ? stillDown(notification) : subject(notification), 250),

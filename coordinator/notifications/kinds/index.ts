@@ -40,5 +40,17 @@ export const channelKinds: readonly ChannelKind[] = [
   apprise,
 ];
 
+/** Pagers and phones get no warnings (rule 44) unless somebody says so. */
+const wakes: readonly ChannelKind[] = [
+  pagerduty,
+  incidentIo,
+  twilio,
+  webPush,
+  ntfy,
+  gotify,
+  pushover,
+];
+export const wantsWarnings = (id: string): boolean => !wakes.some((kind) => kind.id === id);
+
 export const kindOf = (id: string): ChannelKind | undefined =>
   channelKinds.find((kind) => kind.id === id);

@@ -1,5 +1,5 @@
 import type { Notification, NotifiedEvent } from '../message.ts';
-import { clean, cut, facts, links, outcome, subject } from './text.ts';
+import { clean, cut, facts, isWarning, links, outcome, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { choiceField, jsonPost, judgeHttp, member, secretField, value } from './types.ts';
 
@@ -34,7 +34,7 @@ const actionOf = ({
   thread,
 }: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
   if (event === 'acknowledged') return 'acknowledge';
-  if (event === 'was_down') return 'change';
+  if (event === 'was_down' || isWarning({ event })) return 'change';
   if (event === 'up' || event === 'closed') return thread.over ? 'resolve' : 'change';
   return 'trigger';
 };

@@ -59,12 +59,18 @@ const tones: Readonly<Record<NotifiedEvent, Tone>> = {
   down: 'bad',
   reminder: 'bad',
   flapping: 'warning',
+  warning: 'warning',
+  warning_over: 'good',
   was_down: 'warning',
   acknowledged: 'neutral',
   closed: 'neutral',
   test: 'neutral',
   up: 'good',
 };
+/** What it is about is up (rule 44). */
+export const isWarning = ({ event }: Pick<Notification, 'event'>): boolean =>
+  event === 'warning' || event === 'warning_over';
+
 export const toneOf = (notification: Notification): Tone => tones[notification.event];
 
 /** The colours of states on the pages. */
@@ -85,7 +91,7 @@ export const title = (notification: Notification): string =>
 
 /** How much is down in all, where that is more than the message covers. Follows a title. */
 export const inAll = (notification: Notification): string => {
-  if (notification.others_down.count === 0) return '';
+  if (notification.others_down.count === 0 || isWarning(notification)) return '';
   // An acknowledged incident is still down.
   const own = notification.monitors.filter(
     ({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged',
@@ -102,7 +108,7 @@ export const others = ({
   others_down: { count, names },
   event,
 }: Notification): string | undefined => {
-  if (event === 'test') return undefined;
+  if (event === 'test' || (count === 0 && isWarning({ event }))) return undefined;
   if (count === 0) return 'Everything else is up.';
   const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
   const more = count - shown.length;
@@ -131,6 +137,10 @@ export const outcome = (monitor: NotifiedMonitor, at: number): string => {
       return `acknowledged: ${cause}`;
     case 'flapping':
       return `flapping: ${cause}`;
+    case 'warning':
+      return cause;
+    case 'warning_over':
+      return `no longer a warning: ${cause}`;
     case 'test':
       return 'a test, nothing is down';
   }
@@ -168,7 +178,14 @@ export type Link = { readonly label: string; readonly url: string };
 
 /** The links for a reader, most useful first. */
 export const links = ({ links: given, event }: Notification): Link[] => [
-  ...(event === 'test' ? [] : [{ label: 'View incident', url: given.incident }]),
+  ...(event === 'test'
+    ? []
+    : [
+        {
+          label: isWarning({ event }) ? 'View warnings' : 'View incident',
+          url: given.incident,
+        },
+      ]),
   ...(given.acknowledge === null ? [] : [{ label: 'Acknowledge', url: given.acknowledge }]),
   ...(event === 'test' ? [] : [{ label: 'Why you got this', url: given.why }]),
   { label: 'Channel settings', url: given.channel },

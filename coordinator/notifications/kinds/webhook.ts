@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Notification } from '../message.ts';
+import { isWarning } from './text.ts';
 import type { ChannelKind, OutgoingRequest } from './types.ts';
 import { judgeHttp, secretField, secretUrlField, value } from './types.ts';
 
@@ -12,6 +13,8 @@ const types = {
   reminder: 'incident.reminder',
   acknowledged: 'incident.acknowledged',
   flapping: 'monitor.flapping',
+  warning: 'warning.started',
+  warning_over: 'warning.ended',
   test: 'test',
 } as const;
 
@@ -25,7 +28,21 @@ const content = (notification: Notification) => ({
   data: {
     organisation: notification.organisation,
     sentence: notification.sentence,
-    incidents: [...notification.monitors, ...notification.earlier].map((monitor) => ({
+    ...(isWarning(notification)
+      ? {
+          warnings: notification.monitors.map(({ id, name, group, target, ...warning }) => ({
+            event: types[warning.event],
+            monitor: { id, name, group, target },
+            text: warning.cause,
+            started_at: instant(warning.started_at),
+            ended_at: instant(warning.resolved_at),
+          })),
+        }
+      : {}),
+    incidents: (isWarning(notification)
+      ? []
+      : [...notification.monitors, ...notification.earlier]
+    ).map((monitor) => ({
       id: monitor.incident,
       event: types[monitor.event],
       monitor: { id: monitor.id, name: monitor.name, group: monitor.group, target: monitor.target },

@@ -337,6 +337,18 @@ export const formPage = (
               )}
             </div>
             ${hoursFields(state, zone)}
+            ${
+              (channel !== undefined || state.form.value('warnings') !== undefined) &&
+              html`
+                ${hiddenField('warnings', 'false')}
+                ${checkField({
+                  name: 'warnings',
+                  label: 'Send warnings too',
+                  state,
+                  help: 'Slow responses and certificates that expire soon. A warning is no outage.',
+                })}
+              `
+            }
           </div>
           <div
             class="actions"${state.faults.size + state.objections.length === 0 && html` id="try"`}

@@ -60,6 +60,7 @@ export const inputIn = (form: Form, kind: Kind) => ({
   groups: idsIn(form, 'groups'),
   delay_s: form.value('delay_s') ?? '0',
   reminder_s: form.value('reminder_s') ?? '0',
+  ...(form.value('warnings') === undefined ? {} : { warnings: form.value('warnings') }),
   hours: hoursFrom(form),
 });
 
@@ -75,6 +76,7 @@ export const formOfChannel = (channel: Channel, kind: Kind): Form =>
     'groups[]': channel.groups,
     delay_s: channel.delay_s,
     reminder_s: channel.reminder_s ?? 0,
+    warnings: String(channel.warnings),
     'hours.zone': channel.hours?.zone,
     ...Object.fromEntries(
       (channel.hours?.spans ?? []).flatMap(({ days, from, to }, at) => [

@@ -143,6 +143,7 @@ export const startReceivers = async (
         delay_s,
         reminder_s: null,
         hours: null,
+        warnings: true,
         verified_at: new Date(),
       });
     });
