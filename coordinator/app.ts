@@ -36,6 +36,7 @@ import { createShares } from './incidents/shared-link.ts';
 import { startMail } from './mail/delivery.ts';
 import { zoneDataAt } from './maintenance/zones.ts';
 import { createWalls } from './monitors/wall.ts';
+import type { GatheringTimes } from './notifications/warnings.ts';
 import { createTextRecords } from './outbound/documents.ts';
 import { pages as allPages } from './pages.ts';
 import { enrolmentRoute } from './probes/enrolment.ts';
@@ -74,6 +75,7 @@ export type Overrides = {
   readonly log?: Log;
   readonly timing?: Partial<Timing>;
   readonly lastAnswersMs?: number;
+  readonly warningTimes?: GatheringTimes;
   /** Settles when the load balancer sends its requests elsewhere. */
   readonly lookedElsewhere?: () => Promise<unknown>;
 };
@@ -346,7 +348,12 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
       },
       textRecords: createTextRecords(config.DNS_RESOLVERS),
-      startNotifier: (every) => notifications.startNotifier({ ...every, place }),
+      startNotifier: (every) =>
+        notifications.startNotifier({
+          ...every,
+          ...(overrides.warningTimes && { warningTimes: overrides.warningTimes }),
+          place,
+        }),
       figures: counted,
       baseUrl: () => baseUrl,
       anchors: () => anchorsOf(config, baseUrl),

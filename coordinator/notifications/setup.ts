@@ -14,6 +14,7 @@ import { createAlertLinks, createVapidPair } from './links.ts';
 import type { MessageLinks, Notification } from './message.ts';
 import { createNotifier, type Notifier } from './notifier.ts';
 import { createSender, mailsAtOnce, prepareSending, type Sender } from './transport.ts';
+import type { GatheringTimes } from './warnings.ts';
 
 /** Everything that sends messages: for the notifier, and for testing a channel. */
 export type Notifications = {
@@ -27,6 +28,7 @@ export type Notifications = {
     readonly everyMs: number;
     readonly fallbackMs: number;
     readonly figures?: Figures;
+    readonly warningTimes?: GatheringTimes;
   }) => Notifier;
   readonly close: () => Promise<void>;
 };
@@ -214,7 +216,7 @@ export const createNotifications = ({
       },
       pushKey: async () => (await vapid()).public_key,
     },
-    startNotifier: ({ place, everyMs, fallbackMs, figures = noFigures }) => {
+    startNotifier: ({ place, everyMs, fallbackMs, figures = noFigures, ...times }) => {
       const notifier = createNotifier({
         sql,
         clock,
@@ -226,6 +228,7 @@ export const createNotifications = ({
         everyMs,
         fallbackMs,
         figures,
+        ...times,
         hasMail: mail !== undefined,
         openSecrets: async (channel, box) =>
           secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
