@@ -56,6 +56,8 @@ import * as preview from './status-pages/preview.ts';
 import * as reports from './status-pages/reports.ts';
 import * as tokensContract from './tokens/contract.ts';
 import * as tokens from './tokens/operations.ts';
+import * as warningsContract from './warnings/contract.ts';
+import * as warnings from './warnings/operations.ts';
 
 /** Every operation with the handler of its name; one without does not compile. */
 export const handlers: Handlers = handlersOf([
@@ -81,5 +83,6 @@ export const handlers: Handlers = handlersOf([
   ...bindAll(tokensContract, tokens),
   ...bindAll(assistantsContract, assistants),
   ...bindAll(searchContract, search),
+  ...bindAll(warningsContract, warnings),
   ...bindAll(operatorContract, operator),
 ]);

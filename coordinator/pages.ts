@@ -38,6 +38,7 @@ import * as posts from './status-pages/pages/posts.ts';
 import * as reports from './status-pages/pages/reports.ts';
 import * as subscribers from './status-pages/pages/subscribers.ts';
 import * as tokens from './tokens/pages.ts';
+import * as certificates from './warnings/pages/certificates.ts';
 import type { Page } from './web/page.ts';
 import * as small from './web/small-pages.ts';
 
@@ -45,6 +46,7 @@ import * as small from './web/small-pages.ts';
 const files: readonly (readonly object[])[] = [
   [dashboard, viewMenu, wall, front, trash, monitor, monitorActions, monitorForm],
   [groups],
+  [certificates],
   [incidents, incident, sharedIncident],
   [windows, window, windowForm],
   [channels, channel, channelForm, browser, alertLinks],

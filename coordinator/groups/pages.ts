@@ -48,6 +48,7 @@ export const countsText = (group: GroupStatus): string => {
   const parts = counted.flatMap(([key, words]) =>
     group[key] === 0 ? [] : [`${group[key]} ${words}`],
   );
+  if (group.warned > 0) parts.push(`${group.warned} with warnings`);
   return parts.length === 0 ? 'no monitors yet' : parts.join(', ');
 };
 

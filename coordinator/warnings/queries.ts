@@ -43,30 +43,20 @@ export type CertificateRow = {
   readonly name: string;
   readonly fingerprint: string;
   readonly issuer: string;
-  readonly starts_at: Date;
   readonly ends_at: Date;
   readonly seen_at: Date;
 };
 
-/** The certificates of an organisation's monitors, those that end first before the others. */
+/**
+ * The certificates of an organisation's monitors, or of one, those that end first before the others.
+ */
 export const certificatesByEnd = (
   sql: Queryable,
   organisation: string,
-  limit: number,
+  { monitor, most: limit }: { readonly monitor: string | null; readonly most: number },
 ): Promise<CertificateRow[]> => sql<CertificateRow[]>`
-  select c.monitor_id as monitor, m.name, c.fingerprint, c.issuer, c.starts_at, c.ends_at,
-    c.seen_at
+  select c.monitor_id as monitor, m.name, c.fingerprint, c.issuer, c.ends_at, c.seen_at
   from certificates c join monitors m on m.id = c.monitor_id
   where c.organisation_id = ${organisation} and m.organisation_id = ${organisation}
+    ${monitor === null ? sql`` : sql`and c.monitor_id = ${monitor}`}
   order by c.ends_at, lower(m.name) limit ${limit}`;
-
-export const certificateOf = async (
-  sql: Queryable,
-  organisation: string,
-  monitor: string,
-): Promise<{ readonly issuer: string; readonly ends_at: Date } | undefined> => {
-  const [row] = await sql<{ issuer: string; ends_at: Date }[]>`
-    select issuer, ends_at from certificates
-    where organisation_id = ${organisation} and monitor_id = ${monitor}`;
-  return row;
-};

@@ -89,6 +89,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'dashboard', path: '/', as: 'owner' },
   { name: 'dashboard-of-a-viewer', path: '/?sort=downtime&q=shop', as: 'viewer' },
   { name: 'trash', path: '/monitors/trash', as: 'owner' },
+  { name: 'certificates', path: '/certificates', as: 'owner' },
   { name: 'wall', path: '/wall', as: 'owner' },
   { name: 'wall-link-ended', path: '/wall/ended', as: 'stranger' },
   { name: 'dashboard-without-a-find', path: '/?status=pending', as: 'owner' },

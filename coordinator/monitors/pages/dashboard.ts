@@ -194,6 +194,17 @@ const statusChips = ({ counts }: Dashboard, view: View): Html =>
         symbol: status,
         current: view.status === status,
       })),
+    ...(counts.warned > 0 || view.warning !== null
+      ? [
+          {
+            href: addressOf(view, { warning: view.warning === null ? 'any' : null }),
+            label: 'Warnings',
+            count: counts.warned,
+            symbol: 'verifying' as const,
+            current: view.warning !== null,
+          },
+        ]
+      : []),
   ]);
 
 const search = (view: View): Html => {

@@ -11,6 +11,8 @@ import { getMonitorResults, resultWindows } from '../../../shared/api/results.ts
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
+import { listCertificates } from '../../warnings/contract.ts';
+import { daysLeft } from '../../warnings/pages/certificates.ts';
 import {
   chips,
   heading,
@@ -269,6 +271,27 @@ const mutedLine = ({ id }: Monitor, { muted }: Status, { may, times }: MembersRe
     </form>
   `;
 
+/** Of a monitor with a limit that made it down before there were warnings (rule 44). */
+const changedMeaning = ({ config }: Monitor): Part => {
+  const { max_response_ms, tls_expires_within_days, fail_on } = config;
+  const failing: readonly unknown[] = Array.isArray(fail_on) ? fail_on : [];
+  const warns = [
+    ...(typeof max_response_ms === 'number' && !failing.includes('slow') ? ['Slow responses'] : []),
+    ...(typeof tls_expires_within_days === 'number' && !failing.includes('certificate')
+      ? ['Certificates that expire soon']
+      : []),
+  ];
+  return (
+    warns.length > 0 &&
+    html`
+      <p class="soft">
+        ${warns.join(' and ')} are warnings of this monitor. To make them failures, choose that in
+        its assertions.
+      </p>
+    `
+  );
+};
+
 const figure = (name: Part, value: Part): Html =>
   html`
     <div class="card">
@@ -402,14 +425,16 @@ const pageOf = async (
   const monitor_id = path.monitor_id;
   const window = resultWindows.find((each) => each === asked.window) ?? '24h';
   const days = dayChoices.find((each) => String(each) === asked.days) ?? 30;
-  const [monitor, status, ledger, results, { items }, told] = await Promise.all([
+  const [monitor, status, ledger, results, { items }, told, certificates] = await Promise.all([
     ask(getMonitor, { monitor_id }),
     ask(getMonitorStatus, { monitor_id, days }),
     ask(getMonitorLedger, { monitor_id, days }),
     ask(getMonitorResults, { monitor_id, window }),
     ask(listIncidents, { monitor: monitor_id, days, limit: 20 }),
     ask(listNotified, { monitor_id }),
+    ask(listCertificates, { monitor: monitor_id }),
   ]);
+  const [certificate] = certificates.items;
   const isHeartbeat = monitor.type === 'heartbeat';
   const pings = isHeartbeat ? (await ask(listBeats, { monitor_id })).items : [];
   const address_ = (changed: Readonly<Record<string, string>>) =>
@@ -479,6 +504,10 @@ const pageOf = async (
         ${mutedLine(monitor, status, request)}
         ${said}
         ${unknownKeysNotice(monitor)}
+        ${status.warnings.map(({ text, since }) =>
+          notice('verifying', text, html`A warning since ${times.whole(since)}. It is no outage.`),
+        )}
+        ${changedMeaning(monitor)}
         ${
           items[0]?.open &&
           notice(
@@ -495,6 +524,13 @@ const pageOf = async (
         <dl class="figures">
           ${uptimeFigures(ledger, days)}
           ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}
+          ${
+            certificate &&
+            figure(
+              html`<a href="/certificates">Certificate</a>`,
+              daysLeft(certificate.ends_at, now),
+            )
+          }
         </dl>
         ${isHeartbeat ? addressPart(monitor, request, address) : chartPart}
         <section id="ledger">

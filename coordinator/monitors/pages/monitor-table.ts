@@ -246,6 +246,7 @@ const rowOf = (row: Row, shown: Shown): Html => {
           <a href="/monitors/${row.id}" data-row>${row.name}</a>
           ${flappingBadge(row.flapping, request.now)}
           ${ownerBadge(row.owner, request.now)}
+          ${warningBadge(row)}
         </div>
         <div class="row-line"><span class="cell-more">${detail(row)}</span>${row.muted === null ? tagLinks(row, shown) : muted(row, shown)}</div>
       </th>
@@ -256,6 +257,11 @@ const rowOf = (row: Row, shown: Shown): Html => {
     </tr>
   `;
 };
+
+/** Of a monitor that is up, in amber: the status says nothing of warnings (rule 44). */
+const warningBadge = ({ warnings: [first, ...more] }: Row): Part =>
+  first !== undefined &&
+  stateMark('verifying', more.length === 0 ? first.text : `${first.text} and ${more.length} more`);
 
 export const flappingBadge = (flapping: Row['flapping'], now: number): Part =>
   flapping !== null &&

@@ -1,4 +1,5 @@
 import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
+import { type WarningCode, warningCodes } from '../../../shared/checks/warnings.ts';
 import { cookie, cookieOf } from '../../web/cookies.ts';
 import { query } from '../../web/html.ts';
 import {
@@ -17,6 +18,8 @@ export type View = {
   readonly group: string | null;
   /** Each of them. */
   readonly tags: readonly string[];
+  /** A code, or any. */
+  readonly warning: WarningCode | 'any' | null;
   readonly sort: DashboardSort;
   readonly page: number;
 };
@@ -34,6 +37,7 @@ export const viewOf = (asked: Readonly<Record<string, string>>): View => {
     tags: tagsIn(asked.tag ?? '')
       .map((tag) => tag.slice(0, 50))
       .slice(0, maxTags),
+    warning: (['any', ...warningCodes] as const).find((one) => one === asked.warning) ?? null,
     sort: dashboardSorts.find((sort) => sort === asked.sort) ?? 'group',
     page: Number.isInteger(page) && page > 0 && page <= 10_000 ? page : 1,
   };
@@ -46,10 +50,17 @@ export const inputOf = ({ tags, ...view }: View) => ({
 });
 
 /** Without any filter, in the same order. */
-export const unfiltered = { status: null, kind: null, q: '', group: null, tags: [] } as const;
+export const unfiltered = {
+  status: null,
+  kind: null,
+  q: '',
+  group: null,
+  tags: [],
+  warning: null,
+} as const;
 
-export const isNarrowed = ({ status, kind, q, group, tags }: View): boolean =>
-  status !== null || kind !== null || q.trim() !== '' || group !== null || tags.length > 0;
+export const isNarrowed = ({ status, kind, q, group, tags, warning }: View): boolean =>
+  [status, kind, group, warning].some((one) => one !== null) || q.trim() !== '' || tags.length > 0;
 
 /** The address of a changed view; it begins at its first page. */
 export const addressOf = (view: View, change: Partial<View> = {}): string => {

@@ -215,6 +215,7 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
  * stranger's own.
  */
 const namesNothing = [
+  'listCertificates',
   'showFirstSteps',
   'hideFirstSteps',
   'listRecent',

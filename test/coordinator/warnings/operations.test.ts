@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { HeldWarning } from '../../../coordinator/core/types.ts';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { listDashboard } from '../../../coordinator/monitors/contract.ts';
-import { certificatesByEnd } from '../../../coordinator/warnings/queries.ts';
+import { listCertificates } from '../../../coordinator/warnings/contract.ts';
 import {
   openWarnings,
   type WarningWrite,
@@ -172,8 +172,8 @@ test('certificates are listed by their end, each as it was seen last', async () 
       { ...note, monitor: cart.id, at: now + 5_000, ends_at: now + 99_000 },
     ]),
   );
-  const found = await certificatesByEnd(bench.sql, of.organisation, 10);
-  expect(found.map(({ name, ends_at }) => [name, ends_at.getTime() - now])).toEqual([
+  const { items } = await bench.call(listCertificates, of.viewer, {});
+  expect(items.map(({ name, ends_at }) => [name, Date.parse(ends_at) - now])).toEqual([
     ['till', 90_000],
     ['cart', 99_000],
   ]);

@@ -75,6 +75,7 @@ const expected: Readonly<Record<string, string>> = {
   'GET /monitors/:monitor_id/resume': writersOfOurs,
   'POST /monitors/:monitor_id/resume': writersOfOurs,
   'GET /monitors/trash': members,
+  'GET /certificates': members,
   'GET /monitors/:monitor_id/delete': writersOfOurs,
   'GET /maintenance': members,
   'GET /maintenance/new': writers,
