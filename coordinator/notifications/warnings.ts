@@ -33,6 +33,8 @@ export type GatheringTimes = { readonly quietMs: number; readonly mostMs: number
 /** Most monitors are checked from all continents within this time. */
 export const gatheringTimes: GatheringTimes = { quietMs: 180_000, mostMs: 900_000 };
 
+/** A mute or maintenance may end before its time. */
+const againMs = 60_000;
 const maxAlerts = 2_000;
 const maxChannels = 50;
 
@@ -145,19 +147,21 @@ async function tellChannels(sql: Queryable, now: number): Promise<boolean> {
   const ids = channels.map(({ id }) => id);
   const steps = Map.groupBy(await stepsOf(sql, ids, at), ({ channel_id }) => channel_id);
   const organisations = [...new Set(channels.map((channel) => channel.organisation_id))];
-  const mutes = await mutesOf(sql, organisations, now);
   const monitors = new Set([...steps.values()].flat().map(({ monitor_id }) => monitor_id));
+  const mutes = await mutesOf(sql, { organisations, monitors: [...monitors] }, now);
   const covers = await coverOfMonitors(sql, [...monitors], { from: now - 1, to: now + 1 });
   const down = await downNow(sql, organisations);
   for (const channel of channels) {
     const { organisation_id: organisation } = channel;
-    const muted = (mutes.get(organisation) ?? []).filter((mute) => mute.from <= now);
     const opens = channel.hours === null ? now : withinHours(channel.hours, now);
     const heldUntil = ({ monitor_id }: Step): number =>
       Math.max(
         opens,
-        ...muted.map(({ to }) => to),
-        ...(covers.get(monitor_id) ?? [])
+        ...[organisation, monitor_id]
+          .flatMap((of) => [
+            ...(mutes.get(of) ?? []),
+            ...(of === monitor_id ? (covers.get(of) ?? []) : []),
+          ])
           .filter(({ from, to }) => from <= now && now < to)
           .map(({ to }) => to),
       );
@@ -173,7 +177,11 @@ async function tellChannels(sql: Queryable, now: number): Promise<boolean> {
     const leaving = rest.filter((step) => !held.includes(step));
     await settle(sql, dropped, { state: 'dropped', look_at: now, message: null });
     for (const [until, some] of Map.groupBy(held, heldUntil))
-      await settle(sql, some, { state: 'held', look_at: until, message: null });
+      await settle(sql, some, {
+        state: 'held',
+        look_at: Math.min(until, now + againMs),
+        message: null,
+      });
     if (leaving.length === 0) continue;
     const id = newId();
     const others = down.filter((each) => each.organisation_id === organisation);

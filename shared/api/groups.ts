@@ -1,6 +1,6 @@
 import { dateTime, grown, integer, maybe, nullable, object, string, uuid } from './fields.ts';
-import { warnings } from './monitors.ts';
 import { exampleIds, operation, page, pageQuery } from './operation.ts';
+import { warnings } from './warnings.ts';
 
 export const GroupOut = object('GroupOut', {
   id: uuid({ example: exampleIds.group }),

@@ -39,7 +39,7 @@ import {
   valueLabel,
   valuesOf,
 } from './response-chart.ts';
-import { settingsList, unknownKeysNotice } from './settings.ts';
+import { changedMeaning, settingsList, unknownKeysNotice } from './settings.ts';
 
 export type Monitor = OutputOf<typeof getMonitor>;
 
@@ -270,27 +270,6 @@ const mutedLine = ({ id }: Monitor, { muted }: Status, { may, times }: MembersRe
       ${may(updateMonitor) && html`<button class="button">Unmute</button>`}
     </form>
   `;
-
-/** Of a monitor with a limit that made it down before there were warnings (rule 44). */
-const changedMeaning = ({ config }: Monitor): Part => {
-  const { max_response_ms, tls_expires_within_days, fail_on } = config;
-  const failing: readonly unknown[] = Array.isArray(fail_on) ? fail_on : [];
-  const warns = [
-    ...(typeof max_response_ms === 'number' && !failing.includes('slow') ? ['Slow responses'] : []),
-    ...(typeof tls_expires_within_days === 'number' && !failing.includes('certificate')
-      ? ['Certificates that expire soon']
-      : []),
-  ];
-  return (
-    warns.length > 0 &&
-    html`
-      <p class="soft">
-        ${warns.join(' and ')} are warnings of this monitor. To make them failures, choose that in
-        its assertions.
-      </p>
-    `
-  );
-};
 
 const figure = (name: Part, value: Part): Html =>
   html`

@@ -52,3 +52,24 @@ export const unknownKeysNotice = ({ type, config }: Settings): Part => {
     `,
   );
 };
+
+/** Of a monitor with a limit that made it down before there were warnings (rule 44). */
+export const changedMeaning = ({ config }: Settings): Part => {
+  const { max_response_ms, tls_expires_within_days, fail_on } = config;
+  const failing: readonly unknown[] = Array.isArray(fail_on) ? fail_on : [];
+  const warns = [
+    ...(typeof max_response_ms === 'number' && !failing.includes('slow') ? ['Slow responses'] : []),
+    ...(typeof tls_expires_within_days === 'number' && !failing.includes('certificate')
+      ? ['Certificates that expire soon']
+      : []),
+  ];
+  return (
+    warns.length > 0 &&
+    html`
+      <p class="soft">
+        ${warns.join(' and ')} are warnings of this monitor. To make them failures, choose that in
+        its assertions.
+      </p>
+    `
+  );
+};

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { wantsWarnings } from '../../../coordinator/notifications/kinds/index.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
-import { notificationBench } from '../../support/telling-bench.ts';
 
 describe('rule 44: a warning', async () => {
   const { sql } = await ownDatabase({ name: 'warning', connections: 8 });
