@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { wantsWarnings } from '../../../coordinator/notifications/kinds/index.ts';
+import { endMute, muteMonitors } from '../../../coordinator/notifications/mute-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
@@ -91,6 +92,23 @@ describe('rule 44: a warning', async () => {
     await bench.endWarning(warning);
     await tell();
     expect(heard('chat')).toEqual([]);
+  });
+
+  test('waits while its monitor is muted, until somebody ends that', async () => {
+    await bench.channel('chat');
+    const shop = await bench.monitor('Shop');
+    const of = { organisation: bench.organisation, user: null, at: new Date(bench.now) };
+    await muteMonitors(sql, of, [{ monitor: shop, until: null, until_resolved: true }]);
+    await bench.warn(shop);
+    await bench.warn(await bench.monitor('Cart'));
+    await tell();
+    await tell();
+    expect(heard('chat').map(([, sentence]) => sentence)).toEqual([
+      'Cart: response took 3 s, longer than 2 s.',
+    ]);
+    await endMute(sql, bench.organisation, new Date(bench.now), [shop]);
+    await tell();
+    expect(heard('chat').at(-1)?.at(-1)).toBe('Shop: response took 3 s, longer than 2 s.');
   });
 
   test('waits while all is muted, outside hours and in maintenance', async () => {
