@@ -1,4 +1,4 @@
-import { byContinent, type State, shortName, states, stateWords } from './elements.ts';
+import { byContinent, type State, shortName, stateWords } from './elements.ts';
 import { type Html, html } from './html.ts';
 import type { Times } from './times.ts';
 
@@ -182,31 +182,36 @@ const heights: Readonly<Record<State, number>> = {
 
 const [step, gap] = [10, 2.4];
 
-const barPath = (at: number, state: State): string => {
-  const [x, y, width, height] = [at * step, 24 - heights[state], step - gap, heights[state]];
-  // Verifying has a notch, maintenance is hatched.
-  if (state === 'verifying')
-    return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${height - 5}h-${width.toFixed(1)}z`;
-  if (state === 'maintenance')
-    return [0, 4, 8, 12]
-      .map(
-        (down) => `M${x} ${y + down + 2.6}l${width.toFixed(1)}-2.6v2.4l-${width.toFixed(1)} 2.6z`,
-      )
-      .join('');
-  return `M${x} ${y}h${width.toFixed(1)}v${height}h-${width.toFixed(1)}z`;
-};
-
-/** A page has thousands of bars, and few kinds of them: each is drawn once. */
-const drawn = new Map<State, string[]>(states.map((state) => [state, []]));
-const drawnBar = (at: number, state: State): string => {
-  const known = drawn.get(state);
-  if (!known) return barPath(at, state);
-  const path = known[at] ?? barPath(at, state);
-  known[at] = path;
-  return path;
-};
-
 type Run = { readonly state: State; readonly at: number; readonly length: number };
+
+/** Verifying has a notch, maintenance is hatched. */
+const isPlain = (state: State): boolean => state !== 'verifying' && state !== 'maintenance';
+
+const barPath = (at: number, state: State): string => {
+  const [x, y, width] = [at * step, 24 - heights[state], step - gap];
+  if (state === 'verifying')
+    return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${heights[state] - 5}h-${width.toFixed(1)}z`;
+  return [0, 4, 8, 12]
+    .map((down) => `M${x} ${y + down + 2.6}l${width.toFixed(1)}-2.6v2.4l-${width.toFixed(1)} 2.6z`)
+    .join('');
+};
+
+/** Plain bars are a dashed line as wide as they are tall: it weighs a fiftieth of them. */
+const runPath = ({ state, at, length }: Run): string =>
+  isPlain(state)
+    ? `M${at * step} ${24 - heights[state] / 2}h${(length * step - gap).toFixed(1)}`
+    : Array.from({ length }, (_, nth) => barPath(at + nth, state)).join('');
+
+/** The width counts for dashes alone: only they have a stroke. */
+const runsPath = (state: State, d: string, title?: string): Html => html`
+  <path
+    class="${isPlain(state) ? 'dashes' : 'fill'}-${state === 'pending' ? 'paused' : state}"
+    stroke-width="${heights[state]}"
+    d="${d}"
+  >
+    ${title !== undefined && html`<title>${title}</title>`}
+  </path>
+`;
 
 /** Neighbouring bars of one state. */
 const runsOf = (bars: readonly Bar[]): readonly Run[] => {
@@ -232,14 +237,13 @@ export const strip = (bars: readonly Bar[], times: Times): Html => {
   const barMs = 86_400_000 / bars.length;
   const minuteOf = (at: number) => times.text(times.now - (bars.length - at) * barMs, 'minute');
   const runs = runsOf(bars);
+  const ups = runs.filter(({ state }) => state === 'up');
   const others = runs.filter(({ state }) => state !== 'up');
   const said = ({ state, at, length }: Run) =>
     `${stateWords[state]} ${minuteOf(at)}–${minuteOf(at + length)}`;
-  const drawnRun = ({ state, at, length }: Run) =>
-    Array.from({ length }, (_, nth) => drawnBar(at + nth, state)).join('');
   const left = others.length - maxTold;
   const told = [
-    ...(runs.length > others.length ? [stateWords.up] : []),
+    ...(ups.length > 0 ? [stateWords.up] : []),
     ...others.slice(-maxTold).map(said),
     ...(left > 0 ? [`${left} more`] : []),
   ];
@@ -251,21 +255,8 @@ export const strip = (bars: readonly Bar[], times: Times): Html => {
       role="img"
       aria-label="The last 24 hours: ${told.join(', ')}"
     >
-      <path
-        class="fill-up"
-        d="${runs
-          .filter(({ state }) => state === 'up')
-          .map(drawnRun)
-          .join('')}"
-      ></path>
-      ${others.map(
-        (run) =>
-          html`
-            <path class="fill-${run.state === 'pending' ? 'paused' : run.state}" d="${drawnRun(run)}">
-              <title>${said(run)}</title>
-            </path>
-          `,
-      )}
+      ${ups.length > 0 && runsPath('up', ups.map(runPath).join(''))}
+      ${others.map((run) => runsPath(run.state, runPath(run), said(run)))}
     </svg>
   `;
 };
