@@ -6,7 +6,7 @@ import {
   purgeMonitor,
   undoChange,
 } from '../../../coordinator/monitors/contract.ts';
-import { purgeOld } from '../../../coordinator/monitors/trash-queries.ts';
+import { purgeOld, purgeOrganisation } from '../../../coordinator/monitors/trash-queries.ts';
 import { exportPage } from '../../../coordinator/organisations/export.ts';
 import { createChannel } from '../../../shared/api/channels.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
@@ -279,6 +279,24 @@ describe('a deleted monitor', () => {
     expect(
       await bench.sql`select from deleted_rows where monitor_id in (${old}, ${young})`,
     ).toHaveLength(0);
+  });
+
+  test('goes with its organisation, and its results with it', async () => {
+    const id = await create({ name: 'Last' });
+    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await bench.sql`update organisations set ends_at = now() - interval '1 minute'
+      where id = ${other.organisation}`;
+    // Of another organisation that ends, nothing of this one goes.
+    const at = new Date();
+    await bench.sql.begin((sql) => purgeOrganisation(sql, other.organisation, 10));
+    expect((await bench.call(listDeletedMonitors, house.viewer)).items[0]?.id).toBe(id);
+    await bench.sql.begin((sql) => purgeOrganisation(sql, house.organisation, 10));
+    expect((await bench.call(listDeletedMonitors, house.viewer)).items).toEqual([]);
+    expect(
+      await bench.sql`select from forgotten_monitors where monitor_id = ${id}
+        and forgotten_at >= ${new Date(at.getTime() - 60_000)}`,
+    ).toHaveLength(1);
+    await bench.sql`update organisations set ends_at = null where id = ${other.organisation}`;
   });
 
   test('of several at once, and of one, is undone by who deleted it', async () => {
