@@ -31,19 +31,21 @@ const rowOf = (deleted: Deleted, { times, now, may }: MembersRequest): Html => {
       ${
         may(restoreMonitor) &&
         html`
-          <td class="actions">
-            <form method="post" action="/monitors/trash/${id}/restore">
-              <button class="button" aria-label="Restore ${name}">${icon('again')}Restore</button>
-            </form>
-            <details>
-              <summary class="button button-quiet" aria-label="Delete ${name} for ever">
-                Delete for ever
-              </summary>
-              <form class="stack" method="post" action="/monitors/trash/${id}/delete">
-                <p>Its results, incidents and uptime are deleted now. This cannot be undone.</p>
-                <button class="button button-danger">${icon('delete')}Delete for ever</button>
+          <td>
+            <div class="actions">
+              <form method="post" action="/monitors/trash/${id}/restore">
+                <button class="button" aria-label="Restore ${name}">${icon('again')}Restore</button>
               </form>
-            </details>
+              <details>
+                <summary class="button button-quiet" aria-label="Delete ${name} for ever">
+                  Delete for ever
+                </summary>
+                <form class="stack" method="post" action="/monitors/trash/${id}/delete">
+                  <p>Its results, incidents and uptime are deleted now. This cannot be undone.</p>
+                  <button class="button button-danger">${icon('delete')}Delete for ever</button>
+                </form>
+              </details>
+            </div>
           </td>
         `
       }
@@ -69,7 +71,8 @@ const trashPage = async (
       ${heading({
         sentence: 'Trash',
         below:
-          'Deleted monitors, for 7 days. Nothing checks them, and no page shows them. A restored one has its history again.',
+          'Deleted monitors, for 7 days. Nothing checks them, and no page shows them. ' +
+          'A restored one has its history again.',
         trail: [{ href: '/', name: 'Monitors' }],
       })}
       ${formSummary(refused)}
@@ -85,7 +88,12 @@ const trashPage = async (
                     <th scope="col">Monitor</th>
                     <th scope="col">Deleted</th>
                     <th scope="col" class="number">Days left</th>
-                    ${request.may(restoreMonitor) && html`<td></td>`}
+                    ${
+                      request.may(restoreMonitor) &&
+                      html`
+                        <th scope="col"><span class="unseen">Actions</span></th>
+                      `
+                    }
                   </tr>
                 </thead>
                 <tbody>${items.map((each) => rowOf(each, request))}</tbody>
