@@ -74,7 +74,7 @@ const covers = ({ groups, monitors }: WindowDetail): Html => {
     ${
       groups.length > 0 &&
       html`
-        <p>
+        <p class="links">
           ${groups.length === 1 ? 'Group' : 'Groups'} ${joined(
             links(groups, 'groups'),
             ', ',
@@ -82,7 +82,7 @@ const covers = ({ groups, monitors }: WindowDetail): Html => {
         </p>
       `
     }
-    ${monitors.length > 0 && html`<p>${joined(links(monitors, 'monitors'), ', ')}</p>`}
+    ${monitors.length > 0 && html`<p class="links">${joined(links(monitors, 'monitors'), ', ')}</p>`}
   `;
 };
 

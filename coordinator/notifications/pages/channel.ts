@@ -342,7 +342,7 @@ const messagePage: Page = {
             ({ incident, name, lines }) =>
               html`
                 <section class="card">
-                  <h2><a href="/incidents/${incident}">${name}</a></h2>
+                  <h2 class="links"><a href="/incidents/${incident}">${name}</a></h2>
                   ${alertLines(lines, times)}
                 </section>
               `,

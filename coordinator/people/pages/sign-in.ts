@@ -337,7 +337,7 @@ export const signInWith = async (
   to = nextOf(next),
 ): Promise<PageAnswer> => {
   const door = await askAsVisitor(showSignUpPolicy);
-  const forgot = html`<a href="/forgot">Forgot your password?</a>`;
+  const forgot = html`<span class="links"><a href="/forgot">Forgot your password?</a></span>`;
   return entryPage(
     'Sign in',
     entryCard(
