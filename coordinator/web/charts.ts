@@ -203,15 +203,18 @@ const runPath = ({ state, at, length }: Run): string =>
     : Array.from({ length }, (_, nth) => barPath(at + nth, state)).join('');
 
 /** The width counts for dashes alone: only they have a stroke. */
-const runsPath = (state: State, d: string, title?: string): Html => html`
-  <path
-    class="${isPlain(state) ? 'dashes' : 'fill'}-${state === 'pending' ? 'paused' : state}"
-    stroke-width="${heights[state]}"
-    d="${d}"
-  >
-    ${title !== undefined && html`<title>${title}</title>`}
-  </path>
-`;
+const runsPath = (state: State, d: string, title?: string): Html => {
+  const tone = state === 'pending' ? 'paused' : state;
+  return html`
+    <path
+      class="${isPlain(state) ? `dashes-${tone}` : `fill-${tone}`}"
+      stroke-width="${heights[state]}"
+      d="${d}"
+    >
+      ${title !== undefined && html`<title>${title}</title>`}
+    </path>
+  `;
+};
 
 /** Neighbouring bars of one state. */
 const runsOf = (bars: readonly Bar[]): readonly Run[] => {
