@@ -311,6 +311,17 @@ export type Choice = {
   readonly disabled?: boolean;
 };
 
+/** An option's value is its text: hundreds of time zones need not say it twice. */
+const option = ({ value, label, disabled }: Choice, isChosen: boolean): Html => {
+  if (value === label && !disabled)
+    return isChosen ? html`<option selected>${label}</option>` : html`<option>${label}</option>`;
+  return html`
+    <option value="${value}"${isChosen && html` selected`}${disabled && html` disabled`}>
+      ${label}
+    </option>
+  `;
+};
+
 export const selectField = (field: FieldParts & { readonly choices: readonly Choice[] }): Html => {
   const { name, label, state, choices, required } = field;
   const { id, marks, below } = described(field);
@@ -319,18 +330,7 @@ export const selectField = (field: FieldParts & { readonly choices: readonly Cho
     <div class="field">
       ${labelled(label, id, required)}
       <select id="${id}" name="${name}"${marks}>
-        ${choices.map(
-          (each) =>
-            html`
-              <option
-                value="${each.value}"${each.value === chosen && html` selected`}${
-                  each.disabled && html` disabled`
-                }
-              >
-                ${each.label}
-              </option>
-            `,
-        )}
+        ${choices.map((each) => option(each, each.value === chosen))}
       </select>
       ${below}
     </div>

@@ -446,11 +446,12 @@ export const fieldsIn = (text: string): Record<string, string[]> => {
     add(name, value);
   for (const [, name = '', options = ''] of form.matchAll(
     /<select[^>]*name="([^"]*)"[^>]*>(.*?)<\/select>/gs,
-  ))
-    add(
-      name,
-      /value="([^"]*)" selected/.exec(options)?.[1] ?? /value="([^"]*)"/.exec(options)?.[1] ?? '',
-    );
+  )) {
+    const all = [...options.matchAll(/<option(?: value="([^"]*)")?( selected)?[^>]*>([^<]*)</g)];
+    const chosen = all.find(([, , selected]) => selected !== undefined) ?? all[0];
+    // The value of an option that names none is its text.
+    add(name, chosen?.[1] ?? chosen?.[3] ?? '');
+  }
   return fields;
 };
 

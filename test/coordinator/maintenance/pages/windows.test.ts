@@ -69,7 +69,7 @@ describe('windows', () => {
   describe('the form', () => {
     test('proposes a time, and shows what it comes to on both clocks', async () => {
       const { text } = await get(`/maintenance/new?monitor=${monitor}`);
-      expect(text).toContain('<option value="Europe/Berlin" selected>');
+      expect(text).toContain('<option selected>Europe/Berlin');
       expect(text).toContain('value="2030-03-20T13:00"');
       expect(text).toContain(`name="monitors[]" value="${monitor}" checked`);
       expect(text).toMatch(/Wed 20 Mar 2030, 13:00<\/time>–/);
@@ -97,7 +97,7 @@ describe('windows', () => {
         planned({ time_zone: 'Asia/Tokyo', act: 'look' }),
       );
       expect(text).toContain('data-label="Asia/Tokyo"');
-      expect(text).toContain('<option value="Asia/Tokyo" selected>');
+      expect(text).toContain('<option selected>Asia/Tokyo');
       const wrong = await post('/maintenance/new', planned({ time_zone: 'Nowhere/Here' }));
       expect([wrong.status, wrong.text.includes('is no IANA time zone')]).toEqual([400, true]);
     });
