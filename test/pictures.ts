@@ -13,6 +13,7 @@ import { z } from 'zod';
 import { connect, type Sql } from '../coordinator/database/connect.ts';
 import { launchBrowser, openTab } from './support/browser.ts';
 import { eventually } from './support/eventually.ts';
+import { openMailbox } from './support/receivers.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const pictures = join(root, '.github/pictures');
@@ -79,19 +80,28 @@ const addYesterday = async (sql: Sql): Promise<void> => {
     from monitors where name in ('Search', 'Wiki')`;
 };
 
-const started = (home: string): ChildProcess =>
+const started = (home: string, smtpUrl: string): ChildProcess =>
   spawn(
     process.execPath,
     [join(root, 'deploy/node/run.mjs'), join(root, 'deploy/local/start.ts')],
     {
       cwd: root,
       stdio: 'inherit',
-      env: { ...process.env, ANTIPODE_HOME: home, PORT: '0', PROBE_ALLOW_CIDRS: '127.0.0.0/8' },
+      env: {
+        ...process.env,
+        ANTIPODE_HOME: home,
+        PORT: '0',
+        PROBE_ALLOW_CIDRS: '127.0.0.0/8',
+        SMTP_URL: smtpUrl,
+        MAIL_FROM: 'alerts@antipode.local',
+      },
     },
   );
 
 const home = mkdtempSync(join(tmpdir(), 'antipode-pictures-'));
-const service = started(home);
+// Mail is set up, as it is where somebody relies on the alerts.
+const mailbox = await openMailbox();
+const service = started(home, mailbox.url);
 const shop = await startShop();
 try {
   const file = join(home, 'local.json');
@@ -143,6 +153,9 @@ try {
   });
   await tab.page.goto(local.sign_in_url);
   await tab.page.waitForURL(`${local.base_url}/`);
+  await tab.page.getByRole('button', { name: 'Hide' }).click();
+  await tab.page.getByText('List hidden.').waitFor();
+  await tab.page.goto(local.base_url);
   await tab.page.screenshot({ path: join(pictures, 'dashboard.png') });
   await tab.page.setViewportSize({ width: 1_280, height: 1_160 });
   await tab.page.goto(`${local.base_url}/incidents/${incident}`);
@@ -154,5 +167,6 @@ try {
   const ended = new Promise((resolved) => service.once('exit', resolved));
   service.kill('SIGTERM');
   await ended;
+  await mailbox.close();
   rmSync(home, { recursive: true, force: true });
 }
