@@ -1,9 +1,12 @@
-import { linkButton } from '../../web/elements.ts';
-import { html, icon } from '../../web/html.ts';
-import { type Page, show } from '../../web/page.ts';
+import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
+import { evidenceMatrix, type SeenCheck, worldMap } from '../../incidents/pages/evidence.ts';
+import { linkButton, notice } from '../../web/elements.ts';
+import { type Html, html, icon } from '../../web/html.ts';
+import { type Page, type PageRequest, show } from '../../web/page.ts';
+import { timesIn } from '../../web/times.ts';
 
-/** What an anonymous reader sees first: one screen that says what this is. */
-export const front = () =>
+/** What an anonymous reader sees first: what this is, and an incident as it shows one. */
+export const front = ({ with: { ownRecord } }: PageRequest) =>
   show({
     title: 'Uptime, seen from everywhere',
     frame: 'bare',
@@ -14,7 +17,11 @@ export const front = () =>
           Antipode checks your sites, DNS names and jobs from several continents. It reports an
           outage only when a second continent confirms it, and shows what each of them saw.
         </p>
-        <p class="actions">${linkButton('/sign-in', 'Sign in', { main: true })}</p>
+        <p class="actions">
+          ${linkButton('/sign-in', 'Sign in', { main: true })}
+          ${linkButton('/api/v1/docs', 'API docs')}
+          ${ownRecord(false) !== undefined && linkButton('/about', 'Service status')}
+        </p>
         <ul class="columns front-points">
           <li>
             ${icon('globe')}
@@ -40,9 +47,69 @@ export const front = () =>
             </div>
           </li>
         </ul>
+        ${exampleIncident()}
       </div>
     `,
   });
+
+const began = Date.parse('2026-11-18T04:03:35.000Z');
+
+/** An outage of 18 November as its continents saw it, with the names of documentation. */
+const exampleChecks: readonly (SeenCheck & { readonly continent: string })[] = (
+  [
+    ['seen', 'Europe', 'Frankfurt', 0, 503, [3, 11, 24, 172]],
+    ['confirmed', 'North America', 'Virginia', 184, 503, [2, 74, 151, 268]],
+    ['matrix', 'Asia', 'Singapore', 187, 200, [4, 9, 21, 63]],
+  ] as const
+).map(([part, continent, probe, after_ms, status, [dns, tcp, tls, first_byte]]) => ({
+  part,
+  continent,
+  probe,
+  at: new Date(began + after_ms).toISOString(),
+  outcome: status === 200 ? 'ok' : 'fail',
+  took_ms: first_byte,
+  cause: status === 200 ? null : `Status ${status}, expected 2xx`,
+  cause_class: status === 200 ? null : 'http_status',
+  phases: { dns, tcp, tls, first_byte },
+  evidence: { status, address: continent === 'Asia' ? '198.51.100.24' : '203.0.113.7' },
+}));
+
+/** Drawn as any incident is, so that it never looks other than the product. */
+const exampleIncident = (): Html => {
+  const points = exampleChecks.map(({ part, continent, outcome, probe, at }) => {
+    const how = outcome === 'ok' ? 'passes' : 'fails';
+    return {
+      continent,
+      outcome: outcome === 'ok' ? ('ok' as const) : ('fail' as const),
+      label: probe,
+      below: `${how}, ${part === 'seen' ? 'first' : `+${Date.parse(at) - began} ms`}`,
+    };
+  });
+  return html`
+    <section class="stack">
+      <p class="soft">Example incident</p>
+      <h2>
+        ${incidentSentence({
+          name: 'Checkout',
+          open: true,
+          confirmed: true,
+          scope: 'some_continents',
+          continents: { failed: ['Europe', 'North America'], passed: ['Asia'], asked: [] },
+          duration_ms: 0,
+        })}
+      </h2>
+      ${notice(
+        'down',
+        verdictSentence('some_continents', 'http'),
+        'Status 503, expected 2xx. Detected from Frankfurt, confirmed from Virginia 184 ms later.',
+      )}
+      <div class="card">
+        ${worldMap(points, points.map(({ label, below }) => `${label} ${below}`).join('; '))}
+      </div>
+      ${evidenceMatrix(exampleChecks, timesIn('UTC', began))}
+    </section>
+  `;
+};
 
 export const robots: Page = {
   method: 'GET',

@@ -108,7 +108,7 @@ describe('every page', () => {
         ([, address]) => address ?? '',
       ),
     ]);
-    expect(addresses.size).toBe(5);
+    expect(addresses.size).toBe(6);
     for (const address of addresses) {
       const asset = await web.get(address);
       expect([address, asset.status]).toEqual([address, 200]);
