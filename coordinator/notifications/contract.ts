@@ -4,6 +4,7 @@ import {
   dateTime,
   dict,
   integer,
+  literal,
   maybe,
   nullable,
   number,
@@ -12,6 +13,7 @@ import {
   uuid,
 } from '../../shared/api/fields.ts';
 import { anonymousOperation, innerOperation } from '../../shared/api/operation.ts';
+import { families } from './kinds/types.ts';
 
 /**
  * What the links in a message do for anyone who has it. GET of each shows a page, POST acts.
@@ -306,6 +308,7 @@ export const listChannelKinds = innerOperation({
         id: string(),
         name: string(),
         about: string(),
+        family: literal(families),
         fields: array(
           object('ChannelFieldOut', {
             name: string(),

@@ -50,10 +50,11 @@ const prepareAfterMs = 3_000;
 
 const secretsShape = z.record(z.string(), z.string());
 
-const kinds: ChannelsPart['kinds'] = channelKinds.map(({ id, name, about, fields }) => ({
+const kinds: ChannelsPart['kinds'] = channelKinds.map(({ id, name, about, family, fields }) => ({
   id,
   name,
   about,
+  family,
   fields: Object.entries(fields).map(
     ([field, { label, hint, secret, optional, input, choices, pattern }]) => ({
       name: field,

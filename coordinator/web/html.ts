@@ -153,6 +153,7 @@ export const iconNames = [
   'globe',
   'mail',
   'lock',
+  'phone',
   'note',
   'more',
   'information',

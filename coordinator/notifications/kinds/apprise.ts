@@ -8,6 +8,7 @@ export const apprise: ChannelKind = {
   id: 'apprise',
   name: 'Apprise',
   about: 'Your Apprise API server, which forwards to a hundred other services.',
+  family: 'webhook',
   fields: {
     url: urlField('Apprise API server', 'For example https://apprise.example.org.'),
     key: secretField(

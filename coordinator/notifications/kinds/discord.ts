@@ -17,6 +17,7 @@ export const discord: ChannelKind = {
   id: 'discord',
   name: 'Discord',
   about: 'Posts to a Discord channel through a webhook.',
+  family: 'chat',
   fields: {
     url: secretUrlField(
       'Webhook address',

@@ -143,6 +143,7 @@ export const email: ChannelKind = {
   id: 'email',
   name: 'E-mail',
   about: 'Sends mail, one thread per outage.',
+  family: 'mail',
   fields: {
     address: {
       label: 'Address',

@@ -21,6 +21,7 @@ export const googleChat: ChannelKind = {
   id: 'google_chat',
   name: 'Google Chat',
   about: 'Posts to a Google Chat space through a webhook, one thread per outage.',
+  family: 'chat',
   fields: {
     url: secretUrlField(
       'Webhook address',

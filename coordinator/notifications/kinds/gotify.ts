@@ -6,6 +6,7 @@ export const gotify: ChannelKind = {
   id: 'gotify',
   name: 'Gotify',
   about: 'Sends to your own Gotify server.',
+  family: 'phone',
   fields: {
     url: urlField('Server', 'For example https://gotify.example.org.'),
     token: secretField('Application token', 'Gotify → Apps. Begins with A.'),

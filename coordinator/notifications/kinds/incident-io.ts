@@ -29,6 +29,7 @@ export const incidentIo: ChannelKind = {
   id: 'incident_io',
   name: 'incident.io',
   about: 'Fires an alert in incident.io and resolves it when the outage ends.',
+  family: 'pager',
   fields: {
     url: {
       ...urlField('Alert source URL', 'incident.io → Alerts → Sources → HTTP.'),

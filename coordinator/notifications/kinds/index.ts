@@ -40,17 +40,9 @@ export const channelKinds: readonly ChannelKind[] = [
   apprise,
 ];
 
-/** Pagers and phones get no warnings (rule 44) unless somebody says so. */
-const wakes: readonly ChannelKind[] = [
-  pagerduty,
-  incidentIo,
-  twilio,
-  webPush,
-  ntfy,
-  gotify,
-  pushover,
-];
-export const wantsWarnings = (id: string): boolean => !wakes.some((kind) => kind.id === id);
-
 export const kindOf = (id: string): ChannelKind | undefined =>
   channelKinds.find((kind) => kind.id === id);
+
+/** What wakes people gets no warnings (rule 44) unless somebody says so. */
+export const wantsWarnings = (id: string): boolean =>
+  !['pager', 'phone', 'browser'].includes(kindOf(id)?.family ?? '');

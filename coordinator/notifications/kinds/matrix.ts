@@ -18,6 +18,7 @@ export const matrix: ChannelKind = {
   id: 'matrix',
   name: 'Matrix',
   about: 'Posts to a Matrix room with your account, one thread per outage.',
+  family: 'chat',
   fields: {
     url: urlField('Homeserver', 'For example https://matrix.example.org.'),
     token: secretField(

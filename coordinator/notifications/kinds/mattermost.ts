@@ -19,6 +19,7 @@ export const mattermost: ChannelKind = {
   id: 'mattermost',
   name: 'Mattermost',
   about: 'Posts to a Mattermost channel through an incoming webhook.',
+  family: 'chat',
   fields: {
     url: secretUrlField(
       'Webhook address',

@@ -23,6 +23,7 @@ export const ntfy: ChannelKind = {
   id: 'ntfy',
   name: 'ntfy',
   about: 'Pushes to phones through ntfy.sh or your own server. Acknowledge with one tap.',
+  family: 'phone',
   fields: {
     url: urlField('Server', 'https://ntfy.sh, or your own server.'),
     topic: textField(

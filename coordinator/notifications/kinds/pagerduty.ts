@@ -49,6 +49,7 @@ export const pagerduty: ChannelKind = {
   id: 'pagerduty',
   name: 'PagerDuty',
   about: 'Opens an incident in PagerDuty and resolves it when the outage ends.',
+  family: 'pager',
   fields: {
     key: secretField(
       'Integration key',

@@ -17,6 +17,7 @@ export const pushover: ChannelKind = {
   id: 'pushover',
   name: 'Pushover',
   about: 'Pushes to phones through Pushover. Emergencies repeat until confirmed or resolved.',
+  family: 'phone',
   fields: {
     token: secretField(
       'Application token',

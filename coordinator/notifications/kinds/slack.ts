@@ -29,6 +29,7 @@ export const slack: ChannelKind = {
   id: 'slack',
   name: 'Slack',
   about: 'Posts to a Slack channel through an incoming webhook.',
+  family: 'chat',
   fields: {
     url: secretUrlField(
       'Webhook address',

@@ -27,6 +27,7 @@ export const teams: ChannelKind = {
   id: 'teams',
   name: 'Microsoft Teams',
   about: 'Posts to a Teams channel or chat through a workflow.',
+  family: 'chat',
   fields: {
     url: secretUrlField(
       'Workflow URL',

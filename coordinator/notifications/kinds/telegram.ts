@@ -18,6 +18,7 @@ export const telegram: ChannelKind = {
   id: 'telegram',
   name: 'Telegram',
   about: 'Posts to a Telegram chat, group or channel with your bot. Recoveries reply to the alert.',
+  family: 'chat',
   fields: {
     token: secretField(
       'Bot token',

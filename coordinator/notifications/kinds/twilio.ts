@@ -93,6 +93,7 @@ export const twilio: ChannelKind = {
   id: 'twilio_sms',
   name: 'SMS (Twilio)',
   about: 'Sends SMS, up to 160 characters, through your Twilio account.',
+  family: 'phone',
   fields: {
     account: textField(
       'Account SID',

@@ -137,11 +137,15 @@ export type Verdict =
   /** It will never be accepted like this: someone has to act. */
   | { readonly is: 'refused'; readonly words: string };
 
+/** Its icon, and whether it gets warnings, follow from it. */
+export const families = ['mail', 'chat', 'webhook', 'pager', 'phone', 'browser'] as const;
+
 export type ChannelKind = {
   readonly id: string;
   readonly name: string;
   /** What it does for whom, in a sentence, for the form. */
   readonly about: string;
+  readonly family: (typeof families)[number];
   readonly fields: Fields;
   /**
    * The only hosts that its addresses may have; any host when absent. `*.` means any name below.

@@ -18,6 +18,7 @@ export const webPush: ChannelKind = {
   id: 'web_push',
   name: 'Browser notification',
   about: 'Notifies you on this device, even while no Antipode page is open.',
+  family: 'browser',
   fields: {
     endpoint: given('Address of the browser', /^https:\/\/[^\s\/?#@\\]+\/\S{1,1000}$/v),
     p256dh: given('Key of the browser', /^B[\w\-]{86}$/v),

@@ -106,6 +106,7 @@ export const webhook: ChannelKind = {
   id: 'webhook',
   name: 'Webhook',
   about: 'Posts signed JSON to your URL (Standard Webhooks).',
+  family: 'webhook',
   fields: {
     url: secretUrlField(
       'URL',

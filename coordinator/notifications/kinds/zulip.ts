@@ -38,6 +38,7 @@ export const zulip: ChannelKind = {
   id: 'zulip',
   name: 'Zulip',
   about: 'Posts to a Zulip channel with your bot, one topic per monitor.',
+  family: 'chat',
   fields: {
     url: urlField('Zulip server', 'For example https://example.zulipchat.com.'),
     bot: {

@@ -507,10 +507,11 @@ const editSubject = async (
   ]);
   refuseUnlessMayChange(request, channel);
   // A kind that no longer exists has no fields.
-  const kind = items.find(({ id }) => id === channel.kind) ?? {
+  const kind: Kind = items.find(({ id }) => id === channel.kind) ?? {
     id: channel.kind,
     name: channel.kind,
     about: '',
+    family: 'webhook',
     fields: [],
   };
   return { kind, choices, mail, channel };

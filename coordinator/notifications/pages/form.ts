@@ -24,7 +24,7 @@ import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
 import type { tryChannel } from '../contract.ts';
 import { maxSpans, spanName, spansIn } from './input.ts';
-import { answerText, type Channel, delayText, type Kind, mayManage } from './parts.ts';
+import { answerText, type Channel, delayText, type Kind, kindMark, mayManage } from './parts.ts';
 import { mailMissingNotice } from './recipients.ts';
 
 export type Tried = OutputOf<typeof tryChannel>;
@@ -392,7 +392,7 @@ const kindList = (kinds: readonly Kind[]): Html => html`
                   : '/alerts/this-browser',
               )}"
             >
-              <b>${kind.name}</b>
+              <b>${kindMark(kind)}</b>
               <span class="soft">${kind.about}</span>
             </a>
           </li>

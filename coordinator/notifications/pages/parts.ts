@@ -41,8 +41,23 @@ export const channelMark = (channel: Channel, mail: boolean): Html => {
   return stateMark(state, words);
 };
 
-export const kindName = (kinds: readonly Kind[], id: string): string =>
-  kinds.find((kind) => kind.id === id)?.name ?? id;
+const familyIcons: Readonly<Record<Kind['family'], IconName>> = {
+  mail: 'mail',
+  chat: 'note',
+  webhook: 'share',
+  pager: 'incidents',
+  phone: 'phone',
+  browser: 'status-pages',
+};
+
+/** Its name, with the icon of its family. */
+export const kindMark = ({ family, name }: Kind): Html =>
+  html`${icon(familyIcons[family])} ${name}`;
+
+export const kindName = (kinds: readonly Kind[], id: string): Part => {
+  const kind = kinds.find((each) => each.id === id);
+  return kind === undefined ? id : kindMark(kind);
+};
 
 /** Where messages go, as far as that may be shown; nothing where all of it is secret. */
 export const whereOf = ({ kind, config }: Channel, kinds: readonly Kind[]): string | undefined => {

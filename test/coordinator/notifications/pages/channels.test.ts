@@ -275,7 +275,13 @@ describe('channels', () => {
 });
 
 describe('channel refused', () => {
-  const kind = { id: 'webhook', name: 'Webhook', about: '', fields: [] };
+  const kind = {
+    id: 'webhook',
+    name: 'Webhook',
+    about: '',
+    family: 'webhook',
+    fields: [],
+  } as const;
   const form = formFrom('delay_s=99999999');
 
   const refusalOf = (act: () => unknown): unknown => {
