@@ -303,7 +303,7 @@ export const probesPage: Page = {
             )}
           </div>
           <div class="table-card">
-            <table class="cards">
+            <table class="cards whole-words">
               <thead>
                 <tr>
                   <th scope="col">State</th>
@@ -325,7 +325,7 @@ export const probesPage: Page = {
           ${invitations}
           <section class="card stack">
             <h2>What the columns mean</h2>
-            <dl class="soft">
+            <dl class="facts soft">
               <dt><b>Your checks</b></dt>
               <dd>Checks of your monitors in the last ${countedMinutes} minutes.</dd>
               <dt><b>Contradicted</b></dt>

@@ -117,6 +117,24 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
         }),
       );
 
+    /** Words of tables that go on in the next line without a hyphen. */
+    const brokenWords = async ({ page }: Tab): Promise<unknown> =>
+      page.evaluate(`(() => {
+        const broken = [];
+        for (const cell of document.querySelectorAll('td')) {
+          const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+          for (let node = texts.nextNode(); node !== null; node = texts.nextNode())
+            for (const { 0: word, index } of node.data.matchAll(/(?<!\\S)\\p{L}{2,14}(?!\\S)/gu)) {
+              const range = document.createRange();
+              range.setStart(node, index);
+              range.setEnd(node, index + word.length);
+              const lines = [...range.getClientRects()].map(({ top }) => Math.round(top));
+              if (new Set(lines).size > 1) broken.push(word);
+            }
+        }
+        return broken;
+      })()`);
+
     for (const page of looks) {
       test(`${page.name}: nothing keeps anybody from using it, light or dark, wide or narrow; it costs little, and is the same without scripts`, async () => {
         await arrive(wide, page);
@@ -133,6 +151,7 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
         expect.soft(script).toBeLessThanOrEqual(8 * 1024);
 
         expect.soft(await misledByEnter(wide)).toEqual([]);
+        expect.soft(await brokenWords(wide)).toEqual([]);
 
         await arrive(bare, page);
         await page.first?.(bare);
