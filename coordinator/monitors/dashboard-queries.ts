@@ -88,8 +88,10 @@ export const countWarned = async (
   sql: Queryable,
   organisation: string,
   filter: DashboardFilter,
+  covered: readonly string[],
 ): Promise<number> => {
-  const where = matching(sql, organisation, { ...filter, warning: filter.warning ?? 'any' }, []);
+  const warned = { ...filter, warning: filter.warning ?? 'any' };
+  const where = matching(sql, organisation, warned, covered);
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from monitor_status s where ${where}`;
   return row?.count ?? 0;

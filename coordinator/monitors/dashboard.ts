@@ -149,7 +149,7 @@ export const listDashboard = async (
   const window = windowOf(uptimeDays, now);
   const covered = await coveredNow(sql, of, now);
   const filter = filterOf(asked);
-  const ofAnyStatus = { ...filter, status: null };
+  const ofAnyStatus = { ...filter, status: null, warning: null };
   const place = { sort, offset: (page - 1) * rowsOfPage, most: rowsOfPage, since: window.from };
   const looked = dashboardPage(sql, of, filter, covered, place).then(async (found) => {
     const ids = found.map(({ id }) => id);
@@ -168,7 +168,7 @@ export const listDashboard = async (
         ? countMatching(sql, of, ofAnyStatus, covered)
         : countStatuses(sql, of, covered)
       ).then(countsJson),
-      countWarned(sql, of, ofAnyStatus),
+      countWarned(sql, of, filter.warning === null ? ofAnyStatus : filter, covered),
       failingMonitors(sql, of, ofAnyStatus, covered, maxFailing),
       dashboardProbes(sql, of),
       looked,
@@ -190,7 +190,12 @@ export const listDashboard = async (
       since: each.since.toISOString(),
       owned_since: each.owned_since?.toISOString() ?? null,
     })),
-    matching: filter.status === null ? counts.all : counts[filter.status],
+    matching:
+      filter.warning !== null
+        ? warned
+        : filter.status === null
+          ? counts.all
+          : counts[filter.status],
     items,
     groups: groupsJson(rows, standings),
     probes,

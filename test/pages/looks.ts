@@ -100,6 +100,8 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'about', path: '/about', as: 'stranger' },
   { name: 'incident-shared', path: ({ share }) => `/shared/incidents/${share}`, as: 'stranger' },
   { name: 'monitor', path: ({ idOf }) => `/monitors/${idOf('Checkout')}`, as: 'owner' },
+  { name: 'monitor-warned', path: ({ idOf }) => `/monitors/${idOf('Cart')}`, as: 'owner' },
+  { name: 'dashboard-of-warnings', path: '/?warning=any', as: 'owner' },
   {
     name: 'monitor-of-a-month',
     path: ({ idOf }) => `/monitors/${idOf('Search API')}?range=30d`,

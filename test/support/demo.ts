@@ -521,6 +521,53 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     confirmed_ago: 6 * minute + 12 * second - 263,
   });
   const page = await seedDemoPage(sql, organisation, now, { idOf, groupOf, incident });
+  await seedWarnings(sql, organisation, now, idOf);
   await sql`analyze`;
   return { idOf, groupOf, incident, share, channels, page, windows };
+};
+
+/** What passing checks of the demo warn of, and whose certificate ends when. */
+const seedWarnings = async (
+  sql: Sql,
+  organisation: string,
+  now: number,
+  idOf: (name: string) => string,
+): Promise<void> => {
+  const shop = { fingerprint: 'AA', issuer: "Let's Encrypt", left: 5.5 };
+  const platform = { fingerprint: 'BB', issuer: 'DigiCert Global G2', left: 212.5 };
+  const certificates = [
+    ...['Cart', 'Catalogue', 'Images'].map((name) => ({ name, ...shop })),
+    ...['Login', 'Auth', 'Docs'].map((name) => ({ name, ...platform })),
+    { name: 'Store Oslo', fingerprint: 'CC', issuer: "Let's Encrypt", left: 61.5 },
+  ].map(({ name, left, ...rest }) => ({
+    ...rest,
+    organisation_id: organisation,
+    monitor_id: idOf(name),
+    starts_at: new Date(now - 80 * day),
+    ends_at: new Date(now + left * day),
+    seen_at: new Date(now - minute),
+  }));
+  await sql`insert into certificates ${sql(certificates)}`;
+  const ends = { stage: 7, ends_at: now + shop.left * day };
+  const slow = { took_ms: 3_412, limit_ms: 2_000 };
+  const warnings = [
+    ...['Cart', 'Catalogue', 'Images'].map((of) => [of, 'certificate_expires', ends, 2] as const),
+    ['Cart', 'slow', slow, 0.1] as const,
+    ['Store Oslo', 'slow', slow, 0.2] as const,
+    [
+      'MX shop.example',
+      'name_server_silent',
+      { server: 'ns2.shop.example', servers: 3 },
+      1,
+    ] as const,
+  ].map(([of, code, details, ago]) => ({
+    id: newId(),
+    organisation_id: organisation,
+    monitor_id: idOf(of),
+    code,
+    details: sql.json(details),
+    began_at: new Date(now - ago * day),
+    confirmed_at: new Date(now - ago * day + minute),
+  }));
+  await sql`insert into warnings ${sql(warnings)}`;
 };

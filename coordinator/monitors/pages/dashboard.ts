@@ -180,15 +180,15 @@ const failingStrip = ({ counts, failing }: Dashboard, view: View, { times }: Mem
 const statusChips = ({ counts }: Dashboard, view: View): Html =>
   chips('Filter by status', [
     {
-      href: addressOf(view, { status: null }),
+      href: addressOf(view, { status: null, warning: null }),
       label: 'All',
       count: counts.all,
-      current: view.status === null,
+      current: view.status === null && view.warning === null,
     },
     ...statusRows
       .filter((status) => counts[status] > 0 || view.status === status)
       .map((status) => ({
-        href: addressOf(view, { status }),
+        href: addressOf(view, { status, warning: null }),
         label: stateWords[status],
         count: counts[status],
         symbol: status,
@@ -197,7 +197,7 @@ const statusChips = ({ counts }: Dashboard, view: View): Html =>
     ...(counts.warned > 0 || view.warning !== null
       ? [
           {
-            href: addressOf(view, { warning: view.warning === null ? 'any' : null }),
+            href: addressOf(view, { status: null, warning: 'any' }),
             label: 'Warnings',
             count: counts.warned,
             symbol: 'verifying' as const,

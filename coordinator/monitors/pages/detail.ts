@@ -484,7 +484,11 @@ const pageOf = async (
         ${said}
         ${unknownKeysNotice(monitor)}
         ${status.warnings.map(({ text, since }) =>
-          notice('verifying', text, html`A warning since ${times.whole(since)}. It is no outage.`),
+          notice(
+            'verifying',
+            text,
+            html`Since ${times.whole(since)}. A warning does not count as downtime.`,
+          ),
         )}
         ${changedMeaning(monitor)}
         ${

@@ -246,9 +246,8 @@ const rowOf = (row: Row, shown: Shown): Html => {
           <a href="/monitors/${row.id}" data-row>${row.name}</a>
           ${flappingBadge(row.flapping, request.now)}
           ${ownerBadge(row.owner, request.now)}
-          ${warningBadge(row)}
         </div>
-        <div class="row-line"><span class="cell-more">${detail(row)}</span>${row.muted === null ? tagLinks(row, shown) : muted(row, shown)}</div>
+        <div class="row-line"><span class="cell-more">${warned(row) || detail(row)}</span>${row.muted === null ? tagLinks(row, shown) : muted(row, shown)}</div>
       </th>
       ${layout.columns.map((column) => {
         const { className, cell } = cells[column];
@@ -258,8 +257,13 @@ const rowOf = (row: Row, shown: Shown): Html => {
   `;
 };
 
-/** Of a monitor that is up, in amber: the status says nothing of warnings (rule 44). */
-const warningBadge = ({ warnings: [first, ...more] }: Row): Part =>
+/**
+ * In amber and in place of its address: the status says nothing of warnings (rule 44). A monitor
+ * that fails has worse to say.
+ */
+const warned = ({ status, warnings: [first, ...more] }: Row): Part =>
+  status !== 'down' &&
+  status !== 'verifying' &&
   first !== undefined &&
   stateMark('verifying', more.length === 0 ? first.text : `${first.text} and ${more.length} more`);
 

@@ -33,10 +33,12 @@ const rowOf = (same: readonly Certificate[], { times, now }: MembersRequest): Ht
       </td>
       <td data-label="Expires">${times.day(first.ends_at)}</td>
       <td data-label="Monitors">
-        ${same.map(
-          ({ monitor, name }, nth) =>
-            html`${nth > 0 && ', '}<a href="/monitors/${monitor}">${name}</a>`,
-        )}
+        <div>
+          ${same.map(
+            ({ monitor, name }, nth) =>
+              html`${nth > 0 && ', '}<a href="/monitors/${monitor}">${name}</a>`,
+          )}
+        </div>
       </td>
       <td data-label="Issuer">${first.issuer}</td>
     </tr>

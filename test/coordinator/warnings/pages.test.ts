@@ -32,11 +32,20 @@ describe('pages', () => {
     await certify(id, 5.5 * day, 'AA');
     const page = await read(`/monitors/${id}`);
     expect(page).toContain('Certificate expires in 5 days');
-    expect(page).toContain('It is no outage');
+    expect(page).toContain('A warning does not count as downtime');
     expect(page).toMatch(/Certificate<\/a><\/dt>\s*<dd>5 days/);
     expect(page).toContain('Slow responses are warnings of this monitor');
     const list = await read('/?warning=any');
     expect(list).toContain('Certificate expires in 5 days');
+  });
+
+  test('a list of warnings counts them, and beside them all monitors', async () => {
+    await monitor('Without a warning');
+    const list = await read('/?warning=any');
+    expect(list).not.toContain('Without a warning');
+    expect(list).toContain('1–1 of 1');
+    expect(list).toMatch(/All\s*<b>2<\/b>/);
+    expect(list.match(/aria-current="page"/g)).toHaveLength(2);
   });
 
   test('all certificates stand by their end, one of several monitors once', async () => {
