@@ -512,13 +512,16 @@ export const monitorsAmong = async (
   return new Set(rows.map(({ id }) => id));
 };
 
+/** `words`: its group and tags, by which it is found too. */
 export const monitorChoices = (
   sql: Queryable,
   organisation: string,
-): Promise<{ readonly id: string; readonly name: string }[]> =>
-  sql<
-    { id: string; name: string }[]
-  >`select id, name from monitors where organisation_id = ${organisation} order by lower(name), id`;
+): Promise<{ readonly id: string; readonly name: string; readonly words: string }[]> =>
+  sql<{ id: string; name: string; words: string }[]>`
+    select m.id, m.name, concat_ws(' ', g.name, nullif(array_to_string(m.tags, ' '), '')) as words
+    from monitors m
+      left join groups g on g.id = m.group_id and g.organisation_id = m.organisation_id
+    where m.organisation_id = ${organisation} order by lower(m.name), m.id`;
 
 const maxSame = 5;
 

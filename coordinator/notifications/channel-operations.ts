@@ -445,7 +445,7 @@ export const getChannelChoices = async ({
     groupChoices(sql, organisation.id),
   ]);
   return {
-    monitors: monitors.map(({ id, name }) => ({ id, name })),
+    monitors: monitors.map(({ id, name, words }) => ({ id, name, words })),
     groups: groups.map(({ id, name }) => ({ id, name })),
   };
 };

@@ -7,7 +7,7 @@ import { type Html, html, type IconName, icon, type Part, safeUrl } from './html
 /** The choices, by name. */
 export type Choices = OutputOf<typeof getChannelChoices>;
 
-type Item = Choices['groups'][number];
+type Item = Choices['groups'][number] & { readonly words?: string };
 
 const sorted = (items: readonly Item[], first: readonly string[]): readonly Item[] => [
   ...items.filter(({ id }) => first.includes(id)),
@@ -24,7 +24,7 @@ export const chosenFields = (
   state: FormState,
   first: readonly string[],
 ): Html => {
-  const list = (name: string, label: string, items: readonly Item[]) =>
+  const list = (name: string, label: string, filter: string, items: readonly Item[]) =>
     items.length > 0 &&
     html`
       <div class="chosen-list">
@@ -33,9 +33,11 @@ export const chosenFields = (
           label,
           state,
           several: true,
-          choices: sorted(items, first).map(({ id, name: called }) => ({
+          filter,
+          choices: sorted(items, first).map(({ id, name: called, words = '' }) => ({
             value: id,
             label: called,
+            words,
           })),
         })}
       </div>
@@ -43,8 +45,8 @@ export const chosenFields = (
   return html`
     <div class="stack chosen">
       ${groups.length + monitors.length === 0 ? html`<p class="soft">No monitors yet</p>` : null}
-      ${list('groups[]', 'Groups (including monitors added later)', groups)}
-      ${list('monitors[]', 'Monitors', monitors)}
+      ${list('groups[]', 'Groups (including monitors added later)', 'Filter by name', groups)}
+      ${list('monitors[]', 'Monitors', 'Filter by name, group or tag', monitors)}
     </div>
   `;
 };

@@ -309,6 +309,8 @@ export type Choice = {
   readonly label: string;
   readonly help?: Part;
   readonly disabled?: boolean;
+  /** What finds it besides its label, where the choices can be filtered. */
+  readonly words?: string;
 };
 
 /** An option's value is its text: hundreds of time zones need not say it twice. */
@@ -321,6 +323,9 @@ const option = ({ value, label, disabled }: Choice, isChosen: boolean): Html => 
     </option>
   `;
 };
+
+/** With more choices than these, scripts offer a filter. */
+const manyChoices = 12;
 
 export const selectField = (field: FieldParts & { readonly choices: readonly Choice[] }): Html => {
   const { name, label, state, choices, required } = field;
@@ -339,18 +344,45 @@ export const selectField = (field: FieldParts & { readonly choices: readonly Cho
 
 /** Several of a few (`several`, with a name that ends in `[]`), or one of a few. */
 export const choiceField = (
-  field: FieldParts & { readonly choices: readonly Choice[]; readonly several?: boolean },
+  field: FieldParts & {
+    readonly choices: readonly Choice[];
+    readonly several?: boolean;
+    /** What the filter of many choices says that it looks at. */
+    readonly filter?: string;
+  },
 ): Html => {
-  const { name, label, state, choices, several = false } = field;
+  const { name, label, state, choices, several = false, filter } = field;
+  const isFiltered = filter !== undefined && choices.length > manyChoices;
   const { id, marks, below } = described(field);
   const chosen = state.form.values(name);
   return html`
     <fieldset class="field" id="${id}"${marks}>
       <legend>${label}</legend>
+      ${
+        isFiltered &&
+        // Of no form: it is not sent, and Enter in it saves nothing.
+        html`
+          <input
+            type="search"
+            form=""
+            aria-label="Filter"
+            placeholder="${filter}"
+            autocomplete="off"
+            data-filter
+          >
+        `
+      }
       ${choices.map(
         (each) =>
           html`
-            <label class="choice">
+            <label
+              class="choice"${
+                isFiltered &&
+                each.words !== undefined &&
+                each.words !== '' &&
+                html` data-words="${each.words}"`
+              }
+            >
               <input
                 type="${several ? 'checkbox' : 'radio'}"
                 id="${boxId(name, each.value)}"

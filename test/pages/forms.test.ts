@@ -167,6 +167,50 @@ describeInBrowser('forms', (browser) => {
       });
   });
 
+  describe('the filter above many monitors', () => {
+    const filter = ({ page }: Tab) => page.getByPlaceholder('Filter by name, group or tag');
+    const shown = ({ page }: Tab) =>
+      page.locator('[name="monitors[]"]:visible').evaluateAll((all) => all.length);
+
+    test('finds by name, group and tag, keeps what is ticked, and sends nothing by Enter', async () => {
+      await web.sql`update monitors set tags = '{rare}' where id = ${demo.idOf('Wishlist')}`;
+      const tab = await open(`/maintenance/new?monitor=${demo.idOf('Vault')}`);
+      const { page } = tab;
+      const all = await shown(tab);
+      await filter(tab).fill('RARE');
+      expect(await shown(tab)).toBe(1);
+      await page.getByRole('checkbox', { name: 'Wishlist', exact: true }).check();
+      await filter(tab).fill('stores');
+      expect(await shown(tab)).toBe(await inStores());
+      await filter(tab).fill('vault');
+      expect(await shown(tab)).toBe(1);
+      await filter(tab).press('Enter');
+      await filter(tab).fill('');
+      expect(await shown(tab)).toBe(all);
+      expect(new URL(page.url()).pathname).toBe('/maintenance/new');
+      expect(await page.getByRole('checkbox', { name: 'Wishlist', exact: true }).isChecked()).toBe(
+        true,
+      );
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    });
+
+    const inStores = async (): Promise<number> => {
+      const rows = await web.sql`
+        select 1 from monitors m left join groups g on g.id = m.group_id
+        where m.organisation_id = ${web.house.organisation}
+          and concat_ws(' ', m.name, g.name, array_to_string(m.tags, ' ')) ilike '%stores%'`;
+      return rows.length;
+    };
+
+    test('is not there without scripts: all are listed', async () => {
+      const tab = await open('/maintenance/new', false);
+      expect(await filter(tab).isVisible()).toBe(false);
+      expect(await shown(tab)).toBeGreaterThan(12);
+      await tab.close();
+    });
+  });
+
   describe('Enter in a field saves', () => {
     /** What the page comes to, by its address. */
     const saved = async ({ page }: Tab, path: RegExp): Promise<string> => {

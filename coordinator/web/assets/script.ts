@@ -1,6 +1,12 @@
 import { copyOnClick } from './script/copy.ts';
 import { keepLive } from './script/live.ts';
-import { checkAll, offerOwnZone, showLocalTime, tickTimes } from './script/own-zone.ts';
+import {
+  checkAll,
+  filterChoices,
+  offerOwnZone,
+  showLocalTime,
+  tickTimes,
+} from './script/own-zone.ts';
 import { listenToKeys, openPalette } from './script/palette.ts';
 import { sendForms, stayOnForms } from './script/stay-on-forms.ts';
 
@@ -13,5 +19,6 @@ offerOwnZone();
 showLocalTime();
 tickTimes();
 checkAll();
+filterChoices();
 stayOnForms();
 sendForms();

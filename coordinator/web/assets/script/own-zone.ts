@@ -50,3 +50,13 @@ export const checkAll = (): void => {
       box.checked = target.checked;
   });
 };
+
+/** A field above many choices hides those without its words; what is ticked stays so. */
+export const filterChoices = (): void => {
+  document.addEventListener('input', ({ target }) => {
+    if (!(target instanceof HTMLInputElement) || !target.matches('[data-filter]')) return;
+    const words = target.value.toLowerCase();
+    for (const row of target.parentElement?.querySelectorAll('label') ?? [])
+      row.hidden = !`${row.textContent} ${row.dataset.words ?? ''}`.toLowerCase().includes(words);
+  });
+};
