@@ -477,6 +477,7 @@ export const publicMonitor = (name: string, more: Partial<PublicMonitor> = {}): 
   days: Array.from({ length: 90 }, (_, index) => dayUp(pageNow - (90 - index) * day)),
   percent: { 7: 100, 30: 100, 90: 100 },
   responseMs: 143.4,
+  slowSince: null,
   ...more,
 });
 

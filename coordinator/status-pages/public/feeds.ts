@@ -264,6 +264,10 @@ export const pageJson = (view: View): string => {
         name: row.name,
         group: row.isUnder ? group : null,
         status: row.state,
+        warnings:
+          row.slowSince === null
+            ? []
+            : [{ code: 'slow', since: iso(row.slowSince), text: view.words.slow }],
         uptime: { days_7: row.percent[7], days_30: row.percent[30], days_90: row.percent[90] },
         days: row.days.map((each) => ({
           from: iso(each.from),

@@ -2,6 +2,7 @@ import type { Queryable, Sql } from '../../database/connect.ts';
 import { ms } from '../../maintenance/queries.ts';
 import { monitorHistories } from '../../monitors/status-queries.ts';
 import type { AccountSecrets } from '../../people/secrets.ts';
+import { openWarningsOf } from '../../warnings/queries.ts';
 import { lookOf, type PageAccess, type PageSettings, type PostKind } from '../model.ts';
 import { publishedNames } from '../row.ts';
 import {
@@ -352,10 +353,11 @@ export const readPublished = async (
     rows.flatMap((row) => (row.kind === 'monitor' ? [[row.id, row.name]] : [])),
   );
   const recent = { from: now - recentDays * day, to: now, most: maxIncidents };
-  const [zone, histories, responses, saved, written, occurrences] = await Promise.all([
+  const [zone, histories, responses, warnings, saved, written, occurrences] = await Promise.all([
     zoneOf(sql, organisation),
     monitorHistories(sql, organisation, monitors, figuresWindow(now)),
     newestResponses(sql, organisation, monitors, now),
+    openWarningsOf(sql, organisation, monitors),
     pageIncidents(sql, { organisation, page: id, monitors }, recent),
     pageReports(sql, { organisation, page: id }, recent),
     pageMaintenance(sql, organisation, monitors, {
@@ -364,6 +366,9 @@ export const readPublished = async (
       most: maxOccurrences,
     }),
   ]);
+  const slow = new Map(
+    warnings.flatMap(({ monitor, code, since }) => (code === 'slow' ? [[monitor, since]] : [])),
+  );
   const reports = [
     ...written.filter((each) => each.id !== report?.id),
     ...(report ? [report] : []),
@@ -378,7 +383,7 @@ export const readPublished = async (
     hasLogo: found.logo_version !== null,
     zone,
     now,
-    rows: publicRows({ now, zone, rows, publicIds, histories, responses, reports }),
+    rows: publicRows({ now, zone, rows, publicIds, histories, responses, slow, reports }),
     incidents: inOrder([
       ...publicIncidents(incidents, { names, publicIds, histories, now }),
       ...publicReports(reports, { names, publicIds, now }),

@@ -101,6 +101,18 @@ const postList = ({ posts }: PublicIncident, { words, formats }: View): Html | f
 const percentText = ({ words, formats }: View, value: number | null): string =>
   value === null ? words.noFigure : formats.percent(value);
 
+/** Of a service that is up: the state says nothing of it. */
+const slowLine = ({ slowSince }: PublicMonitor, { words, formats, page }: View): Html | false =>
+  slowSince !== null &&
+  html`
+    <p>
+      ${stateMark('degraded', words.slow)}
+      <span class="soft">
+        ${words.sinceFor(formats.momentText(slowSince), formats.duration(page.now - slowSince))}
+      </span>
+    </p>
+  `;
+
 const service = (monitor: PublicMonitor, view: View): Html => {
   const { words } = view;
   const name = html`
@@ -113,6 +125,7 @@ const service = (monitor: PublicMonitor, view: View): Html => {
         <span class="percent">${percentText(view, monitor.percent[90])}</span>
         ${stateMark(monitor.state, words.states[monitor.state])}
       </div>
+      ${slowLine(monitor, view)}
       ${bars(monitor.days, view)}
     </li>
   `;
@@ -309,6 +322,7 @@ export const servicePage = (view: View, style: string, id: string): string | und
           <h1>${monitor.name}</h1>
           ${stateMark(monitor.state, words.states[monitor.state])}
         </div>
+        ${slowLine(monitor, view)}
         ${bars(monitor.days, view)}
         <dl class="figures">
           ${percentDays.map((days) => {

@@ -48,6 +48,11 @@ export type PublicMonitor = {
   readonly percent: Readonly<Record<PercentDays, number | null>>;
   /** Mean of the newest hour that has one. */
   readonly responseMs: number | null;
+  /**
+   * Since when it is up, but slower than its owner wants (rule 44). The only warning that is
+   * public: it is what visitors feel. Certificates, addresses and name servers are the owner's.
+   */
+  readonly slowSince: number | null;
 };
 
 export type PublicRow = { readonly kind: 'group'; readonly name: string } | PublicMonitor;
@@ -243,6 +248,8 @@ type Figures = {
   readonly publicIds: ReadonlyMap<string, string>;
   readonly histories: readonly MonitorHistory[];
   readonly responses: ReadonlyMap<string, number>;
+  /** By monitor: since when it is slow. */
+  readonly slow: ReadonlyMap<string, number>;
   readonly reports: readonly Report[];
 };
 
@@ -253,6 +260,7 @@ export const publicRows = ({
   publicIds,
   histories,
   responses,
+  slow,
   reports,
 }: Figures): readonly PublicRow[] => {
   const begins = daysUntil(now, zone, pageDays);
@@ -269,15 +277,17 @@ export const publicRows = ({
   };
   const monitor = (id: string, { name, under }: Named, history: MonitorHistory): PublicMonitor => {
     const percent = (days: number): number | null => uptimeOf(history, windowOf(days, now)).percent;
+    const shown = state(history);
     return {
       kind: 'monitor',
       id,
       name,
       isUnder: under !== null,
-      state: state(history),
+      state: shown,
       days: daysOf(stretchesOf(history, window), begins, now),
       percent: { 7: percent(7), 30: percent(30), 90: percent(90) },
       responseMs: responses.get(history.id) ?? null,
+      slowSince: shown === 'up' ? (slow.get(history.id) ?? null) : null,
     };
   };
   return rows.flatMap((row): PublicRow[] => {

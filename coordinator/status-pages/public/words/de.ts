@@ -32,6 +32,7 @@ export const german: Words = {
     paused: 'Pausiert',
     pending: 'Noch keine Daten',
   },
+  slow: 'Langsame Antworten',
   dayCounts: {
     down: (count) => `ein Ausfall an ${onDays(count)}`,
     maintenance: (count) => `Wartung an ${onDays(count)}`,

@@ -30,6 +30,7 @@ export const english: Words = {
     paused: 'Paused',
     pending: 'No data yet',
   },
+  slow: 'Slow responses',
   dayCounts: {
     down: (count) => `an outage on ${days(count)}`,
     maintenance: (count) => `maintenance on ${days(count)}`,

@@ -31,6 +31,7 @@ export const spanish: Words = {
     paused: 'En pausa',
     pending: 'Todavía sin datos',
   },
+  slow: 'Respuestas lentas',
   dayCounts: {
     down: (count) => `una caída en ${days(count)}`,
     maintenance: (count) => `mantenimiento en ${days(count)}`,

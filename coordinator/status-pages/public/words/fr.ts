@@ -31,6 +31,7 @@ export const french: Words = {
     paused: 'En pause',
     pending: 'Pas encore de données',
   },
+  slow: 'Réponses lentes',
   dayCounts: {
     down: (count) => `une panne sur ${days(count)}`,
     maintenance: (count) => `maintenance sur ${days(count)}`,

@@ -17,6 +17,8 @@ export type Words = {
   readonly sinceFor: (at: string, duration: string) => string;
   readonly until: (at: string) => string;
   readonly states: Readonly<Record<PublicState, string>>;
+  /** Of a service that is up. */
+  readonly slow: string;
   /** Of a day in the bars: `2 days with an outage`. */
   readonly dayCounts: Readonly<Record<Exclude<DayState, 'none'>, (days: number) => string>>;
   readonly barsOf: (days: number) => string;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { makeResultDays } from '../../../../coordinator/engine/result-queries.ts';
 import { shareIncident } from '../../../../coordinator/incidents/contract.ts';
 import { hashPassword } from '../../../../coordinator/people/secrets.ts';
 import {
@@ -227,6 +228,30 @@ describe('visitors', () => {
       const days: { state: string; down_seconds: number }[] = service.days;
       expect(days).toHaveLength(90);
       expect(days.reduce((sum, each) => sum + each.down_seconds, 0)).toBe(95 * 60);
+    });
+
+    test('says that a service is slow, and nothing of its certificate', async () => {
+      const [id, monitor] = [await page('slow'), await site('slow')];
+      await publish(id, monitor, 'Checkout');
+      await makeResultDays(web.sql, clock.at, clock.at);
+      await web.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
+        select key, ${new Date(clock.at)}, 1, 3000, 0 from monitors where id = ${monitor}`;
+      const since = new Date(clock.at - 90 * minute);
+      for (const code of ['slow', 'certificate_expires'])
+        await web.sql`insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
+          values (${newId()}, ${web.house.organisation}, ${monitor}, ${code}, '{}', ${since}, ${since})`;
+      const [service] = JSON.parse((await web.get('/status/slow.json')).text).services;
+      expect(service).toMatchObject({
+        status: 'up',
+        warnings: [{ code: 'slow', since: since.toISOString(), text: 'Slow responses' }],
+      });
+      for (const path of ['/status/slow', `/status/slow/services/${service.id}`]) {
+        const { text } = await web.get(path);
+        expect(text).toMatch(/s-degraded">.*Slow responses<\/span>.*for 1 hour, 30 minutes\./s);
+        expect(text).not.toMatch(/certificate/i);
+      }
+      expect((await web.get('/status/slow?lang=de')).text).toContain('Langsame Antworten');
+      expect((await web.get('/status/slow')).text).toContain('Everything is up');
     });
 
     test('shows the past by month', async () => {
