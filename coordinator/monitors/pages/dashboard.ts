@@ -440,7 +440,7 @@ const beginning = ({ may }: MembersRequest): Html => {
       below:
         'Enter an address and test it from every continent. Nothing is saved until you say so.',
     })}
-    <form class="card begin" method="post" action="/monitors/new">
+    <form class="card begin" method="post" action="/monitors/new#try">
       ${hiddenField('type', 'https')}
       ${textField({
         name: 'target',

@@ -135,7 +135,7 @@ describe('the form of a new monitor', () => {
     const empty = await createTestOrganisation(web.sql);
     const { text } = await web.get('/', { as: empty.member });
     expect(text).toContain('No monitors yet');
-    expect(text).toContain('<form class="card begin" method="post" action="/monitors/new">');
+    expect(text).toContain('<form class="card begin" method="post" action="/monitors/new#try">');
     const answer = await forms.post(
       '/monitors/new',
       { type: 'https', target: 'shop.example', act: 'try' },
