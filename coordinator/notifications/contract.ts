@@ -149,7 +149,12 @@ export const showMessage = innerOperation({
       description: 'When its channel was deleted.',
     }),
     stories: array(
-      object('MessageStoryOut', { incident: uuid(), name: string(), lines: array(LineOut) }),
+      object('MessageStoryOut', {
+        incident: nullable(uuid(), { description: 'None of a warning.' }),
+        monitor: uuid(),
+        name: string(),
+        lines: array(LineOut),
+      }),
     ),
   }),
   refusals: ['message_not_found'],

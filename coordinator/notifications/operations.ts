@@ -439,7 +439,8 @@ export const showMessage = async (
     await messageById(sql, organisation.id, channel_id, id),
     'message_not_found',
   );
-  const incidents = message.monitors.slice(0, maxBodyShown).map(({ incident }) => incident);
+  const shown = message.monitors.slice(0, maxBodyShown);
+  const incidents = shown.map(({ incident }) => incident);
   const [channels, downs, steps] = await Promise.all([
     channelsEver(sql, organisation.id),
     downsOfIncidents(sql, organisation.id, incidents),
@@ -449,22 +450,36 @@ export const showMessage = async (
     channels.find((each) => each.id === message.channel_id),
     'message_not_found',
   );
-  const names = new Map(message.monitors.map(({ incident, name }) => [incident, name]));
+  const ways = await waysOf(sql, downs);
   return {
     ...messageJson(message),
     channel_deleted: channel.deleted_at?.toISOString() ?? null,
-    stories: (await waysOf(sql, downs)).map((way) => {
+    stories: shown.flatMap((told): OutputOf<typeof contract.showMessage>['stories'] => {
+      const { id: monitor, incident, name, event } = told;
+      if (event === 'warning' || event === 'warning_over')
+        return [{ incident: null, monitor, name, lines: linesOfWarning(told) }];
+      const way = ways.find((each) => each.incident.id === incident);
+      if (way === undefined) return [];
       const own = steps.filter(
-        (step) => step.incident_id === way.incident.id && step.channel_id === channel.id,
+        (step) => step.incident_id === incident && step.channel_id === channel.id,
       );
-      return {
-        incident: way.incident.id,
-        name: names.get(way.incident.id) ?? '',
-        lines: storyOfChannel(way, channel, own),
-      };
+      return [{ incident, monitor, name, lines: storyOfChannel(way, channel, own) }];
     }),
   };
 };
+
+/** A warning has no incident (rule 44): its message keeps what is to be said of it. */
+const linesOfWarning = ({
+  cause,
+  started_at,
+  confirmed_at,
+  resolved_at,
+}: MessageRow['monitors'][number]) =>
+  [
+    { at: started_at, text: `Warning first seen: ${cause}` },
+    { at: confirmed_at, text: 'Warning confirmed. It does not count as downtime.' },
+    { at: resolved_at, text: 'Warning over' },
+  ].flatMap(({ at, text }) => (at === null ? [] : [{ at: new Date(at).toISOString(), text }]));
 
 /** Shows before an outage which channels would not deliver an alert, and whether any would. */
 export const showDelivery = async ({

@@ -376,6 +376,10 @@ export type MessageRow = {
     readonly incident: string;
     readonly name: string;
     readonly event: string;
+    readonly cause: string;
+    readonly started_at: number;
+    readonly confirmed_at: number | null;
+    readonly resolved_at: number | null;
   }[];
   readonly attempts: readonly AttemptRow[];
 };

@@ -316,7 +316,12 @@ const messagePage: Page = {
     });
     const { channel, channel_name, channel_deleted, sentence, stories, attempts } = message;
     const more = message.incidents.length - stories.length;
-    const only = message.incidents.length === 1 ? message.incidents[0] : undefined;
+    const [first, ...others] = stories;
+    const about =
+      first === undefined || first.incident !== null
+        ? { one: `/incidents/${first?.incident}`, all: '/incidents', word: 'incident' }
+        : { one: `/monitors/${first.monitor}`, all: '/?warning=any', word: 'monitor' };
+    const isOne = first !== undefined && others.length === 0 && more === 0;
     return show({
       title: `Notification: ${sentence}`,
       place: 'alerts',
@@ -327,8 +332,8 @@ const messagePage: Page = {
             sentence: 'Why you got this',
             below: html`${messageMark(message)} <span class="softer">·</span> ${sentence}`,
             actions: linkButton(
-              only === undefined ? '/incidents' : `/incidents/${only.incident}`,
-              only === undefined ? 'View incidents' : 'View incident',
+              isOne ? about.one : about.all,
+              `View ${about.word}${isOne ? '' : 's'}`,
               { main: true },
             ),
             trail: [
@@ -339,10 +344,14 @@ const messagePage: Page = {
             ],
           })}
           ${stories.map(
-            ({ incident, name, lines }) =>
+            ({ incident, monitor, name, lines }) =>
               html`
                 <section class="card">
-                  <h2 class="links"><a href="/incidents/${incident}">${name}</a></h2>
+                  <h2 class="links">
+                    <a href="${incident === null ? `/monitors/${monitor}` : `/incidents/${incident}`}">
+                      ${name}
+                    </a>
+                  </h2>
                   ${alertLines(lines, times)}
                 </section>
               `,

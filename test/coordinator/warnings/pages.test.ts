@@ -48,6 +48,37 @@ describe('pages', () => {
     expect(list.match(/aria-current="page"/g)).toHaveLength(2);
   });
 
+  test('the page of a message says what it warned of, and leads to the monitor', async () => {
+    const [of, channel, message] = [await monitor('Told <b>'), newId(), newId()];
+    await web.sql`insert into channels (id, organisation_id, kind, name, config, secrets, covers, delay_s, enabled, verified_at)
+      values (${channel}, ${web.house.organisation}, 'webhook', 'Chat', '{"url":"https://chat.test/"}', ${Buffer.alloc(1)}, 'all', 0, true, now())`;
+    const at = Date.now() - day;
+    const content = {
+      sentence: 'Told: certificate expires in 5 days.',
+      monitors: [
+        {
+          id: of,
+          incident: newId(),
+          name: 'Told <b>',
+          event: 'warning',
+          cause: 'certificate expires in 5 days',
+          started_at: at,
+          confirmed_at: at + 60_000,
+          resolved_at: null,
+        },
+      ],
+    };
+    await web.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
+      values (${message}, ${web.house.organisation}, ${channel}, 'warning', ${message}, ${JSON.stringify(content)}::text::jsonb, 'taken', now(), now(), 1, now(), now())`;
+    const page = await read(`/alerts/${channel}/messages/${message}`);
+    expect(page).toContain('Warning first seen: certificate expires in 5 days');
+    expect(page).toContain('Warning confirmed');
+    expect(page).not.toContain('Warning over');
+    expect(page).not.toContain('Told <b>');
+    expect(page).not.toContain('/incidents/');
+    expect(page.match(new RegExp(`/monitors/${of}`, 'g'))).toHaveLength(2);
+  });
+
   test('all certificates stand by their end, one of several monitors once', async () => {
     const [one, two, three] = [await monitor('One'), await monitor('Two'), await monitor('Three')];
     await certify(one, 61.5 * day, 'BB', '<img src=x>');
