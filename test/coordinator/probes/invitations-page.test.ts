@@ -63,7 +63,7 @@ describe('invitations page', () => {
   test('a form that is refused comes back with what was sent', async () => {
     const { status, text } = await invite('');
     expect(status).toBe(400);
-    expect(text).toContain('<option value="Africa" selected');
+    expect(text).toContain('<option selected>Africa');
     expect(text).not.toMatch(/svcj_/);
   });
 

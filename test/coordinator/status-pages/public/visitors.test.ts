@@ -400,7 +400,7 @@ describe('visitors', () => {
       await publish(id, monitor, 'Checkout');
       await web.sql`update status_pages set domain = 'status.shop.example', domain_token = 't', domain_proved_at = now() where id = ${id}`;
       const get = (path: string) => web.hosted('status.shop.example', path);
-      await eventually(async () => (await get('/')).text.includes('Checkout'));
+      await eventually(async () => (await get('/')).text.includes('rel="canonical"'));
       const { text } = await get('/');
       expect(text).toContain('<link rel="canonical" href="http://status.shop.example">');
       expect(
