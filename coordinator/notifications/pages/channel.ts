@@ -348,9 +348,11 @@ const messagePage: Page = {
               html`
                 <section class="card">
                   <h2 class="links">
-                    <a href="${incident === null ? `/monitors/${monitor}` : `/incidents/${incident}`}">
-                      ${name}
-                    </a>
+                    ${
+                      incident === null
+                        ? html`<a href="/monitors/${monitor}">${name}</a>`
+                        : html`<a href="/incidents/${incident}">${name}</a>`
+                    }
                   </h2>
                   ${alertLines(lines, times)}
                 </section>
