@@ -1,4 +1,5 @@
 import { Refusal } from '../../shared/base/errors.ts';
+import { storable } from '../../shared/base/names.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
 import type { Role } from '../organisations/model.ts';
 import type { PlanName } from '../organisations/plans.ts';
@@ -495,6 +496,7 @@ export const memberByEmail = async (
   organisation: string,
   email: string,
 ): Promise<MemberRow | undefined> => {
+  if (!storable(email)) return undefined;
   const [row] = await sql<MemberRow[]>`
     select m.user_id, u.email, m.role from memberships m join users u on u.id = m.user_id
     where m.organisation_id = ${organisation} and lower(u.email) = lower(${email})`;

@@ -123,6 +123,9 @@ describe('operations', () => {
     expect(events.slice(2)).toEqual(['incident.acknowledged', 'incident.unacknowledged']);
     const stranger = { ...own, email: unknownSender.owner.email };
     expect(await bench.refusal(assignIncident, house.owner, stranger)).toBe('member_not_found');
+    // The database takes no such text.
+    const unwritable = { ...own, email: 'a\u0000@shop.example' };
+    expect(await bench.refusal(assignIncident, house.owner, unwritable)).toBe('member_not_found');
     expect(await bench.refusal(assignIncident, house.viewer, { ...own, email })).toBe(
       'role_insufficient',
     );
