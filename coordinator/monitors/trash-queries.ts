@@ -127,8 +127,8 @@ export const deletedAmong = (
 
 /**
  * Puts them back as they were. What refers to a page, a window or a channel that is gone since is
- * left out. The time in the trash was not checked, as in a pause; open incidents ended when it
- * began.
+ * left out. The time in the trash was not checked, as in a pause; open incidents and
+ * warnings ended when it began.
  */
 export const restoreMonitors = async (
   sql: Queryable,
@@ -201,6 +201,10 @@ const markTrashTime = async (sql: Queryable, ids: readonly string[]): Promise<vo
     resolved_at = greatest(d.deleted_at, i.started_at, i.confirmed_at)
     from deleted_monitors d where ${among} and i.monitor_id = d.monitor_id
       and i.resolved_at is null`;
+  // The engine begins without any: what is seen again begins anew.
+  await sql`update warnings w set ended_at = greatest(d.deleted_at, w.confirmed_at)
+    from deleted_monitors d where ${among} and w.monitor_id = d.monitor_id
+      and w.ended_at is null`;
   await sql`update ledger l set ended_at = greatest(d.deleted_at, l.began_at)
     from deleted_monitors d where ${among} and l.monitor_id = d.monitor_id
       and l.kind = 'unknown' and l.ended_at is null`;

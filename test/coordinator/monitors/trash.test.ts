@@ -179,6 +179,24 @@ describe('a deleted monitor', () => {
     expect(line?.payload).toMatchObject({ change: 'restored', restored: { is_paused: false } });
   });
 
+  test('has no warning that lasts: the check that sees it next begins one anew', async () => {
+    const id = await create({ name: 'Was slow' });
+    const warn = () => bench.sql`
+      insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
+      values (gen_random_uuid(), ${house.organisation}, ${id}, 'slow', '{}',
+        now() - interval '1 hour', now() - interval '1 hour')`;
+    await warn();
+    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    const [gone] =
+      await bench.sql`select deleted_at from deleted_monitors where monitor_id = ${id}`;
+    const restored = await bench.call(restoreMonitor, house.member, { monitor_id: id });
+    expect(restored.warnings).toEqual([]);
+    expect(await bench.sql`select ended_at from warnings where monitor_id = ${id}`).toEqual([
+      { ended_at: gone?.deleted_at },
+    ]);
+    await warn();
+  });
+
   test('that was paused stays paused', async () => {
     const id = await create({ name: 'Paused' });
     await bench.call(updateMonitor, house.member, { monitor_id: id, enabled: false });
