@@ -108,6 +108,10 @@ export const deleteSentAlerts = async (
     await sql`delete from alerts where id in (
       select t.id from alerts t where t.created_at < ${told} and t.state <> 'held'
         and ${isOver(sql)} order by t.created_at limit ${limit})`,
+    // Their alerts and steps go with them.
+    await sql`delete from warnings
+      where id in (select id from warnings where ended_at < ${told} order by ended_at
+        limit ${limit})`,
     await sql`delete from last_resorts where incident_id in (
       select t.incident_id from last_resorts t where t.at < ${told} and ${isOver(sql)} order by t.at
       limit ${limit})`,

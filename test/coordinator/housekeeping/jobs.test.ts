@@ -217,6 +217,40 @@ describe('the housekeeper', () => {
     expect(await left()).toEqual({ alerts: 1, steps: 1, messages: 1, attempts: 1 });
   });
 
+  test('forgets warnings 400 days after their end, with their alerts and what was told of them', async () => {
+    const bench = await notificationBench(sql);
+    const kept400 = createHousekeeper({
+      sql,
+      clock: { now: () => bench.now },
+      log: testLog(),
+      kept,
+      isLeader: () => true,
+      secrets,
+    });
+    await bench.channel('chat');
+    const over = await bench.warn(await bench.monitor('Over'));
+    const open = await bench.warn(await bench.monitor('Open'));
+    bench.now += 240_000;
+    await bench.tell();
+    await bench.endWarning(over);
+    const left = async () => {
+      const of = bench.organisation;
+      return [
+        (await sql`select id from warnings where organisation_id = ${of} order by key`).map(
+          ({ id }) => id,
+        ),
+        await sql`select count(*) from warning_alerts where organisation_id = ${of}`,
+        await sql`select count(*) from warning_steps where organisation_id = ${of}`,
+      ];
+    };
+    bench.now += 399 * day;
+    await kept400.tick();
+    expect(await left()).toEqual([[over, open], [{ count: 3 }], [{ count: 2 }]]);
+    bench.now += 2 * day;
+    await kept400.tick();
+    expect(await left()).toEqual([[open], [{ count: 1 }], [{ count: 1 }]]);
+  });
+
   test.each([
     ['rollups', `delete from rollups where hour < now() - interval '400 days'`, 'rollups_by_hour'],
     [
@@ -234,6 +268,11 @@ describe('the housekeeper', () => {
       'steps',
       `delete from alert_steps where id in (select id from alert_steps where created_at < now() order by created_at limit 9)`,
       'alert_steps_by_age',
+    ],
+    [
+      'warnings',
+      `delete from warnings where id in (select id from warnings where ended_at < now() order by ended_at limit 9)`,
+      'warnings_ended',
     ],
     [
       'kept answers',
