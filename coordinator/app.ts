@@ -211,7 +211,10 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     });
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
   const webhookParts = {
-    ...{ sql, clock, accountSecrets, secrets },
+    sql,
+    clock,
+    accountSecrets,
+    secrets,
     send: notifications.send,
     baseUrl: () => baseUrl,
   };
