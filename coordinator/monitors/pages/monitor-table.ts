@@ -366,7 +366,7 @@ const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
     <details class="bulk-more" id="bulk-more">
       <summary class="button">More</summary>
       <div class="actions">
-    <span class="bulk-part">
+    <span class="row tight bulk-part">
       <label class="unseen" for="bulk-mute">Mute for</label>
       <select id="bulk-mute" name="for">
         ${Object.entries(muteChoices).map(
