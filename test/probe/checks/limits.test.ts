@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -66,10 +67,18 @@ describe('body memory', () => {
         limit = Math.max(limit, memory.held);
         release(share);
       };
-      const target = await serve();
-      target.answer({ is: 'status', status: 200, body });
+      // All have half of their body before any has the rest: two checks hold memory at a time.
+      const half = body.length / 2;
+      const sockets: Socket[] = [];
+      const target = await serveRaw((socket) => {
+        socket.once('data', () => {
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`);
+          socket.write(body.slice(0, half));
+          sockets.push(socket);
+        });
+      });
       const check = httpsChecker({ memory });
-      const verdicts = await Promise.all(
+      const verdicts = Promise.all(
         Array.from({ length: 12 }, () =>
           check(
             target.url(),
@@ -78,7 +87,10 @@ describe('body memory', () => {
           ),
         ),
       );
-      expect(verdicts.map(({ outcome }) => outcome)).toEqual(verdicts.map(() => 'ok'));
+      await expect.poll(() => sockets.length).toBe(12);
+      await expect.poll(() => memory.held).toBe(6 * mebi);
+      for (const socket of sockets) socket.end(body.slice(half));
+      expect((await verdicts).map(({ outcome }) => outcome)).toEqual(Array(12).fill('ok'));
       expect(limit).toBe(6 * mebi);
       expect(memory.held).toBe(0);
     });
