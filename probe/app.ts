@@ -25,10 +25,10 @@ import {
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
 import type { Roster } from '../shared/checks/assignment.ts';
 import { keyIdOf } from '../shared/checks/sealed-secrets.ts';
+import { createLookup, createOwnResolver, watchFamilies } from './checks/connection/lookup.ts';
+import { createTrust } from './checks/connection/trust.ts';
 import { createUdpSockets } from './checks/dns/sockets.ts';
 import { createGuard } from './checks/guard.ts';
-import { createLookup, createOwnResolver, watchFamilies } from './checks/https/lookup.ts';
-import { createTrust } from './checks/https/trust.ts';
 import { createChecks } from './checks/kinds.ts';
 import { chargeUncaught } from './checks/limits.ts';
 import type { ProbeIdentity } from './checks/types.ts';

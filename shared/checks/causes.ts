@@ -1,3 +1,4 @@
+import { connectionCauses } from './connection/causes.ts';
 import { dnsCauses } from './dns/causes.ts';
 import { heartbeatCauses } from './heartbeat/causes.ts';
 import { httpsCauses } from './https/causes.ts';
@@ -26,6 +27,7 @@ const probeCauses = {
 
 const rows: Readonly<Record<string, CauseRow>> = {
   ...probeCauses,
+  ...connectionCauses,
   ...httpsCauses,
   ...dnsCauses,
   ...heartbeatCauses,

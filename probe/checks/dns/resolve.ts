@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { parseResolver, type Resolver } from '../../../shared/checks/dns/config.ts';
 import { type RecordType, rcodes, recordTypes } from '../../../shared/checks/dns/keys.ts';
 import { dnsName } from '../../../shared/checks/dns/values.ts';
-import { type AnsweredBy, ownCodes } from '../https/evidence.ts';
+import { type AnsweredBy, ownCodes } from '../connection/observation.ts';
 import { CheckDeadline } from '../limits.ts';
 import { type Asking, type Exchange, exchange } from './exchange.ts';
 import { type DnsMessage, type DnsRecord, type Question, write } from './message.ts';

@@ -3,10 +3,11 @@ import type { Transform } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import pLimit from 'p-limit';
 import { codeOf } from '../../../shared/base/errors.ts';
+import { ownCodes, type TlsSeen } from '../connection/observation.ts';
+import { type Trust, tlsSeen } from '../connection/trust.ts';
 import { type BodyShare, type CheckDeadline, GrowingBytes } from '../limits.ts';
-import { type HopFailure, type HttpsPhase, ownCodes, type TlsSeen } from './evidence.ts';
+import type { HopFailure, HttpsPhase } from './evidence.ts';
 import { ResponseReader, readerLimits } from './reader.ts';
-import { type Trust, tlsSeen } from './trust.ts';
 
 /**
  * Compressions that a server may use although we asked for none. Few do, so node's zlib is loaded

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { createRecentCache } from '../../../shared/base/async.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import {
@@ -6,33 +5,21 @@ import {
   httpsSettings,
   httpsUrl,
 } from '../../../shared/checks/https/config.ts';
-import { noPhases, type Verdict } from '../../../shared/checks/result.ts';
-import { BodyMemory, type BodyShare, type CheckDeadline } from '../limits.ts';
+import { noPhases, type Phases, type Verdict } from '../../../shared/checks/result.ts';
+import { openSocket } from '../connection/connect.ts';
+import { createNotes } from '../connection/notes.ts';
+import {
+  type ConnectionDependencies,
+  type Endpoint,
+  type Open,
+  reach,
+} from '../connection/reach.ts';
+import { BodyMemory, type BodyShare } from '../limits.ts';
 import type { Check, CheckContext, ProbeIdentity } from '../types.ts';
-import { type Connected, connectFirst, openSocket } from './connect.ts';
-import {
-  type AnsweredBy,
-  type AttemptSeen,
-  type HopFailure,
-  type HopSeen,
-  type HttpsObservation,
-  ownCodes,
-  type RedirectEnd,
-} from './evidence.ts';
+import type { HopSeen, HttpsObservation, RedirectEnd } from './evidence.ts';
 import { decoded, type ExchangeRequest, exchange } from './exchange.ts';
-import { createFamilyWatch, type FamilyWatch } from './families.ts';
-import {
-  type Families,
-  type IpFamily,
-  type Lookup,
-  type LookupAnswer,
-  type OwnResolver,
-  tellsOfName,
-} from './lookup.ts';
 import { readerLimits } from './reader.ts';
-import type { Trust } from './trust.ts';
 import { judgeHttps } from './verdict.ts';
-import { createCertificateNotes } from './warnings.ts';
 
 /** What one hop sends, and which of the user's own headers and credentials may go along. */
 export type Request = {
@@ -159,11 +146,7 @@ export const nextRequest = (
   };
 };
 
-export type HttpsDependencies = {
-  readonly lookup: Lookup;
-  readonly resolver: Pick<OwnResolver, 'works'>;
-  readonly families: () => Families;
-  readonly trust: Trust;
+export type HttpsDependencies = ConnectionDependencies & {
   /** For the bodies of all checks of a probe. */
   readonly memory?: BodyMemory;
 };
@@ -179,47 +162,11 @@ const keptForEvidence = 4_096;
 
 const nothing = new Uint8Array();
 
-/** Settles no later than the deadline; the work itself ends by its own limits. */
-const orDeadline = (work: Promise<LookupAnswer>, deadline: CheckDeadline): Promise<LookupAnswer> =>
-  new Promise((resolve, reject) => {
-    const stopping = { expire: () => void setImmediate(resolve, { code: ownCodes.deadline }) };
-    if (deadline.isOver()) return stopping.expire();
-    deadline.listen(stopping);
-    work.then(resolve, reject).finally(() => deadline.unlisten(stopping));
-  });
-
-/**
- * A silent resolver is only known at the deadline. After this time, the check asks whether the
- * resolver answers for any other name.
- */
-const resolverTimeout = 1_500;
-
-/**
- * Resolves a name. A resolver's failure counts against the name only if the resolver works for
- * others.
- */
-const lookUp = async (
-  name: string,
-  family: IpFamily,
-  { lookup, resolver }: HttpsDependencies,
-  context: CheckContext,
-): Promise<LookupAnswer> => {
-  const since = performance.now();
-  let asked: Promise<boolean> | undefined;
-  const works = (): Promise<boolean> => {
-    asked ??= resolver.works(name, since, context.deadline);
-    return asked;
-  };
-  const timer = setTimeout(works, Math.min(resolverTimeout, context.assignment.timeout_ms / 3));
-  const found = await orDeadline(lookup(name, family, context.deadline), context.deadline).finally(
-    () => clearTimeout(timer),
-  );
-  if (!('code' in found) || tellsOfName.includes(found.code)) return found;
-  return (await works()) ? found : { code: ownCodes.resolver };
-};
-
-const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
-const portOf = (url: URL): number => Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+const endpointOf = (url: URL, { ip_family }: HttpsSettings): Endpoint => ({
+  host: url.hostname.replace(/^\[|\]$/g, ''),
+  port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+  ip_family,
+});
 
 /** `free`: the body is not read after that. */
 type HopResult = { readonly hop: HopSeen; readonly free: () => void };
@@ -237,85 +184,33 @@ const performHop = async (
 ): Promise<HopResult> => {
   const { settings } = plan;
   const { deadline } = context;
-  const host = hostOf(request.url);
-  const url = request.url.href;
-  let phases = noPhases;
-  let addresses: readonly string[] = [];
-  let attempts: readonly AttemptSeen[] = [];
-  let by: AnsweredBy | null = null;
-  let unanswered: HopSeen['unanswered'] = null;
-  const hopOf = (
-    rest: Pick<HopSeen, 'outgoing' | 'beginning' | 'tls' | 'response' | 'failure'>,
-  ): HopSeen => ({
-    url,
-    addresses,
-    by,
-    unanswered,
-    attempts,
-    phases: { ...phases, total: performance.now() - began },
-    ...rest,
-  });
-  const failed = (failure: HopFailure): HopResult => ({
-    hop: hopOf({ outgoing: null, beginning: nothing, tls: null, response: null, failure }),
-    free,
-  });
-
-  const began = performance.now();
-  const found: LookupAnswer =
-    isIP(host) === 0
-      ? await lookUp(host, settings.ip_family, dependencies, context)
-      : literal(host, settings.ip_family);
-  const lookedUp = performance.now();
-  if (isIP(host) === 0) phases = { ...phases, dns: lookedUp - began };
-  by = found.by ?? null;
-  if ('code' in found) return failed({ phase: 'dns', code: found.code });
-
-  addresses = found.addresses;
+  const { trust } = dependencies;
   const isSecure = request.url.protocol === 'https:';
-  const asked = host.replace(/\.$/, '');
-  const connect = (isHybrid: boolean, late?: Promise<readonly string[]>): Promise<Connected> => {
-    const open = (address: string, port: number) =>
+  const endpoint = endpointOf(request.url, settings);
+  const asked = endpoint.host.replace(/\.$/, '');
+  const opening =
+    (isHybrid: boolean): Open =>
+    (address, port) =>
       openSocket(
         address,
         port,
         isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null,
-        dependencies.trust,
+        trust,
       );
-    return connectFirst(
-      addresses,
-      portOf(request.url),
-      context.guard,
-      dependencies.families(),
-      deadline,
-      open,
-      late,
-    );
-  };
-  const { second } = found;
-  const connected = await connect(false, second?.addresses);
-  const fault = second?.fault() ?? null;
-  if (second && fault !== null) unanswered = second.type;
-  second?.end();
-  ({ addresses, attempts } = connected);
-  if (attempts.length > 0) phases = { ...phases, tcp: connected.at - lookedUp };
-  if (!connected.socket) {
-    // If no packet was sent, the look-up took all the time, or gave no address that this machine
-    // can use.
-    const isLookup =
-      connected.code === ownCodes.deadline
-        ? isIP(host) === 0
-        : connected.code === ownCodes.noFamily && fault !== null;
-    if (attempts.length === 0 && isLookup) {
-      phases = { ...phases, dns: connected.at - began };
-      return failed({ phase: 'dns', code: fault ?? connected.code });
-    }
-    const isOwnLimit =
-      connected.code === ownCodes.notPublic &&
-      context.guard.isOwnLimit(addresses, context.assignment);
-    return failed({ phase: 'tcp', code: isOwnLimit ? ownCodes.ownLimit : connected.code });
+  const began = performance.now();
+  const reached = await reach(endpoint, opening(false), context, dependencies);
+  let phases: Phases = { ...noPhases, ...reached.phases };
+  const hopOf = (rest: Pick<HopSeen, 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
+    url: request.url.href,
+    ...reached.seen,
+    phases: { ...phases, total: performance.now() - began },
+    ...rest,
+  });
+  if (!reached.socket) {
+    const { failure } = reached;
+    return { hop: hopOf({ beginning: nothing, tls: null, response: null, failure }), free };
   }
 
-  const outgoing = connected.socket.localAddress ?? null;
   const judgesBody =
     settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
   const wanted: ExchangeRequest = {
@@ -326,19 +221,19 @@ const performHop = async (
     headOnly: (status) => settings.follow_redirects && isRedirect(status),
     host: asked,
     verify: settings.verify_tls,
-    trust: dependencies.trust,
+    trust,
   };
-  let seen = await exchange(connected.socket, connected.at, wanted, deadline);
+  let seen = await exchange(reached.socket, reached.at, wanted, deadline);
   if (seen.failure?.phase === 'tls' && seen.failure.code.endsWith('ALERT_HANDSHAKE_FAILURE')) {
     // Nothing in common may mean that the server takes post-quantum groups only. The first
     // handshake reports any other fault.
-    const { socket, at } = await connect(true);
+    const { socket, at } = await reached.connectAgain(opening(true));
     const second = socket && (await exchange(socket, at, wanted, deadline));
     if (second?.tls) seen = second;
   }
   const { reader, failure, tls } = seen;
   phases = { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms };
-  const rest = { outgoing, beginning: reader.beginning, tls, failure };
+  const rest = { beginning: reader.beginning, tls, failure };
   if (reader.status === 0) return { hop: hopOf({ ...rest, response: null }), free };
   const body = await decoded(reader, judgesBody ? readerLimits.body : keptForEvidence);
   const response = {
@@ -351,50 +246,45 @@ const performHop = async (
   return { hop: hopOf({ ...rest, response }), free: body.free };
 };
 
-const literal = (host: string, family: string): LookupAnswer =>
-  family === 'any' || isIP(host) === Number(family) ? { addresses: [host] } : { code: 'ENODATA' };
-
 const sum = (a: number | null, b: number | null): number | null =>
   a === null ? b : b === null ? a : a + b;
 
 /** Performs the check: every hop freshly, then the pure verdict over what was observed. */
 export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
   const bodies = dependencies.memory ?? new BodyMemory(maxBodyMemory);
-  const certificateOf = createCertificateNotes();
-  const otherFamily = createFamilyWatch(dependencies.families, dependencies.trust);
+  const note = createNotes(dependencies);
   return async (context) => {
     // Three copies: the body as it came, unpacked, and as text.
     const memory = bodies.share(3 * readerLimits.body);
     try {
-      const { verdict, hops } = await perform(context, memory, dependencies);
-      if (verdict.outcome !== 'ok') return verdict;
-      const { started_at, assignment } = context;
-      const certificate = certificateOf(assignment.monitor, started_at, hops);
-      const noted = certificate ? { ...verdict, certificate } : verdict;
-      return await withOtherFamily(noted, context, hops, otherFamily);
+      const { plan, verdict, hops } = await perform(context, memory, dependencies);
+      const [first] = hops;
+      if (!first) return verdict;
+      const endpoint = endpointOf(plan.first.url, plan.settings);
+      return await note(
+        verdict,
+        context,
+        endpoint,
+        first,
+        hops.map(({ tls }) => tls),
+      );
     } finally {
       memory.release();
     }
   };
 };
 
-/** Only the monitor's own name is tried, and not where its owner chose a family. */
-const withOtherFamily = async (
-  verdict: Verdict,
-  context: CheckContext,
-  [first]: readonly HopSeen[],
-  otherFamily: FamilyWatch,
-): Promise<Verdict> => {
-  if (!first || String(context.assignment.config.ip_family ?? 'any') !== 'any') return verdict;
-  const warning = await otherFamily(context, first);
-  return warning ? { ...verdict, warnings: [...(verdict.warnings ?? []), warning] } : verdict;
+type Performed = {
+  readonly plan: Plan;
+  readonly verdict: Verdict;
+  readonly hops: readonly HopSeen[];
 };
 
 const perform = async (
   context: CheckContext,
   memory: BodyShare,
   dependencies: HttpsDependencies,
-): Promise<{ readonly verdict: Verdict; readonly hops: readonly HopSeen[] }> => {
+): Promise<Performed> => {
   const plan = planOf(context.assignment, context.probe);
   const began = performance.now();
   context.deadline.listenInSteps();
@@ -442,5 +332,5 @@ const perform = async (
   };
   const verdict = judgeHttps(plan.settings, observation, context.evidence_wanted);
   for (const free of bodies) free();
-  return { verdict, hops };
+  return { plan, verdict, hops };
 };

@@ -4,69 +4,35 @@ import {
   type HttpsSettings,
   type JsonAssertion,
 } from '../../../shared/checks/https/config.ts';
-import type { Cause, Evidence, Json, Phases, Verdict } from '../../../shared/checks/result.ts';
+import type { Cause, Evidence, Json, Verdict } from '../../../shared/checks/result.ts';
+import { roundedPhases } from '../connection/evidence.ts';
+import { ownCodes } from '../connection/observation.ts';
+import {
+  type CodeTable,
+  connectionPhases,
+  expiredCause,
+  failureCause,
+  limitCause,
+  ownFault,
+} from '../connection/verdict.ts';
 import {
   type HopFailure,
   type HopSeen,
   type HttpsObservation,
+  type HttpsPhase,
   httpsEvidence,
-  ownCodes,
   type ResponseSeen,
   type Saw,
-  type TlsSeen,
 } from './evidence.ts';
 import { interference } from './interference.ts';
-import { firstEnd, httpsWarnings } from './warnings.ts';
+import { httpsWarnings } from './warnings.ts';
 
 /** Pure tables from codes of the system, the resolver and OpenSSL to the closed list of causes. */
 
 const cause = (name: HttpsCause, params: Cause['params'] = {}): Cause => ({ class: name, params });
 
-const byCode: Readonly<
-  Record<
-    HopFailure['phase'],
-    { readonly codes: Readonly<Record<string, HttpsCause>>; readonly otherwise: HttpsCause }
-  >
-> = {
-  dns: {
-    codes: {
-      ENOTFOUND: 'name_not_found',
-      EBADNAME: 'name_not_found',
-      ENODATA: 'name_without_address',
-      EREFUSED: 'name_lookup_refused',
-      ETIMEOUT: 'name_lookup_timed_out',
-    },
-    otherwise: 'name_servers_failed',
-  },
-  tcp: {
-    codes: {
-      [ownCodes.notPublic]: 'address_not_public',
-      ECONNREFUSED: 'connection_refused',
-      ECONNRESET: 'connection_reset',
-      EHOSTUNREACH: 'host_unreachable',
-      EHOSTDOWN: 'host_unreachable',
-      ENETUNREACH: 'network_unreachable',
-      EADDRNOTAVAIL: 'network_unreachable',
-      ETIMEDOUT: 'host_unreachable',
-    },
-    otherwise: 'connection_failed',
-  },
-  tls: {
-    codes: {
-      ECONNRESET: 'tls_closed',
-      EPIPE: 'tls_closed',
-      [ownCodes.closed]: 'tls_closed',
-      EPROTO: 'tls_not_spoken',
-      ERR_SSL_WRONG_VERSION_NUMBER: 'tls_not_spoken',
-      ERR_SSL_PACKET_LENGTH_TOO_LONG: 'tls_not_spoken',
-      ERR_SSL_HTTP_REQUEST: 'tls_not_spoken',
-      ERR_SSL_RECORD_LAYER_FAILURE: 'tls_not_spoken',
-      ERR_SSL_UNSUPPORTED_PROTOCOL: 'tls_version',
-      ERR_SSL_VERSION_TOO_LOW: 'tls_version',
-      ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'tls_version',
-    },
-    otherwise: 'tls_failed',
-  },
+const phases: Readonly<Record<HttpsPhase, CodeTable>> = {
+  ...connectionPhases,
   first_byte: {
     codes: {
       [ownCodes.closed]: 'response_missing',
@@ -95,24 +61,6 @@ const byCode: Readonly<
   },
 };
 
-/** TLS alerts with which a server may end a handshake, in plain words. */
-const alerts: Readonly<Record<string, string>> = {
-  HANDSHAKE_FAILURE: 'no cipher or certificate in common',
-  INSUFFICIENT_SECURITY: 'insufficient security',
-  UNRECOGNIZED_NAME: 'unknown server name',
-  CERTIFICATE_REQUIRED: 'it wants a client certificate',
-  BAD_CERTIFICATE: 'it wants another client certificate',
-  ACCESS_DENIED: 'access denied',
-  INTERNAL_ERROR: 'its internal error',
-  DECODE_ERROR: 'decode error',
-  DECRYPT_ERROR: 'decrypt error',
-  ILLEGAL_PARAMETER: 'illegal parameter',
-  UNEXPECTED_MESSAGE: 'unexpected message',
-  MISSING_EXTENSION: 'missing extension',
-  UNSUPPORTED_EXTENSION: 'unsupported extension',
-  USER_CANCELLED: 'cancelled',
-};
-
 const noProtocol = /^ERR_SSL_[A-Z0-9/_]*NO_APPLICATION_PROTOCOL$/;
 
 /** A settings frame (RFC 9113): an HTTP/2 server begins with it, whatever the request was. */
@@ -121,94 +69,24 @@ const isHttp2 = (beginning: Uint8Array): boolean =>
   beginning[0] === 0 &&
   beginning.subarray(3, 9).every((byte, at) => byte === (at === 0 ? 4 : 0));
 
-/**
- * OpenSSL's code of an alert, such as ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED, in words;
- * undefined when the server sent no such alert.
- */
-const alertOf = (code: string): string | undefined => {
-  const name = /^ERR_SSL_[A-Z0-9/_]*?(?:ALERT|TLSV1|TLSV13)_(?!ALERT_)([A-Z_]+)$/.exec(code)?.[1];
-  return name !== undefined && Object.hasOwn(alerts, name) ? alerts[name] : undefined;
-};
-
-const nothing = new Uint8Array();
-const day = 86_400_000;
-const wholeDays = (ms: number): number => Math.floor(ms / day);
-
-/**
- * What is wrong with a certificate, by the corrected time; null when OpenSSL's complaint can only
- * come from the probe's own clock.
- */
-export const certificateCause = (tls: TlsSeen, at: number): Cause | null => {
-  if (tls.valid_from === null || tls.valid_to === null) return cause('certificate_missing');
-  if (at > tls.valid_to)
-    return cause('certificate_expired', { days: wholeDays(at - tls.valid_to) });
-  if (at < tls.valid_from) return cause('certificate_not_yet_valid');
-  switch (tls.fault) {
-    case null:
-      return cause('certificate_wrong_host');
-    case 'CERT_HAS_EXPIRED':
-      return tls.chain().some(({ to }) => Date.parse(to) < at)
-        ? cause('certificate_issuer_expired')
-        : null;
-    case 'CERT_NOT_YET_VALID':
-      return tls.chain().some(({ from }) => Date.parse(from) > at)
-        ? cause('certificate_invalid')
-        : null;
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-      return cause('certificate_self_signed');
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-    case 'UNABLE_TO_GET_ISSUER_CERT':
-    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-      return cause(tls.sent > 1 ? 'certificate_untrusted' : 'certificate_chain_incomplete');
-    case 'SELF_SIGNED_CERT_IN_CHAIN':
-    case 'CERT_UNTRUSTED':
-      return cause('certificate_untrusted');
-    case 'CERT_REVOKED':
-      return cause('certificate_revoked');
-    default:
-      return cause('certificate_invalid');
-  }
-};
-
 /** The cause of a failed hop; null when the fault is the probe's own clock. */
-export const failureCause = (
+const hopCause = (
   failure: HopFailure,
-  tls: TlsSeen | null,
-  seen: HttpsObservation,
-  family: string,
+  { tls, beginning }: HopSeen,
+  { at, limit_ms }: HttpsObservation,
+  ip_family: string,
 ): Cause | null => {
   const { phase, code } = failure;
-  if (code === ownCodes.deadline) return cause('timed_out', { limit_ms: seen.limit_ms, phase });
-  if (code === ownCodes.clientCertificate)
-    return cause('tls_alert', { alert: alerts.CERTIFICATE_REQUIRED ?? '' });
-  if (code === ownCodes.certificate)
-    return tls ? certificateCause(tls, seen.at) : cause('certificate_missing');
   // We offered HTTP/1.1 only.
-  if (phase === 'tls' ? noProtocol.test(code) : isHttp2(seen.hops.at(-1)?.beginning ?? nothing))
+  if (phase === 'tls' ? noProtocol.test(code) : isHttp2(beginning) && code !== ownCodes.deadline)
     return cause('http2_only');
-  const { codes, otherwise } = byCode[phase];
-  const known = Object.hasOwn(codes, code) ? codes[code] : undefined;
-  if (known === 'name_without_address') return cause(known, family === 'any' ? {} : { family });
-  if (known !== undefined) return cause(known);
-  const alert = phase === 'tls' || phase === 'first_byte' ? alertOf(code) : undefined;
-  if (alert !== undefined) return cause('tls_alert', { alert });
-  return cause(code.startsWith('ERR_SSL_') && phase === 'first_byte' ? 'tls_failed' : otherwise);
+  return failureCause(failure, phases, { tls, at, limit_ms, ip_family });
 };
 
 const maxQuoted = 100;
 /** A text of the monitor's config as quoted in a sentence. */
 const quoted = (text: string): string =>
   text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;
-
-const tenths = (ms: number | null): number | null =>
-  ms === null ? null : Math.round(ms * 10) / 10;
-const roundedPhases = (phases: Phases): Phases => ({
-  dns: tenths(phases.dns),
-  tcp: tenths(phases.tcp),
-  tls: tenths(phases.tls),
-  first_byte: tenths(phases.first_byte),
-  total: tenths(phases.total),
-});
 
 const headerOf = (response: ResponseSeen, name: string): string[] =>
   response.headers.filter(([key]) => key === name.toLowerCase()).map(([, value]) => value);
@@ -376,31 +254,6 @@ const assertionBroken = (
   return undefined;
 };
 
-/** Judges the duration and the certificate's lifetime, last, when all else passed. */
-const limitCause = (settings: HttpsSettings, seen: HttpsObservation): Cause | undefined => {
-  const { max_response_ms, tls_expires_within_days, fail_on } = settings;
-  const took_ms = Math.round(seen.phases.total ?? 0);
-  if (fail_on.includes('slow') && max_response_ms !== null && took_ms > max_response_ms)
-    return cause('response_slow', { took_ms, limit_ms: max_response_ms });
-  return fail_on.includes('certificate') && tls_expires_within_days !== null
-    ? expiryCause(tls_expires_within_days, seen)
-    : undefined;
-};
-
-/** What is wrong with the certificate that expires first, if that is soon. */
-const expiryCause = (within: number, seen: HttpsObservation): Cause | undefined => {
-  const first = firstEnd(seen.hops, true);
-  if (first === undefined || first.ends_at - seen.at >= within * day) return undefined;
-  if (first.ends_at < seen.at)
-    return cause('certificate_expired', { days: Math.floor((seen.at - first.ends_at) / day) });
-  return cause('certificate_expires_soon', {
-    days: Math.floor((first.ends_at - seen.at) / day),
-    within,
-    ...(first.isIssuer ? { whose: 'issuer' } : {}),
-    ...(first.hop < seen.hops.length - 1 ? { redirect: first.hop + 1 } : {}),
-  });
-};
-
 const responseBroken = (
   settings: HttpsSettings,
   seen: HttpsObservation,
@@ -424,7 +277,17 @@ const responseBroken = (
     return broken(
       cause('unexpected_status', { status, expected: quoted(settings.expected.words) }),
     );
-  return assertionBroken(settings, response, body) ?? broken(limitCause(settings, seen));
+  return (
+    assertionBroken(settings, response, body) ??
+    broken(
+      limitCause(
+        settings,
+        seen.at,
+        seen.phases.total,
+        seen.hops.map(({ tls }) => tls),
+      ),
+    )
+  );
 };
 
 const redirectCause = (
@@ -452,9 +315,9 @@ type Judged = {
   readonly saw?: Saw;
 };
 const fail = (why: Cause): Judged => ({ outcome: 'fail', cause: why });
-const unknown = (name: string, params: Cause['params'] = {}): Judged => ({
+const unknown = (name: string): Judged => ({
   outcome: 'unknown',
-  cause: { class: name, params },
+  cause: { class: name, params: {} },
 });
 
 const judged = (
@@ -464,22 +327,17 @@ const judged = (
   body: string,
 ): Judged => {
   if (last.failure) {
-    if (last.failure.code === ownCodes.noFamily)
-      return unknown('probe_no_family', {
-        family: last.addresses.some((one) => one.includes(':')) ? 6 : 4,
-      });
-    if (last.failure.code === ownCodes.resolver) return unknown('probe_resolver');
-    if (last.failure.code === ownCodes.memory) return unknown('probe_held_up');
-    if (last.failure.code === ownCodes.ownLimit) return unknown('probe_may_not_reach');
-    const why = failureCause(last.failure, last.tls, seen, settings.ip_family);
+    const own = ownFault(last.failure, last.addresses);
+    if (own) return { outcome: 'unknown', cause: own };
+    const why = hopCause(last.failure, last, seen, settings.ip_family);
     return why ? fail(why) : unknown('probe_clock_wrong');
   }
-  // When the probe's own clock is slow, OpenSSL still accepted the certificate. The corrected clock
-  // decides.
-  const expired = seen.hops.find(
-    ({ tls }) => tls?.valid_to !== null && tls !== null && tls.valid_to < seen.at,
-  );
-  const old = settings.verify_tls && expired?.tls ? certificateCause(expired.tls, seen.at) : null;
+  const old = settings.verify_tls
+    ? expiredCause(
+        seen.hops.map(({ tls }) => tls),
+        seen.at,
+      )
+    : undefined;
   if (old) return fail(old);
   const astray = redirectCause(settings, seen, last);
   if (astray) return fail(astray);

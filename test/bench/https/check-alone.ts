@@ -5,11 +5,11 @@
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { createLookup, watchFamilies } from '../../../probe/checks/connection/lookup.ts';
+import { createTrust } from '../../../probe/checks/connection/trust.ts';
 import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
-import { createLookup, watchFamilies } from '../../../probe/checks/https/lookup.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
-import { createTrust } from '../../../probe/checks/https/trust.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import { assignmentOf } from '../../probe/support/checkers.ts';
 import { keepChecking, type Perform, performOnce } from '../keep-checking.ts';

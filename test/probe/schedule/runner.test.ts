@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { needsSelfCheck, reachedTarget, settle } from '../../../probe/schedule/self-check.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
+import { connectionCauses } from '../../../shared/checks/connection/causes.ts';
 import { dnsCauses } from '../../../shared/checks/dns/causes.ts';
 import { heartbeatCauses } from '../../../shared/checks/heartbeat/causes.ts';
 import { httpsCauses } from '../../../shared/checks/https/causes.ts';
@@ -377,7 +378,7 @@ describe('whose fault', () => {
 
   describe('the closed list of causes', () => {
     test('names each class once over all kinds, so that none hides another', () => {
-      const names = [httpsCauses, dnsCauses, heartbeatCauses].flatMap((table) =>
+      const names = [connectionCauses, httpsCauses, dnsCauses, heartbeatCauses].flatMap((table) =>
         Object.keys(table),
       );
       expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { createDnsCheck, type DnsDependencies } from '../../../probe/checks/dns/perform.ts';
-import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
-import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
 import {
   createLookup,
   type Families,
   type Lookup,
   type OwnResolver,
   ownFamilies,
-} from '../../../probe/checks/https/lookup.ts';
+} from '../../../probe/checks/connection/lookup.ts';
+import { createTrust } from '../../../probe/checks/connection/trust.ts';
+import { createDnsCheck, type DnsDependencies } from '../../../probe/checks/dns/perform.ts';
+import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
-import { createTrust } from '../../../probe/checks/https/trust.ts';
 import { type BodyMemory, CheckDeadline } from '../../../probe/checks/limits.ts';
 import type { ProbeIdentity } from '../../../probe/checks/types.ts';
 import { systemClock } from '../../../shared/base/time.ts';

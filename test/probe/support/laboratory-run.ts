@@ -5,12 +5,12 @@ import { createServer } from 'node:http';
 import { createServer as createTcp, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import dnsPacket from 'dns-packet';
+import { createLookup } from '../../../probe/checks/connection/lookup.ts';
+import { createTrust } from '../../../probe/checks/connection/trust.ts';
 import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
-import { createLookup } from '../../../probe/checks/https/lookup.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
-import { createTrust } from '../../../probe/checks/https/trust.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { assignmentOf, deadlineIn } from './checkers.ts';
 import {

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll } from 'vitest';
+import type { TlsSeen } from '../../../probe/checks/connection/observation.ts';
 import type {
   HopFailure,
   HopSeen,
   HttpsObservation,
   ResponseSeen,
-  TlsSeen,
 } from '../../../probe/checks/https/evidence.ts';
 import { judgeHttps } from '../../../probe/checks/https/verdict.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Lookup } from '../../../../probe/checks/https/lookup.ts';
+import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
 import { startTarget, type Target, type TargetOptions } from '../../../support/targets.ts';
 import { httpsChecker } from '../../support/checkers.ts';

@@ -1,7 +1,7 @@
 import dnsPacket from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
+import { createLookup, type Lookup } from '../../../../probe/checks/connection/lookup.ts';
 import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
-import { createLookup, type Lookup } from '../../../../probe/checks/https/lookup.ts';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
 import { answerTo, type Resolver, startResolver } from '../../../support/name-servers.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Lookup } from '../../../../probe/checks/https/lookup.ts';
+import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
 import { eventually } from '../../../support/eventually.ts';
 import {
   type Answer,

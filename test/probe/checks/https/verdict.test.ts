@@ -4,6 +4,7 @@ import { planOf } from '../../../../probe/checks/https/perform.ts';
 import type { ProbeIdentity } from '../../../../probe/checks/types.ts';
 import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
+import { connectionCauses } from '../../../../shared/checks/connection/causes.ts';
 import { httpsCauses } from '../../../../shared/checks/https/causes.ts';
 import { assignmentOf } from '../../support/checkers.ts';
 import {
@@ -377,7 +378,9 @@ describe('verdict', () => {
 
     test('no cause is without a row', () => {
       expect(
-        Object.keys(httpsCauses).filter((name) => !rows.some(([row]) => row === name)),
+        Object.keys({ ...connectionCauses, ...httpsCauses }).filter(
+          (name) => !rows.some(([row]) => row === name),
+        ),
       ).toEqual([]);
     });
   });

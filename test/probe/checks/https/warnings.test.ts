@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
+import { createTrust } from '../../../../probe/checks/connection/trust.ts';
 import { createGuard } from '../../../../probe/checks/guard.ts';
 import type { HttpsObservation } from '../../../../probe/checks/https/evidence.ts';
 import { createHttpsCheck } from '../../../../probe/checks/https/perform.ts';
-import { createTrust } from '../../../../probe/checks/https/trust.ts';
 import { systemClock } from '../../../../shared/base/time.ts';
 import type { Config } from '../../../../shared/checks/assignment.ts';
 import {

@@ -7,7 +7,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
-import type { CertificateSeen, TlsSeen } from './evidence.ts';
+import type { CertificateSeen, TlsSeen } from './observation.ts';
 
 /**
  * One context for each trust setting, shared by all checks: making one costs as much as half a

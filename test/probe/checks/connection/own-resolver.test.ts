@@ -4,7 +4,7 @@ import {
   createLookup,
   createOwnResolver,
   ownFamilies,
-} from '../../../../probe/checks/https/lookup.ts';
+} from '../../../../probe/checks/connection/lookup.ts';
 import { type Asked, answerTo, type Resolver } from '../../../support/name-servers.ts';
 import { deadlineIn, httpsChecker } from '../../support/checkers.ts';
 import { dnsBench } from '../../support/dns-setup.ts';

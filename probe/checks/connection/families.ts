@@ -5,8 +5,9 @@ import type { Warning } from '../../../shared/checks/result.ts';
 import { CheckDeadline } from '../limits.ts';
 import type { CheckContext } from '../types.ts';
 import { connectFirst, openSocket } from './connect.ts';
-import { type HopSeen, ownCodes } from './evidence.ts';
 import type { Families } from './lookup.ts';
+import { ownCodes, type ReachSeen } from './observation.ts';
+import type { Endpoint } from './reach.ts';
 import type { Trust } from './trust.ts';
 
 /** How long the other family has to take a connection. */
@@ -33,7 +34,11 @@ const codesOfTarget: readonly string[] = [
  * Whether a name with addresses of both families answers by both (rule 44). A check connects by one;
  * now and then a check that passed tries the other as well, and, once it failed, every check does.
  */
-export type FamilyWatch = (context: CheckContext, hop: HopSeen) => Promise<Warning | undefined>;
+export type FamilyWatch = (
+  context: CheckContext,
+  endpoint: Pick<Endpoint, 'host' | 'port'>,
+  seen: ReachSeen,
+) => Promise<Warning | undefined>;
 
 type Seen = { readonly host: string; readonly at: number };
 
@@ -51,17 +56,16 @@ export const createFamilyWatch = (families: () => Families, trust: Trust): Famil
   const isVouchedFor = (family: 4 | 6, host: string): boolean =>
     reached[family].some((seen) => seen.host !== host && performance.now() - seen.at < vouchedMs);
 
-  return async (context, hop) => {
-    const { hostname, protocol, port } = new URL(hop.url);
-    const used = isIP(hop.outgoing ?? '') === 6 ? 6 : 4;
-    noteReached(used, hostname);
+  return async (context, { host, port }, { addresses: all, outgoing }) => {
+    const used = isIP(outgoing ?? '') === 6 ? 6 : 4;
+    noteReached(used, host);
     const other = used === 4 ? 6 : 4;
-    const addresses = hop.addresses.filter((address) => isIP(address) === other);
+    const addresses = all.filter((address) => isIP(address) === other);
     const { monitor, interval_ms } = context.assignment;
     if (
-      hop.outgoing === null ||
+      outgoing === null ||
       addresses.length === 0 ||
-      /(?:^|\.)localhost$/.test(hostname) ||
+      /(?:^|\.)localhost$/.test(host) ||
       !families()[other]
     ) {
       failing.delete(monitor);
@@ -70,15 +74,11 @@ export const createFamilyWatch = (families: () => Families, trust: Trust): Famil
     const isDue =
       hashOf(`${monitor} ${context.started_at}`) % Math.max(1, Math.round(everyMs / interval_ms));
     if (isDue !== 0 && !failing.has(monitor)) return undefined;
-    const code = await tryFamily(
-      context,
-      addresses.slice(0, 2),
-      Number(port || (protocol === 'https:' ? 443 : 80)),
-    );
-    if (code === '') noteReached(other, hostname);
+    const code = await tryFamily(context, addresses.slice(0, 2), port);
+    if (code === '') noteReached(other, host);
     const warning = { code: 'one_family_fails', details: { family: String(other) } };
     if (code === untried) return failing.has(monitor) ? warning : undefined;
-    if (!codesOfTarget.includes(code) || !isVouchedFor(other, hostname)) {
+    if (!codesOfTarget.includes(code) || !isVouchedFor(other, host)) {
       failing.delete(monitor);
       return undefined;
     }

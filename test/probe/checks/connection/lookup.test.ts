@@ -1,13 +1,13 @@
 import dnsPacket from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
-import { createGuard } from '../../../../probe/checks/guard.ts';
 import {
   createLookup,
   type Families,
   type IpFamily,
   type Lookup,
-} from '../../../../probe/checks/https/lookup.ts';
+} from '../../../../probe/checks/connection/lookup.ts';
+import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
+import { createGuard } from '../../../../probe/checks/guard.ts';
 import type { RosterProbe } from '../../../../shared/checks/assignment.ts';
 import {
   answerTo,

@@ -14,7 +14,7 @@ import {
 } from '../dns/resolve.ts';
 import type { UdpSockets } from '../dns/sockets.ts';
 import type { CheckDeadline } from '../limits.ts';
-import { type AnsweredBy, ownCodes } from './evidence.ts';
+import { type AnsweredBy, ownCodes } from './observation.ts';
 
 /**
  * Whether the probe's own resolver works, for checks that resolve a name. A resolver that answers

@@ -4,8 +4,8 @@ import { codeOf } from '../../../shared/base/errors.ts';
 import { isLoopback, parseAddress } from '../../../shared/base/network.ts';
 import type { Guard } from '../guard.ts';
 import type { CheckDeadline } from '../limits.ts';
-import { type AttemptSeen, ownCodes } from './evidence.ts';
 import { type Families, interleave } from './lookup.ts';
+import { type AttemptSeen, ownCodes } from './observation.ts';
 import { readCertificateLazily, type Trust } from './trust.ts';
 
 /**

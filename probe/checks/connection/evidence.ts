@@ -1,0 +1,157 @@
+import { mask } from '../../../shared/checks/config-secrets.ts';
+import type { Json, Phases } from '../../../shared/checks/result.ts';
+import { mayReportOutgoing } from '../guard.ts';
+import { type Failure, ownCodes, type ReachSeen, type TlsSeen } from './observation.ts';
+
+const maxAddresses = 20;
+const maxAliases = 10;
+const maxAlias = 255;
+const maxName = 120;
+
+/** The address that took the connection. */
+export const usedAddress = ({ attempts }: ReachSeen, failure: Failure | null): string | null =>
+  failure?.phase === 'tcp' ? null : (attempts.find(({ code }) => code === null)?.address ?? null);
+
+/** How the server was found and reached, as evidence. */
+export const reachEvidence = (
+  seen: ReachSeen,
+  failure: Failure | null,
+  scrub: Scrub,
+): Record<string, Json> => {
+  // The addresses that a name has inside a private network are private: of a refused address,
+  // evidence shows only the class.
+  const refused = failure?.code === ownCodes.notPublic || failure?.code === ownCodes.ownLimit;
+  const evidence: Record<string, Json> = {
+    addresses: refused ? [] : seen.addresses.slice(0, maxAddresses),
+  };
+  const used = usedAddress(seen, failure);
+  if (used !== null) evidence.address = used;
+  if (mayReportOutgoing(seen.outgoing, used)) evidence.outgoing_address = seen.outgoing;
+  if (seen.by && !refused) {
+    const { resolver, ttl, aliases } = seen.by;
+    const note = seen.unanswered === null ? {} : { note: `${seen.unanswered} was not answered` };
+    evidence.lookup = {
+      resolver: { address: resolver.address, port: resolver.port },
+      ttl,
+      aliases: aliases.slice(0, maxAliases).map((alias) => scrub(alias, maxAlias)),
+      ...note,
+    };
+  }
+  if (!refused && seen.attempts.length > 0) {
+    evidence.addresses_tried = `${seen.attempts.length} of ${seen.addresses.length}`;
+    evidence.attempts = seen.attempts
+      .slice(0, maxAddresses)
+      .map(({ address, code, ms }) => ({ address, code, ms: rounded(ms) }));
+  }
+  if (failure) evidence.failure = { phase: failure.phase, code: failure.code };
+  return evidence;
+};
+
+/** What the handshake showed, as evidence. */
+export const tlsEvidence = (
+  { protocol, cipher, fault, host_matches, chain }: TlsSeen,
+  scrub: Scrub,
+): Json => ({
+  protocol,
+  cipher,
+  fault,
+  host_matches,
+  chain: chain().map((one) => ({
+    ...one,
+    subject: scrub(one.subject, 300),
+    issuer: scrub(one.issuer, 300),
+    names: one.names.map((name) => scrub(name, maxName)),
+  })),
+});
+
+const rounded = (ms: number): number => Math.round(ms * 10) / 10;
+const roundedOrNull = (ms: number | null): number | null => (ms === null ? null : rounded(ms));
+
+/** Phases to a tenth of a millisecond. */
+export const roundedPhases = ({ dns, tcp, tls, first_byte, total }: Phases): Phases => ({
+  dns: roundedOrNull(dns),
+  tcp: roundedOrNull(tcp),
+  tls: roundedOrNull(tls),
+  first_byte: roundedOrNull(first_byte),
+  total: roundedOrNull(total),
+});
+
+/**
+ * Text that a database and a page can hold: no control characters except line breaks and tabs, no
+ * lone surrogates.
+ */
+export const clean = (text: string): string => text.toWellFormed().replaceAll(controls, '\ufffd');
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: removes control characters.
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+
+/**
+ * A text that ends with this many characters of a secret's beginning does not do so by accident.
+ */
+const leastBegun = 4;
+
+/**
+ * Where a secret begins that the end of the text cuts off; the length of the text when there is
+ * none.
+ */
+const begunAt = (text: string, secret: string): number => {
+  const beginning = secret.slice(0, leastBegun);
+  let at = text.indexOf(beginning, Math.max(0, text.length - secret.length));
+  while (at >= 0 && !secret.startsWith(text.slice(at))) at = text.indexOf(beginning, at + 1);
+  return at < 0 ? text.length : at;
+};
+
+/** Makes a target's texts safe for evidence: removes secrets first, and only then cuts. */
+export type Scrub = {
+  (text: string, limit: number): string;
+  /**
+   * How much of a text is enough to show `most` of it, although removing secrets makes it shorter.
+   */
+  readonly enough: (limit: number) => number;
+  /** Any value as one text. */
+  readonly value: (json: Json, limit: number) => string;
+  /** Bytes that are no known text, with a sign for each that cannot be shown. */
+  readonly bytes: (bytes: Uint8Array, limit: number) => string;
+};
+
+const signs: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
+const signOf = (one: string): string =>
+  signs[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`;
+
+/**
+ * A server may echo its request. Evidence must not keep secrets of the config, not even half of
+ * one.
+ */
+export const scrubber = (secrets: readonly string[]): Scrub => {
+  // The secret as it is, URL-encoded, and as latin-1 bytes.
+  const formsOf = (secret: string) => [
+    secret,
+    encodeURIComponent(secret),
+    Buffer.from(secret).toString('latin1'),
+  ];
+  const forms = [...new Set(secrets.flatMap(formsOf))];
+  const longest = Math.max(0, ...forms.map((form) => form.length));
+  const without = (text: string): string => {
+    const rest = forms.reduce((whole, form) => whole.replaceAll(form, mask), text);
+    // A character that was cut in half leaves this sign at the end.
+    const end = rest.replace(/\ufffd+$/, '');
+    const begun = Math.min(...forms.map((form) => begunAt(end, form)));
+    return begun < end.length ? `${end.slice(0, begun)}${mask}` : rest;
+  };
+  const scrub = (text: string, limit: number): string =>
+    clean(without(text)).slice(0, limit).toWellFormed();
+  const value = (json: Json, limit: number): string =>
+    typeof json === 'string'
+      ? scrub(json, limit)
+      : scrub(
+          JSON.stringify(json, (_key, inside: unknown) =>
+            typeof inside === 'string' ? without(inside) : inside,
+          ),
+          limit,
+        );
+  const bytes = (raw: Uint8Array, limit: number): string =>
+    without(Buffer.from(raw).toString('latin1'))
+      .slice(0, limit)
+      .replaceAll(/[^\x20-\x7e]/g, signOf);
+  return Object.assign(scrub, { enough: (limit: number) => 2 * (limit + longest), value, bytes });
+};

@@ -1,0 +1,70 @@
+import type { CertificateNote, Verdict } from '../../../shared/checks/result.ts';
+import type { CheckContext } from '../types.ts';
+import { clean } from './evidence.ts';
+import { createFamilyWatch } from './families.ts';
+import type { ReachSeen, TlsSeen } from './observation.ts';
+import type { ConnectionDependencies, Endpoint } from './reach.ts';
+
+/**
+ * Adds to the verdict of a check that passed what is known beside it: which certificate the server
+ * has, and whether its other address family answers. One for all checks of a kind.
+ */
+export type Notes = (
+  verdict: Verdict,
+  context: CheckContext,
+  /** The monitor's own name: only that is tried, and not where its owner chose a family. */
+  endpoint: Endpoint,
+  seen: ReachSeen,
+  handshakes: readonly (TlsSeen | null)[],
+) => Promise<Verdict>;
+
+export const createNotes = ({ families, trust }: ConnectionDependencies): Notes => {
+  const certificateOf = createCertificateNotes();
+  const otherFamily = createFamilyWatch(families, trust);
+  return async (verdict, context, endpoint, seen, handshakes) => {
+    if (verdict.outcome !== 'ok') return verdict;
+    const { started_at, assignment } = context;
+    const certificate = certificateOf(assignment.monitor, started_at, handshakes);
+    const noted = certificate ? { ...verdict, certificate } : verdict;
+    const warning =
+      endpoint.ip_family === 'any' ? await otherFamily(context, endpoint, seen) : undefined;
+    return warning ? { ...noted, warnings: [...(noted.warnings ?? []), warning] } : noted;
+  };
+};
+
+/**
+ * Says which certificate a monitor has: once when it is new, and once a day. Each result that says
+ * so costs the coordinator more than a plain pass.
+ */
+const createCertificateNotes = () => {
+  const told = new Map<string, number>();
+  let today = 0;
+  return (
+    monitor: string,
+    now: number,
+    handshakes: readonly (TlsSeen | null)[],
+  ): CertificateNote | undefined => {
+    const tls = handshakes.find((one) => one !== null);
+    const day = Math.floor(now / 86_400_000);
+    if (day !== today) told.clear();
+    today = day;
+    const ends_at = tls?.valid_to ?? null;
+    if (!tls || ends_at === null || told.get(monitor) === ends_at) return undefined;
+    const [leaf] = tls.chain();
+    if (!leaf) return undefined;
+    told.set(monitor, ends_at);
+    const { fingerprint, issuer } = leaf;
+    return {
+      fingerprint,
+      starts_at: tls.valid_from ?? ends_at,
+      ends_at,
+      issuer: clean(nameIn(issuer)).slice(0, 100).toWellFormed(),
+    };
+  };
+};
+
+/** The organisation in a distinguished name, else its common name, else all of it. */
+const nameIn = (distinguished: string): string =>
+  /(?:^|, )O=(.+?)(?:, [A-Z]+=|$)/.exec(distinguished)?.[1] ??
+  /(?:^|, )CN=(.+?)(?:, [A-Z]+=|$)/.exec(distinguished)?.[1] ??
+  distinguished;
