@@ -46,7 +46,7 @@ export const startMeasured = async (
     atWork: loaded.promise,
     stop: async () => {
       child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     },
   };
 };
