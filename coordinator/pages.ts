@@ -13,6 +13,7 @@ import * as dashboard from './monitors/pages/dashboard.ts';
 import * as monitor from './monitors/pages/detail.ts';
 import * as monitorForm from './monitors/pages/form.ts';
 import * as front from './monitors/pages/front.ts';
+import * as heartbeat from './monitors/pages/heartbeat.ts';
 import * as trash from './monitors/pages/trash.ts';
 import * as viewMenu from './monitors/pages/view-menu.ts';
 import * as wall from './monitors/pages/wall.ts';
@@ -44,7 +45,7 @@ import * as small from './web/small-pages.ts';
 
 /** The files with pages, a line a subject. */
 const files: readonly (readonly object[])[] = [
-  [dashboard, viewMenu, wall, front, trash, monitor, monitorActions, monitorForm],
+  [dashboard, viewMenu, wall, front, trash, monitor, heartbeat, monitorActions, monitorForm],
   [groups],
   [certificates],
   [incidents, incident, sharedIncident],

@@ -133,7 +133,7 @@ export const clientLines = (url: string): Html =>
                       html`
                         <p class="copyable">
                           <code>${line}</code>
-                          <button class="button" type="button" data-scripts data-copy="${line}" hidden>
+                          <button class="button" type="button" data-copy="${line}">
                             ${icon('copy')}Copy<span class="unseen"> the line for ${name}</span>
                           </button>
                         </p>

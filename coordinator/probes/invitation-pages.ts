@@ -213,7 +213,7 @@ const made = async (
       <div class="card stack" id="join-line" data-kept>
         <p class="copyable">
           <code>${command}</code>
-          <button class="button" type="button" data-copy="${command}" hidden>
+          <button class="button" type="button" data-copy="${command}">
             ${icon('copy')}Copy<span class="unseen"> the command for ${name}</span>
           </button>
         </p>

@@ -220,7 +220,7 @@ const copyable = (text: string, what: string): Html =>
   html`
     <p class="copyable">
       <code>${text}</code>
-      <button class="button" type="button" data-copy="${text}" hidden>
+      <button class="button" type="button" data-copy="${text}">
         ${icon('copy')}Copy<span class="unseen"> ${what}</span>
       </button>
     </p>

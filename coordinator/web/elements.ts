@@ -309,6 +309,15 @@ export const chips = (label: string, all: readonly Chip[]): Html =>
     </nav>
   `;
 
+/** A figure with its name, in a list of class `figures`. */
+export const figure = (name: Part, value: Part): Html =>
+  html`
+    <div class="card">
+      <dt>${name}</dt>
+      <dd>${value}</dd>
+    </div>
+  `;
+
 /** Something that the reader should know, with a state. */
 export const notice = (
   state: 'up' | 'verifying' | 'down' | 'maintenance' | 'unknown' | 'information',

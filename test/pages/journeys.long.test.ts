@@ -17,7 +17,7 @@ import { broken, fine, type Target } from '../support/targets.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 
 /**
- * Eleven journeys through the pages, each as a person makes it, by what can be read. What made
+ * Twelve journeys through the pages, each as a person makes it, by what can be read. What made
  * somebody stumble there once is what they look for.
  */
 
@@ -174,6 +174,29 @@ describeInBrowser('journeys from nothing, over probes that really look', (browse
     for (const client of ['Claude', 'ChatGPT', 'VS Code', 'Cursor']) expect(text).toContain(client);
     expect(await page.locator('main').textContent()).toContain(`${app.url}/mcp`);
     expect(tab.complaints.filter((each) => /^fault|policy/i.test(each))).toEqual([]);
+  });
+
+  test('11: a heartbeat is created with its address and cron line in sight, which stay', async () => {
+    await page.goto(`${app.url}/monitors/new`);
+    await follow(page, 'Heartbeat');
+    await page.getByLabel(/^Name/).fill('Backup');
+    await press(page, 'Create monitor');
+    await shown(page, /^Monitor created\. Backup waits for its first ping/);
+    const part = page.locator('#address');
+    const address = await part.locator('code').first().innerText();
+    const line = `your-job; curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?`;
+    expect(address).toContain(`${app.url}/beat/`);
+    const areInSight = async (): Promise<readonly boolean[]> => [
+      await part.getByText(line).isVisible(),
+      await part.getByRole('button', { name: 'Copy' }).first().isVisible(),
+      await part.getByRole('button', { name: 'Copy' }).nth(1).isVisible(),
+    ];
+    expect(await areInSight()).toEqual([true, true, true]);
+    expect((await fetch(address)).status).toBe(200);
+    await expect.poll(() => headline(page), { timeout: 15_000 }).toContain('Backup has been up');
+    expect(await areInSight()).toEqual([true, true, true]);
+    await page.reload();
+    expect(await areInSight()).toEqual([true, true, true]);
   });
 });
 

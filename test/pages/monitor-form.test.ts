@@ -186,10 +186,10 @@ describeInBrowser('a monitor', (browser) => {
       await tab.page.getByLabel(/^Name/).fill('Backup');
       await tab.page.getByRole('button', { name: 'Create monitor' }).click();
       await sees(tab, 'Backup waits for its first ping.');
-      await tab.page.getByRole('button', { name: 'Show address' }).click();
       await expect
         .poll(() => tab.page.locator('#address .copyable code').first().innerText())
         .toMatch(/\/beat\//);
+      expect(await tab.page.getByText(/your-job; curl .*\/beat\//).isVisible()).toBe(true);
       expect(tab.complaints).toEqual([]);
       await tab.close();
       await network.sql`delete from monitors`;

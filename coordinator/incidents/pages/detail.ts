@@ -149,7 +149,7 @@ const shareOf = ({ incident, link, request }: Open): Html | null => {
       </p>
       <div class="copyable">
         <code>${link}</code>
-        <button type="button" class="button" data-copy="${link}" hidden>${icon('copy')}Copy</button>
+        <button type="button" class="button" data-copy="${link}">${icon('copy')}Copy</button>
       </div>
       <div class="actions">${end}</div>
     `;

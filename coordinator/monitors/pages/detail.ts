@@ -15,6 +15,7 @@ import { listCertificates } from '../../warnings/contract.ts';
 import { daysLeft } from '../../warnings/pages/certificates.ts';
 import {
   chips,
+  figure,
   heading,
   linkButton,
   msText,
@@ -25,9 +26,9 @@ import {
 } from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, show } from '../../web/page.ts';
-import type { Times } from '../../web/times.ts';
-import { getPingAddress, listBeats, rotatePingAddress } from '../contract.ts';
+import { listBeats, rotatePingAddress } from '../contract.ts';
 import { flappingNow } from '../status.ts';
+import { addressFor, addressPart, pingList, rotateForm, runFigures } from './heartbeat.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
 import { flappingBadge, kindWord, muteChoices, mutedWords } from './monitor-table.ts';
 import {
@@ -46,128 +47,6 @@ export type Monitor = OutputOf<typeof getMonitor>;
 /** `every minute`, `every 10 s`. */
 export const everyText = (interval_s: number): string =>
   `every ${briefDuration(interval_s * 1_000)}`;
-
-type Ping = OutputOf<typeof listBeats>['items'][number];
-
-const markOf = ({ kind, exit_code }: Ping): Html => {
-  if (kind === 'success') return stateMark('up', 'Done');
-  if (kind === 'fail')
-    return stateMark('down', exit_code === null ? 'Failed' : `Failed, code ${exit_code}`);
-  return kind === 'start' ? stateMark('pending', 'Started') : stateMark('unknown', 'Log');
-};
-
-/**
- * The last pings of a job, with the message of each and how long its run took. The message came
- * from the job: it is shown as text.
- */
-export const pingList = (pings: readonly Ping[], times: Times): Html =>
-  pings.length === 0
-    ? html`<p class="nothing">No ping yet. Monitoring starts with the first successful one.</p>`
-    : html`
-      <div class="table-card">
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Kind</th>
-              <th scope="col" class="number">Run time</th>
-              <th scope="col">Message</th>
-              <th scope="col">Received by</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${pings.map(
-              (ping) =>
-                html`
-                  <tr id="ping-${ping.id}">
-                    <td data-label="When">${times.moment(ping.at)}</td>
-                    <td data-label="Kind">${markOf(ping)}</td>
-                    <td data-label="Run time" class="number">
-                      ${ping.run_ms === null ? '–' : durationText(ping.run_ms)}
-                    </td>
-                    <td data-label="Message">
-                      ${
-                        ping.body === ''
-                          ? html`<span class="softer">nothing</span>`
-                          : html`
-                            <details>
-                              <summary>
-                                ${ping.body.slice(0, 60)}
-                                ${ping.body.length > 60 && '…'}
-                              </summary>
-                              <pre>${ping.body}</pre>
-                            </details>
-                          `
-                      }
-                    </td>
-                    <td data-label="Received by">${ping.taken_by}</td>
-                  </tr>
-                `,
-            )}
-          </tbody>
-        </table>
-      </div>
-    `;
-
-type Snippet = { readonly name: string; readonly text: string };
-
-/** How jobs of many kinds ping the address. */
-const snippetsFor = (address: string): readonly Snippet[] => [
-  { name: 'Shell', text: `your-job && curl -fsS -m 10 --retry 5 -o /dev/null ${address}` },
-  {
-    name: 'cron',
-    text: `30 2 * * * your-job; curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?`,
-  },
-  {
-    name: 'systemd',
-    text: `[Service]
-ExecStartPre=-/usr/bin/curl -fsS -m 10 -o /dev/null ${address}/start
-ExecStart=/usr/local/bin/your-job
-ExecStopPost=-/bin/sh -c 'curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$EXIT_STATUS'`,
-  },
-  {
-    name: 'GitHub Actions',
-    text: `- name: Ping Antipode
-  if: always()
-  run: curl -fsS -m 10 --retry 5 "\${{ secrets.PING_ADDRESS }}\${{ job.status != 'success' && '/fail' || '' }}"
-  # PING_ADDRESS: ${address}`,
-  },
-  {
-    name: 'PowerShell',
-    text: `& your-job
-Invoke-RestMethod -Uri "${address}/$LASTEXITCODE" -TimeoutSec 10`,
-  },
-  {
-    name: 'Kubernetes',
-    text: `containers:
-  - name: job
-    image: your-image
-    command: ["sh", "-c", "your-job; code=$?; wget -qO- ${address}/$code; exit $code"]`,
-  },
-];
-
-export const pingSnippets = (address: string): Html =>
-  html`
-    <div class="snippets">
-      ${snippetsFor(address).map(
-        ({ name, text }) =>
-          html`
-            <details name="snippet">
-              <summary>${name}</summary>
-              <div class="copyable">
-                <pre>${text}</pre>
-                <button type="button" class="button" data-copy="${text}" hidden>Copy</button>
-              </div>
-            </details>
-          `,
-      )}
-    </div>
-    <p class="soft">
-      Add <code>/start</code> when a run begins, <code>/fail</code> or the exit code when it
-      ends; <code>?rid=</code> with a UUID tells overlapping runs apart. What you POST is kept with
-      the ping.
-    </p>
-  `;
 
 type Status = OutputOf<typeof getMonitorStatus>;
 type Incidents = OutputOf<typeof listIncidents>['items'];
@@ -226,8 +105,9 @@ const belowOf = ({ type, target, interval_s, config }: Monitor, { status }: Stat
 };
 
 /** What is done often is a button; the rest is in the menu. */
-const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Html | null =>
-  may(updateMonitor)
+const actionsOf = (monitor: Monitor, { may }: MembersRequest): Html | null => {
+  const { id, enabled, type } = monitor;
+  return may(updateMonitor)
     ? html`
       ${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}
       <form method="post" action="/monitors/${id}/${enabled ? 'pause' : 'resume'}">
@@ -256,10 +136,12 @@ const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Htm
                 html`<button class="button" name="for" value="${value}">Mute ${words}</button>`,
             )}
           </form>
+          ${type === 'heartbeat' && may(rotatePingAddress) && rotateForm(monitor)}
         </div>
       </details>
     `
     : null;
+};
 
 const mutedLine = ({ id }: Monitor, { muted }: Status, { may, times }: MembersRequest): Part =>
   muted !== null &&
@@ -269,14 +151,6 @@ const mutedLine = ({ id }: Monitor, { muted }: Status, { may, times }: MembersRe
       <span>${mutedWords(muted, times)}</span>
       ${may(updateMonitor) && html`<button class="button">Unmute</button>`}
     </form>
-  `;
-
-const figure = (name: Part, value: Part): Html =>
-  html`
-    <div class="card">
-      <dt>${name}</dt>
-      <dd>${value}</dd>
-    </div>
   `;
 
 const uptimeFigures = (ledger: Ledger, days: number): Html =>
@@ -295,15 +169,6 @@ const responseFigures = ({ series, percentiles }: Results): Html => {
   return html`
     ${figure('Response, p50', msText(p50_ms))}
     ${figure('p95 · p99', `${msText(p95_ms)} · ${msText(p99_ms)}`)}
-  `;
-};
-
-const runFigures = (pings: readonly Ping[], times: Times): Html => {
-  const runs = pings.flatMap(({ run_ms }) => run_ms ?? []);
-  const mean = runs.reduce((sum, run) => sum + run, 0) / Math.max(1, runs.length);
-  return html`
-    ${figure('Last ping', pings[0] === undefined ? '–' : times.ago(pings[0].at))}
-    ${figure('Mean run time', runs.length === 0 ? '–' : durationText(mean))}
   `;
 };
 
@@ -347,59 +212,7 @@ const incidentsOf = (items: Incidents, request: MembersRequest): Html =>
       </div>
     `;
 
-const addressPart = (
-  { id }: Monitor,
-  { may }: MembersRequest,
-  address: string | undefined,
-): Html => {
-  const rotate =
-    may(rotatePingAddress) &&
-    html`
-      <form class="actions" method="post" action="/monitors/${id}/address/rotate">
-        <button class="button" name="overlap_s" value="86400">
-          ${icon('again')}New address, keep the old one for a day
-        </button> <button class="button button-danger" name="overlap_s" value="0">
-          New address, end the old one now
-        </button>
-      </form>
-    `;
-  return html`
-    <section class="card" id="address">
-      <h2>Ping address</h2>
-      ${
-        address === undefined
-          ? html`
-            <p class="soft">
-              Anyone who knows it can ping for your job, so it is hidden until you ask.
-            </p>
-            <div class="actions">
-              <form method="post" action="/monitors/${id}/address">
-                <button class="button">${icon('see')}Show address</button>
-              </form>
-              ${rotate}
-            </div>
-          `
-          : html`
-            <div class="copyable">
-              <code>${address}</code>
-              <button type="button" class="button" data-copy="${address}" hidden>
-                ${icon('copy')}Copy
-              </button>
-            </div>
-            <div class="actions">${rotate}</div>
-          `
-      }
-      ${pingSnippets(address ?? 'https://…/beat/…')}
-    </section>
-  `;
-};
-
-type PageState = { readonly address?: string; readonly said?: Html };
-
-const pageOf = async (
-  request: MembersRequest,
-  { address, said }: PageState = {},
-): Promise<PageAnswer> => {
+const answer = async (request: MembersRequest): Promise<PageAnswer> => {
   const { ask, path, query: asked, times, now } = request;
   const monitor_id = path.monitor_id;
   const window = resultWindows.find((each) => each === asked.window) ?? '24h';
@@ -415,9 +228,14 @@ const pageOf = async (
   ]);
   const [certificate] = certificates.items;
   const isHeartbeat = monitor.type === 'heartbeat';
-  const pings = isHeartbeat ? (await ask(listBeats, { monitor_id })).items : [];
+  const [pings, address] = isHeartbeat
+    ? await Promise.all([
+        ask(listBeats, { monitor_id }).then(({ items: all }) => all),
+        addressFor(request),
+      ])
+    : [[], undefined];
   const address_ = (changed: Readonly<Record<string, string>>) =>
-    `/monitors/${monitor.id}${query({ window, days, value, ...changed })}`;
+    `/monitors/${monitor.id}${query({ window, days, value, address: asked.address, ...changed })}`;
   const begins = status.status.charAt(0).toUpperCase() + status.status.slice(1);
   const shownValues = valuesOf(results);
   const value = shownValues.find((each) => each === asked.value) ?? shownValues[0] ?? 'mean';
@@ -470,7 +288,7 @@ const pageOf = async (
     title: `${begins}: ${monitor.name}`,
     place: 'monitors',
     charts: true,
-    live: address === undefined,
+    live: true,
     ...(address === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
     main: html`
       <div class="stack" id="monitor-${monitor.id}">
@@ -481,7 +299,6 @@ const pageOf = async (
           trail: [{ href: '/', name: 'Monitors' }],
         })}
         ${mutedLine(monitor, status, request)}
-        ${said}
         ${unknownKeysNotice(monitor)}
         ${status.warnings.map(({ text, since }) =>
           notice(
@@ -515,7 +332,7 @@ const pageOf = async (
             )
           }
         </dl>
-        ${isHeartbeat ? addressPart(monitor, request, address) : chartPart}
+        ${isHeartbeat ? addressPart(monitor, address) : chartPart}
         <section id="ledger">
           <div class="section-head">
             <h2>Uptime log</h2>
@@ -562,37 +379,5 @@ export const monitor: Page = {
   method: 'GET',
   path: '/monitors/:monitor_id',
   needs: 'member',
-  answer: (request) => pageOf(request),
+  answer,
 };
-
-/** Requested by a button, so that the address is in no history and no cache. */
-export const showAddress: Page = {
-  method: 'POST',
-  path: '/monitors/:monitor_id/address',
-  needs: 'member',
-  answer: async (request) => {
-    const { address } = await request.ask(getPingAddress, { monitor_id: request.path.monitor_id });
-    return pageOf(request, { address });
-  },
-};
-
-export const rotateAddress: Page = {
-  method: 'POST',
-  path: '/monitors/:monitor_id/address/rotate',
-  needs: 'member',
-  answer: async (request) => {
-    const monitor_id = request.path.monitor_id;
-    const overlap_s = request.form.value('overlap_s') ?? '86400';
-    const { address, old_until } = await request.ask(rotatePingAddress, { monitor_id, overlap_s });
-    const words =
-      overlap_s === '0'
-        ? 'The old one ended.'
-        : html`The old one works until ${request.times.whole(old_until)}.`;
-    return pageOf(request, {
-      address,
-      said: notice('information', 'New address created', words),
-    });
-  },
-};
-
-export const monitorPages: readonly Page[] = [monitor, showAddress, rotateAddress];

@@ -36,6 +36,7 @@ import {
   type Subject,
   sameWords,
 } from './form-fields.ts';
+import { shownAddress } from './heartbeat.ts';
 import { hearAll, testRunBroken } from './test-run.ts';
 
 const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags'];
@@ -195,7 +196,7 @@ const create = async (
   });
   await saveChannels(request, subject, id);
   return kind === 'heartbeat'
-    ? seeOther(`/monitors/${id}#address`, {
+    ? seeOther(shownAddress(id), {
         said: `Monitor created. ${name} waits for its first ping: give your job the address below.`,
       })
     : seeOther(`/monitors/${id}`, {

@@ -6,7 +6,7 @@ import {
 } from '../../../shared/api/channels.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { heading, linkButton, notice } from '../../web/elements.ts';
+import { figure, heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
   type FormState,
@@ -144,14 +144,6 @@ const actionsOf = (request: MembersRequest, channel: Channel): Html | null => {
     ${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}
   `;
 };
-
-const figure = (name: string, value: Part): Html =>
-  html`
-    <div class="card">
-      <dt>${name}</dt>
-      <dd>${value}</dd>
-    </div>
-  `;
 
 const pageOf = async (
   request: MembersRequest,
@@ -414,7 +406,7 @@ const secretPage = (id: string, name: string, secret: string): PageAnswer =>
       <div class="card stack">
         <p class="copyable">
           <code>${secret}</code>
-          <button class="button" type="button" data-copy="${secret}" hidden>
+          <button class="button" type="button" data-copy="${secret}">
             ${icon('copy')}Copy
           </button>
         </p>

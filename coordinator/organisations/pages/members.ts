@@ -366,7 +366,7 @@ const shown = (address: string, email: string): PageAnswer =>
       <div class="card stack">
         <p class="copyable">
           <code>${address}</code>
-          <button class="button" type="button" data-copy="${address}" hidden>
+          <button class="button" type="button" data-copy="${address}">
             ${icon('copy')}Copy
           </button>
         </p>

@@ -326,7 +326,7 @@ const setUpForm = (
               <p>Or enter this secret in the app:</p>
               <p class="copyable">
                 <code id="totp-secret">${inFours(secret)}</code>
-                <button class="button" type="button" data-copy="${secret}" hidden>
+                <button class="button" type="button" data-copy="${secret}">
                   ${icon('copy')}Copy
                 </button>
               </p>
@@ -387,7 +387,7 @@ const codesPage = (sentence: Part, codes: readonly string[]): PageAnswer =>
       <div class="card stack">
         <pre class="codes" id="recovery-codes">${codes.join('\n')}</pre>
         <p class="actions">
-          <button class="button" type="button" data-copy="#recovery-codes" hidden>
+          <button class="button" type="button" data-copy="#recovery-codes">
             ${icon('copy')}Copy
           </button>
           ${linkButton('/profile', 'Done', { main: true })}

@@ -150,7 +150,7 @@ const copyable = (text: string): Html =>
   html`
     <p class="copyable">
       <code>${text}</code>
-      <button class="button" type="button" data-copy="${text}" hidden>${icon('copy')}Copy</button>
+      <button class="button" type="button" data-copy="${text}">${icon('copy')}Copy</button>
     </p>
   `;
 

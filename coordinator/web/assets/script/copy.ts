@@ -1,15 +1,9 @@
 const saidMs = 1_600;
 
 /**
- * Buttons that copy: `data-copy` is the text, or `#` and the id of the element with the text. They
- * are shown only where scripts run.
+ * Buttons that copy: `data-copy` is the text, or `#` and the id of the element with the text.
  */
 export const copyOnClick = (): void => {
-  const reveal = (): void => {
-    for (const button of document.querySelectorAll<HTMLElement>('[data-copy][hidden]'))
-      button.hidden = false;
-  };
-  reveal();
   document.addEventListener('click', async (event) => {
     const button =
       event.target instanceof Element ? event.target.closest<HTMLElement>('[data-copy]') : null;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../../coordinator/engine/result-queries.ts';
+import { cronTime } from '../../../../coordinator/monitors/pages/heartbeat.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import {
   createTestOrganisation,
@@ -137,21 +138,35 @@ describe('detail', () => {
       expect(text).toContain('disk full &quot;&gt;&lt;img');
     });
 
+    test('has a cron line that runs the job as often as is expected', () => {
+      const time = (interval_s: number, config = {}) => cronTime({ interval_s, config });
+      expect(time(10)).toBe('*/1 * * * *');
+      expect(time(300)).toBe('*/5 * * * *');
+      expect(time(45 * 60)).toBe('*/30 * * * *');
+      expect(time(5 * 3_600)).toBe('0 */4 * * *');
+      expect(time(86_400)).toBe('30 2 * * *');
+      expect(time(3_600, { schedule: '15 4 * * 1' })).toBe('15 4 * * 1');
+    });
+
     test('shows its address only when asked, in an answer that nobody keeps, and to nobody else', async () => {
       const id = await monitor({ type: 'heartbeat', name: 'Backup' });
       expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).not.toMatch(
         /\/beat\/[A-Za-z0-9_-]{20}/,
       );
-      const rotated = await post(
-        `/monitors/${id}/address/rotate`,
-        { overlap_s: '0' },
-        web.house.member,
-      );
-      expect(rotated.headers.get('cache-control')).toBe('no-store');
-      const [address] = new RegExp(`${web.url}/beat/[A-Za-z0-9_-]+`).exec(rotated.text) ?? [];
-      expect(address).toBeDefined();
-      expect((await post(`/monitors/${id}/address`, {}, web.house.member)).text).toContain(address);
-      expect((await post(`/monitors/${id}/address`, {}, unknownSender.owner)).status).toBe(404);
+      const rotate = () =>
+        post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.member);
+      const rotated = await rotate();
+      expect(rotated.headers.get('location')).toBe(`/monitors/${id}?address=shown#address`);
+      const shown = () => web.get(`/monitors/${id}?address=shown`, { as: web.house.viewer });
+      const { headers, text } = await shown();
+      expect(headers.get('cache-control')).toBe('no-store');
+      const [address = ''] = new RegExp(`${web.url}/beat/[A-Za-z0-9_-]+`).exec(text) ?? [];
+      expect(text).toContain(`${address}/$?`);
+      await rotate();
+      expect((await shown()).text).not.toContain(address);
+      expect(
+        (await web.get(`/monitors/${id}?address=shown`, { as: unknownSender.owner })).status,
+      ).toBe(404);
       expect(
         (await post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.viewer)).status,
       ).toBe(403);

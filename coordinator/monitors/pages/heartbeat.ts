@@ -1,0 +1,227 @@
+import type { getMonitor } from '../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { durationText } from '../../../shared/base/time.ts';
+import { figure, linkButton, stateMark } from '../../web/elements.ts';
+import { type Html, html, icon } from '../../web/html.ts';
+import { type MembersRequest, type Page, seeOther } from '../../web/page.ts';
+import type { Times } from '../../web/times.ts';
+import { getPingAddress, type listBeats, rotatePingAddress } from '../contract.ts';
+
+/** What only the page of a heartbeat has: its address, and the pings of its job. */
+
+type Monitor = OutputOf<typeof getMonitor>;
+
+/** The page that shows the address, also through its refreshes. */
+export const shownAddress = (id: string): string => `/monitors/${id}?address=shown#address`;
+
+/** The address, if the reader asked to see it. */
+export const addressFor = async ({
+  ask,
+  path,
+  query,
+}: MembersRequest): Promise<string | undefined> =>
+  query.address === 'shown'
+    ? (await ask(getPingAddress, { monitor_id: path.monitor_id })).address
+    : undefined;
+
+export const addressPart = (monitor: Monitor, address: string | undefined): Html =>
+  html`
+    <section class="card" id="address">
+      <h2>Ping address</h2>
+      ${
+        address === undefined
+          ? html`
+            <p class="soft">
+              Anyone who knows it can ping for your job, so it is hidden until you ask.
+            </p>
+            <p class="actions">
+              ${linkButton(shownAddress(monitor.id), 'Show address', { symbol: 'see' })}
+            </p>
+          `
+          : html`
+            <div class="copyable">
+              <code>${address}</code>
+              <button type="button" class="button" data-copy="${address}">
+                ${icon('copy')}Copy
+              </button>
+            </div>
+          `
+      }
+      ${pingSnippets(monitor, address)}
+    </section>
+  `;
+
+/** In the menu of the monitor. */
+export const rotateForm = ({ id }: Monitor): Html =>
+  html`
+    <form class="stack" method="post" action="/monitors/${id}/address/rotate">
+      <h2>New ping address</h2>
+      <button class="button" name="overlap_s" value="86400">Keep the old one for a day</button>
+      <button class="button" name="overlap_s" value="0">End the old one now</button>
+    </form>
+  `;
+
+type Ping = OutputOf<typeof listBeats>['items'][number];
+
+const markOf = ({ kind, exit_code }: Ping): Html => {
+  if (kind === 'success') return stateMark('up', 'Done');
+  if (kind === 'fail')
+    return stateMark('down', exit_code === null ? 'Failed' : `Failed, code ${exit_code}`);
+  return kind === 'start' ? stateMark('pending', 'Started') : stateMark('unknown', 'Log');
+};
+
+/**
+ * The last pings of a job, with the message of each and how long its run took. The message came
+ * from the job: it is shown as text.
+ */
+export const pingList = (pings: readonly Ping[], times: Times): Html =>
+  pings.length === 0
+    ? html`<p class="nothing">No ping yet. Monitoring starts with the first successful one.</p>`
+    : html`
+      <div class="table-card">
+        <table class="cards">
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Kind</th>
+              <th scope="col" class="number">Run time</th>
+              <th scope="col">Message</th>
+              <th scope="col">Received by</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${pings.map(
+              (ping) =>
+                html`
+                  <tr id="ping-${ping.id}">
+                    <td data-label="When">${times.moment(ping.at)}</td>
+                    <td data-label="Kind">${markOf(ping)}</td>
+                    <td data-label="Run time" class="number">
+                      ${ping.run_ms === null ? '–' : durationText(ping.run_ms)}
+                    </td>
+                    <td data-label="Message">
+                      ${
+                        ping.body === ''
+                          ? html`<span class="softer">nothing</span>`
+                          : html`
+                            <details>
+                              <summary>
+                                ${ping.body.slice(0, 60)}
+                                ${ping.body.length > 60 && '…'}
+                              </summary>
+                              <pre>${ping.body}</pre>
+                            </details>
+                          `
+                      }
+                    </td>
+                    <td data-label="Received by">${ping.taken_by}</td>
+                  </tr>
+                `,
+            )}
+          </tbody>
+        </table>
+      </div>
+    `;
+
+type Snippet = { readonly name: string; readonly text: string };
+
+const largestDivisor = (of: number, most: number): number => {
+  let divisor = Math.max(1, Math.floor(most));
+  while (of % divisor !== 0) divisor -= 1;
+  return divisor;
+};
+
+/** When a job has to run to ping in time. */
+export const cronTime = ({
+  config,
+  interval_s,
+}: Pick<Monitor, 'config' | 'interval_s'>): string => {
+  if (typeof config.schedule === 'string') return config.schedule;
+  const hours = interval_s / 3_600;
+  if (hours >= 24) return '30 2 * * *';
+  return hours >= 1
+    ? `0 */${largestDivisor(24, hours)} * * *`
+    : `*/${largestDivisor(60, interval_s / 60)} * * * *`;
+};
+
+/** How jobs of many kinds ping the address. */
+const snippetsFor = (monitor: Monitor, address: string): readonly Snippet[] => [
+  { name: 'Shell', text: `your-job && curl -fsS -m 10 --retry 5 -o /dev/null ${address}` },
+  {
+    name: 'cron',
+    text: `${cronTime(monitor)} your-job; curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?`,
+  },
+  {
+    name: 'systemd',
+    text: `[Service]
+ExecStartPre=-/usr/bin/curl -fsS -m 10 -o /dev/null ${address}/start
+ExecStart=/usr/local/bin/your-job
+ExecStopPost=-/bin/sh -c 'curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$EXIT_STATUS'`,
+  },
+  {
+    name: 'GitHub Actions',
+    text: `- name: Ping Antipode
+  if: always()
+  run: curl -fsS -m 10 --retry 5 "\${{ secrets.PING_ADDRESS }}\${{ job.status != 'success' && '/fail' || '' }}"
+  # PING_ADDRESS: ${address}`,
+  },
+  {
+    name: 'PowerShell',
+    text: `& your-job
+Invoke-RestMethod -Uri "${address}/$LASTEXITCODE" -TimeoutSec 10`,
+  },
+  {
+    name: 'Kubernetes',
+    text: `containers:
+  - name: job
+    image: your-image
+    command: ["sh", "-c", "your-job; code=$?; wget -qO- ${address}/$code; exit $code"]`,
+  },
+];
+
+const pingSnippets = (monitor: Monitor, address: string | undefined): Html =>
+  html`
+    <div class="snippets">
+      ${snippetsFor(monitor, address ?? 'https://…/beat/…').map(
+        ({ name, text }) =>
+          html`
+            <details
+              name="snippet"${address !== undefined && name === 'cron' && html` open`}
+            >
+              <summary>${name}</summary>
+              <div class="copyable">
+                <pre>${text}</pre>
+                <button type="button" class="button" data-copy="${text}">Copy</button>
+              </div>
+            </details>
+          `,
+      )}
+    </div>
+    <p class="soft">
+      Add <code>/start</code> when a run begins, <code>/fail</code> or the exit code when it
+      ends; <code>?rid=</code> with a UUID tells overlapping runs apart. What you POST is kept with
+      the ping.
+    </p>
+  `;
+
+export const runFigures = (pings: readonly Ping[], times: Times): Html => {
+  const runs = pings.flatMap(({ run_ms }) => run_ms ?? []);
+  const mean = runs.reduce((sum, run) => sum + run, 0) / Math.max(1, runs.length);
+  return html`
+    ${figure('Last ping', pings[0] === undefined ? '–' : times.ago(pings[0].at))}
+    ${figure('Mean run time', runs.length === 0 ? '–' : durationText(mean))}
+  `;
+};
+
+export const rotateAddress: Page = {
+  method: 'POST',
+  path: '/monitors/:monitor_id/address/rotate',
+  needs: 'member',
+  answer: async ({ ask, form, path }) => {
+    const overlap_s = form.value('overlap_s') ?? '86400';
+    const { id } = await ask(rotatePingAddress, { monitor_id: path.monitor_id, overlap_s });
+    return seeOther(shownAddress(id), {
+      said: `New address created. The old one ${overlap_s === '0' ? 'ended' : 'works for another day'}.`,
+    });
+  },
+};
