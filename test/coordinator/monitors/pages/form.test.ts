@@ -330,7 +330,7 @@ describe('the form of a new monitor', () => {
       },
       web.house.member,
     );
-    expect(headers.get('location')).toMatch(/^\/monitors\/[0-9a-f-]+#address$/);
+    expect(headers.get('location')).toMatch(/^\/monitors\/[0-9a-f-]+\?address=shown#address$/);
     const unnamed = await forms.post(
       '/monitors/new',
       { type: 'heartbeat', name: '', interval_s: '86400', act: 'save' },
