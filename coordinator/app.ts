@@ -37,7 +37,11 @@ import { startMail } from './mail/delivery.ts';
 import { zoneDataAt } from './maintenance/zones.ts';
 import { createWalls } from './monitors/wall.ts';
 import type { GatheringTimes } from './notifications/warnings.ts';
-import { createTextRecords } from './outbound/documents.ts';
+import {
+  createDocumentReader,
+  createTextRecords,
+  type DocumentReader,
+} from './outbound/documents.ts';
 import { pages as allPages } from './pages.ts';
 import { enrolmentRoute } from './probes/enrolment.ts';
 import { createRenewal } from './probes/identities.ts';
@@ -75,6 +79,8 @@ export type Overrides = {
   readonly log?: Log;
   readonly timing?: Partial<Timing>;
   readonly lastAnswersMs?: number;
+  /** Answers as registries do. */
+  readonly readRegistry?: DocumentReader['read'];
   readonly warningTimes?: GatheringTimes;
   /** Settles when the load balancer sends its requests elsewhere. */
   readonly lookedElsewhere?: () => Promise<unknown>;
@@ -220,6 +226,11 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   };
   const publishing = createPublishing({ ...webhookParts, log, patiently });
   const changes = createChanges({ sql, clock, log });
+  const registryReader = createDocumentReader({
+    accept: 'application/rdap+json, application/json',
+    // IANA's list has 70 KB.
+    maxBytes: 1_048_576,
+  });
   const ends: End[] = [
     () => sql.end({ timeout: isEntered ? 5 : 0 }),
     tokens.close,
@@ -230,6 +241,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     publishing.close,
     changes.close,
     notifications.close,
+    registryReader.close,
   ];
 
   const start: App['start'] = async () => {
@@ -351,6 +363,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
       },
       textRecords: createTextRecords(config.DNS_RESOLVERS),
+      readRegistry: overrides.readRegistry ?? registryReader.read,
+      registryListUrl: config.RDAP_LIST_URL === 'none' ? undefined : config.RDAP_LIST_URL,
       startNotifier: (every) =>
         notifications.startNotifier({
           ...every,

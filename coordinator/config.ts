@@ -197,6 +197,15 @@ const variables = z.object({
     .optional(),
   /** The server that its drill restores on; by default the database's own. */
   BACKUP_TRIAL_URL: postgresAddress.optional(),
+  /**
+   * IANA's list of the registries' RDAP servers, read once a week where domains are watched; "none"
+   * to use the list that this version ships with.
+   */
+  RDAP_LIST_URL: z
+    .union([z.literal('none'), z.url({ protocol: /^https$/ })], {
+      error: 'must be an https:// address, or none',
+    })
+    .default('https://data.iana.org/rdap/dns.json'),
   KEEP_RAW_DAYS: days(7),
   KEEP_ROLLUP_DAYS: days(400),
   KEEP_LEDGER_DAYS: days(400),

@@ -41,7 +41,7 @@ import {
 import type { MonitorSecrets } from './monitors/secrets.ts';
 import type { Notifier } from './notifications/notifier.ts';
 import { alertsChannel, createAlerter } from './notifications/release.ts';
-import type { TextRecords } from './outbound/documents.ts';
+import type { DocumentReader, TextRecords } from './outbound/documents.ts';
 import { createAnnouncements, type RequireSigned } from './probes/announcements.ts';
 import { createAssignments, createTombstones } from './probes/assignments.ts';
 import {
@@ -64,6 +64,8 @@ import { createNetwork } from './probes/roster.ts';
 import { createTestRuns, type TestRuns } from './probes/test-runs.ts';
 import { createProbeTrust } from './probes/trust.ts';
 import { createUnassignable } from './probes/uncheckable.ts';
+import { createAsker } from './registrations/asker.ts';
+import { createRefreshedList } from './registrations/list.ts';
 import type { WrappedKey } from './secrets/keys.ts';
 import { createDomainProofs } from './status-pages/public/access.ts';
 
@@ -134,6 +136,10 @@ export type EngineOptions = {
   readonly pingSpool: string;
   readonly secrets: MonitorSecrets;
   readonly textRecords: TextRecords;
+  /** Reads what registries say of domains. */
+  readonly readRegistry: DocumentReader['read'];
+  /** Where IANA's list of registries is; undefined: it is never read. */
+  readonly registryListUrl: string | undefined;
   readonly startNotifier: (every: {
     readonly everyMs: number;
     readonly fallbackMs: number;
@@ -317,6 +323,19 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     isLeader,
     addressOf,
   });
+  const asker = createAsker({
+    sql,
+    clock,
+    log,
+    read: options.readRegistry,
+    registries: createRefreshedList({
+      sql,
+      clock,
+      log,
+      read: options.readRegistry,
+      listUrl: options.registryListUrl,
+    }),
+  });
   const presence = hearPresence({
     sql,
     bus,
@@ -334,6 +353,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
         log.error({ err: error, probe: id }, 'could not revoke direct credentials; retrying');
       endDirectCredentials(sql, id, issuedAt).catch(onFailure);
     },
+    askRegistry: (domain, probe) => (isLeader() ? asker.ask(domain, probe.id) : undefined),
     rosterEpoch: () => roster().epoch,
     session: duplicates.hear,
     onTrialAnswer: (answer) => {

@@ -47,6 +47,8 @@ import * as signUp from './people/sign-up.ts';
 import * as probesContract from './probes/contract.ts';
 import * as enrolment from './probes/enrolment.ts';
 import * as probes from './probes/operations.ts';
+import * as registrationsContract from './registrations/contract.ts';
+import * as registrations from './registrations/operations.ts';
 import * as searchContract from './search/contract.ts';
 import * as search from './search/operations.ts';
 import * as statusPagesContract from './status-pages/contract.ts';
@@ -83,6 +85,7 @@ export const handlers: Handlers = handlersOf([
   ...bindAll(tokensContract, tokens),
   ...bindAll(assistantsContract, assistants),
   ...bindAll(searchContract, search),
+  ...bindAll(registrationsContract, registrations),
   ...bindAll(warningsContract, warnings),
   ...bindAll(operatorContract, operator),
 ]);

@@ -43,6 +43,7 @@ import {
   openOwnCredentials,
   watchBusEndpoints,
 } from './presence/knowledge.ts';
+import { createRegistryQuestions } from './presence/questions.ts';
 import { connectWithRetries, createPresence } from './presence/signal.ts';
 import { openAssignments } from './schedule/assignments.ts';
 import { createHeartbeats, createPingView } from './schedule/heartbeats.ts';
@@ -168,6 +169,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     log,
     ...(overrides.pingSettlingMs === undefined ? {} : { settlingMs: overrides.pingSettlingMs }),
   });
+  const askRegistry = createRegistryQuestions({ probe: id, key, bus: () => bus, announcements });
   const runner = createRunner({
     checks: createChecks({
       https: {
@@ -177,6 +179,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         trust: createTrust(),
       },
       dns: { sockets: udp, families },
+      domain: { ask: askRegistry },
       heartbeat: { view, onJudged: (monitor, next) => heartbeats.judged(monitor, next) },
     }),
     concurrency: config.PROBE_CONCURRENCY,

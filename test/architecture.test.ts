@@ -71,6 +71,7 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/people/queries.ts',
     'coordinator/people/secrets.ts',
     'coordinator/people/sessions.ts',
+    'coordinator/registrations/list.ts',
   ],
   'coordinator/web': [
     'coordinator/gate',
@@ -113,6 +114,7 @@ const pureFiles = new Set([
   'coordinator/notifications/story.ts',
   'coordinator/organisations/model.ts',
   'coordinator/organisations/plans.ts',
+  'coordinator/registrations/model.ts',
   'coordinator/status-pages/model.ts',
   'coordinator/status-pages/public/snapshot.ts',
 ]);

@@ -423,6 +423,7 @@ const isHarmless: Readonly<Record<Kind, (config: Config) => boolean>> = {
   https: ({ method }) => method === undefined || method === 'GET' || method === 'HEAD',
   dns: () => true,
   heartbeat: () => false,
+  domain: () => true,
 };
 
 /** Equal for targets on the same host. */

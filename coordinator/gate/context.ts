@@ -9,6 +9,7 @@ import type { AlertLinks } from '../notifications/links.ts';
 import type { PlanName } from '../organisations/plans.ts';
 import type { TextRecords } from '../outbound/documents.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
+import type { Registries } from '../registrations/model.ts';
 import type { SecretsAtRest } from '../secrets/at-rest.ts';
 import type { MintedToken } from '../tokens/authenticate.ts';
 import type { Attempts } from './attempts.ts';
@@ -173,6 +174,8 @@ export type GateDependencies = {
   readonly trials: TestRunsPart;
   readonly channels: ChannelsPart;
   readonly textRecords: TextRecords;
+  /** Which registries can be asked about domains. */
+  readonly registries: () => Promise<Registries>;
   /** The base URL of the service, without a trailing slash. */
   readonly baseUrl: () => string;
   readonly door: SignUpPolicy;

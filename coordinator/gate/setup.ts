@@ -3,6 +3,7 @@ import type { Sql } from '../database/connect.ts';
 import { createRememberedMonitors } from '../monitors/memory.ts';
 import { noTextRecords, type TextRecords } from '../outbound/documents.ts';
 import { createAccountSecrets } from '../people/secrets.ts';
+import { createRegistryList } from '../registrations/list.ts';
 import type { SecretsAtRest } from '../secrets/at-rest.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 import type { MintedToken } from '../tokens/authenticate.ts';
@@ -52,6 +53,7 @@ export const createOperations = (dependencies: OperationsDependencies): Gate => 
       accountSecrets,
       attempts: createAttempts(sql, clock, accountSecrets),
       shownMonitors: createRememberedMonitors(),
+      registries: createRegistryList({ sql, clock }).current,
     },
   });
 };

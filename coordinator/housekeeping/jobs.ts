@@ -32,6 +32,7 @@ import { purgeOld, trashDays } from '../monitors/trash-queries.ts';
 import { createFarewells } from '../organisations/deletion.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
+import { forgetRegistrations } from '../registrations/queries.ts';
 
 /**
  * A ticker that pauses after a failure, longer each time: otherwise an unreachable database would
@@ -154,6 +155,7 @@ const bite = 10_000;
 const atOnce = 100;
 /** How long a mail that was sent, or never will be, can be looked up. */
 const mailDays = 30;
+const registrationDays = 30;
 /** How long the reason of a notification can be looked up (rule 40). */
 const sentDays = 400;
 /** How long the audit log is kept. */
@@ -263,6 +265,7 @@ export const createHousekeeper = ({
         await repeat(until, () =>
           deleteIdempotencyRecords(sql, new Date(now - idempotencyKeptMs), bite),
         );
+        await forgetRegistrations(sql, new Date(now - registrationDays * day));
         await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
         forgottenAt = now;
       }

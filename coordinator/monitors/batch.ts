@@ -164,7 +164,7 @@ const write = async (
 };
 
 const knownFor = async (
-  { sql, organisation, with: { secrets, partitionOf } }: InOrganisation,
+  { sql, organisation, with: { secrets, partitionOf, registries } }: InOrganisation,
   items: readonly Item[],
 ): Promise<BatchContext> => {
   const { id: of, plan } = organisation;
@@ -192,6 +192,7 @@ const knownFor = async (
     partitionOf,
     secretsIn,
     checkers: await checkersOf(sql, of),
+    registries: await registries(),
     groups: await groupsAmong(sql, of, wanted),
     existing: new Map(
       rows.flatMap((row) => (row.external_id === null ? [] : [[row.external_id, row] as const])),

@@ -46,7 +46,7 @@ const monitorStatusJson = (row: StoredStatus, now: number) => {
  * checks.
  */
 export const changeMonitor = async (
-  { sql, organisation, note, now, with: { secrets } }: InOrganisation,
+  { sql, organisation, note, now, with: { secrets, registries } }: InOrganisation,
   row: StoredMonitor,
   patch: MonitorPatch,
 ): Promise<OutputOf<typeof api.updateMonitor>> => {
@@ -59,6 +59,7 @@ export const changeMonitor = async (
     {
       plan,
       checkers: await checkersOf(sql, of),
+      registries: await registries(),
     },
   );
   if (

@@ -13,10 +13,12 @@ import {
   targetFault,
 } from '../../shared/checks/config.ts';
 import { mask, type Secrets } from '../../shared/checks/config-secrets.ts';
+import { domainOf } from '../../shared/checks/domain/config.ts';
 import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
 import { insideOf, rangesFrom, reachesAny } from '../../shared/checks/placement.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { mayCheckEvery, type PlanName, plans } from '../organisations/plans.ts';
+import { domainFault, type Registries } from '../registrations/model.ts';
 
 const originOf = (target: string): string | undefined => {
   try {
@@ -329,7 +331,12 @@ export type Monitor = Labels & {
 };
 
 /** What the model must know to accept or refuse. */
-export type Circumstances = { readonly plan: PlanName; readonly checkers: readonly Checker[] };
+export type Circumstances = {
+  readonly plan: PlanName;
+  readonly checkers: readonly Checker[];
+  /** Which domains can be watched. */
+  readonly registries: Registries;
+};
 
 export type MonitorInput = ValueOf<typeof MonitorIn>;
 
@@ -349,8 +356,14 @@ const bounds = {
   https: [10, 86_400],
   dns: [10, 86_400],
   heartbeat: [30, 31_536_000],
+  domain: [3_600, 604_800],
 } as const satisfies Record<Kind, unknown>;
-const usualInterval = 60;
+export const usualIntervals: Readonly<Record<Kind, number>> = {
+  https: 60,
+  dns: 60,
+  heartbeat: 60,
+  domain: 21_600,
+};
 
 const kindFrom = (type: string): Kind => {
   if (isKind(type)) return type;
@@ -360,12 +373,15 @@ const kindFrom = (type: string): Kind => {
   );
 };
 
-const targetFrom = (kind: Kind, text: string): string => {
+const targetFrom = (kind: Kind, text: string, registries: Registries): string => {
   const target = text.trim();
   const fault = storable(target)
     ? targetFault(kind, target)
     : '`target` must not contain NUL or broken characters';
   if (fault !== undefined) throw new Refusal('target_invalid', `${fault}.`);
+  const domain = kind === 'domain' ? domainOf(target) : undefined;
+  const unwatched = domain === undefined ? undefined : domainFault(registries, domain);
+  if (unwatched !== undefined) throw new Refusal('target_invalid', `${unwatched}.`);
   return target;
 };
 
@@ -407,16 +423,16 @@ export type StoredSecrets = { readonly secrets: Secrets; readonly target: string
 export const draftMonitor = (
   input: MonitorInput,
   organisation: string,
-  { plan, checkers }: Circumstances,
+  { plan, checkers, registries }: Circumstances,
   stored?: StoredSecrets,
 ): Monitor => {
   const labels = labelsFrom(input);
   const kind = kindFrom(input.type);
-  const target = targetFrom(kind, input.target);
+  const target = targetFrom(kind, input.target, registries);
   const name = monitorName(kind, input.name, target);
   const interval_s = intervalFrom(
     kind,
-    input.interval_s ?? Math.max(usualInterval, plans[plan].min_interval_s),
+    input.interval_s ?? Math.max(usualIntervals[kind], plans[plan].min_interval_s),
     plan,
   );
   const { open: config, secrets } = configFrom(
@@ -462,13 +478,13 @@ export type Amendment = {
 export const amendMonitor = (
   before: Monitor,
   patch: MonitorPatch,
-  { plan, checkers }: Circumstances,
+  { plan, checkers, registries }: Circumstances,
 ): Amendment => {
   const { kind } = before;
   const external_id =
     patch.external_id === null ? before.external_id : externalIdFrom(patch.external_id);
   const tags = patch.tags === null ? before.tags : tagsFrom(patch.tags);
-  const target = patch.target === null ? before.target : targetFrom(kind, patch.target);
+  const target = patch.target === null ? before.target : targetFrom(kind, patch.target, registries);
   const name = patch.name === null ? before.name : monitorName(kind, patch.name, target);
   const interval_s =
     patch.interval_s === null ? before.interval_s : intervalFrom(kind, patch.interval_s, plan);

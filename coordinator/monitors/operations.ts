@@ -80,7 +80,7 @@ export const createMonitor = async (
   input: Input,
 ): OperationResult<OutputOf<typeof api.createMonitor>> => {
   const { sql, organisation, note, now } = context;
-  const { secrets, partitionOf } = context.with;
+  const { secrets, partitionOf, registries } = context.with;
   const { id: of, plan } = organisation;
   // A repeated call creates one monitor: the organisation's lock lets the second caller see what
   // the first created.
@@ -90,7 +90,11 @@ export const createMonitor = async (
       ? undefined
       : (await monitorsCalled(sql, of, [external_id])).get(external_id);
   if (existing !== undefined) return changeExisting(context, existing, input);
-  const drafted = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
+  const drafted = draftMonitor(input, of, {
+    plan,
+    checkers: await checkersOf(sql, of),
+    registries: await registries(),
+  });
   // Of two monitors of one host, the second is named after its path too.
   const isLonger = input.name.trim() === '' && (await isNameUsed(sql, of, drafted.name));
   const draft = isLonger ? { ...drafted, name: longerName(drafted) } : drafted;
@@ -444,7 +448,7 @@ export const getTestResults = async (
 const maxAMinute = 10;
 
 export const testMonitor = async (
-  { sql, organisation, caller, now, with: { secrets: atRest, trials } }: InOrganisation,
+  { sql, organisation, caller, now, with: { secrets: atRest, trials, registries } }: InOrganisation,
   { monitor: id, ...input }: InputOf<typeof testRuns.testMonitor>,
 ): OperationResult<OutputOf<typeof testRuns.testMonitor>> => {
   const { id: of, plan } = organisation;
@@ -458,7 +462,7 @@ export const testMonitor = async (
   const { kind, target, interval_s, config, secrets } = draftMonitor(
     { ...unsaved, ...input },
     of,
-    { plan, checkers: await checkersOf(sql, of) },
+    { plan, checkers: await checkersOf(sql, of), registries: await registries() },
     stored,
   );
   if (kind === 'heartbeat')

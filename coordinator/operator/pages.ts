@@ -210,6 +210,7 @@ const kinds: Readonly<Record<Kind, string>> = {
   https: 'https',
   dns: 'DNS',
   heartbeat: 'heartbeats',
+  domain: 'domains',
 };
 
 const zonesText = ({

@@ -20,15 +20,23 @@ export type DocumentReader = {
 };
 
 const limitMs = 5_000;
-/** Such documents are at most a page of text. */
-const maxBytes = 64 * 1_024;
+/** Most documents are at most a page of text. */
+const usualMaxBytes = 64 * 1_024;
 const atOnce = 10;
 
-type Dependencies = { readonly allow?: readonly string[]; readonly lookup?: Lookup };
+type Dependencies = {
+  readonly allow?: readonly string[];
+  readonly lookup?: Lookup;
+  readonly maxBytes?: number;
+  /** Which kinds of documents are wanted. */
+  readonly accept?: string;
+};
 
 export const createDocumentReader = ({
   allow = [],
   lookup = createLookup(),
+  maxBytes = usualMaxBytes,
+  accept = 'application/json',
 }: Dependencies = {}): DocumentReader => {
   const agentMade = async (): Promise<Agent> => {
     const undici = await import('undici');
@@ -55,7 +63,7 @@ export const createDocumentReader = ({
         signal: AbortSignal.timeout(limitMs),
         headers: {
           'user-agent': `Antipode/${version}`,
-          accept: 'application/json',
+          accept,
           'accept-encoding': 'identity',
         },
       });

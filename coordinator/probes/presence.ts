@@ -11,12 +11,14 @@ import {
   type PresenceReply,
   presenceMessage,
   type ReceiptMessage,
+  registrationQuestion,
   type TestAnswerMessage,
   testAnswerMessage,
   wireVersion,
 } from '../../shared/bus/messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
+import type { Registration } from '../../shared/checks/domain/registration.ts';
 import { sealKeyTo } from '../../shared/checks/sealed-secrets.ts';
 import type { Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
@@ -56,6 +58,8 @@ type Dependencies = {
   readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
   /** A private probe has entered the bus with credentials that only let it publish to its relay. */
   readonly onRelayed: (probe: ProbeRow, issuedAt: number) => void;
+  /** What the registry of a domain says; undefined where another coordinator asks registries. */
+  readonly askRegistry: (domain: string, probe: ProbeRow) => Promise<Registration> | undefined;
   /** A probe has answered a test run. */
   readonly onTrialAnswer: (answer: TestAnswerMessage) => void;
 };
@@ -142,6 +146,12 @@ export const hearPresence = (dependencies: Dependencies): Subscription => {
     const said = jsonOf(message.data);
     const trial = testAnswerMessage.safeParse(said);
     if (trial.success && trial.data.probe === id) return dependencies.onTrialAnswer(trial.data);
+    const question = registrationQuestion.safeParse(said);
+    if (question.success && question.data.probe === id) {
+      const { domain } = question.data;
+      const registration = await dependencies.askRegistry(domain, probe);
+      return registration && answer(message, id, { v: wireVersion, domain, registration });
+    }
     const read = presenceMessage.safeParse(said);
     if (!read.success && isOfOtherWire(said)) {
       answer(message, id, { refused: otherWire(probe.name) });

@@ -1,5 +1,6 @@
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { createDnsCheck, type DnsDependencies } from './dns/perform.ts';
+import { createDomainCheck, type DomainDependencies } from './domain/perform.ts';
 import { createHeartbeatCheck, type HeartbeatDependencies } from './heartbeat.ts';
 import { createHttpsCheck, type HttpsDependencies } from './https/perform.ts';
 import type { Check } from './types.ts';
@@ -9,6 +10,7 @@ export type CheckDependencies = {
   readonly https: HttpsDependencies;
   readonly dns: DnsDependencies;
   readonly heartbeat: HeartbeatDependencies;
+  readonly domain: DomainDependencies;
 };
 
 /** How each kind is checked. A new kind adds its row here. */
@@ -16,4 +18,5 @@ export const createChecks = (deps: CheckDependencies): Readonly<Record<Kind, Che
   https: createHttpsCheck(deps.https),
   dns: createDnsCheck(deps.dns),
   heartbeat: createHeartbeatCheck(deps.heartbeat),
+  domain: createDomainCheck(deps.domain),
 });

@@ -221,6 +221,7 @@ const hostsOf: Readonly<Record<Kind, (assignment: Assignment) => string>> = {
   https: ({ target }) => URL.parse(target)?.hostname ?? target,
   dns: ({ config }) => `dns ${String(config.resolver ?? '')}`,
   heartbeat: () => 'heartbeat',
+  domain: () => 'domain',
 };
 
 /**

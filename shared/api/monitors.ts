@@ -30,7 +30,10 @@ const config = {
 export const MonitorOut = object('MonitorOut', {
   id: uuid({ example: exampleIds.monitor }),
   name: string({ example: 'Shop' }),
-  type: string({ description: '`https`, `dns` or `heartbeat`; never changes.', example: 'https' }),
+  type: string({
+    description: '`https`, `dns`, `heartbeat` or `domain`; never changes.',
+    example: 'https',
+  }),
   target: string({
     description: 'The address being watched.',
     example: 'https://shop.example.com/',
@@ -83,7 +86,11 @@ const types = { pattern: '^(?:https|dns|heartbeat)$' };
 const MonitorPage = page('MonitorPage', MonitorOut);
 
 export const MonitorIn = object('MonitorIn', {
-  type: string({ ...types, description: '`https`, `dns` or `heartbeat`.', example: 'https' }),
+  type: string({
+    ...types,
+    description: '`https`, `dns`, `heartbeat` or `domain`.',
+    example: 'https',
+  }),
   target: optional(
     string({
       description: 'An address for https, a name for dns, nothing for a heartbeat.',
@@ -278,7 +285,7 @@ export const listMonitors = operation({
       description:
         'Only monitors whose kept status is this: a silence that nobody has noticed yet is not in it.',
     }),
-    type: maybe(literal(['https', 'dns', 'heartbeat']), {
+    type: maybe(literal(['https', 'dns', 'heartbeat', 'domain']), {
       description: 'Only monitors of this type.',
     }),
     group: maybe(uuid(), { description: 'Only monitors of this group.' }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { continents } from '../base/continents.ts';
+import { registrationShape } from '../checks/domain/registration.ts';
 import { kinds } from '../checks/kinds.ts';
 import { type Json, outcomes } from '../checks/result.ts';
 
@@ -361,6 +362,21 @@ export const testAnswerMessage = z.object({
     phases: true,
     evidence: true,
   }),
+});
+
+/**
+ * A probe's question about a domain, sent where its presence goes; the leader answers. No
+ * coordinator of a version before answers.
+ */
+export const registrationQuestion = z.object({
+  v: version,
+  probe: id,
+  domain: z.string().min(1).max(255),
+});
+export const registrationReply = z.object({
+  v: version,
+  domain: z.string(),
+  registration: registrationShape,
 });
 
 export type TestRunMessage = z.infer<typeof testRunMessage>;

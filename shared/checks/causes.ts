@@ -1,5 +1,6 @@
 import { connectionCauses } from './connection/causes.ts';
 import { dnsCauses } from './dns/causes.ts';
+import { domainCauses } from './domain/causes.ts';
 import { heartbeatCauses } from './heartbeat/causes.ts';
 import { httpsCauses } from './https/causes.ts';
 import type { Cause, CauseRow, Layer } from './result.ts';
@@ -31,6 +32,7 @@ const rows: Readonly<Record<string, CauseRow>> = {
   ...httpsCauses,
   ...dnsCauses,
   ...heartbeatCauses,
+  ...domainCauses,
 };
 
 /**

@@ -1,6 +1,7 @@
 import { nearest } from '../base/text.ts';
 import type { ConfigKeys } from './config-key.ts';
 import { dnsKeys } from './dns/keys.ts';
+import { domainKeys } from './domain/keys.ts';
 import { heartbeatKeys } from './heartbeat/keys.ts';
 import { httpsKeys } from './https/keys.ts';
 import type { Kind } from './kinds.ts';
@@ -10,6 +11,7 @@ export const configKeys: Readonly<Record<Kind, ConfigKeys>> = {
   https: httpsKeys,
   dns: dnsKeys,
   heartbeat: heartbeatKeys,
+  domain: domainKeys,
 };
 
 /** A key that does nothing, the one that was probably meant, and the sentence that says so. */

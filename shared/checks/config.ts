@@ -4,6 +4,7 @@ import type { ConfigKey } from './config-key.ts';
 import { configKeys, defaultWords } from './config-keys.ts';
 import { merge, type Secrets, split } from './config-secrets.ts';
 import { dnsConfig, dnsTarget } from './dns/config.ts';
+import { domainConfig, domainTarget } from './domain/config.ts';
 import { heartbeatConfig, heartbeatTarget } from './heartbeat/config.ts';
 import { httpsConfig, httpsTarget } from './https/config.ts';
 import type {
@@ -20,6 +21,7 @@ const byKind: Readonly<Record<Kind, KindConfig>> = {
   https: httpsConfig,
   dns: dnsConfig,
   heartbeat: heartbeatConfig,
+  domain: domainConfig,
 };
 
 const maxBytes = 16 * 1024;
@@ -183,6 +185,7 @@ const targetByKind: Readonly<Record<Kind, KindTarget>> = {
   https: httpsTarget,
   dns: dnsTarget,
   heartbeat: heartbeatTarget,
+  domain: domainTarget,
 };
 
 const maxCharacters = 2_048;

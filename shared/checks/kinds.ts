@@ -3,7 +3,7 @@
  * but heartbeats. The compiler names the tables that a new kind must join;
  * .github/CONTRIBUTING.md lists the rest.
  */
-export const kinds = ['https', 'dns', 'heartbeat'] as const;
+export const kinds = ['https', 'dns', 'heartbeat', 'domain'] as const;
 export type Kind = (typeof kinds)[number];
 
 export const isKind = (text: unknown): text is Kind => kinds.some((kind) => kind === text);

@@ -69,6 +69,7 @@ const dialed: Readonly<
       typeof resolver === 'string' ? parseResolver(resolver)?.address : undefined,
   },
   heartbeat: { key: 'target', hostIn: () => undefined },
+  domain: { key: 'target', hostIn: () => undefined },
 };
 
 const isOpen = (text: string): boolean => {

@@ -1,9 +1,6 @@
 import type { CauseParams } from './result.ts';
 
-/**
- * What a check that passes may warn of (rule 44). `domain_expires` belongs to checks of domains,
- * which no probe makes yet.
- */
+/** What a check that passes may warn of (rule 44). */
 export const warningCodes = [
   'slow',
   'certificate_expires',
@@ -77,7 +74,10 @@ export const warningNames: Readonly<Record<WarningCode, string>> = {
   redirects_insecurely: 'Insecure redirect',
 };
 
-/** Days before the end of a certificate at which its warning begins, and becomes more urgent. */
+/**
+ * Days before the end of a certificate or a domain at which its warning begins, and becomes more
+ * urgent.
+ */
 const stages = [30, 14, 7, 1];
 
 /**
@@ -93,6 +93,17 @@ export const certificateStage = (
 ): number | null => {
   const left = life.ends_at - now;
   if (from_days === null && left > (life.ends_at - life.starts_at) / 4) return null;
+  return stageOf(left, from_days);
+};
+
+/** The same for a domain, which is registered for a year or more. */
+export const domainStage = (
+  ends_at: number,
+  now: number,
+  from_days: number | null,
+): number | null => stageOf(ends_at - now, from_days);
+
+const stageOf = (left: number, from_days: number | null): number | null => {
   const wanted =
     from_days === null ? stages : [from_days, ...stages.filter((one) => one < from_days)];
   return wanted.findLast((one) => one > 0 && left < one * day) ?? null;

@@ -11,8 +11,9 @@ import { getMonitorResults, resultWindows } from '../../../shared/api/results.ts
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
+import { listDomains } from '../../registrations/contract.ts';
 import { listCertificates } from '../../warnings/contract.ts';
-import { daysLeft } from '../../warnings/pages/certificates.ts';
+import { expiryFigures } from '../../warnings/pages/certificates.ts';
 import {
   chips,
   figure,
@@ -217,16 +218,17 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
   const monitor_id = path.monitor_id;
   const window = resultWindows.find((each) => each === asked.window) ?? '24h';
   const days = dayChoices.find((each) => String(each) === asked.days) ?? 30;
-  const [monitor, status, ledger, results, { items }, told, certificates] = await Promise.all([
-    ask(getMonitor, { monitor_id }),
-    ask(getMonitorStatus, { monitor_id, days }),
-    ask(getMonitorLedger, { monitor_id, days }),
-    ask(getMonitorResults, { monitor_id, window }),
-    ask(listIncidents, { monitor: monitor_id, days, limit: 20 }),
-    ask(listNotified, { monitor_id }),
-    ask(listCertificates, { monitor: monitor_id }),
-  ]);
-  const [certificate] = certificates.items;
+  const [monitor, status, ledger, results, { items }, told, certificates, domains] =
+    await Promise.all([
+      ask(getMonitor, { monitor_id }),
+      ask(getMonitorStatus, { monitor_id, days }),
+      ask(getMonitorLedger, { monitor_id, days }),
+      ask(getMonitorResults, { monitor_id, window }),
+      ask(listIncidents, { monitor: monitor_id, days, limit: 20 }),
+      ask(listNotified, { monitor_id }),
+      ask(listCertificates, { monitor: monitor_id }),
+      ask(listDomains, { monitor: monitor_id }),
+    ]);
   const isHeartbeat = monitor.type === 'heartbeat';
   const [pings, address] = isHeartbeat
     ? await Promise.all([
@@ -324,13 +326,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
         <dl class="figures">
           ${uptimeFigures(ledger, days)}
           ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}
-          ${
-            certificate &&
-            figure(
-              html`<a href="/certificates">Certificate</a>`,
-              daysLeft(certificate.ends_at, now),
-            )
-          }
+          ${expiryFigures(certificates.items, domains.items, now)}
         </dl>
         ${isHeartbeat ? addressPart(monitor, address) : chartPart}
         <section id="ledger">

@@ -178,6 +178,18 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
     },
     told,
   ],
+  domain: [
+    {
+      title: 'Registration',
+      holds: 'days before its end',
+      settings: [
+        setting('expires_within_days', 'Warn when the domain expires within', number('days')),
+        timeout,
+      ],
+    },
+    from,
+    told,
+  ],
 };
 
 /** Shown above all folds. */
@@ -185,6 +197,7 @@ export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
   https: [],
   dns: [plain('record_type', 'Records', choice())],
   heartbeat: [],
+  domain: [],
 };
 
 /**
@@ -195,6 +208,7 @@ export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
   https: [],
   dns: [],
   heartbeat: ['timeout_ms', 'continents', 'probe'],
+  domain: [],
 };
 
 export const settingsOf = (kind: Kind): readonly Setting[] => [

@@ -26,6 +26,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import type { findSameTarget, getMonitorChoices } from '../contract.ts';
+import { usualIntervals } from '../model.ts';
 import {
   countSet,
   firstSettings,
@@ -94,6 +95,7 @@ const formIntervalUsual: Readonly<Record<Kind, readonly number[]>> = {
     60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
     1_209_600, 2_592_000,
   ],
+  domain: [3_600, 21_600, 43_200, 86_400, 172_800, 604_800],
 };
 
 const units = [
@@ -111,7 +113,7 @@ const words = (seconds: number): string => {
 
 /** The default before anyone chose. */
 export const firstInterval = (kind: Kind, least: number): number =>
-  kind === 'heartbeat' ? 86_400 : Math.max(60, least);
+  kind === 'heartbeat' ? 86_400 : Math.max(usualIntervals[kind], least);
 
 /** The interval that a form asks for, as it was typed. */
 export const intervalFrom = (form: Form): string | undefined => {
@@ -228,6 +230,14 @@ const kindsShown = [
     target: 'Note',
     example: 'db1, /etc/cron.d/backup',
   },
+  {
+    kind: 'domain',
+    label: 'Domain',
+    symbol: 'calendar',
+    sentence: 'New domain monitor',
+    target: 'Domain',
+    example: 'shop.example',
+  },
 ] as const satisfies readonly { kind: Kind; [name: string]: string }[];
 
 const shownKind = (kind: Kind) => kindsShown.find((each) => each.kind === kind) ?? kindsShown[0];
@@ -255,7 +265,9 @@ const targetField = ({ kind }: Subject, state: FormState): Html => {
   const help =
     kind === 'https'
       ? 'Checks use HTTP/1.1. A server that speaks only HTTP/2 cannot be checked yet.'
-      : undefined;
+      : kind === 'domain'
+        ? 'Its registry is asked once a day when the registration ends, and whether it is on hold.'
+        : undefined;
   return textField({
     ...common,
     required: true,
@@ -263,6 +275,12 @@ const targetField = ({ kind }: Subject, state: FormState): Html => {
     autofocus: true,
     ...(help === undefined ? {} : { help }),
   });
+};
+
+const namePlaceholders: Readonly<Record<Exclude<Kind, 'heartbeat'>, string>> = {
+  https: 'Defaults to the host name',
+  dns: 'Defaults to the DNS name',
+  domain: 'Defaults to the domain',
 };
 
 const nameField = ({ kind }: Subject, state: FormState): Html =>
@@ -282,7 +300,7 @@ const nameField = ({ kind }: Subject, state: FormState): Html =>
         state,
         autocomplete: 'off',
         required: false,
-        placeholder: kind === 'dns' ? 'Defaults to the DNS name' : 'Defaults to the host name',
+        placeholder: namePlaceholders[kind],
       });
 
 const isAtFault = (settings: readonly Setting[], { faults }: FormState): boolean =>

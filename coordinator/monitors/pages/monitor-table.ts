@@ -80,6 +80,7 @@ const kindWords: Readonly<Record<Kind, string>> = {
   https: 'Website or API',
   dns: 'DNS',
   heartbeat: 'Heartbeat',
+  domain: 'Domain',
 };
 
 export const kindWord = (type: string): string => (isKind(type) ? kindWords[type] : type);

@@ -61,7 +61,7 @@ const savedPart = (view: View, saved: Saved): Html => html`
   <div>
     <p class="actions">
       <a class="button" href="/wall">Wall view</a>
-      <a class="button" href="/certificates">Certificates</a>
+      <a class="button" href="/certificates">Certificates and domains</a>
       <a class="button" href="/monitors/trash">Trash</a>
     </p>
     <h2>Saved views</h2>

@@ -1,7 +1,8 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { daysUntil } from '../../../shared/checks/warnings.ts';
-import { heading, stateMark } from '../../web/elements.ts';
-import { type Html, html } from '../../web/html.ts';
+import { listDomains } from '../../registrations/contract.ts';
+import { figure, heading, stateMark } from '../../web/elements.ts';
+import { type Html, html, type Part } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
 import { listCertificates } from '../contract.ts';
 
@@ -19,6 +20,17 @@ export const daysLeft = (ends_at: string, now: number): string => {
   return days === 0 ? 'less than a day' : days === 1 ? '1 day' : `${days} days`;
 };
 
+/** For the page of a monitor: how long its certificate and its domain last. */
+export const expiryFigures = (
+  [certificate]: readonly Pick<Certificate, 'ends_at'>[],
+  [domain]: OutputOf<typeof listDomains>['items'],
+  now: number,
+): Part => [
+  certificate &&
+    figure(html`<a href="/certificates">Certificate</a>`, daysLeft(certificate.ends_at, now)),
+  domain && figure(html`<a href="/certificates">Domain</a>`, daysLeft(domain.ends_at, now)),
+];
+
 const soonDays = 30;
 
 const rowOf = (same: readonly Certificate[], { times, now }: MembersRequest): Html | null => {
@@ -29,7 +41,7 @@ const rowOf = (same: readonly Certificate[], { times, now }: MembersRequest): Ht
   return html`
     <tr>
       <td data-label="Expires in">
-        ${days >= soonDays ? left : stateMark(days < 0 ? 'down' : 'verifying', left)}
+        ${soonMark(days, left)}
       </td>
       <td data-label="Expires">${times.day(first.ends_at)}</td>
       <td data-label="Monitors">
@@ -45,19 +57,59 @@ const rowOf = (same: readonly Certificate[], { times, now }: MembersRequest): Ht
   `;
 };
 
+const soonMark = (days: number, left: string): Part =>
+  days >= soonDays ? left : stateMark(days < 0 ? 'down' : 'verifying', left);
+
+const domainTable = (
+  items: OutputOf<typeof listDomains>['items'],
+  { times, now }: MembersRequest,
+): Html => html`
+  <h2>Domains</h2>
+  <div class="table-card">
+    <table class="cards">
+      <caption class="unseen">Domains by expiry</caption>
+      <thead>
+        <tr>
+          <th scope="col">Expires in</th>
+          <th scope="col">Expires</th>
+          <th scope="col">Monitor</th>
+          <th scope="col">Registrar</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${items.map(
+          ({ monitor, name, registrar, ends_at }) => html`
+            <tr>
+              <td data-label="Expires in">
+                ${soonMark(daysUntil(Date.parse(ends_at), now), daysLeft(ends_at, now))}
+              </td>
+              <td data-label="Expires">${times.day(ends_at)}</td>
+              <td data-label="Monitor"><a href="/monitors/${monitor}">${name}</a></td>
+              <td data-label="Registrar">${registrar}</td>
+            </tr>
+          `,
+        )}
+      </tbody>
+    </table>
+  </div>
+`;
+
 const list: Page = {
   method: 'GET',
   path: '/certificates',
   needs: 'member',
   answer: async (request) => {
-    const { items } = await request.ask(listCertificates, {});
+    const [{ items }, domains] = await Promise.all([
+      request.ask(listCertificates, {}),
+      request.ask(listDomains, {}),
+    ]);
     return show({
-      title: 'Certificates',
+      title: 'Certificates and domains',
       place: 'monitors',
       live: true,
       main: html`
         ${heading({
-          sentence: 'Certificates',
+          sentence: 'Certificates and domains',
           below: 'Those that expire first come first. Each as a check saw it last.',
           trail: [{ href: '/', name: 'Monitors' }],
         })}
@@ -81,6 +133,7 @@ const list: Page = {
               </div>
             `
         }
+        ${domains.items.length > 0 && domainTable(domains.items, request)}
       `,
     });
   },

@@ -151,6 +151,11 @@ describe('a migration', () => {
       what: 'status_page_subscribers_url',
       why: 'of a column that comes with it, and is null in what older versions write',
     },
+    {
+      file: '129-kinds.sql',
+      what: 'monitors_type_check',
+      why: 'allows more kinds than the one before it',
+    },
   ];
 
   /**

@@ -216,6 +216,7 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
  */
 const namesNothing = [
   'listCertificates',
+  'listDomains',
   'showFirstSteps',
   'hideFirstSteps',
   'listRecent',

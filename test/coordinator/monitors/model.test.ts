@@ -8,6 +8,7 @@ import {
   type MonitorPatch,
 } from '../../../coordinator/monitors/model.ts';
 import type { PlanName } from '../../../coordinator/organisations/plans.ts';
+import { newestRegistries } from '../../../coordinator/registrations/model.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 
 const organisation = '01890000-0000-7000-8000-000000000001';
@@ -24,6 +25,7 @@ const publicProbe = (
   allowed_cidrs,
 });
 
+const registries = newestRegistries(undefined);
 const checkers = [
   publicProbe('Europe'),
   publicProbe('Asia'),
@@ -54,7 +56,7 @@ const draft = (
       ...input,
     },
     organisation,
-    { plan, checkers: of },
+    { plan, checkers: of, registries },
   );
 
 const nothing: MonitorPatch = {
@@ -70,7 +72,7 @@ const nothing: MonitorPatch = {
   tags: null,
 };
 const amend = (monitor: Monitor, patch: Partial<MonitorPatch>, plan: PlanName = 'self_hosted') =>
-  amendMonitor(monitor, { ...nothing, ...patch }, { plan, checkers });
+  amendMonitor(monitor, { ...nothing, ...patch }, { plan, checkers, registries });
 
 const refusal = (attempt: () => unknown): [code: string, message: string] => {
   try {
