@@ -27,7 +27,7 @@ const placeOf = ({ status, headers, text }: Answer): string => {
 const monitor = async (name: string): Promise<string> =>
   placeOf(
     await post('/monitors/new', { type: 'heartbeat', name, interval_s: '3600', act: 'save' }),
-  ).split(/[/#]/)[2] ?? '';
+  ).split(/[/?#]/)[2] ?? '';
 const make = async (name: string): Promise<string> => placeOf(await post('/groups', { name }));
 
 test('before there is any, the page is one sentence and one form; who only looks is told who makes them', async () => {

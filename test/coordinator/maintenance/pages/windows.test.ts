@@ -57,7 +57,7 @@ describe('windows', () => {
       interval_s: '3600',
       act: 'save',
     });
-    monitor = headers.get('location')?.split(/[/#]/)[2] ?? '';
+    monitor = headers.get('location')?.split(/[/?#]/)[2] ?? '';
     const { text } = await get('/maintenance');
     expect(text).toContain('No maintenance scheduled');
     expect(text).toContain('action="/maintenance/new"');
