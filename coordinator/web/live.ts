@@ -171,7 +171,7 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
     heardFrom = mark();
     for (const organisation of organisations.keys()) hear(organisation);
   };
-  // The first open page makes the connection; without open pages there is none.
+  // The first page makes the connection: one that is made later was not missed by it.
   const listen = (): void => {
     listening ??= sql.listen(channel, hear, hearAll);
     listening.catch((error: unknown) => {
@@ -197,6 +197,7 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
 
   return {
     moment: () => {
+      listen();
       const { order: place, at } = mark();
       return `${own}.${place}.${at}`;
     },

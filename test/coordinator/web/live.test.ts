@@ -8,12 +8,14 @@ describe('a page that opens its stream', () => {
     let now = 1_000_000;
     let hear = (_: string): void => undefined;
     let listening = (): void => undefined;
+    let listens = 0;
     const make = () =>
       createChanges({
         clock: { now: () => now },
         log: { warn: () => undefined },
         sql: {
           listen: (_channel, listener, onListen) => {
+            listens += 1;
             hear = listener;
             listening = onListen ?? listening;
             return Object.assign(
@@ -44,6 +46,7 @@ describe('a page that opens its stream', () => {
       },
       hear: (organisation: string) => hear(organisation),
       listening: () => listening(),
+      listens: () => listens,
     };
   };
 
@@ -58,6 +61,15 @@ describe('a page that opens its stream', () => {
     expect(watch('ours', made)()).toBe(1);
     expect(watch('theirs', made)()).toBe(0);
     expect(watch('ours', changes.moment())()).toBe(0);
+  });
+
+  test('is told of nothing when changes were heard of since an earlier page, without any stream', () => {
+    const { changes, watch, listening, listens } = begin();
+    changes.moment();
+    expect(listens()).toBe(1);
+    listening();
+    expect(watch('ours', changes.moment())()).toBe(0);
+    expect(listens()).toBe(1);
   });
 
   test("is told when what it was made before cannot be known: nothing was heard yet, or its word is nobody's", () => {
