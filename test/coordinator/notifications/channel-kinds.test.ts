@@ -21,7 +21,8 @@ import type {
 } from '../../../coordinator/notifications/kinds/types.ts';
 import type { Notification } from '../../../coordinator/notifications/message.ts';
 import { disabledReasonOf, isCovered } from '../../../coordinator/notifications/policy.ts';
-import { configs, hostileMessages, toldOf } from '../../support/channels.ts';
+import { configs, toldOf } from '../../support/channels.ts';
+import { hostileMessages } from '../../support/hostile-messages.ts';
 import { forms, maxBytes, schemas } from '../../support/vendors.ts';
 
 describe('channel kinds', () => {

@@ -12,7 +12,8 @@ import type {
 import type { Notification } from '../../../coordinator/notifications/message.ts';
 import { createSender, type Sender } from '../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../shared/base/time.ts';
-import { at, configs, hostileMessages, monitorOf, overOf, toldOf } from '../../support/channels.ts';
+import { at, configs, monitorOf, overOf, toldOf } from '../../support/channels.ts';
+import { hostileMessages } from '../../support/hostile-messages.ts';
 import {
   type Behaviour,
   breaksOff,
