@@ -113,9 +113,18 @@ export function barsOf(
   const bars: BarState[] = [];
   let first = 0;
   for (let index = 0; index < count; index += 1) {
-    const [from, to] = [window.from + index * width, window.from + (index + 1) * width];
-    const times = { up: 0, down: 0, maintenance: 0, unknown: 0, paused: 0 };
+    const from = window.from + index * width;
+    const to = window.from + (index + 1) * width;
     while (first < stretches.length && (stretches[first]?.to ?? 0) <= from) first += 1;
+    const one = stretches[first];
+    // Nearly every bar is within one stretch.
+    if (one && one.from <= from && one.to >= to) {
+      bars.push(
+        one.state !== 'down' && verifying !== null && verifying < to ? 'verifying' : one.state,
+      );
+      continue;
+    }
+    const times = { up: 0, down: 0, maintenance: 0, unknown: 0, paused: 0 };
     for (let place = first; place < stretches.length; place += 1) {
       const stretch = stretches[place];
       if (!stretch || stretch.from >= to) break;

@@ -1,10 +1,4 @@
-import {
-  createGroup,
-  deleteGroup,
-  getGroup,
-  listGroups,
-  updateGroup,
-} from '../../shared/api/groups.ts';
+import { createGroup, deleteGroup, getGroup, updateGroup } from '../../shared/api/groups.ts';
 import { createMaintenanceWindow } from '../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { changeMonitors, listDashboard } from '../monitors/contract.ts';
@@ -251,10 +245,7 @@ const groupPage: Page = {
     const { ask, may, path } = request;
     const group = await ask(showGroup, { group_id: path.group_id });
     const view = viewOf({ group: group.id });
-    const [monitors, groups] = await Promise.all([
-      ask(listDashboard, inputOf(view)),
-      may(changeMonitors) ? ask(listGroups, { limit: 100 }) : { items: [] },
-    ]);
+    const monitors = await ask(listDashboard, inputOf(view));
     return show({
       title: group.status === 'down' ? `Down: ${group.name}` : group.name,
       place: 'groups',
@@ -286,7 +277,7 @@ const groupPage: Page = {
                   }
                 </p>
               `
-              : monitorTable(request, monitors, view, groups.items)
+              : monitorTable(request, monitors, view)
           }
           ${usesOf(group)}
         </div>

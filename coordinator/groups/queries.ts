@@ -67,10 +67,10 @@ export const groupById = async (
 export const groupChoices = (
   sql: Queryable,
   organisation: string,
-): Promise<{ readonly id: string; readonly name: string }[]> =>
-  sql<
-    { id: string; name: string }[]
-  >`select id, name from groups where organisation_id = ${organisation} order by name_folded`;
+  limit: number | null = null,
+): Promise<{ readonly id: string; readonly name: string }[]> => sql<{ id: string; name: string }[]>`
+  select id, name from groups where organisation_id = ${organisation}
+  order by name_folded limit ${limit}`;
 
 export const countGroups = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<

@@ -97,6 +97,8 @@ const filters = {
   }),
 };
 
+const GroupChoiceOut = object('GroupChoiceOut', { id: uuid(), name: string() });
+
 export const listDashboard = innerOperation({
   id: 'listDashboard',
   access: 'read',
@@ -134,6 +136,8 @@ export const listDashboard = innerOperation({
     matching: integer(),
     items: array(DashboardRowOut),
     groups: array(DashboardGroupOut),
+    /** The first hundred, for moving monitors. */
+    group_choices: array(GroupChoiceOut),
     probes: array(
       object('DashboardProbeOut', { name: string(), continent: string(), well: boolean() }),
     ),
@@ -310,7 +314,7 @@ export const getMonitorChoices = innerOperation({
     probes: array(object('PrivateProbeOut', { id: uuid(), name: string(), continent: string() }), {
       description: 'The private probes of the organisation.',
     }),
-    groups: array(object('GroupChoiceOut', { id: uuid(), name: string() })),
+    groups: array(GroupChoiceOut),
     plan: string(),
     min_interval_s: integer({}, { description: 'The shortest interval of the plan.' }),
     monitors: integer({}, { description: 'How many monitors exist.' }),

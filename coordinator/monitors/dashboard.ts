@@ -3,6 +3,7 @@ import { causeSentence } from '../../shared/checks/causes.ts';
 import { barsOf, windowOf } from '../core/uptime.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { groupStatus } from '../groups/model.ts';
+import { groupChoices } from '../groups/queries.ts';
 import { type MonitorMute, monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import { warningJson } from '../warnings/model.ts';
 import type * as contract from './contract.ts';
@@ -43,6 +44,8 @@ const uptimeDays = 30;
 const bars = 48;
 /** As many as a strip above the list has room for. */
 const maxFailing = 12;
+/** More are reached by the form of a monitor. */
+const maxGroupChoices = 100;
 
 type Out = OutputOf<typeof contract.listDashboard>;
 
@@ -162,7 +165,7 @@ export const listDashboard = async (
     ]);
     return { ids, rows, histories, standings, mutes };
   });
-  const [counts, warned, failing, probes, { ids, rows, histories, standings, mutes }] =
+  const [counts, warned, failing, choices, probes, { ids, rows, histories, standings, mutes }] =
     await Promise.all([
       (isFiltered(ofAnyStatus)
         ? countMatching(sql, of, ofAnyStatus, covered)
@@ -170,6 +173,7 @@ export const listDashboard = async (
       ).then(countsJson),
       countWarned(sql, of, filter.warning === null ? ofAnyStatus : filter, covered),
       failingMonitors(sql, of, ofAnyStatus, covered, maxFailing),
+      groupChoices(sql, of, maxGroupChoices),
       dashboardProbes(sql, of),
       looked,
     ]);
@@ -198,6 +202,7 @@ export const listDashboard = async (
           : counts[filter.status],
     items,
     groups: groupsJson(rows, standings),
+    group_choices: choices.map(({ id, name }) => ({ id, name })),
     probes,
   };
 };

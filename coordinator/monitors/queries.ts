@@ -499,6 +499,11 @@ export const countMonitors = async (sql: Queryable, organisation: string): Promi
   return row?.count ?? 0;
 };
 
+export const hasMonitors = async (sql: Queryable, organisation: string): Promise<boolean> => {
+  const rows = await sql`select from monitors where organisation_id = ${organisation} limit 1`;
+  return rows.length > 0;
+};
+
 /** Which of these ids are monitors of the organisation. */
 export const monitorsAmong = async (
   sql: Queryable,

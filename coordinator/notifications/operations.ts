@@ -12,7 +12,7 @@ import { groupsAmong } from '../groups/queries.ts';
 import { writeAcknowledgement } from '../incidents/queries.ts';
 import { postMails } from '../mail/queries.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
-import { countMonitors, monitorById } from '../monitors/queries.ts';
+import { hasMonitors, monitorById } from '../monitors/queries.ts';
 import type * as contract from './contract.ts';
 import { ownersOf } from './last-resort.ts';
 import type { AlertLinkFor } from './links.ts';
@@ -509,7 +509,7 @@ export const showDelivery = async ({
     const obstacle = obstacleOf({ kind, ...delivering }, door.mail, now);
     return obstacle === undefined ? [] : [{ channel: id, name, obstacle }];
   });
-  const isNeeded = channels.length > 0 || (await countMonitors(sql, organisation.id)) > 0;
+  const isNeeded = channels.length > 0 || (await hasMonitors(sql, organisation.id));
   return {
     channels: channels.length,
     can_deliver: open.length > failing.length || !isNeeded,

@@ -269,11 +269,29 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     };
   };
 
+  const asksOf = (caller: Caller, form: Form): Ask => asking(executing(caller, form));
+
+  /** What a page and its frame both read without an input is read once. */
+  const askingOnce = (ask: Ask): Ask => {
+    const answers = new Map<Operation, Promise<unknown>>();
+    return <Op extends Operation>(
+      operation: Op,
+      input?: Partial<Record<keyof InputOf<Op> & string, unknown>>,
+    ) => {
+      if (input !== undefined) return ask(operation, input);
+      const answer = answers.get(operation) ?? ask(operation);
+      answers.set(operation, answer);
+      // As in asking().
+      return answer as Promise<OutputOf<Op>>;
+    };
+  };
+
   /** For the frame of every page. */
   const frameOf = async (
     caller: Caller | null | undefined,
+    ask: Ask | undefined = caller ? asksOf(caller, noForm) : undefined,
   ): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery' | 'views'>> => {
-    if (!caller)
+    if (!caller || !ask)
       return {
         openIncidents: 0,
         mute: undefined,
@@ -281,7 +299,6 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
         delivery: undefined,
         views: [],
       };
-    const ask = asking((operation, raw) => gate.execute(operation, caller, raw));
     const [{ open }, { until, by }, delivery, { items: views }] = await Promise.all([
       ask(countOpenIncidents),
       ask(showMute),
@@ -406,6 +423,7 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     page: Exclude<Page, { readonly needs: 'nobody' }>,
     common: PageRequest,
     signedIn: SignedIn,
+    ask: Ask | undefined,
   ): Promise<PageAnswer> | PageAnswer => {
     const { person, caller } = signedIn;
     const own = {
@@ -419,8 +437,7 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
         ...own,
         askHouse: asking((operation, raw) => gate.executeForOperator(operation, person, raw)),
       });
-    if (!caller) return nowhereAnswer;
-    const ask = asking(executing(caller, common.form));
+    if (!caller || !ask) return nowhereAnswer;
     return page.answer({ ...own, caller, ask, may: (operation) => isAllowed(caller, operation) });
   };
 
@@ -477,13 +494,17 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
           reply,
         );
       }
+      const { caller } = signedIn;
+      const isRead = request.method === 'GET';
+      const everyAsk = caller ? asksOf(caller, common.form) : undefined;
+      const ask = isRead && everyAsk ? askingOnce(everyAsk) : everyAsk;
       // A GET does not change the frame, so the frame is read at the same time.
-      const framing = request.method === 'GET' ? frameOf(signedIn.caller) : undefined;
+      const framing = isRead ? frameOf(caller, ask) : undefined;
       // Its failure is handled where the frame is shown, if it is.
       framing?.catch(() => undefined);
       try {
         return await send(
-          await answerSignedIn(page, common, signedIn),
+          await answerSignedIn(page, common, signedIn, ask),
           request,
           reply,
           signedIn,

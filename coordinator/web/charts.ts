@@ -219,12 +219,13 @@ const runsPath = (state: State, d: string, title?: string): Html => {
 /** Neighbouring bars of one state. */
 const runsOf = (bars: readonly Bar[]): readonly Run[] => {
   const runs: Run[] = [];
-  for (const [at, state] of bars.entries()) {
-    const last = runs.at(-1);
-    if (state === 'none') continue;
-    if (last?.state === state && last.at + last.length === at)
-      runs[runs.length - 1] = { ...last, length: last.length + 1 };
-    else runs.push({ state, at, length: 1 });
+  let at = 0;
+  while (at < bars.length) {
+    const state = bars[at] ?? 'none';
+    let end = at + 1;
+    while (end < bars.length && bars[end] === state) end += 1;
+    if (state !== 'none') runs.push({ state, at, length: end - at });
+    at = end;
   }
   return runs;
 };

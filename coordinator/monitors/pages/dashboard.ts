@@ -1,4 +1,3 @@
-import { listGroups } from '../../../shared/api/groups.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
@@ -42,11 +41,10 @@ export const dashboard: Page = {
     const { ask, may, times, now } = request;
     const view = viewOf(request.query);
     const { sort: _sort, page: _page, ...filters } = inputOf(view);
-    const [shown, offered, steps, groups, views] = await Promise.all([
+    const [shown, offered, steps, views] = await Promise.all([
       ask(listDashboard, inputOf(view)),
       ask(listFilters, filters),
       firstSteps(request),
-      may(changeMonitors) ? ask(listGroups, { limit: 100 }) : { items: [] },
       ask(listViews),
     ]);
     const common = { title: titleOf(shown), place: 'monitors', live: true } as const;
@@ -75,11 +73,7 @@ export const dashboard: Page = {
           ${viewMenu(request, view, views.items)}
           ${activeFilters(offered.items, view)}
         </div>
-        ${
-          shown.items.length === 0
-            ? nothingFound(view)
-            : monitorTable(request, shown, view, groups.items)
-        }
+        ${shown.items.length === 0 ? nothingFound(view) : monitorTable(request, shown, view)}
         ${observingProbes(shown)}
       `,
     });

@@ -22,12 +22,7 @@ type Row = Dashboard['items'][number];
 export type GroupChoice = { readonly id: string; readonly name: string };
 
 /** The monitors of one page, with what can be done with several of them. */
-export const monitorTable = (
-  request: MembersRequest,
-  dashboard: Dashboard,
-  view: View,
-  groups: readonly GroupChoice[],
-): Html => {
+export const monitorTable = (request: MembersRequest, dashboard: Dashboard, view: View): Html => {
   const mayChange = request.may(changeMonitors);
   const layout = layoutFrom(request.cookies);
   const shown: Shown = { request, dashboard, view, layout, mayChange };
@@ -51,7 +46,7 @@ export const monitorTable = (
   return html`
     <form method="post" action="/monitors/change" class="monitors-form">
       ${table}
-      <div class="row below-table">${pages}${bulk(groups, request.address)}</div>
+      <div class="row below-table">${pages}${bulk(dashboard.group_choices, request.address)}</div>
     </form>
     ${
       dashboard.items.some((row) => row.muted !== null) &&
