@@ -45,6 +45,7 @@ import {
 import { pages as allPages } from './pages.ts';
 import { enrolmentRoute } from './probes/enrolment.ts';
 import { createRenewal } from './probes/identities.ts';
+import { publicListRoutes } from './probes/public-list.ts';
 import { secretsOf } from './secrets/at-rest.ts';
 import { inForce, markOf } from './secrets/keys.ts';
 import { createGateSetup } from './setup.ts';
@@ -270,6 +271,13 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       callerOf: patiently(connections.callerOf),
     });
     const consents = oauthRoutes(web, { ...assistants, log, baseUrl: () => baseUrl });
+    if (config.IDENTIFY_PROBES)
+      publicListRoutes(web, {
+        limiter,
+        clock,
+        baseUrl: () => baseUrl,
+        probes: () => engine?.probeRows(),
+      });
     enrolmentRoute(web, { execute: patiently(gate.executeForVisitor), log });
     pages = webRoutes(web, allPages, {
       clock,
@@ -374,6 +382,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       figures: counted,
       baseUrl: () => baseUrl,
       anchors: () => anchorsOf(config, baseUrl),
+      identifyProbes: config.IDENTIFY_PROBES,
       renew: createRenewal({ accountSeed: config.NATS_ACCOUNT_SEED, clock }),
     });
     const recording = createRetryingTicker({

@@ -76,6 +76,14 @@ const variables = z.object({
   /** Where metrics are served; none by default. */
   METRICS_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   METRICS_HOST: z.string().default('127.0.0.1'),
+  /**
+   * Whether public probes say who they are: they sign their requests, and their names, continents
+   * and addresses are at /probes.json and /probes.txt.
+   */
+  IDENTIFY_PROBES: z
+    .enum(['true', 'false'])
+    .default('true')
+    .transform((word) => word === 'true'),
   /** Who may read the service record at /about. */
   ABOUT_PAGE: z.enum(recordReaders).default('users'),
   /**

@@ -104,6 +104,8 @@ export type Engine = {
   readonly takePing: Pings['take'];
   readonly takeForwardedPings: Pings['takeKept'];
   readonly health: () => Promise<Omit<HealthInput, 'database'>>;
+  /** The rows of all probes; the same array until they change. */
+  readonly probeRows: () => readonly ProbeRow[];
   /** What this coordinator knows of the probes. */
   readonly seenProbes: () => readonly SeenProbe[];
   readonly close: () => Promise<void>;
@@ -153,6 +155,8 @@ export type EngineOptions = {
   readonly requireSigned: RequireSigned;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
+  /** Whether public probes sign their requests and are listed. */
+  readonly identifyProbes: boolean;
 };
 
 const hourMs = 3_600_000;
@@ -346,6 +350,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     announcements,
     baseUrl,
     anchors,
+    identify: options.identifyProbes,
     keyOf: keys.keyOf,
     renew: options.renew,
     onRelayed: ({ id }, issuedAt) => {
@@ -362,7 +367,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     },
     onPresent: (present) => {
       droppedResults.hear(present);
-      network.hear(present);
+      network.hear(present, location.addressOf(present.probe.id));
     },
   });
   ends.push(
@@ -516,6 +521,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     system,
     partitions,
     trials: testRuns,
+    probeRows: directory.all,
     seenProbes: () => seenProbes({ roster: roster(), directory, presentOf: network.presentOf }),
     takePing: pings.take,
     takeForwardedPings: pings.takeKept,

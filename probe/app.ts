@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../shared/base/crypto.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
-import { anchorOf } from '../shared/base/network.ts';
+import { anchorOf, isPublicAddress } from '../shared/base/network.ts';
 import { version } from '../shared/base/process.ts';
 import { type Clock, systemClock } from '../shared/base/time.ts';
 import { relayedSubject, signatureOf } from '../shared/bus/identity.ts';
@@ -44,6 +44,7 @@ import {
   watchBusEndpoints,
 } from './presence/knowledge.ts';
 import { createRegistryQuestions } from './presence/questions.ts';
+import { openRequestSigning } from './presence/request-signing.ts';
 import { connectWithRetries, createPresence } from './presence/signal.ts';
 import { openAssignments } from './schedule/assignments.ts';
 import { createHeartbeats, createPingView } from './schedule/heartbeats.ts';
@@ -96,6 +97,12 @@ const handOverAtMostMs = 2_500;
  * probe the time.
  */
 const clockSyncWithinMs = 5_000;
+
+const maxAddresses = 16;
+
+/** Where its requests come from: as its host's administrator says, else its own public addresses. */
+const requestAddresses = (named: readonly string[], own: readonly string[]): string[] =>
+  [...new Set(named.length > 0 ? named : own.filter(isPublicAddress))].slice(0, maxAddresses);
 
 /** When this probe last stopped, by its host's clock; undefined when it was killed. */
 const takeStopMark = async (path: string): Promise<number | undefined> => {
@@ -162,7 +169,13 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     roster: () => roster,
   });
   const families = watchFamilies();
-  let identity: ProbeIdentity = { name, continent, base_url: knowledge.baseUrl(), version };
+  const requests = organisation === null ? await openRequestSigning(folder) : undefined;
+  const identify = (): ProbeIdentity => {
+    const base_url = knowledge.baseUrl();
+    const sign = knowledge.identifies() ? requests?.signerFor(base_url) : undefined;
+    return { name, continent, base_url, version, ...(sign ? { sign } : {}) };
+  };
+  let identity = identify();
   const udp = createUdpSockets();
   const ownResolver = createOwnResolver(udp);
   const view = createPingView({
@@ -301,6 +314,12 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
         ...(clock.isMeasured() ? { clock_offset_ms: Math.round(clock.offset()) } : {}),
         ...own.described(),
+        ...(requests && knowledge.identifies()
+          ? {
+              ...requests.described(knowledge.baseUrl(), clock.now()),
+              addresses: requestAddresses(config.PROBE_ADDRESSES, endpoints.own()),
+            }
+          : {}),
         can: ['verify', 'relay'],
         refused: announcements.refused(),
         load: runner.load(),
@@ -315,9 +334,10 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         heardAt = performance.now();
         if (reply.displaced) displaced.resolve();
         own.hear(reply, bus);
+        const identified = knowledge.identifies();
         knowledge.learn(reply, assignments.keysInUse);
-        if (reply.base_url !== identity.base_url)
-          identity = { ...identity, base_url: reply.base_url };
+        if (reply.base_url !== identity.base_url || knowledge.identifies() !== identified)
+          identity = identify();
         reporter.onReply(reply);
       },
     },

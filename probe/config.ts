@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigurationFault, readEnvironment } from '../shared/base/env.ts';
+import { isPublicAddress } from '../shared/base/network.ts';
 import { type ProbeCredentials, parseProbeCredentials } from '../shared/bus/identity.ts';
 import { busEntryFields } from '../shared/bus/setup.ts';
 import { unreadableRanges } from './checks/guard.ts';
@@ -44,6 +45,19 @@ const variables = z.object({
       'must be addresses or CIDR ranges, several with commas',
     )
     .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
+  /**
+   * The addresses that its requests come from, for the list of public probes: where its host has
+   * none of them itself (NAT) and the bus sees another.
+   */
+  PROBE_ADDRESSES: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((address) => address.trim() || []))
+    .refine(
+      (addresses) => addresses.every(isPublicAddress),
+      'must be public addresses, several with commas',
+    )
+    .refine((addresses) => addresses.length <= 16, 'has more than 16 addresses'),
   /** Where this probe finds the bus, if its credentials say otherwise. */
   PROBE_NATS_URL: busEntryFields.url.optional(),
   /** TLS before the bus's greeting. The bus must have the same setting. */

@@ -177,6 +177,8 @@ export type LocationCheck = {
   readonly tick: () => Promise<void>;
   /** A probe has answered a test run, perhaps one of ours. */
   readonly answered: (answer: TestAnswerMessage) => void;
+  /** The public address that the bus sees this probe come from, unless it is a gateway. */
+  readonly addressOf: (probe: string) => string | undefined;
 };
 
 type Dependencies = {
@@ -328,6 +330,7 @@ export const createLocationCheck = (dependencies: Dependencies): LocationCheck =
   };
 
   return {
+    addressOf: (probe) => measurable(publicOnes()).find(({ id }) => id === probe)?.address,
     answered: ({ probe, trial, result }) => {
       const asked = round?.waiting.get(trial);
       if (!round || asked?.from !== probe) return;

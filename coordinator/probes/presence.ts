@@ -48,6 +48,8 @@ type Dependencies = {
   readonly refusals: Refusals;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
+  /** Whether public probes sign their requests and are listed. */
+  readonly identify: boolean;
   readonly rosterEpoch: () => number;
   readonly keyOf: KeyOf;
   /** Whether a later process runs as the same probe. */
@@ -174,6 +176,7 @@ export const hearPresence = (dependencies: Dependencies): Subscription => {
       committed: await committed(probe, read.data.generation),
       seal_keys: sealKeysFor(probe, read.data.seal_key),
       signing: signingOf(dependencies.announcements.trust()),
+      identify: dependencies.identify && probe.organisation_id === null,
       ...(ends ? { displaced: true } : renewed(probe, read.data, now)),
     };
     // The clock is read last: any wait in between would make it late.

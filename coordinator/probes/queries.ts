@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import type { DirectoryProof } from '../../shared/base/http-signatures.ts';
+import { requestKey } from '../../shared/bus/messages.ts';
 import { type Share, together } from '../core/quarantine.ts';
 import { isViolationOf, type Queryable, type Sql, type Transaction } from '../database/connect.ts';
 import { enqueue, outboxChannel } from '../database/outbox.ts';
@@ -144,6 +146,9 @@ export type ProbeRow = {
   readonly clock_offset_ms: number | null;
   /** Since when a private probe's credentials only let it publish to its relay. */
   readonly relayed_at: Date | null;
+  /** Of a public probe: the key that signs its requests, and where they come from. */
+  readonly request_key: DirectoryProof | null;
+  readonly addresses: readonly string[];
 };
 
 /** What anyone who relies on a probe may know. */
@@ -182,10 +187,14 @@ export const allProbes = async (sql: Queryable, organisation?: string): Promise<
       created_at, revoked_at, last_seen_at,
       ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as,
         clock_offset_ms,
-      relayed_at
+      relayed_at, request_key, addresses
     from probes ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`}
     order by key`;
-  return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
+  return rows.map((row) => ({
+    ...row,
+    keys: keysShape.parse(row.keys),
+    request_key: row.request_key === null ? null : requestKey.parse(row.request_key),
+  }));
 };
 
 /** Whether the probe exists and this key speaks for it. */
@@ -335,6 +344,8 @@ export type PresenceRow = {
   readonly ear: string | null;
   readonly allowed_cidrs: readonly string[];
   readonly clock_offset_ms: number | null;
+  readonly request_key: DirectoryProof | null;
+  readonly addresses: readonly string[];
 };
 
 /** Writes probes' reports about themselves, in bulk. */
@@ -345,10 +356,10 @@ export const writeSeen = async (sql: Queryable, seen: readonly PresenceRow[]): P
     update probes p
     set last_seen_at = s.at, version = s.version, seal_key = s.seal_key, ear = s.ear,
       allowed_cidrs = s.allowed_cidrs,
-      clock_offset_ms = s.clock_offset_ms
+      clock_offset_ms = s.clock_offset_ms, request_key = s.request_key, addresses = s.addresses
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
       as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[],
-        clock_offset_ms int)
+        clock_offset_ms int, request_key jsonb, addresses text[])
     where p.id = s.id`;
 };
 

@@ -1,4 +1,5 @@
 import type { Log } from '../../shared/base/log.ts';
+import { isPublicAddress } from '../../shared/base/network.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { isOutdated, maxAheadMs } from '../../shared/bus/announcement.ts';
 import { jsonIn, type RosterMessage, rosterMessage } from '../../shared/bus/messages.ts';
@@ -97,7 +98,8 @@ export type Network = {
    */
   readonly onChange: (listener: () => void) => void;
   readonly roster: () => Roster;
-  readonly hear: (present: Present) => void;
+  /** `address`: where the bus sees the probe, if that is its own address. */
+  readonly hear: (present: Present, address?: string) => void;
   /**
    * The last presence of each healthy public probe: it shows partitions which probes may still keep
    * results (rule 4). Its times are of performance.now().
@@ -141,6 +143,19 @@ const rosterIn = (
   if (read.data.epoch <= now + maxAheadMs) return read.data;
   announcements.refuse(subjects.roster, 'ahead');
   return undefined;
+};
+
+/** Nothing of a private probe is shown to anyone. */
+const identificationOf = (
+  { probe, message: { request_key, addresses = [] } }: Present,
+  address: string | undefined,
+): Pick<PresenceRow, 'request_key' | 'addresses'> => {
+  if (probe.organisation_id !== null) return { request_key: null, addresses: [] };
+  const all = [...addresses, ...(address === undefined ? [] : [address])];
+  return {
+    request_key: request_key ?? null,
+    addresses: [...new Set(all.filter(isPublicAddress))].toSorted(),
+  };
 };
 
 export const createNetwork = async (dependencies: Dependencies): Promise<Network> => {
@@ -393,7 +408,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
     },
     roster: () => current,
     presentOf: (probe) => lastPresent.get(probe),
-    hear: (present) => {
+    hear: (present, address) => {
       const { probe, message, at } = present;
       if (endsSilenceOfAll(presences(), performance.now())) listenAnew();
       lastPresent.set(probe.id, present);
@@ -414,6 +429,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
         ear,
         allowed_cidrs,
         clock_offset_ms,
+        ...identificationOf(present, address),
       });
     },
     presences,

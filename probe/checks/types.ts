@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Verdict } from '../../shared/checks/result.ts';
 import type { Guard } from './guard.ts';
+import type { RequestSigner } from './https/signer.ts';
 import type { CheckDeadline } from './limits.ts';
 
 /** What a probe says of itself to a target. */
@@ -11,6 +12,8 @@ export type ProbeIdentity = {
   readonly continent: Continent;
   readonly base_url: string;
   readonly version: string;
+  /** Of a public probe, unless the installation wants none signed. */
+  readonly sign?: RequestSigner;
 };
 
 export type CheckContext = {

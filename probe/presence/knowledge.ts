@@ -80,6 +80,8 @@ export type NetworkKnowledge = {
   readonly sealKey: string;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
+  /** Whether public probes sign their requests and are listed. */
+  readonly identifies: () => boolean;
   /** Whose announcements count. */
   readonly trust: () => AnnouncementTrust;
   /**
@@ -87,7 +89,7 @@ export type NetworkKnowledge = {
    * names them.
    */
   readonly learn: (
-    reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys' | 'signing'>,
+    reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys' | 'signing' | 'identify'>,
     inUse?: () => ReadonlySet<string>,
   ) => void;
   /** Something arrived that is sealed under this key. */
@@ -109,6 +111,7 @@ const known = z.object({
   anchors: z.array(z.string()),
   seal_keys: z.record(z.string(), z.string()),
   signing: signingShape.exactOptional(),
+  identify: z.boolean().exactOptional(),
 });
 type StoredKnowledge = z.infer<typeof known>;
 
@@ -190,12 +193,16 @@ export const openNetworkKnowledge = async (options: {
     sealKey: pair.open,
     baseUrl: () => now.base_url,
     anchors: () => now.anchors,
+    identifies: () => now.identify === true,
     trust: () => now.signing ?? given,
     want: (key) => {
       if (!keys.has(key)) wanted.add(key);
     },
     isWanting: () => wanted.size > 0,
-    learn: ({ base_url, anchors, seal_keys, signing = now.signing }, inUse = () => new Set()) => {
+    learn: (
+      { base_url, anchors, seal_keys, signing = now.signing, identify = now.identify },
+      inUse = () => new Set(),
+    ) => {
       openKeys(seal_keys);
       forgetKeys(seal_keys, inUse);
       now = {
@@ -204,6 +211,7 @@ export const openNetworkKnowledge = async (options: {
         anchors,
         seal_keys: Object.fromEntries(boxes),
         ...(signing === undefined ? {} : { signing }),
+        ...(identify === undefined ? {} : { identify }),
       };
       const next = JSON.stringify(now);
       if (next === text) return;

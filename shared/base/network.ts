@@ -149,6 +149,12 @@ export const isPublic = (address: Address): boolean =>
   carriedIpv4(address).length === 0 &&
   !isMetadata(address);
 
+/** The same of a text; false for anything but a literal address. */
+export const isPublicAddress = (text: string): boolean => {
+  const address = parseAddress(text);
+  return address !== undefined && isPublic(address);
+};
+
 /** Whether an address is for private networks, where a private probe may run. */
 export const isPrivateUse = (address: Address): boolean =>
   ['private', 'uniqueLocal', 'carrierGradeNat'].includes(unmapped(address).range());

@@ -169,6 +169,14 @@ export const batchMessage = z.object({
 /** How far results are committed, for each partition of one generation of the spool. */
 const committed = z.record(z.string(), z.int().min(0));
 
+export const requestKey = z.object({
+  x: z.string().regex(/^[\w-]{43}$/),
+  authority: z.string().max(300),
+  created: z.int().min(0),
+  expires: z.int().min(0),
+  signature: z.string().regex(/^[\w+/]{86}==$/),
+});
+
 export const presenceMessage = z.object({
   v: version,
   probe: id,
@@ -218,6 +226,13 @@ export const presenceMessage = z.object({
   rights: z
     .object({ key: z.string().max(64), issued_at: time, relayed: z.boolean() })
     .exactOptional(),
+  /**
+   * Of a public probe: the key that signs its requests, with its proof for the coordinators'
+   * directory.
+   */
+  request_key: requestKey.exactOptional(),
+  /** Of a public probe: the addresses that its requests come from, as far as its host knows them. */
+  addresses: z.array(z.string().max(64)).max(16).exactOptional(),
   /** How many announcements it has refused since it began, because no coordinator said them. */
   refused: z.int().min(0).exactOptional(),
   /**
@@ -252,6 +267,8 @@ export const presenceReply = z.object({
   displaced: z.boolean().exactOptional(),
   /** Whose announcements count, and whether what is not signed is refused. */
   signing: signingShape.exactOptional(),
+  /** Whether public probes sign their requests and are listed. */
+  identify: z.boolean().exactOptional(),
   /** The credentials of the probe, renewed. */
   jwt: z.string().max(8_192).exactOptional(),
 });

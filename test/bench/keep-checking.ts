@@ -1,4 +1,6 @@
+import { createRequestSigner } from '../../probe/checks/https/signer.ts';
 import type { Check, CheckContext, ProbeIdentity } from '../../probe/checks/types.ts';
+import { createRequestKey } from '../../shared/base/http-signatures.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
@@ -9,6 +11,8 @@ const probe: ProbeIdentity = {
   continent: 'Europe',
   base_url: 'https://antipode.example',
   version: '0',
+  // As a public probe.
+  sign: createRequestSigner(createRequestKey(), 'https://antipode.example'),
 };
 
 /** Performs one check, and tells what it came to. */

@@ -81,6 +81,37 @@ export const requestBytes = (
   return payload ? Buffer.concat([head, payload]) : head;
 };
 
+const ownSignature = ['signature', 'signature-input', 'signature-agent'];
+
+/** As the target reads it: from the header Host, without the port of the scheme. */
+const authorityOf = (url: URL, host: string | undefined): string =>
+  host === undefined
+    ? url.host
+    : host
+        .trim()
+        .toLowerCase()
+        .replace(url.protocol === 'https:' ? /:443$/ : /:80$/, '');
+
+/**
+ * The request with the lines that prove who asks. Unchanged where the probe does not sign, or the
+ * owner's own headers already do.
+ */
+const signed = (
+  bytes: Buffer,
+  { url, method, trusted }: Request,
+  { headers }: HttpsSettings,
+  { probe: { sign }, clock }: CheckContext,
+): Buffer => {
+  if (!sign) return bytes;
+  const own = new Map(trusted ? headers.map(([name, value]) => [name.toLowerCase(), value]) : []);
+  if (ownSignature.some((name) => own.has(name))) return bytes;
+  const authority = authorityOf(url, own.get('host'));
+  const isSecure = url.protocol === 'https:';
+  const lines = sign({ authority, method, isSecure }, clock.now());
+  const at = bytes.indexOf('\r\n') + 2;
+  return Buffer.concat([bytes.subarray(0, at), lines, bytes.subarray(at)]);
+};
+
 const makePlan = (assignment: Assignment, probe: ProbeIdentity): Plan => {
   const url = httpsUrl(assignment.target);
   if (!url) throw new Error('The target of an https check is not an address');
@@ -293,7 +324,7 @@ const perform = async (
   let phases = noPhases;
   let redirects: RedirectEnd = 'done';
   let request = plan.first;
-  let bytes = plan.bytes;
+  let bytes = signed(plan.bytes, request, plan.settings, context);
   const visited = new Set<string>();
 
   for (;;) {
@@ -320,7 +351,12 @@ const perform = async (
     else if (hops.length > plan.settings.max_redirects) redirects = 'limit';
     if (typeof next === 'string' || redirects !== 'done') break;
     request = next;
-    bytes = requestBytes(request, plan.settings, context.probe);
+    bytes = signed(
+      requestBytes(request, plan.settings, context.probe),
+      request,
+      plan.settings,
+      context,
+    );
   }
 
   const observation: HttpsObservation = {

@@ -39,6 +39,8 @@ const probes = (['Asia', 'Europe', 'Africa'] as const).map(
     allowed_cidrs: [],
     version: null,
     ear: null,
+    request_key: null,
+    addresses: [],
   }),
 );
 const network: Roster = {

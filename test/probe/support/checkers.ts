@@ -12,6 +12,7 @@ import { createDnsCheck, type DnsDependencies } from '../../../probe/checks/dns/
 import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
+import type { RequestSigner } from '../../../probe/checks/https/signer.ts';
 import { type BodyMemory, CheckDeadline } from '../../../probe/checks/limits.ts';
 import type { ProbeIdentity } from '../../../probe/checks/types.ts';
 import { systemClock } from '../../../shared/base/time.ts';
@@ -120,6 +121,8 @@ export type CheckerOptions = {
   readonly families?: Families;
   readonly guard?: Guard;
   readonly memory?: BodyMemory;
+  /** Signs its requests, as a public probe does. */
+  readonly sign?: RequestSigner;
 };
 
 const sockets = createUdpSockets();
@@ -146,6 +149,8 @@ export const httpsChecker = (options: CheckerOptions = {}) => {
       bus: () => options.bus ?? [],
       own: () => [],
     });
+  // The same for every check, as a probe's own.
+  const probe = options.sign ? { ...testProbe, sign: options.sign } : testProbe;
   return async (
     target: string,
     config: Config = {},
@@ -163,7 +168,7 @@ export const httpsChecker = (options: CheckerOptions = {}) => {
       deadline: other.deadline ?? deadlineIn(timeout_ms),
       evidence_wanted: other.evidence_wanted ?? true,
       guard,
-      probe: testProbe,
+      probe,
       clock: systemClock,
     });
     return { ...verdict, sentence: verdict.cause && causeSentence(verdict.cause) };

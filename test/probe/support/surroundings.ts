@@ -365,6 +365,7 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
         now,
         heard_at: now,
         base_url: 'https://antipode.example',
+        identify: probe.organisation === null,
         anchors: small.anchors,
         roster_epoch: epoch,
         committed: taker.committed(),
