@@ -296,6 +296,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         readShare: patiently(createShares(sql).read),
         readWall: patiently(createWalls(sql).read),
         consents,
+        identifiesProbes: config.IDENTIFY_PROBES,
         ownRecord: ownRecord.shown,
       },
     });

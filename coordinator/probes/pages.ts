@@ -341,6 +341,16 @@ export const probesPage: Page = {
               </dd>
               <dt><b>Clock</b></dt>
               <dd>How far the clock of its host is off. Times on pages are corrected by it.</dd>
+              ${
+                request.with.identifiesProbes &&
+                html`
+                  <dt><b>Firewall</b></dt>
+                  <dd>
+                    Allow the public probes by <a href="/probes.txt">their addresses</a>${' '}
+                    (<a href="/probes.json">with names</a>), or by the signature of each request.
+                  </dd>
+                `
+              }
             </dl>
           </section>
         </div>

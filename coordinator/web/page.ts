@@ -49,6 +49,8 @@ export type PageDependencies = {
   readonly readWall: Walls['read'];
   /** The service record; undefined for readers to whom it is not open. */
   readonly ownRecord: (isSignedIn: boolean) => ServiceRecordRow | undefined;
+  /** Whether the lists of public probes are there for anyone. */
+  readonly identifiesProbes: boolean;
   /** Assistants that ask for access. */
   readonly consents: Consents;
 };

@@ -275,6 +275,7 @@ export const startWeb = async ({
       readShare: createShares(sql).read,
       readWall: createWalls(sql).read,
       consents,
+      identifiesProbes: true,
       ownRecord,
     },
     ...overrides,
