@@ -24,6 +24,7 @@ import {
 } from '../shared/bus/pings.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
 import type { Roster } from '../shared/checks/assignment.ts';
+import { isForSome, kinds } from '../shared/checks/kinds.ts';
 import { keyIdOf } from '../shared/checks/sealed-secrets.ts';
 import { createLookup, createOwnResolver, watchFamilies } from './checks/connection/lookup.ts';
 import { createTrust } from './checks/connection/trust.ts';
@@ -309,6 +310,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         version,
         seal_key: knowledge.sealKey,
         allowed_cidrs: config.PROBE_ALLOW_CIDRS,
+        kinds: kinds.filter(isForSome),
         ear: ear?.address ?? null,
         spool: spool.status(),
         assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },

@@ -1,6 +1,6 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
-import { continentsOf, reachingInside } from '../../shared/checks/placement.ts';
+import { ableToCheck, continentsOf } from '../../shared/checks/placement.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import { allowedSilence } from './ledger.ts';
 import {
@@ -203,11 +203,10 @@ export function reachOf(
 ): Reach {
   const { id, kind, interval_ms, continents: allowed, probe, inside } = watched;
   const able = continentsOf(
-    { monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside },
+    { monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside, kind },
     roster,
   );
-  const registered =
-    inside === undefined ? registeredContinents(roster) : continentsReaching(inside, roster);
+  const registered = continentsAble(watched, roster) ?? registeredContinents(roster);
   const configured =
     probe !== null
       ? 1
@@ -230,13 +229,17 @@ function registeredContinents(roster: Roster): readonly Continent[] {
   return made;
 }
 
-/**
- * Continents with a public probe, healthy or not, whose host allows addresses inside its network.
- */
-function continentsReaching(inside: readonly string[], roster: Roster): readonly Continent[] {
-  const reaching = reachingInside(inside, roster);
-  return continents.filter((continent) =>
-    roster.probes.some((probe) => probe.continent === continent && reaching.has(probe.id)),
+/** Continents with a public probe, healthy or not, that can check it; undefined when all can. */
+function continentsAble(
+  watched: Pick<Watched, 'kind' | 'inside'>,
+  roster: Roster,
+): readonly Continent[] | undefined {
+  const able = ableToCheck(watched, roster);
+  return (
+    able &&
+    continents.filter((continent) =>
+      roster.probes.some((probe) => probe.continent === continent && able.has(probe.id)),
+    )
   );
 }
 
@@ -251,16 +254,13 @@ export function isOnlyOne(probe: string, { probes }: Roster): boolean {
 
 /** Whether this probe could get the monitor, now or if it were healthy. */
 export function couldHold(
-  watched: Pick<Watched, 'continents' | 'probe' | 'inside'>,
+  watched: Pick<Watched, 'kind' | 'continents' | 'probe' | 'inside'>,
   probe: RosterProbe,
   roster: Roster,
 ): boolean {
   if (!mayCheck(watched, probe.id, probe.continent)) return false;
   if (watched.probe !== null) return true;
-  return (
-    probe.organisation === null &&
-    (watched.inside === undefined || reachingInside(watched.inside, roster).has(probe.id))
-  );
+  return probe.organisation === null && ableToCheck(watched, roster)?.has(probe.id) !== false;
 }
 
 /** Whether this probe's results may count for the monitor as it is configured now. */

@@ -438,6 +438,7 @@ export const placedOf = (row: MonitorRow): Placed => ({
   continents: continentsIn(row.config),
   probe: probeIn(row.config),
   inside: insideOf(row.type, row.target, row.config)?.addresses,
+  kind: row.type,
 });
 
 /**

@@ -14,7 +14,7 @@ import {
 } from '../../shared/checks/config.ts';
 import { mask, type Secrets } from '../../shared/checks/config-secrets.ts';
 import { domainOf } from '../../shared/checks/domain/config.ts';
-import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
+import { isForSome, isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
 import { insideOf, rangesFrom, reachesAny } from '../../shared/checks/placement.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { mayCheckEvery, type PlanName, plans } from '../organisations/plans.ts';
@@ -235,6 +235,8 @@ export type Checker = {
   readonly organisation: string | null;
   readonly continent: Continent;
   readonly allowed_cidrs: readonly string[];
+  /** Kinds that it checks besides the first ones. */
+  readonly kinds: readonly string[];
 };
 
 const hasOwn = (organisation: string, checkers: readonly Checker[]): boolean =>
@@ -295,7 +297,16 @@ export const refuseUnreachable = (
   },
   checkers: readonly Checker[],
 ): void => {
-  const candidates = chosen(monitor.config, monitor.organisation, checkers);
+  const near = chosen(monitor.config, monitor.organisation, checkers);
+  const { kind } = monitor;
+  const candidates = isForSome(kind)
+    ? near.filter((checker) => checker.kinds.includes(kind))
+    : near;
+  if (near.length > 0 && candidates.length === 0)
+    throw new Refusal(
+      'nobody_can_check',
+      `type: no probe that could check it makes ${kind} checks; bring one to this version, or choose other places.`,
+    );
   const inside = insideOf(monitor.kind, monitor.target, monitor.config);
   if (!inside) return;
   // The same judgement as the probe's guard makes when it connects, from the ranges that its host

@@ -24,14 +24,15 @@ export const checkersOf = async (
   organisation: string,
 ): Promise<readonly NamedChecker[]> => {
   const rows = await sql<Row[]>`
-    select id, name, organisation_id, continent, allowed_cidrs from probes
+    select id, name, organisation_id, continent, allowed_cidrs, kinds from probes
     where revoked_at is null and (organisation_id is null or organisation_id = ${organisation})`;
-  return rows.map(({ id, name, organisation_id, continent, allowed_cidrs }) => ({
+  return rows.map(({ id, name, organisation_id, continent, allowed_cidrs, kinds }) => ({
     id,
     name,
     organisation: organisation_id,
     continent,
     allowed_cidrs,
+    kinds,
   }));
 };
 
@@ -126,6 +127,8 @@ export type ProbeRow = {
    */
   readonly keys: readonly ProbeKey[];
   readonly allowed_cidrs: readonly string[];
+  /** Kinds that it checks besides the first ones. */
+  readonly kinds: readonly string[];
   readonly seal_key: string | null;
   readonly ear: string | null;
   readonly version: string | null;
@@ -183,7 +186,7 @@ export const notBelieved = (sql: Queryable) =>
  */
 export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
   const rows = await sql<ProbeRow[]>`
-    select id, key, organisation_id, name, continent, keys, allowed_cidrs, seal_key, ear, version,
+    select id, key, organisation_id, name, continent, keys, allowed_cidrs, kinds, seal_key, ear, version,
       created_at, revoked_at, last_seen_at,
       ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as,
         clock_offset_ms,
@@ -343,6 +346,7 @@ export type PresenceRow = {
   readonly seal_key: string;
   readonly ear: string | null;
   readonly allowed_cidrs: readonly string[];
+  readonly kinds: readonly string[];
   readonly clock_offset_ms: number | null;
   readonly request_key: DirectoryProof | null;
   readonly addresses: readonly string[];
@@ -355,11 +359,11 @@ export const writeSeen = async (sql: Queryable, seen: readonly PresenceRow[]): P
   await sql`
     update probes p
     set last_seen_at = s.at, version = s.version, seal_key = s.seal_key, ear = s.ear,
-      allowed_cidrs = s.allowed_cidrs,
+      allowed_cidrs = s.allowed_cidrs, kinds = s.kinds,
       clock_offset_ms = s.clock_offset_ms, request_key = s.request_key, addresses = s.addresses
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
       as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[],
-        clock_offset_ms int, request_key jsonb, addresses text[])
+        kinds text[], clock_offset_ms int, request_key jsonb, addresses text[])
     where p.id = s.id`;
 };
 

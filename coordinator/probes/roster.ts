@@ -193,6 +193,13 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
     return organisation_id === null && ranges.length > 0 ? { allowed_cidrs: ranges } : {};
   };
 
+  /** Kinds besides the first ones that a public probe checks, as last reported. */
+  const furtherKinds = (row: ProbeRow): Pick<RosterProbe, 'kinds'> => {
+    const heard = lastPresent.get(row.id);
+    const kinds = heard === undefined ? row.kinds : (heard.message.kinds ?? []);
+    return row.organisation_id === null && kinds.length > 0 ? { kinds } : {};
+  };
+
   /** Probes that have been heard and are not revoked, with their health. */
   const probesNow = (): Roster['probes'] =>
     directory
@@ -211,6 +218,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
           !leaving.has(row.id),
         quarantined: row.quarantined_at !== null,
         ...rangesAllowed(row),
+        ...furtherKinds(row),
       }));
 
   const readRoster = async (): Promise<RosterMessage | undefined> => {
@@ -420,7 +428,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
         directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))
       )
         changed();
-      const { version, seal_key, ear, allowed_cidrs, clock_offset_ms = null } = message;
+      const { version, seal_key, ear, allowed_cidrs, clock_offset_ms = null, kinds = [] } = message;
       unwritten.set(probe.id, {
         id: probe.id,
         at,
@@ -428,6 +436,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
         seal_key,
         ear,
         allowed_cidrs,
+        kinds,
         clock_offset_ms,
         ...identificationOf(present, address),
       });

@@ -54,7 +54,7 @@ type RestrictedRow = RestrictedMonitor & { readonly key: number };
 
 /**
  * Enabled monitors that not every probe may check: their config names places, a probe or a
- * resolver, or their target may be an address. In pages.
+ * resolver, their target may be an address, or their kind is for some probes. In pages.
  */
 export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow[]> =>
   inPages(
@@ -64,6 +64,7 @@ export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow
       select key, name, type as kind, target, config, organisation_id as organisation from monitors
       where paused_at is null and key > ${after}
         and (config ?| array['continents', 'probe', 'resolver']
+        or type not in ('https', 'dns', 'heartbeat')
         or type = 'https' and target ~* '^https?://([[]|[0-9]|[^/]*localhost|[^/]*[^ -~])')
       order by key limit 1000`,
   );
@@ -112,11 +113,12 @@ export const createUnassignable = ({ sql, directory, isLeader }: Dependencies): 
       const checkers = directory
         .all()
         .filter(({ revoked_at }) => revoked_at === null)
-        .map(({ id, organisation_id, continent, allowed_cidrs }) => ({
+        .map(({ id, organisation_id, continent, allowed_cidrs, kinds }) => ({
           id,
           organisation: organisation_id,
           continent,
           allowed_cidrs,
+          kinds,
         }));
       const now = JSON.stringify(checkers);
       if (now === lookedAt && !some) return;

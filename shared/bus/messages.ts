@@ -84,6 +84,7 @@ export const rosterMessage = z.object({
       healthy: z.boolean(),
       quarantined: z.boolean(),
       allowed_cidrs: z.array(z.string()).optional(),
+      kinds: z.array(z.string()).optional(),
     }),
   ),
 });
@@ -189,6 +190,8 @@ export const presenceMessage = z.object({
   /** The public key (X25519, base64) that secrets are sealed to. */
   seal_key: z.string().max(64),
   allowed_cidrs: z.array(z.string().max(64)).max(64),
+  /** Kinds that this process checks besides the first ones. */
+  kinds: z.array(z.string().max(32)).max(32).exactOptional(),
   ear: z.string().max(256).nullable(),
   spool: z.object({ waiting: z.int(), dropped: z.int(), bytes: z.int() }),
   assignments: z.object({

@@ -49,6 +49,8 @@ export type RosterProbe = {
    * Non-public ranges that its host allows (PROBE_ALLOW_CIDRS), for public probes that have any.
    */
   readonly allowed_cidrs?: readonly string[] | undefined;
+  /** Kinds that it checks besides the first ones, for public probes that check any. */
+  readonly kinds?: readonly string[] | undefined;
 };
 
 export type Roster = { readonly epoch: number; readonly probes: readonly RosterProbe[] };

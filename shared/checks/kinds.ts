@@ -6,4 +6,10 @@
 export const kinds = ['https', 'dns', 'heartbeat', 'domain'] as const;
 export type Kind = (typeof kinds)[number];
 
+/** What the first version's probes check. Which of the others a probe checks, it says itself. */
+const firstKinds: readonly Kind[] = ['https', 'dns', 'heartbeat'];
+
+/** Whether some probes may not check this kind. */
+export const isForSome = (kind: Kind): boolean => !firstKinds.includes(kind);
+
 export const isKind = (text: unknown): text is Kind => kinds.some((kind) => kind === text);

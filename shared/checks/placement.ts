@@ -11,7 +11,7 @@ import {
 } from './assignment.ts';
 import { parseResolver } from './dns/config.ts';
 import { httpsUrl } from './https/config.ts';
-import type { Kind } from './kinds.ts';
+import { isForSome, type Kind } from './kinds.ts';
 
 /**
  * Monitors of targets inside a private network: only probes whose host allows it can check them
@@ -113,6 +113,8 @@ export type Placed = Pick<
   'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'
 > & {
   readonly inside?: readonly string[] | undefined;
+  /** Undefined: one that every probe checks. */
+  readonly kind?: Kind | undefined;
 };
 
 /**
@@ -129,8 +131,8 @@ type Candidate = { readonly probe: RosterProbe; readonly hash: number };
 type Arranged = {
   readonly byId: ReadonlyMap<string, RosterProbe>;
   readonly candidates: ReadonlyMap<Continent, readonly Candidate[]>;
-  /** Which probes may reach a private target: the same few targets are asked about repeatedly. */
-  readonly reaching: RecentCache<string, ReadonlySet<string>>;
+  /** Which probes can check something: the same few targets and kinds are asked about repeatedly. */
+  readonly able: RecentCache<string, ReadonlySet<string>>;
   readonly served: readonly Continent[];
 };
 
@@ -153,30 +155,41 @@ const arrange = (roster: Roster): Arranged => {
   const made = {
     byId,
     candidates,
-    reaching: createRecentCache<string, ReadonlySet<string>>(maxReaching),
+    able: createRecentCache<string, ReadonlySet<string>>(maxReaching),
     served: continents.filter((continent) => candidates.has(continent)),
   };
   arrangements.set(roster, made);
   return made;
 };
 
-/** The public probes whose hosts may reach these private addresses, healthy or not. */
-export const reachingInside = (inside: readonly string[], roster: Roster): ReadonlySet<string> => {
-  const { reaching } = arrange(roster);
-  const name = inside.join();
-  const existing = reaching.find(name);
+/**
+ * The public probes that can check it, healthy or not: they check its kind, and their hosts may
+ * reach its private addresses. Undefined when all can.
+ */
+export const ableToCheck = (
+  { kind, inside }: Pick<Placed, 'kind' | 'inside'>,
+  roster: Roster,
+): ReadonlySet<string> | undefined => {
+  const special = kind !== undefined && isForSome(kind) ? kind : undefined;
+  if (special === undefined && inside === undefined) return undefined;
+  const { able } = arrange(roster);
+  const name = `${special ?? ''} ${inside?.join() ?? ''}`;
+  const existing = able.find(name);
   if (existing) return existing;
-  const able = roster.probes.filter(
-    (probe) => probe.organisation === null && reachesAny(inside, rangesOf(probe)),
+  const found = roster.probes.filter(
+    (probe) =>
+      probe.organisation === null &&
+      (special === undefined || probe.kinds?.includes(special) === true) &&
+      (inside === undefined || reachesAny(inside, rangesOf(probe))),
   );
-  const made = new Set(able.map(({ id }) => id));
-  reaching.keep(name, made);
+  const made = new Set(found.map(({ id }) => id));
+  able.keep(name, made);
   return made;
 };
 
 /**
  * The continents that check this monitor now, in their fixed order: those it allows that have a
- * public probe which is healthy, not quarantined, and may reach the target. A private probe's
+ * public probe which is healthy, not quarantined, and can check it. A private probe's
  * monitor is checked from its continent, healthy or not, because no other probe can replace it.
  */
 export const continentsOf = (assignment: Placed, roster: Roster): readonly Continent[] => {
@@ -185,13 +198,13 @@ export const continentsOf = (assignment: Placed, roster: Roster): readonly Conti
     const home = byId.get(assignment.probe)?.continent;
     return home === undefined ? [] : [home];
   }
-  const { continents: allowed, inside } = assignment;
+  const { continents: allowed } = assignment;
   const wanted =
     allowed === null ? served : served.filter((continent) => allowed.includes(continent));
-  if (inside === undefined) return wanted;
-  const reaching = reachingInside(inside, roster);
+  const able = ableToCheck(assignment, roster);
+  if (able === undefined) return wanted;
   return wanted.filter((continent) =>
-    candidates.get(continent)?.some(({ probe }) => reaching.has(probe.id)),
+    candidates.get(continent)?.some(({ probe }) => able.has(probe.id)),
   );
 };
 
@@ -213,8 +226,8 @@ export const probeOf = (
   if (assignment.continents !== null && !assignment.continents.includes(continent))
     return undefined;
   const all = candidates.get(continent);
-  const reaching = assignment.inside && reachingInside(assignment.inside, roster);
-  const here = reaching ? all?.filter(({ probe }) => reaching.has(probe.id)) : all;
+  const able = ableToCheck(assignment, roster);
+  const here = able ? all?.filter(({ probe }) => able.has(probe.id)) : all;
   if (!here || here.length <= 1) return here?.[0]?.probe;
   const monitor = hashOf(assignment.monitor);
   let best: RosterProbe | undefined;

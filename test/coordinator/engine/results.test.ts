@@ -37,6 +37,7 @@ const probes = (['Asia', 'Europe', 'Africa'] as const).map(
     revoked_at: null,
     seal_key: null,
     allowed_cidrs: [],
+    kinds: [],
     version: null,
     ear: null,
     request_key: null,

@@ -23,6 +23,7 @@ const publicProbe = (
   organisation: null,
   continent,
   allowed_cidrs,
+  kinds: [],
 });
 
 const registries = newestRegistries(undefined);
@@ -34,6 +35,7 @@ const checkers = [
     organisation,
     continent: 'Europe' as const,
     allowed_cidrs: ['10.0.0.0/8', '127.0.0.1/32'],
+    kinds: [],
   },
 ];
 

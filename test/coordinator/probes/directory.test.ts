@@ -252,6 +252,7 @@ describe('rule 5: a monitor that nobody can check any more', () => {
     organisation: null,
     continent: 'Europe',
     allowed_cidrs: [],
+    kinds: [],
   };
   const monitor: RestrictedMonitor = {
     name: 'shop',

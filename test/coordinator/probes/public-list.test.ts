@@ -40,6 +40,7 @@ const probe = (name: string, more: Partial<ProbeRow> = {}): ProbeRow => ({
   revoked_at: null,
   seal_key: null,
   allowed_cidrs: [],
+  kinds: [],
   version: null,
   ear: null,
   request_key: null,

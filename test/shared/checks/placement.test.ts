@@ -12,11 +12,11 @@ import {
   type RosterProbe,
 } from '../../../shared/checks/assignment.ts';
 import {
+  ableToCheck,
   continentsOf,
   nextTurn,
   type Placed,
   probeOf,
-  reachingInside,
   shareOf,
   turns,
 } from '../../../shared/checks/placement.ts';
@@ -231,11 +231,24 @@ describe('placement', () => {
     test('counts no private probe among those that reach what lies inside', () => {
       const allowed = { allowed_cidrs: ['10.0.0.0/8'] };
       expect(
-        reachingInside(
-          ['10.1.2.3'],
+        ableToCheck(
+          { inside: ['10.1.2.3'] },
           rosterOf({ ...inside, ...allowed }, { ...europe, ...allowed }, asia),
         ),
       ).toEqual(new Set([europe.id]));
+    });
+
+    test('of a kind that not every probe checks belong to those that do', () => {
+      const roster = rosterOf({ ...europe, kinds: ['domain'] }, { ...asia, kinds: ['tcp'] });
+      const placed = monitor(1, { kind: 'domain' });
+      expect(continentsOf(placed, roster)).toEqual(['Europe']);
+      expect(probeOf(placed, 'Europe', roster)?.id).toBe(europe.id);
+      expect(probeOf(placed, 'Asia', roster)).toBeUndefined();
+      expect(shareOf(placed, asia.id, roster)).toBeUndefined();
+      expect(turns(placed, 'Europe', roster)?.period_ms).toBe(placed.interval_ms);
+      expect(ableToCheck({ kind: 'https' }, roster)).toBeUndefined();
+      const inside = { ...placed, inside: ['10.1.2.3'] };
+      expect(continentsOf(inside, roster)).toEqual([]);
     });
   });
 
