@@ -43,7 +43,7 @@ export const builtFiles = async (): Promise<
     minify: true,
     // Names that only Idiomorph and its callers use.
     mangleProps:
-      /^(morphStyle|ignoreActive|ignoreActiveValue|restoreFocus|(before|after)Node(Added|Morphed|Removed)|beforeAttributeUpdated|shouldPreserve|shouldReAppend|shouldRemove|afterHeadMorphed|idMap|persistentIds|pantry|activeElementAndParents|callbacks|morphedMap)$/,
+      /^(morphStyle|ignoreActive|ignoreActiveValue|restoreFocus|(before|after)Node(Added|Morphed|Removed)|beforeAttributeUpdated|newContent|doc|elt|kept|removed|originalNode|realParentNode|normalizeElement|normalizeParent|__idiomorphRoot|(input|option|textArea|head|template)Element|shouldPreserve|shouldReAppend|shouldRemove|afterHeadMorphed|idMap|persistentIds|pantry|activeElementAndParents|callbacks|morphedMap)$/,
     charset: 'utf8',
     legalComments: 'none',
     logLevel: 'silent',

@@ -130,7 +130,7 @@ export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html 
  * About pixels; horizontally one per value. A page has fifty of these, and repeated whole numbers
  * compress well.
  */
-const [sparkHeight, margin] = [16, 1];
+const [sparkHeight, margin] = [12, 1];
 
 /**
  * Response times as one line, oldest first; it breaks where there is none. It shows a shape, not a
@@ -169,7 +169,10 @@ export const spark = (values: readonly (number | null)[], words: string): Html |
 /** A state, or `none` for a time before there was anything. */
 export type Bar = State | 'none';
 
-/** How tall a bar of each state is, out of 24: states differ even without colour. */
+/**
+ * How tall a bar of each state is, out of 24: states differ even without colour. The style has the
+ * same heights, for bars drawn as dashes.
+ */
 const heights: Readonly<Record<State, number>> = {
   down: 24,
   verifying: 20,
@@ -202,15 +205,10 @@ const runPath = ({ state, at, length }: Run): string =>
     ? `M${at * step} ${24 - heights[state] / 2}h${(length * step - gap).toFixed(1)}`
     : Array.from({ length }, (_, nth) => barPath(at + nth, state)).join('');
 
-/** The width counts for dashes alone: only they have a stroke. */
 const runsPath = (state: State, d: string, title?: string): Html => {
   const tone = state === 'pending' ? 'paused' : state;
   return html`
-    <path
-      class="${isPlain(state) ? `dashes-${tone}` : `fill-${tone}`}"
-      stroke-width="${heights[state]}"
-      d="${d}"
-    >
+    <path class="${isPlain(state) ? `dashes-${tone}` : `fill-${tone}`}" d="${d}">
       ${title !== undefined && html`<title>${title}</title>`}
     </path>
   `;

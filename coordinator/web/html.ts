@@ -110,6 +110,7 @@ export const query = (
 
 /** The symbols of assets/icons.svg; a test keeps both lists the same. */
 export const iconNames = [
+  'brand',
   'up',
   'verifying',
   'down',

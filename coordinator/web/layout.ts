@@ -146,10 +146,7 @@ export type Frame = {
 
 const brand = html`
   <a class="brand" href="/">
-    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
-      <circle cx="12" cy="12" r="9.5"></circle>
-      <path fill="currentColor" stroke="none" d="M12 2.5a9.5 9.5 0 0 1 0 19Z"></path>
-    </svg>Antipode
+    ${icon('brand')}Antipode
   </a>
 `;
 

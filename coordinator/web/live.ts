@@ -132,7 +132,7 @@ type Dependencies = {
 
 export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
   const organisations = new Map<string, Watched>();
-  const own = newId();
+  const own = newId().slice(-12);
   let order = 0;
   const mark = (): Mark => {
     order += 1;
@@ -186,7 +186,7 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
    */
   const mayHaveChanged = (organisation: string, since: string): boolean => {
     if (heardFrom === undefined) return false;
-    const [, by, place, at] = /^([0-9a-f-]{36})\.(\d{1,15})\.(\d{1,16})$/.exec(since) ?? [];
+    const [, by, place, at] = /^([0-9a-f]{12})\.(\d{1,15})\.(\d{1,16})$/.exec(since) ?? [];
     if (place === undefined || at === undefined) return true;
     const changed = last.get(organisation) ?? heardFrom;
     // For tokens of our own the order is certain, whatever the clock says.

@@ -71,7 +71,7 @@ export const sendSmall = async (
   if (bytes.length < leastBytes) return reply.send(bytes);
   if (/\bbr\b/.test(accepted)) {
     const params = {
-      [constants.BROTLI_PARAM_QUALITY]: 6,
+      [constants.BROTLI_PARAM_QUALITY]: 8,
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
     };
     return reply.header('content-encoding', 'br').send(await brotli(bytes, { params }));

@@ -136,11 +136,7 @@ const head = ({ view, layout, mayChange }: Shown): Html => {
   const sortLink = (sort: DashboardSort, words: string): Part =>
     view.sort === sort
       ? html`<span>${words}</span>${icon('downwards')}`
-      : html`
-        <a href="${safeUrl(addressOf(view, { sort }))}" title="Sort by ${words.toLowerCase()}">
-          ${words}
-        </a>
-      `;
+      : html`<a href="${safeUrl(addressOf(view, { sort }))}">${words}</a>`;
   const sorted = (sort: DashboardSort): string =>
     view.sort === sort ? (sort === 'name' ? 'ascending' : 'descending') : 'none';
   const sortable = (className: string, sort: DashboardSort, words: string): Html => html`

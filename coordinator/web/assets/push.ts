@@ -35,7 +35,7 @@ const bytesOf = (key: string): Uint8Array<ArrayBuffer> =>
 /** The only address that our worker may have. */
 const workerAddress = '/alerts/push-worker.js';
 const only = (address: string): string => {
-  if (address !== workerAddress) throw new TypeError(`${address} is no worker of this service`);
+  if (address !== workerAddress) throw new TypeError(address);
   return address;
 };
 const policy = window.trustedTypes?.createPolicy('push-worker', { createScriptURL: only });
