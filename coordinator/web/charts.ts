@@ -161,7 +161,7 @@ export const spark = (values: readonly (number | null)[], words: string): Html |
       role="img"
       aria-label="${words}"
     >
-      <path d="${path}" vector-effect="non-scaling-stroke"></path>
+      <path d="${path}"></path>
     </svg>
   `;
 };
