@@ -491,28 +491,27 @@ export const showDelivery = async ({
   const channels = (await channelsEver(sql, organisation.id)).filter(
     ({ deleted_at }) => deleted_at === null,
   );
-  const open = channels.filter(
-    ({ enabled, verified_at, unsubscribed_at }) =>
-      disabledReasonOf({
-        deleted: false,
-        enabled,
-        verified: verified_at !== null,
-        unsubscribed: unsubscribed_at !== null,
-      }) === undefined,
+  const open = channels
+    .filter(({ enabled, unsubscribed_at }) => enabled && unsubscribed_at === null)
+    .map(({ id, name, kind, verified_at, failing_since, refused_at }) => {
+      const delivering = {
+        failing_since: failing_since?.getTime() ?? null,
+        refused_at: refused_at?.getTime() ?? null,
+      };
+      const obstacle = obstacleOf({ kind, ...delivering }, door.mail, now);
+      return { id, name, obstacle, isVerified: verified_at !== null };
+    });
+  // Without mail, one that was never confirmed cannot be: that is its obstacle.
+  const failing = open.flatMap(({ id, name, obstacle, isVerified }) =>
+    obstacle !== undefined && (isVerified || obstacle === 'mail_missing')
+      ? [{ channel: id, name, obstacle }]
+      : [],
   );
-  const failing = open.flatMap((channel) => {
-    const { id, name, kind, failing_since, refused_at } = channel;
-    const delivering = {
-      failing_since: failing_since?.getTime() ?? null,
-      refused_at: refused_at?.getTime() ?? null,
-    };
-    const obstacle = obstacleOf({ kind, ...delivering }, door.mail, now);
-    return obstacle === undefined ? [] : [{ channel: id, name, obstacle }];
-  });
   const isNeeded = channels.length > 0 || (await hasMonitors(sql, organisation.id));
   return {
     channels: channels.length,
-    can_deliver: open.length > failing.length || !isNeeded,
+    can_deliver:
+      !isNeeded || open.some(({ obstacle, isVerified }) => isVerified && obstacle === undefined),
     failing,
   };
 };

@@ -72,6 +72,20 @@ describe('channels', () => {
       );
     });
 
+    test('that waits for mail is counted by the bar of every page as by the headline', async () => {
+      await made('Phones');
+      await made('Ada');
+      await made('Ben');
+      // As after mail was taken out of the settings; one address was not confirmed before.
+      await web.sql`update channels set kind = 'email' where name in ('Ada', 'Ben')`;
+      await web.sql`update channels set verified_at = null where name = 'Ben'`;
+      const { text } = await web.get('/alerts', { as: web.house.owner });
+      expect(text).toContain('<h1>2 channels cannot deliver alerts</h1>');
+      expect(text).toContain('Cannot deliver: e-mail is not set up (Ada and Ben).');
+      expect(text).toContain('Some alerts cannot be delivered');
+      await web.sql`delete from channels`;
+    });
+
     test('is tested before it is saved: the test really arrives, its answer is shown, and what was typed is kept', async () => {
       const before = receiver.got.length;
       receiver.answer(says(200));
