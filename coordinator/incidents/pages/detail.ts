@@ -344,7 +344,11 @@ const mainOf = (open: Open): Html => {
         <section class="card">
           <h2>Timeline</h2>
           ${noteForm(open)}
-          ${incidentStory(incident, times)}
+          ${incidentStory(
+            incident,
+            explained.channels.map(({ outcome }) => outcome),
+            times,
+          )}
         </section>
       </div>
       ${notificationReason(explained, times)}

@@ -21,11 +21,22 @@ const alertNames: Readonly<Record<string, string>> = {
   closed: 'Closing alert',
 };
 
-const alertStates: Readonly<Record<string, string>> = {
-  held: 'on hold',
-  due: 'sent',
-  sent: 'sent',
-  dropped: 'not sent: the incident ended first',
+/** A coordinator plans the messages of an alert that is due much sooner. */
+const plannedMs = 10_000;
+
+/** What became of an alert; nothing for the end of an outage that nobody was notified of. */
+const alertWords = (
+  { event, state, due_at }: Incident['told'][number],
+  outcomes: readonly string[],
+  now: number,
+): Part | undefined => {
+  const name = alertNames[event] ?? event;
+  if (state === 'held') return `${name} on hold`;
+  if (state === 'dropped') return `${name} not sent: the incident ended first`;
+  if (outcomes.includes('told')) return `${name} sent`;
+  if (outcomes.includes('waiting') || now - Date.parse(due_at ?? '') < plannedMs)
+    return `${name} queued`;
+  return event === 'down' ? html`Nobody was notified. <a href="#why">Why?</a>` : undefined;
 };
 
 const lookedSteps = (incident: Incident): Step[] => {
@@ -64,7 +75,7 @@ const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): 
   ];
 };
 
-const stepsOf = (incident: Incident): Step[] => {
+const stepsOf = (incident: Incident, outcomes: readonly string[], now: number): Step[] => {
   const { started_at, seen_from, cause, resolved_at, told, notes, note } = incident;
   const first: Step = {
     at: Date.parse(started_at),
@@ -79,17 +90,12 @@ const stepsOf = (incident: Incident): Step[] => {
       ${cause !== null && html`: ${cause}`}
     `,
   };
-  const toldSteps = told.flatMap(({ event, state, due_at, settled_at }): Step[] => {
-    const at = settled_at ?? due_at;
-    return at === null
+  const toldSteps = told.flatMap((alert): Step[] => {
+    const at = alert.settled_at ?? alert.due_at;
+    const words = alertWords(alert, outcomes, now);
+    return at === null || words === undefined
       ? []
-      : [
-          {
-            at: Date.parse(at),
-            symbol: 'send',
-            words: `${alertNames[event] ?? event} ${alertStates[state] ?? state}`,
-          },
-        ];
+      : [{ at: Date.parse(at), symbol: 'send', words }];
   });
   const noteSteps = notes.map(
     ({ at, by, text }): Step => ({
@@ -139,8 +145,15 @@ const stepsOf = (incident: Incident): Step[] => {
   ];
 };
 
-/** The timeline: within the first minute to the millisecond, after that by the clock. */
-export const incidentStory = (incident: Incident, times: Times): Html => {
+/**
+ * The timeline: within the first minute to the millisecond, after that by the clock. `outcomes`: of
+ * its channels.
+ */
+export const incidentStory = (
+  incident: Incident,
+  outcomes: readonly string[],
+  times: Times,
+): Html => {
   const begin = Date.parse(incident.started_at);
   const when = (at: number): Part => {
     if (at === begin) return times.precise(at);
@@ -148,7 +161,7 @@ export const incidentStory = (incident: Incident, times: Times): Html => {
   };
   return html`
     <ol class="story">
-      ${stepsOf(incident).map(
+      ${stepsOf(incident, outcomes, times.now).map(
         ({ at, symbol, tone, words }) =>
           html`
             <li class="tone-${tone ?? 'plain'}">

@@ -79,6 +79,27 @@ describe('detail', () => {
       expect(text).toContain('confirmed from Virginia <b>263 ms</b> later');
     });
 
+    test('says in its timeline whether anybody was notified, not that an alert was sent', async () => {
+      const id = await incident('Lonely');
+      const alert = (event: string, ago: string) =>
+        web.sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at)
+          select organisation_id, monitor_id, id, ${event}, 'due', now() - ${ago}::interval
+          from incidents where id = ${id}`;
+      await alert('down', '6 minutes');
+      const storyOf = async () =>
+        /<ol class="story">.*?<\/ol>/s.exec(
+          (await web.get(`/incidents/${id}`, { as: web.house.viewer })).text,
+        )?.[0];
+      expect(await storyOf()).toContain('Nobody was notified. <a href="#why">Why?</a>');
+      expect(await storyOf()).not.toContain('Alert sent');
+      await web.sql`update incidents set resolved_at = now() where id = ${id}`;
+      await alert('up', '1 minute');
+      expect(await storyOf()).not.toContain('Recovery alert');
+      await web.sql`update alerts set due_at = now() where incident_id = ${id} and event = 'down'`;
+      expect(await storyOf()).toContain('Alert queued');
+      await web.sql`update incidents set resolved_at = null where id = ${id}`;
+    });
+
     test('puts what every continent saw side by side, and marks what differs', async () => {
       const { text } = await web.get(`/incidents/${await incident()}`, { as: web.house.viewer });
       const rows = [...text.matchAll(/<tr><th scope="row">([^<]*)<\/th>(.*?)<\/tr>/gs)].map(
@@ -281,6 +302,7 @@ describe('why told', () => {
         '#ops was notified. One more is notified later if the outage is still open.',
       );
       expect(text).toContain('Delivered in 191 ms');
+      expect(text).toContain('<span>Alert sent</span>');
       for (const line of [
         'Attempt 1: not delivered, retrying (HTTP 503: it answers with an error).',
         'Attempt 2: delivered (HTTP 200).',
