@@ -31,6 +31,7 @@ const restorable = [
   'incident_notes',
   'incident_owners',
   'post_mortems',
+  'warnings',
 ]
   .map((source) => `'${source}'`)
   .join(', ');
@@ -111,6 +112,12 @@ const parts = {
     from: 'incidents i',
     key: 'i.key',
     where: of('i'),
+  },
+  warnings: {
+    columns: 'w.id, w.monitor_id, w.code, w.details, w.began_at, w.confirmed_at, w.ended_at',
+    from: 'warnings w',
+    key: 'w.key',
+    where: of('w'),
   },
   maintenance: {
     columns: `w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.created_at, w.deleted_at,

@@ -346,7 +346,7 @@ export const exportPage: Page = {
         ${heading({
           sentence: `Export ${request.caller.organisation.name}`,
           below:
-            'One JSON file with members, monitors, incidents and their evidence, hourly figures, maintenance, channels, status pages and the audit log.',
+            'One JSON file with members, monitors, incidents and their evidence, warnings, hourly figures, maintenance, channels, status pages and the audit log.',
           trail,
         })}
         <div class="card stack">

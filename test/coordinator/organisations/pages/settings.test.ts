@@ -87,6 +87,11 @@ describe('the export', () => {
     const { organisation, owner } = web.house;
     await web.sql`insert into views (user_id, organisation_id, name, name_folded, query) values (${owner.user}, ${organisation}, 'Pricing', 'pricing', 'tag=pricing')`;
     await web.sql`insert into wall_links (organisation_id, fingerprint, made_by) values (${organisation}, 'secret', ${owner.user})`;
+    await web.sql`
+      insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at, ended_at)
+      select gen_random_uuid(), organisation_id, id, code, '{"took_ms": 3000}', now(), now(), ended
+      from monitors, (values ('slow', now()), ('certificate', null)) w (code, ended)
+      where organisation_id in (${organisation}, ${other.organisation})`;
     const { status, text, headers } = await post('/organisation/export', {});
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     const all = JSON.parse(text) as Record<string, { length: number }> & {
@@ -96,6 +101,11 @@ describe('the export', () => {
     expect([all.members?.length, all.groups?.length, all.monitors?.length]).toEqual([4, 205, 2]);
     expect(all.views).toEqual([{ user_id: owner.user, name: 'Pricing', query: 'tag=pricing' }]);
     expect(all.wall_links).toMatchObject([{ made_by: owner.user }]);
+    // One that ended, and one that lasts, of each of two monitors.
+    expect(all.warnings).toHaveLength(4);
+    expect(all.warnings).toContainEqual(
+      expect.objectContaining({ code: 'certificate', details: { took_ms: 3000 }, ended_at: null }),
+    );
     expect(all.left_out?.length).toBeGreaterThan(3);
     for (const hidden of [
       'a-very-secret-bearer',
