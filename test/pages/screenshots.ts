@@ -34,6 +34,7 @@ const browser = await launchBrowser();
 try {
   const demo = await seedDemo(web.sql, web.house.organisation, now);
   await seedOwnThings(web, now);
+  const failed: string[] = [];
   for (const look of pageLooks.filter(({ name }) => name.startsWith(process.argv[3] ?? '')))
     for (const scheme of ['light', 'dark'] as const)
       for (const [device, width] of [
@@ -43,13 +44,22 @@ try {
         const cookie =
           look.as === 'stranger' ? look.cookie : await web.cookieOf(web.house[look.as]);
         const tab = await openTab(browser, web.url, { scheme, width, cookie });
-        await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
-        await look.first?.(tab);
         const file = join(folder, `${look.name}-${device}-${scheme}.png`);
-        await tab.page.screenshot({ path: file, fullPage: true });
-        process.stdout.write(`${file}\n`);
+        try {
+          await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
+          await look.first?.(tab);
+          await tab.page.screenshot({ path: file, fullPage: true });
+          process.stdout.write(`${file}\n`);
+        } catch (error) {
+          // The others are worth having.
+          failed.push(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+        }
         await tab.close();
       }
+  if (failed.length > 0) {
+    process.stderr.write(`${failed.length} pictures could not be taken:\n${failed.join('\n')}\n`);
+    process.exitCode = 1;
+  }
 } finally {
   await browser.close();
   await web.close();
