@@ -195,8 +195,8 @@ const breachesOf = (
         .map((target) => `${file} imports ${target}`),
     );
 
-describe('the house', () => {
-  test('imports only through the doors between rooms', () => {
+describe('the tree', () => {
+  test('imports only through the allowed doors between rooms', () => {
     const breaches: string[] = [];
     for (const file of files) {
       if (isInside(file, 'deploy') || isInside(file, 'test')) continue;
@@ -259,7 +259,7 @@ describe('the house', () => {
     expect(breaches).toEqual([]);
   });
 
-  test('keeps registries at the top, where nobody but what builds a side imports operations and pages', () => {
+  test('imports operations and pages only from the files that build a side', () => {
     const importers = breachesOf((file, target) => {
       const isTop = /^coordinator\/[a-z-]+\.ts$/.test(file);
       return !isTop && registries.slice(0, 2).includes(target);
@@ -287,7 +287,7 @@ describe('the house', () => {
     expect(foreign).toEqual(['coordinator/core/uptime.ts']);
   });
 
-  test('lets nobody but main and the starters import an app or a main', () => {
+  test('imports an app or a main only from main and the starters', () => {
     const breaches = files
       .filter((file) => !isInside(file, 'test') && !isInside(file, 'deploy'))
       .flatMap((file) =>
@@ -374,7 +374,7 @@ describe('the house', () => {
     ]);
   });
 
-  test('has no attic', () => {
+  test('has no file or folder of leftovers: no utils, helpers, lib, common or misc', () => {
     expect(
       files.filter((file) => /(^|\/)(utils?|helpers?|lib|common|misc)(\/|\.ts$)/.test(file)),
     ).toEqual([]);

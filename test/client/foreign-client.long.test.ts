@@ -86,7 +86,7 @@ describe('A client generated from the API document', () => {
     expect(walked.map(({ name }) => name).filter((name) => name.startsWith('Page'))).toEqual(names);
   });
 
-  it('is told that a token is wrong', async () => {
+  it('refuses a wrong token', async () => {
     await expect(deploy(clientOf(baseUrl, 'svc_wrong'))).rejects.toThrow('token_invalid');
   });
 });

@@ -20,7 +20,7 @@ test('a whole environment is a configuration', () => {
   });
 });
 
-test('the address is what people type, without the slash that they put at its end', () => {
+test('an address is accepted as people type it, with or without the slash at its end', () => {
   for (const BASE_URL of [
     'https://antipode.example',
     'https://antipode.example/',
@@ -29,7 +29,7 @@ test('the address is what people type, without the slash that they put at its en
     expect(readConfig({ ...whole, BASE_URL }).BASE_URL).toBe('https://antipode.example');
 });
 
-test('all faults are told at once, each by its name and with what is right, and no secret is repeated', () => {
+test('all errors are reported at once, each with its name and what is valid, and no secret is repeated', () => {
   const faulty = {
     DATABASE_URL: 'postgres://antipode:hidden@db.example:port/antipode',
     SECRET_KEY: 'too short to be one',
@@ -68,7 +68,7 @@ const faults = (environment: Readonly<Record<string, string>>): string => {
   }
 };
 
-test('open sign-up without mail refuses to start: whoever signs up proves an address by mail', () => {
+test('open sign-up without mail refuses to start, because sign-up verifies an address by mail', () => {
   expect(faults({ SIGN_UP: 'open' })).toContain('SIGN_UP: open needs mail');
   expect(
     faults({ SIGN_UP: 'open', SMTP_URL: 'smtp://mail.example', MAIL_FROM: 'a@shop.example' }),
@@ -87,13 +87,13 @@ test('mail needs a server and a sender', () => {
   ).toBe('');
 });
 
-test('what is signed up for is a plan that there is', () => {
+test('the plan for new sign-ups must exist', () => {
   expect(faults({ SIGN_UP_PLAN: 'gold' })).toContain(
     'SIGN_UP_PLAN: must be one of free, team, business, self_hosted',
   );
 });
 
-test('mail is signed with a domain, a selector and an RSA key, all of them or none', () => {
+test('a DKIM signature needs domain, selector and RSA key, all of them or none', () => {
   const key = generateKeyPairSync('rsa', { modulusLength: 2_048 })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .toString();
@@ -113,14 +113,14 @@ test('mail is signed with a domain, a selector and an RSA key, all of them or no
   expect(broken).not.toContain('hidden');
 });
 
-test('who is asked for the record that proves a domain is a list of addresses', () => {
+test('the resolvers for domain verification are a list of addresses', () => {
   const asked = (text: string) => readConfig({ ...whole, DNS_RESOLVERS: text }).DNS_RESOLVERS;
   expect(readConfig(whole).DNS_RESOLVERS).toEqual([]);
   expect(asked('192.0.2.1, [2001:db8::1]:5353')).toEqual(['192.0.2.1', '[2001:db8::1]:5353']);
   expect(faults({ DNS_RESOLVERS: 'dns.example' })).toContain('DNS_RESOLVERS: must be addresses');
 });
 
-test('what messages to channels may reach inside is a list of addresses and ranges, and empty is empty', () => {
+test('the internal ranges that messages to channels may reach are a list of addresses and ranges, and empty is empty', () => {
   const allowed = (text: string) =>
     readConfig({ ...whole, ALERT_ALLOW_CIDRS: text }).ALERT_ALLOW_CIDRS;
   expect(readConfig(whole).ALERT_ALLOW_CIDRS).toEqual([]);
@@ -131,7 +131,7 @@ test('what messages to channels may reach inside is a list of addresses and rang
   );
 });
 
-test('the port of the figures is never the one that the world sees', () => {
+test('the port of the metrics is never the public one', () => {
   expect(faults({ PORT: '9464', METRICS_PORT: '9464' })).toContain(
     'METRICS_PORT: is the port that the world sees',
   );

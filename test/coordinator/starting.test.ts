@@ -102,7 +102,7 @@ describe('starting', async () => {
         place: startRecovering,
         words: 'the database system is starting up',
       },
-    ])('and which $how waits for it, says so, and goes on by itself', async ({ place, words }) => {
+    ])('that $how waits for it, says so, and continues by itself', async ({ place, words }) => {
       let target = await place();
       const relay = await relayTo(() => target);
       const begun = await begin({ DATABASE_URL: relay.through(database.url) });
@@ -115,7 +115,7 @@ describe('starting', async () => {
       expect(begun.said()).toContain('connected to the database');
     });
 
-    test('and says nothing at all waits for it; meanwhile it is not well, and callers are told so', async () => {
+    test('that never answers waits for it; meanwhile it is unhealthy, and callers are told so', async () => {
       const relay = await relayTo(database.url);
       relay.silence();
       const begun = await begin({ DATABASE_URL: relay.through(database.url) });
@@ -133,7 +133,7 @@ describe('starting', async () => {
       await eventually(() => isWell(begun.url));
     });
 
-    test('and refuses connections waits for it, and says where it looked', async () => {
+    test('that refuses connections waits for it, and says where it tried', async () => {
       const port = await freePort();
       const url = new URL(database.url);
       url.port = String(port);
@@ -144,7 +144,7 @@ describe('starting', async () => {
       expect(begun.said()).not.toContain('could not');
     });
 
-    test('ends when it is told to, at once', async () => {
+    test('ends at once when it is stopped', async () => {
       const relay = await relayTo(database.url);
       relay.silence();
       const main = join(import.meta.dirname, '../../coordinator/main.ts');
@@ -161,7 +161,7 @@ describe('starting', async () => {
       expect(await waiting.exited).toBe(0);
     });
 
-    test('ends where waiting helps nobody', async () => {
+    test('ends where waiting cannot help', async () => {
       const url = new URL(database.url);
       url.username = 'nobody_of_this_name';
       url.password = 'a guess';
@@ -179,7 +179,7 @@ describe('starting', async () => {
       });
     });
 
-    test('and refuses every second connection comes up, and nobody has to start it again', async () => {
+    test('that refuses every second connection starts, without a restart', async () => {
       const fickle = await createFickleDatabase(database.url, (call) => call % 2 === 1);
       ends.push(fickle.close);
       const begun = await begin({ DATABASE_URL: fickle.url });
@@ -188,7 +188,7 @@ describe('starting', async () => {
       await eventually(() => isWell(begun.url));
     });
 
-    test('and is a quarter of a second away comes up', async () => {
+    test('that is a quarter of a second away starts', async () => {
       const relay = await relayTo(database.url);
       relay.delay(125);
       const coordinator = await startCoordinatorProcess({
@@ -210,7 +210,7 @@ describe('starting', async () => {
       await begun.up;
     });
 
-    test('and whose database went meanwhile, waits for that, too', async () => {
+    test('and whose database was lost meanwhile, waits for that, too', async () => {
       const bus = await relayTo(environment.NATS_URL ?? '');
       const relay = await relayTo(database.url);
       bus.cut();
@@ -223,7 +223,7 @@ describe('starting', async () => {
       await begun.up;
     });
 
-    test('ends when it is told to, at once', async () => {
+    test('ends at once when it is stopped', async () => {
       const relay = await relayTo(environment.NATS_URL ?? '');
       relay.silence();
       const begun = await begin({ NATS_URL: relay.url });
@@ -235,7 +235,7 @@ describe('starting', async () => {
 });
 
 describe('listening', () => {
-  test('a coordinator whose address it cannot have says which variable is wrong, and leaves nothing behind', async () => {
+  test('a coordinator with an unusable address says which variable is wrong, and leaves nothing behind', async () => {
     const database = await createDatabase();
     const environment = {
       ...environmentOf(database, await createAccount()),
@@ -303,7 +303,7 @@ describe('closing', async () => {
     'content-type': 'application/json',
   });
 
-  test('a coordinator that ends takes nobody new, and answers who is being answered', async () => {
+  test('a coordinator that ends accepts no new requests, and completes the current ones', async () => {
     const app = createApp(readConfig(environment), { log, lastAnswersMs: 60_000 });
     const { url } = await app.start();
     const body = '{"name":"at the last moment"}';
@@ -329,7 +329,7 @@ describe('closing', async () => {
     expect(await sql`select name from groups`).toEqual([{ name: 'at the last moment' }]);
   });
 
-  test('and does not wait for who stalls', async () => {
+  test('and does not wait for a stalled one', async () => {
     const app = createApp(readConfig(environment), { log });
     const { url } = await app.start();
     const stalled = await begun(url, '/api/v1/groups', { ...json(), 'content-length': '100' });
@@ -338,7 +338,7 @@ describe('closing', async () => {
     await cut;
   });
 
-  test('before that it says that it is not ready, and goes on answering until others had time to look elsewhere', async () => {
+  test('before that it reports that it is not ready, and answers until balancers had time to notice', async () => {
     const elsewhere = Promise.withResolvers<void>();
     const app = createApp(readConfig(environment), {
       log,
@@ -368,7 +368,7 @@ describe('closing', async () => {
     await expect(fetch(`${url}/readyz`)).rejects.toThrow();
   });
 
-  test('a bus that has known holes and can be reached from outside is told in words; what needs no bus goes on', async () => {
+  test('a bus with known holes that is reachable from outside is reported in words; all that needs no bus goes on', async () => {
     const open = { ...environment, NATS_PUBLIC_URL: 'tls://bus.example:443' };
     const app = createApp(readConfig(open), { log });
     const { url } = await app.start();
@@ -448,7 +448,7 @@ describe('behind proxies', async () => {
     expect(await enrol(proxy, '198.51.100.2')).toBe(invalid);
   });
 
-  test('whoever is no proxy of ours is counted as itself, whatever address it makes up', async () => {
+  test('a client that is not a trusted proxy is counted by its own address, whatever it claims', async () => {
     expect(await enrol(unknownSender, '198.51.100.1')).toBe(invalid);
     await Promise.all(
       Array.from({ length: tries - 1 }, (_, each) => enrol(unknownSender, `203.0.113.${each}`)),
@@ -481,7 +481,7 @@ describe('behind proxies', async () => {
     },
   );
 
-  test('where links lead is never what a proxy says that we are called', async () => {
+  test('links never use the host that a proxy names', async () => {
     const headers = {
       'x-forwarded-host': 'theirs.example',
       'x-forwarded-proto': 'http',

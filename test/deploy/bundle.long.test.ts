@@ -81,7 +81,7 @@ describe('the coordinator as one file', () => {
     expect(imported).toEqual(['node:module']);
   });
 
-  test('is the same each time it is made', async () => {
+  test('is the same each time it is built', async () => {
     const again = await bundleCoordinator();
     expect(sumOf(again)).toBe(sumOf(text));
   });

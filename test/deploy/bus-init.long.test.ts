@@ -58,7 +58,7 @@ test.each([
   expect(err).toContain(words);
 });
 
-test('printed for people, each file stands behind its name, and names the least server that will do', async () => {
+test('printed for people, each file is behind its name, and names the least server version', async () => {
   const { out, code } = await run('bus', 'init', '--url', 'tls://bus.example.org');
   expect(code).toBe(0);
   expect(out.split('\n').filter((line) => line.startsWith('# ====='))).toEqual([
@@ -70,7 +70,7 @@ test('printed for people, each file stands behind its name, and names the least 
   expect(out).not.toContain('cluster {');
 });
 
-test('whoever does not read to the end is not shown where the rest could not be written', async () => {
+test('a reader that stops early learns nothing of where the rest could not be written', async () => {
   const line = `"$0" "$1" operator bus init --url tls://bus.example.org | true`;
   const main = join(import.meta.dirname, '../../coordinator/main.ts');
   const said = await runProgram(['bash', '-c', line, process.execPath, main]);
@@ -167,7 +167,7 @@ const isNewEnough = (): boolean => {
 };
 
 describe.runIf(isNewEnough())('three servers with what was printed for them', () => {
-  test('form one bus with TLS first, which a coordinator enters with the settings that were printed beside', async () => {
+  test('form one bus with TLS first, which a coordinator enters with the printed settings', async () => {
     const authority = mintAuthority('an authority of our own');
     const shown = mint({ names: ['127.0.0.1'], issuer: authority });
     await writeFile(join(folder, 'certificate.pem'), shown.chain);

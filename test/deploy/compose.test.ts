@@ -72,7 +72,7 @@ describe('compose', async () => {
     expect(read('compose.yaml')).toMatch(/balancer[^\n]* \/readyz, never \/health/);
   });
 
-  test('what it says to make is where it looks for it, and no commit takes it along', () => {
+  test('the files that it asks for are where it reads them, and git ignores them', () => {
     const text = read('compose.yaml');
     const [, made = ''] = /bus init [^\n]*--folder (\S+)/.exec(text) ?? [];
     expect(join(import.meta.dirname, '../..', made)).toBe(join(folder, 'bus'));
@@ -158,7 +158,7 @@ describe('compose', async () => {
       expect(open.toSorted()).toEqual(['127.0.0.1:8080', 'everywhere:4443']);
     });
 
-    test('who has a proxy elsewhere says so in the file of settings', async () => {
+    test('a proxy elsewhere is set in the file of settings', async () => {
       const file = join(copy, 'elsewhere.env');
       await writeFile(
         file,
@@ -182,7 +182,7 @@ describe('compose', async () => {
       expect(coordinator?.ports.map(({ target }) => target)).toEqual([8080]);
     });
 
-    test('one that lacks a value says where it stands', async () => {
+    test('a missing value is reported with its place', async () => {
       await writeFile(join(copy, 'none.env'), '');
       const said = await config(
         {},
@@ -235,7 +235,7 @@ describe('image', () => {
 
   const cache = join(import.meta.dirname, '../../node_modules/.cache/antipode');
 
-  describe.skipIf(!mayEnter)('what an image of the probe holds', () => {
+  describe.skipIf(!mayEnter)('the image of the probe', () => {
     let root: string;
     beforeAll(async () => {
       // Where programs run for certain; the machine's temporary files may lie where none does.
@@ -251,7 +251,7 @@ describe('image', () => {
         encoding: 'utf8',
       });
 
-    test('is all that the probe needs', () => {
+    test('contains all that the probe needs', () => {
       expect(enter('/antipode.mjs', '--version')).toMatchObject({
         status: 0,
         stdout: `${version}\n`,
@@ -276,7 +276,7 @@ describe('image', () => {
       expect(spawnSync('chroot', [root, '/bin/sh', '-c', 'true']).status).not.toBe(0);
     });
 
-    test('is packed with its data in the hands of its user, and a root that everybody may enter', async () => {
+    test('is packed with its data owned by its user, and a root that all may enter', async () => {
       const file = `${root}.tar`;
       try {
         await packRoot(root, file);
@@ -306,7 +306,7 @@ describe('units', () => {
   const units = ['antipode-coordinator', 'antipode-nats', 'antipode-backup'];
 
   test.each(units)(
-    '%s.service needs no user that somebody would have to make, and what it reads in /etc systemd reads for it',
+    '%s.service needs no user to be created, and systemd reads its files of /etc for it',
     (name) => {
       const text = readFileSync(join(folder, `${name}.service`), 'utf8');
       expect([text.match(/^(User|Group)=.*$/m), /^DynamicUser=(.*)$/m.exec(text)?.[1]]).toEqual([
@@ -396,7 +396,7 @@ describe('proxies', () => {
     ['systemd/antipode-coordinator.service', /^Environment=TRUSTED_PROXIES=(.+)$/m, 'loopback'],
     // The network's own address on the host, which docker chooses.
     ['compose/compose.yaml', /^ {6}TRUSTED_PROXIES: (.+)$/m, `\${TRUSTED_PROXIES:-uniquelocal}`],
-  ])('%s trusts the proxy that stands there', (file, line, value) => {
+  ])('%s trusts the proxy before it', (file, line, value) => {
     expect(line.exec(read(file))?.[1]).toBe(value);
   });
 

@@ -51,7 +51,7 @@ test('every script and every program of the package is begun by a file that any 
     expect(file).toMatch(/^\.\/deploy\/node\/[a-z-]+\.mjs$/);
 });
 
-describe.runIf(older)('begun by an older Node', () => {
+describe.runIf(older)('started by an older Node', () => {
   const node = older ?? '';
   const begin = (
     environment: Readonly<Record<string, string>>,
@@ -123,7 +123,7 @@ describe.runIf(older)('begun by an older Node', () => {
     },
   );
 
-  test.runIf(isTooOld)('where it cannot be fetched, one line says what to do', async () => {
+  test.runIf(isTooOld)('where it cannot be downloaded, one line says what to do', async () => {
     const said = await begin({
       ANTIPODE_CACHE: join(folder, 'none'),
       LD_LIBRARY_PATH: withoutLibrary(),

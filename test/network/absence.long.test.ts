@@ -100,7 +100,7 @@ describe('notices', () => {
       await eventually(async () => (await open('probe_lost')) === 0);
     });
 
-    test('is opened, although it could not be written down at first', async () => {
+    test('is opened, although it could not be written at first', async () => {
       await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
       for (const continent of ['Asia', 'Africa'] as const) await network.addProbe(continent);
       const { close } = await network.addProbe('Europe');
@@ -111,7 +111,7 @@ describe('notices', () => {
       await eventually(async () => (await open('probe_lost')) === 1);
     });
 
-    test('ends, although another coordinator opened it and ended before it told anybody else', async () => {
+    test('ends, although another coordinator opened it and ended before it told any other', async () => {
       await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
       const { made } = await network.addProbe('Europe');
       await network.sql`insert into notices (kind, subject, message) values ('probe_lost', ${made.id}, 'of another time')`;
@@ -183,7 +183,7 @@ describe('a coordinator that lost the bus', () => {
     await eventually(async () => (await shares()).join() === '16,16', 40_000);
   });
 
-  test('keeps them while nobody has it', async () => {
+  test('keeps them while no coordinator has it', async () => {
     const before = await owners();
     for (const relay of relays) relay.cut();
     await passed(20_000);
@@ -209,7 +209,7 @@ describe('a great outage', () => {
   });
   afterAll(() => network.close());
 
-  test('when everything goes down at once, each outage is confirmed, and no probe is quarantined for having seen them first', async () => {
+  test('when everything fails at once, each outage is confirmed, and no probe is quarantined for having seen them first', async () => {
     const hosts = Array.from(
       { length: count },
       (_, index) => `http://127.0.1.${index + 1}:${target.port}/`,

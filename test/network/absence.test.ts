@@ -28,7 +28,7 @@ const begin = async (
 };
 
 describe.concurrent('results', () => {
-  test('that come twice change nothing, and those that come an hour late go to the charts and alert nobody', async ({
+  test('that come twice change nothing, and those that come an hour late are in the charts and alert no one', async ({
     onTestFinished,
   }) => {
     const { network, target } = await begin(onTestFinished);
@@ -60,7 +60,7 @@ describe.concurrent('results', () => {
     await europe.close();
   });
 
-  test('whose predecessors are missing are not taken, and are taken once they came', async ({
+  test('whose predecessors are missing are not accepted, and are accepted once those came', async ({
     onTestFinished,
   }) => {
     const { network, target } = await begin(onTestFinished);
@@ -136,7 +136,7 @@ describe.concurrent('a coordinator that was away', () => {
 });
 
 describe.concurrent('a probe', () => {
-  test('that joins shares the work within a second, and what a lost one checked is checked by the others', async ({
+  test('that joins shares the work within a second, and the others check what a lost one checked', async ({
     onTestFinished,
   }) => {
     const { network, target } = await begin(onTestFinished);
@@ -169,7 +169,7 @@ describe.concurrent('a probe', () => {
     expect(notices[0]?.message).toContain('Frankfurt');
   });
 
-  test('whose companions are all lost confirms nothing: the incident stays unconfirmed, and the operator is told once', async ({
+  test('whose companions are all lost confirms nothing: the incident stays unconfirmed, and the operator is notified once', async ({
     onTestFinished,
   }) => {
     const { network, target } = await begin(onTestFinished);

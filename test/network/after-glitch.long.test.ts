@@ -146,7 +146,7 @@ describe('after a glitch, limited to some continents', () => {
     for (const { relay } of relays) await relay.close();
   });
 
-  test('an outage that began during a glitch is confirmed when those are back who check the monitor, whoever else is away', async () => {
+  test('an outage that began during a glitch is confirmed when those that check the monitor are back, whatever others are away', async () => {
     const monitor = await network.addMonitor({
       target: target.url(),
       interval_s: 1,
@@ -252,7 +252,7 @@ describe('after a glitch, private', () => {
  * Rule 3: what one probe alone kept, and hands over when the outage is long confirmed, dates it
  * anew.
  */
-describe('what dates an outage late', () => {
+describe('late results that retime an outage', () => {
   let network: Network;
   let target: Target;
   let coordinator: Pick<App, 'close'>;
@@ -322,7 +322,7 @@ describe('what dates an outage late', () => {
     await expectDatedByAll(monitor);
   });
 
-  test('also when the coordinator was started again in between', async () => {
+  test('also when the coordinator was restarted in between', async () => {
     const monitor = await outageThatEuropeSawFirst();
     await coordinator.close();
     coordinator = await network.startCoordinator();

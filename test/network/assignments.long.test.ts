@@ -106,7 +106,7 @@ describe('a probe', () => {
       return state?.pending === 0 && state.unacknowledged === 0;
     });
 
-  test('whose copy differs by its interval alone is told anew, also where the bus itself had it wrong', async () => {
+  test('whose copy differs by its interval alone gets it again, also where the bus itself had it wrong', async () => {
     const probe = await network.addProbe('Europe');
     const target = await network.startTarget();
     const monitor = await addHourly(target, 'Europe', probe.made);
@@ -146,7 +146,7 @@ describe('a probe', () => {
     await again.close();
   });
 
-  test('that was given a monitor of which the database knows nothing has it taken away', async () => {
+  test('with a monitor that the database does not have drops it', async () => {
     const [target, known] = [await network.startTarget(), await network.startTarget()];
     const probe = await network.addProbe('Africa');
     const monitor = await network.addMonitor({
@@ -181,7 +181,7 @@ describe('a probe', () => {
  * A probe that was away for longer than a tombstone lies on the bus: nothing there tells it any
  * more what was deleted meanwhile.
  */
-describe('a probe that comes back after tombstones were taken off the bus', () => {
+describe('a probe that comes back after deletion markers were removed from the bus', () => {
   let network: Network;
   let bus: Bus;
 
@@ -358,7 +358,7 @@ describe('private addresses', () => {
   });
 
   test.skipIf(!home)(
-    'a name that leads to one is unknown to those who may not: no incident, and none to be confirmed',
+    'a name that resolves to one is unknown to probes without access: no incident, and none to be confirmed',
     async () => {
       const open = await network.startTarget({ host: '0.0.0.0' });
       const monitor = await network.addMonitor({

@@ -107,7 +107,7 @@ describe.concurrent('while all probes have lost the bus', () => {
     await expectDatedByBoth(away, await incidentThat(network.sql, monitor, isConfirmed, 60_000));
   });
 
-  test('and one hands over seconds after the other, the outage is dated as if they had come together', async ({
+  test('and one hands over seconds after the other, the outage has the same times as if they had come together', async ({
     onTestFinished,
   }) => {
     const away = await begin(onTestFinished);
@@ -142,7 +142,7 @@ describe.concurrent('while all probes have lost the bus', () => {
     expect(await network.sql`select 1 from notices where kind = 'probe_lost'`).toEqual([]);
   });
 
-  test('an outage that came and went is recorded, resolved, and alerts nobody; no check is missing and none is there twice', async ({
+  test('an outage that came and went is recorded, resolved, and alerts no one; no check is missing or doubled', async ({
     onTestFinished,
   }) => {
     const { network, target, monitor, cut, heal, hits } = await begin(onTestFinished);

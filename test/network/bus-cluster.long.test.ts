@@ -50,7 +50,7 @@ const replicas = async (): Promise<number[]> =>
 const healthShape = z.object({ parts: z.object({ bus: z.boolean(), streams: z.boolean() }) });
 
 describe.runIf(hasBinaries())('a coordinator on a bus of three servers', () => {
-  test('has its streams kept by all three where it is told so, and one that is told nothing leaves them so', async () => {
+  test('has its streams kept by all three where it is configured so, and one without the setting leaves them so', async () => {
     for (const stream of Object.values(streams)) await bus.ensureStream(stream);
     expect(await replicas()).toEqual([1, 1, 1, 1, 1]);
     await (await network.startCoordinatorProcess({ NATS_REPLICAS: '3' })).close();
@@ -59,7 +59,7 @@ describe.runIf(hasBinaries())('a coordinator on a bus of three servers', () => {
     expect(await replicas()).toEqual([3, 3, 3, 3, 3]);
   });
 
-  test('is not healthy while its streams have no leader, however well it reaches the bus', async () => {
+  test('is unhealthy while its streams have no leader, however well it reaches the bus', async () => {
     await eventually(() => isWell(coordinator.url), 30_000);
     await Promise.all(own.nodes.slice(1).map(({ kill }) => kill()));
     const look = async () => {

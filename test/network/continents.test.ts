@@ -129,9 +129,7 @@ describe.concurrent('a continent 75 ms away', () => {
 });
 
 describe.concurrent('a probe whose clock is wrong by a minute', () => {
-  test('dates what it sees right all the same, a minute ahead or behind', async ({
-    onTestFinished,
-  }) => {
+  test('has correct times all the same, a minute ahead or behind', async ({ onTestFinished }) => {
     const { network, target } = await begin(onTestFinished);
     await startWrong(
       await network.makeProbe('Europe'),
@@ -153,7 +151,7 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
       expect(Math.abs(Number(at) - brokenAt)).toBeLessThan(30_000);
   });
 
-  test('from one moment to the next opens nothing, and is right again after its next word with a coordinator', async ({
+  test('from one moment to the next opens nothing, and is right again after its next presence', async ({
     onTestFinished,
   }) => {
     const { network, target } = await begin(onTestFinished);
@@ -191,8 +189,8 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
   });
 });
 
-describe.concurrent('a thousand results that come late by an hour', () => {
-  test('are all in the charts, once; an outage among them alerts nobody and leaves nothing open', async ({
+describe.concurrent('a thousand results that come an hour late', () => {
+  test('are all in the charts, once; an outage among them alerts no one and leaves nothing open', async ({
     onTestFinished,
   }) => {
     const { network, target } = await begin(onTestFinished);

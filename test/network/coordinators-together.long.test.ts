@@ -67,7 +67,7 @@ describe('several coordinators together', () => {
     expect(await call(second)).toBe(429);
   });
 
-  test('look after an open incident whose coordinator died: the others are asked again, and it is confirmed and told once', async () => {
+  test('take over an open incident whose coordinator died: the others are asked again, and it is confirmed and notified once', async () => {
     const [first] = [await network.startCoordinatorProcess()];
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     target.answer(broken, ['Europe']);
@@ -95,7 +95,7 @@ describe('several coordinators together', () => {
     await voice.close();
   });
 
-  test('are upgraded one by one without a gap: outages in the midst of it are confirmed, and no turn is missing', async () => {
+  test('are upgraded one by one without a gap: outages meanwhile are confirmed, and no turn is missing', async () => {
     const [first, second] = [
       await network.startCoordinatorProcess(),
       await network.startCoordinatorProcess(),

@@ -110,7 +110,7 @@ describe.concurrent('several coordinators', () => {
     await nothingLostNothingDoubled(place, all);
   });
 
-  test('take over from one that was frozen, which after its thaw writes nothing, alerts nobody and takes its share again', async ({
+  test('take over from one that was frozen, which after its thaw writes nothing, alerts no one and takes its share again', async ({
     onTestFinished,
   }) => {
     const place = await begin(onTestFinished);

@@ -70,7 +70,7 @@ describe('while the database refuses writes', () => {
 
   const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
 
-  test('nobody is asked to look at what could not be written down: a target that fails is asked no more than at its turns', async () => {
+  test('no probe is asked to recheck what could not be written: a failing target is checked at its turns alone', async () => {
     const { target, monitor } = await watch();
     const takeAgain = await refuseWrites(network.sql);
     target.answer(broken);
@@ -126,7 +126,7 @@ describe('while the database refuses writes', () => {
  * A database behind a black hole: nothing is answered, nothing is closed, of new connections
  * neither.
  */
-describe('while the database says nothing at all', () => {
+describe('while the database never answers', () => {
   let network: Network;
   let relay: TcpProxy;
   let coordinator: CoordinatorProcess;
@@ -162,7 +162,7 @@ describe('while the database says nothing at all', () => {
 
   const list = (): Promise<Response> => ask('/api/v1/monitors', { headers: asOwner() });
 
-  test('callers of the API are told so, with 503 and when to come again, however many ask; when it is back they are served', async () => {
+  test('callers of the API get 503 and when to retry, however many ask; when it is back they are served', async () => {
     expect((await create('before')).status).toBe(201);
     relay.silence();
     // More than there are connections, one after the other, so that new ones are dialled meanwhile.
@@ -185,7 +185,7 @@ describe('while the database says nothing at all', () => {
     expect(names.map(({ name }) => name)).not.toContain('afterwards');
   });
 
-  test('people are told so on a page, and health says that the database is what is away', async () => {
+  test('users read it on a page, and health names the database', async () => {
     expect((await ask('/sign-in')).status).toBe(200);
     relay.silence();
     const headers = { cookie: `svc_session=${'a'.repeat(43)}`, accept: 'text/html' };

@@ -15,7 +15,7 @@ import { broken, fine, type Target } from '../support/targets.ts';
  * A database that moves to another machine leaves connections behind that nobody answers and nobody
  * closes.
  */
-describe('connections to the database that nobody answers any more', () => {
+describe('connections to the database that hang', () => {
   let network: Network;
   let target: Target;
   let relay: TcpProxy;
@@ -30,7 +30,7 @@ describe('connections to the database that nobody answers any more', () => {
     await relay.close();
   });
 
-  test('are given up within seconds: an outage of that time is confirmed and told', async () => {
+  test('are given up within seconds: an outage of that time is confirmed and notified', async () => {
     const coordinator = await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
@@ -46,7 +46,7 @@ describe('connections to the database that nobody answers any more', () => {
     await seenFrom(network.sql, other, 2);
   });
 
-  test('may still hold a commit: what it wrote after all is there once', async () => {
+  test('may still hold a commit: a late write exists once', async () => {
     const { sql } = network;
     await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
@@ -104,7 +104,7 @@ describe('a pooler before the database', async () => {
   };
 
   describe.runIf(program !== undefined)('a coordinator behind pgbouncer', () => {
-    test('that pools sessions has its leases and its notifications: a monitor made beside it is up', async () => {
+    test('that pools sessions has its leases and its notifications: a monitor created beside it is up', async () => {
       const target = await network.startTarget();
       const coordinator = await network.startCoordinatorProcess({
         DATABASE_URL: await pooler('session'),
@@ -141,7 +141,7 @@ describe('a pooler before the database', async () => {
     });
 
     test.each([{ mode: 'session' as const }, { mode: undefined }])(
-      'is told from one that is not by what happens, also while others work: $mode',
+      'is recognised by its behaviour, also while others work: $mode',
       async ({ mode }) => {
         const url = mode === undefined ? network.database.url : await pooler(mode);
         const busy = connect(url, { name: 'busy', connections: 6 });
@@ -218,7 +218,7 @@ describe('a clock that differs', () => {
     expect(await notices()).toHaveLength(1);
   });
 
-  test('what a coordinator said of its clock ends with it', async () => {
+  test('the clock report of a coordinator ends with it', async () => {
     const wrong = await network.startCoordinator({ hostClock: { now: () => Date.now() - 30_000 } });
     await eventually(async () => (await notices()).length === 1);
     await wrong.close();

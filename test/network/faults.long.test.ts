@@ -195,7 +195,7 @@ describe('disks', () => {
   };
 
   describe.runIf(hasBinaries() && canMakeDisks())('a full disk', () => {
-    test('at a probe: it goes on checking, tells what it sees from memory, and nothing is missing when there is room again', async () => {
+    test('at a probe: it continues to check, reports from memory, and nothing is missing when there is space again', async () => {
       const made = await network.makeProbe('Asia');
       const small = createSmallDisk(join(mortal.folder, 'probe-disk'), 512);
       const probe = await network.startProbe({ ...made, folder: join(small.folder, 'data') });
@@ -218,7 +218,7 @@ describe('disks', () => {
       small.close();
     });
 
-    test('at the database: probes keep what it cannot take, and all of it is there, in its time, when there is room again', async () => {
+    test('at the database: probes keep what it cannot store, and all of it is there, at its time, when there is space again', async () => {
       await network.addProbe('Asia');
       const monitor = await network.addMonitor({ target: target.url('/database'), interval_s: 1 });
       await seenFrom(network.sql, monitor, 2);
@@ -259,7 +259,7 @@ describe('disks', () => {
   });
 
   describe.runIf(hasBinaries())('a bus that was wiped', () => {
-    test('while the last monitor was deleted: probes that held it drop it, although nothing is left that could be sent to them', async () => {
+    test('while the last monitor was deleted: probes that held it drop it, although nothing is left to be sent to them', async () => {
       const monitor = await network.addMonitor({ target: target.url('/last'), interval_s: 1 });
       await seenFrom(network.sql, monitor, 1);
       await mortal.nats.kill();
@@ -333,8 +333,8 @@ describe('the recipe of RUNBOOK', () => {
     await mortal.postgres.start();
   };
 
-  describe.runIf(hasBinaries())('a database brought back to a moment by its own log', () => {
-    test('has what was before and not what came after; nothing is told anew, and what was begun ends', async () => {
+  describe.runIf(hasBinaries())('a database restored to a moment by its own log', () => {
+    test('has what was before and not what came after; nothing is sent again, and open incidents end', async () => {
       const { sql } = network;
       const [early, late] = [await network.startTarget(), await network.startTarget()];
       const coordinator = await network.startCoordinator();

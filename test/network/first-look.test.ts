@@ -13,7 +13,7 @@ import { createTestOrganisation, type Person, type TestOrganisation } from '../s
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** A monitor of a day that nobody could look at when it was made, because no probe was well. */
-describe('a first look', () => {
+describe('a first check', () => {
   let network: Network;
   let target: Target;
 
@@ -33,8 +33,8 @@ describe('a first look', () => {
     return monitor;
   };
 
-  describe('a monitor of a day, made while no probe is well', () => {
-    test('is looked at when the first one is, and not again when the next one comes', async () => {
+  describe('a monitor with an interval of a day, created while no probe is healthy', () => {
+    test('is checked when the first one is, and not again when the next one comes', async () => {
       await network.startCoordinator();
       const monitor = await makeDaily();
       await network.addProbe('Europe');
@@ -46,7 +46,7 @@ describe('a first look', () => {
       expect(target.hits.filter(({ url }) => url !== '/other').length).toBe(hits);
     });
 
-    test('is looked at when the first one is, though the coordinator that made it is gone', async () => {
+    test('is checked when the first one is, though the coordinator that created it is gone', async () => {
       const first = await network.startCoordinator();
       const monitor = await makeDaily();
       await first.close();
@@ -56,7 +56,7 @@ describe('a first look', () => {
     });
   });
 
-  test('a first look that was lost with its probe is asked for again, though the probe was back before anybody missed it', async () => {
+  test('a first check that was lost with its probe is asked for again, though the probe was back before it was missed', async () => {
     await network.startCoordinator();
     const { made, close } = await network.addProbe('Europe');
     target.answer({ is: 'hang' });
@@ -72,7 +72,7 @@ describe('a first look', () => {
     await seenFrom(network.sql, monitor, 1);
   });
 
-  test('a monitor that is to be checked less often is looked at once more, for what was seen last covers only the old interval', async () => {
+  test('a monitor with a longer interval is checked once more, because its last check covers only the old interval', async () => {
     await network.startCoordinator();
     await network.addProbe('Europe');
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
@@ -92,7 +92,7 @@ describe('a first look', () => {
     await eventually(() => target.hits.length > hits);
   });
 
-  test('a thousand monitors of a day, made at once, have each been seen within seconds, though one probe has to look at all of them', async () => {
+  test('a thousand monitors with an interval of a day, created at once, are each checked within seconds, though by one probe', async () => {
     await network.startCoordinator();
     await network.addProbe('Europe');
     const made = await Promise.all(
@@ -113,7 +113,7 @@ describe('a first look', () => {
 });
 
 /** Rule 5: a choice that comes to be one that no probe can serve is shown. */
-describe('what nobody can check', () => {
+describe('uncheckable monitors', () => {
   let network: Network;
 
   beforeAll(async () => {
@@ -128,7 +128,7 @@ describe('what nobody can check', () => {
       { kind: string; message: string }[]
     >`select kind, message from notices where kind = 'nobody_can_check' and ended_at is null`;
 
-  test('monitors whose last probe was revoked are told to the operator in one notice, until somebody can check them again', async () => {
+  test('monitors whose last probe was revoked are in one notice for the operator, until they can be checked again', async () => {
     const far = await network.addMonitor({
       target: 'https://far.example/',
       name: 'far',
@@ -171,7 +171,7 @@ describe('what nobody can check', () => {
 /**
  * Rule 41, with every part real: a config is tried from all continents, and nothing of it stays.
  */
-describe('rule 41: a config is tried before it is saved', () => {
+describe('rule 41: a config is tested before it is saved', () => {
   const places: readonly Continent[] = ['Asia', 'Europe', 'North America'];
   let network: Network;
   let app: App;
@@ -220,7 +220,7 @@ describe('rule 41: a config is tried before it is saved', () => {
   const byContinent = (one: { continent: string }, other: { continent: string }) =>
     one.continent.localeCompare(other.continent);
 
-  test('from every continent that could check it, each once, and each tells what it saw', async () => {
+  test('from every continent that could check it, each once, and each returns its result', async () => {
     const target = await network.startTarget();
     const { trial } = await call(testMonitor, house.member, {
       type: 'https',
@@ -319,7 +319,7 @@ describe('rule 41: a config is tried before it is saved', () => {
     expect(elsewhere.hits.length).toBe(0);
   });
 
-  test('is heard by whoever asked alone, and is not for viewers, nor for heartbeats', async () => {
+  test('only its caller gets the result; viewers and heartbeats are refused', async () => {
     const target = await network.startTarget();
     const wanted = { type: 'https', target: target.url() };
     const { trial } = await call(testMonitor, house.admin, wanted);

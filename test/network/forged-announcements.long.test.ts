@@ -181,7 +181,7 @@ describe('with the credentials of a private probe', () => {
     await rogue.close();
   });
 
-  test('it fills no stream with what nobody reads', async () => {
+  test('it fills no stream with unread messages', async () => {
     const rogue = await enterAs(private_);
     const before = await wrongSubjects();
     const unread = ['77', '32', '007', '*', 'x'].flatMap((partition) => [
@@ -281,7 +281,7 @@ describe('with the credentials of a private probe', () => {
   });
 });
 
-describe('with the stolen credentials of a public probe, which the server answers wherever it asks', () => {
+describe('with the stolen credentials of a public probe, which the server answers on any subject', () => {
   test('nothing of it is believed: refused and counted, and all goes on', async () => {
     const stolen = await network.makeProbe('Europe', 'stolen');
     await eventually(
@@ -322,7 +322,7 @@ describe('with the stolen credentials of a public probe, which the server answer
   });
 });
 
-describe('what coordinators once said, said again later', () => {
+describe('replayed announcements of coordinators', () => {
   /** Signed as it was a minute ago. */
   const announceAMinuteAgo = createAnnounce(
     announcementKeys([testSecretKey]),
@@ -335,7 +335,7 @@ describe('what coordinators once said, said again later', () => {
     return row?.count ?? 0;
   };
 
-  test('is refused by coordinators, too, and what stood there before stands there again', async () => {
+  test('are refused by coordinators, too, and the earlier value is restored', async () => {
     const epochThere = async (): Promise<number> => {
       const last = await listener.last(streams.assignments.name, subjects.roster);
       return rosterMessage.parse(JSON.parse(String(last?.data))).epoch;

@@ -26,7 +26,7 @@ import { mayBusStandStill } from '../support/services.ts';
  * What anybody may say at the address where cut-off ping receivers bring their pings: what is not
  * theirs is refused, counted, and changes nothing.
  */
-describe('kept pings', () => {
+describe('forwarded pings', () => {
   let network: Network;
   let relay: TcpProxy;
   let url: string;
@@ -141,7 +141,7 @@ describe('kept pings', () => {
     expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toHaveLength(1);
   });
 
-  test('are on the bus before the answer, taken by whom we know the probe to be, and of whom we know the key to be', async () => {
+  test('are on the bus before the answer, with the probe that we identified and a key that we know', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const pings = [
       pingOf(heartbeat, { ear: 'somebody else', body: 'kept' }),
@@ -186,7 +186,7 @@ describe('kept pings', () => {
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([over]);
   });
 
-  test('are refused of whoever does not sign with the key of the probe, or signs something else', async () => {
+  test('are refused without the signature of the probe, or with one of something else', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const body = bodyOf(europe.id, [pingOf(heartbeat)]);
     const right = signed(keyOf(europe), body);
@@ -206,7 +206,7 @@ describe('kept pings', () => {
     expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toHaveLength(1);
   });
 
-  test('are refused of a probe that there is not, was revoked, or is another', async () => {
+  test('are refused of a probe that does not exist, was revoked, or is another', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const [gone, other] = [await network.makeProbe('Asia'), await network.makeProbe('Asia')];
     await network.revokeProbe(gone.id);
@@ -233,7 +233,7 @@ describe('kept pings', () => {
     );
   });
 
-  test('that cannot be read, are too many, too large, of another version or of another time are refused whole', async () => {
+  test('that cannot be read, are too many, too large, of another version or of another time are refused as a whole', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const one = pingOf(heartbeat);
     const raw = async (body: string) => send(europe.id, body, signed(keyOf(europe), body));
@@ -284,7 +284,7 @@ describe('kept pings', () => {
     );
   });
 
-  test('of a private probe count for its own organisation only, and those of no key for nobody; it need not keep them', async () => {
+  test('of a private probe count for its own organisation only, and unknown keys for none; it need not keep them', async () => {
     const house = await createTestOrganisation(network.sql);
     const own = await network.makeProbe('Asia', 'own', network.organisation);
     const foreign = await network.makeProbe('Asia', 'foreign', house.organisation);
@@ -301,7 +301,7 @@ describe('kept pings', () => {
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
   });
 
-  test('are taken of a probe with new credentials, and for a day with the older ones', async () => {
+  test('are accepted of a probe with new credentials, and for a day with the older ones', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const before = await network.makeProbe('Oceania');
     const after = await network.rotateProbe(before);
@@ -417,7 +417,7 @@ describe('pings that were set aside', () => {
     expect(written).toHaveLength(2);
   });
 
-  test('what is no ping at all is refused once more and not taken for one', async () => {
+  test('an invalid ping is refused again', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const subject = subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key);
     await setAside(network.sql, { subject, reason: 'unreadable', data: Buffer.from('{"v":1') });

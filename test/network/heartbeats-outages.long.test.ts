@@ -105,7 +105,7 @@ describe.concurrent('a heartbeat', () => {
     expect(past).toMatchObject({ started_at: bad?.at, resolved_at: good?.at });
   });
 
-  test('is on the bus although no coordinator was there when the probe that took it began', async ({
+  test('is on the bus although no coordinator was there when the probe that accepted it began', async ({
     onTestFinished,
   }) => {
     const { network, probes, bus } = await small(onTestFinished);
@@ -148,7 +148,7 @@ describe.concurrent('a heartbeat', () => {
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
   });
 
-  test('that came while the bus was down is answered, kept on the disk of the place that took it, and raises no alarm', async ({
+  test('that came while the bus was down is answered, kept on disk by its receiver, and raises no alarm', async ({
     onTestFinished,
   }) => {
     const all = await small(onTestFinished);
@@ -277,7 +277,7 @@ describe.concurrent('a heartbeat', () => {
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toHaveLength(1);
   });
 
-  test('is not late because the probe that judges it is cut off from the bus, or loses it for a moment', async ({
+  test('is not late because the probe that checks it is cut off from the bus, or loses it for a moment', async ({
     onTestFinished,
   }) => {
     const all = await small(onTestFinished);

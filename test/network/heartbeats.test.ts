@@ -118,7 +118,7 @@ describe.concurrent('a heartbeat', () => {
     expect(new Set(receivers)).toEqual(new Set(['europe', longName, 'coordinator']));
   });
 
-  test('that has never come is pending, and no incident', async () => {
+  test('without a ping is pending, and no incident', async () => {
     const heartbeat = await addHeartbeat(network, {}, 1);
     await ping(coordinator, heartbeat, '/log');
     // Judged again and again: 2 stands for unknown.
@@ -130,7 +130,7 @@ describe.concurrent('a heartbeat', () => {
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
   });
 
-  test('that failed by /fail is down at once, confirmed by nobody, until a good one comes', async () => {
+  test('that failed by /fail is down at once, without a confirmation, until a good one comes', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     await ping(receiverOf(europe), heartbeat);
     await ping(receiverOf(europe), heartbeat, '/fail', { method: 'POST', body: 'no space left' });
@@ -172,7 +172,7 @@ describe.concurrent('a heartbeat', () => {
     expect((await call(coordinator, `${heartbeat.token}/256`)).status).toBe(404);
   });
 
-  test('that fails and succeeds within one millisecond ends as what came last', async () => {
+  test('that fails and succeeds within one millisecond ends with the later ping', async () => {
     const mended = await addHeartbeat(network, {}, 3_600);
     const broken = await addHeartbeat(network, {}, 3_600);
     await Promise.all([ping(coordinator, mended), ping(coordinator, broken)]);
@@ -204,7 +204,7 @@ describe.concurrent('a heartbeat', () => {
     ]);
   });
 
-  test('that was dated by a clock far ahead counts as of when it came, and hides nothing that comes after it', async () => {
+  test('with a time far ahead counts as of its arrival, and hides nothing that comes after it', async () => {
     const heartbeat = await addHeartbeat(network, { grace_s: 1 }, 3);
     const before = Date.now();
     await atOnce(heartbeat, ['success'], before + 86_400_000);
@@ -248,7 +248,7 @@ describe.concurrent('a heartbeat', () => {
     expect(Number(down.started_at)).toBe(Number(begun?.at) + 4_000);
   });
 
-  test('is taken as GET, HEAD and POST, and its body is kept up to 10 kB', async () => {
+  test('is accepted as GET, HEAD and POST, and its body is kept up to 10 kB', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     for (const address of [coordinator, receiverOf(europe)]) {
       expect(await ping(address, heartbeat)).toEqual({ status: 200, text: 'OK' });
@@ -300,7 +300,7 @@ describe.concurrent('a heartbeat', () => {
     expect(posted.map(({ body }) => body.length)).toEqual([10_000, 10_000, 10_000, 10_000]);
   });
 
-  test('with an unknown token is 404 everywhere, and a flood of them harms nobody', async () => {
+  test('with an unknown token is 404 everywhere, and a flood of them harms nothing', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     for (const address of [coordinator, receiverOf(europe)]) {
       await ping(address, heartbeat);
@@ -322,7 +322,7 @@ describe.concurrent('a heartbeat', () => {
     }
   });
 
-  test('whose token was rotated is taken at both addresses until the old one ends', async () => {
+  test('whose token was rotated is accepted at both addresses until the old one ends', async () => {
     const old = await addHeartbeat(network, {}, 3_600);
     await network.sql.begin((tx) =>
       retirePingTokens(tx, network.organisation, old.monitor, Date.now() + 3_600_000),
@@ -348,7 +348,7 @@ describe.concurrent('a heartbeat', () => {
     await eventually(async () => (await call(coordinator, old.token)).status === 404);
   });
 
-  test('whose leaked token is ended at once is refused with it everywhere, also while that was to go on for a while', async () => {
+  test('whose leaked token is revoked at once is refused with it everywhere, also during its grace period', async () => {
     const [leaked, other] = [
       await addHeartbeat(network, {}, 3_600),
       await addHeartbeat(network, {}, 3_600),
@@ -371,7 +371,7 @@ describe.concurrent('a heartbeat', () => {
     }
   });
 
-  test('that is resumed gets its whole time anew', async () => {
+  test('that is resumed has its whole time again', async () => {
     const heartbeat = await addHeartbeat(network, { grace_s: 1 }, 3);
     await ping(coordinator, heartbeat);
     await network.pauseMonitor(heartbeat.monitor, true);

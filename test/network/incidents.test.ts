@@ -98,7 +98,7 @@ describe.concurrent('an incident', () => {
     ).toBe(true);
   });
 
-  test('seen from one continent only stays unconfirmed, counts as no downtime and alerts nobody', async () => {
+  test('seen from one continent only stays unconfirmed, counts as no downtime and alerts no one', async () => {
     const { target, monitor } = await watch();
     target.answer(broken, ['Asia']);
     const incident = await incidentThat(network.sql, monitor, () => true);
@@ -154,7 +154,7 @@ describe.concurrent('an incident', () => {
     expect(all.at(-1)).toMatchObject({ id, resolved_at: null });
   });
 
-  test('ends with the recovery, dated by the first check that passed, and whoever got "down" gets "up"', async () => {
+  test('ends with the recovery, at the first check that passed, and recipients of "down" get "up"', async () => {
     const { target, monitor } = await watch();
     target.answer(broken);
     await incidentThat(network.sql, monitor, isConfirmed);

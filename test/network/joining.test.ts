@@ -119,7 +119,7 @@ describe('joining', () => {
     network.sql<{ id: string }[]>`select id from probes where name = ${name}`;
 
   describe('antipode-probe.mjs join', () => {
-    test('makes of a host a probe that checks, in an empty folder; it says so to whoever asks there, and starts again by itself', async () => {
+    test('makes a probe of a host, in an empty folder; it says so on request, and starts again by itself', async () => {
       const target = await network.startTarget();
       const { token, name } = await invite();
       const first = await start(['join', coordinator.url, token]);
@@ -167,7 +167,7 @@ describe('joining', () => {
       expect(await probesNamed(name)).toEqual([{ id: answer.probe }]);
     });
 
-    test('with a token that another host has used, one that is none, or over a wire in the clear: refused in words, and nothing is made', async () => {
+    test('with a token that another host has used, an invalid one, or over an unencrypted connection: refused in words, and nothing is made', async () => {
       const { token, name } = await invite();
       await enrol(
         coordinatorAt(coordinator.url),
@@ -198,7 +198,7 @@ describe('joining', () => {
       expect(late.err).toContain('was good for an hour');
     });
 
-    test('where something is not well says what to do, with an exit code of its own; the host is the probe all the same', async () => {
+    test('where something is wrong says what to do, with an exit code of its own; the host is the probe all the same', async () => {
       const { token, name } = await invite();
       const full = await say(['join', coordinator.url, token], { PROBE_SPOOL_MB: '900000000' });
       expect(full).toMatchObject({ code: 15 });
@@ -298,7 +298,7 @@ describe('joining', () => {
     });
     afterAll(() => front.close());
 
-    test('is joined where the machine trusts it, or with --ca FILE, which the service that is installed keeps; else it is said what to do', async () => {
+    test('is joined where the machine trusts it, or with --ca FILE, which the installed service keeps; else it says what to do', async () => {
       const { token, name } = await invite();
       const install = ['join', address, token, '--install', '--root', folder];
       const unknown = await say(install);

@@ -110,8 +110,8 @@ const isAllowedAt = () =>
 const keysOnDisk = async (folder: string): Promise<string[]> =>
   Object.keys(JSON.parse(await readFile(join(folder, 'network.json'), 'utf8')).seal_keys);
 
-describe('the key of a place', () => {
-  test('is another one once a probe there is revoked: who stays goes on checking, who is gone opens nothing new', async () => {
+describe('the key that seals secrets for a continent', () => {
+  test('changes once a probe there is revoked: the others continue to check, and the revoked one opens nothing new', async () => {
     const timing = { digestMs: 500, ...quickResync() };
     coordinators.push(
       await network.startCoordinator({ timing }),
@@ -158,7 +158,7 @@ describe('the key of a place', () => {
     await stays.close();
   });
 
-  test('is another one when rotated-out credentials end, because whoever had only those may hold it', async () => {
+  test('changes when rotated-out credentials end, because their holder may have it', async () => {
     const made = await network.makeProbe('Africa');
     const renewed = await network.rotateProbe(made);
     const probe = await network.startProbe(renewed);
@@ -172,7 +172,7 @@ describe('the key of a place', () => {
     await Promise.all(coordinators.map(({ close }) => close()));
   });
 
-  test('is in use everywhere in the end, whenever coordinators are killed on the way', async () => {
+  test('is in use everywhere in the end, whenever coordinators are killed meanwhile', async () => {
     let coordinator = await startCoordinatorProcess(network.environment);
     const monitors = await Promise.all(
       Array.from({ length: 40 }, () => addSecretMonitor(coordinator.url)),

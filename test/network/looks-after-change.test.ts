@@ -67,7 +67,7 @@ const untilUp = (monitor: string): Promise<boolean> =>
   eventually(async () => (await statusOf(monitor)).status === 'up', 30_000, 250);
 
 describe.concurrent('a monitor', () => {
-  test('of an hour is looked at as soon as it is made, changed or resumed, once each', async () => {
+  test('of an hour is checked as soon as it is created, changed or resumed, once each', async () => {
     const [known, first, second] = [
       await network.startTarget(),
       await network.startTarget(),
@@ -86,7 +86,7 @@ describe.concurrent('a monitor', () => {
     expect([first.hits.length, second.hits.length]).toEqual([1, 2]);
   });
 
-  test('is changed all the same when nobody was told that its line is there', async () => {
+  test('is changed all the same when no coordinator was notified of its outbox line', async () => {
     const target = await network.startTarget();
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
     await eventually(() => target.hits.length > 0);
@@ -100,7 +100,7 @@ describe.concurrent('a monitor', () => {
     await eventually(() => elsewhere.hits.length > 0);
   });
 
-  test('that is paused during an outage is checked no more within a second; its incident closes and says why', async () => {
+  test('that is paused during an outage is no longer checked within a second; its incident closes and says why', async () => {
     const { target, monitor } = await watchBroken();
     await network.pauseMonitor(monitor, true);
     const closed = await incidentThat(network.sql, monitor, isResolved);
@@ -228,7 +228,7 @@ describe.concurrent('a monitor', () => {
     },
   );
 
-  test('that is deleted during an outage is checked no more, and who got "down" gets "closed"', async () => {
+  test('that is deleted during an outage is no longer checked, and recipients of "down" get "closed"', async () => {
     const { target, monitor } = await watchBroken();
     await network.deleteMonitor(monitor);
     await eventually(async () => (await alertsOf(network.sql, monitor)).length === 2);
@@ -239,7 +239,7 @@ describe.concurrent('a monitor', () => {
     await silentFor(target, 3);
   });
 
-  test('that only one continent may check confirms an outage with two more failures in a row, and nobody else confirms it', async () => {
+  test('that only one continent may check confirms an outage with two more failures in a row, and no other confirms it', async () => {
     const target = await network.startTarget();
     const continents: Continent[] = ['Europe'];
     // Ten seconds of failures make it sure, and two turns without one make an end of it: with turns

@@ -39,7 +39,7 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('a host at a public address',
     running.push(await startProbeProcess(made, { netns: two.hosts[host].netns, environment }));
   };
 
-  test('that is too near to two continents for its own is doubted, and the operator is told by how much', async () => {
+  test('that is too near to two continents for its own has a location mismatch, which the operator reads with its size', async () => {
     const { sql } = network;
     const [vostok, delhi] = [
       await network.makeProbe('Antarctica', 'Vostok'),

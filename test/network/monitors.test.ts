@@ -82,7 +82,7 @@ describe.concurrent('a DNS monitor', () => {
     await incidentThat(network.sql, monitor, isResolved);
   });
 
-  test('whose resolver falls silent is an incident, because the probe reaches something else', async () => {
+  test('whose resolver is silent is an incident, because the probe reaches something else', async () => {
     const { monitor, answer } = await watch();
     answer(() => null);
     const { id } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);

@@ -122,7 +122,7 @@ describe('messages', () => {
     expect(receiver.got.map(({ type }) => type)).toEqual(['incident.down', 'incident.up']);
   });
 
-  test('rule 32: 100 targets that break at once are a few messages, in which each is told once', async () => {
+  test('rule 32: 100 targets that break at once are a few messages, in which each is named once', async () => {
     const [target, receiver] = [await network.startTarget(), await startReceiver()];
     const monitors: string[] = [];
     for (let index = 0; index < 100; index += 1)
@@ -210,7 +210,7 @@ describe('a coordinator that is killed while it sends', () => {
       .filter((got: Got) => got.path === path)
       .map(({ headers }) => headers['webhook-id']);
 
-  test('rules 28 and 31: kill -9 in the middle of delivery loses nothing, and sends once more what nobody answered, with the same key', async () => {
+  test('rules 28 and 31: kill -9 in the middle of delivery loses nothing, and repeats unanswered messages with the same key', async () => {
     await addChannel('/quick');
     await addChannel('/held');
     // One receiver answers, the other has the request and says nothing.

@@ -362,7 +362,7 @@ describe('a bus with TLS', () => {
       .parts.probes.flatMap(({ name, present }) => (present ? [name] : []));
 
   describe.runIf(hasBinaries())('coordinators and probes on a bus at tls://', () => {
-    test('check and report; a probe whose way takes TLS away says nothing to the bus, and nobody counts on it', async () => {
+    test('check and report; a probe whose connection loses TLS sends nothing to the bus, and does not count', async () => {
       const coordinator = await network.startCoordinatorProcess({ NATS_URL: secured, NATS_CA: ca });
       const target = await network.startTarget();
       await network.startProbe(await network.makeProbe('Europe', 'safe'), {
@@ -382,7 +382,7 @@ describe('a bus with TLS', () => {
       expect(said).toBe('');
     });
 
-    test('and a probe goes there that knows their authority from its joining alone', async () => {
+    test('and a probe connects that knows their authority from its joining alone', async () => {
       const coordinator = await network.startCoordinatorProcess({ NATS_URL: secured, NATS_CA: ca });
       const { credentials, folder } = await network.makeProbe('Africa', 'joined');
       const probe = await createProbe(

@@ -294,7 +294,7 @@ describe('a rolling restart', () => {
     expect(notices?.count).toBe(0);
   });
 
-  test('nor does a probe that is told to stop and stays away', async () => {
+  test('nor does a probe that is stopped for good', async () => {
     const from = Date.now();
     await probes[0]?.close();
     const to = Date.now() + 4 * every;

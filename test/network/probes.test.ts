@@ -69,7 +69,7 @@ describe('a probe that runs twice', () => {
   });
 
   describe('a probe that runs twice', () => {
-    test('is told to the operator, the older process ends by itself and well, and the later one goes on', async () => {
+    test('is reported to the operator, the older process ends cleanly by itself, and the later one continues', async () => {
       const made = await network.makeProbe('Europe');
       const older = await startProbeProcess(made);
       await eventually(() =>
@@ -100,7 +100,7 @@ describe('a probe that runs twice', () => {
       expect(await later.exited).toBe(0);
     });
 
-    test('is nobody’s notice when it was only started again', async () => {
+    test('is no notice when it was only restarted', async () => {
       const made = await network.makeProbe('Europe');
       for (const _ of [1, 2, 3]) {
         const probe = await network.startProbe(made);
@@ -114,7 +114,7 @@ describe('a probe that runs twice', () => {
       expect(await notices('probe_twice', made.id)).toEqual([]);
     });
 
-    test('is nobody’s notice when it was killed, started again, and a word that it had spoken before comes late', async () => {
+    test('is no notice when it was killed, restarted, and an earlier message of it comes late', async () => {
       const made = await network.makeProbe('Europe');
       const voice = await speakAs(made);
       const say = async (session: string, up_ms: number): Promise<boolean> => {
@@ -141,7 +141,7 @@ describe('a probe that runs twice', () => {
       await voice.close();
     });
 
-    test('is no notice any more once it is revoked', async () => {
+    test('is no longer a notice once it is revoked', async () => {
       const made = await network.makeProbe('Europe');
       const [one, two] = [
         await network.startProbe(made),
@@ -161,7 +161,7 @@ describe('a probe that runs twice', () => {
   });
 
   describe('results that a probe had to drop', () => {
-    test('are a notice with their number, which ends when no more are dropped, and is not told anew by whom it was told', async () => {
+    test('are a notice with their number, which ends when no more are dropped, and is not repeated by the same coordinator', async () => {
       const made = await network.makeProbe('Asia');
       const voice = await speakAs(made);
       const session = newId();
@@ -203,7 +203,7 @@ describe('a probe that runs twice', () => {
       await voice.close();
     });
 
-    test('are counted by a real probe whose disk has spoilt one', async () => {
+    test('are counted by a real probe whose disk corrupted one', async () => {
       const made = await network.makeProbe('Africa');
       const first = await network.startProbe(made);
       await first.close();

@@ -70,7 +70,7 @@ const batch = (probe: string, partition: number, more: object = {}) =>
   });
 
 describe('a probe on the bus', () => {
-  test('that speaks another version of the wire is told so in words, and refused', async () => {
+  test('that speaks another version of the protocol is refused in words', async () => {
     const later = await network.makeProbe('Africa', 'Later');
     const voice = await speakAs(later);
     const body = Buffer.from(JSON.stringify({ v: 2, probe: later.id, what: 'nobody knows yet' }));
@@ -85,7 +85,7 @@ describe('a probe on the bus', () => {
     await voice.close();
   });
 
-  test('may say its own results and nothing else', async () => {
+  test('may publish its own results and nothing else', async () => {
     const other = await network.makeProbe('Europe');
     const voice = await speakAs(europe);
     const partition = partitionOf(monitor);
@@ -108,7 +108,7 @@ describe('a probe on the bus', () => {
     await voice.close();
   });
 
-  test('hears only its own looks, receipts and inbox', async () => {
+  test('receives only its own rechecks, receipts and inbox', async () => {
     const other = await network.makeProbe('Europe');
     const voice = await speakAs(europe);
     const heard: string[] = [];
@@ -142,7 +142,7 @@ describe('a probe on the bus', () => {
     await voice.close();
   });
 
-  test('that speaks in the name of another, of an unknown version, of another partition, or nonsense, is refused', async () => {
+  test('that claims to be another, or sends an unknown version, another partition, or nonsense, is refused', async () => {
     const other = await network.makeProbe('Europe');
     const voice = await speakAs(other);
     const partition = partitionOf(monitor);
@@ -158,7 +158,7 @@ describe('a probe on the bus', () => {
     await voice.close();
   });
 
-  test('that tells of a monitor it could not have held, of the future or of a version to come, is refused', async () => {
+  test('that reports a monitor it could not have held, the future or a version to come, is refused', async () => {
     const asia = await network.makeProbe('Asia');
     const only = await network.addMonitor({
       target: target.url(),
@@ -181,7 +181,7 @@ describe('a probe on the bus', () => {
     await voice.close();
   });
 
-  test('that says again what it said before changes nothing', async () => {
+  test('that repeats its messages changes nothing', async () => {
     const voice = await speakAs(await network.makeProbe('Europe'));
     const before = (await resultsOf(network.sql, monitor)).length;
     for (const _ of [1, 2, 3]) await voice.say(monitor, [ok(1), ok(2)]);
@@ -191,7 +191,7 @@ describe('a probe on the bus', () => {
     await voice.close();
   });
 
-  test('that is revoked is put off the bus and cannot come back', async () => {
+  test('that is revoked is disconnected from the bus and cannot come back', async () => {
     const made = await network.makeProbe('Europe');
     const voice = await speakAs(made);
     const gone = Promise.withResolvers<void>();

@@ -13,7 +13,7 @@ import { broken } from '../support/targets.ts';
 
 type AtEnd = (end: () => Promise<void>) => void;
 
-test.concurrent('a partition whose message stands is given up and begun anew, the health says so meanwhile, and its outage is found', async ({
+test.concurrent('a partition whose message stalls is restarted, health says so meanwhile, and its outage is found', async ({
   onTestFinished,
 }) => {
   const network = await createNetwork();
@@ -151,7 +151,7 @@ describe.concurrent('a server of the bus that has lost the others', () => {
     return { stop };
   };
 
-  test('is left by a coordinator whose partitions stood three times, also where no other can hold them', async ({
+  test('is left by a coordinator whose partitions stalled three times, also where no other can hold them', async ({
     onTestFinished,
   }) => {
     const { network, proxy, deafen } = await begin(onTestFinished);
@@ -174,7 +174,7 @@ describe.concurrent('a server of the bus that has lost the others', () => {
     await eventually(() => isWell(coordinator.url), 30_000);
   });
 
-  test('costs a coordinator whose partitions stand because of it its partitions, until it is connected anew', async ({
+  test('costs a coordinator whose partitions stall because of it its partitions, until it is connected again', async ({
     onTestFinished,
   }) => {
     const { network, proxy, deafen } = await begin(onTestFinished);

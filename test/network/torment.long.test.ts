@@ -6,7 +6,7 @@ import { runTorment } from './torment/run.ts';
 /** A short run of `npm run torment`; the long ones are the operator's and the project's own. */
 
 test.runIf(hasBinaries())(
-  'whatever fails, what the probes saw is what the database holds, and nothing is told that was not',
+  'whatever fails, the database holds what the probes saw, and no false alert is sent',
   async () => {
     const told: string[] = [];
     const report = await runTorment({

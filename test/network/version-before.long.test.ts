@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 
 test.runIf(isKnown)(
-  'the version before finds its way on the schema of today: it confirms an outage, tells of it, and ends it',
+  'the previous version runs on today’s schema: it confirms an outage, notifies, and ends it',
   async () => {
     const tree = join(folder, 'tree');
     mkdirSync(tree);

@@ -43,7 +43,7 @@ describe('rule 44: a site that works, whose certificate ends in 5 days and that 
     uptime: z.object({ down_seconds: z.number() }),
   });
 
-  test('is never down, has two warnings, and is told in one message', {
+  test('is never down, has two warnings, and both are in one message', {
     timeout: 300_000,
   }, async () => {
     const target = await network.startTarget({

@@ -36,7 +36,7 @@ const nameless: Demo = {
 
 describeLooks('every main page', mainLooks);
 
-test('every page is looked at', () => {
+test('every page has a look', () => {
   const looked = pageLooks.map(
     ({ path }) => new URL(typeof path === 'string' ? path : path(nameless), 'http://x').pathname,
   );

@@ -213,7 +213,7 @@ describeInBrowser('the dashboard', (browser) => {
       await tab.close();
     });
 
-  test('is worked by keys: search, help, next row, places', async () => {
+  test('works by keys: search, help, next row, places', async () => {
     const tab = await open('/');
     const { page } = tab;
     await page.keyboard.press('/');

@@ -70,7 +70,7 @@ describeInBrowser('forms', (browser) => {
     });
   });
 
-  describe('what is ticked stays ticked through a test or a preview, and is what is saved', () => {
+  describe('checked boxes stay checked through a test or a preview, and are saved', () => {
     const tick = async ({ page }: Tab, ...names: readonly string[]): Promise<void> => {
       for (const name of names) await page.getByRole('checkbox', { name, exact: true }).check();
     };
@@ -203,7 +203,7 @@ describeInBrowser('forms', (browser) => {
       return rows.length;
     };
 
-    test('is not there without scripts: all are listed', async () => {
+    test('is absent without scripts: all are listed', async () => {
       const tab = await open('/maintenance/new', false);
       expect(await filter(tab).isVisible()).toBe(false);
       expect(await shown(tab)).toBeGreaterThan(12);
@@ -307,7 +307,7 @@ describeInBrowser('forms', (browser) => {
       await proxy.close();
     });
 
-    test('and whose answer was lost is done once, and answered as it was, when it is sent again', async () => {
+    test('and whose answer was lost is executed once, and gets the same answer when it is sent again', async () => {
       const tab = await open('/monitors/new');
       const { page } = tab;
       const bodies: string[] = [];

@@ -186,7 +186,7 @@ describe('delivery', () => {
       '/profile',
     ];
 
-    test('are said on every page: amber while one channel fails, red while none can deliver, and nothing while all can', async () => {
+    test('faults are shown on every page: amber while one channel fails, red while none can deliver, and nothing while all can', async () => {
       const tab = await openTab(browser(), web.url, {
         cookie: await web.cookieOf(web.house.viewer),
       });
@@ -218,7 +218,7 @@ describe('delivery', () => {
       await tab.close();
     });
 
-    test('by mail are said by the form, the monitor, the alerts and the dashboard where mail is not set up', async () => {
+    test('faults of mail are shown by the form, the monitor, the alerts and the dashboard where mail is not set up', async () => {
       await web.sql`update channels set deleted_at = now()`;
       await web.sql`insert into channels (id, organisation_id, kind, name, config, enabled, verified_at, covers, delay_s)
       values (${newId()}, ${web.house.organisation}, 'email', 'owner@shop.example', ${web.sql.json({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;
@@ -242,7 +242,7 @@ describe('delivery', () => {
       }
     });
 
-    test('are not spoken of where mail is set up, nor where there is nothing yet that could fail', async () => {
+    test('faults are not mentioned where mail is set up, nor where nothing could fail yet', async () => {
       const tab = await openTab(browser(), mailed.url, {
         cookie: await mailed.cookieOf(mailed.house.owner),
       });

@@ -108,7 +108,7 @@ describeInBrowser('journeys from nothing, over probes that really look', (browse
     expect(await page.getByText('No alert can be delivered').count()).toBe(0);
   });
 
-  test('2: an outage comes onto the open dashboard, is told, and whoever has it is named until it ends', async () => {
+  test('2: an outage appears on the open dashboard, is notified, and its owner is named until it ends', async () => {
     await page.goto(app.url);
     target.answer(broken);
     const strip = page.locator('#failing');
@@ -134,7 +134,7 @@ describeInBrowser('journeys from nothing, over probes that really look', (browse
     await expect.poll(() => headline(page), { timeout: 90_000 }).toMatch(/was down/);
   }, 240_000);
 
-  test('6: an invitation asks whoever came by a link for no password, and the invited for no address', async () => {
+  test('6: an invitation by link asks for no password, and one by mail for no address', async () => {
     await page.goto(app.url);
     await follow(page, 'Members');
     await follow(page, /Invite/);
@@ -329,7 +329,7 @@ describeInBrowser('journeys of a team that has been at it for long', (browser) =
     await close(tab);
   });
 
-  test('9: one of 300 is found by keys, and a second search begins anew', async () => {
+  test('9: one of 300 is found by keys, and a second search starts afresh', async () => {
     const tab = await open();
     const { page } = tab;
     const search = page.getByRole('searchbox', { name: 'Search or type a command' });

@@ -49,7 +49,7 @@ describeInBrowser('a monitor', (browser) => {
   for (const scripts of [true, false]) {
     const how = scripts ? 'with scripts' : 'without scripts';
 
-    test(`${how}: of a server that speaks HTTP/2 only is told so by the form and by the test, before it is saved`, async () => {
+    test(`${how}: a server that speaks HTTP/2 only is reported by the form and by the test, before it is saved`, async () => {
       const server = createServer();
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
@@ -170,7 +170,7 @@ describeInBrowser('a monitor', (browser) => {
       await tab.close();
     });
 
-    test(`${how}: of an edit is tried with what is stored, and of a name, which fails everywhere`, async () => {
+    test(`${how}: an edit is tested with the stored secrets, and a failing name fails everywhere`, async () => {
       const target = await network.startTarget();
       target.answer(broken);
       const id = await network.addMonitor({

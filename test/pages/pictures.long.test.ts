@@ -51,7 +51,7 @@ describeInBrowser('the main pages', (browser) => {
       ['phone', 'dark', phone],
     ] as const)
       test.skipIf(binary?.isPinned !== true)(
-        `${look.name} looks as it did, ${scheme}, on a ${device}`,
+        `${look.name} is unchanged, ${scheme}, on a ${device}`,
         async () => {
           const name = `${look.name}-${device}-${scheme}.png`;
           const picture = await take(look, scheme, width);

@@ -81,7 +81,7 @@ afterEach(async () => {
 });
 
 describe('a probe', () => {
-  test('checks what it is assigned at its turns, says who it is, and reports', async () => {
+  test('checks what it is assigned at its turns, identifies itself, and reports', async () => {
     const mine = assignmentOf(target);
     await coordinator.publishRoster(rosterProbe(wire));
     await coordinator.assign(mine);
@@ -141,7 +141,7 @@ describe('a probe', () => {
     await expect.poll(() => visits.length, waitFor).toBeGreaterThan(0);
   });
 
-  test('answers a look at once, with evidence, whether or not the monitor is its own', async () => {
+  test('answers a recheck at once, with evidence, whether or not the monitor is its own', async () => {
     await startProbe();
     await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
     const recheck = coordinator.look(assignmentOf(target, { config: { expected_status: [204] } }));
@@ -154,7 +154,7 @@ describe('a probe', () => {
     expect(coordinator.taker.accepted[0]?.evidence).not.toBeNull();
   });
 
-  test('never checks a monitor twice at once, however many look and whatever is due', async () => {
+  test('never checks a monitor twice at once, however many rechecks come and whatever is due', async () => {
     answer.delayMs = 400;
     let open = 0;
     let limit = 0;
@@ -180,7 +180,7 @@ describe('a probe', () => {
     expect(limit).toBe(1);
   });
 
-  test('goes on checking while the bus is away, and hands over with the original times', async () => {
+  test('continues to check while the bus is away, and hands over with the original times', async () => {
     await coordinator.publishRoster(rosterProbe(wire));
     await coordinator.assign(assignmentOf(target));
     await startProbe();
@@ -202,7 +202,7 @@ describe('a probe', () => {
     await expect.poll(() => coordinator.presences.at(-1)?.handed_over, waitFor).toBe(true);
   });
 
-  test('starts and checks from its disk while there is no bus at all', async () => {
+  test('starts and checks from its disk while there is no bus', async () => {
     await coordinator.publishRoster(rosterProbe(wire));
     await coordinator.assign(assignmentOf(target));
     const first = await startProbe();

@@ -37,7 +37,7 @@ const line = z.object({
 });
 
 test.skipIf(!way)(
-  `in ${cases.length} ways to reach what is not public, no connection is opened`,
+  `in ${cases.length} ways to reach a forbidden address, no connection is opened`,
   async () => {
     const [command, ...words] = way ?? ['false'];
     const { stdout } = await promisify(execFile)(

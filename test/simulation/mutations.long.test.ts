@@ -9,7 +9,7 @@ import { mutatedSource } from './mutations/mutant.ts';
 /**
  * A simulator that never fails proves nothing: each rule is turned off in turn, and must be missed.
  */
-describe('a core without one of its rules is found out', () => {
+describe('a core without one of its rules is recognised', () => {
   test.each(ruleNames)('without %s', { timeout: 180_000 }, (rule) => {
     const sum = campaign({
       seed: 1,
@@ -25,7 +25,7 @@ describe('a core without one of its rules is found out', () => {
  * of them.
  */
 describe('mutations of the core', () => {
-  test('each is found by the seed that is written down for it, with which the core itself does well', {
+  test('each is found by its stored seed, with which the core itself passes', {
     timeout: 300_000,
   }, () => {
     const program = join(import.meta.dirname, 'mutations', 'known.ts');
@@ -33,7 +33,7 @@ describe('mutations of the core', () => {
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
   });
 
-  test('of all that are listed at least 25 of 29 are found', () => {
+  test('of all listed ones at least 25 of 29 are found', () => {
     const found = mutations.filter(({ seed }) => seed !== null).length;
     expect(mutations.length).toBeGreaterThanOrEqual(29);
     expect(found / mutations.length).toBeGreaterThanOrEqual(25 / 29);

@@ -23,7 +23,7 @@ const programs = [
 ] as const;
 
 test.each(programs)(
-  '%s says what it takes when it is asked, and when a flag or a number is none',
+  '%s shows its usage on request, and for an invalid flag or number',
   async (program, name) => {
     const number = program === 'simulation/simulate.ts' ? '--years' : '--seconds';
     const [asked, ...wrong] = await Promise.all(
@@ -45,7 +45,7 @@ test.each(programs)(
   },
 );
 
-test('a bench or a rule that there is not is told which there are', async () => {
+test('an unknown bench or rule is refused with a list of the known ones', async () => {
   expect(await run('bench/main.ts', 'nothing')).toMatchObject({
     code: 2,
     err: expect.stringMatching(/There is no bench nothing[\s\S]*\n {2}api /),
@@ -56,7 +56,7 @@ test('a bench or a rule that there is not is told which there are', async () => 
   });
 });
 
-test('a simulation of nothing, or from a seed after which none comes, is refused: it would prove nothing', async () => {
+test('a simulation of nothing, or of an impossible seed, is refused: it would prove nothing', async () => {
   const wrong = [
     ['--years', '0'],
     ['--stories', '0'],
@@ -87,7 +87,7 @@ test('a simulation ends with what is reached first, years or stories', async () 
   }
 });
 
-test('a simulation that ends badly prints its seed, replays exactly from it, and tells the shortest story that ends so', async () => {
+test('a failing simulation prints its seed, replays exactly from it, and prints the shortest failing story', async () => {
   const without = ['--without', 'another_continent_confirms'];
   const found = await run('simulation/simulate.ts', '--seed', '1', '--stories', '60', ...without);
   expect(found).toMatchObject({ code: 1, err: '' });

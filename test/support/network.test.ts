@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => network.close());
 
-test('a probe that was added is one that every coordinator counts on, and needs none where none runs', async () => {
+test('an added probe is known to every coordinator, and needs none where none runs', async () => {
   await network.addProbe('Africa', 'before anybody');
   // Nobody was heard yet of whom this one could be the last, which would tell it at once.
   await network.makeProbe('Oceania');

@@ -8,7 +8,7 @@ import { needsEngine, wayToServices } from './services-run.ts';
 describe('choice of services', () => {
   const noNats = 'no nats-server 2.9 or newer could be found or fetched';
 
-  test('where both binaries can be had they are taken, and no engine is asked', () => {
+  test('where both binaries can be had they are used, and no engine is started', () => {
     expect(needsEngine({ wanted: undefined, binaryFaults: [] })).toBe(false);
     expect(wayToServices({ wanted: undefined, binaryFaults: [], engineFault: undefined })).toBe(
       'binaries',
@@ -50,7 +50,7 @@ describe('choice of services', () => {
 });
 
 describe('der encoding', () => {
-  test('an integer takes as few bytes as will do, and one more where it would look negative', () => {
+  test('an integer takes as few bytes as possible, and one more where it would look negative', () => {
     const made = (...bytes: number[]) => [...integer(Buffer.from(bytes))];
     expect(made(0x12, 0x34)).toEqual([2, 2, 0x12, 0x34]);
     expect(made(0x00, 0x12)).toEqual([2, 1, 0x12]);
@@ -139,7 +139,7 @@ describe('the relay of tests', () => {
     expect(slow.heard()).toBe('hello abc');
   });
 
-  test('resets: whoever dialled is told so', async () => {
+  test('resets: its client gets an error', async () => {
     proxy = await createTcpProxy(url);
     const line = await call(proxy);
     await line.says('hello ');
@@ -163,7 +163,7 @@ describe('the relay of tests', () => {
     await (await call(proxy)).says('hello ');
   });
 
-  test('falls silent: nothing passes and nothing is closed, and what missed bytes is closed when it is healed', async () => {
+  test('is silent: nothing passes and nothing is closed, and what missed bytes is closed when it is healed', async () => {
     proxy = await createTcpProxy(url);
     const line = await call(proxy);
     await line.says('hello ');

@@ -49,7 +49,7 @@ const talk = async (app: FastifyInstance, bytes: string | Buffer): Promise<strin
   return heard;
 };
 
-describe('Answers of the REST face', () => {
+describe('Answers of the REST API', () => {
   it('asks for a token, and challenges by the scheme alone, whatever was wrong with one', async () => {
     const { app } = await start();
     const without = await app.inject('/api/v1/me');
@@ -66,7 +66,7 @@ describe('Answers of the REST face', () => {
     ]);
   });
 
-  it('reads no body of somebody unknown', async () => {
+  it('reads no body without a valid token', async () => {
     const { app } = await start();
     const response = await app.inject({
       method: 'POST',
@@ -77,7 +77,7 @@ describe('Answers of the REST face', () => {
     expect(response.statusCode).toBe(401);
   });
 
-  it('tells the rate on every answer to a known token, whatever the answer', async () => {
+  it('sends the rate limit on every answer to a valid token, whatever the answer', async () => {
     const { app } = await start();
     const urls: InjectOptions[] = [
       { url: '/api/v1/me' },
@@ -181,7 +181,7 @@ describe('Answers of the REST face', () => {
     }
   });
 
-  it('does not wait for ever for a body that stalls', async () => {
+  it('gives up on a body that stalls', async () => {
     const { app } = await start({}, { requestTimeout: 100, http: quick });
     await app.listen({ port: 0, host: '127.0.0.1' });
     const head = `POST /api/v1/groups HTTP/1.1\r\nHost: a\r\nAuthorization: ${token}\r\nContent-Type: application/json\r\n`;

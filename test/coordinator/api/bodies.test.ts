@@ -59,7 +59,7 @@ describe('bare socket', () => {
       socket.on('close', () => resolve(heard)).on('error', reject);
     });
 
-  test('what Node itself refuses carries the error body too', async () => {
+  test('errors that Node itself answers carry the error body too', async () => {
     const { app } = await restServer();
     await app.listen({ port: 0, host: '127.0.0.1' });
     const address = app.server.address();
@@ -106,7 +106,7 @@ describe('bare socket', () => {
 });
 
 describe('closing', () => {
-  test('a request on a connection that still waits for an answer when the server ends is answered as ever', async () => {
+  test('a request on an open connection is still answered while the server shuts down', async () => {
     const begun = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
     const { app } = await restServer({
@@ -172,7 +172,7 @@ describe('forwarded', () => {
     return { ask, from, warned };
   };
 
-  test('who comes by way of a proxy that is trusted is who it says; what stood there before it wrote is a claim', async () => {
+  test('the client address comes from a trusted proxy; entries written before that proxy are ignored', async () => {
     const { from } = doorThatTrusts(['loopback', '192.0.2.0/24']);
     expect(await from('127.0.0.1', '198.51.100.1')).toBe('198.51.100.1');
     expect(await from('::1', '2001:db8::1')).toBe('2001:db8::1');
@@ -187,13 +187,13 @@ describe('forwarded', () => {
     expect(await from('127.0.0.1', '198.51.100.1, 203.0.113.9, 192.0.2.7')).toBe('203.0.113.9');
   });
 
-  test('nobody else is believed', async () => {
+  test('no other sender can set the client address', async () => {
     for (const trusted of [[], ['loopback']])
       for (const peer of ['198.51.100.1', '10.0.0.1', '2001:db8::1'])
         expect(await doorThatTrusts(trusted).from(peer, '203.0.113.9')).toBe(peer);
   });
 
-  test('an entry with a port is its address, one address is written in one way, and what is none hides all before it', async () => {
+  test('an entry with a port is an address, each address has one spelling, and an invalid entry hides all before it', async () => {
     const { from } = doorThatTrusts(['loopback']);
     expect(await from('127.0.0.1', '198.51.100.1:51234')).toBe('198.51.100.1');
     expect(await from('127.0.0.1', '[2001:DB8:0::1]:443')).toBe('2001:db8::1');
@@ -227,7 +227,7 @@ describe('forwarded', () => {
     });
   });
 
-  test('where no proxy is named and one is there, that is said, once, and nobody outside can have it said', async () => {
+  test('an unexpected proxy is reported once, and outsiders cannot cause the report', async () => {
     const { from, warned } = doorThatTrusts([]);
     await from('198.51.100.1', '203.0.113.9');
     expect(warned).toEqual([]);
@@ -293,7 +293,7 @@ describe('The limit of calls', () => {
     expect((await call(api, house.member.readWrite, { url: '/api/v1/me' })).status).toBe(200);
   });
 
-  it('counts calls without a valid token on their address, which keeps nobody with a token from calling', async () => {
+  it('counts calls without a valid token by address, and still accepts valid tokens from there', async () => {
     for (let nth = 0; nth < perMinute; nth++)
       expect((await call(api, 'svc_guess', { url: '/api/v1/me' })).status).toBe(401);
     const refused = await call(api, undefined, { url: '/api/v1/me' });
@@ -342,7 +342,7 @@ describe('rate headers', () => {
     await app.close();
   });
 
-  test('also an answer that the database is away, and one that refuses a stranger who knocks too often', async () => {
+  test('are also on errors of the database and on refusals of anonymous callers', async () => {
     const away = await restServer({
       authenticate: async () => {
         throw new Refusal('unavailable', 'The database does not answer.');
@@ -375,7 +375,7 @@ describe('rate headers', () => {
     await full.app.close();
   });
 
-  test('what is asked beside the API tells the count of its address, counts as nothing and is never refused', async () => {
+  test('requests outside the API report the address’s count, count as nothing and are never refused', async () => {
     const looked: string[] = [];
     const limiter = {
       count: () => {
@@ -447,7 +447,7 @@ describe('rate headers', () => {
     await outside.close();
   });
 
-  test('another method at a known address beside the API is told which ones it answers to', async () => {
+  test('a wrong method outside the API is answered with the allowed methods', async () => {
     const { app } = await restServer();
     const outside = Fastify();
     refuseOutside(outside, createLog({ name: 'test', level: 'silent' }));

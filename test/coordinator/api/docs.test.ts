@@ -13,7 +13,7 @@ describe('The page of the API document', () => {
   const all = (pattern: RegExp): readonly string[] =>
     [...page.matchAll(pattern)].map(([, found]) => found ?? '');
 
-  it('tells of every operation, every field and every code', () => {
+  it('lists every operation, every field and every code', () => {
     for (const { id, path, summary } of restOperations)
       for (const part of [id, path, summary]) expect(page).toContain(part);
     for (const name of Object.keys(document.components.schemas))
@@ -21,12 +21,12 @@ describe('The page of the API document', () => {
     expect(page).toContain('plan_limit_monitors');
   });
 
-  it('leads to how well the installation does, where everyone may see that', () => {
+  it('links to the service record where it is public', () => {
     expect(page).not.toContain('href="/about"');
     expect(docsPage(document, 'https://antipode.example.org', true)).toContain('href="/about"');
   });
 
-  it('tells of every key of a config, under its type', () => {
+  it('lists every key of a config, under its type', () => {
     const text = (html: string) =>
       html
         .replaceAll(/<[^>]+>/g, '')
@@ -45,7 +45,7 @@ describe('The page of the API document', () => {
     expect(page.split('<a href="#config">Every key</a>')).toHaveLength(4);
   });
 
-  it('tells every number of every plan, from the one table that has them', () => {
+  it('lists every number of every plan, from the one table', () => {
     const table = /<table class="plans">([\s\S]*?)<\/table>/.exec(page)?.[1] ?? '';
     const rows = [...table.matchAll(/<tr><th scope="row">[^<]+<\/th>(.*?)<\/tr>/g)].map(
       ([, cells = '']) => [...cells.matchAll(/<td>([^<]*)<\/td>/g)].map(([, cell]) => cell),
@@ -144,7 +144,7 @@ describe('document words', () => {
     expect(silent).toEqual([]);
   });
 
-  test('what is sent says its bounds, what is told does not', () => {
+  test('inputs state their limits, outputs do not', () => {
     expect(members('MonitorIn')).toMatchObject({
       name: { maxLength: 200 },
       target: { maxLength: 2_048 },

@@ -57,7 +57,7 @@ describe('The API document', () => {
     );
   });
 
-  it('has what the specification tells under its tags, and what came later under tags of its own', () => {
+  it('has the operations of the specification under its tags, and later ones under other tags', () => {
     const specified =
       'whoami listMonitors createMonitor getMonitor updateMonitor deleteMonitor getMonitorStatus listIncidents getIncident listMaintenanceWindows getMaintenanceWindow createMaintenanceWindow deleteMaintenanceWindow listGroups createGroup getGroup updateGroup deleteGroup listStatusPages getStatusPage addStatusPageMonitor removeStatusPageMonitor addStatusPageGroup removeStatusPageGroup'.split(
         ' ',
@@ -74,7 +74,7 @@ describe('The API document', () => {
     );
   });
 
-  it('tells of the figures for Prometheus, which are text', () => {
+  it('describes the metrics for Prometheus as text', () => {
     const { entry } = entries.find(({ path }) => path === '/api/v1/metrics') ?? {};
     expect(entry?.responses['200']).toMatchObject({
       headers: { 'RateLimit-Remaining': {}, ETag: {} },
@@ -125,7 +125,7 @@ describe('The API document', () => {
     );
   });
 
-  it('tells of every key of a config where a monitor is sent, and leaves the object free', () => {
+  it('describes every key of a config in input, and leaves the object open', () => {
     const { MonitorIn, MonitorOut, MonitorPatch } = document.components.schemas;
     const config = z.object({
       properties: z.object({ config: z.looseObject({ description: z.string() }) }),
@@ -399,7 +399,7 @@ describe('document bounds', () => {
     'StatusPagePatch.domain': 'taken away',
   };
 
-  test('a text that must not be empty says so: names, rules and cursors as well as what has a pattern', () => {
+  test('a text that must not be empty says so: names, rules and cursors as well as fields with a pattern', () => {
     const empty = new Set<string>();
     const look = (schema: unknown, place: string): void => {
       if (!isRecord(schema)) return;
@@ -418,7 +418,7 @@ describe('document bounds', () => {
     expect([...empty].toSorted()).toEqual(Object.keys(mayBeEmpty).toSorted());
   });
 
-  test('every pattern is written with what all languages read: no octal zero, no \\u, no quote, nothing that looks ahead or behind', () => {
+  test('every pattern is portable: no octal zero, no \\u, no quote, no lookaround', () => {
     const patterns = new Set<string>();
     const look = (value: unknown): void => {
       if (Array.isArray(value)) value.forEach(look);
@@ -439,7 +439,7 @@ describe('document bounds', () => {
     ).toEqual([]);
   });
 
-  test('of a time the document lets pass what is read as one, but for days that a month does not have', () => {
+  test('the pattern of a time matches exactly what the API accepts, except days that a month does not have', () => {
     const { pattern } = createMaintenanceWindow.body?.shape.starts_at?.schema ?? {};
     const said = new RegExp(String(pattern), 'u');
     const taken = [

@@ -94,7 +94,7 @@ test.each(downloadNames)(
   },
 );
 
-test('none of the schemas comes along with the command line', async () => {
+test('the command line does not load the schemas', async () => {
   const { metafile } = await build({
     ...bundling('antipode.mjs'),
     outfile: join(cacheFolder, 'x.mjs'),

@@ -44,7 +44,7 @@ describe('sending', () => {
     await app.close();
   });
 
-  test('what the caller has already is not sent again, and HEAD is as GET without the body', async () => {
+  test('a known version is answered 304, and HEAD equals GET without the body', async () => {
     const { app } = await serve();
     const url = '/api/v1/monitors';
     const first = await app.inject({ url, headers: { authorization } });
@@ -70,7 +70,7 @@ describe('sending', () => {
     await app.close();
   });
 
-  test('what is made says where it is, where it can be read by itself; each call has a name', async () => {
+  test('a created resource has a Location if it can be read by itself; each call has a name', async () => {
     const { app } = await serve();
     const post = (url: string, payload: object) =>
       app.inject({ method: 'POST', url, payload, headers: { authorization } });
@@ -176,7 +176,7 @@ describe('idempotency key', () => {
   };
 
   describe('Idempotency-Key', () => {
-    it('goes to the gate with a digest of method, address and body, and without it a call goes as ever', async () => {
+    it('reaches the gate with a digest of method, address and body; without the key a call is unchanged', async () => {
       const { seen, post } = await face();
       const answers = [
         await post('k'),
@@ -205,7 +205,7 @@ describe('idempotency key', () => {
       expect([seen.plain, seen.named.length]).toEqual([2, 4]);
     });
 
-    it('is one to 255 printable characters; anything else is told in the words of every other fault, and nothing is asked of the gate', async () => {
+    it('has one to 255 printable characters; anything else is refused like other invalid input, before the gate', async () => {
       const { seen, post } = await face();
       for (const [key, type] of [
         ['', 'string_too_short'],
@@ -231,7 +231,7 @@ describe('idempotency key', () => {
       ).toEqual(Array(4).fill(undefined));
     });
 
-    it('answers a repeat with its status and its place, and says so; refusals as well', async () => {
+    it('returns the stored status and Location for a repeat, marked as one; refusals as well', async () => {
       const id = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
       const again = await (await face({ replayed: true, answered: { body: { id } } })).post('k');
       expect([
@@ -256,7 +256,7 @@ describe('idempotency key', () => {
       );
     });
 
-    it('is answered 409 with Retry-After while it is worked on, 429 with the wait that is known, and 422 where it belongs to another request', async () => {
+    it('is answered 409 with Retry-After while it is running, 429 with the remaining wait, and 422 for a different request', async () => {
       const used = await (
         await face({ replayed: false, refused: new Refusal('idempotency_key_in_use', 'Wait.') })
       ).post('k');
@@ -282,7 +282,7 @@ describe('idempotency key', () => {
   describe('the document', () => {
     const document = apiDocument('https://antipode.example.org');
 
-    it('has the key at every POST and nowhere else, and what it may be answered', () => {
+    it('has the header at every POST and nowhere else, with its possible answers', () => {
       const posts = restOperations.filter(({ method }) => method === 'POST');
       expect(posts.length).toBeGreaterThan(10);
       for (const { path, method, success } of restOperations) {

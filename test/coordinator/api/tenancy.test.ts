@@ -152,8 +152,8 @@ const formerToken = async (loss: 'removed' | 'revoked' | 'expired'): Promise<str
   return readWrite;
 };
 
-describe('Whoever is not allowed', () => {
-  it('as another organisation, is told of nothing: a foreign id is answered word for word as an unknown one', async () => {
+describe('A caller without access', () => {
+  it('from another organisation gets the same answer for a foreign id as for an unknown one', async () => {
     const before = await inventory();
     const unknown: Things = {
       monitor: newId(),
@@ -192,7 +192,7 @@ describe('Whoever is not allowed', () => {
   });
 
   for (const loss of ['removed', 'revoked', 'expired'] as const)
-    it(`with a token that was ${loss}, may nothing at all`, async () => {
+    it(`with a token that was ${loss} can do nothing`, async () => {
       const token = await formerToken(loss);
       for (const id of ids) {
         const heard = await ask(id, token);
@@ -200,12 +200,12 @@ describe('Whoever is not allowed', () => {
       }
     });
 
-  it('without a token, is asked for one', async () => {
+  it('without a token is asked for one', async () => {
     for (const id of ids)
       expect([id, codeOf((await ask(id, undefined)).body)]).toEqual([id, 'token_missing']);
   });
 
-  it('as a viewer or with a read token, reads and does not write, whatever the other of the two allows', async () => {
+  it('with the viewer role or a read token reads and does not write', async () => {
     const before = await inventory();
     const people = [
       [house.viewer.readWrite, 'role_insufficient'],
@@ -222,7 +222,7 @@ describe('Whoever is not allowed', () => {
     expect(await inventory()).toBe(before);
   });
 
-  it('is refused before what was sent is judged', async () => {
+  it('is refused before the input is validated', async () => {
     const url = '/api/v1/monitors/not-an-id';
     expect(
       (await call(api, house.viewer.readWrite, { method: 'PATCH', url, payload: { name: 5 } }))
@@ -242,7 +242,7 @@ describe('Whoever is not allowed', () => {
   });
 });
 
-describe('Whoever is allowed', () => {
+describe('A caller with access', () => {
   it('does everything that there is: an owner and an admin alike, and a member what does not manage', async () => {
     for (const role of ['owner', 'admin', 'member'] as const) {
       const mine = await createTestOrganisation(api.sql);

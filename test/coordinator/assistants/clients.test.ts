@@ -58,7 +58,7 @@ test('a client has some address to return to, and not too many', () => {
     expect(redirectFault(each)).toMatch(/^redirect_uris must/);
 });
 
-test('a name is one line of letters, whatever a client sends', () => {
+test('the name of a client is one line of letters, whatever it sends', () => {
   expect(nameShown('Claude')).toBe('Claude');
   expect(nameShown(' Cla\u0000u\u200bde\n\u202e(your bank)\ud800 ')).toBe('Claude(your bank)');
   expect([...nameShown('🦊'.repeat(200))]).toHaveLength(60);
@@ -66,7 +66,7 @@ test('a name is one line of letters, whatever a client sends', () => {
     expect(nameShown(each)).toBe('An assistant without a name');
 });
 
-test('of what a client says of itself its id, its name and its addresses are kept', () => {
+test('only id, name and addresses of a client are stored', () => {
   const said = {
     client_id: 'a',
     client_name: 'A\u0000',
@@ -79,7 +79,7 @@ test('of what a client says of itself its id, its name and its addresses are kep
   expect(said).toEqual({ client_id: 'a', client_name: 'A', redirect_uris: ['https://a.example/'] });
 });
 
-test('what is asked for is understood as what there is', () => {
+test('requested scopes are reduced to the existing ones', () => {
   const scopeOf = (query: string) => new URLSearchParams(understood(query)).get('scope');
   expect(scopeOf('scope=read')).toBe('read');
   expect(scopeOf('scope=write')).toBe('read write');

@@ -58,7 +58,7 @@ test('an assistant calls as the person who connected it, in the organisation tha
   expect((await connections.callerOf(looking.token))?.scope).toBe('read');
 });
 
-test('the role is read with every call: who may only look has an assistant that may only look', async () => {
+test('the role is read with every call: an assistant of a viewer only reads', async () => {
   const { admin, organisation } = await createTestOrganisation(sql);
   const { token } = await connect(admin);
   await writeRole(sql, organisation, admin.user, 'viewer');
@@ -89,7 +89,7 @@ test('it ends with its time, its connection, the membership and the organisation
   expect(await connections.callerOf(two.token)).toBeUndefined();
 });
 
-test('what was made for another address, or nobody made, lets nobody in', async () => {
+test('a token for another address, or a forged one, is refused', async () => {
   const elsewhere = await connect(house.owner, { baseUrl: 'https://elsewhere.test' });
   expect(await connections.callerOf(elsewhere.token)).toBeUndefined();
   for (const text of ['', 'x', house.owner.readWrite, `${elsewhere.token}x`, "' or 1=1"])

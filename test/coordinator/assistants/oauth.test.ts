@@ -69,7 +69,7 @@ describe('grants', () => {
       expect(await web.sql`select 1 from connections where client_id = ${id}`).toHaveLength(0);
     });
 
-    test('is of the one client that it was given to, and of the one resource', async () => {
+    test('belongs to the one client and the one resource that it was issued for', async () => {
       const [own, other] = [await register(), await register()];
       const { refresh: token } = await exchange(own.id, await codeOf(own.id));
       expect((await refresh(other.id, token)).error).toBe('invalid_grant');
@@ -82,7 +82,7 @@ describe('grants', () => {
       expect((await refresh(own.id, token, { resource: `${web.url}/mcp` })).status).toBe(200);
     });
 
-    test('that its client gives back ends the connection', async () => {
+    test('that its client revokes ends the connection', async () => {
       const { id } = await register();
       const { access, refresh: token } = await exchange(id, await codeOf(id));
       await fetch(`${web.url}/oauth/revoke`, {
@@ -94,7 +94,7 @@ describe('grants', () => {
   });
 
   describe('a code', () => {
-    test('that comes twice is good for nothing, and what it was good for ends', async () => {
+    test('that is used twice is refused, and the connection it opened ends', async () => {
       const { id } = await register();
       const code = await codeOf(id);
       const { access, refresh: token } = await exchange(id, code);
@@ -104,7 +104,7 @@ describe('grants', () => {
       expect((await refresh(id, token)).error).toBe('invalid_grant');
     });
 
-    test('that two bring at once serves neither of them for long', async () => {
+    test('that is used twice at once serves neither caller for long', async () => {
       const { id } = await register();
       const code = await codeOf(id);
       const both = await Promise.all([exchange(id, code), exchange(id, code)]);
@@ -131,7 +131,7 @@ describe('grants', () => {
     });
   });
 
-  test('several coordinators are one: consent at the first, which dies then; the way back and the code at the second', async () => {
+  test('several coordinators act as one: consent at the first, which is killed; redirect and code at the second', async () => {
     const first = await startWeb({ clock });
     const own = createBrowser(first, first.house.owner);
     const stranger = anonymousAt(
@@ -180,7 +180,7 @@ describe('grants', () => {
     await first.close();
   });
 
-  test('what lets somebody in, or signs, is readable nowhere in the database', async () => {
+  test('no credential or signing key is readable in the database', async () => {
     const { id } = await register();
     const code = await codeOf(id);
     const { access, refresh: token } = await exchange(id, code);
@@ -198,7 +198,7 @@ describe('grants', () => {
     for (const secret of [code, access, token, d, verifier]) expect(seen).not.toContain(secret);
   });
 
-  test('what has ended is forgotten, and with it connections that nothing is left of, and clients that nobody connected', async () => {
+  test('expired records are deleted, with empty connections and clients without a connection', async () => {
     await web.sql`delete from connections`;
     await web.sql`delete from oauth_records`;
     const [used, unused] = [await register(), await register()];
@@ -247,8 +247,8 @@ describe('oauth abuse', () => {
     await web.sql`delete from attempts`;
   });
 
-  describe('who asks', () => {
-    test('is never led to an address that it did not name', async () => {
+  describe('a client', () => {
+    test('is redirected only to an address that it registered', async () => {
       const { id } = await register();
       for (const foreign of [
         'https://evil.example/',
@@ -267,7 +267,7 @@ describe('oauth abuse', () => {
       expect(free.location).toMatch(/^\/connect\//);
     });
 
-    test('may return to https, to its own machine or to a private scheme, and nowhere else', async () => {
+    test('may redirect to https, to its own machine or to a private scheme, and nowhere else', async () => {
       for (const one of [
         'https://claude.ai/api/mcp/auth_callback',
         'cursor://anysphere.cursor-mcp/oauth/callback',
@@ -300,7 +300,7 @@ describe('oauth abuse', () => {
         expect((await register({ redirect_uris })).error).toBe('invalid_redirect_uri');
     });
 
-    test('has no secret and gets no other rights, whatever it says of itself', async () => {
+    test('has no secret and gets no other rights, whatever it claims', async () => {
       const claims = {
         token_endpoint_auth_method: 'client_secret_post',
         grant_types: ['client_credentials', 'implicit'],
@@ -353,7 +353,7 @@ describe('oauth abuse', () => {
       );
     });
 
-    test('may ask for nothing, for too much, and for what only others offer: its person narrows', async () => {
+    test('may request no scope, too many, or foreign ones: the user narrows them', async () => {
       const { id } = await register();
       for (const scope of ['', 'openid offline_access', 'write', 'read write admin']) {
         const tokens = await exchange(
@@ -377,7 +377,7 @@ describe('oauth abuse', () => {
     });
   });
 
-  test('all coordinators tell who they are by BASE_URL, whatever a request calls them', async () => {
+  test('all coordinators use BASE_URL as their issuer, whatever the Host header says', async () => {
     for (const path of [
       '/.well-known/oauth-authorization-server',
       '/.well-known/openid-configuration',
@@ -421,7 +421,7 @@ describe('oauth abuse', () => {
       });
   });
 
-  test('who begins to connect again and again is counted, so that strangers leave no records without end', async () => {
+  test('authorization requests are rate limited, so that anonymous callers cannot store records without limit', async () => {
     const { id } = await register();
     const places: (string | undefined)[] = [];
     for (let index = 0; index < 242; index += 1)

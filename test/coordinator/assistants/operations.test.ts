@@ -80,7 +80,7 @@ const asking = (organisation_id: string, scope: string) =>
     redirect_host: 'claude.ai',
   });
 
-test('who connects an assistant chooses one of their organisations, and grants no more than they have', async () => {
+test('a user connects an assistant to one organisation, and grants no more than their own role', async () => {
   const other = await createTestOrganisation(bench.sql);
   const run = (who: TestOrganisation['owner'], organisation: string, scope: string) =>
     bench.gate.executeForPerson(connectAssistant, at(who), asking(organisation, scope));
@@ -122,7 +122,7 @@ test('an organisation that is about to end gets no more of them', async () => {
   await expect(run).rejects.toMatchObject({ code: 'organisation_ending' });
 });
 
-test('it wants a proof of who one is that is not old', async () => {
+test('connecting an assistant requires a recent sign-in', async () => {
   const old = at(house.owner, bench.now - 16 * 60_000);
   await expect(
     bench.gate.executeForPerson(connectAssistant, old, asking(house.organisation, 'read')),

@@ -9,13 +9,13 @@ const shared: ReadonlyMap<string, unknown> = new Map(
 );
 
 describe('the tools of both forms', () => {
-  test('are the same where both have one, and the local server has none beside', () => {
+  test('are the same where both have one, and the local server has no others', () => {
     const hosted = new Map(tools.map((tool) => [tool.name, listedTool(tool)]));
     expect(shared.size).toBe(10);
     for (const [name, listed] of shared) expect(hosted.get(name), name).toEqual(listed);
   });
 
-  test('have names of their own, and each stands for an operation of the table', () => {
+  test('have names of their own, and each maps to an operation of the table', () => {
     const known: readonly unknown[] = Object.values(handlers.organisation).map(
       ({ operation }) => operation,
     );
@@ -51,7 +51,7 @@ describe('the tools of both forms', () => {
     }
   });
 
-  test('that list say where their answer ends', () => {
+  test('that list say where their result ends', () => {
     for (const { name, about } of tools.filter((tool) => tool.name.startsWith('list_')))
       expect(about, name).toMatch(/An answer ends at 45 KB, .* with which cursor to go on\./);
   });
@@ -61,7 +61,7 @@ describe('the tools of both forms', () => {
       expect(JSON.stringify(inputSchema(tool)), tool.name).not.toContain('#/components');
   });
 
-  test('open no door: no token, no invitation, no address of a heartbeat, no secret, no member is among them', () => {
+  test('expose no credential: no token, invitation, heartbeat address, secret or member', () => {
     const doors =
       /token|invit|member|beat|secret|export|share|password|session|passkey|probe|user|statuspage|operator|createchannel|updatechannel/i;
     expect(

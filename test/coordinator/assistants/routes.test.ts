@@ -91,7 +91,7 @@ describe('routes', () => {
       });
     });
 
-    test('whose connection may look only is offered nothing else, and is refused in words', async () => {
+    test('with a read-only connection lists only reading tools, and is refused in words', async () => {
       const client = await at.face.clientOf(connected(viewer), era);
       const { tools } = await client.listTools();
       expect(tools.length).toBeGreaterThan(10);
@@ -104,7 +104,7 @@ describe('routes', () => {
       expect(textsOf(refused)).toContain('(role_insufficient)');
     });
 
-    test('what belongs to another organisation is unknown', async () => {
+    test('of another organisation is unknown', async () => {
       const client = await at.face.clientOf(connected(member), era);
       const unknown = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
       for (const name of [
@@ -129,11 +129,11 @@ describe('routes', () => {
     });
   });
 
-  describe('who is not let in', () => {
+  describe('a caller without access', () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: envelope() } };
     const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
 
-    test('is told in words where to sign in', async () => {
+    test('is told where to sign in', async () => {
       for (const [who, code] of [
         [undefined, 'token_missing'],
         [{ connection: '', token: 'x'.repeat(43) }, 'token_invalid'],
@@ -220,7 +220,7 @@ describe('routes', () => {
       return { status: answer.status, text: await answer.text() };
     };
 
-    test('fail the tool in words, and null counts as none', async () => {
+    test('fail as a tool error, and null counts as absent', async () => {
       const nothing = await call({ name: 'whoami', arguments: null });
       expect(nothing.status, nothing.text).toBe(200);
       expect(nothing.text).toContain('"role":"member"');
@@ -231,7 +231,7 @@ describe('routes', () => {
     });
   });
 
-  describe('who may less in the middle of it', () => {
+  describe('a caller who loses rights', () => {
     test('is refused at the next step of the same call, and at the next call', async () => {
       const { id } = await bench.call(createMonitor, home().owner, {
         type: 'https',
@@ -255,7 +255,7 @@ describe('routes', () => {
       ).toMatchObject({ name: 'kept' });
     });
 
-    test('who is disconnected during a call learns it there, and is not let in any more', async () => {
+    test('is signed out during a call once disconnected', async () => {
       const { id } = await bench.call(createMonitor, home().owner, {
         type: 'https',
         target: 'https://example.org/',
@@ -320,7 +320,7 @@ describe('signing in', () => {
   const all = () => ({ organisation_id: web.house.organisation, scope: 'read_write' });
   const owner = () => createBrowser(web, web.house.owner);
 
-  test('a stranger’s program comes from nothing but the address to a list of monitors, changes one, and is refused in words once it is disconnected', async () => {
+  test('a client gets from the address to a list of monitors, changes one, and is refused once disconnected', async () => {
     const made = rawInput(createMonitor, { type: 'heartbeat', name: 'Nightly backup' });
     await web.gate.execute(createMonitor, web.house.owner.caller, made);
     const assistant = assistantOf(web.url, { name: 'Claude' });
@@ -415,7 +415,7 @@ describe('signing in', () => {
         expect(headers.get('cross-origin-opener-policy')).toBe('unsafe-none');
     });
 
-    test('says who asks, as text, and where the answer goes; nobody frames it, and nobody keeps it', async () => {
+    test('shows the client as text, and the redirect address; it cannot be framed or cached', async () => {
       const name = '<b>Claude</b>\u202e from\u0000 your bank '.repeat(4);
       const browser = owner();
       const began = await browser.get(
@@ -440,7 +440,7 @@ describe('signing in', () => {
       expect((await program.get(native.location)).text).toContain('Did you start this yourself?');
     });
 
-    test('offers a viewer no more than to look, and takes no more', async () => {
+    test('offers a viewer read access only, and accepts no more', async () => {
       const browser = createBrowser(web, web.house.viewer);
       const assistant = assistantOf(web.url);
       const began = await browser.get(await assistant.begin());
@@ -488,7 +488,7 @@ describe('signing in', () => {
       expect(await web.connections.callerOf(tokens.access_token)).toBeUndefined();
     });
 
-    test('is answered once, by the browser that began; a no is told', async () => {
+    test('accepts one answer, from the browser that started; a refusal is sent to the client', async () => {
       const browser = owner();
       const began = await browser.get(await assistantOf(web.url).begin());
       // Whoever was sent the address of somebody else's request would give that somebody a code of
@@ -517,7 +517,7 @@ describe('signing in', () => {
     });
   });
 
-  test('cookies of the way are for nobody’s scripts, and are not sent along by other sites; none is for the connector', async () => {
+  test('its cookies are HttpOnly and SameSite; none is needed for the connector', async () => {
     const browser = owner();
     const returned = await consent(browser, await assistantOf(web.url).begin(), all());
     expect(returned.searchParams.get('code')).not.toBeNull();
@@ -531,7 +531,7 @@ describe('signing in', () => {
 
   describeInBrowser('a browser', (browser) => {
     test.each([true, false])(
-      'goes from the sign-in by the consent to the program that asked, with scripts: %s',
+      'leads from sign-in through consent to the client, with scripts: %s',
       async (scripts) => {
         const program = createServer((_request, response) =>
           response.end('You can go back to the program.'),

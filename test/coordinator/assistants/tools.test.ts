@@ -124,7 +124,7 @@ describe('tools', () => {
       });
     });
 
-    test('what the target said stands nowhere but under the name that says so, and beside words that say what it is', async () => {
+    test('content from the target appears only under the field that marks it, beside a warning', async () => {
       const assistant = await client();
       for (const name of ['get_incident', 'incident_evidence']) {
         const { content } = await assistant.callTool({ name, arguments: { id: incident } });
@@ -185,7 +185,7 @@ describe('tools', () => {
   });
 
   describe('deleting a monitor', () => {
-    test('needs its name letter for letter, and says what went with it', async () => {
+    test('requires its exact name, and says what was deleted with it', async () => {
       const id = await monitorCalled('old shop');
       await outage(id, 'busy');
       const assistant = await client('legacy');
@@ -233,7 +233,7 @@ describe('tools', () => {
     });
   });
 
-  describe('changing things', () => {
+  describe('changes', () => {
     test('goes through the gate, with its codes, limits and messages', async () => {
       const assistant = await client();
       const call = (name: string, given: object) =>
@@ -298,7 +298,7 @@ describe('tools', () => {
     });
   });
 
-  test('nothing that opens a door is told: no secret of a config, no heartbeat address, no channel secret, no token', async () => {
+  test('no credential is returned: no secret of a config, heartbeat address, channel secret or token', async () => {
     const secret = 'hunter2-and-more';
     const basic = {
       basic_auth: { username: 'us', password: secret },
@@ -372,7 +372,7 @@ describe('rate', () => {
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: envelope() } };
   const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
 
-  test('a connection makes so many calls a minute, each of several in one message counted, and then hears how long to wait', async () => {
+  test('a connection has a rate limit a minute, which counts each call of a batch, and returns the wait', async () => {
     const house = await createTestOrganisation(bench.sql);
     const [one, other] = [await at.face.connect(house.member), await at.face.connect(house.member)];
     const first = await at.face.post(one, list, modern);
@@ -394,7 +394,7 @@ describe('rate', () => {
     expect((await at.face.post(one, list, modern)).status).toBe(200);
   });
 
-  test('who is not let in is counted by address', async () => {
+  test('callers without access are counted by address', async () => {
     bench.now += 61_000;
     const nobody = { connection: '', token: 'x'.repeat(43) };
     const statuses = [];

@@ -105,7 +105,7 @@ beforeEach(async () => {
 });
 
 describe('a nightly backup', () => {
-  test('is written, restored on trial and told of, and leaves no scratch database', async () => {
+  test('is written, verified by a restore and reported, and leaves no scratch database', async () => {
     const done = await backups().nightly(wishes());
     const [file = ''] = await readdir(folder);
     expect(file).toMatch(/^antipode-\d{8}T\d{6}Z\.backup$/);
@@ -118,7 +118,7 @@ describe('a nightly backup', () => {
     expect(await scratches()).toBe(0);
   });
 
-  test('goes when it is too old, but never before the next has proved good, nor the newest', async () => {
+  test('is deleted when it is too old, but never before the next one is verified, and never the newest', async () => {
     for (const day of [0, 1, 2, 3, 4]) {
       now = start - 9 * dayMs + day * dayMs + 3_600_000;
       await writeFile(
@@ -157,7 +157,7 @@ describe('a nightly backup', () => {
     expect(paths()).toEqual(['/beat/secret/start', '/beat/secret/fail']);
   });
 
-  test('is not there while it is being written, and a killed one is swept away by the next', async () => {
+  test('is invisible while it is being written, and a partial one of a killed process is deleted by the next', async () => {
     const writing = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
     let asked = 0;
@@ -189,7 +189,7 @@ describe('a nightly backup', () => {
     expect(heard.at(-1)?.body).toContain(`${half} was left by a run that ended early`);
   });
 
-  test('whose heartbeat is away is made all the same', async () => {
+  test('is made although the heartbeat that it reports to is gone', async () => {
     const nobody = createServer().listen(0, '127.0.0.1');
     await once(nobody, 'listening');
     const { port } = nobody.address() as AddressInfo;
@@ -202,7 +202,7 @@ describe('a nightly backup', () => {
 });
 
 describe('a drill', () => {
-  test('fails on a broken backup, says why, and tells the heartbeat; the scratch database is gone', async () => {
+  test('fails on a broken backup, says why, and reports it to the heartbeat; the scratch database is gone', async () => {
     const { file } = await backups({ tryOut }).nightly(wishes());
     const whole = await readFile(file);
     const run = async (bytes: Buffer, why: string): Promise<void> => {

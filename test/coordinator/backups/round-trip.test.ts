@@ -76,7 +76,7 @@ describe('a backup', () => {
     expect(fresh?.key).toBe((old?.key ?? 0) + 1);
   });
 
-  test('without raw results holds all else, and is restored as any other', async () => {
+  test('without raw results contains everything else, and is restored like any other', async () => {
     const [small, whole] = [join(folder, 'small.backup'), join(folder, 'with-results.backup')];
     const done = await writeBackup(sql, small, quiet, { withResults: false });
     const all = await writeBackup(sql, whole, quiet);
@@ -89,7 +89,7 @@ describe('a backup', () => {
     });
   });
 
-  test('is of one moment, whatever is written meanwhile', async () => {
+  test('is consistent, whatever is written meanwhile', async () => {
     const file = join(folder, 'moment.backup');
     const before = await contents(sql);
     await writeBackup(sql, file, (table) => {
@@ -111,7 +111,7 @@ describe('a backup', () => {
     expect([before, await id(sql)]).not.toContain(await id(restored));
   });
 
-  test('is refused by a database that holds something, unless it is to be replaced, and while a coordinator works on it', async () => {
+  test('is refused by a database that is not empty, unless it is to be replaced, and while a coordinator runs on it', async () => {
     const file = join(folder, 'refused.backup');
     await writeBackup(sql, file, quiet);
     const full = await another();
@@ -129,7 +129,7 @@ describe('a backup', () => {
     );
   });
 
-  test('that is damaged, cut short or something else leaves the database as it was', async () => {
+  test('that is damaged, truncated or another file leaves the database as it was', async () => {
     const file = join(folder, 'sound.backup');
     await writeBackup(sql, file, quiet);
     const restored = await another();

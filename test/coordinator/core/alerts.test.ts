@@ -99,7 +99,7 @@ describe('incident alerts', () => {
       ]);
     });
 
-    test('rule 28: a "down" is one for each channel, however often it is told', () => {
+    test('rule 28: a "down" is sent once for each channel, however often the event comes', () => {
       const first = downs([], ['mail', 'chat'], 90);
       expect(first).toEqual([
         { event: 'down', channel: 'mail', state: 'held', due_at: 90 },
@@ -108,18 +108,18 @@ describe('incident alerts', () => {
       expect(downs(first, ['mail', 'chat'], 90)).toEqual([]);
     });
 
-    test('rule 28: also where there is one channel, and no event is told again', () => {
+    test('rule 28: also where there is one channel, and no event is notified again', () => {
       const [only] = downs([], ['mail'], 90);
       expect(only && downs([only], ['mail'], 90)).toEqual([]);
     });
 
-    test('rule 4: a "down" may be told when the past has been decided, or the target told us itself', () => {
+    test('rule 4: a "down" may be sent when the past has been decided, or the target reported it itself', () => {
       expect(mayNotify({ isPastDecided: false, isSaidByTarget: false })).toBe(false);
       expect(mayNotify({ isPastDecided: true, isSaidByTarget: false })).toBe(true);
       expect(mayNotify({ isPastDecided: false, isSaidByTarget: true })).toBe(true);
     });
 
-    test('rule 28: an end that is told twice sends one "up"', () => {
+    test('rule 28: an end that is reported twice sends one "up"', () => {
       const sent = [{ event: 'down', channel: 'mail', state: 'sent', due_at: 90 }] as const;
       expect(settle([...sent, ...settle(sent, 'up', 120)], 'up', 120)).toEqual([]);
     });
@@ -197,7 +197,7 @@ describe('rule 15: the scope of an outage', () => {
     );
   const having = (...looks: readonly Look[]) => seenBy(['Europe', 'Asia'], ...looks);
 
-  test('is told by every continent that passed meanwhile and never failed', () => {
+  test('excludes every continent that passed meanwhile and never failed', () => {
     expect(having(['Africa', 'pass', confirmed]).scope).toBe('some_continents');
     expect(having(['Africa', 'pass', confirmed], ['Africa', 'fail', confirmed + 1_000]).scope).toBe(
       'everywhere',
@@ -209,7 +209,7 @@ describe('rule 15: the scope of an outage', () => {
     expect(having(...two, ['Oceania', 'fail', confirmed + 1_000]).scope).toBe('some_continents');
   });
 
-  test('is everywhere only once all that are asked have failed', () => {
+  test('is everywhere only once all asked continents have failed', () => {
     const three: readonly Continent[] = ['Europe', 'Asia', 'North America'];
     expect(scopeOf(null, { failed: ['Europe', 'Asia'], passed: [], asked: three })).toBe(
       'some_continents',
@@ -225,7 +225,7 @@ describe('rule 15: the scope of an outage', () => {
     expect(seenBy(three, ['North America', 'fail', confirmed]).progress.asked).toEqual(three);
   });
 
-  test('has passes until a minute after it was confirmed in it, and failures however late', () => {
+  test('has passes until a minute after the confirmation, and failures however late', () => {
     expect(having(['Africa', 'pass', confirmed + 60_000]).progress.passed).toEqual(['Africa']);
     expect(having(['Africa', 'pass', confirmed + 60_001])).toBe(incident);
     expect(having(['Africa', 'fail', confirmed + 600_000]).progress.failed).toEqual([
@@ -235,7 +235,7 @@ describe('rule 15: the scope of an outage', () => {
     ]);
   });
 
-  test('has nothing from before it began in it, and each continent once', () => {
+  test('has nothing from before it began, and each continent once', () => {
     expect(having(['Africa', 'pass', started - 1])).toBe(incident);
     expect(having(['Africa', 'fail', started]).progress.failed).toEqual([
       'Europe',
@@ -331,7 +331,7 @@ describe('state restore', () => {
     const ats = ({ views }: MonitorState) =>
       views.map((view) => [view.from.continent, (view.at - at(0)) / 1000, view.ok]);
 
-    test('has what came since, in whatever order', () => {
+    test('contains later results, in whatever order they came', () => {
       const results = [seen('Asia', 50, { outcome: 'fail' }), seen('Europe', 40), seen('Asia', 20)];
       for (const list of [results, results.toReversed()]) {
         const state = rebuilt(list);
@@ -343,7 +343,7 @@ describe('state restore', () => {
       }
     });
 
-    test('not what is unknown, of a probe in quarantine, of another version, of who may not check it, or from before it was resumed', () => {
+    test('ignores unknown results, and those of a quarantined probe, another version, a probe without access, or before the resume', () => {
       const none = [
         rebuilt([seen('Asia', 50, { outcome: 'unknown' })]),
         rebuilt([seen('Asia', 50, { quarantined: true })]),
@@ -370,7 +370,7 @@ describe('state restore', () => {
       expect(resumed.decides_from).toBe(at(60));
     });
 
-    test('and a heartbeat is covered by failures of its probes, not by their passes', () => {
+    test('of a heartbeat is covered by failures of its probes, not by their passes', () => {
       const heartbeat = { kind: 'heartbeat' } as const;
       expect(rebuilt([seen('Asia', 50)], heartbeat).covered_until).toBe(at(0));
       expect(rebuilt([seen('Asia', 50, { outcome: 'fail' })], heartbeat).covered_until).toBe(
@@ -378,7 +378,7 @@ describe('state restore', () => {
       );
     });
 
-    test('and a paused monitor sees nothing, and an open gap says until when time was covered', () => {
+    test('of a paused monitor has no view, and an open gap says until when time was covered', () => {
       const told = story(['Europe', 'Asia'], { paused_at: at(5) });
       const base = {
         watched: told.state().watched,
@@ -397,7 +397,7 @@ describe('state restore', () => {
       ).toBe(at(180));
     });
 
-    test('and a checkpoint leaves out the evidence of failures and nothing else', () => {
+    test('keeps all but the evidence of failures', () => {
       const told = story(['Europe', 'Asia']);
       told.pass('Asia', 5);
       told.fail('Europe', 10);
@@ -411,7 +411,7 @@ describe('state restore', () => {
   });
 
   describe('the next tick', () => {
-    test('of a monitor that is well is when a gap would be noticed, and there is none while it is paused or a gap lasts', () => {
+    test('of a healthy monitor is when a gap would be noticed, and there is none while it is paused or a gap lasts', () => {
       const told = story(['Europe', 'Asia']);
       told.pass('Europe', 10);
       expect(told.nextTick()).toBe(at(10 + 130 + 5));
@@ -423,7 +423,7 @@ describe('state restore', () => {
       expect(told.nextTick()).toBeNull();
     });
 
-    test('of an open incident is its next sample, or its end as unobserved, or at once when nobody was asked yet', () => {
+    test('of an open incident is its next sample, or its end as unobserved, or at once when no probe was asked yet', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       expect(told.nextTick()).toBe(at(15.1));

@@ -21,7 +21,7 @@ const word = (probe: string, heard_at: number, handed_over = true): LatestPresen
 });
 
 describe('rule 4: a probe is behind', () => {
-  test('while it has not been heard since, is silent for longer than a ping, or has not handed over', () => {
+  test('while it has not been heard since, is silent for longer than a presence interval, or still has a backlog', () => {
     expect(behind([word('a', 10_000)], 10_000, 12_000)).toEqual([]);
     expect(behind([word('a', 9_999)], 10_000, 12_000)).toEqual(['a']);
     expect(behind([word('a', 10_000)], 10_000, 16_500)).toEqual([]);
@@ -48,7 +48,7 @@ describe('rule 4: the time to hand over', () => {
     expect(updateBacklog(begun, all, 40_000, true)).toEqual(working);
   });
 
-  test('that ended by its limit is spent while one is awaited, but not when nobody is heard at all', () => {
+  test('that ran into its limit counts as used while one probe is awaited, but not when no probe is heard', () => {
     const begun = beginBacklog(10_000);
     expect(updateBacklog(begun, [word('a', 39_000), word('b', 9_000)], 40_000)).toEqual({
       ...working,
@@ -58,7 +58,7 @@ describe('rule 4: the time to hand over', () => {
     expect(updateBacklog(begun, [word('a', 9_000), word('b', 9_000)], 40_000)).toEqual(working);
   });
 
-  test('that is spent begins anew when nobody is behind, or nobody was heard for longer than a ping', () => {
+  test('that is used starts again when no probe is behind, or none was heard for longer than a presence interval', () => {
     const spent = { ...working, spent: true };
     expect(updateBacklog(spent, [word('a', 33_500), word('b', 9_000)], 40_000)).toEqual(spent);
     expect(updateBacklog(spent, [word('a', 33_499), word('b', 9_000)], 40_000)).toEqual(working);
@@ -70,7 +70,7 @@ describe('rule 4: the time to hand over', () => {
   });
 });
 
-describe('rule 4: what came late', () => {
+describe('rule 4: late results', () => {
   const late = { since: 50_000, from: ['a'] };
   const words = [word('a', 49_000), word('b', 48_000)];
 
@@ -82,7 +82,7 @@ describe('rule 4: what came late', () => {
     expect(mustWait(working, late, words, 59_000, without('kept_waits_for_others'))).toBe(false);
   });
 
-  test('is decided by start; what started together by probe, and by sequence', () => {
+  test('are decided by start; those that started together by probe, and by sequence', () => {
     const result = (probe: string, second: number, seq: number) => ({
       seq,
       monitor: 'monitor',

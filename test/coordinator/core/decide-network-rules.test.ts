@@ -24,7 +24,7 @@ import { judgeSilence } from '../../../coordinator/probes/roster.ts';
 const heard = (...times: number[]) =>
   times.map((time, index) => ({ probe: `p${index}`, at: time }));
 
-describe('rule 7: who is lost', () => {
+describe('rule 7: a lost probe', () => {
   test('rule 7: a probe silent for 15 s is lost', () => {
     expect(judgeSilence(heard(100_000, 99_000, 85_001), 0, 100_000)).toEqual({
       lost: [],
@@ -62,7 +62,7 @@ describe('rule 7: who is lost', () => {
     });
   });
 
-  test('rule 7: but not for ever while others are heard', () => {
+  test('rule 7: but not without limit while others are heard', () => {
     expect(judgeSilence(heard(63_000, 64_000, 99_000), 0, 100_000)).toEqual({
       lost: ['p0', 'p1'],
       busAway: false,
@@ -77,7 +77,7 @@ describe('rule 7: who is lost', () => {
   });
 });
 
-describe('rule 4: handing over', () => {
+describe('rule 4: backlogs', () => {
   const result = (probe: string, time: number, seq: number): SeenResult => ({
     seq,
     monitor: 'm',
@@ -146,7 +146,7 @@ describe('rule 4: handing over', () => {
     expect(updateBacklog(begun, none, 40_000).until).toBeNull();
   });
 
-  test('rule 4: what one probe kept waits for those that have not been heard since', () => {
+  test('rule 4: the backlog of one probe waits for those that have not been heard since', () => {
     const late = { since: 50_000, from: ['a'] };
     const now = 59_000;
     expect(mustWait(working, late, [word('a', 49_000), word('b', 48_000)], now)).toBe(true);
@@ -155,7 +155,7 @@ describe('rule 4: handing over', () => {
     expect(mustWait(working, late, [word('a', 49_000), word('b', 52_000)], now)).toBe(true);
   });
 
-  test('rule 4: a probe that was away alone is waited for by nobody', () => {
+  test('rule 4: a probe that was away alone delays no one', () => {
     const late = { since: 50_000, from: ['a'] };
     expect(
       mustWait(working, late, [word('a', 49_000), word('b', 55_000), word('c', 58_000)], 59_000),
@@ -170,7 +170,7 @@ describe('rule 4: handing over', () => {
     ).toBe(false);
   });
 
-  test('rule 4: who never hands over is waited for once, and again only after all were well', () => {
+  test('rule 4: a probe that never hands over is waited for once, and again only after all were healthy', () => {
     const late = { since: 50_000, from: ['a'] };
     const at = (now: number) => [word('a', now - 1_000), word('b', 20_000)];
     const spent = updateBacklog(beginBacklog(60_000, 50_000), at(90_000), 90_000);
@@ -183,13 +183,13 @@ describe('rule 4: handing over', () => {
     expect(mustWait(well, { ...late, since: 100_000 }, at(110_000), 110_000)).toBe(true);
   });
 
-  test('rules 4 and 7: the first word after nobody was heard gives the others their time anew; a word of one of many does not', () => {
+  test('rules 4 and 7: the first presence after none was heard restarts the time of the others; that of one of many does not', () => {
     expect(endsSilenceOfAll([{ heard_at: 1_000 }, { heard_at: 2_000 }], 9_000)).toBe(true);
     expect(endsSilenceOfAll([{ heard_at: 1_000 }, { heard_at: 5_000 }], 9_000)).toBe(false);
     expect(endsSilenceOfAll([{ heard_at: 1_000 }], 9_000)).toBe(false);
   });
 
-  test('rule 4: results are decided in order of start, whatever the order in which they came', () => {
+  test('rule 4: results are decided in order of start, whatever the order in which they arrive', () => {
     const some = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat({ max: 20 })), {
       maxLength: 20,
     });
@@ -276,7 +276,7 @@ describe('rule 16: trust', () => {
     ).toBe(4 * hour);
   });
 
-  test('rule 16: it returns after a run of clean shadow checks, and a wrong one begins the run anew', () => {
+  test('rule 16: it returns after a run of clean shadow checks, and a wrong one restarts the run', () => {
     let trust = sick;
     for (let time = 10; time < 29; time += 1)
       trust = observe(trust, shown(`t${time % 5}`, time, true), {
@@ -298,7 +298,7 @@ describe('rule 16: trust', () => {
     ).toEqual(trusting);
   });
 
-  test('rule 16: shadow checks that nobody else can speak to prove nothing', () => {
+  test('rule 16: shadow checks that no other probe can compare with prove nothing', () => {
     let trust = sick;
     for (let time = 10; time < 100; time += 1)
       trust = observe(trust, shown(`t${time % 5}`, time, true, 'nothing'), {

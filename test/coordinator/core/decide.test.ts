@@ -11,8 +11,8 @@ import { at, story } from './story.ts';
 
 /** The narrow places of the core: what lies exactly on a line, and what must change nothing. */
 describe('decide', () => {
-  describe('what says nothing', () => {
-    test('rules 15 and 16: the answer of a probe in quarantine stands in the matrix as unknown', () => {
+  describe('ignored results', () => {
+    test('rules 15 and 16: a result of a quarantined probe is in the matrix as unknown', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       const recheck = told.effects('look')[0]?.look ?? null;
@@ -25,7 +25,7 @@ describe('decide', () => {
       expect(told.state().incident?.confirmed_at).toBeNull();
     });
 
-    test('rule 15: an answer to another look is no part of the matrix', () => {
+    test('rule 15: an answer to another recheck is not in the matrix', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       told.pass('Asia', 10.3, { look: 'another' });
@@ -112,7 +112,7 @@ describe('decide', () => {
     };
     const refuted = (told: ReturnType<typeof story>) => told.state().incident?.progress.refuted;
 
-    test('also by a pass that comes late, of another probe than the one whose view counts', () => {
+    test('also by a late pass of another probe than the one whose view counts', () => {
       const told = lonely();
       told.pass('Asia', 50, { probe: 'second', arrives: 101 });
       expect(refuted(told)).toBe(true);
@@ -124,7 +124,7 @@ describe('decide', () => {
       ]);
     });
 
-    test('not by what is stale for its own probe, nor by its own continent, nor by a pass that did not start later', () => {
+    test('not by a result that is stale for its own probe, nor by its own continent, nor by a pass that did not start later', () => {
       const told = lonely();
       told.pass('Asia', 50, { arrives: 101 });
       expect(refuted(told)).toBe(false);
@@ -147,7 +147,7 @@ describe('decide', () => {
       expect(refuted(told)).toBe(true);
     });
 
-    test('a confirmed one is refuted by nobody', () => {
+    test('a confirmed incident is never refuted', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       told.fail('Europe', 10);
       told.fail('Asia', 11);
@@ -156,7 +156,7 @@ describe('decide', () => {
     });
   });
 
-  describe('what is kept of an incident', () => {
+  describe('what an incident keeps', () => {
     test('rule 8: when it opens, nothing is known of it but its first failure', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
@@ -201,7 +201,7 @@ describe('decide', () => {
       expect(told.incidents()).toMatchObject([{ confirmed_at: at(40), resolved_at: at(40) }]);
     });
 
-    test('probes that have long not checked are forgotten after ten turns, but not while an incident is open', () => {
+    test('probes that have not checked for ten turns are dropped, but not while an incident is open', () => {
       const told = story(['Europe', 'Asia']);
       told.pass('Europe', 10, { probe: 'old' });
       told.pass('Europe', 20);
@@ -230,18 +230,18 @@ describe('decide', () => {
       return told;
     };
 
-    test('when what is known reaches to now: an interval, a time limit and what results take', () => {
+    test('when results are complete until now: interval, time limit and transport', () => {
       expect(twoSee(11 + 60 + 10 + 15).effects('alert')).toHaveLength(1);
       expect(twoSee(11 + 60 + 10 + 15.001).effects('alert')).toEqual([]);
     });
 
-    test('due so long after the confirmation as the monitor says', () => {
+    test('after the delay that the monitor sets, counted from the confirmation', () => {
       expect(twoSee(12, { alert_after_ms: 300_000 }).effects('alert')).toMatchObject([
         { due_at: at(311) },
       ]);
     });
 
-    test('when the past has been told and two still see it; one that passes by then keeps it back', () => {
+    test('when the past has been decided and two continents still see it; one that passes by then prevents it', () => {
       const past = { handed_over: true, arrives: 30 };
       for (const passes of [false, true]) {
         const told = story(['Europe', 'Asia']);
@@ -271,7 +271,7 @@ describe('decide', () => {
   });
 });
 
-describe('A first look', () => {
+describe('A first check', () => {
   type Asked = Parameters<typeof firstCheck>[0];
 
   const places: readonly Continent[] = ['Asia', 'Europe', 'North America'];
@@ -323,7 +323,7 @@ describe('A first look', () => {
     expect(asked(hourly, due - 5_000).look).toBeDefined();
   });
 
-  test('is asked only where the monitor may be checked, and of nobody when nobody can', () => {
+  test('is asked only where the monitor may be checked, and of no probe when none can', () => {
     expect(asked({ ...hourly, continents: ['Asia'] }, now).look?.continent).toBe('Asia');
     expect(asked({ ...hourly, continents: ['Africa'] }, now)).toEqual({
       awaited: undefined,
@@ -335,7 +335,7 @@ describe('A first look', () => {
     });
   });
 
-  test('is not asked again while it is awaited, whoever else comes or goes', () => {
+  test('is not asked again while it is awaited, whatever other probes come or go', () => {
     const { awaited, look } = asked(hourly, now);
     const others = places.filter((continent) => continent !== look?.continent);
     for (const network of [roster, without(...others)])
@@ -345,14 +345,14 @@ describe('A first look', () => {
       });
   });
 
-  test('is asked at once of another when the probe that was asked is lost', () => {
+  test('is asked of another at once when the asked probe is lost', () => {
     const { awaited, look } = asked(hourly, now);
     const again = firstCheck(hourly, awaited, without(look?.continent ?? ''), now + 1);
     expect(again.look?.continent).not.toBe(look?.continent);
     expect(again.awaited).toMatchObject({ probe: again.look?.continent, until: now + 1 + 25_000 });
   });
 
-  test('is asked again when it was not answered within its time limit and a quarter of a minute, then half as often each time', () => {
+  test('is asked again after its time limit and fifteen seconds, then half as often each time', () => {
     const times: number[] = [];
     let { awaited } = asked(hourly, now);
     for (let at = now; at < now + 200_000; at += 1_000) {
@@ -363,7 +363,7 @@ describe('A first look', () => {
     expect(times).toEqual([25, 75, 175]);
   });
 
-  test('is asked after a turn that was to come soon, and brought nothing', () => {
+  test('is asked after an expected turn that brought no result', () => {
     const due = Math.min(...places.map((continent) => turnOf(hourly, continent, now)));
     const { awaited } = asked(hourly, due - 900);
     expect(firstCheck(hourly, awaited, roster, due + 24_999).look).toBeUndefined();
@@ -371,7 +371,7 @@ describe('A first look', () => {
   });
 });
 
-describe('what goes without saying', () => {
+describe('a routine pass', () => {
   const now = 1_800_000_000_000;
   const observingProbes = [
     { probe: 'a', name: 'a', continent: 'Europe' },
@@ -442,7 +442,7 @@ describe('what goes without saying', () => {
     );
   };
 
-  test('is a pass of a monitor that is well', () => {
+  test('is a pass of a healthy monitor', () => {
     expect(says(state, pass)).toBe(true);
   });
 
@@ -483,7 +483,7 @@ describe('what goes without saying', () => {
     expect(says(of, { ...pass, ...change })).toBe(false);
   });
 
-  test('has no effect but a newer view and more time covered, whatever the monitor and the pass', () => {
+  test('changes only the newest view and the covered time, whatever the monitor and the pass', () => {
     const monitor = fc.record({
       watched: fc.record({
         kind: fc.constantFrom('https' as const, 'dns' as const, 'heartbeat' as const),

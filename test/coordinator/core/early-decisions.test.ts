@@ -16,7 +16,7 @@ import { at, refused, rosterOf, story } from './story.ts';
  * Rule 4: what need not wait for a hand-over, and that what is handed over later dates it as if all
  * had come in order.
  */
-describe('rule 4: an outage that begins while the past is waited for', () => {
+describe('rule 4: an outage that begins while a backlog is awaited', () => {
   const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
   const roster = rosterOf(places);
 
@@ -81,7 +81,7 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
   const well = story(places).state();
   const began = at(80);
 
-  test('goes ahead when nobody who has handed over saw the monitor failing before', () => {
+  test('is decided early when no probe without a backlog saw the monitor failing before', () => {
     expect(
       canDecideEarly(well, [passed('Asia', 70), passed('Europe', 75), failed('Asia', 85)], began),
     ).toBe(true);
@@ -95,7 +95,7 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     expect(canDecideEarly(told.state(), [failed('Asia', 85)], began)).toBe(false);
   });
 
-  test('goes ahead whatever was before when all who could hold the monitor have handed over', () => {
+  test('is decided early whatever was before when all probes that could hold the monitor have handed over', () => {
     expect(canDecideEarly(well, [failed('Asia', 70), failed('Asia', 85)], began, false)).toBe(true);
     const told = story(places);
     told.fail('Asia', 10);
@@ -114,7 +114,7 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     ).toBe(false);
   });
 
-  test('is awaited from public probes of its continents alone, that may reach it, and from its private one', () => {
+  test('is delayed by public probes of its continents alone, that may reach it, and by its private one', () => {
     const awaits = (watched: Partial<Watched>, ...probes: string[]) =>
       isAwaited(story(places, watched).state().watched, new Set(probes), mixed);
     const [asia, europe, ...others] = roster.probes
@@ -148,7 +148,7 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     expect(canDecideEarly(well, [{ ...failed('Asia', 85), quarantined: true }], began)).toBe(false);
   });
 
-  test('goes ahead whatever was before when a private probe alone sees the monitor, and hands over in order', () => {
+  test('is decided early whatever was before when a private probe alone checks the monitor, and hands over in order', () => {
     const told = story(places, { probe: 'probe-Asia' });
     expect(canDecideEarly(told.state(), [failed('Asia', 70), failed('Asia', 85)], began)).toBe(
       true,
@@ -158,7 +158,7 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     expect(canDecideEarly(told.state(), [], began)).toBe(false);
   });
 
-  test('is confirmed at once, and keeps its dates when what is handed over are passes', () => {
+  test('is confirmed at once, and keeps its times when the backlog has only passes', () => {
     const told = live();
     told.ahead(failed('Asia', 85), failed('Europe', 86));
     told.later(95, passed('Africa', 70), passed('Africa', 80));
@@ -167,7 +167,7 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     ]);
   });
 
-  test('is dated by who saw it first, and confirmed by the first of another continent', () => {
+  test('begins with the first failure, and is confirmed by the first of another continent', () => {
     const told = live();
     told.ahead(failed('Asia', 85), failed('Europe', 86));
     told.later(95, passed('Africa', 70), failed('Africa', 83), failed('Africa', 88));
@@ -183,7 +183,7 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     expect([told.evidence.get('seen'), told.evidence.get('confirmed')]).toEqual(['Africa', 'Asia']);
   });
 
-  test('is confirmed by the first that is handed over after the one that saw it, when the one that confirmed came later', () => {
+  test('is confirmed by the first failure handed over after that of the observing probe, when the confirming one came later', () => {
     const told = live();
     told.ahead(failed('Asia', 85), failed('Europe', 89));
     told.later(95, failed('Africa', 87));
@@ -215,14 +215,14 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     ]);
   });
 
-  test('keeps its dates across passes of others, after which the lonely failure before them is another matter', () => {
+  test('keeps its times across passes of others; the lonely failure before them is separate', () => {
     const told = live();
     told.ahead(passed('Asia', 75), failed('Asia', 85), failed('Europe', 86));
     told.later(95, failed('Africa', 10), passed('Africa', 78));
     expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86) }]);
   });
 
-  test('is dated anew also long after the time to hand over has ended', () => {
+  test('is retimed also long after the time to hand over has ended', () => {
     const told = live();
     told.ahead(failed('Asia', 85), failed('Europe', 86));
     told.later(3_600, failed('Africa', 83));
@@ -236,7 +236,7 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     ]);
   });
 
-  test('comes out the same as if all had come in order, whatever each probe hands over when', () => {
+  test('comes out the same as if all had come in order, whenever each probe hands over', () => {
     const seen = [
       failed('Africa', 82),
       failed('Asia', 84),
@@ -294,7 +294,7 @@ describe('a clock that is set back', () => {
     ]);
   });
 
-  test('covers nothing until then: who hears nothing from now on knows nothing', () => {
+  test('covers nothing until then: without results nothing is known', () => {
     const told = story(['Europe', 'Asia']);
     told.pass('Europe', hour);
     told.pass('Asia', 60);
@@ -305,7 +305,7 @@ describe('a clock that is set back', () => {
     });
   });
 
-  test('by a moment only changes nothing: clocks differ by so much every day', () => {
+  test('by a moment only changes nothing: clocks differ that much every day', () => {
     const told = story(['Europe', 'Asia']);
     told.pass('Europe', 64);
     told.fail('Europe', 60, { arrives: 60 });

@@ -5,7 +5,7 @@ import { at, rosterOf, story } from './story.ts';
 
 describe('decide incidents', () => {
   describe('rules 8 and 9: the first failure', () => {
-    test('rule 8: an incident opens at once, unconfirmed, and nobody is alerted', () => {
+    test('rule 8: an incident opens at once, unconfirmed, and sends no alert', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       told.fail('Europe', 10);
       expect(told.incidents()).toMatchObject([
@@ -20,7 +20,7 @@ describe('decide incidents', () => {
       expect(told.effects('alert')).toEqual([]);
     });
 
-    test('rule 9: in the same moment every other continent that may check is asked to look', () => {
+    test('rule 9: in the same moment every other continent that may check is asked to recheck', () => {
       const told = story(['Europe', 'Asia', 'Africa', 'Oceania'], {
         continents: ['Europe', 'Asia', 'Africa'],
       });
@@ -91,7 +91,7 @@ describe('decide incidents', () => {
       expect(told.state().incident?.confirmed_at !== null).toBe(confirms);
     });
 
-    test('rule 10: a check that started before the first failure is the beginning, which that confirms', () => {
+    test('rule 10: a check that started before the first failure becomes the beginning, and the first failure confirms it', () => {
       const told = story(['Europe', 'Asia']);
       told.pass('Europe', 5);
       told.fail('Europe', 10);
@@ -164,7 +164,7 @@ describe('decide incidents', () => {
   });
 
   describe('rule 11: the lonely failure', () => {
-    test('rule 11: it stays open while its continent keeps failing, each failure asks again, and nobody is alerted', () => {
+    test('rule 11: it stays open while its continent keeps failing, each failure asks again, and no alert is sent', () => {
       const told = story(['Europe', 'Asia']);
       for (let second = 10; second < 610; second += 120) {
         told.fail('Europe', second);
@@ -187,7 +187,7 @@ describe('decide incidents', () => {
       ]);
     });
 
-    test('rule 11: when nobody of that continent has reported for two turns it closes as no longer observed', () => {
+    test('rule 11: when no probe of that continent has reported for two turns it closes as no longer observed', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       told.tick(249);
@@ -240,7 +240,7 @@ describe('rule 3: an older failure', () => {
     expect(beginsAt(alone)).toEqual([260]);
   });
 
-  test('is parted from the incident by a pass between them, and by none that started with one of the two', () => {
+  test('is separated from the incident by a pass between them, and by none that started with one of the two', () => {
     const parted = (second: number) => {
       const told = story(['Europe', 'Asia']);
       told.pass('Europe', second, { probe: 'second' });
@@ -255,7 +255,7 @@ describe('rule 3: an older failure', () => {
     expect(parted(20)).toEqual([10]);
   });
 
-  test('is parted by passes of its own continent alone', () => {
+  test('is separated by passes of its own continent alone', () => {
     const third = story(['Europe', 'Asia', 'Africa']);
     third.pass('Africa', 15);
     third.fail('Europe', 20);
@@ -283,7 +283,7 @@ describe('rule 3: an older failure', () => {
     expect(beginsAt(other)).toEqual([135]);
   });
 
-  test('is parted by a pass of its own continent, which has failed again since', () => {
+  test('is separated by a pass of its own continent, which has failed again since', () => {
     const told = story(['Europe', 'Asia', 'Africa']);
     told.pass('Asia', 130);
     told.fail('Europe', 200);
@@ -306,7 +306,7 @@ describe('rule 3: an older failure', () => {
     expect(told.effects('alert')).toEqual([]);
   });
 
-  test('leaves it refuted if it was, and refutes it if somebody had passed since', () => {
+  test('leaves it refuted if it was, and refutes it if another continent has passed since', () => {
     const refuted = (told: ReturnType<typeof story>) => told.state().incident?.progress.refuted;
     const before = story(['Europe', 'Asia', 'Africa']);
     before.fail('Europe', 20);
@@ -332,7 +332,7 @@ describe('rule 3: an older failure', () => {
     expect(refuted(never)).toBe(false);
   });
 
-  test('that is as old as the incident moves nothing', () => {
+  test('of the same start as the incident changes nothing', () => {
     const told = story(['Europe', 'Asia', 'Africa']);
     told.fail('Europe', 200);
     told.fail('Europe', 200, { probe: 'second' });
@@ -378,7 +378,7 @@ describe('decide endings', () => {
       }
     });
 
-    test('with that check also when the one that still fails fails again before enough have passed', () => {
+    test('with that check also when the failing one fails again before enough have passed', () => {
       const told = down(['Europe', 'Asia', 'Africa'], ['Europe', 'Asia']);
       told.pass('Europe', 100);
       told.fail('Asia', 130);
@@ -386,13 +386,13 @@ describe('decide endings', () => {
       expect(told.incidents()).toMatchObject([{ resolved_at: at(100) }]);
     });
 
-    test('and a further failure of it writes nothing', () => {
+    test('and a further failure of that one writes nothing', () => {
       const told = down(['Europe', 'Asia', 'Africa'], ['Europe', 'Asia']);
       told.fail('Europe', 40);
       expect(told.fail('Europe', 41)).toEqual([]);
     });
 
-    test('and its first pass asks the others, a further pass nobody', () => {
+    test('and its first pass asks the others, a further pass none', () => {
       const told = down(['Europe', 'Asia', 'Africa'], ['Europe', 'Asia']);
       told.pass('Europe', 30);
       told.pass('Europe', 31);
@@ -402,7 +402,7 @@ describe('decide endings', () => {
       expect(told.state().incident?.progress.asked_at).toBe(at(30.1));
     });
 
-    test('and until then a pass of now raises what the past had confirmed, when two still see it', () => {
+    test('and until then a pass of now raises the confirmed past, when two still see it', () => {
       const past = { handed_over: true, arrives: 30 };
       const told = story(['Europe', 'Asia', 'Africa']);
       told.fail('Europe', 10, past);
@@ -414,7 +414,7 @@ describe('decide endings', () => {
   });
 
   describe('rule 14: where only one may check', () => {
-    test('a failure between two passes makes the end begin anew', () => {
+    test('a failure between two passes restarts the end', () => {
       const told = story(['Europe']);
       for (const second of [10, 15, 20]) told.fail('Europe', second);
       told.pass('Europe', 60);
@@ -454,7 +454,7 @@ describe('decide endings', () => {
   });
 
   describe('rule 17: the monitor itself', () => {
-    test('is paused once and resumed once, whatever is told twice', () => {
+    test('is paused once and resumed once, however often it is reported', () => {
       const told = story(['Europe', 'Asia']);
       told.pass('Europe', 5);
       told.tell({ is: 'resumed', at: at(6) }, 6);
@@ -477,7 +477,7 @@ describe('decide endings', () => {
       ]);
     });
 
-    test('that is edited forgets what it saw if it is checked otherwise, and else only those who may not check it any more', () => {
+    test('that is edited drops its views if it is checked differently, and else only those of probes that may not check it any more', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       for (const [index, place] of (['Europe', 'Asia', 'Africa'] as const).entries())
         told.pass(place, 5 + index);
@@ -499,7 +499,7 @@ describe('decide endings', () => {
     };
     const open = [[null, null]];
 
-    test('what it alone opened closes with that reason, and what it saw is forgotten', () => {
+    test('incidents that it alone opened close with that reason, and its views are dropped', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       told.pass('Asia', 11);
@@ -509,7 +509,7 @@ describe('decide endings', () => {
       expect(told.state().views.map(({ from }) => from.probe)).toEqual(['probe-Asia']);
     });
 
-    test('what another opened stays, and what another sees too, and what was confirmed', () => {
+    test('incidents that another opened, or sees too, and confirmed ones stay open', () => {
       const lonely = story(['Europe', 'Asia']);
       lonely.fail('Europe', 10);
       expect(quarantine(lonely, 'probe-Asia')).toEqual(open);

@@ -158,7 +158,7 @@ describe('ledger', () => {
       );
     };
 
-    test('nobody knows how it is until somebody has looked again, however long what was seen before would have counted', () => {
+    test('its status is unknown until it is checked again, however long earlier results would have counted', () => {
       const told = hourly();
       told.pass('Europe', 0);
       told.tell({ is: 'paused', at: at(60) }, 60);
@@ -175,7 +175,7 @@ describe('ledger', () => {
       ]);
     });
 
-    test('what was seen before, or of what was checked before, tells of the time before alone', () => {
+    test('earlier results, or those of an earlier config, count for the time before alone', () => {
       const told = hourly();
       told.pass('Europe', 0);
       edit(told, 100);
@@ -186,7 +186,7 @@ describe('ledger', () => {
       expect(unknown(told)).toEqual([[at(100), at(103)]]);
     });
 
-    test('a stretch that nobody knew before goes on, also one that ended with what was seen while the change was on its way', () => {
+    test('an earlier unknown stretch goes on, also one that ended with a result from while the change was on its way', () => {
       const told = story(['Europe', 'Asia'], { interval_ms: 10_000 });
       told.pass('Europe', 0);
       told.tick(60);
@@ -256,7 +256,7 @@ describe('rule 22: the rows of the ledger', () => {
     fc.record({ is: fc.constant('time' as const), wait: fc.integer({ min: 1, max: 20 }) }),
   );
 
-  test('are the gaps that are known, and nothing is written when none of them changes', () => {
+  test('are the known gaps, and nothing is written when none of them changes', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
         const rows = new Map<number, Gap>();
@@ -325,7 +325,7 @@ describe('rule 22: the rows of the ledger', () => {
     ]);
   });
 
-  test('have the interval now in force for a gap that nobody had noticed when the next result came', () => {
+  test('have the interval now in force for a gap that was unnoticed when the next result came', () => {
     const { covered } = cover({ covered_until: 10_000, gaps: [], watched }, 90_000, 100_000);
     expect(covered).toEqual({
       covered_until: 100_000,
@@ -333,7 +333,7 @@ describe('rule 22: the rows of the ledger', () => {
     });
   });
 
-  test('of a gap that is over stay known here for eight days, and not a moment longer, whether or not another lasts', () => {
+  test('of a gap that is over stay in memory for eight days exactly, whether or not another lasts', () => {
     const ended = 10_000;
     const lasting = { from: 8 * day, to: null, interval_ms: 60_000 };
     for (const rest of [[], [lasting]]) {
@@ -352,7 +352,7 @@ describe('rule 22: the rows of the ledger', () => {
     expect(passTime({ ...noticed.covered, watched }, 60_000).effects).toEqual([]);
   });
 
-  test('gaps of more than eight days ago are forgotten here, but not the one that lasts, and never in the ledger', () => {
+  test('gaps of more than eight days ago are dropped from memory, but not the one that lasts, and never from the ledger', () => {
     const gap = (from: number, to: number | null): Gap => ({ from, to, interval_ms: 60_000 });
     const old = gap(0, day);
     const young = gap(2 * day, 3 * day);
@@ -541,7 +541,7 @@ describe('rule 43: uptime explains itself', () => {
     );
   });
 
-  test('rule 43: each stretch names a cause that lies there', () => {
+  test('rule 43: each stretch names a cause from within it', () => {
     fc.assert(
       fc.property(input, (given) => {
         const of = {
@@ -561,7 +561,7 @@ describe('rule 43: uptime explains itself', () => {
     );
   });
 
-  test('rule 43: an outage across a maintenance window is told before and after it, by the same incident', () => {
+  test('rule 43: an outage across a maintenance window is listed before and after it, by the same incident', () => {
     const window = { from: 0, to: 10 * hour };
     const upkeep: Cause = { is: 'window', id: 'w', name: 'Database' };
     expect(

@@ -21,7 +21,7 @@ describe('decide outages', () => {
   describe('rule 12: the end of an outage', () => {
     const four = ['Europe', 'Asia', 'Africa', 'Oceania'] as const;
 
-    test('rule 12: two that pass end it, dated by the check with which fewer than two failed', () => {
+    test('rule 12: two passes end it, at the check with which fewer than two failed', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       told.fail('Asia', 11);
@@ -32,7 +32,7 @@ describe('decide outages', () => {
       expect(told.effects('alert').map(({ event }) => event)).toEqual(['down', 'up']);
     });
 
-    test('rule 12: the first pass of a failing continent asks all others to look at once', () => {
+    test('rule 12: the first pass of a failing continent asks all others to recheck at once', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       told.fail('Europe', 10);
       told.fail('Asia', 11);
@@ -94,7 +94,7 @@ describe('decide outages', () => {
       expect(told.incidents()).toMatchObject([{ resolved_at: at(100) }]);
     });
 
-    test('rule 12: a failing continent that falls back makes the end begin anew', () => {
+    test('rule 12: a continent that fails again restarts the end', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       told.fail('Asia', 11);
@@ -196,7 +196,7 @@ describe('decide outages', () => {
       },
     );
 
-    test('rule 14: where others are configured but lost it stays verifying, and the operator is told once', () => {
+    test('rule 14: where others are configured but lost it stays verifying, and the operator is notified once', () => {
       const told = story(['Europe', 'Asia']);
       told.network(rosterOf(['Europe', 'Asia'], ['Asia']));
       for (let second = 10; second < 100; second += 5) told.fail('Europe', second);
@@ -295,7 +295,7 @@ describe('decide lonely', () => {
       ]);
     });
 
-    test('whoever fails more than a minute apart confirms nothing and counts for the scope', () => {
+    test('a failure more than a minute apart confirms nothing and counts for the scope', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       told.fail('Europe', 10);
       told.fail('Asia', 100);
@@ -314,7 +314,7 @@ describe('decide lonely', () => {
     });
   });
 
-  describe('rule 9: who is asked, and when', () => {
+  describe('rule 9: which continents are asked, and when', () => {
     test('again with each further failure, but not within a second, and not once it is confirmed', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       told.fail('Europe', 10, { arrives: 10.1 });
@@ -348,7 +348,7 @@ describe('decide lonely', () => {
       expect(asked(told, 'again')).toHaveLength(1);
     });
 
-    test('rule 14: nobody where there is nobody else, and then there is no matrix', () => {
+    test('rule 14: none where there is no other, and then there is no matrix', () => {
       const told = story(['Europe']);
       told.fail('Europe', 10);
       expect(told.effects('look')).toEqual([]);
@@ -356,7 +356,7 @@ describe('decide lonely', () => {
       expect(told.state().incident?.progress.matrix).toBeNull();
     });
 
-    test('rule 14: the operator is told once that all others are lost, from the first or later', () => {
+    test('rule 14: the operator is notified once that all others are lost, from the first or later', () => {
       const lost = rosterOf(['Europe', 'Asia'], ['Asia']);
       for (const before of [true, false]) {
         const told = story(['Europe', 'Asia']);
@@ -371,7 +371,7 @@ describe('decide lonely', () => {
       }
     });
 
-    test('rule 11: whoever else still fails, when it closes; not the past, and not who is lost', () => {
+    test('rule 11: every continent that still fails, when it closes; not for the past, and not a lost one', () => {
       const closing = (told: ReturnType<typeof story>, handed_over = false) => {
         told.fail('Europe', 10);
         told.fail('Asia', 100);
@@ -402,7 +402,7 @@ describe('decide lonely', () => {
   });
 
   describe('rule 11: no longer observed', () => {
-    test('not while the past is still being told: five seconds after its last word, dated all the same', () => {
+    test('not while the past is still being handed over: five seconds after its last message, with the same time', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10, { handed_over: true, arrives: 500 });
       told.tick(504.999);
@@ -429,7 +429,7 @@ describe('decide lonely', () => {
   });
 });
 
-describe('rule 3: what comes late from within a confirmed outage that is over lies beside it', () => {
+describe('rule 3: a late failure from within a confirmed outage that is over is an incident of its own', () => {
   const over: readonly Seen[] = [
     ['Asia', 100],
     ['Africa', 101],
@@ -438,7 +438,7 @@ describe('rule 3: what comes late from within a confirmed outage that is over li
   ];
   const outage = ['Asia', 100, 'Africa', 101, 137];
 
-  test('and is not confirmed by what was that outage', () => {
+  test('and is not confirmed by the earlier outage', () => {
     const life = told();
     life.tell(...over, ['Europe', 135], ['Asia', 135.3], ['Europe', 136]);
     expect(life.dates()).toEqual([outage, ['Europe', 135, null, null, null]]);

@@ -24,7 +24,7 @@ describe('decide pings', () => {
     cause: { class: 'heartbeat_late', params },
   });
 
-  describe('rule 20: a judgement', () => {
+  describe('rule 20: a deadline that passed', () => {
     const opens = (params: Readonly<Record<string, number>>) => {
       const told = heartbeat();
       told.tell(ping(300), 300);
@@ -41,7 +41,7 @@ describe('decide pings', () => {
       expect(opens({})).toBe(true);
     });
 
-    test('stands where no ping is known, or it names no cause', () => {
+    test('counts when no ping is known, or it names no cause', () => {
       const never = heartbeat();
       never.fail('Europe', 400, judged({ after: at(0), deadline: at(300) }));
       expect(never.incidents()).toHaveLength(1);
@@ -51,7 +51,7 @@ describe('decide pings', () => {
       expect(silent.incidents()).toHaveLength(1);
     });
 
-    test('that all is well is void to nobody', () => {
+    test('that reports no fault is never void', () => {
       const told = heartbeat();
       told.tell(ping(300), 300);
       told.pass('Europe', 400, judged({ after: at(0) }));
@@ -60,7 +60,7 @@ describe('decide pings', () => {
   });
 
   describe('rule 20: a good ping', () => {
-    test('takes back what was judged before it, and leaves what passed and what failed after it', () => {
+    test('removes earlier missed deadlines, and keeps passes and failures after it', () => {
       const told = heartbeat();
       told.tell(ping(0), 0);
       told.pass('Asia', 350);
@@ -72,7 +72,7 @@ describe('decide pings', () => {
       expect(told.state().views.map(({ from }) => from.continent)).toEqual(['Asia', 'Europe']);
     });
 
-    test('that is not newer than the newest changes nothing but what is covered', () => {
+    test('that is not newer than the newest changes only the covered time', () => {
       const told = heartbeat();
       told.tell(ping(300), 300);
       told.tell(ping(310, 'bad'), 310);
@@ -85,7 +85,7 @@ describe('decide pings', () => {
       expect(told.state().beat_at).toBe(at(300));
     });
 
-    test('closes what began with it or before; what the target told of later stays, and what was late only for us ends where it began', () => {
+    test('closes incidents that began with it or before; reports of later failures stay, and a deadline missed only by its delay ends where it began', () => {
       const together = heartbeat();
       together.tell(ping(300, 'bad'), 300);
       together.tell(ping(300), 301);
@@ -106,7 +106,7 @@ describe('decide pings', () => {
       });
     });
 
-    test('that comes late ended the outage that a later one seemed to end, and what went wrong after it is another', () => {
+    test('that comes late ends the outage that a later one seemed to end, and failures after it are another outage', () => {
       const told = heartbeat();
       told.tell(ping(300), 300);
       told.tell(ping(310, 'bad'), 310);
@@ -126,7 +126,7 @@ describe('decide pings', () => {
       expect(told.effects('alert').map(({ event }) => event)).toEqual(['down', 'up']);
     });
 
-    test('that comes late parts what was missed before it from what the job said after it, which confirmed that', () => {
+    test('that comes late separates a missed deadline from what the job reported after it, which had confirmed it', () => {
       const told = heartbeat();
       told.tell(ping(300), 300);
       const { ping: failed } = ping(900, 'bad');
@@ -143,7 +143,7 @@ describe('decide pings', () => {
       ]);
     });
 
-    test('that ended a run whose start comes only now ended what that run’s limit began, or nothing at all', () => {
+    test('that ended a run whose start comes only now ends what the limit of that run began, or nothing', () => {
       const start = (told: ReturnType<typeof heartbeat>, fails_at: number | null) => {
         const { ping: seen } = ping(400, 'mark');
         told.tell({ is: 'ping', ping: { ...seen, next_good_at: at(900), fails_at } }, 901);
@@ -219,7 +219,7 @@ describe('decide pings', () => {
       told.tell({ is: 'ping', ping: { ...seen, ...more } }, arrives);
     };
 
-    test('that comes after the deadline begins the outage at the deadline, whoever saw it first', () => {
+    test('that comes after the deadline begins the outage at the deadline, whichever probe saw it first', () => {
       const first = heartbeat();
       bad(first, 400, { began_at: at(360) }, 400);
       expect(first.incidents()).toMatchObject([
@@ -238,7 +238,7 @@ describe('decide pings', () => {
       ]);
     });
 
-    test('that was made up for by then is of the outage that the same good one ended, and dates it by what came first', () => {
+    test('that was recovered by then belongs to the outage that the same good ping ended, and sets its start from the earliest failure', () => {
       const told = heartbeat();
       told.tell(ping(500, 'bad'), 500);
       told.tell(ping(600), 600);
@@ -253,7 +253,7 @@ describe('decide pings', () => {
       ]);
     });
 
-    test('that a good one parts from what went wrong before begins the outage later, open or over', () => {
+    test('after a good one begins the outage later, open or over', () => {
       const told = heartbeat();
       bad(told, 500, { began_at: at(400) }, 500);
       bad(told, 500, { began_at: at(450) }, 501);
@@ -267,7 +267,7 @@ describe('decide pings', () => {
       ]);
     });
 
-    test('is one outage with the next, and confirms what a probe has seen so far', () => {
+    test('is one outage with the next, and confirms what a probe has reported so far', () => {
       const twice = heartbeat();
       twice.tell(ping(300, 'bad'), 300);
       expect(twice.tell(ping(310, 'bad', 0), 310)).toEqual([]);
@@ -299,7 +299,7 @@ describe('decide pings', () => {
     });
   });
 
-  describe('what one decision writes of an incident', () => {
+  describe('what one decision writes for an incident', () => {
     test('is one row, which is new if the decision opened it, whatever else it did', () => {
       const told = heartbeat();
       const rows = told.tell(ping(300, 'bad'), 300).filter((effect) => effect.is === 'incident');
@@ -341,7 +341,7 @@ describe('decide pings', () => {
       expect(scope(told)).toBe('one_continent');
     });
 
-    test('of what failed and passed is what failed', () => {
+    test('of failed and passed is failed', () => {
       const told = open();
       told.fail('Asia', 11);
       told.pass('Asia', 12);
@@ -386,7 +386,7 @@ describe('rule 20: heartbeats', () => {
     expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
   });
 
-  test('rules 15 and 20: what the job said when it failed is kept with the incident, which is seen from nowhere in particular', () => {
+  test('rules 15 and 20: what the job sent when it failed is kept with the incident, which has no continent', () => {
     const told = heartbeat();
     const said = { taken_by: 'Frankfurt', exit_code: 3, body: 'disk full' };
     const failed = ping(10, 'bad');

@@ -76,7 +76,7 @@ describe('decide quarantine', () => {
       expect([sickOf(20, 51), sickOf(20, 50)]).toEqual([false, true]);
     });
 
-    test('by what is not older than ten minutes, or two turns where those are longer', () => {
+    test('by results of the last ten minutes, or of two turns where those are longer', () => {
       const then = (turn: number, time: number) =>
         trustAfter(
           [
@@ -94,7 +94,7 @@ describe('decide quarantine', () => {
       expect(then(300_001, 600_002)).toBeNull();
     });
 
-    test('not by what it got right since, nor by what others saw fail since, and an open question leaves all as it is', () => {
+    test('not by what it got right since, nor by what others saw fail since, and an open question changes nothing', () => {
       for (const others of ['pass', 'fail', 'nothing'] as const) {
         const known = trustAfter(
           [...refuted('a', 'b'), shown('a', 10, true, others), shown('c', 11, false)],
@@ -159,7 +159,7 @@ describe('decide quarantine', () => {
       expect(trustAfter(clean(20, ['a']), 1, sick)).toBe(trusting);
     });
 
-    test('begins anew after a wrong one, with its targets too', () => {
+    test('restarts its run after a wrong one, with its targets too', () => {
       const known = trustAfter([...clean(19, ['a', 'b', 'c']), shown('a', 300, false)], 8, sick);
       expect(known).toMatchObject({ sick_since: 100, clean: 0, cleanTargets: [] });
       expect(trustAfter(clean(20, ['d'], 400), 8, known).sick_since).toBe(100);
@@ -237,7 +237,7 @@ describe('rule 16: a failure', () => {
     expect(shown([...wellBefore, result('Asia', 10, false)])).toEqual(['probe-Asia fail: nothing']);
   });
 
-  test('is refuted when everybody else passed right after it, and not while one of them has not answered', () => {
+  test('is refuted when all others passed right after it, and not while one of them has not answered', () => {
     const asked = [...wellBefore, result('Asia', 10, false), result('Europe', 10.1, true)];
     expect(shown(asked)).toEqual(['probe-Europe ok: fail', 'probe-Asia fail: nothing']);
     expect(shown([...asked, result('Africa', 10.2, true)])).toEqual([
@@ -267,7 +267,7 @@ describe('rule 16: a failure', () => {
     ).toBe('probe-Asia fail: nothing');
   });
 
-  test('that took its whole time limit is refuted by those who were asked when it ended', () => {
+  test('that took its whole time limit is refuted by those asked when it ended', () => {
     const slow = { ...result('Asia', 10, false), took_ms: 10_000 };
     const asked = [...wellBefore, slow, result('Europe', 20.1, true), result('Africa', 20.2, true)];
     expect(shown(asked).at(-1)).toBe('probe-Asia fail: pass');
@@ -281,20 +281,20 @@ describe('rule 16: a failure', () => {
     expect(shown(asked, [], ['Asia', 'Europe']).at(-1)).toBe('probe-Asia fail: pass');
   });
 
-  test('that was handed over late says nothing about its probe', () => {
+  test('from a backlog says nothing about its probe', () => {
     expect(shown([...wellBefore, { ...result('Asia', 10, false), handed_over: true }])).toEqual([]);
     expect(shown([...wellBefore, { ...result('Asia', 10, true), handed_over: true }])).toEqual([
       'probe-Asia ok: pass',
     ]);
   });
 
-  test('of a shadow is held against what others saw last, for it prompts nobody to look', () => {
+  test('of a shadow check is compared with what others saw last, because it asks for no recheck', () => {
     expect(shown([...wellBefore, result('Asia', 10, false)], ['Asia'])).toEqual([
       'probe-Asia fail: pass',
     ]);
   });
 
-  test('is refuted by passes from its start until ten seconds after its end, and not a moment later', () => {
+  test('is refuted by passes from its start until ten seconds after its end', () => {
     const failure = { ...result('Asia', 10, false), took_ms: 2_000 };
     const word = (second: number) =>
       shown([
@@ -313,14 +313,14 @@ describe('rule 16: a failure', () => {
     ).toBe('probe-Asia fail: nothing');
   });
 
-  test('is refuted by nobody where nobody else can look', () => {
+  test('is not refuted where no other probe can check', () => {
     expect(shown([result('Asia', 10, false)], [], ['Asia'])).toEqual(['probe-Asia fail: nothing']);
     expect(shown([...wellBefore, result('Asia', 10, false)], [], ['Asia'])).toEqual([
       'probe-Asia fail: nothing',
     ]);
   });
 
-  test('of two shows nothing about either, and a pass of its own continent does not refute it', () => {
+  test('seen by two refutes neither, and a pass of its own continent does not refute it', () => {
     const two = [...wellBefore, result('Asia', 10, false), result('Europe', 10.1, false)];
     expect(shown(two)).toEqual(['probe-Europe fail: fail']);
     const second = {
@@ -330,7 +330,7 @@ describe('rule 16: a failure', () => {
     expect(shown([...wellBefore, result('Asia', 10, false), second])).toEqual(['second ok: pass']);
   });
 
-  test('is told nothing about by an older word: of its own continent, or a failure that its probe has left behind', () => {
+  test('is not judged by an older result of its own continent, or by a failure that its probe has left behind', () => {
     const second = {
       ...result('Asia', 9, true),
       from: { probe: 'second', name: 'second', continent: 'Asia' as const },
@@ -345,7 +345,7 @@ describe('rule 16: a failure', () => {
     expect(shown([...answered, result('Europe', 9, false)])).toEqual(['probe-Europe fail: fail']);
   });
 
-  test('is told nothing about by what is unknown', () => {
+  test('is not judged by unknown results', () => {
     expect(
       shown([
         ...wellBefore,
@@ -382,7 +382,7 @@ describe('refuted share', () => {
       expect(share([1, 2], [1], now).refuted.size).toBe(0);
     });
 
-    test('of more hosts than are told, both are estimated from a fair sample', () => {
+    test('of more hosts than the message holds, both are estimated from a fair sample', () => {
       const hosts = (from: number, to: number) =>
         Array.from({ length: to - from }, (_, index) => hashOf(`host-${from + index}.example`));
       const one = share(hosts(0, 6_000), hosts(0, 3_000));
@@ -397,7 +397,7 @@ describe('refuted share', () => {
     });
   });
 
-  test('what says nothing new is not told again', () => {
+  test('an unchanged state is not published again', () => {
     const told = share([1, 2, 3], [1, 2]);
     expect(saysTheSame(share([3, 2, 1], [2, 1]), told)).toBe(true);
     expect(saysTheSame(share([1, 2, 3], [1, 2], 61_999), told)).toBe(true);

@@ -19,7 +19,7 @@ describe('decide rechecks', () => {
     effects.flatMap((effect) => (effect.is === 'look' ? [[effect.why, ...effect.continents]] : []));
 
   describe('rule 13: sampling', () => {
-    test('goes round the continents, one every five seconds', () => {
+    test('takes the continents in turn, one every five seconds', () => {
       const told = story(['Africa', 'Asia', 'Europe']);
       told.fail('Europe', 10);
       expect(rechecksOf(told.tick(15))).toEqual([]);
@@ -32,7 +32,7 @@ describe('decide rechecks', () => {
       ]);
     });
 
-    test('asks the only one each time, and nobody where nobody is able', () => {
+    test('asks the only one each time, and none where none is able', () => {
       const told = story(['Europe']);
       told.fail('Europe', 10);
       expect([15.1, 20.1, 25.1].flatMap((second) => rechecksOf(told.tick(second)))).toEqual(
@@ -42,7 +42,7 @@ describe('decide rechecks', () => {
       expect(rechecksOf(told.tick(30.1))).toEqual([]);
     });
 
-    test('begins anew with the confirmation when it had ended before', () => {
+    test('restarts with the confirmation when it had ended before', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       for (let second = 11; second < 640; second += 1) {
@@ -58,7 +58,7 @@ describe('decide rechecks', () => {
       });
     });
 
-    test('rule 14: a method that is not sampled is looked at while a lone continent has not decided, and no longer', () => {
+    test('rule 14: a method that is not sampled is rechecked only until a lone continent has decided', () => {
       const told = story(['Europe'], { sampled: false });
       told.fail('Europe', 10);
       expect(rechecksOf(told.tick(15.1))).toEqual([['sample', 'Europe']]);
@@ -76,7 +76,7 @@ describe('decide rechecks', () => {
       expect(told.incidents()).toMatchObject([{ resolved_at: at(60) }]);
     });
 
-    test('rule 14: where others may check too, a method that is not sampled is never looked at by itself', () => {
+    test('rule 14: where others may check too, a method that is not sampled is never rechecked by itself', () => {
       const told = story(['Europe', 'Asia'], { sampled: false });
       told.fail('Europe', 10);
       told.fail('Asia', 11);
@@ -151,7 +151,7 @@ describe('decide rechecks', () => {
       expect(asked(restarted(told), 250.001).why).toEqual([]);
     });
 
-    test('rule 20: a heartbeat that the target itself told of is sampled by nobody', () => {
+    test('rule 20: a heartbeat that reported its failure itself is not sampled', () => {
       const told = story(['Europe', 'Asia'], { kind: 'heartbeat' });
       told.tell(
         {
@@ -166,7 +166,7 @@ describe('decide rechecks', () => {
       });
     });
 
-    test('what the target itself told of is asked of nobody', () => {
+    test('no probe is asked about what the target reported itself', () => {
       const told = story(['Europe', 'Asia'], { kind: 'heartbeat' });
       told.tell(
         {
@@ -198,7 +198,7 @@ describe('sampling', () => {
     return next === null ? null : next - now;
   };
 
-  describe('rule 13: the next look', () => {
+  describe('rule 13: the next recheck', () => {
     test.each([
       [0, 5_000],
       [119_999, 5_000],
@@ -265,7 +265,7 @@ describe('sampling', () => {
     ] as const;
     const expected = [true, true, false, false, true, false, true, true, false, false];
 
-    test('is so much a second, saved up for a burst, for each probe', () => {
+    test('is a rate a second, saved up for a burst, for each probe', () => {
       expect(granted({ all: wide, probe: narrow }, asked)).toEqual(expected);
       expect(granted({ all: wide, probe: narrow }, [...asked.slice(0, 3), ['b', 100]])).toEqual([
         true,
@@ -298,7 +298,7 @@ describe('sampling', () => {
     });
   });
 
-  describe('rule 13: what one monitor may get, whoever wishes for it', () => {
+  describe('rule 13: the limit of one monitor, whatever asks for rechecks', () => {
     const grantedOf = (isSample: boolean, everyMs: number, forMs: number): number[] => {
       let asked = unusedBudget;
       const granted: number[] = [];
@@ -321,7 +321,7 @@ describe('sampling', () => {
       expect(granted.length).toBe(12 + 19);
     });
 
-    test('samples and questions are counted each for themselves, and what is long ago is forgotten', () => {
+    test('samples and questions are counted separately, and old ones are dropped', () => {
       const sampled = mayAsk(unusedBudget, true, 0).asked;
       expect(mayAsk(sampled, false, 1).granted).toBe(true);
       expect(isForgotten(mayAsk(sampled, false, 1).asked, 1_000)).toBe(false);

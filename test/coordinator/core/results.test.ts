@@ -148,7 +148,7 @@ describe('decide results', () => {
       expect(told.incidents()).toMatchObject([{ started_at: at(100), confirmed_at: at(160) }]);
     });
 
-    test('rule 4: a lonely failure of the past that nobody observed since lapses once the past has been told', () => {
+    test('rule 4: a lonely failure of the past that no probe observed since lapses once the past has been decided', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 100, { handed_over: true, arrives: 3600 });
       told.tick(3604.9);
@@ -159,7 +159,7 @@ describe('decide results', () => {
       ]);
     });
 
-    test('rules 4 and 11: however long the past that is told at once, a lonely failure lapses two turns after its continent last reported', () => {
+    test('rules 4 and 11: however much past arrives at once, a lonely failure lapses two turns after its continent last reported', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       told.fail('Europe', 10);
       told.fail('Europe', 190);
@@ -197,7 +197,7 @@ describe('decide results', () => {
       expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
     });
 
-    test('rule 9: a failure of now asks all others, however lately one of the past asked nobody', () => {
+    test('rule 9: a failure of now asks all others, however recently one of the past asked none', () => {
       const told = story(['Europe', 'Asia'], { interval_ms: 10_000 });
       told.fail('Europe', 100, { handed_over: true, arrives: 145 });
       told.tick(145);
@@ -206,7 +206,7 @@ describe('decide results', () => {
       expect(told.effects('look').at(-1)).toMatchObject({ continents: ['Asia'], why: 'again' });
     });
 
-    test('rule 4: a lonely failure of the past asks nobody until the past has been decided, then it does', () => {
+    test('rule 4: a lonely failure of the past asks no probe until the past has been decided', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 190, { handed_over: true, arrives: 200 });
       expect(told.effects('look')).toEqual([]);
@@ -305,7 +305,7 @@ describe('decide results', () => {
       ]);
     });
 
-    test('rule 17: nobody who got no "down" gets "closed"', () => {
+    test('rule 17: recipients who got no "down" get no "closed"', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);
       told.tell({ is: 'paused', at: at(40) }, 40);
@@ -352,7 +352,7 @@ describe('decide results', () => {
  * it, so it is judged by its own order, dates what is still open, changes nothing that is over,
  * alerts nobody, and turns unknown time into what it saw.
  */
-describe('a probe that was lost hands over what it saw', () => {
+describe('a lost probe hands over its backlog', () => {
   const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
   const late = { handed_over: true } as const;
 
@@ -386,7 +386,7 @@ describe('a probe that was lost hands over what it saw', () => {
     expect(told.incidents()[0]?.scope).toBe('everywhere');
   });
 
-  test('rules 3 and 24: an outage that others confirmed and saw end stays as it was, and nobody is told of it again', () => {
+  test('rules 3 and 24: an outage that others confirmed and saw end stays as it was, and sends no further alert', () => {
     const told = story(places);
     told.fail('Asia', 100);
     told.fail('Africa', 101);
@@ -411,7 +411,7 @@ describe('a probe that was lost hands over what it saw', () => {
     expect(told.effects('look').filter(({ why }) => why === 'first')).toHaveLength(1);
   });
 
-  test('rules 3 and 24: what it saw of an outage that is over lies beside it, lonely, with its own evidence, and the time down counts once', () => {
+  test('rules 3 and 24: its failures from an outage that is over are an unconfirmed incident, with its own evidence, and the downtime counts once', () => {
     const told = story(places);
     told.fail('Asia', 100);
     told.fail('Africa', 101);
@@ -456,7 +456,7 @@ describe('a probe that was lost hands over what it saw', () => {
     expect(told.effects('look')).toEqual([]);
   });
 
-  test('rule 22: time that nobody else had seen is unknown until it comes, and then is what it saw', () => {
+  test('rule 22: time that no other probe covered is unknown until the backlog comes, and is then covered', () => {
     const told = story(['Europe']);
     told.pass('Europe', 0);
     told.tick(300);

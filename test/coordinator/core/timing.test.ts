@@ -96,8 +96,8 @@ describe('decide ahead dates', () => {
     });
   });
 
-  describe('rule 4: an incident that went ahead', () => {
-    test('of two continents begins with an earlier failure of the one that saw it, and keeps its confirmation', () => {
+  describe('rule 4: an incident that was decided early', () => {
+    test('of two continents begins with an earlier failure of the observing one, and keeps its confirmation', () => {
       const told = live();
       told.ahead(failed('Asia', 85), failed('Europe', 86));
       told.later(failed('Asia', 84, expired));
@@ -115,7 +115,7 @@ describe('decide ahead dates', () => {
       expect(told.evidence.get('seen')).toEqual({ from: 'Africa', second: 84 });
     });
 
-    test('of two continents is dated so also when the one that saw it first passes by now', () => {
+    test('of two continents is retimed also when the observing one passes by now', () => {
       const told = live();
       told.ahead(failed('Asia', 85), failed('Europe', 86), passed('Asia', 88));
       told.later(failed('Africa', 84));
@@ -133,7 +133,7 @@ describe('decide ahead dates', () => {
       [135, 'Africa 135'],
       [135.001, 'Europe 199'],
     ])(
-      'is confirmed by what started a minute after one of its failures at most: %d s',
+      'is confirmed by a failure that started at most a minute after one of its own: %d s',
       (second, confirmed) => {
         const told = live();
         told.ahead(failed('Asia', 75), failed('Asia', 197), failed('Europe', 199));
@@ -147,7 +147,7 @@ describe('decide ahead dates', () => {
       ['when it started before the one that did', 88.999, 'Africa 88.999'],
       ['not when it started together with it', 89, 'Europe 89'],
       ['not when it started later', 90, 'Europe 89'],
-    ])('is confirmed by the failure that is handed over %s', (_, second, confirmed) => {
+    ])('is confirmed by the failure from a backlog %s', (_, second, confirmed) => {
       const told = live();
       told.ahead(failed('Asia', 85), failed('Europe', 89));
       told.later(failed('Africa', second));
@@ -157,14 +157,14 @@ describe('decide ahead dates', () => {
       expect(told.incidents()[0]?.progress.passed).toEqual([]);
     });
 
-    test('that a failure started together with is confirmed by it, and begins with the one that was first', () => {
+    test('is confirmed by a failure that started together with its own, and begins with the first', () => {
       const told = live();
       told.ahead(failed('Asia', 85), failed('Europe', 86));
       told.later(failed('Africa', 85));
       expect(told.dates()).toEqual([['Asia 85', 'Africa 85']]);
     });
 
-    test('is not confirmed anew by a second failure of the continent that saw it', () => {
+    test('is not confirmed again by a second failure of the observing continent', () => {
       const told = live();
       told.ahead(failed('Asia', 85), failed('Europe', 95));
       told.later({
@@ -189,7 +189,7 @@ describe('decide ahead dates', () => {
       },
     );
 
-    test('comes out as if all had come in order, whoever was away and whatever they saw', () => {
+    test('comes out as if all had come in order, whatever probes were away and whatever they saw', () => {
       const second = fc.integer({ min: 81, max: 130 });
       const fails = fc.uniqueArray(fc.tuple(fc.constantFrom(...places), second), {
         selector: ([, time]) => time,
@@ -218,8 +218,8 @@ describe('decide ahead dates', () => {
  * whatever came when and whoever was restarted.
  */
 
-describe('rule 3: what is handed over late dates an open incident anew', () => {
-  test('by all that was stored, not only by the newest of each view', () => {
+describe('rule 3: a failure from a backlog retimes an open incident', () => {
+  test('by all stored failures, not only by the newest of each view', () => {
     const life = told();
     life.tell(['Asia', 100], ['Asia', 140], ['Asia', 250]);
     life.tell(['Africa', 130]);
@@ -258,7 +258,7 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     expect(life.dates()).toEqual([['Asia', 100, 'Europe', 101, null]]);
   });
 
-  test('passes do not take back what was told as an outage', () => {
+  test('passes do not undo a notified outage', () => {
     const life = told();
     life.tell(['Asia', 100], ['Europe', 130]);
     life.tell(['Asia', 110, 'ok']);
@@ -284,7 +284,7 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     ]);
   });
 
-  test('an outage that has ended long since stays what it was, also when a restart tells of it once more', () => {
+  test('an outage that ended long ago stays as it was, also when a restart reads it again', () => {
     const life = told();
     life.tell(...outage, ['Africa', 80, 'ok'], ['Asia', 83, 'ok'], ['Europe', 84, 'ok']);
     life.tell(['Africa', 89], ['Asia', 90.4], ['Europe', 90.5]);
@@ -298,7 +298,7 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     expect(life.dates()).toEqual(dates);
   });
 
-  test('the same after a restart in between; an end that is told stays as it is', () => {
+  test('the same after a restart in between; an end that was notified stays as it is', () => {
     const late: readonly Seen[] = [
       ['Asia', 83, 'ok'],
       ['Europe', 86, 'ok'],
@@ -338,7 +338,7 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     );
   });
 
-  test('what an incident saw before a probe was quarantined counts no more', () => {
+  test('observations of a probe do not count once it is quarantined', () => {
     const life = told();
     life.tell(['Asia', 100], ['Europe', 110], ['Africa', 112]);
     expect(life.state().observations.some(({ from }) => from.continent === 'Europe')).toBe(true);
@@ -350,7 +350,7 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     expect(state.observations.some(({ from }) => from.continent === 'Europe')).toBe(false);
   });
 
-  test('of a monitor that is well, or a heartbeat, nothing is remembered; of a long lonely failure no more than so much', () => {
+  test('of a healthy monitor, or a heartbeat, nothing is remembered; of a long lonely failure a bounded number', () => {
     const life = told();
     life.tell(['Asia', 100], ['Asia', 130, 'ok']);
     expect(life.state().observations).toEqual([]);
@@ -376,7 +376,7 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
   });
 
   test.each([1.5, 20])(
-    'a long lonely failure of which most is forgotten began when it began, however short its turns are',
+    'a long lonely failure keeps its start when its failures are dropped, however short its turns are',
     (times) => {
       const lonely = story(['Africa', 'Asia'], { interval_ms: 5_000 });
       const until = 100 + times * maxObservations;
@@ -419,11 +419,11 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     return life.dates();
   };
 
-  test('what the newest of each probe saw is known after a restart, though what came last was older', () => {
+  test('the newest observation of each probe is known after a restart, though what came last was older', () => {
     isAsInOrder([unordered, 4]);
   });
 
-  test('in whatever order it comes, and whenever somebody is restarted, as if it had come in order', () => {
+  test('in whatever order it comes, and whenever a coordinator restarts, as if it had come in order', () => {
     const shuffled = failures.chain((list) =>
       fc.tuple(fc.shuffledSubarray(list, { minLength: list.length }), fc.nat(list.length)),
     );

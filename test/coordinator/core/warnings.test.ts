@@ -36,7 +36,7 @@ describe('rule 44: a warning', () => {
     expect(life.effects('warning')).toEqual([]);
   });
 
-  test('ends when two continents see it no more, at the check with which fewer than two did', () => {
+  test('ends at the check with which fewer than two continents see it', () => {
     const life = story(three);
     life.pass('Europe', 0, { warnings: [ends(7)] });
     life.pass('Asia', 60, { warnings: [ends(7)] });
@@ -88,7 +88,7 @@ describe('rule 44: a warning', () => {
     expect(life.effects('warning').at(-1)).toMatchObject({ change: 'ended' });
   });
 
-  test('of a certificate becomes more urgent once all who see it say so, and only then', () => {
+  test('of a certificate becomes more urgent once all observing continents say so', () => {
     const life = story(['Europe', 'Asia']);
     life.pass('Europe', 0, { warnings: [ends(14)] });
     life.pass('Asia', 60, { warnings: [ends(14)] });
@@ -130,7 +130,7 @@ describe('rule 44: a warning', () => {
     expect(life.effects('warning')).toEqual([]);
   });
 
-  test('that has begun is taken over by another coordinator, and ends there', () => {
+  test('is taken over by another coordinator, and ends there', () => {
     const life = story(['Europe', 'Asia']);
     life.pass('Europe', 0, { warnings: [ends(7)] });
     life.pass('Asia', 60, { warnings: [ends(7)] });
@@ -148,7 +148,7 @@ describe('rule 44: a warning', () => {
     expect(restored.warnings).toMatchObject([{ code: 'certificate_expires', since: at(0) }]);
   });
 
-  test('costs a monitor without any nothing: its state is the same as ever', () => {
+  test('costs nothing for a monitor without any: its state is unchanged', () => {
     const life = story(three);
     life.pass('Europe', 0);
     const { warnings } = life.state();

@@ -32,7 +32,7 @@ describe('reachability', async () => {
 describe('sql arrays', async () => {
   const { sql } = await ownDatabase();
 
-  test('arrays of texts come back as they went, whatever stands in them', async () => {
+  test('arrays of texts come back unchanged, whatever they contain', async () => {
     const texts = [
       '',
       'NULL',
@@ -78,7 +78,7 @@ describe('sql arrays', async () => {
  * Whatever the client does wrong after its connection is gone ends the process, and this file with
  * it.
  */
-describe('a transaction whose connection goes while its work waits for something else', () => {
+describe('a transaction that loses its connection while its work waits elsewhere', () => {
   let database: TestDatabase;
   let sql: Sql;
   beforeAll(async () => {
@@ -106,7 +106,7 @@ describe('a transaction whose connection goes while its work waits for something
     ['fails there', () => Promise.reject(new Error('the bus does not answer'))],
     ['comes to its end', () => Promise.resolve('done')],
   ])(
-    'is over for its caller, also when the work %s after that, and ends nobody',
+    'fails for its caller, also when the work %s after that, and ends no other',
     async (_, end) => {
       const waiting = Promise.withResolvers<void>();
       const worked = Promise.withResolvers<void>();
@@ -127,7 +127,7 @@ describe('a transaction whose connection goes while its work waits for something
     },
   );
 
-  test('that the database ended because it waited for too long is done anew by the next', async () => {
+  test('that the database ended after a timeout is repeated by the next', async () => {
     await expect(
       inTransaction(sql, async (tx) => {
         await tx`set local idle_in_transaction_session_timeout = 100`;

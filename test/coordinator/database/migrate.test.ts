@@ -54,7 +54,7 @@ describe('migrate', async () => {
     await Promise.all(others.map((other) => other.end()));
   });
 
-  test('what the audit log remembers of a webhook is the host of its address alone', async () => {
+  test('the audit log keeps only the host of a webhook address', async () => {
     const remembered = async () =>
       (
         await sql<
@@ -230,7 +230,7 @@ describe('a migration', () => {
     expect(unargued).toEqual([]);
   });
 
-  test('has no exception that nothing needs', () => {
+  test('has no unused exception', () => {
     const needless = exceptions.filter(
       ({ file, what }) => !orNotFound.some((one) => one.file === file && one.text.includes(what)),
     );
@@ -247,7 +247,7 @@ describe('a migration', () => {
     'alter table monitors alter column a type bigint',
     'create unique index one on monitors (name)',
     'drop table groups',
-  ])('is seen to take something away: %s', (statement) => {
+  ])('is recognised as removing: %s', (statement) => {
     expect(contractionsOf([statement])).toHaveLength(1);
   });
 
@@ -257,7 +257,7 @@ describe('a migration', () => {
     'create index some on monitors (name)',
     'drop index some',
     'alter table fresh add check (a > 0)',
-  ])('is seen to add alone: %s', (statement) => {
+  ])('is recognised as only adding: %s', (statement) => {
     expect(contractionsOf(['create table fresh (a int)', statement])).toEqual([]);
   });
 });
@@ -282,7 +282,7 @@ describe('monitor counts', () => {
   const counted = () =>
     sql<Counts>`select organisation_id, coalesce(group_id, ${inNone}) as group_id, count(*)::int as monitors from monitors group by 1, 2 order by 1, 2`;
 
-  test('is what counting them says, whatever is made, moved and deleted, many at once', async () => {
+  test('equal a count of the rows, whatever is created, moved and deleted, many at once', async () => {
     const change = fc.record({
       act: fc.constantFrom('make', 'move', 'pause', 'delete', 'delete group'),
       count: fc.integer({ min: 1, max: 4 }),

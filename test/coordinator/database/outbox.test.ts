@@ -33,7 +33,7 @@ describe('outbox', async () => {
     });
   const all = Array.from({ length: 32 }, (_, partition) => partition);
 
-  test('one question tells which of the partitions have lines that wait: those with changes and those with messages to work on again', async () => {
+  test('one query lists the partitions with pending changes and those with messages to retry', async () => {
     expect(await partitionsWaiting(sql, all)).toEqual([]);
     await change(3);
     await change(3);
@@ -175,7 +175,7 @@ describe('line', () => {
   };
 
   describe('connections to the database that are reset under load', () => {
-    test('leave no question without an end, and are made anew', async () => {
+    test('leave no query pending, and are opened again', async () => {
       const { left } = await neverSettled(pool(relay.url));
       expect(left).toBe(0);
     });
@@ -187,28 +187,28 @@ describe('line', () => {
   });
 
   describe('a database that should speak TLS', () => {
-    test('and has none is told nothing', async () => {
+    test('and has none gets no message from us', async () => {
       const port = await serveTls('N');
       await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toThrow(
         'does not take TLS',
       );
     });
 
-    test('is not believed what came in the clear behind its consent', async () => {
+    test('is not trusted with what came in the clear after its consent', async () => {
       const port = await serveTls('S', 'and a word of somebody between us');
       await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toThrow(
         'does not take TLS',
       );
     });
 
-    test('is not talked to with a certificate that nobody knows, where it is to be verified', async () => {
+    test('is refused with an unknown certificate, where it is to be verified', async () => {
       const port = await serveTls('S');
       await expect(pool(by(port, '?sslmode=verify-full'))`select 1`).rejects.toThrow(/certificate/);
     });
   });
 
   describe('a statement', () => {
-    test('that the database works on for too long is ended by the database', async () => {
+    test('that runs too long is ended by the database', async () => {
       const sql = pool(database.url, {
         name: 'slow',
         connections: 1,
@@ -218,7 +218,7 @@ describe('line', () => {
       expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
     });
 
-    test('that is not answered at all fails with its connection, and the next gets another', async () => {
+    test('that is not answered fails with its connection, and the next gets another', async () => {
       const sql = pool(relay.url, {
         name: 'silent',
         connections: 1,
@@ -230,7 +230,7 @@ describe('line', () => {
       expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
     });
 
-    test('that is long may be so, as long as the database speaks', async () => {
+    test('may be long, as long as the database answers', async () => {
       const sql = pool(relay.url, {
         name: 'long',
         connections: 1,
@@ -251,7 +251,7 @@ describe('line', () => {
   });
 });
 
-describe('whoever listens to the database', async () => {
+describe('a listener to the database', async () => {
   const { database, sql } = await ownDatabase();
   const ends: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
@@ -274,7 +274,7 @@ describe('whoever listens to the database', async () => {
     return { log: { warn }, count: () => count };
   };
 
-  test('waits until it has a connection, and then hears each line once', async () => {
+  test('waits until it has a connection, and then receives each line once', async () => {
     const pool = await through((call) => call <= 2);
     const { log, count } = warnings();
     const heard: string[] = [];
@@ -295,7 +295,7 @@ describe('whoever listens to the database', async () => {
     await beside.unlisten();
   });
 
-  test('is told that it ends while it waits', async () => {
+  test('is told when it ends while it waits', async () => {
     const pool = await through(() => true);
     const leaving = new AbortController();
     const { log, count } = warnings();
@@ -308,7 +308,7 @@ describe('whoever listens to the database', async () => {
     ).rejects.toThrow('it ends');
   });
 
-  test('hears at once why waiting helps nobody', async () => {
+  test('fails at once where waiting cannot help', async () => {
     const url = new URL(database.url);
     url.pathname = '/no_such_database';
     const pool = connect(url.href, { name: 'test listening', connections: 1 });
@@ -363,7 +363,7 @@ describe('commit slot', () => {
   const written = async () =>
     (await sql<{ what: string }[]>`select what from written order by what`).map(({ what }) => what);
 
-  describe('a transaction by the lane', () => {
+  describe('a pipelined transaction', () => {
     test('is one round trip, with its beginning and its end, once it is prepared', async () => {
       await slot.prepare((tx) => [tx`insert into written (what) values (${''})`]);
       trips = 0;
@@ -372,7 +372,7 @@ describe('commit slot', () => {
       expect(await written()).toEqual(['a', 'b', 'c']);
     });
 
-    test('is all or nothing, and fails with what failed first', async () => {
+    test('is all or nothing, and fails with the first error', async () => {
       await expect(write('d', 'a', 'e')).rejects.toMatchObject({ code: '23505' });
       await write('f');
       expect(await written()).toEqual(['a', 'b', 'c', 'f']);
@@ -389,7 +389,7 @@ describe('commit slot', () => {
       expect(await written()).not.toContain('half');
     });
 
-    test('that loses its connection in the midst writes nothing on the next one, and the next transaction has another', async () => {
+    test('that loses its connection midway writes nothing on the next one, and the next transaction has another', async () => {
       for (let nth = 0; nth < 12; nth += 1) {
         const name = `lost ${nth}`;
         // The first statement is not prepared here: what stands behind it waits in the client when

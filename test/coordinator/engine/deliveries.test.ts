@@ -75,7 +75,7 @@ test('a partition is not caught up while the bus has something for it that has n
   empty.end();
 });
 
-test('what the partition says that it waits is held, and decided when all have handed over', async () => {
+test('a message that the partition postpones is held, and decided when all have handed over', async () => {
   const shown: string[][] = [];
   const answers: PartitionAnswer[] = [
     { is: 'waits', since: performance.now() - 5_000, from: ['another'] },

@@ -43,7 +43,7 @@ describe('leases', async () => {
     await Promise.all(others.map((other) => other.end()));
   });
 
-  test('that ran out still hold until somebody takes them, and then the epoch goes up', async () => {
+  test('that expired hold until another coordinator takes them, which raises the epoch', async () => {
     const [mine] = await takeLeases(sql, ada, 1, 60_000);
     await expire();
     expect(await renewLeases(sql, ada, 60_000)).toEqual([mine]);
@@ -53,7 +53,7 @@ describe('leases', async () => {
     expect(await renewLeases(sql, ada, 60_000)).toEqual([]);
   });
 
-  test('given back are free at once, with a word to those who listen', async () => {
+  test('released are free at once, and listeners are notified', async () => {
     const taken = await takeLeases(sql, ada, 32, 60_000);
     const heard = Promise.withResolvers<void>();
     const listening = await sql.listen('leases', () => heard.resolve());
@@ -67,7 +67,7 @@ describe('leases', async () => {
     await listening.unlisten();
   });
 
-  test('are renewed beside a commit that locks several of them, in whatever order they lie', async () => {
+  test('are renewed beside a commit that locks several of them, in whatever order', async () => {
     await sql`delete from leases where partition = 0`;
     await sql`insert into leases (partition) values (0)`;
     await takeLeases(sql, ada, 32, 60_000);
@@ -120,7 +120,7 @@ describe('leases', async () => {
     await other.end();
   });
 
-  test('name the partition of a unit of an older time also beside one of today, so that nobody tries both for ever', async () => {
+  test('are named for partitions of an older version beside those of today, so that no coordinator retries both without end', async () => {
     const [older] = await takeLeases(sql, ada, 1, 60_000);
     await expire();
     const [newer] = await takeLeases(sql, ada, 1, 60_000);
@@ -155,7 +155,7 @@ describe('leases', async () => {
     });
   });
 
-  test('are shared among those who lived lately', async () => {
+  test('are shared among the coordinators that lived recently', async () => {
     expect(await live(ada)).toBe(0);
     expect(await live(bob)).toBe(1);
     await sayGoodbye(sql, bob);
@@ -172,7 +172,7 @@ describe('leases', async () => {
     await sayGoodbye(sql, bob);
   });
 
-  test('count nobody who fell silent, and who was silent for an hour is forgotten', async () => {
+  test('ignore silent coordinators, which are deleted after an hour', async () => {
     await live(bob);
     await sql`update coordinators set seen_at = now() - interval '59 minutes' where id = ${bob}`;
     expect(await live(ada)).toBe(0);
@@ -188,17 +188,17 @@ describe('the fair share of a coordinator', () => {
   const share = (cutOffMs: number | null, others: number) =>
     fairShare(32, { cutOffMs, others, reportedWithinMs: 12_000 });
 
-  test('is the same for all who have the bus, rounded up so that none is left over', () => {
+  test('is the same for all that have the bus, rounded up so that none is left over', () => {
     expect([0, 1, 2, 31, 40].map((others) => share(null, others).most)).toEqual([32, 16, 11, 1, 1]);
     expect(share(null, 2).takes).toBe(true);
   });
 
-  test('is nothing for who has been without the bus for a while, if somebody else has it', () => {
+  test('is zero without the bus for a while, if another coordinator has it', () => {
     expect(share(11_999, 1)).toEqual({ most: 32, takes: false });
     expect(share(12_000, 1)).toEqual({ most: 0, takes: false });
   });
 
-  test('is whatever it holds, and what nobody holds, while nobody has the bus', () => {
+  test('is what it holds and what is free, while no coordinator has the bus', () => {
     expect(share(0, 0)).toEqual({ most: 32, takes: true });
     expect(share(3_600_000, 0)).toEqual({ most: 32, takes: true });
   });

@@ -66,7 +66,7 @@ const state: fc.Arbitrary<MonitorState> = fc
   .map(({ watched: of, ...more }) => ({ ...createState(of), ...more }));
 
 describe('the monitors of a partition', () => {
-  test('come back as they were put, whether they are well or not, however many come and go', () => {
+  test('are returned as they were stored, healthy or not, however many come and go', () => {
     fc.assert(
       fc.property(fc.array(state, { maxLength: 150 }), fc.array(fc.nat(200)), (states, gone) => {
         const monitors = createMonitors();

@@ -41,7 +41,7 @@ const result = (monitor_key: number, at: number, more: Partial<ResultRow> = {}):
 });
 
 describe('results', () => {
-  test('come back as they were written, whatever a stranger put into their texts', async () => {
+  test('are read as they were written, whatever their texts contain', async () => {
     const phases = { dns: 1.5, tcp: null, tls: 2, first_byte: null, total: 9 };
     const nasty = 'a"b\\c,{d}NULL\'';
     await executeAll(
@@ -66,7 +66,7 @@ describe('results', () => {
     expect(rows[2]).toMatchObject({ outcome: 0, phases: [null, null, null, null, null] });
   });
 
-  test('that are passes and nothing more come back as the others do, though they are written as columns', async () => {
+  test('that are plain passes are read like the others, though they are written as columns', async () => {
     const [one, other] = [noPasses(), noPasses()];
     const add = (columns: PassColumns, row: Readonly<Record<keyof PassColumns, number>>): void => {
       for (const name of Object.keys(columns) as (keyof PassColumns)[])
@@ -157,7 +157,7 @@ describe('results', () => {
     expect(await rollup()).toMatchObject([{ ok: 2, failed: 1, unknown: 1 }]);
   });
 
-  test('of a deleted monitor go in small bites, and those of others stay', async () => {
+  test('of a deleted monitor are deleted in small steps, and those of others stay', async () => {
     await executeAll(
       insertResults(
         sql,

@@ -112,7 +112,7 @@ const withoutIds = (value: unknown): unknown =>
   );
 
 describe('a set of batches', () => {
-  test('comes to what deciding about each of its results in order of start comes to, however much of it is left to numbers', () => {
+  test('decides the same as each of its results in order of start, however many of them are routine passes', () => {
     let quiet = 0;
     let loud = 0;
     fc.assert(

@@ -47,8 +47,8 @@ const follow = async (
 };
 const words = (items: Events) => items.map(({ event, name }) => `${event} ${name}`);
 
-describe('what changed', () => {
-  test('is told in order, each once: monitors, groups, windows and incidents', async () => {
+describe('an event', () => {
+  test('is listed in order, once: monitors, groups, windows and incidents', async () => {
     const of = await createTestOrganisation(bench.sql);
     const as = of.owner;
     const group = await bench.call(createGroup, as, { name: 'Shop' });
@@ -149,7 +149,7 @@ describe('what changed', () => {
     expect((await follow(of, names.length)).items.map(({ name }) => name)).toEqual(names);
   });
 
-  test('loses and repeats nothing while many write at once and somebody follows', async () => {
+  test('is neither lost nor repeated while many write at once and a client follows', async () => {
     const of = await createTestOrganisation(bench.sql);
     const seen: string[] = [];
     let after: string | null = null;
@@ -182,7 +182,7 @@ describe('what changed', () => {
     expect(seen.toSorted()).toEqual(names.toSorted());
   });
 
-  test('of others is not told, nor is a foreign or made-up place taken', async () => {
+  test('of others is not listed, and a foreign or invalid cursor is refused', async () => {
     const [of, other] = [
       await createTestOrganisation(bench.sql),
       await createTestOrganisation(bench.sql),
@@ -202,7 +202,7 @@ describe('what changed', () => {
     expect((await follow(of, 1)).items).toHaveLength(1);
   });
 
-  test('is forgotten after its time, and with its organisation', async () => {
+  test('is deleted after its retention, and with its organisation', async () => {
     const of = await createTestOrganisation(bench.sql);
     for (const name of ['a', 'b', 'c']) await bench.call(createGroup, of.owner, { name });
     await bench.sql`update events set at = now() - interval '91 days' where organisation_id = ${of.organisation} and name <> 'c'`;
@@ -215,7 +215,7 @@ describe('what changed', () => {
     ).toHaveLength(0);
   });
 
-  test('holds deploys, which the charts of their monitors show', async () => {
+  test('of a deploy is in the charts of its monitors', async () => {
     const of = await createTestOrganisation(bench.sql);
     const other = await createTestOrganisation(bench.sql);
     const till = await bench.call(createMonitor, of.owner, { ...https, name: 'Till' });

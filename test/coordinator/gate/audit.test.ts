@@ -167,7 +167,7 @@ test('it never holds a secret', async () => {
   for (const hidden of ['S3CRET', token, secret, cookie]) expect(row?.text).not.toContain(hidden);
 });
 
-test('what only looks leaves no trace, and what is refused none either', async () => {
+test('reads and refused calls leave no entry', async () => {
   await traces();
   await bench.call(listMonitors, house.viewer);
   await bench.refusal(createMonitor, house.viewer, {

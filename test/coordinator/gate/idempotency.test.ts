@@ -149,7 +149,7 @@ describe('done once', () => {
     });
 
   describe('a call that names a key', () => {
-    test('is done once: sent again it gets the same answer and leaves no trace, at every coordinator', async () => {
+    test('is executed once: a repeat gets the same answer and leaves no entry, at every coordinator', async () => {
       const first = await send(createGroup, { name: 'G' });
       expect(first.replayed).toBe(false);
       const before = [await groups(), await traces()];
@@ -202,7 +202,7 @@ describe('done once', () => {
       expect([await kept(), await kept(elsewhere)]).toEqual([2, 1]);
     });
 
-    test('tells nothing to whoever may not do it any more', async () => {
+    test('returns nothing to a caller who has lost the permission', async () => {
       await send(createGroup, { name: 'G' });
       expect(
         await told(
@@ -220,7 +220,7 @@ describe('done once', () => {
       });
     });
 
-    test('is told its refusal again, but not what may succeed when it is sent again', async () => {
+    test('gets a refusal again, unless a repeat may succeed', async () => {
       const crooked = { type: 'https', target: 'ftp://x', name: 'M' };
       expect(await told(send(createMonitor, crooked))).toEqual({
         code: 'target_invalid',
@@ -245,12 +245,12 @@ describe('done once', () => {
       expect(await kept()).toBe(2);
     });
 
-    test('has no kept answer without a key', async () => {
+    test('has no record without a key', async () => {
       await bench.call(createGroup, house.owner, { name: 'G' });
       expect([await groups(), await kept()]).toEqual([1, 0]);
     });
 
-    test('is done once where many send it at the same time, to two coordinators', async () => {
+    test('is executed once when many send it at the same time, to two coordinators', async () => {
       const sent = await Promise.all(
         Array.from({ length: 12 }, (_, nth) =>
           told(
@@ -279,7 +279,7 @@ describe('done once', () => {
   });
 
   describe('while it is worked on', () => {
-    test('another coordinator is told so at once, and has the answer afterwards', async () => {
+    test('another coordinator says so at once, and has the answer afterwards', async () => {
       const letGo = await holding(
         (sql) => sql`select 1 from organisations where id = ${house.organisation} for update`,
       );
@@ -328,7 +328,7 @@ describe('done once', () => {
     });
   });
 
-  describe('kept answers', () => {
+  describe('idempotency records', () => {
     test('hold no secret in clear, and open after each change of keys', async () => {
       const page = await bench.call(createStatusPage, house.owner, { name: 'P', slug: newId() });
       const input = { page_id: page.id };
@@ -361,7 +361,7 @@ describe('done once', () => {
       expect(await send(renewStatusPageLink, input, { at: back.gate })).toEqual(again);
     });
 
-    test('are a batch of 500 with its answer; one that is too large is not kept, and still not done again', async () => {
+    test('hold a batch of 500 with its answer; a larger one is not stored, and still not executed again', async () => {
       const items = (name: string) =>
         Array.from({ length: 500 }, (_, nth) => ({
           type: 'heartbeat',
@@ -405,7 +405,7 @@ describe('done once', () => {
   });
 });
 
-describe('kept answers', () => {
+describe('idempotency records', () => {
   const bench = gateBench();
 
   /** `done`, `replayed`, or the code of the refusal. */
@@ -425,7 +425,7 @@ describe('kept answers', () => {
     }
   };
 
-  test('of one organisation the newest answers are kept, up to a sum; of the others only that they were given: nothing is done twice', async () => {
+  test('keep the newest answers of an organisation, up to a sum; of the others only that they were given: nothing is executed twice', async () => {
     const [house, elsewhere] = [
       await createTestOrganisation(bench.sql),
       await createTestOrganisation(bench.sql),

@@ -5,14 +5,14 @@ import { type RefusalCode, refusalCodes } from '../../../shared/base/errors.ts';
 describe('a call that names a key', () => {
   const known = { request: 'a', answered_at: 1_000 };
 
-  test('is new where nothing is known of it, and again after 24 hours', () => {
+  test('is new where no record exists, and again after 24 hours', () => {
     expect(fateOf(undefined, 'a', 0)).toBe('new');
     expect(fateOf(known, 'a', 1_000 + idempotencyKeptMs - 1)).toBe('same');
     expect(fateOf(known, 'a', 1_000 + idempotencyKeptMs)).toBe('new');
     expect(fateOf(known, 'b', 1_000 + idempotencyKeptMs)).toBe('new');
   });
 
-  test('is the same only where it asks the same', () => {
+  test('is the same only for the same request', () => {
     expect(fateOf(known, 'a', 1_000)).toBe('same');
     expect(fateOf(known, 'b', 1_000)).toBe('other');
     // Another coordinator's clock may be a little behind.

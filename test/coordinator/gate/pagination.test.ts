@@ -160,7 +160,7 @@ test('rows that many make at once all appear in one walk that began after them',
 });
 
 describe('a cursor', () => {
-  test('of another list, other filters, another organisation, or of nobody is not of the form', async () => {
+  test('of another list, other filters, another organisation, or a forged one is refused', async () => {
     for (let count = 0; count < 3; count += 1) {
       await lists.monitors.add(house);
       await lists.groups.add(house);

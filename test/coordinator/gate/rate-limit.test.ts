@@ -46,7 +46,7 @@ const present = async (count: number): Promise<void> => {
 };
 
 describe('a window', () => {
-  test('can be looked at, which counts nothing', async () => {
+  test('can be read without counting', async () => {
     const one = limiter(3);
     expect([one.look('token:looked'), one.look('token:looked')]).toEqual(
       Array(2).fill({ allowed: true, remaining: 3, reset: 60 }),
@@ -99,7 +99,7 @@ describe('two coordinators', () => {
     expect((await two.count('token:d')).allowed).toBe(false);
   });
 
-  test('begin anew together when a window is over', async () => {
+  test('restart together when a window is over', async () => {
     const [one, two] = [limiter(10), limiter(10)];
     await calls(one, 'token:e', 10);
     await one.settle();
@@ -147,7 +147,7 @@ describe('several coordinators at once', () => {
     },
   );
 
-  test('nobody waits while a share lasts, nor where there is but one coordinator', async () => {
+  test('a call never waits while a share lasts, nor where there is but one coordinator', async () => {
     await present(1);
     const one = limiter(120);
     await calls(one, 'token:alone', 1);
@@ -165,7 +165,7 @@ describe('several coordinators at once', () => {
   });
 });
 
-test('a database that is away stops nobody, and what was counted meanwhile is settled later', async () => {
+test('a lost database stops no call, and the counts of meanwhile are settled later', async () => {
   const gone = connect('postgres://nobody@127.0.0.1:1/none', { name: 'gone', connections: 1 });
   const log = createLog({ name: 'test', level: 'silent' });
   const alone = createRateLimiter({

@@ -298,20 +298,17 @@ describe('another organisation', () => {
     every
       .filter(({ id }) => !namesNothing.includes(id))
       .map((operation) => [operation.id, operation] as const),
-  )(
-    'is told of %s that there is no such thing, just as for an id that does not exist',
-    async (_id, operation) => {
-      const nowhere = {
-        ...ours,
-        ids: Object.fromEntries(Object.keys(ours.ids).map((name) => [name, newId()])),
-      };
-      const foreign = await bench.refusal(operation, theirs.house.owner, inputFor(operation, ours));
-      expect(foreign).toMatch(/_not_found$/);
-      expect(await bench.refusal(operation, theirs.house.owner, inputFor(operation, nowhere))).toBe(
-        foreign,
-      );
-    },
-  );
+  )('gets not_found for %s, exactly as for an id that does not exist', async (_id, operation) => {
+    const nowhere = {
+      ...ours,
+      ids: Object.fromEntries(Object.keys(ours.ids).map((name) => [name, newId()])),
+    };
+    const foreign = await bench.refusal(operation, theirs.house.owner, inputFor(operation, ours));
+    expect(foreign).toMatch(/_not_found$/);
+    expect(await bench.refusal(operation, theirs.house.owner, inputFor(operation, nowhere))).toBe(
+      foreign,
+    );
+  });
 
   test('sees nothing of ours in any list', async () => {
     for (const operation of every.filter(
@@ -347,7 +344,7 @@ describe('a viewer and a read token', () => {
     every
       .filter(({ access }) => access !== 'read')
       .map((operation) => [operation.id, operation] as const),
-  )('may not %s', async (_id, operation) => {
+  )('cannot %s', async (_id, operation) => {
     const input = inputFor(operation, ours);
     expect(await bench.refusal(operation, ours.house.viewer, input)).toBe('role_insufficient');
     expect(await bench.refusal(operation, reading(ours.house.owner), input)).toBe(
@@ -362,7 +359,7 @@ describe('a viewer and a read token', () => {
   // Who leaves may nothing any more: pages/settings.test.ts has them leave.
   const reads = every.filter(({ id, access }) => access === 'read' && id !== 'leaveOrganisation');
   test.each(reads.map((operation) => [operation.id, operation] as const))(
-    'may %s',
+    'can %s',
     async (id, operation) => {
       const outcome = await bench.refusal(
         operation,
@@ -395,7 +392,7 @@ describe('an organisation that is about to end', () => {
   });
 
   test.each(every.filter(isReadOnly).map((operation) => [operation.id, operation] as const))(
-    'is looked at by %s',
+    'can be read by %s',
     async (_id, operation) => {
       expect(await bench.refusal(operation, owner, inputFor(operation, ending))).not.toBe(
         'organisation_ending',
@@ -408,22 +405,25 @@ describe('an organisation that is about to end', () => {
     acts
       .filter(({ whileEnding }) => whileEnding !== true)
       .map((operation) => [operation.id, operation] as const),
-  )('is not changed by %s, also by who does not know of it yet', async (_id, operation) => {
-    expect(await bench.refusal(operation, owner, inputFor(operation, ending))).toBe(
-      'organisation_ending',
-    );
-    expect(
-      await bench.refusal(operation, operatorIn(owner.organisation), inputFor(operation, ending)),
-    ).toBe('organisation_ending');
-  });
+  )(
+    'cannot be changed by %s, also by one that has not learned of it yet',
+    async (_id, operation) => {
+      expect(await bench.refusal(operation, owner, inputFor(operation, ending))).toBe(
+        'organisation_ending',
+      );
+      expect(
+        await bench.refusal(operation, operatorIn(owner.organisation), inputFor(operation, ending)),
+      ).toBe('organisation_ending');
+    },
+  );
 
-  test('is not changed by a call that came in before and was slower', async () => {
+  test('cannot be changed by a slow call that came in before', async () => {
     expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'late' })).toBe(
       'organisation_ending',
     );
   });
 
-  test('lets go of what opens doors, and is taken along and kept', async () => {
+  test('still allows to revoke credentials, to export it and to keep it', async () => {
     expect(await bench.refusal(revokeToken, owner, { token_id: ending.ids.token_id })).toBe(
       'taken',
     );
@@ -435,7 +435,7 @@ describe('an organisation that is about to end', () => {
   });
 });
 
-test('somebody who was removed is nobody at once', async () => {
+test('a removed member loses access at once', async () => {
   const { house } = await estate();
   expect((await tokens.authenticate(`Bearer ${house.member.readWrite}`)).role).toBe('member');
   await bench.call(removeMember, house.owner, { email: house.member.email });

@@ -83,7 +83,7 @@ describe('operations', () => {
       expect(await bench.refusal(createGroup, house.owner, {})).toBe('faults');
     });
 
-    test('is for who may write', async () => {
+    test('requires the right to write', async () => {
       expect(await bench.refusal(createGroup, house.viewer, { name: 'No' })).toBe(
         'role_insufficient',
       );
@@ -94,7 +94,7 @@ describe('operations', () => {
   });
 
   describe('a group', () => {
-    test('is read by everyone in its organisation, and counts its monitors', async () => {
+    test('is readable by everyone in its organisation, and counts its monitors', async () => {
       const { id } = await bench.call(createGroup, house.owner, { name: 'Counted' });
       for (const name of ['a', 'b'])
         await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, group: id });
@@ -150,7 +150,7 @@ describe('operations', () => {
       );
     });
 
-    test('goes and leaves its monitors, whose membership ends', async () => {
+    test('can be deleted; its monitors stay, without a group', async () => {
       const { id } = await bench.call(createGroup, house.owner, { name: 'Going' });
       const monitor = await bench.call(createMonitor, house.owner, {
         type: 'heartbeat',
@@ -179,7 +179,7 @@ describe('operations', () => {
   });
 });
 
-describe('standings', () => {
+describe('group details', () => {
   const bench = gateBench();
   let house: TestOrganisation;
   let shop: string;
@@ -234,7 +234,7 @@ describe('standings', () => {
     expect((await bench.call(listGroupStatuses, house.viewer, { page: 2 })).items).toEqual([]);
   });
 
-  test('what names a group is told, so that it can be said before the group is deleted', async () => {
+  test('everything that names a group is listed, so that it can be shown before the group is deleted', async () => {
     const times = {
       starts_at: new Date(bench.now + 3_600_000).toISOString(),
       ends_at: new Date(bench.now + 7_200_000).toISOString(),
@@ -272,7 +272,7 @@ describe('standings', () => {
     });
   });
 
-  test('those that could be moved in are told with the group that they are in, those without one first', async () => {
+  test('monitors that could be moved in are listed with their current group, those without one first', async () => {
     const outside = await bench.call(listMonitorsOutside, house.viewer, { group_id: idle });
     expect(outside.items.map(({ name, group }) => [name, group])).toEqual([
       ['Alone', null],

@@ -30,7 +30,7 @@ const monitor = async (name: string): Promise<string> =>
   ).split(/[/?#]/)[2] ?? '';
 const make = async (name: string): Promise<string> => placeOf(await post('/groups', { name }));
 
-test('before there is any, the page is one sentence and one form; who only looks is told who makes them', async () => {
+test('without groups, the page is one sentence and one form; a viewer reads who can create them', async () => {
   const { text } = await get('/groups');
   expect(text).toContain('No groups yet');
   expect(text).toContain('action="/groups"');
@@ -72,7 +72,7 @@ test('it is renamed, and a name that there is stays whose it is', async () => {
   expect(text).toContain('All that runs');
 });
 
-test('what becomes of what names it is said before it is deleted, and its monitors stay', async () => {
+test('everything that names it is shown before it is deleted, and its monitors stay', async () => {
   const [own, id] = [await make('Stores'), await monitor('Store')];
   placeOf(await post(`${own}/add`, { 'monitors[]': id }));
   const group = own.split('/').at(-1) ?? '';

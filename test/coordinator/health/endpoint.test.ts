@@ -39,7 +39,7 @@ describe('endpoint', () => {
     isLeaving: () => false,
   };
 
-  test('/health tells the versions and that of the time zones beside the parts', async () => {
+  test('/health shows the versions, that of the time zones included', async () => {
     const web = Fastify();
     const time_zones = { version: '2026c', released_on: '2026-07-08', least_age_days: 3 };
     healthRoutes(
@@ -127,7 +127,7 @@ describe('endpoint', () => {
 describe('watchdog', () => {
   const log = createLog({ name: 'test', level: 'silent' });
 
-  test('a part that never answers stands, one that moves does not, and one that goes on again is well', async () => {
+  test('a part that never answers is stalled, one that moves is not, and one that moves again recovers', async () => {
     let answer = Promise.withResolvers<boolean>();
     const parts: Part[] = [
       { name: 'stuck', mayStandMs: 50, moved: () => answer.promise },
@@ -163,7 +163,7 @@ describe('watchdog', () => {
     expect(movement.standing()).toEqual([]);
   });
 
-  test('a reader moves when he came further or nothing waits for him', async () => {
+  test('a reader moves when it advanced or nothing waits for it', async () => {
     let reading: { waiting: number; acknowledged: number } | undefined = {
       waiting: 5,
       acknowledged: 10,
@@ -206,7 +206,7 @@ describe('about page', () => {
     ['users', [0, 1, 2, 0]],
     ['nobody', [0, 0, 0, 0]],
   ] as const)(
-    'where it is open to %s, they find it below every page, and operators on theirs',
+    'where it is open to %s, every page links to it, and the operator page for operators',
     async (open, expected) => {
       readers = open;
       expect([

@@ -62,7 +62,7 @@ describe('metrics', async () => {
       expect(figureOf(text, 'antipode_commit_seconds_sum')).toBe(0.02);
     });
 
-    test('messages by channel and answer, how late those were that were taken, checkpoints, and partitions that stood', async () => {
+    test('messages by channel and answer, their delay, checkpoints, and stalled partitions', async () => {
       const registry = new Registry();
       const live = createLive(registry);
       live.told('slack', 'retry', 1_000);
@@ -78,7 +78,7 @@ describe('metrics', async () => {
       expect(figureOf(text, 'antipode_partitions_given_up_total')).toBe(1);
     });
 
-    test('looks that were wished for, by what became of them', async () => {
+    test('rechecks by outcome', async () => {
       const registry = new Registry();
       const { asked } = createLive(registry);
       asked('now', 'asked');
@@ -90,7 +90,7 @@ describe('metrics', async () => {
       expect(figureOf(text, 'antipode_looks_total')).toBe(3);
     });
 
-    test('what is no longer so is no longer told', async () => {
+    test('gauges of the past disappear', async () => {
       const registry = new Registry();
       const show = createSeen(registry);
       const seen = {
@@ -206,7 +206,7 @@ describe('metrics', async () => {
 
     const scrape = async (): Promise<string> => (await fetch(figures)).text();
 
-    test('tells how it and the installation are, at that port alone', async () => {
+    test('exports its own metrics and those of the installation, at that port alone', async () => {
       const called = await fetch(`${url}/api/v1/monitors`, {
         headers: { authorization: `Bearer ${house.owner.read}` },
       });
@@ -238,7 +238,7 @@ describe('metrics', async () => {
       expect((await fetch(new URL('/', figures))).status).toBe(404);
     });
 
-    test('tells what the servers of the bus keep on their disks, as they say it every ten seconds', async () => {
+    test('exports the disk use of the servers of the bus, as they report it every ten seconds', async () => {
       const text = await eventually(async () => {
         const now = await scrape();
         return figureOf(now, 'antipode_jetstream_limit_bytes') === undefined ? undefined : now;
@@ -273,7 +273,7 @@ describe('metrics', async () => {
       expect(said).toEqual({ code: 0, out: '', err: '' });
     });
 
-    test('has every figure that the rules and the dashboard ask for', async () => {
+    test('has every metric that the rules and the dashboard use', async () => {
       const text = await scrape();
       const told = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
         type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
@@ -306,7 +306,7 @@ describe('rules', async () => {
     }
   });
 
-  test('what the rules take for our job is what Prometheus is told to call it', () => {
+  test('the job label in the rules is the one that Prometheus is configured with', () => {
     const jobs = [...read('alerts.yml').matchAll(/job="(\w+)"/g)].map(([, job]) => job);
     expect(jobs.length).toBeGreaterThan(0);
     for (const job of jobs) expect(read('prometheus.yml')).toContain(`job_name: ${job}\n`);

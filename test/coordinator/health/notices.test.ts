@@ -21,10 +21,10 @@ import { gateBench } from '../../support/gate.ts';
 describe('certificates', () => {
   const log = createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
 
-  describe('where certificates of our own are looked at', () => {
+  describe('where our own certificates are checked', () => {
     const bus = 'nats://127.0.0.1:4222';
 
-    test('is nowhere where nothing has TLS', () => {
+    test('is nowhere without TLS', () => {
       expect(
         ownPlaces({
           baseUrl: 'http://antipode.example',
@@ -38,7 +38,7 @@ describe('certificates', () => {
       );
     });
 
-    test('is the address that people reach, and every server of the bus', () => {
+    test('is the public address, and every server of the bus', () => {
       const asked = {
         baseUrl: 'https://antipode.example',
         bus: 'tls://a.example:443, tls://[2001:db8::1]',
@@ -56,7 +56,7 @@ describe('certificates', () => {
     });
   });
 
-  describe('what is seen of them', () => {
+  describe('the result of a certificate check', () => {
     const soon = new Date('2031-05-06T07:08:09Z');
     const past = new Date('2024-01-02T03:04:05Z');
     const shown = (to: Date) => {
@@ -93,7 +93,7 @@ describe('certificates', () => {
       for (const server of [greeter, tls]) server.close();
     });
 
-    test('is when each ends, also of one that has ended, and stays known while its server is away', async () => {
+    test('is the end of each, also of an expired one, and stays known while its server is away', async () => {
       let now = 0;
       const place = (server: Server, more: Pick<OwnPlace, 'of' | 'greetsFirst'>): OwnPlace => ({
         host: '127.0.0.1',

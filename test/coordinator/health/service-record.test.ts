@@ -19,7 +19,7 @@ const noon = Date.UTC(2026, 10, 20, 12);
 const now = noon + 2 * 86_400_000;
 const hour = 3_600_000;
 
-test('a day is settled an hour and ten minutes after its end, and none is counted of which raw results are gone', () => {
+test('a day is settled an hour and ten minutes after its end, and none is counted whose raw results are gone', () => {
   expect(settledDays(Date.UTC(2026, 10, 22, 1, 9), 7).at(-1)).toBe('2026-11-20');
   expect(settledDays(Date.UTC(2026, 10, 22, 1, 10), 7)).toEqual([
     '2026-11-16',
@@ -88,7 +88,7 @@ const record = (readers: 'everyone' | 'users' | 'nobody', isLeader = true) =>
     readers,
   });
 
-describe('the record of the house', () => {
+describe('the service record', () => {
   test('counts a day from what is stored: how long it took, who agreed, what was lost, what was out', async () => {
     const early = await outage(noon - 3 * hour, 1_000);
     await outage(noon - 2 * hour, 2_000, 'pass');
@@ -143,7 +143,7 @@ describe('the record of the house', () => {
     expect(leader.shown(false)?.sum.confirmed).toBe(4);
   });
 
-  test('is open to whom the operator wants', () => {
+  test('is readable by those whom the operator allows', () => {
     expect(record('nobody').shown(true)).toBeUndefined();
     expect(record('users').shown(false)).toBeUndefined();
     expect(record('users').shown(true)).toBeDefined();

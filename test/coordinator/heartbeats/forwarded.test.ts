@@ -12,7 +12,7 @@ import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { closed } from '../../support/connections.ts';
 
-describe('the address of kept pings', () => {
+describe('the address of forwarded pings', () => {
   type Call = Parameters<TakeForwardedPings>[0];
 
   const web = fastify();
@@ -58,7 +58,7 @@ describe('the address of kept pings', () => {
     return text;
   };
 
-  test('has a body read, whatever its media type, up to 512 KiB and no byte further', async () => {
+  test('accepts a body of any media type, up to 512 KiB', async () => {
     read.length = 0;
     for (const type of ['application/json', ';;;', 'text/plain; charset=utf-7'])
       expect((await call('ear', 'x'.repeat(524_288), { 'content-type': type })).status).toBe(200);
@@ -73,7 +73,7 @@ describe('the address of kept pings', () => {
     expect(headers).toEqual(['mine', undefined]);
   });
 
-  test('says that a body which stalls or whose sender went away is not all, and cuts its sender off', async () => {
+  test('refuses an incomplete body, and closes the connection of a stalled sender', async () => {
     read.length = 0;
     expect(await heard(open('ear', 1_000))).toMatch(/^HTTP\/1\.1 200 .*connection: close/is);
     const gone = open('ear', 1_000);
@@ -83,7 +83,7 @@ describe('the address of kept pings', () => {
     expect(read).toEqual(['cut_off', 'cut_off']);
   });
 
-  test('reads nothing of a stranger', async () => {
+  test('reads no body of an anonymous sender', async () => {
     read.length = 0;
     expect(await heard(open('stranger', 1_000_000_000))).toMatch(
       /^HTTP\/1\.1 401 .*connection: close.*who\?$/is,
@@ -91,7 +91,7 @@ describe('the address of kept pings', () => {
     expect(read).toEqual([]);
   });
 
-  test('is no heartbeat address, and no heartbeat address is it', async () => {
+  test('is not a heartbeat address, and no heartbeat address is it', async () => {
     for (const path of ['kept', 'kept/', 'kept/ear/more', 'k3ptk3ptk3ptk3pt/start'])
       expect(
         await (await fetch(`http://127.0.0.1:${port}/beat/${path}`, { method: 'POST' })).text(),

@@ -54,7 +54,7 @@ describe('the keys that a coordinator knows', () => {
     expect(ring.digestOf(null)).toEqual(receiverSays(...own, ...others));
   };
 
-  test('sum up to what a ping receiver says that has heard of the same changes', () => {
+  test('have the same digest as those of a ping receiver that received the same changes', () => {
     const ring = createKeyRing();
     agree(ring, [], []);
     ring.put('a', known('own'));
@@ -71,7 +71,7 @@ describe('the keys that a coordinator knows', () => {
     agree(ring, ['a'], []);
   });
 
-  test('are those of the database after they were read anew, but for what changed meanwhile', async () => {
+  test('are those of the database after a reload, but for changes from meanwhile', async () => {
     const ring = createKeyRing();
     ring.put('gone', known('own'));
     ring.put('kept', known('own'));
@@ -173,7 +173,7 @@ describe('the keys on the bus', () => {
     return pingFingerprint(address.slice(address.lastIndexOf('/') + 1));
   };
 
-  test('are left alone when only one is new that nobody has published yet, and all brought back when the bus has lost some', async () => {
+  test('are left alone when only a new one is unpublished, and all restored when the bus has lost some', async () => {
     const first = await addHeartbeat('first');
     expect(await lookAfterBus()).toContain(first);
     const second = await addHeartbeat('second');
@@ -184,8 +184,8 @@ describe('the keys on the bus', () => {
   });
 });
 
-describe('what is not known by heart', () => {
-  test('is not asked for while an answer is overdue, and is again once it has come', async () => {
+describe('an unknown key', () => {
+  test('is not looked up while an answer is overdue, and is again once it has come', async () => {
     const asked: string[] = [];
     const overdue = Promise.withResolvers<string | undefined>();
     const ask = (key: string): Promise<string | undefined> => {
@@ -202,7 +202,7 @@ describe('what is not known by heart', () => {
     expect(asked).toEqual(['before', 'silent', 'after']);
   });
 
-  test('is asked for so often in a second and no more', async () => {
+  test('is looked up at a limited rate', async () => {
     const asked: string[] = [];
     const ask = async (key: string): Promise<string> => {
       asked.push(key);
@@ -272,7 +272,7 @@ describe('a heartbeat key', () => {
 
   const madeUp = (): string => pingFingerprint(newPingToken());
 
-  test('that nobody knows is unknown also while the database says nothing, and those that are known stay so', async () => {
+  test('that does not exist is unknown also while the database does not answer, and known ones stay known', async () => {
     const known = await addHeartbeat(network, {}, 3_600);
     await eventually(async () => (await book.findKey(known.key)) !== undefined);
     const silence = Promise.withResolvers<void>();
@@ -296,7 +296,7 @@ describe('a heartbeat key', () => {
     });
   });
 
-  test('that was taken back does not come again with what coordinators said of it before', async () => {
+  test('that was revoked does not return with earlier messages of coordinators', async () => {
     const key = madeUp();
     const subject = subjects.pingKey(network.organisation, key);
     const put = JSON.stringify({

@@ -152,7 +152,7 @@ describe('order of pings', () => {
   };
 
   test.each(mishaps)(
-    'rule 20: two failures and their ends are two incidents in any order of handing over, of which befalls: %s',
+    'rule 20: two failures and their ends are two incidents in any order of arrival, of which occurs: %s',
     (mishap) => {
       const wrong: string[] = [];
       let count = 0;
@@ -219,7 +219,7 @@ describe('ping address', () => {
       expect(lines[1]?.payload.until).toBe(Date.parse(rotated.old_until));
     });
 
-    test('ends the old address at once when it is told to, and those that were to go on for a while with it', async () => {
+    test('ends the old address at once when asked to, and those that still had a grace period with it', async () => {
       const { id } = await bench.call(createMonitor, house.owner, {
         type: 'heartbeat',
         name: 'Backup',
@@ -259,7 +259,7 @@ describe('ping address', () => {
         ).toBe('faults');
     });
 
-    test('is for those who may write, for heartbeats, and in their own organisation', async () => {
+    test('requires the right to write, a heartbeat, and its own organisation', async () => {
       const { id } = await bench.call(createMonitor, house.owner, {
         type: 'heartbeat',
         name: 'Backup',

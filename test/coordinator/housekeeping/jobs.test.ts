@@ -60,7 +60,7 @@ const isAnyWaiting = async (): Promise<boolean> => {
 };
 
 describe('the housekeeper', () => {
-  test('makes the days that come and drops those that are over, and holds up no result while somebody reads them all', async () => {
+  test('creates the days to come and drops those that are over, and delays no result while a reader holds them all', async () => {
     let now = noon;
     const housekeeper = createHousekeeper({
       sql,
@@ -122,7 +122,7 @@ describe('the housekeeper', () => {
     expect(await left()).toBe(0);
   });
 
-  test('forgets after a day what a call was answered that named a key', async () => {
+  test('deletes idempotency records after a day', async () => {
     const { organisation } = await createTestOrganisation(sql);
     const housekeeper = createHousekeeper({
       sql,
@@ -184,7 +184,7 @@ describe('the housekeeper', () => {
     ).toHaveLength(5);
   });
 
-  test('rule 40: forgets after 400 days what was told, and never what an open incident needs for its end', async () => {
+  test('rule 40: deletes notifications after 400 days, and never what an open incident needs for its end', async () => {
     const bench = await notificationBench(sql);
     const kept400 = createHousekeeper({
       sql,
@@ -217,7 +217,7 @@ describe('the housekeeper', () => {
     expect(await left()).toEqual({ alerts: 1, steps: 1, messages: 1, attempts: 1 });
   });
 
-  test('forgets warnings 400 days after their end, with their alerts and what was told of them', async () => {
+  test('deletes warnings 400 days after their end, with their alerts and notifications', async () => {
     const bench = await notificationBench(sql);
     const kept400 = createHousekeeper({
       sql,

@@ -69,7 +69,7 @@ describe('operations', () => {
   const listed = async (input: object = {}, who = house): Promise<string[]> =>
     (await bench.call(listIncidents, who.viewer, input)).items.map(({ id }) => id);
 
-  test('who acknowledged it, and when, stands in an incident, in lists of them and beside its evidence', async () => {
+  test('who acknowledged it, and when, is in an incident, in lists of them and beside its evidence', async () => {
     const id = await incident({
       started: '2026-11-20T11:00:00Z',
       confirmed: '2026-11-20T11:00:01Z',
@@ -171,7 +171,7 @@ describe('operations', () => {
   });
 
   describe('listIncidents', () => {
-    test('finds those of a cause, of one who has them, and those that nobody has', async () => {
+    test('finds those with a cause, an owner, and those without an owner', async () => {
       const [a, b] = [
         await incident({ started: '2026-11-20T10:00:00Z', confirmed: '2026-11-20T10:00:01Z' }),
         await incident({ started: '2026-11-20T10:10:00Z', of: other }),
@@ -259,7 +259,7 @@ describe('operations', () => {
   });
 
   describe('getIncident', () => {
-    test('tells when, by whom and why, in our own words', async () => {
+    test('returns when, by whom and why, in our own words', async () => {
       const id = await incident({
         started: '2026-11-19T10:00:00Z',
         confirmed: '2026-11-19T10:00:01.5Z',
@@ -302,7 +302,7 @@ describe('operations', () => {
       });
     });
 
-    test('is not there for strangers, nor when it does not exist', async () => {
+    test('is not_found for other organisations, and when it does not exist', async () => {
       const id = await incident({ started: '2026-11-19', resolved: '2026-11-19' });
       expect(await bench.refusal(getIncident, unknownSender.owner, { incident_id: id })).toBe(
         'incident_not_found',
@@ -453,7 +453,7 @@ describe('the evidence of an incident', () => {
     expect(at.slice(-500)).toEqual(Array.from({ length: 500 }, (_, place) => 9_500 + place));
   });
 
-  test('is not shown to strangers, and nothing is frozen twice', async () => {
+  test('is hidden from other organisations, and nothing is frozen twice', async () => {
     const of = await incident(await monitor(), now - 20 * minute, now - 15 * minute);
     expect(await bench.refusal(getIncidentEvidence, unknownSender.owner, { incident_id: of })).toBe(
       'incident_not_found',
@@ -476,7 +476,7 @@ describe('last downs', () => {
     readonly resolved?: string;
   };
 
-  test('of each monitor the confirmed outage that ended last, of the last days; none of a heartbeat, or of another partition', async () => {
+  test('of each monitor the latest resolved outage of the last days; none of a heartbeat, or of another partition', async () => {
     const { sql } = bench;
     const { organisation } = await createTestOrganisation(sql);
     const monitor = async (

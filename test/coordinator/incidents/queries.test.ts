@@ -5,7 +5,7 @@ import { ownDatabase } from '../../support/services.ts';
 
 const minute = 60_000;
 
-test('rule 34: handed back, everybody who was told is reminded at once, later channels are told, and it can be acknowledged again', async () => {
+test('rule 34: handed back, all notified recipients are reminded at once, later channels are notified, and it can be acknowledged again', async () => {
   const { sql } = await ownDatabase({ name: 'handing-back', connections: 8 });
   const bench = await notificationBench(sql);
   const events = (name: string) => bench.heard(name).map(({ event }) => event.split('.')[1]);

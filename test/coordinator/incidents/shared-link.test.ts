@@ -44,7 +44,7 @@ describe('sharing', () => {
   const textOf = (link: string): string => link.slice(link.lastIndexOf('/') + 1);
 
   describe('a share link', () => {
-    test('shows verdict, times, causes and continents, and nothing that the target sent, no address, no note, nobody', async () => {
+    test('shows verdict, times, causes and continents, and no content of the target, no address, no note, no person', async () => {
       const id = await incident();
       await bench.call(addIncidentNote, house.member, {
         incident_id: id,
@@ -98,7 +98,7 @@ describe('sharing', () => {
       );
     });
 
-    test('that nobody made shows nothing, however it is written', async () => {
+    test('that does not exist shows nothing, however it is written', async () => {
       for (const text of [
         '',
         'x',
@@ -122,7 +122,7 @@ describe('sharing', () => {
   });
 
   describe('a note on an incident', () => {
-    test('is written by whoever may write, and read by all members, oldest first', async () => {
+    test('is written by members who may write, and read by all, oldest first', async () => {
       const id = await incident();
       for (const [who, text] of [
         [house.member, 'First'],

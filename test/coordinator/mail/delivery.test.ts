@@ -99,7 +99,7 @@ describe('mail', async () => {
     expect(receivedBy(to)).toHaveLength(1);
   });
 
-  test('that is put off is tried again for a day, later each time, with the same id', async () => {
+  test('that is deferred is retried for a day, at growing intervals, with the same id', async () => {
     const to = fresh();
     await post(to);
     mailbox.refuse({ code: 451, text: 'try again later' });
@@ -114,7 +114,7 @@ describe('mail', async () => {
     now = began;
   });
 
-  test('that is refused for good is not tried again, and says why', async () => {
+  test('that is rejected permanently is not retried, and says why', async () => {
     const to = fresh();
     await post(to);
     mailbox.refuse({ code: 550, text: 'no such mailbox' });
@@ -129,7 +129,7 @@ describe('mail', async () => {
     expect(state?.failure).toContain('no such mailbox');
   });
 
-  test('that a killed coordinator had taken is sent by another one', async () => {
+  test('that a killed coordinator had claimed is sent by another one', async () => {
     const to = fresh();
     await post(to);
     await sql`update mails set next_at = ${new Date(now + 120_000)}, attempts = 1 where recipient = ${to}`;
@@ -141,7 +141,7 @@ describe('mail', async () => {
     expect(receivedBy(to)).toHaveLength(1);
   });
 
-  test('tells owners of the end of an organisation by what is done, in its own clock', async () => {
+  test('informs owners of the end of an organisation once it is done, in its time zone', async () => {
     const about = {
       organisation: 'Shop',
       by: 'Ada',

@@ -92,7 +92,7 @@ describe('a window that is changed', () => {
     expect((await covered(two)).at(-1)).toEqual([5, 5.5]);
   });
 
-  test('is one window still: in lists, by its name in the ledger, and what it was is nobody’s to see', async () => {
+  test('is still one window: in lists, by its name in the ledger, and its earlier versions are hidden', async () => {
     const id = await monitor('ledger');
     const made = await window({
       starts_at: iso(begun),
@@ -167,7 +167,7 @@ describe('a window that is changed', () => {
     }
   });
 
-  test('is refused as a new one would be, and then stays as it was', async () => {
+  test('is validated like a new one, and stays as it was when refused', async () => {
     const made = await window({
       starts_at: '2030-06-01T02:00',
       ends_at: '2030-06-01T04:00',
@@ -187,7 +187,7 @@ describe('a window that is changed', () => {
     );
   });
 
-  test('goes on being written down by the housekeeper, by its new rule', async () => {
+  test('is still expanded by the housekeeper, by its new rule', async () => {
     const id = await monitor();
     const made = await window({
       starts_at: iso(begun + hour),
@@ -258,7 +258,7 @@ describe('ended now', () => {
   });
 });
 
-describe('begun now', () => {
+describe('started now', () => {
   test('one that is to come is moved, as long as it was', async () => {
     const id = await monitor();
     const made = await window({
@@ -278,7 +278,7 @@ describe('begun now', () => {
     );
   });
 
-  test('of one that repeats, or is over, one is made that covers the same, once', async () => {
+  test('creates one that covers the same, once, for one that repeats or is over', async () => {
     const id = await monitor();
     const made = await window({
       starts_at: iso(begun),
@@ -328,7 +328,7 @@ test('a preview says when a window would be, by the clock that it would have, an
   expect(await bench.sql`select id from maintenance_windows`).toEqual(before);
 });
 
-test('by time: what runs, what comes soonest, and what is over, counted', async () => {
+test('by time: active, upcoming, and past, counted', async () => {
   const own = await createTestOrganisation(bench.sql);
   const as = own.owner;
   const group = (await bench.call(createGroup, as, { name: 'Shop' })).id;

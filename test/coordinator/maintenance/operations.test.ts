@@ -47,7 +47,7 @@ const covered = async (id: string, around: number): Promise<[number, number][]> 
 const iso = (at: number): string => new Date(at).toISOString();
 
 describe('a window', () => {
-  test('is in the clock of the organisation, or at the instants that were given', async () => {
+  test('is in the time zone of the organisation, or at the given instants', async () => {
     const monitors = [await monitor()];
     const local = await window({ ...times, name: 'Deploy', monitors });
     expect(local).toMatchObject({
@@ -96,7 +96,7 @@ describe('a window', () => {
     expect(rows.length).toBeGreaterThanOrEqual(12);
   });
 
-  test('is in the zone that is given with it, which must be one', async () => {
+  test('is in its given time zone, which must be valid', async () => {
     const times = { starts_at: '2030-03-24T02:30', ends_at: '2030-03-24T03:30' };
     const input = { ...times, time_zone: 'asia/tokyo', monitors: [await monitor()] };
     expect(await window(input)).toMatchObject({
@@ -139,7 +139,7 @@ describe('a window', () => {
     expect(await code({ monitors: [twice], starts_at: 'soon' })).toBe('faults');
   });
 
-  test('is refused in words when all of it is over, and may begin in the past while some of it is to come', async () => {
+  test('is refused when all of it is over, and may begin in the past while some of it is to come', async () => {
     const monitors = [await monitor()];
     const { now } = bench;
     const past = { starts_at: iso(now - 5 * hour), ends_at: iso(now - 2 * hour), monitors };
@@ -186,7 +186,7 @@ describe('a window', () => {
     ).toEqual([]);
   });
 
-  test('is no one else’s to see or delete', async () => {
+  test('is hidden from other organisations, which cannot delete it', async () => {
     const { id } = await window({ ...times, monitors: [await monitor()] });
     expect(await bench.refusal(getMaintenanceWindow, unknownSender.owner, { window_id: id })).toBe(
       'maintenance_window_not_found',
@@ -254,7 +254,7 @@ describe('cover', () => {
     expect(await covered(id, begun)).toEqual([before]);
   });
 
-  test('of a deleted monitor goes with it, and the window stays', async () => {
+  test('of a deleted monitor is deleted with it, and the window stays', async () => {
     const [one, two] = [await monitor(), await monitor()];
     const { id } = await window({ ...times, monitors: [one, two] });
     await bench.call(deleteMonitor, house.owner, { monitor_id: one });
@@ -326,7 +326,7 @@ describe('the housekeeper', () => {
     bench.now = Date.now();
   });
 
-  test('is not in the way of another: two at once write each occurrence once', async () => {
+  test('works beside another: two at once write each occurrence once', async () => {
     const begun = Date.parse('2031-01-01T00:00:00Z');
     bench.now = begun;
     const made = await Promise.all(

@@ -290,7 +290,7 @@ describe('rule 27: a local time of a zone', () => {
     },
   );
 
-  test('of a day in the middle of summer is told without the calendar, which is slow', () => {
+  test('of a day in the middle of summer is computed without the calendar, which is slow', () => {
     const fast = instantsIn('Europe/Berlin');
     const summer = utc('2026-07-01T12:00');
     fast(summer);
@@ -323,7 +323,7 @@ describe('zone data', () => {
     expect(isOldZoneData(zoneDataAt('2026c', at('2026-11-06')))).toBe(true);
   });
 
-  test('of any other only its year is known, and it is called old when it must be', () => {
+  test('of any other only the year is known, and it is reported as old when it must be', () => {
     expect(zoneDataAt('2027b', at('2027-12-30'))).toEqual({
       version: '2027b',
       released_on: null,
@@ -337,7 +337,7 @@ describe('zone data', () => {
     expect(isOldZoneData(zoneDataAt('2027b', at('2028-04-30')))).toBe(true);
   });
 
-  test('what has no version, or one of another kind, is called neither old nor young', () => {
+  test('without a version, or with one of another kind, is reported as neither old nor new', () => {
     for (const version of [undefined, 'system', '', 'constructor'])
       expect(zoneDataAt(version, at('2026-07-09')).least_age_days, version).toBeNull();
   });

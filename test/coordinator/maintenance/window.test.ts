@@ -211,7 +211,7 @@ describe('window', () => {
       expect(zoned('20260603').at(-1)).toBe('2026-06-03T00:00');
     });
 
-    test('is written down in pieces as in one go, and the end of the rule is known', () => {
+    test('is expanded in pieces as in one go, and the end of the rule is known', () => {
       const schedule = window(
         local('2026-01-01T02:00'),
         local('2026-01-01T03:00'),
@@ -245,7 +245,7 @@ describe('window', () => {
   describe('a window that is made', () => {
     const now = utc('2026-06-10T12:00');
 
-    test('is written down from now on, however long ago it began, with its first occurrence', () => {
+    test('is expanded from now on, however long ago it began, with its first occurrence', () => {
       const old = window(
         local('1970-01-03T00:00'),
         local('1970-01-03T00:10'),
@@ -259,7 +259,7 @@ describe('window', () => {
       expect([until, ended]).toEqual([now + 90 * day, false]);
     });
 
-    test('is written down with what began before now and is not over', () => {
+    test('is expanded with what began before now and is not over', () => {
       const nights = window(
         instant('2026-06-01T20:00'),
         instant('2026-06-03T08:00'),
@@ -275,7 +275,7 @@ describe('window', () => {
     });
 
     test.each(['', ';COUNT=50000'])(
-      'is written down with only the latest of thousands that are not over: INTERVAL=27%s',
+      'is expanded with only the latest of thousands that are not over: INTERVAL=27%s',
       (count) => {
         const dense = window(
           instant('2026-01-01T00:00'),
@@ -305,7 +305,7 @@ describe('window', () => {
       expect(ended).toBe(true);
     });
 
-    test('may not repeat and last more than a year, and may last that long once', () => {
+    test('cannot repeat and last more than a year, and can last that long once', () => {
       const long = (rrule: string | null) => () =>
         window(local('2026-06-01T02:00'), local('2027-06-03T02:00'), rrule);
       expect(long('FREQ=MINUTELY;INTERVAL=30')).toThrow(/366 days/);
@@ -372,7 +372,7 @@ describe('window', () => {
       }
     });
 
-    test('when it would never end its expansion', () => {
+    test('when its expansion would never end', () => {
       for (const rule of [
         'FREQ=SECONDLY',
         'FREQ=SECONDLY;COUNT=2',
@@ -387,7 +387,7 @@ describe('window', () => {
       ).toContain('288 are the most');
     });
 
-    test('when it is not one', () => {
+    test('when it is invalid', () => {
       const broken = [
         '',
         'daily',
@@ -415,7 +415,7 @@ describe('window', () => {
       for (const rule of broken) expect(refusal(rule).code, rule).toBe('rrule_invalid');
     });
 
-    test('but not when it is merely seldom', () => {
+    test('but not when it is merely rare', () => {
       for (const rule of [
         'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29',
         'FREQ=MONTHLY;BYMONTHDAY=13;BYDAY=FR',

@@ -98,7 +98,7 @@ describe('ahead', () => {
   const minute = (at: number): string => new Date(at).toISOString().slice(0, 16);
 
   describe('the next occurrences', () => {
-    test('of a window that does not repeat are the one that it is, until it is over', () => {
+    test('of a window that does not repeat are its one occurrence, until it is over', () => {
       const once = window('2026-11-24T02:00', '2026-11-24T04:00', null);
       const expected = { from: utc('2026-11-24T01:00'), to: utc('2026-11-24T03:00'), notes: [] };
       expect(occurrencesAhead(once, utc('2020-01-01T00:00'))).toMatchObject([expected]);
@@ -106,7 +106,7 @@ describe('ahead', () => {
       expect(occurrencesAhead(once, utc('2026-11-24T03:00'))).toEqual([]);
     });
 
-    test('are ten, beginning with the one that runs, on both clocks', () => {
+    test('are ten, beginning with the active one, in both time zones', () => {
       const daily = window('2026-11-01T23:00', '2026-11-02T01:00', 'FREQ=DAILY');
       const ahead = occurrencesAhead(daily, utc('2026-11-10T23:30'));
       expect(ahead).toHaveLength(10);
@@ -135,7 +135,7 @@ describe('ahead', () => {
       expect(occurrencesAhead(counted, utc('2026-11-16T00:00'))).toEqual([]);
     });
 
-    test('end where somebody ended the one that ran, and go on with the next', () => {
+    test('end where a user ended the active one, and go on with the next', () => {
       const daily = window('2026-11-01T02:00', '2026-11-01T04:00', 'FREQ=DAILY', 'UTC');
       const [cut_at, now] = [utc('2026-11-10T02:30'), utc('2026-11-10T02:45')];
       expect(
@@ -153,7 +153,7 @@ describe('ahead', () => {
         ({ from, notes: said }) => [minute(from), said] as const,
       );
 
-    test('that skips the time is said, with when it begins instead; in UTC it moves from the next on', () => {
+    test('that skips the time is shown, with the start that applies instead; in UTC it moves from the next on', () => {
       expect(
         notes(window('2030-03-24T02:30', '2030-03-24T03:30', 'FREQ=WEEKLY'), '2030-03-20T00:00'),
       ).toEqual([
@@ -166,7 +166,7 @@ describe('ahead', () => {
       ]);
     });
 
-    test('that shows the time twice is said: the first counts', () => {
+    test('that shows the time twice is shown: the first counts', () => {
       expect(
         notes(window('2030-10-20T02:30', '2030-10-20T03:30', 'FREQ=WEEKLY'), '2030-10-19T00:00'),
       ).toEqual([
@@ -191,7 +191,7 @@ describe('ahead', () => {
       ]);
     });
 
-    test('of half an hour is told as that, and where no clock changes nothing is said', () => {
+    test('of half an hour is shown as that, and where no clock changes nothing is shown', () => {
       const said = notes(
         window('2030-10-05T12:00', '2030-10-05T13:00', 'FREQ=DAILY', 'Australia/Lord_Howe'),
         '2030-10-04T00:00',

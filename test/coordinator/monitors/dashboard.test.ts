@@ -205,7 +205,7 @@ describe('the dashboard', () => {
     },
   );
 
-  test('is another one for another organisation, and an empty one', async () => {
+  test('shows only its organisation, and an empty one', async () => {
     const { counts, items } = await list({}, other.owner);
     expect([counts.all, items]).toEqual([0, []]);
   });
@@ -221,7 +221,7 @@ describe('views', () => {
   const namesBy = async (who: Person) =>
     (await bench.call(listViews, who)).items.map(({ name, query }) => [name, query]);
 
-  test('are saved by name, for their user alone, and one of that name is replaced', async () => {
+  test('are saved by name, for their user alone, and one of the same name is replaced', async () => {
     const save = (name: string, query: string) =>
       bench.call(saveView, house.viewer, { name, query });
     await save('Payments', 'tag=pay');
@@ -289,7 +289,7 @@ describe('several monitors at once', () => {
       { change: string; partition: number }[]
     >`select payload->>'change' as change, partition from outbox where organisation_id = ${house.organisation} order by id`;
 
-  test('are paused and resumed; those that were so already stay, and their owners hear nothing', async () => {
+  test('are paused and resumed; those already in that state stay, and their owners get no event', async () => {
     expect(
       await bench.call(changeMonitors, house.member, { monitors: chosen(), change: 'pause' }),
     ).toEqual({ changed: 2 });
@@ -305,7 +305,7 @@ describe('several monitors at once', () => {
     expect((await list()).counts.paused).toBe(2);
   });
 
-  test('are moved to a group, and out of any', async () => {
+  test('are moved into a group, and out of any', async () => {
     const jobs = (await list()).groups.find(({ name }) => name === 'Jobs')?.id;
     expect(
       await bench.call(changeMonitors, house.member, {
@@ -329,7 +329,7 @@ describe('several monitors at once', () => {
     expect(await namesOf({ group: jobs })).toEqual(['Invoices', 'Nightly backup']);
   });
 
-  test('are tagged and untagged, and a tag that is none changes nothing', async () => {
+  test('are tagged and untagged, and an invalid tag changes nothing', async () => {
     const tagsOf = async () =>
       (await list()).items.filter(({ id }) => chosen().includes(id)).map(({ tags }) => tags);
     const change = (input: object) =>
@@ -348,7 +348,7 @@ describe('several monitors at once', () => {
     expect(await tagsOf()).toEqual([[], [], []]);
   });
 
-  test('are as before once their last change is undone, by who made it, once, for a minute', async () => {
+  test('are restored when their last change is undone, by its author, once, for a minute', async () => {
     const of = async () =>
       (await list({ sort: 'name' })).items.map(({ name, enabled, group, tags, muted }) => [
         name,
@@ -380,7 +380,7 @@ describe('several monitors at once', () => {
     expect(await of()).toEqual(before);
   });
 
-  test('are all changed or none: one that is another’s changes nothing', async () => {
+  test('are all changed or none: one of another organisation changes nothing', async () => {
     const before = await list();
     expect(
       await bench.refusal(changeMonitors, other.owner, { monitors: chosen(), change: 'pause' }),

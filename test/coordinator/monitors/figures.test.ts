@@ -29,7 +29,7 @@ const outage = (monitor: string, isConfirmed: boolean) => bench.sql`
   insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_continent)
   select ${newId()}, organisation_id, id, now(), case when ${isConfirmed} then now() end, 'Europe' from monitors where id = ${monitor}`;
 
-test('the monitors of an organisation: down only once it is confirmed, unknown where nobody looks', async () => {
+test('the monitors of an organisation: down only once confirmed, unknown without checks', async () => {
   const [down, verifying, paused] = [
     await add('Down'),
     await add('Verifying'),
@@ -82,7 +82,7 @@ test('have the response time of the newest check, if that passed and is not of l
   ]);
 });
 
-test('are no more than the plan lets the organisation have, and it is said how many are left out', async () => {
+test('are limited by the plan of the organisation, and the number left out is exported', async () => {
   const crowded = await createTestOrganisation(bench.sql);
   for (let count = 0; count < 22; count += 1) await add(`Monitor ${count}`, crowded);
   await bench.sql`update organisations set plan = 'free' where id = ${crowded.organisation}`;
@@ -95,7 +95,7 @@ test('are no more than the plan lets the organisation have, and it is said how m
   expect([items.length, left_out]).toEqual([20, 2]);
 });
 
-test('are rows that Prometheus reads, whatever a monitor is called, and none for what is not known', () => {
+test('are rows that Prometheus reads, whatever a monitor is called, and absent where unknown', () => {
   const item = {
     id: 'a',
     name: 'quote " slash \\ line\nend',

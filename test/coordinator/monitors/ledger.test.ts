@@ -107,7 +107,7 @@ describe('ledger', () => {
       });
     });
 
-    test('begins with the monitor, and is not shown to strangers', async () => {
+    test('begins with the monitor, and is hidden from other organisations', async () => {
       const id = await monitor();
       expect(
         await bench.call(getMonitorLedger, house.viewer, { monitor_id: id, days: 90 }),
@@ -125,7 +125,7 @@ describe('ledger', () => {
   });
 
   describe('the results of a monitor', () => {
-    test('of a day come by continent in five-minute steps, with percentiles of the passes', async () => {
+    test('of a day are in five-minute steps by continent, with percentiles of the passes', async () => {
       const id = await monitor();
       const at = Math.floor((now - hour) / 300_000) * 300_000;
       for (const [place, took] of [10, 20, 30, 40].entries())
@@ -176,7 +176,7 @@ describe('ledger', () => {
       ]);
     });
 
-    test('of longer come from hours, and say the same before an hour is rolled up as after it', async () => {
+    test('of longer come from hours, with the same values before and after an hour is rolled up', async () => {
       const id = await monitor();
       const at = Math.floor((now - 3 * hour) / hour) * hour;
       await result(id, europe, at + 1_000, 10);
@@ -210,7 +210,7 @@ describe('ledger', () => {
   });
 });
 
-describe('Pages of monitors from kept rows', () => {
+describe('Pages of monitors from cached rows', () => {
   let database: TestDatabase;
   let sql: Sql;
   let somebodyElse: Sql;
@@ -261,13 +261,13 @@ describe('Pages of monitors from kept rows', () => {
   const names = async (limit = 10): Promise<readonly string[]> =>
     (await shown.page(sql, list(limit))).map(({ name }) => name);
 
-  it('are those of the database, the first time and when everything is kept', async () => {
+  it('equal those of the database, the first time and when everything is cached', async () => {
     const whole = await monitorStatusPage(sql, list());
     for (const _ of [1, 2, 3]) expect(await shown.page(sql, list())).toEqual([...whole]);
     expect(await names(2)).toEqual(['a', 'b']);
   });
 
-  it('show every change that somebody else committed: of a row, of its group, a new row, a row gone', async () => {
+  it('show every change that others committed: of a row, of its group, a new row, a deleted row', async () => {
     await names();
     await somebodyElse`update monitors set name = 'B' where organisation_id = ${organisation} and name = 'b'`;
     expect(await names()).toEqual(['a', 'B', 'c']);

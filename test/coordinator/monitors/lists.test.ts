@@ -83,7 +83,7 @@ describe('lists', () => {
 
   describe('the status in a monitor', () => {
     test.each(['up', 'down', 'verifying', 'pending', 'paused', 'silent', 'beating'])(
-      'that is %s is the one of the status operation, alone and in the list',
+      'that is %s equals that of the status operation, alone and in the list',
       async (which) => {
         const id = ids[which] ?? '';
         const { status, since, last_checked_at } = await bench.call(
@@ -131,7 +131,7 @@ describe('lists', () => {
   });
 
   describe('a list of monitors', () => {
-    test('is of those of a status, a type, a group, of what is checked, or with each word', async () => {
+    test('filters by status, type, group, target, or each word', async () => {
       expect(await listed({ status: 'down' })).toEqual(['down']);
       expect(await listed({ status: 'verifying' })).toEqual(['verifying']);
       expect(await listed({ status: 'paused' })).toEqual(['paused']);
@@ -171,7 +171,7 @@ describe('lists', () => {
       );
     });
 
-    test('comes by name, or by the newest change', async () => {
+    test('is sorted by name, or by the newest change', async () => {
       expect(await listed({ sort: 'name' })).toEqual([
         'down',
         'paused',
@@ -193,7 +193,7 @@ describe('lists', () => {
       { enabled: true },
       { type: 'https' },
       { text: 'example' },
-    ])('is walked in pages without a gap or a repeat: %j', async (asked) => {
+    ])('is paged without a gap or a repeat: %j', async (asked) => {
       const input = 'group' in asked ? { ...asked, group } : asked;
       const whole = await listed(input);
       const walked: string[] = [];
@@ -214,7 +214,7 @@ describe('lists', () => {
       expect(walked).toEqual(whole);
     });
 
-    test('goes on after its last row though that has changed its name or is gone', async () => {
+    test('continues after its last row though that was renamed or deleted', async () => {
       const first = await bench.call(listMonitors, house.owner, { sort: 'name', limit: 2 });
       expect(named(first.items)).toEqual(['down', 'paused']);
       await bench.call(updateMonitor, house.owner, { monitor_id: ids.paused, name: 'zzz' });
@@ -225,7 +225,7 @@ describe('lists', () => {
       await bench.call(updateMonitor, house.owner, { monitor_id: ids.paused, name: 'Apple pie' });
     });
 
-    test('takes no cursor of another order or filter, and its cursors tell nothing', async () => {
+    test('refuses a cursor of another order or filter, and its cursors reveal nothing', async () => {
       const { next_cursor: cursor } = await bench.call(listMonitors, house.owner, {
         sort: 'name',
         limit: 1,
@@ -250,7 +250,7 @@ describe('lists', () => {
     });
   });
 
-  test('a group tells its one status, and how many of its monitors are how', async () => {
+  test('a group has one status, and counts its monitors by status', async () => {
     const standing = {
       status: 'verifying',
       monitors: 3,
@@ -285,7 +285,7 @@ describe('labels', () => {
   const listed = async (input: object) =>
     (await bench.call(listMonitors, house.viewer, input)).items.map(({ name }) => name);
 
-  describe('a monitor that a program calls by an id of its own', () => {
+  describe('a monitor with an external id', () => {
     test('keeps what is not sent of whether it counts for its group', async () => {
       const counts = async (sent: object) =>
         bench.call(createMonitor, house.owner, { ...https, external_id: 'quiet', ...sent });
@@ -304,7 +304,7 @@ describe('labels', () => {
       ).toMatchObject({ affects_group_status: true });
     });
 
-    test('is made once, and changed to what is sent when it is asked for again', async () => {
+    test('is created once, and updated when it is sent again', async () => {
       const sent = {
         ...https,
         name: 'Till',
@@ -355,7 +355,7 @@ describe('labels', () => {
       expect(theirs.status).toBeUndefined();
     });
 
-    test('is one, however many ask for it at once', async () => {
+    test('is one, however many requests come at once', async () => {
       const answers = await Promise.all(
         Array.from({ length: 12 }, () =>
           bench.answer(createMonitor, house.owner, { ...https, name: 'Race', external_id: 'race' }),
@@ -391,7 +391,7 @@ describe('labels', () => {
   });
 
   describe('tags', () => {
-    test('are replaced whole or left, and narrow the list and the dashboard to those that have one', async () => {
+    test('are replaced as a whole or kept, and filter the list and the dashboard', async () => {
       const { id } = await bench.call(createMonitor, house.owner, {
         ...https,
         name: 'Tagged',
@@ -424,7 +424,7 @@ describe('labels', () => {
       expect(await listed({ tag: 'night' })).toEqual([]);
     });
 
-    test('are found as words are, whole and in part, together with names and targets', async () => {
+    test('are searched like words, whole and in part, together with names and targets', async () => {
       const of = await createTestOrganisation(bench.sql);
       const found = async (text: string) =>
         (await bench.call(listMonitors, of.viewer, { text })).items.map(({ name }) => name);
@@ -448,7 +448,7 @@ describe('labels', () => {
       expect((await bench.call(listMonitors, house.viewer, { text: '100%' })).items).toEqual([]);
     });
 
-    test('and ids that nobody can have are on no monitor, wherever they are looked for', async () => {
+    test('and invalid ids match no monitor, wherever they are searched', async () => {
       for (const text of ['a\u0000', '\u0000']) {
         expect(await listed({ tag: text })).toEqual([]);
         expect(await listed({ external_id: text })).toEqual([]);
@@ -459,7 +459,7 @@ describe('labels', () => {
       }
     });
 
-    test('are few, short and of one word', async () => {
+    test('are limited in number and length, and single words', async () => {
       const wrong = [
         Array.from({ length: 21 }, (_, nth) => `t${nth}`),
         ['x'.repeat(51)],
@@ -487,8 +487,8 @@ describe('labels', () => {
     });
   });
 
-  describe('a group that a program calls by an id of its own', () => {
-    test('is made once, changed when asked for again, and takes over the one of its name', async () => {
+  describe('a group with an external id', () => {
+    test('is created once, updated when sent again, and takes over the one of its name', async () => {
       const made = await bench.answer(createGroup, house.owner, {
         name: 'Web',
         description: 'Old',

@@ -104,7 +104,7 @@ describe('a new monitor', () => {
     expect(monitor.config).toEqual({ expected_status: ['2xx'], tags: { team: 'shop' } });
   });
 
-  test('has the floor of its plan as its interval, and no shorter one', () => {
+  test('has the minimum of its plan as its interval, and no shorter one', () => {
     expect(draft({}, 'free').interval_s).toBe(180);
     expect(refusal(() => draft({ interval_s: 179 }, 'free'))[0]).toBe('plan_limit_interval');
     expect(refusal(() => draft({ interval_s: 59 }, 'team'))[0]).toBe('plan_limit_interval');
@@ -233,7 +233,7 @@ describe('a new monitor', () => {
     expect(refusal(() => draft({ config: { deep } }))[0]).toBe('config_invalid');
   });
 
-  test('may watch a private address from a private probe whose host allows it', () => {
+  test('may check a private address from a private probe whose host allows it', () => {
     expect(draft({ target: 'http://10.1.2.3/', config: { probe: privateProbe } }).target).toBe(
       'http://10.1.2.3/',
     );
@@ -247,7 +247,7 @@ describe('a new monitor', () => {
     ).toBe('localhost');
   });
 
-  test('is told what it could name as its probe, and what it could not', () => {
+  test('lists which probes it could name, and which not', () => {
     const words = (config: object, checkers: Parameters<typeof draft>[2]) =>
       refusal(() =>
         draft({ target: 'http://10.1.2.3/', config: { ...config } }, 'self_hosted', checkers),
@@ -271,7 +271,7 @@ describe('a new monitor', () => {
     );
   });
 
-  test('of a public name is taken even while there is no probe at all', () => {
+  test('of a public name is accepted even while there is no probe', () => {
     expect(draft({}, 'self_hosted', []).name).toBe('example.com');
   });
 });
@@ -283,7 +283,7 @@ describe('a change', () => {
     secret_headers: ['x-key'],
   };
 
-  test('that mentions nothing changes nothing', () => {
+  test('without fields changes nothing', () => {
     const monitor = draft({ config: basic });
     expect(amend(monitor, {})).toEqual({
       monitor,
@@ -354,7 +354,7 @@ describe('a change', () => {
     );
   });
 
-  test('of what is checked raises the version; of name, place, pace or unknown keys does not', () => {
+  test('of what is checked raises the version; of name, continents, interval or unknown keys does not', () => {
     const monitor = draft({});
     const version = (patch: Partial<MonitorPatch>) => amend(monitor, patch).monitor.config_version;
     expect(version({ target: 'https://example.org' })).toBe(2);
@@ -382,7 +382,7 @@ describe('a change', () => {
     });
   });
 
-  test('of a heartbeat by its interval is one of what was agreed: the silence until then is not held against the job', () => {
+  test('of the interval of a heartbeat changes its schedule: the silence until then is no failure', () => {
     const agreed = draft({ type: 'heartbeat', target: '', name: 'backup', interval_s: 86_400 });
     expect(amend(agreed, { interval_s: 3_600 })).toMatchObject({
       what_is_checked_changed: true,
@@ -402,7 +402,7 @@ describe('a change', () => {
     });
   });
 
-  test('is judged for what it mentions only: a stored interval below a smaller plan does not stop a new name', () => {
+  test('is validated for its own fields only: a stored interval below a smaller plan does not prevent a new name', () => {
     const monitor = draft({ interval_s: 10, config: { timeout_ms: 5_000 } });
     expect(amend(monitor, { name: 'Shop' }, 'free').monitor.name).toBe('Shop');
     expect(refusal(() => amend(monitor, { interval_s: 20 }, 'free'))[0]).toBe(

@@ -19,7 +19,7 @@ beforeAll(async () => {
 const https = { type: 'https', target: 'https://example.com/health' };
 
 describe('muteMonitor', () => {
-  test('is told by the status until it ends by time or is ended; a new one replaces it', async () => {
+  test('is shown by the status until it expires or is ended; a new one replaces it', async () => {
     const { id } = await bench.call(createMonitor, house.owner, https);
     const muted = async () =>
       (await bench.call(getMonitorStatus, house.viewer, { monitor_id: id })).muted;

@@ -39,7 +39,7 @@ describe('operations', () => {
     ).map(({ payload }) => payload);
 
   describe('createMonitor', () => {
-    test('answers with what was made, which is then in the list and told to its owner', async () => {
+    test('returns the monitor, which is then in the list and sent to its owner', async () => {
       const made = await bench.call(createMonitor, house.member, {
         ...https,
         config: { expected_status: ['2xx'], note: 'kept' },
@@ -64,7 +64,7 @@ describe('operations', () => {
       ]);
     });
 
-    test('is for who may write, with a token that may write', async () => {
+    test('requires a role and a token that may write', async () => {
       expect(await bench.refusal(createMonitor, house.owner, https)).toBe('taken');
       expect(await bench.refusal(createMonitor, house.viewer, https)).toBe('role_insufficient');
       expect(await bench.refusal(createMonitor, reading(house.owner), https)).toBe(
@@ -186,7 +186,7 @@ describe('operations', () => {
       ).toBe('organisation_not_found');
     });
 
-    test('tells every fault of the form at once, and before the domain is asked', async () => {
+    test('returns every error of the input at once, before the rules are applied', async () => {
       expect(
         await bench.refusal(createMonitor, house.owner, { target: 3, interval_s: 'often' }),
       ).toBe('faults');
@@ -212,7 +212,7 @@ describe('operations', () => {
       expect(await told(made.id)).toHaveLength(1);
     });
 
-    test('keeps a masked secret, takes a new one, and tells the owner when what is checked changed', async () => {
+    test('keeps a masked secret, accepts a new one, and notifies the owner when the config changed', async () => {
       const made = await fresh({ config: { bearer_token: 'first' } });
       const secret = async () => {
         const [row] = await bench.sql<
@@ -240,7 +240,7 @@ describe('operations', () => {
       ]);
     });
 
-    test('pauses and resumes, at the time that the owner is told', async () => {
+    test('pauses and resumes, at the time sent to the owner', async () => {
       const made = await fresh();
       const paused = await bench.call(updateMonitor, house.owner, {
         monitor_id: made.id,
@@ -299,7 +299,7 @@ describe('operations', () => {
       ).toBe('group_not_found');
     });
 
-    test('is refused to viewers, read tokens and strangers, the last as if it were not there', async () => {
+    test('is refused to viewers and read tokens, and is not_found for other organisations', async () => {
       const { id } = await fresh();
       const input = { monitor_id: id, name: 'Mine now' };
       expect(await bench.refusal(updateMonitor, house.viewer, input)).toBe('role_insufficient');
@@ -335,7 +335,7 @@ describe('operations', () => {
   });
 
   describe('deleteMonitor', () => {
-    test('takes the history along, the bulk of it later, and tells the owner and the ping receivers', async () => {
+    test('deletes the history, the bulk of it later, and notifies the owner and the ping receivers', async () => {
       const made = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Job' });
       const [row] = await bench.sql<
         { key: number }[]
@@ -366,7 +366,7 @@ describe('operations', () => {
       );
     });
 
-    test('is refused to viewers and strangers', async () => {
+    test('is refused to viewers and other organisations', async () => {
       const { id } = await bench.call(createMonitor, house.owner, https);
       expect(await bench.refusal(deleteMonitor, house.viewer, { monitor_id: id })).toBe(
         'role_insufficient',
@@ -380,7 +380,7 @@ describe('operations', () => {
     });
   });
 
-  test('one organisation that is held up holds up nobody else, however many of its callers wait', async () => {
+  test('one blocked organisation blocks no other, however many of its callers wait', async () => {
     const [slow, other] = [
       await createTestOrganisation(bench.sql),
       await createTestOrganisation(bench.sql),
@@ -516,7 +516,7 @@ describe('a batch of monitors', () => {
     ).toContain('kept');
   });
 
-  test('does all or none, unless each may be done by itself', async () => {
+  test('is all or nothing, unless each may be done by itself', async () => {
     const items = [
       { ...https, name: 'Good' },
       { ...https, name: 'Bad', interval_s: 1 },

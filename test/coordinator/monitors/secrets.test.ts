@@ -61,7 +61,7 @@ const seal = () =>
     ),
   );
 
-test('headers that say who asks are encrypted without being named, and nobody reads them', async () => {
+test('headers with credentials are encrypted without being named, and never returned', async () => {
   const made = await bench.call(createMonitor, house.owner, {
     type: 'https',
     target: 'https://shop.example/',
@@ -74,7 +74,7 @@ test('headers that say who asks are encrypted without being named, and nobody re
   expect(JSON.stringify(audit)).not.toMatch(/aHVudGVyMg|hunter3/);
 });
 
-test('those that were stored before are masked at once, stay what they are at a change, and are encrypted by the house', async () => {
+test('headers stored before are masked at once, stay unchanged by an update, and are encrypted by housekeeping', async () => {
   const [read, changed, sealed] = [await stored(), await stored(), await stored()];
   expect((await bench.call(getMonitor, house.viewer, { monitor_id: read })).config).toEqual(masked);
   expect(
@@ -133,7 +133,7 @@ test('the database and the checks mean the same headers', async () => {
   }
 });
 
-test('the database finds what looks like a secret where the checks do, and the house encrypts what was stored before', async () => {
+test('the database recognises a secret as the checks do, and housekeeping encrypts earlier ones', async () => {
   const token = 'a8F3kd92Lq0Zx7Wm41Pt';
   const samples: readonly (readonly [name: string, value: string])[] = [
     ...(
@@ -201,7 +201,7 @@ test('headers that every request may carry stay readable, however long their val
   expect(config).toEqual({ headers });
 });
 
-test('headers whose name or value looks like a secret are one without being named', async () => {
+test('headers whose name or value looks like a secret are secret without being named', async () => {
   const token = 'a8F3kd92Lq0Zx7Wm41Pt';
   const headers = {
     'X-Secret': 'hunter4',

@@ -53,7 +53,7 @@ describe('status', () => {
   };
 
   describe('the status of a monitor', () => {
-    test('is pending until somebody has looked, and up from the end of the time that nobody knows of', async () => {
+    test('is pending until the first check, and up from the end of the unknown time', async () => {
       expect(await standing()).toEqual({ status: 'pending', since: made });
       await gap(made, null);
       expect(await standing()).toEqual({ status: 'pending', since: made });
@@ -71,7 +71,7 @@ describe('status', () => {
       expect(await standing()).toEqual({ status: 'up', since: minute(20) });
     });
 
-    test('is paused before all else, and pending again while nobody knows', async () => {
+    test('is paused before all else, and pending again while it is unknown', async () => {
       await firstCheck();
       await outage(minute(10));
       await sql`update monitors set enabled = false, paused_at = ${minute(12)} where id = ${monitor}`;
@@ -85,20 +85,20 @@ describe('status', () => {
       expect(await standing()).toEqual({ status: 'up', since: minute(30) });
     });
 
-    test('forgets nothing when old stretches of the ledger are forgotten', async () => {
+    test('stays the same when old stretches of the ledger are deleted', async () => {
       await firstCheck();
       await sql`delete from ledger where monitor_id = ${monitor}`;
       expect((await standing())?.status).toBe('up');
     });
 
-    test('is up also when the first look came from a clock that is behind, and so closed nothing', async () => {
+    test('is up also when the first check came from a clock that is behind, and so closed nothing', async () => {
       await makeResultDays(sql, made.getTime(), minute(1).getTime());
       await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome) select key, ${made}, 1, 50, 0 from monitors where id = ${monitor}`;
       await markSeen(sql);
       expect(await standing()).toEqual({ status: 'up', since: made });
     });
 
-    test('goes with the monitor', async () => {
+    test('is deleted with the monitor', async () => {
       await firstCheck();
       await sql`delete from monitors where id = ${monitor}`;
       expect(await standing()).toBe(undefined);
@@ -126,8 +126,8 @@ describe('status', () => {
     });
   });
 
-  describe('what a search looks in', () => {
-    test('is name, target and group, as they are now', async () => {
+  describe('the search index', () => {
+    test('holds name, target and group, as they are now', async () => {
       const words = async () =>
         (
           await sql<
@@ -146,8 +146,8 @@ describe('status', () => {
     });
   });
 
-  describe('whoever looks at an organisation', () => {
-    test('is told once of each transaction that changed something of it', async () => {
+  describe('a subscriber to the changes of an organisation', () => {
+    test('is notified once of each transaction that changed it', async () => {
       const told: string[] = [];
       const { unlisten } = await sql.listen('changed', (of) => told.push(of));
       await firstCheck();
@@ -324,7 +324,7 @@ describe('status operations', () => {
       });
     });
 
-    test('is not told to strangers, and not for days beyond the bounds', async () => {
+    test('is hidden from other organisations, and limited in days', async () => {
       const id = await monitor(1);
       expect(await bench.refusal(getMonitorStatus, unknownSender.owner, { monitor_id: id })).toBe(
         'monitor_not_found',
@@ -389,7 +389,7 @@ describe('status operations', () => {
       });
     });
 
-    test('of 365 days of a busy ledger is what its intervals add up to', async () => {
+    test('of 365 days of a busy ledger equals the sum of its intervals', async () => {
       const id = await monitor(365);
       await result(id, now - 1000);
       await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)

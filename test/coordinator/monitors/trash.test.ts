@@ -79,7 +79,7 @@ const rowsOf = async (monitor: string): Promise<unknown> => {
 };
 
 describe('a deleted monitor', () => {
-  test('comes back with all its rows as they were, to its pages, windows, channels and group', async () => {
+  test('is restored with all its rows, to its pages, windows, channels and group', async () => {
     const group = (await bench.call(createGroup, house.member, { name: 'Shop' })).id;
     const id = await create({
       group,
@@ -179,7 +179,7 @@ describe('a deleted monitor', () => {
     expect(line?.payload).toMatchObject({ change: 'restored', restored: { is_paused: false } });
   });
 
-  test('has no warning that lasts: the check that sees it next begins one anew', async () => {
+  test('has no active warning: the next check that sees it begins another one', async () => {
     const id = await create({ name: 'Was slow' });
     const warn = () => bench.sql`
       insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
@@ -207,7 +207,7 @@ describe('a deleted monitor', () => {
     });
   });
 
-  test('has its events once: it is told as created again, its past is not', async () => {
+  test('has its events once: it is listed as created again, without its past', async () => {
     const id = await create({ name: 'Events' });
     await addIncident(id);
     const told = async () =>
@@ -221,7 +221,7 @@ describe('a deleted monitor', () => {
     expect(await told()).toEqual([...before, 'monitor.deleted', 'monitor.created']);
   });
 
-  test('of a job has the same address again; meanwhile its pings are of an unknown key', async () => {
+  test('of a job has the same address again; meanwhile its pings have an unknown key', async () => {
     const id = await create({ type: 'heartbeat', name: 'Job', target: '', interval_s: 300 });
     await bench.sql`insert into beat_states (monitor_id, state)
       values (${id}, '{"v": 1, "paused": false}')`;
@@ -245,7 +245,7 @@ describe('a deleted monitor', () => {
     ).toEqual([{ paused: true }]);
   });
 
-  test('comes back without what is gone since', async () => {
+  test('is restored without what was deleted since', async () => {
     const group = (await bench.call(createGroup, house.member, { name: 'Short-lived' })).id;
     const id = await create({ name: 'Alone', group });
     await bench.call(deleteMonitor, house.member, { monitor_id: id });
@@ -275,7 +275,7 @@ describe('a deleted monitor', () => {
     expect(await restore()).toBe('taken');
   });
 
-  test('is deleted for ever after 7 days, or when someone says so; then its results go', async () => {
+  test('is deleted permanently after 7 days, or on request; then its results are deleted', async () => {
     const [old, young] = [await create({ name: 'Old' }), await create({ name: 'Young' })];
     const key = async (id: string) =>
       (await bench.sql<{ key: number }[]>`select key from monitors where id = ${id}`)[0]?.key ?? 0;
@@ -299,7 +299,7 @@ describe('a deleted monitor', () => {
     ).toHaveLength(0);
   });
 
-  test('goes with its organisation, and its results with it', async () => {
+  test('is deleted with its organisation, and its results with it', async () => {
     const id = await create({ name: 'Last' });
     await bench.call(deleteMonitor, house.member, { monitor_id: id });
     await bench.sql`update organisations set ends_at = now() - interval '1 minute'
@@ -317,7 +317,7 @@ describe('a deleted monitor', () => {
     await bench.sql`update organisations set ends_at = null where id = ${other.organisation}`;
   });
 
-  test('of several at once, and of one, is undone by who deleted it', async () => {
+  test('of several at once, and of one, is restored by the undo of its author', async () => {
     const ids = [await create({ name: 'One' }), await create({ name: 'Two' })];
     const change = { monitors: ids, change: 'delete' };
     expect(await bench.call(changeMonitors, house.member, change)).toEqual({ changed: 2 });

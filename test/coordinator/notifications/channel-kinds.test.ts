@@ -90,7 +90,7 @@ describe('channel kinds', () => {
   describe.each(Object.keys({ ...schemas, ...forms }))('%s', (id) => {
     const validate = ajv.compile(schemas[id] ?? forms[id] ?? {});
 
-    test('makes of anything that is told a body that the vendor takes: its shape, its lengths, its bytes', () => {
+    test('makes a body that the vendor accepts of every message: its shape, its lengths, its bytes', () => {
       fc.assert(
         fc.property(hostileMessages, (notification) => {
           const { body } = requestOf(made(id, notification));
@@ -105,7 +105,7 @@ describe('channel kinds', () => {
       );
     });
 
-    test('the same told twice makes the same message, so that another attempt is no other message', () => {
+    test('makes the same message of the same event, so that a retry does not differ', () => {
       fc.assert(
         fc.property(hostileMessages, (notification) => {
           expect(made(id, notification)).toEqual(made(id, notification));
@@ -122,7 +122,7 @@ describe('channel kinds', () => {
     });
   });
 
-  describe('a name calls nobody and formats nothing', () => {
+  describe('a name mentions no one and formats nothing', () => {
     const property = (check: (notification: Notification) => void): void =>
       fc.assert(
         fc.property(hostileMessages, (notification) => {
@@ -131,7 +131,7 @@ describe('channel kinds', () => {
         runs,
       );
 
-    test('Slack: what others wrote stands in plain text alone, and every angle bracket of ours is a link of ours', () => {
+    test('Slack: foreign text is plain text, and every angle bracket is a link of ours', () => {
       const slack = z.object({
         text: z.string(),
         attachments: z.array(z.object({ blocks: z.array(z.record(z.string(), z.unknown())) })),
@@ -183,7 +183,7 @@ describe('channel kinds', () => {
         });
     });
 
-    test('Teams: what others wrote stands in text runs, which know no markdown, and nothing names anybody', () => {
+    test('Teams: foreign text is in text runs, which have no markdown, and mentions no one', () => {
       property((notification) =>
         expect(bodyOf('teams', notification)).not.toMatch(/"TextBlock"|"FactSet"|"entities"/),
       );
@@ -255,7 +255,7 @@ describe('channel kinds', () => {
       });
     });
 
-    test('push: the payload fits what a push service takes, whatever is told', () => {
+    test('push: the payload fits the limit of a push service, whatever the message', () => {
       property((notification) => {
         const push = made('web_push', notification);
         if (push.by !== 'push') throw new Error('is no push');
@@ -288,7 +288,7 @@ describe('channel config', () => {
   describe.each(channelKinds.map((each) => [each.id, each] as const))('%s', (id, its) => {
     const config = configs[id] ?? {};
 
-    test('takes its config, keeps secrets apart, and shows none of them', () => {
+    test('accepts its config, keeps secrets apart, and returns none of them', () => {
       expect(readChannelConfig(its, config)).toEqual({ config });
       const { open, secrets } = splitChannelConfig(its, config);
       expect({ ...open, ...secrets }).toEqual(config);
@@ -299,11 +299,11 @@ describe('channel config', () => {
       }
     });
 
-    test('what was shown may come back, and leaves the secrets as they are', () => {
+    test('accepts a returned config again, and keeps the secrets as they are', () => {
       expect(readChannelConfig(its, maskedChannelConfig(its, config), config)).toEqual({ config });
     });
 
-    test('what is missing, unknown or no text is named', () => {
+    test('names what is missing, unknown or not a text', () => {
       const needed = Object.keys(its.fields).filter((name) => its.fields[name]?.optional !== true);
       expect(faultsOf(readChannelConfig(its, {})).toSorted()).toEqual(needed.toSorted());
       expect(faultsOf(readChannelConfig(its, { ...config, colour: 'red' }))).toEqual(['colour']);
@@ -332,7 +332,7 @@ describe('channel config', () => {
     });
   });
 
-  test('addresses are those of the vendor, whoever writes what before or behind them', () => {
+  test('accepts addresses of the vendor only, whatever comes before or behind them', () => {
     const taken = (id: string, url: string): boolean =>
       'config' in readChannelConfig(kind(id), { ...configs[id], url });
     for (const url of [
@@ -379,7 +379,7 @@ describe('channel config', () => {
       'https://evil.example',
       'http://gotify.shop.example',
       'https://gotify.shop.example:8443',
-    ])('%s wants it anew', (url) => {
+    ])('%s must be entered again', (url) => {
       expect(faultsOf(readChannelConfig(gotify, { url, token: mask }, stored))).toEqual(['token']);
       expect(readChannelConfig(gotify, { url, token: 'Aother' }, stored)).toEqual({
         config: { url, token: 'Aother' },
@@ -439,7 +439,7 @@ describe('rule 30: what a channel covers', () => {
     expect(isCovered(coverage, monitor)).toBe(covered);
   });
 
-  test('rule 30: nobody is told by a channel that is off, deleted, not proven, or whose address has unsubscribed', () => {
+  test('rule 30: a channel that is off, deleted, not confirmed, or whose address has unsubscribed gets no message', () => {
     const open = { deleted: false, enabled: true, verified: true, unsubscribed: false };
     expect(disabledReasonOf(open)).toBeUndefined();
     expect(disabledReasonOf({ ...open, deleted: true })).toBe('deleted');

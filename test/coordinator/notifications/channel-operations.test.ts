@@ -79,7 +79,7 @@ describe('channel operations', () => {
       };
     };
 
-    test('is tried with a real message first', async () => {
+    test('is tested with a real message first', async () => {
       const { heard, config, close } = await receiver(204);
       const { owner } = await createTestOrganisation(bench.sql);
       const made = await bench.call(createChannel, owner, { kind: 'webhook', config });
@@ -90,7 +90,7 @@ describe('channel operations', () => {
       close();
     });
 
-    test('is not saved where that is not taken, unless nothing is to be tried', async () => {
+    test('is not saved when the test is refused, unless the test is skipped', async () => {
       const { heard, config, close } = await receiver(410);
       const { owner } = await createTestOrganisation(bench.sql);
       const sent = { kind: 'webhook', config };
@@ -108,7 +108,7 @@ describe('channel operations', () => {
       close();
     });
 
-    test('is not tried where it could not be saved', async () => {
+    test('is not tested when it could not be saved', async () => {
       const { heard, config, close } = await receiver(204);
       const { member, owner } = await createTestOrganisation(bench.sql);
       const sent = { kind: 'webhook', config };
@@ -125,7 +125,7 @@ describe('channel operations', () => {
     });
   });
 
-  test('what the API document gives as an example makes a channel as it stands', async () => {
+  test('is created from the example of the API document as it is', async () => {
     const { owner } = await createTestOrganisation(bench.sql);
     const { requestBody } =
       apiDocument('https://antipode.example.org').paths['/api/v1/channels']?.post ?? {};
@@ -156,7 +156,7 @@ describe('channel operations', () => {
       expect(stored[0]?.config).toEqual({});
     });
 
-    test('a secret belongs to its host: another one wants it anew', async () => {
+    test('a secret belongs to its host: for another one it must be entered again', async () => {
       const config = { server: 'https://push.example.org', token: 'A'.repeat(15) };
       const kinds = await bench.call(listChannelKinds, here().viewer);
       const gotify = kinds.items.find(({ id }) => id === 'gotify');
@@ -182,7 +182,7 @@ describe('channel operations', () => {
       expect((await bench.call(updateChannel, here().admin, stays)).name).toBe('Phone');
     });
 
-    test('rule 30: members make their own, owners and admins those of the organisation, viewers look', async () => {
+    test('rule 30: members create their own, owners and admins those of the organisation, viewers read', async () => {
       expect(await bench.refusal(createChannel, here().member, hook)).toBe('role_insufficient');
       expect(await bench.refusal(createChannel, here().viewer, { ...hook, personal: true })).toBe(
         'role_insufficient',
@@ -209,7 +209,7 @@ describe('channel operations', () => {
       );
     });
 
-    test('a foreign id looks like an unknown one', async () => {
+    test('a foreign id gets the same answer as an unknown one', async () => {
       const made = await bench.call(createChannel, here().owner, hook);
       if (!other) throw new Error('there are two houses');
       for (const operation of [getChannel, updateChannel, deleteChannel, testChannel])
@@ -264,7 +264,7 @@ describe('channel operations', () => {
       expect(await bench.refusal(muteAlerts, here().owner, { minutes: 0 })).toBe('mute_invalid');
     });
 
-    test('a plan has so many channels', async () => {
+    test('a plan limits the number of channels', async () => {
       const small = await createTestOrganisation(bench.sql);
       await bench.sql`update organisations set plan = 'free' where id = ${small.organisation}`;
       const codes: string[] = [];
@@ -329,7 +329,7 @@ describe('channel operations', () => {
     });
   });
 
-  test('how long messages take leaves out what they waited for: a channel that is told later is not slow', async () => {
+  test('delivery times exclude waits that are intended: a channel with a delay is not slow', async () => {
     const { id } = await bench.call(createChannel, here().owner, { ...hook, delay_s: 300 });
     const { monitor, incident } = await incidentOf();
     const organisation_id = here().organisation;
@@ -367,8 +367,8 @@ describe('channel operations', () => {
     await bench.sql`delete from messages where channel_id = ${id}`;
   });
 
-  describe('what was told', () => {
-    test('rule 34: whoever may write acknowledges, the first one counts, and what is over or not confirmed cannot be', async () => {
+  describe('notifications of an incident', () => {
+    test('rule 34: members who may write acknowledge, the first one counts, and a resolved or unconfirmed incident cannot be acknowledged', async () => {
       const { incident } = await incidentOf();
       expect(
         await bench.refusal(acknowledgeIncident, here().viewer, { incident_id: incident }),
@@ -397,7 +397,7 @@ describe('channel operations', () => {
       expect(await bench.call(unmuteAlerts, here().member)).toEqual({ until: null, by: null });
     });
 
-    test('rule 40: for each channel it is explained why it was not told', async () => {
+    test('rule 40: each channel says why it was not notified', async () => {
       const { incident, monitor } = await incidentOf(false);
       const explained = await bench.call(explainAlerts, here().viewer, { incident_id: incident });
       expect(explained.channels.length).toBeGreaterThan(0);
@@ -433,7 +433,7 @@ describe('asking mailboxes', () => {
   const [hour, day] = [3_600_000, 86_400_000];
 
   describe('a mailbox', () => {
-    test('is asked again, three times a day at most, and only while it has not said yes', async () => {
+    test('is asked again, three times a day at most, and only until it has confirmed', async () => {
       const to = address();
       const { id } = await bench.call(createChannel, house.owner, email(to));
       expect(await questions(to)).toBe(1);
@@ -454,7 +454,7 @@ describe('asking mailboxes', () => {
       expect(await questions(to)).toBe(4);
     });
 
-    test('and its channel are those of who looks after it', async () => {
+    test('and its channel are managed by the owner of the channel', async () => {
       const { id } = await bench.call(createChannel, house.owner, email(address()));
       expect(await bench.refusal(askMailbox, house.member, { channel_id: id })).toBe(
         'role_insufficient',
@@ -466,7 +466,7 @@ describe('asking mailboxes', () => {
       ).toBe('channel_not_found');
     });
 
-    test('that has not said yes is sent no test either; the own one is', async () => {
+    test('that has not confirmed gets no test either; the user’s own does', async () => {
       const { owner } = await createTestOrganisation(bench.sql);
       const to = address();
       const { id } = await bench.call(createChannel, owner, email(to));
@@ -489,7 +489,7 @@ describe('asking mailboxes', () => {
       );
     });
 
-    test('is one of ten that an organisation asks and tests in an hour', async () => {
+    test('counts to the ten that an organisation asks and tests in an hour', async () => {
       const { owner } = await createTestOrganisation(bench.sql);
       const codes: string[] = [];
       for (let times = 0; times < 11; times += 1)
@@ -509,7 +509,7 @@ describe('asking mailboxes', () => {
     });
   });
 
-  test('what a mailbox was asked is shown until it is too old or a newer mail took its place; then, and once it said yes, that is said', async () => {
+  test('a mail to confirm is shown until it expires or a newer one replaces it; then, and once confirmed, the page says so', async () => {
     const secrets = createAccountSecrets(bench.sql, { secretKey: testSecretKey });
     const to = address();
     const { id } = await bench.call(createChannel, house.owner, email(to));

@@ -25,7 +25,7 @@ describe('gathering', async () => {
     bench = await notificationBench(sql);
   });
 
-  describe('what leaves together', () => {
+  describe('a gathered message', () => {
     test('rule 32: 100 monitors that go down one after the other within a minute are four messages at most, the first undelayed', async () => {
       await bench.channel('chat');
       const monitors = await Promise.all(
@@ -46,7 +46,7 @@ describe('gathering', async () => {
       expect(new Set(bench.heard('chat').flatMap(({ names }) => names)).size).toBe(100);
     });
 
-    test('rule 32: a "down" that is over before it leaves with others is told as past, and its end is not told again', async () => {
+    test('rule 32: a "down" that ended before its gathered message leaves is sent as past, without an "up"', async () => {
       await bench.channel('chat');
       for (const name of ['One', 'Two']) {
         await bench.down(await bench.monitor(name));
@@ -73,7 +73,7 @@ describe('gathering', async () => {
     });
   });
 
-  describe('what is said together', () => {
+  describe('what is sent together', () => {
     /** All that was sent to a channel that shows text, as one. */
     const said = (): string[] =>
       bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [outgoing.body] : []));
@@ -105,7 +105,7 @@ describe('gathering', async () => {
     });
   });
 
-  describe('who gets how many places', () => {
+  describe('shares of the organisations', () => {
     const shares = { all: 20, channel: 2, host: 4, organisation: 8 };
     const claim = (onTheWay: readonly OnTheWay[] = []) =>
       claimMessages(sql, { now: bench.now, forMs: 120 * second, place: newId(), shares, onTheWay });
@@ -161,7 +161,7 @@ describe('gathering', async () => {
       expect(slow).toHaveLength(4);
     });
 
-    test('of what is planned together, each organisation has the first of its own before any has its second', async () => {
+    test('of one plan, each organisation has its first before any has its second', async () => {
       const [monitor, other] = [await bench.monitor('Shop'), await notificationBench(sql)];
       const theirs = await other.monitor('Mail');
       await bench.channel('chat');
@@ -194,7 +194,7 @@ describe('gathering', async () => {
     });
   });
 
-  test('forty channels of one host that hangs hold up none of another', async () => {
+  test('forty channels of one host that hangs delay none of another', async () => {
     for (let index = 0; index < 40; index += 1) {
       const id = await bench.channel(`slow-${index}`);
       await sql`update channels set host = 'slow.test' where id = ${id}`;
@@ -238,7 +238,7 @@ describe('last resort', async () => {
     bench = await notificationBench(sql);
   });
 
-  describe('when nobody takes it', () => {
+  describe('when delivery fails', () => {
     const owner = async (email: string) => {
       const id = newId();
       await sql`insert into users (id, email, password_hash) values (${id}, ${email}, '')`;
@@ -305,7 +305,7 @@ describe('last resort', async () => {
     });
   });
 
-  test('rule 39: what is wrong with a private probe for a minute is mailed to its owners, once an hour, and to nobody else', async () => {
+  test('rule 39: a fault of a private probe that lasts a minute is mailed to its owners, once an hour, and to no one else', async () => {
     await sql`truncate users, mails, notices, probes cascade`;
     const [ada, own, public_] = [newId(), newId(), newId()];
     await sql`insert into users (id, email, password_hash) values (${ada}, 'ada@example.org', '')`;
@@ -342,7 +342,7 @@ describe('last resort', async () => {
     expect(await mails()).toEqual([mail, mail]);
   });
 
-  test('rule 39: what is wrong with the watchers is a notice, and tells no channel', async () => {
+  test('rule 39: a fault of the monitoring itself is a notice, and goes to no channel', async () => {
     await bench.channel('chat');
     await sql`insert into notices (kind, subject, message) values ('probe_lost', 'x', 'A probe is lost')`;
     await bench.tell();
@@ -388,7 +388,7 @@ describe('alerts', async () => {
       ({ id }) => id,
     );
 
-  test('rule 28: a "down" that is told twice is one', async () => {
+  test('rule 28: a "down" that is raised twice is one', async () => {
     await write({ ...down, incident });
     await write({ ...down, incident, due_at: time + 1 }, { ...down, incident });
     expect(await rows()).toEqual([{ event: 'down', state: 'held', settled: false }]);
@@ -398,7 +398,7 @@ describe('alerts', async () => {
     ['beside others', write],
     ['in one trip', writeOnly],
   ])(
-    'rule 25: one that waits is due when its incident is dated anew, written %s; one that left has left',
+    'rule 25: a waiting one is due by the new start of its incident when that is retimed, written %s; a sent one stays',
     async (_, tell) => {
       const dueAt = async () =>
         (
@@ -414,7 +414,7 @@ describe('alerts', async () => {
     },
   );
 
-  test('rule 25: what is over before it was due is dropped, and nobody is told', async () => {
+  test('rule 25: one that is over before it is due is dropped, without a message', async () => {
     await write({ ...down, incident });
     await write({ ...up, incident });
     expect(await rows()).toEqual([{ event: 'down', state: 'dropped', settled: true }]);
@@ -426,7 +426,7 @@ describe('alerts', async () => {
     expect(await rows()).toMatchObject([{ event: 'down', state: 'dropped' }]);
   });
 
-  test('rule 25: whoever was told "down" is told of the end, once', async () => {
+  test('rule 25: recipients of a "down" get the end, once', async () => {
     await write({ ...down, incident });
     expect(await releaseAlerts(sql, owned, await ids())).toBe(1);
     await write({ ...up, incident });
@@ -437,12 +437,12 @@ describe('alerts', async () => {
     ]);
   });
 
-  test('an end of what was never raised tells nobody', async () => {
+  test('an end without a "down" sends nothing', async () => {
     await write({ ...up, incident });
     expect(await rows()).toEqual([]);
   });
 
-  test('rule 17: whoever was told "down" is told "closed" when the monitor is deleted, whose incidents are gone by then', async () => {
+  test('rule 17: recipients of a "down" get "closed" when the monitor is deleted, whose incidents are gone by then', async () => {
     await write({ ...down, incident });
     expect(await releaseAlerts(sql, owned, await ids())).toBe(1);
     await sql`delete from monitors`;
@@ -453,7 +453,7 @@ describe('alerts', async () => {
     ]);
   });
 
-  test('are let go by the owner of their partition alone, and not by one that was replaced', async () => {
+  test('are released by the owner of their partition alone, and not by one that was replaced', async () => {
     await write({ ...down, incident });
     const mine = owned.leases.filter(({ partition }) => partition === 3);
     const others = owned.leases.filter(({ partition }) => partition !== 3);
@@ -467,7 +467,7 @@ describe('alerts', async () => {
     expect(await rows()).toMatchObject([{ state: 'held' }]);
   });
 
-  test('rule 25: one that is let go while its incident ends is dropped, or told of: never both', async () => {
+  test('rule 25: one that is released while its incident ends is either dropped or sent', async () => {
     await write({ ...down, incident });
     const held = await ids();
     let released: Promise<number> = Promise.resolve(0);

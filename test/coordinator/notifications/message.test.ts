@@ -44,7 +44,7 @@ describe('rule 32: what leaves together', () => {
     expect(message?.items.map(({ name }) => name)).toEqual(['z', 'a', 'b', 'c2', 'c10', 'up']);
   });
 
-  test('rule 32: a monitor is told of in its newest state, which gives the message its colour', () => {
+  test('rule 32: a monitor is in its message once, with its newest state, which sets the colour', () => {
     const flap = { name: 'Flap', monitor_id: 'flap' };
     const down = item({ ...flap, event: 'flapping', started_at: 1 });
     const up = item({ ...flap, event: 'up', started_at: 2 });
@@ -58,7 +58,7 @@ describe('rule 32: what leaves together', () => {
     expect(newest).toEqual([up]);
   });
 
-  test('rule 32: one for each talk, where something stands open at the receiver', () => {
+  test('rule 32: one message for each thread, where the receiver keeps open alerts', () => {
     const messages = messagesOf(
       [item({ thread: 'a' }), item({ thread: 'b' }), item({ thread: 'a', event: 'up' })],
       true,
@@ -148,7 +148,7 @@ describe('rule 32: what leaves together', () => {
   });
 });
 
-describe('rule 40: why was I told, and why was I not', () => {
+describe('rule 40: why a channel was notified, and why not', () => {
   const way: OnItsWay = {
     channel: { name: 'Chat', shut: undefined, covers: 'all', covered: true },
     incident: { confirmed_at: 0, ended_at: null },

@@ -18,7 +18,7 @@ describe('notifier', async () => {
   });
   const events = (name: string) => bench.heard(name).map(({ event }) => event.split('.')[1]);
 
-  describe('who is told, and when', () => {
+  describe('recipients and times', () => {
     test('rules 25 and 30: a "down" and its "up", to each channel that covers the monitor, once', async () => {
       const [shop, mail, group] = [
         await bench.monitor('Shop'),
@@ -60,7 +60,7 @@ describe('notifier', async () => {
       ]);
     });
 
-    test('rule 33: a later channel is told only if then it is open, and nobody has acknowledged it', async () => {
+    test('rule 33: a channel with a delay is notified only if the incident is open by then and unacknowledged', async () => {
       await bench.channel('later', { delay_s: 300 });
       const [one, two, three] = [
         await bench.monitor('One'),
@@ -87,7 +87,7 @@ describe('notifier', async () => {
       expect(bench.heard('later').map(({ names }) => names)).toEqual([['One']]);
     });
 
-    test('rules 34 and 35: reminders at doubling distances, until somebody acknowledges, which is told', async () => {
+    test('rules 34 and 35: reminders at doubling intervals, until an acknowledgement, which is announced', async () => {
       await bench.channel('chat', { reminder_s: 600 });
       const incident = await bench.down(await bench.monitor('Shop'));
       for (let minutes = 0; minutes <= 31; minutes += 1) {
@@ -112,7 +112,7 @@ describe('notifier', async () => {
       expect(bench.heard('chat')[3]?.sentence).toBe('Shop is acknowledged by Ada.');
     });
 
-    test('rule 36: while all is muted, and outside hours, a "down" is held; what is over by then is told to nobody', async () => {
+    test('rule 36: while all is muted, and outside hours, a "down" is held; what is over by then is dropped', async () => {
       await bench.channel('chat');
       await bench.channel('office', {
         hours: {
@@ -137,7 +137,7 @@ describe('notifier', async () => {
       expect([events('chat'), events('office')]).toEqual([['down'], ['down']]);
     });
 
-    test('rule 37: the third outage within 30 min is told once as flapping, then nothing until it was steady', async () => {
+    test('rule 37: the third outage within 30 min is sent once as flapping, then nothing until it was steady', async () => {
       await bench.channel('chat');
       const shop = await bench.monitor('Shop');
       const outage = async (afterMs: number) => {
@@ -158,7 +158,7 @@ describe('notifier', async () => {
       expect(events('chat').slice(6)).toEqual(['down', 'up']);
     });
 
-    test('rule 37: one that stays down for five minutes is told all the same', async () => {
+    test('rule 37: one that stays down for five minutes is sent all the same', async () => {
       await bench.channel('chat');
       const shop = await bench.monitor('Shop');
       for (let times = 0; times < 3; times += 1) {
@@ -177,7 +177,7 @@ describe('notifier', async () => {
     });
   });
 
-  describe('how it leaves', () => {
+  describe('delivery', () => {
     test('rule 32: 100 monitors down within a second are at most four messages, and each says what else is down', async () => {
       await bench.channel('chat');
       const monitors = await Promise.all(
@@ -223,7 +223,7 @@ describe('notifier', async () => {
       ).toHaveLength(5);
     });
 
-    test('rule 31: a "down" that ended before it was taken becomes one message, and what it was told with is told on', async () => {
+    test('rule 31: a "down" that ended before delivery becomes one message, and the rest of its message is sent on', async () => {
       await bench.channel('chat');
       bench.answers.of = () => answered(503);
       const [over] = [
@@ -243,7 +243,7 @@ describe('notifier', async () => {
       ).toEqual(['incident.down Mail', 'incident.was_down Shop']);
     });
 
-    test('rule 31: a refusal for good ends it, and nobody is told of an end', async () => {
+    test('rule 31: a permanent refusal ends it, and no end is sent', async () => {
       await bench.channel('chat');
       bench.answers.of = () => answered(410);
       const incident = await bench.down(await bench.monitor('Shop'));
@@ -258,7 +258,7 @@ describe('notifier', async () => {
       ]);
     });
 
-    test('two coordinators at once tell each channel of each incident once', async () => {
+    test('two coordinators at once notify each channel of each incident once', async () => {
       await Promise.all(['a', 'b', 'c'].map((name) => bench.channel(name)));
       const monitors = await Promise.all(
         Array.from({ length: 20 }, (_, index) => bench.monitor(`Shop ${index}`)),
@@ -304,7 +304,7 @@ describe('notifier', async () => {
       await by.courier.close();
     });
 
-    test('rule 15: says which continents are still checking, and "everywhere" of all that are asked alone', async () => {
+    test('rule 15: names the continents that are still checking, and says "everywhere" only of all asked', async () => {
       await bench.channel('all');
       const [some, every] = [
         await bench.down(await bench.monitor('Some')),
@@ -340,7 +340,7 @@ describe('notifier', async () => {
       ]);
     });
 
-    test('where something stands open at the receiver, each talk is told of by itself, and closed when all of it is over', async () => {
+    test('where the receiver keeps open alerts, each thread has its own message, and is closed when all of it is over', async () => {
       await bench.channel('duty', { kind: 'pagerduty' });
       const [one, two] = [
         await bench.down(await bench.monitor('One')),
@@ -434,7 +434,7 @@ describe('notifier killed', async () => {
   });
 });
 
-describe('an outage that is over before anybody came to tell of it', async () => {
+describe('an outage that is over before its alert was planned', async () => {
   const { sql } = await ownDatabase({ name: 'telling_over', connections: 8 });
   const [second, minute] = [1_000, 60_000];
 
@@ -458,7 +458,7 @@ describe('an outage that is over before anybody came to tell of it', async () =>
       { event: string; state: string; because: string | null }[]
     >`select event, state, because from alert_steps order by id`;
 
-  test('rule 31: a "down" that was due is told as one that was, once, whether it was planned by then or not', async () => {
+  test('rule 31: a "down" that was due is sent as past, once, whether it was planned by then or not', async () => {
     await bench.channel('chat');
     const unplanned = await bench.down(await bench.monitor('Shop'));
     bench.now += 20 * second;
@@ -490,7 +490,7 @@ describe('an outage that is over before anybody came to tell of it', async () =>
     expect(told('later')).toEqual(['was_down Long']);
   });
 
-  test('rules 31 and 36: what a mute held until the end is told to nobody, however late it is asked about', async () => {
+  test('rules 31 and 36: an alert that a mute held until the end is dropped, however late it is planned', async () => {
     await bench.channel('chat');
     const mute = {
       organisation: bench.organisation,
@@ -515,7 +515,7 @@ describe('an outage that is over before anybody came to tell of it', async () =>
     expect(told('chat')).toEqual(['was_down Mail']);
   });
 
-  test('rules 31 and 37: a third short outage is told as flapping all the same, and its end once it was steady', async () => {
+  test('rules 31 and 37: a third short outage is sent as flapping all the same, and its end once it was steady', async () => {
     await bench.channel('chat');
     const monitor = await bench.monitor('Shop');
     for (let outage = 0; outage < 3; outage += 1) {
@@ -537,7 +537,7 @@ describe('an outage that is over before anybody came to tell of it', async () =>
     ]);
   });
 
-  test('rule 31: of what is told anew as past, no end is told that was planned before', async () => {
+  test('rule 31: of an alert that is sent again as past, no earlier planned end is sent', async () => {
     await bench.channel('chat');
     const by = bench.coordinator();
     const compose = async (): Promise<void> => {
@@ -568,7 +568,7 @@ describe('an outage that is over before anybody came to tell of it', async () =>
     await by.courier.close();
   });
 
-  test('rule 31: one that ends while its "down" is being composed is told as past, for nobody has planned an end', async () => {
+  test('rule 31: one that ends while its "down" is being composed is sent as past, because no end is planned', async () => {
     await bench.channel('chat');
     const incident = await bench.down(await bench.monitor('Shop'));
     const by = bench.coordinator();

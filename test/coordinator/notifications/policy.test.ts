@@ -56,7 +56,7 @@ describe('step', () => {
     });
   });
 
-  test('rule 32: what was due, waited for others alone, and is over by then, is told as past', () => {
+  test('rule 32: an alert that was due, waited only to be gathered, and is over by then, is sent as past', () => {
     const over = { ...incident({ ended_at: 20_000 }), gathered: true };
     expect(decideStep(down, over, 30_000)).toEqual({ is: 'due', as: 'was_down' });
     // Somebody was on it before it left: only what waited for others is told all the same.
@@ -85,7 +85,7 @@ describe('step', () => {
         because: 'acknowledged',
       });
     });
-    test('rule 34: it takes no "down" from somebody who is told in the same moment, and the end is told all the same', () => {
+    test('rule 34: it does not stop a "down" of the same moment, and the end is sent all the same', () => {
       expect(decideStep(down, incident({ acknowledged_at: 500 }), 600)).toEqual({ is: 'due' });
       expect(
         decideStep(
@@ -95,7 +95,7 @@ describe('step', () => {
         ),
       ).toEqual({ is: 'due' });
     });
-    test('rule 34: it is told at once, unless the incident is over', () => {
+    test('rule 34: it is announced at once, unless the incident is over', () => {
       expect(
         decideStep({ ...down, event: 'acknowledged' }, incident({ acknowledged_at: 5 }), 6),
       ).toEqual({ is: 'due' });
@@ -135,7 +135,7 @@ describe('step', () => {
       });
       expect(decideStep(down, channel({ hours }), 10 * 60 * minute)).toEqual({ is: 'due' });
     });
-    test('rule 36: as in cover, which a delay may reach into', () => {
+    test('rule 36: as in cover, into which a delay may reach', () => {
       expect(
         decideStep(
           down,
@@ -175,7 +175,7 @@ describe('step', () => {
     });
   });
 
-  describe('rule 37: what is told of a flapping monitor', () => {
+  describe('rule 37: alerts of a flapping monitor', () => {
     test('rule 37: a "down" only when it stays down for 5 min', () => {
       for (const flapping of ['flapping', 'silent'] as const) {
         expect(decideStep(down, { ...around, flapping }, 1)).toEqual({
@@ -207,13 +207,13 @@ describe('step', () => {
 
   describe('rule 31: a "down" that was due when its incident ended', () => {
     const over = incident({ ended_at: 60_000 });
-    test('rule 31: is told all the same, however late it is asked about', () => {
+    test('rule 31: is sent all the same, however late it is planned', () => {
       expect(decideStep(down, over, 61_000)).toEqual({ is: 'due', as: 'was_down' });
       expect(
         decideStep({ ...down, event: 'flapping' }, { ...over, flapping: 'flapping' }, 61_000),
       ).toEqual({ is: 'due' });
     });
-    test('rules 25 and 31: is told to nobody when something held it until then', () => {
+    test('rules 25 and 31: is dropped when it was held until then', () => {
       const held: readonly Surroundings[] = [
         { ...over, channel: channel({ delay_s: 61 }).channel },
         { ...over, flapping: 'silent' },
@@ -233,7 +233,7 @@ describe('step', () => {
     });
   });
 
-  test('rule 30: a channel that is told of nothing drops what it would be told, and says why', () => {
+  test('rule 30: a channel that covers nothing drops its alerts, and says why', () => {
     expect(decideStep(down, channel({ shut: 'off' }), 0)).toEqual({
       is: 'dropped',
       because: 'channel_off',
@@ -303,7 +303,7 @@ describe('rule 36: the hours of a channel', () => {
     expect(withinHours(hours, at(now))).toBe(at(expected));
   });
 
-  test('rule 36: what says no hours is refused in words; without spans it is any hour, and a zone is judged all the same', () => {
+  test('rule 36: invalid hours are refused in words; without spans it is any hour, and the time zone is checked all the same', () => {
     const span = { days: [1], from: '09:00', to: '17:00' };
     expect(hoursFrom({ zone: null, spans: [] }, 'UTC')).toBe(null);
     expect(() => hoursFrom({ zone: 'Mars', spans: [] }, 'UTC')).toThrow('Mars');
@@ -328,8 +328,8 @@ describe('rule 36: the hours of a channel', () => {
   });
 });
 
-describe('waits', () => {
-  test('a channel waits up to a day before it is told, and between a minute and a day before it is reminded', () => {
+describe('delays', () => {
+  test('a channel waits up to a day before its first message, and between a minute and a day before a reminder', () => {
     expect([0, 300, 86_400].map(delayFrom)).toEqual([0, 300, 86_400]);
     expect([0, 1, 60, 86_400].map(reminderFrom)).toEqual([null, 60, 60, 86_400]);
     for (const wrong of [-1, 86_401, Number.POSITIVE_INFINITY]) {
@@ -384,7 +384,7 @@ describe('rule 32: how messages of a channel are gathered', () => {
     expect(leaving(at(...oneEachSecond)).slice(0, 5)).toEqual(at(0, 1, 22, 83, 144));
   });
 
-  test('rule 32: what is spent is forgotten while nothing waits', () => {
+  test('rule 32: used tokens are dropped while nothing waits', () => {
     expect(leaving(at(0, 20, 40, 60, 80, 100))).toEqual(at(0, 20, 40, 60, 80, 100));
     expect(leaving(at(0, 1, 2, 60))).toEqual(at(0, 1, 7, 60));
   });
@@ -433,7 +433,7 @@ describe('rule 32: how messages of a channel are gathered', () => {
     );
   });
 
-  test('rule 32: a clock that is set back keeps nobody waiting for longer than ever', () => {
+  test('rule 32: a clock that is set back does not prolong a wait beyond its limit', () => {
     const before = { fullAt: 9_000_000, since: 8_990_000, newest: 8_999_000 };
     expect(gather(before, { now: 1_000_000, more: false })).toMatchObject({
       is: 'waits',

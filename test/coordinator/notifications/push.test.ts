@@ -81,7 +81,7 @@ const claimsOf = (authorization: string): z.infer<typeof claimsShape> => {
   return claimsShape.parse(JSON.parse(bytes(claims).toString()));
 };
 
-test('a browser reads what it is told, and its push service knows who says so', async () => {
+test('a browser decrypts its message, and its push service can verify the sender', async () => {
   const browser = newPushKeys();
   const auth = Buffer.alloc(16, 9);
   const config = {
@@ -129,7 +129,7 @@ test('two messages have nothing alike that is to be new', async () => {
   expect(one?.body.subarray(0, 86)).not.toEqual(two?.body.subarray(0, 86));
 });
 
-test('a browser that is gone is refused for good, and a key that is none never leaves', async () => {
+test('a browser that is gone is a permanent refusal, and an invalid key is never used', async () => {
   const config = {
     endpoint: service.url,
     p256dh: newPushKeys().getPublicKey().toString('base64url'),

@@ -64,7 +64,7 @@ describe('transport', () => {
   });
   beforeEach(() => receiver.answer(says(200)));
 
-  describe('what comes back', () => {
+  describe('responses', () => {
     test('an answer whole: status, headers in lower case, body; the request as it was made', async () => {
       receiver.answer(says(202, { id: 'x' }, { 'X-Id': '7', 'Retry-After': '3' }));
       const answer = await senderOf().send(
@@ -86,7 +86,7 @@ describe('transport', () => {
       expect(got?.body.toString()).toBe('{"a":1}');
     });
 
-    test('a redirect is an answer, and nobody follows it', async () => {
+    test('a redirect is an answer, and is not followed', async () => {
       const elsewhere = await openReceiver();
       receiver.answer(says(302, '', { location: `${elsewhere.url}/stolen` }));
       expect(await senderOf().send(post(receiver.url))).toMatchObject({
@@ -104,7 +104,7 @@ describe('transport', () => {
       expect(answer.is === 'answer' && answer.body.length).toBe(65_536);
     });
 
-    test('a body that breaks off leaves the status known: what was taken is not told again', async () => {
+    test('a body that breaks off leaves the status known: an accepted message is not sent again', async () => {
       receiver.answer(breaksOff(200));
       expect(await senderOf().send(post(receiver.url))).toMatchObject({
         is: 'answer',
@@ -113,7 +113,7 @@ describe('transport', () => {
       });
     });
 
-    test('an answer without a whole head is none', async () => {
+    test('an answer without a complete head counts as no answer', async () => {
       receiver.answer((response) => void response.socket?.end('HTTP/1.1 20'));
       expect(await senderOf().send(post(receiver.url))).toEqual(failure('broken_off'));
       receiver.answer((response) => void response.socket?.destroy());
@@ -125,7 +125,7 @@ describe('transport', () => {
       expect(await senderOf().send(post(receiver.url))).toEqual(failure('broken_off'));
     });
 
-    test('who hangs is given up in time, and who drips his head as well', async () => {
+    test('a server that hangs is given up in time, and one that trickles its head as well', async () => {
       const sender = senderOf({ limitMs: 200 });
       receiver.answer(hangs);
       expect(await sender.send(post(receiver.url))).toEqual(failure('timeout'));
@@ -152,7 +152,7 @@ describe('transport', () => {
       });
     });
 
-    test('what follows is sent once when the first was taken, and not when it was refused', async () => {
+    test('the follow-up is sent once when the first was accepted, and not when it was refused', async () => {
       const sender = senderOf();
       const pair = post(`${receiver.url}/first`, { afterwards: post(`${receiver.url}/then`) });
       const paths = (from: number) => receiver.got.slice(from).map(({ path }) => path);
@@ -166,7 +166,7 @@ describe('transport', () => {
       expect(paths(before)).toEqual(['/first']);
     });
 
-    test('nobody listens, nobody has the name, nobody could have the address', async () => {
+    test('no listener, no such name, no possible address', async () => {
       const gone = await openReceiver();
       await gone.close();
       expect(await senderOf().send(post(gone.url))).toEqual(failure('connect_failed'));
@@ -209,7 +209,7 @@ describe('transport', () => {
   });
 
   describe('TLS', () => {
-    test('a certificate that nobody vouches for, or of another name, is refused; one that is vouched for is taken', async () => {
+    test('a certificate that is not trusted, or of another name, is refused; a trusted one is accepted', async () => {
       const authority = mintAuthority('Authority of a test');
       const good = mint({ names: ['inside.example'], issuer: authority });
       const server = await openReceiver({ tls: good });
@@ -233,7 +233,7 @@ describe('transport', () => {
     });
   });
 
-  describe('where nothing goes', () => {
+  describe('forbidden addresses', () => {
     const inside = [
       '127.0.0.1',
       '[::1]',
@@ -288,7 +288,7 @@ describe('transport', () => {
       expect(receiver.connections()).toBe(before);
     });
 
-    test('a name is looked up once a message, and the address that was judged is the one that is reached', async () => {
+    test('a name is resolved once a message, and the connection goes to the address that was checked', async () => {
       const second = await openReceiver({ host: '127.0.0.2' });
       let asked = 0;
       // Good when it is judged, and somewhere else whenever it is asked again.
@@ -346,7 +346,7 @@ describe('transport', () => {
   });
 });
 
-describe('rule 38: a channel that does not deliver', () => {
+describe('rule 38: a channel that cannot deliver', () => {
   const hour = 3_600_000;
   const well = { failing_since: null, refused_at: null };
 
@@ -365,7 +365,7 @@ describe('rule 38: a channel that does not deliver', () => {
     expect(isOwnerNotificationDue({ ...refused, owners_told_at: 0 }, 24 * hour)).toBe(true);
     expect(isOwnerNotificationDue({ ...well, owners_told_at: null }, 0)).toBe(false);
   });
-  test('rule 38: a "down" that nobody took within two minutes is mailed to all owners', () => {
+  test('rule 38: a "down" that no channel delivered within two minutes is mailed to all owners', () => {
     expect(isLastResort({ first_told_at: 0, taken: false }, 119_999)).toBe(false);
     expect(isLastResort({ first_told_at: 0, taken: false }, 120_000)).toBe(true);
     expect(isLastResort({ first_told_at: 0, taken: true }, hour)).toBe(false);

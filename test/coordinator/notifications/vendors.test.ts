@@ -71,7 +71,7 @@ describe('vendors', () => {
   });
 
   describe.each(Object.entries(vendorAnswers))('%s', (id, answers) => {
-    test('is taken, under the name that the vendor gives it', async () => {
+    test('is accepted, under the id that the vendor gives it', async () => {
       expect(await judged(id, answers.taken)).toEqual(
         answers.reference === undefined
           ? { is: 'taken' }
@@ -79,7 +79,7 @@ describe('vendors', () => {
       );
     });
 
-    test('is refused for good where the vendor means it so, in words', async () => {
+    test('is a permanent failure where the vendor says so, in words', async () => {
       for (const [behaviour, words] of answers.refused)
         expect(await judged(id, behaviour)).toEqual({
           is: 'refused',
@@ -87,7 +87,7 @@ describe('vendors', () => {
         });
     });
 
-    test('is tried again where it may pass, not before the vendor wants it', async () => {
+    test('is retried after a temporary failure, not before the vendor allows', async () => {
       for (const [behaviour, after_s] of answers.retry)
         expect(await judged(id, behaviour)).toEqual({
           is: 'retry',
@@ -113,7 +113,7 @@ describe('vendors', () => {
     });
   });
 
-  test('a name that no message could have is none, whatever a receiver says', async () => {
+  test('an impossible message id is ignored, whatever a receiver says', async () => {
     for (const id of ['\u0000', 'x'.repeat(60_000), 'two words', '', null, { a: 1 }, true])
       expect(await judged('gotify', says(200, { id }))).toEqual({ is: 'taken' });
     expect(await judged('gotify', says(200, '{"__proto__": {"id": 7}}'))).toEqual({ is: 'taken' });
@@ -296,7 +296,7 @@ describe('channel messages', () => {
     });
   });
 
-  describe('what ends an outage finds what began it', () => {
+  describe('an end uses the key of its beginning', () => {
     test('PagerDuty and incident.io: one key opens, acknowledges and closes, and closes only when all of it is over', () => {
       const actions = (id: string, notification: Notification) => jsonOf(id, notification);
       expect(actions('pagerduty', toldOf())).toMatchObject({
@@ -332,7 +332,7 @@ describe('channel messages', () => {
     });
 
     test.each(['up', 'closed'] as const)(
-      'PagerDuty and incident.io: an "%s" while others of the incident are down pages nobody',
+      'PagerDuty and incident.io: an "%s" while others of the incident are down pages no one',
       (event) => {
         const half = overOf({
           event,
@@ -366,7 +366,7 @@ describe('channel messages', () => {
       expect(jsonOf('pagerduty', notification)).toMatchObject({ payload: { severity } });
     });
 
-    test('PagerDuty: what is over already pages nobody, and a test leaves nothing open', () => {
+    test('PagerDuty: an alert that is already over pages no one, and a test leaves nothing open', () => {
       expect(requestOf(made('pagerduty', toldOf({ event: 'was_down' }))).url).toBe(
         'https://events.pagerduty.com/v2/change/enqueue',
       );
@@ -533,7 +533,7 @@ describe('channel messages', () => {
       );
     });
 
-    test('goes in two segments rather than lose what it says', () => {
+    test('uses two segments rather than lose text', () => {
       const sentence =
         'Payments API (production) is down everywhere: No complete answer within 10 s (waiting for the response) while connecting to payments.';
       const text = sms(toldOf({ sentence }));
@@ -581,7 +581,7 @@ describe('channel messages', () => {
       );
     });
 
-    test('writes what GSM has not in its letters, and leaves a script of its own as it is', () => {
+    test('replaces letters that GSM lacks, and leaves other scripts as they are', () => {
       expect(sms(toldOf({ sentence: 'Café “Žižka” is down.' }))).toContain('Café "Zizka" is down');
       expect(sms(toldOf({ sentence: '商店 结账 已停止' }))).toContain('商店 结账 已停止');
     });

@@ -22,7 +22,7 @@ describe('rule 44: a warning', async () => {
   };
   const heard = (name: string) => bench.heard(name).map(({ event, sentence }) => [event, sentence]);
 
-  test('is told once when it begins and once when it ends, by channels that want warnings', async () => {
+  test('is sent once when it begins and once when it ends, by channels that want warnings', async () => {
     await bench.channel('chat');
     const pager = await bench.channel('pager');
     await sql`update channels set warnings = false where id = ${pager}`;
@@ -56,7 +56,7 @@ describe('rule 44: a warning', async () => {
     expect(message?.names).toHaveLength(40);
   });
 
-  test('and another of one monitor are one message that says both', async () => {
+  test('and another of one monitor are one message with both', async () => {
     await bench.channel('chat');
     const shop = await bench.monitor('Shop');
     await bench.warn(shop);
@@ -70,7 +70,7 @@ describe('rule 44: a warning', async () => {
     ]);
   });
 
-  test('of a certificate is told again at its next stage', async () => {
+  test('of a certificate is sent again at its next stage', async () => {
     await bench.channel('chat');
     const shop = await bench.monitor('Shop');
     const ends_at = bench.now + 14 * day;
@@ -85,7 +85,7 @@ describe('rule 44: a warning', async () => {
     ]);
   });
 
-  test('that is over before it leaves is told to nobody, and neither is its end', async () => {
+  test('that is over before it leaves is not sent, and neither is its end', async () => {
     await bench.channel('chat');
     const warning = await bench.warn(await bench.monitor('Shop'));
     bench.now += minute;
@@ -94,7 +94,7 @@ describe('rule 44: a warning', async () => {
     expect(heard('chat')).toEqual([]);
   });
 
-  test('waits while its monitor is muted, until somebody ends that', async () => {
+  test('waits while its monitor is muted, until the mute is ended', async () => {
     await bench.channel('chat');
     const shop = await bench.monitor('Shop');
     const of = { organisation: bench.organisation, user: null, at: new Date(bench.now) };
@@ -132,7 +132,7 @@ describe('rule 44: a warning', async () => {
     expect([heard('chat').length, heard('office').length]).toEqual([1, 1]);
   });
 
-  test('goes to channels that cover its monitor, and is told by no other organisation', async () => {
+  test('goes to channels that cover its monitor, and to no other organisation', async () => {
     const [shop, mail] = [await bench.monitor('Shop'), await bench.monitor('Mail')];
     const chosen = await bench.channel('chosen', { covers: 'chosen' });
     await sql`insert into channel_monitors (channel_id, monitor_id) values (${chosen}, ${mail})`;

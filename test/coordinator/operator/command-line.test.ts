@@ -21,7 +21,7 @@ const said = (...argv: readonly string[]) => {
   return { ...heard, code };
 };
 
-test.each(['help', '--help', '-h'])('%s alone tells of all commands', (word) => {
+test.each(['help', '--help', '-h'])('%s alone lists all commands', (word) => {
   expect(said(word)).toMatchObject({
     code: 0,
     err: '',
@@ -30,7 +30,7 @@ test.each(['help', '--help', '-h'])('%s alone tells of all commands', (word) => 
 });
 
 test.each(['probe --help', 'probe -h', 'probe help', 'help probe'])(
-  '%s tells of the commands with that noun',
+  '%s lists the commands with that noun',
   (line) => {
     const { code, out } = said(...line.split(' '));
     expect(code).toBe(0);
@@ -39,14 +39,14 @@ test.each(['probe --help', 'probe -h', 'probe help', 'help probe'])(
   },
 );
 
-test.each(['--help', '-h'])('token create %s tells what it takes', (flag) => {
+test.each(['--help', '-h'])('token create %s lists its arguments', (flag) => {
   expect(said('token', 'create', flag)).toMatchObject({
     code: 0,
     out: expect.stringContaining('--scope'),
   });
 });
 
-test('nothing at all is no command', () => {
+test('an empty line is no command', () => {
   expect(said()).toMatchObject({ code: 2, out: expect.stringContaining('probe rotate') });
 });
 
@@ -71,7 +71,7 @@ test.each<[line: string, says: string]>([
   });
 });
 
-test('what the flags say is read as it stands, also behind = and with dashes', () => {
+test('values of flags are read as they are, also behind = and with dashes', () => {
   const understood = understand(
     ['probe', 'create', '--name=--Oslo=1', '--continent', 'North America', '--json'],
     {
@@ -99,7 +99,7 @@ test('flags are those of the operation, and what it is about is its --id', () =>
   expect(refused.map(({ name, key }) => [name, key])).toContainEqual(['probe', 'probe_id']);
 });
 
-test('what is done each day waits for the next time that clocks in UTC show it', () => {
+test('a daily job runs the next time that clocks in UTC show its hour', () => {
   const now = Date.UTC(2026, 10, 23, 3, 17);
   expect(untilNext('03:18', now)).toBe(60_000);
   expect(untilNext('03:17', now)).toBe(86_400_000);

@@ -250,7 +250,7 @@ describe('the operator', () => {
     expect((await run('incident', 'show', '--id', 'seven')).code).toBe(1);
   });
 
-  test('reads what the house tells: open notices with what to do, those that are over, and what was refused', async () => {
+  test('reads the notices: open ones with what to do, resolved ones, and refused messages', async () => {
     const probe = newId();
     expect(await openNotice(bench.sql, 'probe_lost', probe, 'The probe Oslo is silent')).toBe(true);
     expect(await openNotice(bench.sql, 'probe_lost', probe, 'The probe Oslo is still silent')).toBe(
@@ -297,7 +297,7 @@ describe('the operator', () => {
     expect((await json('refused', 'list', '--days', '40', '--probe', probe)).count).toBe(14);
   });
 
-  test('looks at messages that were set aside, asks for them to be worked on again, and forgets them', async () => {
+  test('lists messages that were set aside, retries them, and deletes them', async () => {
     const subject = (partition: string) => `result.europe.${partition}.${newId()}`;
     for (const data of [Buffer.from('{"v":1}'), Buffer.from([0xff, 0x00])])
       await setAside(bench.sql, { subject: subject('7'), reason: 'it cannot be', data });
@@ -385,7 +385,7 @@ test('an organisation is named without case, and one that is spelt the same goes
   expect(row).toEqual({ organisation_id: made.id });
 });
 
-describe('a line that is not right', () => {
+describe('an invalid command line', () => {
   test.each<[line: string, says: string]>([
     ['notice list --days 0', '--days: Input should be greater than or equal to 1'],
     ['set-aside show --id one', '--id takes a number, not "one"'],
@@ -411,7 +411,7 @@ describe('a line that is not right', () => {
     });
   });
 
-  test('that is right and refused by the house ends with 1 and the code', async () => {
+  test('that is valid and refused by the service ends with 1 and the code', async () => {
     const said = await run(
       'monitor',
       'create',

@@ -39,7 +39,7 @@ const run = async (surroundings: Record<string, string>, ...argv: readonly strin
   return { code, ...said };
 };
 
-test('the keys come out under a passphrase, and go back as settings on a machine that has none', async () => {
+test('the keys are exported under a passphrase, and imported as settings on an empty machine', async () => {
   const [file, passphrase, other, to] = [
     join(folder, 'keys'),
     join(folder, 'phrase'),

@@ -60,22 +60,19 @@ const mark = (operation: Operation, email: string) =>
 const messages = async (): Promise<readonly number[]> =>
   (await bench.sql<{ id: number }[]>`select id from set_aside order by id`).map(({ id }) => id);
 
-describe('who is no operator', () => {
+describe('a user who is not an operator', () => {
   test.each(
     Object.values(handlers.operator).map(({ operation }) => [operation.id, operation] as const),
-  )(
-    'is told that there is nothing by %s, whatever their role and their claim',
-    async (_id, operation) => {
-      for (const person of [house.owner, house.admin, house.member, house.viewer])
-        expect(await refusal(operation, signedIn(person), { set_aside_id: 'no number' })).toBe(
-          'route_not_found',
-        );
-    },
-  );
+  )('gets not_found by %s, whatever their role and their claim', async (_id, operation) => {
+    for (const person of [house.owner, house.admin, house.member, house.viewer])
+      expect(await refusal(operation, signedIn(person), { set_aside_id: 'no number' })).toBe(
+        'route_not_found',
+      );
+  });
 });
 
 describe('an operator', () => {
-  test('is one from the mark on until it is taken away, and the log says who did it', async () => {
+  test('is one from the grant until it is revoked, and the log says by whom', async () => {
     const person = signedIn(house.viewer);
     const marked = await mark(markOperator, house.viewer.email.toUpperCase());
     expect(marked.body).toEqual({ id: person.user, email: house.viewer.email, is_operator: true });
@@ -94,7 +91,7 @@ describe('an operator', () => {
     });
   });
 
-  test('makes nothing at the browser that lets somebody in', async () => {
+  test('cannot create sign-in links in the browser', async () => {
     await mark(markOperator, house.member.email);
     for (const { operation } of Object.values(handlers.installation).filter(
       (each) => each.operation.audience === 'installation',
@@ -123,7 +120,7 @@ describe('an operator', () => {
     expect(second).toMatchObject({ items: [{ name: 'Zebra', monitors: 0 }], next_cursor: null });
   });
 
-  test('sees the figures of the house', async () => {
+  test('sees the figures of the installation', async () => {
     await mark(markOperator, house.member.email);
     const operator = signedIn(house.member);
     const { id } = await bench.call(createMonitor, house.owner, {

@@ -9,7 +9,7 @@ test('text that others wrote is shown on a terminal, not obeyed, and does not pa
   expect(asText({ name: '\u001b]0;owned\u0007ü\t☃' })).toBe('name  \\x1b]0;owned\\x07ü\t☃');
 });
 
-test('a secret of several lines stands at the margin, to be copied', () => {
+test('a secret of several lines starts at the margin, to be copied', () => {
   expect(asText({ id: 'a', credentials: 'one\ntwo' })).toBe(
     'id           a\ncredentials\none\ntwo',
   );

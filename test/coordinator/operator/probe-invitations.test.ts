@@ -126,7 +126,7 @@ describe('config warnings', () => {
     };
   };
 
-  test('an operator who types a config key that does nothing is told what was probably meant, and the monitor is made', async () => {
+  test('an operator who types a config key without effect reads the probable intention, and the monitor is created', async () => {
     await run('organisation', 'create', '--name', 'Typing');
     const line = [
       'monitor',
@@ -177,7 +177,7 @@ describe('pages', () => {
   const main = (text: string): string => /<main[\s\S]*<\/main>/.exec(text)?.[0] ?? '';
 
   describe('the operator', () => {
-    test('sees what needs them, with what to do, and everything of the house', async () => {
+    test('sees what needs action, with what to do, and everything of the installation', async () => {
       const { status, text } = await web.get('/operator', { as: web.house.viewer });
       expect(status).toBe(200);
       expect(text).toContain('One notice is open');
@@ -194,7 +194,7 @@ describe('pages', () => {
         expect(main(text)).toContain(each);
     });
 
-    test('has it in the rail, from the mark until it is taken away, with the next request', async () => {
+    test('has the page in the navigation, from the grant until it is revoked, with the next request', async () => {
       const as = web.house.viewer;
       const entry = 'href="/operator"';
       expect((await web.get('/profile', { as })).text).toContain(entry);
@@ -246,7 +246,7 @@ describe('pages', () => {
     });
   });
 
-  test('a stranger is told the same as of a page that there is not', async () => {
+  test('another user gets the same answer as for an unknown page', async () => {
     const [here, nowhere] = [await web.get('/operator'), await web.get('/nothing')];
     expect([here.status, here.text]).toEqual([
       404,

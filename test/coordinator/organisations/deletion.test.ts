@@ -67,7 +67,7 @@ const standing = async () => ({
 });
 
 describe('ending', () => {
-  test('wants the name as it stands, whatever blanks are between, and a proof that is fresh', async () => {
+  test('requires the exact name, whatever blanks are between, and a recent sign-in', async () => {
     expect(await bench.refusal(endOrganisation, house.owner, { name: 'Corner' })).toBe(
       'name_invalid',
     );
@@ -112,7 +112,7 @@ describe('ending', () => {
     expect(await publishedPage(bench.sql, { slug })).toMatchObject({ slug });
   });
 
-  test('lets nobody join; the invitation is good again when it is undone', async () => {
+  test('accepts no new member; the invitation is valid again when it is undone', async () => {
     const { address } = await bench.call(inviteMember, house.owner, {
       email: `${newId()}@example.org`,
       role: 'viewer',
@@ -144,7 +144,7 @@ describe('ending', () => {
 });
 
 describe('keeping', () => {
-  test('is possible only for what ends, and in its days', async () => {
+  test('is possible only for an organisation that is ending, within its days', async () => {
     expect(await bench.refusal(keepOrganisation, house.owner)).toBe('organisation_not_ending');
     await end();
     bench.now += 7 * day;

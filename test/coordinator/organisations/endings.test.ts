@@ -112,7 +112,7 @@ const mailsTo = async (recipient: string): Promise<string[]> =>
   ).map(({ what }) => what);
 
 describe('an organisation whose days are over', () => {
-  test('goes bite by bite, waits until everybody heard of it, and leaves its people and nothing else', async () => {
+  test('is deleted step by step, waits until all were notified, and leaves its users and nothing else', async () => {
     let now = Date.now();
     const [house, other] = [await endingEstate(now), await createTestOrganisation(sql)];
     const before = await rowsOf(house.organisation);
@@ -181,7 +181,7 @@ describe('an organisation whose days are over', () => {
     expect(await sql`select 1 from results limit 1`).toHaveLength(0);
   });
 
-  test('is finished by another when one is killed between two bites, and nothing is done twice', async () => {
+  test('is completed by another when one is killed between two steps, and nothing is done twice', async () => {
     const now = Date.now();
     const at = new Date(now + 7 * day);
     const house = await ending(now);

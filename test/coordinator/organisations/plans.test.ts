@@ -35,7 +35,7 @@ describe('plans', () => {
     ];
   });
 
-  test('a plan has so many groups, and one that is there already is answered still', async () => {
+  test('a plan limits groups, and an existing one is still returned', async () => {
     const codes: string[] = [];
     for (let nth = 0; nth <= plans.free.groups; nth += 1)
       codes.push(await bench.refusal(createGroup, house.owner, { name: `G ${nth}` }));
@@ -46,7 +46,7 @@ describe('plans', () => {
     expect(await bench.refusal(createGroup, house.owner, { name: 'g 7' })).toBe('taken');
   });
 
-  test('a plan has so many windows that are not over; what is over or deleted counts no more, and comes back only where there is room', async () => {
+  test('a plan limits windows that are not over; past or deleted ones do not count, and come back only within the limit', async () => {
     const { now } = bench;
     const times = { starts_at: iso(now + hour), ends_at: iso(now + 2 * hour), monitors };
     const make = (more: object = {}) =>
@@ -112,7 +112,7 @@ describe('plans', () => {
     ).toBe('plan_limit_occurrences');
   });
 
-  test('who makes and deletes windows leaves nothing behind that never covered anything', async () => {
+  test('windows that are created and deleted before they covered anything leave no row', async () => {
     const { now } = bench;
     const others = [
       (await bench.call(createMonitor, own.owner, { type: 'heartbeat', name: 'job' })).id,
@@ -159,7 +159,7 @@ describe('plans', () => {
     ).toMatchObject({ groups: [group] });
   });
 
-  test('a plan with none of something says so', () => {
+  test('a plan with a limit of zero says so', () => {
     expect(() => enforceLimit('private_probes', 'free', 0)).toThrow(
       'The plan free has no private probes; take a larger plan.',
     );
@@ -192,19 +192,19 @@ describe('another organisation', () => {
   const open = { signUp: 'open', signUpPlan: 'free', mail: true } as const;
   const invited = { signUp: 'invited', signUpPlan: 'free', mail: true } as const;
 
-  test('has the plan of whoever signs up, where anybody may, for whoever proved their address', () => {
+  test('has the plan of new sign-ups, where sign-up is open, for users who verified their address', () => {
     expect(outcome({ owned: ['business'], isProven: true }, open)).toBe('free');
     expect(outcome({ owned: [], isProven: true }, open)).toBe('free');
     expect(outcome({ owned: ['business'], isProven: false }, open)).toBe('email_unproven');
   });
 
-  test('has the plan of the first that they own, where people come by invitation', () => {
+  test('has the plan of the first that they own, where sign-up is by invitation', () => {
     expect(outcome({ owned: ['business', 'free'], isProven: false }, invited)).toBe('business');
     expect(outcome({ owned: [], isProven: true }, invited)).toBe('sign_up_closed');
     expect(outcome({ owned: [], isProven: true }, { ...open, mail: false })).toBe('sign_up_closed');
   });
 
-  test('is one too many after a few, whoever asks', () => {
+  test('is refused beyond a few, for every user', () => {
     const owned = Array.from({ length: maxOwned }, () => 'free' as const);
     expect(outcome({ owned, isProven: true }, open)).toBe('organisations_enough');
     expect(outcome({ owned, isProven: true }, invited)).toBe('organisations_enough');

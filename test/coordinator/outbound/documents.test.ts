@@ -38,7 +38,7 @@ describe('documents', () => {
   const url = (name = 'assistant.example', scheme = 'https') =>
     `${scheme}://${name}:${server.port}/client.json?a=b`;
 
-  test('a document is read as it is, and nobody follows where it leads', async () => {
+  test('a document is read as it is, and its redirects are not followed', async () => {
     const reader = readerOf(['127.0.0.1'], ['127.0.0.0/8']);
     server.answer(says(200, { client_id: 'x' }, { 'Cache-Control': 'max-age=60' }));
     const read = await reader.read(url());

@@ -45,7 +45,7 @@ const works = (token: string): Promise<boolean> =>
     () => false,
   );
 
-test('whoami tells whose token it is', async () => {
+test('whoami returns the owner of the token', async () => {
   expect(await bench.call(whoami, house.viewer)).toEqual({
     organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC' },
     role: 'viewer',
@@ -55,7 +55,7 @@ test('whoami tells whose token it is', async () => {
 });
 
 describe('users and members', () => {
-  test('are made by owners and admins, as far as the plan goes, also at once', async () => {
+  test('are created by owners and admins, as far as the plan goes, also at once', async () => {
     const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const user = (index: number) => ({
       email: `user-${index}@small.example`,
@@ -74,7 +74,7 @@ describe('users and members', () => {
     expect(await verifyPassword('correct horse', row?.password_hash ?? null)).toBe(true);
   });
 
-  test('need a role, an address that nobody has, and a password of some length', async () => {
+  test('need a role, an unused address, and a password of a minimum length', async () => {
     const code = (input: object) =>
       bench.refusal(createUser, house.owner, {
         email: 'new@shop.example',
@@ -125,7 +125,7 @@ describe('users and members', () => {
       expect(await bench.refusal(removeMember, operator, { email })).toBe('taken');
   });
 
-  test('of other organisations are nobody here, except for the operator who takes them in', async () => {
+  test('of other organisations are unknown here, except to the operator who adds them', async () => {
     const other = await createTestOrganisation(bench.sql);
     const input = { email: other.owner.email, role: 'viewer' };
     expect(await bench.refusal(setMemberRole, house.owner, input)).toBe('member_not_found');
@@ -146,7 +146,7 @@ describe('users and members', () => {
 });
 
 describe('tokens', () => {
-  test('are made by everyone for themselves, whatever their role, and shown once', async () => {
+  test('are created by all members for themselves, whatever their role, and shown once', async () => {
     const made = await bench.call(createToken, house.viewer, { name: ' CI ', scope: 'read_write' });
     expect(made).toMatchObject({ name: 'CI', scope: 'read_write' });
     expect(await tokens.authenticate(`Bearer ${made.token}`)).toMatchObject({
@@ -173,7 +173,7 @@ describe('tokens', () => {
     ).toBe('role_insufficient');
   });
 
-  test('are refused to whoever was removed since their call was let in', async () => {
+  test('are refused to a user who was removed since their call was let in', async () => {
     const own = await createTestOrganisation(bench.sql);
     await bench.call(removeMember, own.owner, { email: own.member.email });
     expect(await bench.refusal(createToken, own.member, { name: 'x', scope: 'read' })).toBe(
@@ -194,7 +194,7 @@ describe('tokens', () => {
     expect(await works(made.token)).toBe(false);
   });
 
-  test('are listed to whoever made them, and all of them to owners and admins; never the token itself', async () => {
+  test('are listed to their creator, and all of them to owners and admins; never the token itself', async () => {
     const own = await createTestOrganisation(bench.sql);
     const { id, token } = await bench.call(createToken, own.member, { name: 'CI', scope: 'read' });
     const listed = async (who: TestOrganisation['owner']) =>
@@ -236,7 +236,7 @@ describe('tokens', () => {
     ).toBe('faults');
   });
 
-  test('are ended by their creator, and by owners and admins', async () => {
+  test('are revoked by their creator, and by owners and admins', async () => {
     const make = () => bench.call(createToken, house.member, { name: 'x', scope: 'read' });
     const [one, two, three] = [await make(), await make(), await make()];
     const stranger = await createTestOrganisation(bench.sql);
@@ -259,7 +259,7 @@ describe('tokens', () => {
   });
 });
 
-test('what the operator does to the installation is for nobody else', async () => {
+test('operations on the installation are refused to all but the operator', async () => {
   for (const { operation } of Object.values(handlers.installation))
     await expect(
       bench.gate.execute(operation, house.owner.caller, { body: {} }),

@@ -91,7 +91,7 @@ describe('an invitation', () => {
     return { ...invited, secret: secretIn((await mailTo(email))?.text, 'join') };
   };
 
-  test('joins whoever signs in, whatever address it was sent to, once', async () => {
+  test('adds the user who signs in, whatever address it was sent to, once', async () => {
     const { secret, address } = await invite('viewer');
     expect(address).toBeNull();
     expect(await door.visit(showInvitation, { secret })).toEqual({
@@ -118,7 +118,7 @@ describe('an invitation', () => {
     );
   });
 
-  test('lets somebody sign up without an organisation of their own, and join when the address is proven', async () => {
+  test('lets a new user sign up without an organisation of their own, and join when the address is verified', async () => {
     const { secret } = await invite();
     const email = fresh();
     await door.visit(signUp, { email, password, name: 'Bo', invitation_secret: secret });
@@ -132,7 +132,7 @@ describe('an invitation', () => {
     });
   });
 
-  test('is listed until it is followed, withdrawn, or a week old; inviting anew ends the earlier link', async () => {
+  test('is listed until it is used, revoked, or a week old; a second one ends the earlier link', async () => {
     const { id, email, secret } = await invite();
     const again = await bench.call(inviteMember, house.owner, { email, role: 'admin' });
     expect(await codeOfRefusal(door.visit(showInvitation, { secret }))).toBe('link_invalid');
@@ -157,7 +157,7 @@ describe('an invitation', () => {
     bench.now = before;
   });
 
-  test('is made by owners and admins, as far as the plan goes, and not for a member', async () => {
+  test('is created by owners and admins, as far as the plan goes, and not for a member', async () => {
     expect(
       await bench.refusal(inviteMember, house.member, { email: fresh(), role: 'member' }),
     ).toBe('role_insufficient');
@@ -208,7 +208,7 @@ describe('an invitation', () => {
     expect(many.at(-1)).toBe('too_many_attempts');
   });
 
-  test('joins nobody when the plan is full by then, also when two follow theirs at once', async () => {
+  test('adds no one when the plan is full by then, also when two are used at once', async () => {
     const small = await createTestOrganisation(bench.sql, { plan: 'business', name: 'Small' });
     const secrets: string[] = [];
     for (let index = 0; index < 8; index += 1) {

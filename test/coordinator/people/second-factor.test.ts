@@ -70,7 +70,7 @@ const tryCode = async (email: string, code: string, from = intake): Promise<stri
   codeOfRefusal(door.visit(finishSignIn, { secret: await begin(email), code }, from));
 
 describe('a second step', () => {
-  test('is on only after a code of the app was right, and is then asked for after the password', async () => {
+  test('is on only after a valid code of the app, and is then asked for after the password', async () => {
     const { email, person } = await newPerson();
     const { secret } = await door.act(proposeSecondFactor, person);
     expect(
@@ -120,7 +120,7 @@ describe('a second step', () => {
     expect(await tryCode(email, now(secret, -1))).toBe('code_invalid');
   });
 
-  test('is taken once, within ten minutes, and ends with the password', async () => {
+  test('is accepted once, within ten minutes, and ends with the password', async () => {
     const { email, secret, person } = await withSecondStep();
     const step = await begin(email);
     await door.visit(finishSignIn, { secret: step, code: now(secret) });
@@ -174,7 +174,7 @@ describe('a second step', () => {
     bench.now += 16 * 60_000;
   });
 
-  test('of one account does not take the codes of another', async () => {
+  test('of one account refuses the codes of another', async () => {
     const [ada, eve] = [await withSecondStep(), await withSecondStep()];
     expect(await tryCode(ada.email, now(eve.secret))).toBe('code_invalid');
     expect(await tryCode(ada.email, eve.codes[0] ?? '')).toBe('code_invalid');
@@ -198,7 +198,7 @@ describe('a second step', () => {
     ).toBe('taken');
   });
 
-  test('is turned off, and its owner hears of it', async () => {
+  test('is turned off, and its owner gets a mail', async () => {
     const { email, person } = await withSecondStep();
     await door.act(endSecondFactor, person);
     expect(await codeOfRefusal(door.act(endSecondFactor, person))).toBe('second_factor_off');
@@ -209,7 +209,7 @@ describe('a second step', () => {
     expect(mails.map(({ about }) => about.what)).toEqual(['second-factor-off']);
   });
 
-  test('is changed only after a proof that is not old', async () => {
+  test('is changed only after a recent sign-in', async () => {
     const { person, secret } = await withSecondStep();
     const late = { ...person, proven_at: bench.now - 15 * 60_000 };
     for (const operation of [proposeSecondFactor, replaceRecoveryCodes, endSecondFactor])
@@ -269,7 +269,7 @@ describe('at rest', () => {
     expect(await tryCode(email, now(secret))).toBe('taken');
   });
 
-  test('the audit log tells what was done, and no secret of it', async () => {
+  test('the audit log says what was done, and no secret of it', async () => {
     const { person, secret, codes, email } = await withSecondStep();
     await tryCode(email, codes[0] ?? '');
     await door.act(replaceRecoveryCodes, person);

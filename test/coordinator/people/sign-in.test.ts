@@ -80,7 +80,7 @@ describe('a sign-in link', () => {
     bench.now = before;
   });
 
-  test('of a start does not end by itself, but with the next start', async () => {
+  test('of a start does not expire, but ends with the next start', async () => {
     const first = await linkFor(house.owner.email, 'start');
     const second = await linkFor(house.owner.email, 'start');
     expect(await codeOfRefusal(door.visit(enter, { secret: first }))).toBe('link_invalid');
@@ -90,7 +90,7 @@ describe('a sign-in link', () => {
     bench.now = before;
   });
 
-  test('is made for nobody who is not there, and is stored as a fingerprint only', async () => {
+  test('is made for existing users only, and stored as a fingerprint', async () => {
     expect(await codeOfRefusal(linkFor('nobody@shop.example'))).toBe('user_not_found');
     const secret = await linkFor(house.owner.email);
     const [row] = await bench.sql<
@@ -187,7 +187,7 @@ describe('signing in with a password', () => {
 });
 
 describe('a session', () => {
-  test('is stored as a fingerprint only, and nobody gets in by what was never given out', async () => {
+  test('is stored as a fingerprint only, and a forged one is refused', async () => {
     const cookie = await door.comeIn(house.member.email);
     const [row] = await bench.sql<
       { text: string }[]
@@ -197,7 +197,7 @@ describe('a session', () => {
       expect(await door.who(wrong)).toBeUndefined();
   });
 
-  test('ends after a week in which nobody used it, and after thirty days in any case', async () => {
+  test('ends after a week unused, and after thirty days in any case', async () => {
     const cookie = await door.comeIn(house.member.email);
     const [before, day] = [bench.now, 86_400_000];
     for (let passed = 6; passed <= 30; passed += 6) {

@@ -115,7 +115,7 @@ describe('signing up', () => {
     expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('taken');
   });
 
-  test('answers the same to an address that has an account; only its mailbox hears the difference', async () => {
+  test('answers the same to an address that has an account; only the mail differs', async () => {
     const email = fresh();
     await bench.call(createUser, house.owner, { email, password, role: 'member' });
     expect(await door.visit(signUp, application(email))).toEqual({
@@ -138,7 +138,7 @@ describe('signing up', () => {
     for (const hidden of [password, secret]) expect(row?.text).not.toContain(hidden);
   });
 
-  test('tells what is wrong with what was sent before anything is made', async () => {
+  test('returns every error of the input before anything is created', async () => {
     const code = (input: object) =>
       codeOfRefusal(door.visit(signUp, { ...application(fresh()), ...input }));
     expect(await code({ email: 'no address' })).toBe('email_invalid');
@@ -157,13 +157,13 @@ describe('signing up', () => {
     expect(codes).toEqual([...Array.from({ length: 5 }, () => 'taken'), 'too_many_attempts']);
   });
 
-  test('is told of at the door', async () => {
+  test('is offered on the sign-in page', async () => {
     expect(await door.visit(showSignUpPolicy, {})).toMatchObject({ sign_up: 'open', mail: true });
   });
 });
 
 describe('a new password', () => {
-  test('comes by a link in a mail to the address of the account, ends all sessions, and the link is good once', async () => {
+  test('comes by a link in a mail to the address of the account, ends all sessions, and the link works once', async () => {
     const { email, session } = await newcomer();
     await door.visit(requestPasswordReset, { email: email.toUpperCase() });
     const secret = secretIn((await mailTo(email))?.text, 'reset');
@@ -217,8 +217,8 @@ describe('a new password', () => {
   });
 });
 
-describe('what a new password leaves', () => {
-  test('is told in the notice, and ends where its owner says so', async () => {
+describe('what survives a new password', () => {
+  test('is listed in the notice, and ends when its owner ends it', async () => {
     const { email, session } = await newcomer();
     const { person, caller } = await door.signedIn(session);
     if (!caller) throw new Error('no organisation');
@@ -261,7 +261,7 @@ describe('what a new password leaves', () => {
 });
 
 describe('an e-mail address', () => {
-  test('changes when the new one is proven, and the old mailbox hears of it', async () => {
+  test('changes when the new one is verified, and the old mailbox gets a mail', async () => {
     const { email, session } = await newcomer();
     const wanted = fresh();
     const { person } = await door.signedIn(session);
@@ -281,7 +281,7 @@ describe('an e-mail address', () => {
     expect(await codeOfRefusal(door.act(verifyEmail, person, { secret }))).toBe('link_invalid');
   });
 
-  test('that has an account already is neither taken over nor told of', async () => {
+  test('that has an account already is neither taken over nor revealed', async () => {
     const [{ session }, { email: other }] = [await newcomer(), await newcomer()];
     const { person } = await door.signedIn(session);
     const sent = mailbox.received.filter(({ to }) => to.includes(other)).length;
@@ -293,7 +293,7 @@ describe('an e-mail address', () => {
     expect(mailbox.received.filter(({ to }) => to.includes(other))).toHaveLength(sent);
   });
 
-  test('that was never proven is proven in the same way', async () => {
+  test('that was never verified is verified in the same way', async () => {
     const email = fresh();
     await bench.call(createUser, house.owner, { email, password, role: 'member' });
     const session = await door.comeIn(email);
@@ -308,7 +308,7 @@ describe('an e-mail address', () => {
 });
 
 describe('a change of address', () => {
-  test('is told to the old mailbox, whose link ends it', async () => {
+  test('is mailed to the old address, whose link ends it', async () => {
     const { email, session } = await newcomer();
     const wanted = fresh();
     const { person } = await door.signedIn(session);
@@ -326,7 +326,7 @@ describe('a change of address', () => {
     expect(await codeOfRefusal(door.visit(keepEmail, { secret: keep }))).toBe('link_invalid');
   });
 
-  test('ends with a new password, as a reset does, and is confirmed by nobody but the user whose it is', async () => {
+  test('ends with a new password, as a reset does, and is confirmed by its own user alone', async () => {
     const { email, session } = await newcomer();
     const wanted = fresh();
     await door.visit(requestPasswordReset, { email });
@@ -369,7 +369,7 @@ describe('a change of address', () => {
 });
 
 describe('signing up with an address of someone else', () => {
-  test('gives nobody an account with a password that a stranger chose: who finishes must know it', async () => {
+  test('creates no account with a foreign password: the one who finishes must know it', async () => {
     const email = fresh();
     await door.visit(signUp, { ...application(email), password: 'chosen by a stranger' });
     const secret = secretIn((await mailTo(email))?.text, 'finish');
@@ -421,7 +421,7 @@ describe('wrong passwords', () => {
     expect(codes.at(-1)).toBe('too_many_attempts');
   });
 
-  test('of an account from many hosts lead to a link by mail after a hundred, which lets its owner in', async () => {
+  test('of an account from many hosts lead to a link by mail after a hundred, which signs its owner in', async () => {
     const { email } = await newcomer();
     for (let index = 0; index < 100; index += 1)
       expect(await wrong(email, `198.51.100.${index}`)).toBe('sign_in_failed');
@@ -436,14 +436,14 @@ describe('wrong passwords', () => {
   });
 });
 
-describe('nobody locks another out', () => {
+describe('no one can lock another user out', () => {
   const owner = { address: '203.0.113.9', device: '' };
   const guess = (email: string, address: string): Promise<string> =>
     codeOfRefusal(
       door.visit(signIn, { email, password: 'guessed wrong' }, { address, device: '' }),
     );
 
-  test('from one host: tries that are refused there count for no account', async () => {
+  test('from one host: attempts that are refused there count for no account', async () => {
     const { email } = await newcomer();
     for (let index = 0; index < 120; index += 1) await guess(email, '198.51.100.20');
     expect((await door.visit(signIn, { email, password }, owner)).session).toBeTruthy();
@@ -456,7 +456,7 @@ describe('nobody locks another out', () => {
     expect(await door.visit(requestPasswordReset, { email })).toEqual({ sent: true });
   });
 
-  test('and guesses of an account are counted over a whole hour', async () => {
+  test('and wrong passwords of an account are counted over a whole hour', async () => {
     const { email } = await newcomer();
     for (let index = 0; index < 60; index += 1) await guess(email, `198.51.100.${index}`);
     bench.now += 20 * 60_000;

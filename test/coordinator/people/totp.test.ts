@@ -37,7 +37,7 @@ describe('totp', () => {
       expect(stepOfCode(secret, typed, now)).toBeUndefined();
   });
 
-  test('a new secret has 160 bits, and the picture tells it with the address of the account', () => {
+  test('a new secret has 160 bits, and its QR code holds it with the address of the account', () => {
     const made = newTotpSecret();
     expect(isTotpSecret(made)).toBe(true);
     expect(newTotpSecret()).not.toBe(made);

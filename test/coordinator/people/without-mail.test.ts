@@ -21,7 +21,7 @@ beforeAll(async () => {
   house = await createTestOrganisation(bench.sql, { name: 'Shop' });
 });
 
-test('nobody signs up without an invitation', async () => {
+test('sign-up requires an invitation', async () => {
   const application = {
     email: 'ada@shop.example',
     password,
@@ -33,7 +33,7 @@ test('nobody signs up without an invitation', async () => {
   expect(await door.visit(showSignUpPolicy, {})).toMatchObject({ sign_up: 'invited', mail: false });
 });
 
-test('an invitation is shown to whoever invites; it makes an account whose address is not proven, and signs nobody in by itself', async () => {
+test('an invitation is shown to its creator; it creates an account with an unverified address, and signs no one in by itself', async () => {
   const { address } = await bench.call(inviteMember, house.owner, {
     email: 'bo@shop.example',
     role: 'member',

@@ -23,7 +23,7 @@ const all = [frankfurt, lagos, virginia, singapore, sydney, saoPaulo];
 const trip = (one: string, other: string, ms: number) => ({ one, other, ms });
 
 describe('where a probe can be', () => {
-  test('is not bounded by round trips such as real ones', () => {
+  test('is consistent with round trips like real ones', () => {
     const real = [
       trip('frankfurt', 'lagos', 92),
       trip('frankfurt', 'virginia', 88),
@@ -50,7 +50,7 @@ describe('where a probe can be', () => {
     expect(doubtedOf([...all, liar], [...trips].reverse())).toEqual(new Set(['liar']));
   });
 
-  test('is not proven by one continent alone, however many probes stand there, because the one that measures may be elsewhere', () => {
+  test('is not disproved by one continent alone, however many probes are there, because the measuring one may be elsewhere', () => {
     const liar: Placed = { id: 'liar', continent: 'South America' };
     const second: Placed = { id: 'paris', continent: 'Europe' };
     expect(
@@ -58,7 +58,7 @@ describe('where a probe can be', () => {
     ).toEqual(new Set());
   });
 
-  test('of continents that touch, or of the same one, nothing is ever proven', () => {
+  test('is never disproved by continents that touch, or by the same one', () => {
     for (const [one, other] of [
       ['Europe', 'Asia'],
       ['Africa', 'Europe'],
@@ -79,7 +79,7 @@ describe('where a probe can be', () => {
     expect(doubtedOf([...all, liar], odd)).toEqual(new Set());
   });
 
-  test('is bounded alike from both sides, and ever less by longer trips', () => {
+  test('is limited equally from both sides, and less by longer trips', () => {
     const continent = fc.constantFrom(...continents);
     fc.assert(
       fc.property(
@@ -97,7 +97,7 @@ describe('where a probe can be', () => {
     );
   });
 
-  test('whoever lies about their own place puts nobody else in doubt', () => {
+  test('a probe with a false continent puts no other in doubt', () => {
     const place = fc.constantFrom(...continents);
     // All but the liar are where they say: their trips are possible. What the liar measures is
     // whatever it likes.
@@ -117,7 +117,7 @@ describe('where a probe can be', () => {
   });
 });
 
-describe('what is measured', () => {
+describe('measured targets', () => {
   const at = (place: Placed, address?: string) => ({ ...place, address });
 
   test('are probes at public addresses of their own', () => {
@@ -132,7 +132,7 @@ describe('what is measured', () => {
     expect(measurable(addressed).map(({ id }) => id)).toEqual(['frankfurt', 'sao-paulo']);
   });
 
-  test('is no address that probes of several continents come from, as through one gate', () => {
+  test('exclude an address that probes of several continents use, as through one gateway', () => {
     const second: Placed = { id: 'paris', continent: 'Europe' };
     const shared = [
       at(frankfurt, '198.41.0.4'),
@@ -143,7 +143,7 @@ describe('what is measured', () => {
     expect(measurable(shared).map(({ id }) => id)).toEqual(['frankfurt', 'paris']);
   });
 
-  test('by one probe of each continent that could prove anything, another one each time', () => {
+  test('are measured by one probe of each continent that could prove anything, another one each time', () => {
     const able = [...all, { id: 'paris', continent: 'Europe' } as const];
     const by = (round: number) => measurersOf(sydney, able, round).map(({ id }) => id);
     expect(by(0)).toEqual(['frankfurt', 'lagos', 'virginia', 'sao-paulo']);
@@ -151,7 +151,7 @@ describe('what is measured', () => {
     expect(measurersOf(sydney, [sydney, singapore], 0)).toEqual([]);
   });
 
-  test('counts when the host itself took or refused the connection, and never when somebody on the way may have spoken', () => {
+  test('count when the host itself accepted or refused the connection, and never when a middlebox may have answered', () => {
     const phases = { ...noPhases, tcp: 12 };
     const failed = (name: string) =>
       roundTripOf({ outcome: 'fail', cause: { class: name, params: {} }, phases });
@@ -177,7 +177,7 @@ describe('what is measured', () => {
     expect(roundTripOf({ outcome: 'ok', cause: null, phases: null })).toBeUndefined();
   });
 
-  test('a doubt says which ways are too short', () => {
+  test('a mismatch says which distances are too short', () => {
     const liar = { id: 'liar', name: 'Suva', continent: 'Oceania' } as const;
     const named = [liar, ...all.map((one) => ({ ...one, name: one.id }))];
     const trips = [

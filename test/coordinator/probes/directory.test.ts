@@ -97,7 +97,7 @@ describe('checking', () => {
     expect([others.includes('Theirs'), others.includes('Ours')]).toEqual([true, false]);
   });
 
-  test('what they looked at lately is counted, of the organisation alone', async () => {
+  test('their recent checks are counted, of the organisation alone', async () => {
     const keyOf = async (of: TestOrganisation): Promise<number> => {
       const { id } = await bench.call(createMonitor, of.owner, { type: 'heartbeat', name: 'job' });
       const [row] = await bench.sql<{ key: number }[]>`select key from monitors where id = ${id}`;
@@ -124,7 +124,7 @@ describe('checking', () => {
     });
   });
 
-  test('rule 16: the share that others refuted is that of all coordinators together, each host once', async () => {
+  test('rule 16: the share that others refuted is summed over all coordinators, each host once', async () => {
     const tell = async (
       hosts: readonly number[],
       refuted: readonly number[],
@@ -148,7 +148,7 @@ describe('checking', () => {
     });
   });
 
-  test('a clock and a share are told in words', () => {
+  test('a clock error and a share are shown in words', () => {
     expect([null, 0, 12, -3_500].map(clockText)).toEqual([
       '–',
       'exact',
@@ -179,7 +179,7 @@ describe('a private probe', () => {
       config: probe === null ? {} : { probe },
     });
 
-  test('is ended by those who manage: its keys are void, the bus is told, and what only it checks is named', async () => {
+  test('is revoked by owners and admins: its keys are void, the bus is updated, and its exclusive monitors are named', async () => {
     const probe = await bench.addProbe('Europe', { house });
     const [till] = await Promise.all([monitorOf(probe, 'Till')]);
     await monitorOf(null, 'Shop');
@@ -215,7 +215,7 @@ describe('a private probe', () => {
     expect(await bench.refusal(endProbe, house.owner, { probe_id: probe })).toBe('probe_not_found');
   });
 
-  test('that is public, of others, or nobody’s is not there', async () => {
+  test('that is public, of others, or unknown is not found', async () => {
     const ids = [
       await bench.addProbe('Asia'),
       await bench.addProbe('Asia', { house: strangers }),
@@ -246,7 +246,7 @@ describe('a private probe', () => {
   });
 });
 
-describe('rule 5: a monitor that nobody can check any more', () => {
+describe('rule 5: a monitor that no probe can check any more', () => {
   const somewhere: Checker = {
     id: 'p',
     organisation: null,
@@ -262,14 +262,14 @@ describe('rule 5: a monitor that nobody can check any more', () => {
     organisation: 'o',
   };
 
-  test('is told by what a new one like it would be refused with', () => {
+  test('has the reason with which a new one like it would be refused', () => {
     const asian = { ...monitor, config: { continents: ['Asia'] } };
     expect(whyUnassignable(asian, [somewhere])).toMatch(/^config\.continents: no probe is in Asia/);
     expect(whyUnassignable(asian, [{ ...somewhere, continent: 'Asia' }])).toBeUndefined();
     expect(whyUnassignable(monitor, [somewhere])).toBeUndefined();
   });
 
-  test('is not what an error of ours makes of it', () => {
+  test('is not the result of an error of ours', () => {
     const broken = new Proxy([somewhere], {
       get: () => {
         throw new TypeError('broken');

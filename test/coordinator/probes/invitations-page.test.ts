@@ -35,7 +35,7 @@ describe('invitations page', () => {
   const checks = (probe: string) => web.sql`
   insert into watermarks (probe_key, generation, partition, seq) select key, gen_random_uuid(), 0, 1 from probes where id = ${probe}`;
 
-  test('the line to type stands on the page that answers the form, and on no page after; taken back, it is gone', async () => {
+  test('the command is on the page that answers the form, and on no page after; revoked, it is gone', async () => {
     const { status, text, headers } = await invite('Office');
     const [token = ''] = /svcj_[0-9A-Za-z]{40}/.exec(text) ?? [];
     expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -175,7 +175,7 @@ describe('enrolment route', () => {
     ]);
   });
 
-  test('takes neither what is no JSON nor what is too long, and asks nobody then', async () => {
+  test('refuses invalid JSON and long bodies without a query', async () => {
     expect((await post('{')).statusCode).toBe(422);
     expect((await post(JSON.stringify({ token: 'x'.repeat(9_000) }))).statusCode).toBe(413);
     expect(heard).toEqual([]);

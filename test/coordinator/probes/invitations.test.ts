@@ -68,7 +68,7 @@ const probesOf = async (name: string) =>
     select id, organisation_id, keys from probes where name = ${name}`;
 
 describe('an invitation', () => {
-  test('is a token that is shown once, good for an hour, and stored as a fingerprint', async () => {
+  test('is a token that is shown once, valid for an hour, and stored as a fingerprint', async () => {
     const made = await invitePrivate();
     expect(made.token).toMatch(/^svcj_[0-9A-Za-z]{40}$/);
     expect(made).toMatchObject({
@@ -113,7 +113,7 @@ describe('an invitation', () => {
     );
   });
 
-  test('names a probe as nobody else of the same owner is named, and a continent that there is', async () => {
+  test('has a unique name for its owner, and an existing continent', async () => {
     const { name } = await invitePrivate();
     expect(await bench.refusal(inviteProbe, house.owner, { name, continent: 'Africa' })).toBe(
       'name_taken',
@@ -135,7 +135,7 @@ describe('an invitation', () => {
     );
   });
 
-  test('is taken back by owner, admin and operator, and its token is good for nothing then', async () => {
+  test('is revoked by owner, admin and operator, and its token is void then', async () => {
     const [mine, also] = [await invitePrivate(), await invitePrivate()];
     await bench.call(revokeProbeInvitation, house.owner, { probe_invitation_id: mine.id });
     await atMachine(revokeAnyProbeInvitation, { probe_invitation_id: also.id });
@@ -149,7 +149,7 @@ describe('an invitation', () => {
 });
 
 describe('a host that enrols', () => {
-  test('becomes the private probe, and is told all but its own secret', async () => {
+  test('becomes the private probe, and receives all but its own secret', async () => {
     const invitation = await invitePrivate();
     const key = createKey('user');
     const answer = await enrol(invitation.token, key);
@@ -192,7 +192,7 @@ describe('a host that enrols', () => {
     expect(JSON.stringify(await atMachine(listAllProbeInvitations))).toContain(answer.probe);
   });
 
-  test('and is killed before it hears the answer, asks again and is told the same; anybody else is refused', async () => {
+  test('and is killed before the answer arrives, asks again and gets the same; any other host is refused', async () => {
     const { token, name } = await invitePrivate();
     const key = createKey('user');
     const first = await enrol(token, key);
@@ -207,7 +207,7 @@ describe('a host that enrols', () => {
     expect(await probesOf(name)).toHaveLength(1);
   });
 
-  test('at the same time as another with the same token: one is the probe, the other is refused', async () => {
+  test('at the same time as another with the same token: one becomes the probe, the other is refused', async () => {
     const { token, name } = await invitePrivate();
     const outcomes = await Promise.all(
       [createKey('user'), createKey('user')].map((key) => refusalOf(enrol(token, key))),
@@ -216,7 +216,7 @@ describe('a host that enrols', () => {
     expect(await probesOf(name)).toHaveLength(1);
   });
 
-  test('too late, with a token that is none, or with a proof of another token: refused, and nothing is there', async () => {
+  test('too late, with an invalid token, or with a proof of another token: refused, and nothing is created', async () => {
     const late = await invitePrivate();
     const other = await invitePrivate();
     const key = createKey('user');
@@ -237,7 +237,7 @@ describe('a host that enrols', () => {
     expect(await probesOf(late.name)).toEqual([]);
   });
 
-  test('and was off for longer than its credentials live, is itself again by a new token, of the same place alone', async () => {
+  test('and was off for longer than its credentials live, is restored by a new token, of the same place alone', async () => {
     const { token, name } = await invitePrivate();
     const key = createKey('user');
     const { probe } = await enrol(token, key);
@@ -275,7 +275,7 @@ describe('a host that enrols', () => {
     expect(await refusalOf(enrol((await invitePrivate()).token, key))).toBe('join_proof_invalid');
   });
 
-  test('after its probe was ended, is nobody', async () => {
+  test('after its probe was revoked, is refused', async () => {
     const { token, name } = await invitePrivate();
     const key = createKey('user');
     const { probe } = await enrol(token, key);
@@ -296,7 +296,7 @@ describe('a host that enrols', () => {
     expect(row).toEqual({ used_at: null });
   });
 
-  test('guesses no tokens: after sixty tries from one address nobody there is heard for a while', async () => {
+  test('guesses no tokens: after sixty tries from one address none from there is read for a while', async () => {
     const { token } = await invitePrivate();
     const key = createKey('user');
     for (let tries = 0; tries < 60; tries += 1)
@@ -305,7 +305,7 @@ describe('a host that enrols', () => {
     expect(await refusalOf(enrol(token, key, {}, '192.0.2.2'))).toBe('taken');
   });
 
-  test('of an organisation that is about to end is good again when that is undone', async () => {
+  test('of an organisation that is about to end is valid again when that is undone', async () => {
     const ending = await createTestOrganisation(bench.sql, { plan: 'business' });
     const { token } = await invitePrivate(ending);
     const key = createKey('user');

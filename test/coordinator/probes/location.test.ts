@@ -82,8 +82,8 @@ const said = async <Op extends Operation>(
 const trust = (name: string, is_trusted = true) =>
   said(trustProbe, { probe_id: ids.get(name), is_trusted });
 
-describe('rule 16: a probe that is where it cannot be', () => {
-  test('is found by two continents, twice in a row, told once, and held until the operator says that it is there', async () => {
+describe('rule 16: a probe with a location mismatch', () => {
+  test('is found by two continents, twice in a row, reported once, and kept until the operator confirms the place', async () => {
     const suva = await makeProbe('Suva', 'Oceania', '192.33.4.12');
     const { directory, round } = await start();
     await round();
@@ -151,7 +151,7 @@ describe('rule 16: a probe that is where it cannot be', () => {
     expect(await doubted()).toContain('Suva');
   });
 
-  test('is not judged by one odd round, nor by whose packets are thrown away', async () => {
+  test('is not judged by one odd round, nor when its packets are dropped', async () => {
     await makeProbe('Suva', 'Oceania', '192.33.4.12');
     const { round } = await start();
     await round();
@@ -164,7 +164,7 @@ describe('rule 16: a probe that is where it cannot be', () => {
     expect(made.asked).toHaveLength(asked);
   });
 
-  test('is never one at a private address, on this host, at a shared gate, or of an organisation', async () => {
+  test('is never a probe at a private address, on this host, at a shared gateway, or of an organisation', async () => {
     const house = await createTestOrganisation(bench.sql);
     await makeProbe('Here', 'Oceania', '127.0.0.1');
     await makeProbe('Behind', 'South America', '10.1.2.3');
@@ -189,7 +189,7 @@ describe('rule 16: a probe that is where it cannot be', () => {
     });
   });
 
-  test('is looked for by the one that leads, soon after a probe comes', async () => {
+  test('is checked by the leader, soon after a probe joins', async () => {
     const { directory, round } = await start();
     made.isLeader = false;
     await round();
@@ -205,7 +205,7 @@ describe('rule 16: a probe that is where it cannot be', () => {
     expect(made.asked).toContain('Frankfurt 192.33.4.12');
   });
 
-  test('whom nobody asked answers nothing', async () => {
+  test('an unrequested answer is ignored', async () => {
     const suva = await makeProbe('Suva', 'Oceania', '192.33.4.12');
     const { whereabouts, round } = await start();
     made.way = () => undefined;
@@ -225,7 +225,7 @@ describe('rule 16: a probe that is where it cannot be', () => {
     expect(await doubted()).toEqual([]);
   });
 
-  test('is not let off by clean checks, nor by the end of a quarantine', async () => {
+  test('is not cleared by clean checks, nor by the end of a quarantine', async () => {
     const suva = await makeProbe('Suva', 'Oceania', '192.33.4.12');
     const { directory, round } = await start();
     await round();
@@ -248,7 +248,7 @@ describe('rule 16: a probe that is where it cannot be', () => {
     expect(directory.byId(suva)?.quarantined_at).toBeInstanceOf(Date);
   });
 
-  test('the word of an operator can be taken back, and is of a probe that is there', async () => {
+  test('the confirmation of an operator can be revoked, and needs an existing probe', async () => {
     await makeProbe('Suva', 'Oceania', '192.33.4.12');
     const { directory, round } = await start();
     await trust('Suva');

@@ -15,7 +15,7 @@ import { connectBus } from '../../../shared/bus/nats.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
 import { speakAs } from '../../support/probes.ts';
 
-describe('of the processes that speak as one probe', () => {
+describe('of several processes with the credentials of one probe', () => {
   /**
    * What a listener makes of presences, each `[heard at, id, started at, spoken at]` in seconds.
    */
@@ -52,7 +52,7 @@ describe('of the processes that speak as one probe', () => {
     expect(listen(said)).toEqual(['stays', 'stays', 'ends', 'stays', 'ends', 'stays']);
   });
 
-  test('the older is found by whoever hears the later one first, such as a coordinator that has just started', () => {
+  test('the older is found also by a coordinator that hears the later one first, such as a new one', () => {
     const said = [
       [100, 'new', 90],
       [101, 'old', 0],
@@ -73,7 +73,7 @@ describe('of the processes that speak as one probe', () => {
     ).toEqual(['stays', 'stays', 'stays', 'stays']);
   });
 
-  test('one that hung while another took over is told when it comes back, and stays when that one is gone', () => {
+  test('one that hung while another took over is told to end when it comes back, and stays when that one is gone', () => {
     const takenOver = [
       [0, 'hung', -50],
       [20, 'other', 19],
@@ -89,7 +89,7 @@ describe('of the processes that speak as one probe', () => {
     ]);
   });
 
-  test('those that are started again and again are left in peace after three, and told again when it has been quiet', () => {
+  test('those that restart again and again are left alone after three times, and told again after a quiet time', () => {
     const said: [number, string, number][] = [];
     for (let turn = 0; turn < 6; turn += 1) {
       const at = 10 * turn;
@@ -133,7 +133,7 @@ describe('of the processes that speak as one probe', () => {
     expect(listenTo([...words, [118, 'killed', 0, 110.001]]).at(-1)).toBe('ends');
   });
 
-  test('the only one stays, although some of its messages take their time and make it look younger', () => {
+  test('the only one stays, although some of its messages are delayed and make it look younger', () => {
     expect(
       listen([
         [10, 'a', 1],
@@ -144,7 +144,7 @@ describe('of the processes that speak as one probe', () => {
     ).toEqual(['stays', 'stays', 'stays', 'stays']);
   });
 
-  test('the older is told, although a message of it that took its time makes it look younger', () => {
+  test('the older is told, although a delayed message makes it look younger', () => {
     const said = [
       [101, 'old', 100],
       [102, 'new', 101],
@@ -154,7 +154,7 @@ describe('of the processes that speak as one probe', () => {
     expect(listen(said)).toEqual(['stays', 'stays', 'ends', 'stays']);
   });
 
-  test('of two that are of one age the same one is told by whoever hears them', () => {
+  test('of two of the same age every coordinator tells the same one', () => {
     expect(
       listen([
         [100, 'a', 90],
@@ -197,7 +197,7 @@ describe('of the processes that speak as one probe', () => {
     expect(listen([...three, ...pair(60, 'g', 'h')]).at(-1)).toBe('older');
   });
 
-  test('a telling counts for five minutes', () => {
+  test('an order to end counts for five minutes', () => {
     const three = [0, 10, 20].flatMap(
       (at) =>
         [
@@ -241,7 +241,7 @@ describe('silence of probes', () => {
       expect(judge({ a: 15 })).toEqual({ lost: ['a'], busAway: false });
     });
 
-    test('that was never heard counts from when we began to listen', () => {
+    test('that was never heard counts from the start of listening', () => {
       expect(judge({ a: 999, b: 1, c: 1 }, 14_999)).toEqual(noOne);
       expect(judge({ a: 999, b: 1, c: 1 }, 15_000)).toEqual({ lost: ['a'], busAway: false });
       // By that count these three fell silent together, whenever they were last heard.
@@ -249,8 +249,8 @@ describe('silence of probes', () => {
     });
   });
 
-  describe('rule 7: when most fall silent at once', () => {
-    test('it is the bus: nobody is lost yet', () => {
+  describe('rule 7: when most are silent at once', () => {
+    test('it is the bus: no probe is lost yet', () => {
       expect(judge({ a: 16, b: 15, c: 1 })).toEqual({ lost: [], busAway: true });
       expect(judge({ a: 16, b: 15, c: 14 })).toEqual({ lost: [], busAway: true });
     });
@@ -263,7 +263,7 @@ describe('silence of probes', () => {
       });
     });
 
-    test('at once means within one ping and a little', () => {
+    test('at once means within one presence interval and a little', () => {
       // The last of them was heard 9 s ago: who was heard 6 s before that belongs to them, who was
       // heard earlier does not.
       expect(judge({ a: 15, b: 9, c: 1 })).toEqual({ lost: [], busAway: true });
@@ -276,12 +276,12 @@ describe('silence of probes', () => {
       expect(judge({ a: 60, b: 16, c: 15, d: 15, e: 1 })).toEqual({ lost: ['a'], busAway: true });
     });
 
-    test('the doubt ends after twice the time when others are heard all the while, and with the last of them', () => {
+    test('the doubt ends after twice the time when others are heard meanwhile, and with the last of them', () => {
       expect(judge({ a: 31, b: 29.999, c: 1 })).toEqual({ lost: [], busAway: true });
       expect(judge({ a: 31, b: 30, c: 1 })).toEqual({ lost: ['a', 'b'], busAway: false });
     });
 
-    test('the doubt lasts as long as nobody is heard at all', () => {
+    test('the doubt lasts as long as no probe is heard', () => {
       expect(judge({ a: 64, b: 60, c: 62 })).toEqual({ lost: [], busAway: true });
     });
   });
@@ -310,7 +310,7 @@ describe('receipts', () => {
     return { receipts, told };
   };
 
-  test('what a probe is told of several partitions in the same moment is one receipt; other probes and generations have their own', () => {
+  test('receipts of several partitions in the same moment are one message; other probes and generations have their own', () => {
     const { receipts, told } = gathering();
     const other = newId();
     receipts.give('receipt.a', receipt({ 1: 10 }));
@@ -328,7 +328,7 @@ describe('receipts', () => {
     expect(told).toHaveLength(3);
   });
 
-  test('what is said later of a partition holds: how far it is committed, and whether it is wanted again', () => {
+  test('the later receipt of a partition counts: how far it is committed, and whether it is requested again', () => {
     const { receipts, told } = gathering();
     receipts.give('receipt.a', receipt({ 1: 10, 2: 4 }, [1, 2]));
     receipts.give('receipt.a', receipt({ 1: 12 }));
@@ -337,7 +337,7 @@ describe('receipts', () => {
     expect(told).toEqual([['receipt.a', receipt({ 1: 12, 2: 4, 3: 1 }, [2, 3])]]);
   });
 
-  test('what waits when a coordinator ends is told before', () => {
+  test('pending receipts are sent before a coordinator ends', () => {
     const { receipts, told } = gathering();
     receipts.give('receipt.a', receipt({ 1: 10 }));
     receipts.close();
@@ -410,7 +410,7 @@ describe('one connection', () => {
   const [major = 0, minor = 0] = inject('services').nats.version;
 
   test.skipIf(major === 2 && minor < 10)(
-    'a newer connection displaces the older also when nobody had read anew since the probe was made',
+    'a newer connection displaces the older also before the list of probes was read again',
     async () => {
       const log = testLog();
       // Read before the probe is made, and told of nothing: a coordinator whose notification is

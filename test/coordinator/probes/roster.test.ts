@@ -60,7 +60,7 @@ const leader = async (refreshMs: number) => {
   };
 };
 
-test('an outdated roster that is heard while the leader stores its own is replaced at the next turn', async () => {
+test('an outdated roster that arrives while the leader stores its own is replaced at the next turn', async () => {
   const { network, stored, answer, hear } = await leader(60_000);
   const first = network.tick();
   await expect.poll(() => stored.length).toBe(1);

@@ -59,8 +59,8 @@ describe('consumers', () => {
 
   const log = { info: () => undefined, debug: () => undefined };
 
-  describe('durables of probes', () => {
-    test('that lay with a server that is gone are made anew until they lie with one that is there; the others are left alone', async () => {
+  describe('consumers of probes', () => {
+    test('on a lost server are created again until they are on a live one; the others stay', async () => {
       const { bus, state, lies } = servers({ falls: [2, 0, 1, 2, 2, 0] });
       const kept = createConsumers({ bus, log });
       await kept.keep(durables);
@@ -71,13 +71,13 @@ describe('consumers', () => {
       expect(state.deleted).toHaveLength(3);
     });
 
-    test('that nobody answers for, while no server is gone, are left as they are: the bus is slow, and shall not be made busier', async () => {
+    test('that do not answer, while no server is lost, stay as they are: the bus is slow, and gets no more work', async () => {
       const { bus, state } = servers({ falls: [0], isSlow: true });
       await expect(createConsumers({ bus, log }).keep(durables)).rejects.toThrow('timeout');
       expect(state).toMatchObject({ created: 3, deleted: [] });
     });
 
-    test('that are refused are left as they are, and hold up no other', async () => {
+    test('that are refused stay as they are, and delay no other', async () => {
       const { bus, state, lies } = servers({ falls: [0] });
       state.gone = 1;
       const ensureConsumer: typeof bus.ensureConsumer = async (stream, consumer) => {
@@ -91,7 +91,7 @@ describe('consumers', () => {
       expect(state.deleted).toEqual([]);
     });
 
-    test('are renewed and forgotten though their server is gone', async () => {
+    test('are renewed and deleted though their server is lost', async () => {
       const { bus, state, lies } = servers({ falls: [2, 2, 2, 0] });
       const kept = createConsumers({ bus, log });
       await kept.keep(durables);
@@ -102,7 +102,7 @@ describe('consumers', () => {
       expect(lies.size).toBe(0);
     });
 
-    test('that fall to the server that is gone again and again are told of, and kept in a later turn', async () => {
+    test('that land on the lost server again and again are reported, and created in a later turn', async () => {
       const { bus, state } = servers({ falls: [2] });
       const kept = createConsumers({ bus, log });
       await kept.keep(durables);
@@ -113,7 +113,7 @@ describe('consumers', () => {
     });
   });
 
-  test('lost durables are looked for when a server has been away for a while, and not while it is only started anew', async () => {
+  test('lost consumers are looked up when a server has been away for a while, and not during its restart', async () => {
     const { bus, state, lies } = servers({ falls: [2, 0] });
     let now = 0;
     const kept = createConsumers({ bus, log, elapsed: () => now });
@@ -172,7 +172,7 @@ describe('stream growth', () => {
     return { state, request, replicas };
   };
 
-  test('what was refused is asked for again at doubling distances, until it is given', async () => {
+  test('what was refused is requested again at doubling intervals, until it is granted', async () => {
     const { state, request, replicas } = servers();
     const refusals: string[] = [];
     const management = createManagement(request, {
@@ -218,7 +218,7 @@ describe('stream growth', () => {
   });
 });
 
-describe('a tombstone', () => {
+describe('a deletion marker', () => {
   const log = pino({ level: 'silent' });
   const week = 7 * 86_400_000;
 
@@ -244,7 +244,7 @@ describe('a tombstone', () => {
     ].toSorted();
   const assignment = (monitor: string): string => subjects.assignment('Europe', monitor);
 
-  test('goes after a week, of assignments and of heartbeat keys alike; what is no tombstone stays', async () => {
+  test('is removed after a week, of assignments and of heartbeat keys alike; other messages stay', async () => {
     for (const monitor of ['deleted', 'kept', 'paused']) await bus.store(assignment(monitor), '{}');
     for (const key of ['ended', 'good']) await bus.store(subjects.pingKey('shop', key), '{}');
     await bus.store(subjects.roster, '{}');
@@ -269,7 +269,7 @@ describe('a tombstone', () => {
     expect(await held()).toEqual(['assign.europe.kept', 'beatkey.shop.good', 'roster']);
   });
 
-  test('goes in steps: a tick looks at five hundred messages of a stream, and the next goes on from there', async () => {
+  test('is found in steps: a tick reads five hundred messages of a stream, and the next continues from there', async () => {
     const monitors = Array.from({ length: 1_100 }, (_, index) => `m${index}`);
     await Promise.all(
       monitors.map((monitor, index) => bus.store(assignment(monitor), index % 2 === 0 ? '' : '{}')),
@@ -285,7 +285,7 @@ describe('a tombstone', () => {
     expect((await bus.last('ASSIGN', assignment('m1')))?.data.length).toBe(2);
   });
 
-  test('of a monitor that is resumed while it is looked at takes nothing with it', async () => {
+  test('of a monitor that is resumed at the same time removes nothing else', async () => {
     await bus.store(assignment('resumed'), '');
     const resuming: Bus = {
       ...bus,
@@ -300,7 +300,7 @@ describe('a tombstone', () => {
     expect((await bus.last('ASSIGN', assignment('resumed')))?.data.length).toBe(7);
   });
 
-  test('is found in a stream that was made anew, although its numbers are small again', async () => {
+  test('is found in a recreated stream, although its numbers are small again', async () => {
     const tombstones = tombstonesOn(bus);
     for (const monitor of ['one', 'two', 'three']) await bus.store(assignment(monitor), '{}');
     await tombstones.tick();

@@ -21,7 +21,7 @@ import { ownDatabase } from '../../support/services.ts';
 import { at, refused, story } from '../core/story.ts';
 
 /** Rule 16: each coordinator sees only its own monitors, and all of them judge a probe together. */
-describe('rule 16: a probe is judged by what all coordinators know of it', async () => {
+describe('rule 16: a probe is judged by the observations of all coordinators', async () => {
   const { sql } = await ownDatabase();
   const places = ['Asia', 'Africa', 'Europe'] as const;
   const aliveMs = 60_000;
@@ -111,7 +111,7 @@ describe('rule 16: a probe is judged by what all coordinators know of it', async
     );
   const rows = () => sql`select * from refutations`;
 
-  test('two that see half of what is needed quarantine it together, and tell so once', async () => {
+  test('two that each see half of what is needed quarantine it together, and report it once', async () => {
     const [one, other] = [await coordinator([1, 2, 3, 4, 5]), await coordinator([6, 7, 8, 9, 10])];
     for (const host of [1, 2]) one.sees(host);
     other.sees(6);
@@ -150,7 +150,7 @@ describe('rule 16: a probe is judged by what all coordinators know of it', async
     expect(await quarantined()).toEqual([sick]);
   });
 
-  test('what is not held against it any more is taken back, and while nothing is nobody writes', async () => {
+  test('observations that no longer count are withdrawn, and without any nothing is written', async () => {
     const [one, other] = [await coordinator([1, 2, 3, 4, 5]), await coordinator([6, 7, 8, 9, 10])];
     one.sees(1);
     await talk(one, other);
@@ -168,7 +168,7 @@ describe('rule 16: a probe is judged by what all coordinators know of it', async
     expect(await rows()).toEqual([]);
   });
 
-  test('what one that is gone held against it counts no more, and is gone', async () => {
+  test('observations of a coordinator that is gone do not count, and are deleted', async () => {
     const [one, other] = [await coordinator([1, 2, 3]), await coordinator([4, 5, 6])];
     for (const host of [1, 2]) one.sees(host);
     await talk(one, other);
@@ -188,7 +188,7 @@ describe('rule 16: a probe is judged by what all coordinators know of it', async
 describe('announcements', () => {
   const bench = gateBench();
 
-  test('signatures are required once every probe that is heard says that it verifies, a private one’s word waited for as long as asked', () => {
+  test('signatures are required once every heard probe says that it verifies, a private one is awaited for as long as configured', () => {
     const probe = (id: string, more: Partial<RosterProbe> = {}): RosterProbe => ({
       id,
       name: id,
@@ -238,7 +238,7 @@ describe('announcements', () => {
     expect(ended.get('honest')).toBe(later - 1_000);
   });
 
-  test('what a private probe gets without a relay is dated before this version, so that it ends when the relay begins', async () => {
+  test('credentials of a private probe without a relay carry an older date, so that they end when the relay begins', async () => {
     const account = createKey('account');
     const now = Date.now();
     const issuedAt = (organisation: string | null, isRelayed: boolean): number => {

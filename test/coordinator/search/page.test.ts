@@ -48,7 +48,7 @@ const found = async (q: string, as: Person = web.house.owner, cookie = ''): Prom
 };
 
 describe('the search', () => {
-  test('pauses what runs, resumes what is paused, and asks for a name where none is typed', async () => {
+  test('pauses active ones, resumes paused ones, and asks for a name where none is typed', async () => {
     expect(await found('pause shop')).toEqual(['Pause Shop']);
     expect(await found('resume cart')).toEqual(['Resume Cart']);
     expect(await found('pause cart')).toEqual([]);
@@ -87,7 +87,7 @@ describe('the search', () => {
 });
 
 describeInBrowser('the palette and the bar of a phone', (browser) => {
-  test('what was typed before is replaced by what is typed next', async () => {
+  test('earlier input is replaced by the next', async () => {
     const { page, complaints, close } = await openTab(browser(), web.url, {
       cookie: await web.cookieOf(web.house.owner),
     });

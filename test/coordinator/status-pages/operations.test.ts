@@ -59,7 +59,7 @@ describe('a status page', () => {
     );
   });
 
-  test('is listed and read by everyone in its organisation, and by nobody else', async () => {
+  test('is listed and read by everyone in its organisation, and by no one else', async () => {
     const id = await page();
     expect(
       (await bench.call(listStatusPages, house.viewer)).items.map((item) => item.id),
@@ -83,7 +83,7 @@ describe('a status page', () => {
     );
   });
 
-  test('publishes a monitor under a name for its audience, once, at its place', async () => {
+  test('publishes a monitor under a public name, once, at its place', async () => {
     const [id, one, two] = [await page(), await monitor('db-3'), await monitor('db-4')];
     expect(
       await bench.call(addStatusPageMonitor, house.member, {
@@ -149,7 +149,7 @@ describe('a status page', () => {
     expect((await bench.call(getStatusPage, house.owner, { page_id: two })).monitors).toEqual([]);
   });
 
-  test('publishes a group as a heading with its monitors, keeps the names that were given, and lets the heading go alone', async () => {
+  test('publishes a group as a heading with its monitors, keeps the given names, and removes the heading alone', async () => {
     const id = await page();
     const group = (await bench.call(createGroup, house.owner, { name: 'Shop' })).id;
     const [one, two] = [await monitor('one', group), await monitor('two', group)];

@@ -94,7 +94,7 @@ describe('a report on a status page', () => {
     expect((await post('investigating')).ends_at).toBeNull();
   });
 
-  test('that affects nothing is an announcement, and ends by itself when it says so', async () => {
+  test('that affects nothing is an announcement, and ends at its end time', async () => {
     await begin();
     const ends_at = new Date(bench.now + minute).toISOString();
     await report({ kind: 'announcement', affected: [], ends_at });
@@ -105,7 +105,7 @@ describe('a report on a status page', () => {
     expect((await seen()).incidents).toMatchObject([{ resolvedAt: Date.parse(ends_at) }]);
   });
 
-  test('is refused, and nothing is written, for what is not on the page and for times that cannot be', async () => {
+  test('is refused, and nothing is written, for foreign monitors and for impossible times', async () => {
     await begin();
     const refused = async (more: object): Promise<string> =>
       report(more).then(
@@ -130,7 +130,7 @@ describe('a report on a status page', () => {
     expect((await bench.call(listStatusPageReports, house.viewer, { page_id })).items).toEqual([]);
   });
 
-  test('is changed without a word to anybody, and deleted with what it said', async () => {
+  test('is changed without a message, and deleted with its updates', async () => {
     await begin();
     const { id: report_id } = await report();
     const started_at = new Date(bench.now - 5 * minute).toISOString();
@@ -145,7 +145,7 @@ describe('a report on a status page', () => {
     expect((await seen()).incidents).toEqual([]);
   });
 
-  test('is shown in a preview before anybody else reads it', async () => {
+  test('is previewed before it is published', async () => {
     await begin();
     const { html } = await bench.call(previewStatusPage, house.member, {
       page_id,

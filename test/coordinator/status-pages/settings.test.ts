@@ -59,7 +59,7 @@ const refused = (page_id: string, what: object) =>
   bench.refusal(updateStatusPage, house.member, { page_id, ...what });
 
 describe('the settings of a page', () => {
-  test('are changed one by one, and what is refused changes nothing', async () => {
+  test('are changed one by one, and a refused one changes nothing', async () => {
     const id = await page({ language: 'de', description: 'Old' });
     const slug = newId();
     await change(id, { name: ' Shop ', slug, accent: '#0A5BB5' });
@@ -130,7 +130,7 @@ describe('the settings of a page', () => {
       expect(log?.text).not.toContain(secret);
   });
 
-  test('a domain is the page’s once its record says so, and then nobody else’s', async () => {
+  test('a domain belongs to the page once its record is found, and then to no other', async () => {
     const [one, two] = [await page(), await page()];
     const claim = async (id: string, domain: string) => (await change(id, { domain })).domain;
     for (const domain of [
@@ -213,7 +213,7 @@ describe('the settings of a page', () => {
 });
 
 describe('the rows of a page', () => {
-  test('are put in order in one call, each once, and are renamed on this page only', async () => {
+  test('are ordered in one call, each once, and are renamed on this page only', async () => {
     const [id, other] = [await page(), await page()];
     const group = (await bench.call(createGroup, house.owner, { name: newId() })).id;
     const [inside, loose, last] = [
@@ -290,7 +290,7 @@ describe('posts to incidents', () => {
     return id;
   };
 
-  test('say what is said, or what is usual in the language of the page, under the name for its audience', async () => {
+  test('use the given text, or the default in the language of the page, under the public name', async () => {
     const [id, watched] = [await page({ language: 'de' }), await monitor('db-7')];
     await bench.call(addStatusPageMonitor, house.owner, {
       page_id: id,
@@ -403,7 +403,7 @@ test('a domain is proven again each week, and let go after a month without its r
   expect(await after(50)).toEqual([4, false]);
 });
 
-test('a domain that nobody looked for, before an upgrade or while the service was off, has its whole month from the first look', async () => {
+test('a domain that was not checked, before an upgrade or while the service was off, has its whole month from the first check', async () => {
   const { dns, after } = await provenPage('old');
   dns.texts = [];
   expect(await after(60)).toEqual([1, true]);

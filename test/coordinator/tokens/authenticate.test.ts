@@ -71,7 +71,7 @@ describe('the text of a token', () => {
 });
 
 describe('a caller', () => {
-  test('is told by the token: organisation, role, scope and name of the token', async () => {
+  test('is identified by the token: organisation, role, scope and name of the token', async () => {
     expect(await bearer(house.viewer.read)).toMatchObject({
       is: 'token',
       organisation: {
@@ -92,7 +92,7 @@ describe('a caller', () => {
     });
   });
 
-  test('without a token, or with one that nobody gave out, is refused', async () => {
+  test('without a token, or with a forged one, is refused', async () => {
     expect(await refused(undefined)).toBe('token_missing');
     expect(await refused('')).toBe('token_missing');
     expect(await refused('Bearer')).toBe('token_missing');
@@ -103,7 +103,7 @@ describe('a caller', () => {
     expect(await refused(`Bearer ${house.owner.read.slice(0, -1)}-`)).toBe('token_invalid');
   });
 
-  test('whose role changes is known by the new one at once, and their tokens die', async () => {
+  test('whose role changes has the new one at once, and their tokens end', async () => {
     const { organisation, admin } = await createTestOrganisation(sql);
     expect((await bearer(admin.read)).role).toBe('admin');
     await writeRole(sql, organisation, admin.user, 'viewer');
@@ -112,7 +112,7 @@ describe('a caller', () => {
     expect(await refused(`Bearer ${admin.read}`)).toBe('token_invalid');
   });
 
-  test('who leaves the organisation takes the tokens along', async () => {
+  test('who leaves the organisation loses its tokens', async () => {
     const { organisation, member } = await createTestOrganisation(sql);
     await deleteMember(sql, organisation, member.user);
     expect(await refused(`Bearer ${member.read}`)).toBe('token_invalid');
@@ -127,7 +127,7 @@ describe('a caller', () => {
     expect(await refused(`Bearer ${member.read}`)).toBe('token_invalid');
   });
 
-  test('among fifty at once costs one query in all, and each hears of their own token', async () => {
+  test('among fifty at once costs one query in all, and each gets its own token', async () => {
     const watched = connect(database.url, { name: 'watched', connections: 1 });
     const shared = createTokens({
       sql: Object.assign((...given: Parameters<Sql>) => {

@@ -34,7 +34,7 @@ const works = (token: string): Promise<boolean> =>
 const make = (form: Readonly<Record<string, string>>) =>
   web.post('/tokens/new', form, { as: web.house.member, headers: same });
 
-test('a new token stands on the page that answers its form, with commands to try, and on no page after', async () => {
+test('a new token is on the page that answers its form, with commands to try, and on no page after', async () => {
   const { status, text, headers } = await make({ name: 'CI', scope: 'read', expires_at: '' });
   const [token = ''] = /svc_[0-9A-Za-z]{40}/.exec(text) ?? [];
   expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -75,7 +75,7 @@ test('a form that is refused comes back with what was sent, and makes nothing', 
 describeInBrowser('tokens', (browser) => {
   for (const scripts of [true, false])
     describe(scripts ? 'with scripts' : 'without scripts', () => {
-      test('are made, shown once, and revoked', async () => {
+      test('are created, shown once, and revoked', async () => {
         const cookie = await web.cookieOf(web.house.viewer);
         await web.sql`delete from tokens where user_id = ${web.house.viewer.user}`;
         const { page, close } = await openTab(browser(), web.url, { scripts, cookie });

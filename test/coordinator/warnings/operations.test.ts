@@ -104,7 +104,7 @@ describe('rule 44: a warning', () => {
     expect(items.map(({ name, warnings }) => [name, warnings.length])).toEqual([['till', 1]]);
   });
 
-  test('of another organisation is seen by nobody', async () => {
+  test('of another organisation is never visible', async () => {
     const { till } = await shop();
     await write([begun(till.id)]);
     const other = await createTestOrganisation(bench.sql);
@@ -130,7 +130,7 @@ describe('rule 44: a warning', () => {
     });
   });
 
-  test('that lasts is held by whoever takes its partition over; one that ended is not', async () => {
+  test('that lasts is loaded by the next owner of its partition; one that ended is not', async () => {
     const { till, cart } = await shop();
     const lasts = begun(till.id);
     const over = begun(cart.id);

@@ -41,7 +41,7 @@ const texts = fc.oneof(
 );
 
 describe('a text in a template', () => {
-  test('is read by a parser as the same text, and makes no element', () => {
+  test('is parsed as the same text, and makes no element', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const [element, ...others] = parsed(html`<p>${text}</p>`);
@@ -56,7 +56,7 @@ describe('a text in a template', () => {
     );
   });
 
-  test('is read as the same value in an attribute, and makes no other attribute', () => {
+  test('is parsed as the same value in an attribute, and makes no other attribute', () => {
     fc.assert(
       fc.property(texts, texts, (one, other) => {
         const [element, ...others] = parsed(html`<a title="${one}" data-more="${other}">x</a>`);
@@ -70,7 +70,7 @@ describe('a text in a template', () => {
     );
   });
 
-  test('is escaped once, however deep it stands', () => {
+  test('is escaped once, however deep it is nested', () => {
     const list: Part = [html`<li>${'a & b'}</li>`, 'c < d', [null, false, undefined, 7]];
     expect(html`<ul>${list}</ul>`.toString()).toBe('<ul><li>a &amp; b</li>c &lt; d7</ul>');
   });
@@ -84,7 +84,7 @@ describe('HTML', () => {
     );
   });
 
-  test('takes no value whose text nobody meant, which the compiler sees to', () => {
+  test('accepts no value without an explicit text, which the compiler enforces', () => {
     const never = () => [
       // @ts-expect-error: a date has many texts.
       html`${new Date(0)}`,

@@ -50,7 +50,7 @@ describe('a page that opens its stream', () => {
     };
   };
 
-  test('is told at once of what changed since it was made, and of nothing when nothing did', () => {
+  test('is notified at once of changes since it was made, and of nothing without changes', () => {
     const { changes, watch, hear, listening } = begin();
     watch('other');
     listening();
@@ -72,7 +72,7 @@ describe('a page that opens its stream', () => {
     expect(listens()).toBe(1);
   });
 
-  test("is told when what it was made before cannot be known: nothing was heard yet, or its word is nobody's", () => {
+  test("is notified when its version cannot be compared: no changes were received yet, or the version is invalid", () => {
     const { changes, watch, passes, listening } = begin();
     const made = changes.moment();
     passes(10);
@@ -84,7 +84,7 @@ describe('a page that opens its stream', () => {
     expect(watch('ours', 'yesterday')()).toBe(1);
   });
 
-  test('that another coordinator made is given some seconds between the two', () => {
+  test('from another coordinator has a tolerance of some seconds', () => {
     const { make, watch, passes, hear, listening } = begin();
     watch('ours');
     listening();
@@ -110,7 +110,7 @@ describe('live stream', () => {
   const change = (name: string) =>
     web.sql`insert into groups (id, organisation_id, name, name_folded) values (gen_random_uuid(), ${web.house.organisation}, ${name}, ${name})`;
 
-  test('what changes between the making of a page and the opening of its stream is told as the stream opens', async () => {
+  test('changes between a page and its stream are sent as the stream opens', async () => {
     // The first stream of all hears when the database is listened to: what was before nobody knows.
     await untilChanged(web);
     const { text } = await web.get('/', { as: web.house.member });

@@ -30,7 +30,7 @@ const accountPaths = [
   '/search?q=x',
 ];
 
-describe('a stranger', () => {
+describe('an anonymous user', () => {
   test('sees at the front what this is, and where to sign in', async () => {
     const { status, text } = await web.get('/');
     expect(status).toBe(200);
@@ -38,7 +38,7 @@ describe('a stranger', () => {
     expect(text).toContain('href="/sign-in"');
   });
 
-  test('is sent to the sign-in from every page of the account, built or not, and back from there', async () => {
+  test('is redirected to the sign-in from every page of the account, existing or not, and back from there', async () => {
     for (const path of accountPaths) {
       const { status, headers } = await web.get(path);
       expect([path, status, headers.get('location')]).toEqual([
@@ -72,7 +72,7 @@ describe('a member', () => {
       expect([href, (await web.get(href, { as: web.house.owner })).status]).toEqual([href, 200]);
   });
 
-  test('is told in a page what is not there', async () => {
+  test('reads on a page that something is not found', async () => {
     const { status, text } = await web.get('/monitors/nothing/of/it', { as: web.house.member });
     expect(status).toBe(404);
     expect(text).toContain('Page not found');
@@ -80,7 +80,7 @@ describe('a member', () => {
 });
 
 describe('every page', () => {
-  test('allows nothing inline and nothing from elsewhere, and nobody to frame it', async () => {
+  test('allows nothing inline and nothing from elsewhere, and no framing', async () => {
     const { headers } = await web.get('/');
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
@@ -91,7 +91,7 @@ describe('every page', () => {
     expect(headers.get('cache-control')).toBe('private, no-cache');
   });
 
-  test('is compressed for who takes it so, and reads the same', async () => {
+  test('is compressed for clients that accept it, with the same content', async () => {
     const plain = await web.get('/', { encoding: 'identity' });
     const small = await web.get('/', { encoding: 'br' });
     expect(plain.headers.get('content-encoding')).toBeNull();
@@ -99,7 +99,7 @@ describe('every page', () => {
     expect(small.text).toBe(plain.text);
   });
 
-  test('refers to assets that are there, kept for ever, of the type that browsers want', async () => {
+  test('refers to existing assets, cached without limit, of the type that browsers want', async () => {
     const { text, headers } = await web.get('/');
     const rules = headers.get('speculation-rules')?.slice(1, -1) ?? '';
     const addresses = new Set([
@@ -120,7 +120,7 @@ describe('every page', () => {
     expect((await web.get('/assets/style-NOTHING.css')).status).toBe(404);
   });
 
-  test('is not there for programs where there is no page: they get the one form of a refusal', async () => {
+  test('is not found for programs where there is no page: they get the API’s error body', async () => {
     const { status, text } = await web.get('/nothing', { accept: 'application/json' });
     expect(status).toBe(404);
     expect(JSON.parse(text)).toMatchObject({ error: { code: 'route_not_found' } });
@@ -130,7 +130,7 @@ describe('every page', () => {
 describe('a change', () => {
   const same = { 'sec-fetch-site': 'same-origin' };
 
-  test('is taken from a page of this service only, as the browser says where it comes from', async () => {
+  test('is accepted from a page of this service only, by the headers of the browser', async () => {
     const send = (headers: Record<string, string>) =>
       web.post('/preferences', { theme: 'dark' }, { headers });
     for (const headers of [
@@ -150,7 +150,7 @@ describe('a change', () => {
       expect([headers, (await send(headers)).status]).toEqual([headers, 303]);
   });
 
-  test('of clock and light is kept in the browser, and shown on the page that it came from', async () => {
+  test('of time zone and theme is kept in the browser, and shown on the page that it came from', async () => {
     const kept = await web.post(
       '/preferences',
       { zone: 'Asia/Tokyo', theme: 'dark', back: '/?status=down' },
@@ -179,7 +179,7 @@ describe('a change', () => {
       ).toBe('/');
   });
 
-  test('that is no form, or far too long, is refused in words', async () => {
+  test('without a valid form, or far too long, is refused in words', async () => {
     const { status, text } = await web.post(
       '/preferences',
       { back: 'x'.repeat(100_000) },
@@ -199,7 +199,7 @@ describe('a change', () => {
   });
 });
 
-test('a failure of ours is a page that names its number, which the log names too', async () => {
+test('an error of ours is a page with its id, which the log has, too', async () => {
   const logged: unknown[] = [];
   const broken = await startWeb({
     log: {

@@ -310,14 +310,14 @@ test('every page is here, and nothing that is no page', () => {
   expect(pages.map(nameOf).toSorted()).toEqual(Object.keys(expected).toSorted());
 });
 
-describe('everybody', () => {
+describe('every role', () => {
   // Whoever signs out is a stranger after, and who leaves is no member any more:
   // pages/settings.test.ts has them leave. In the order of the table: what is deleted by one page
   // is gone for the next.
   for (const page of inOrder.filter(
     (each) => each.path !== '/sign-out' && nameOf(each) !== 'POST /members/leave',
   ))
-    test(`is answered what is theirs by ${nameOf(page)}`, async () => {
+    test(`gets what it may see by ${nameOf(page)}`, async () => {
       const answers: string[] = [];
       for (const each of who) answers.push(wordOf(await ask(page, personOf(each))));
       expect(answers.join(' ')).toBe(expected[nameOf(page)]);
@@ -339,7 +339,7 @@ describe('everybody', () => {
 
 describe('a form', () => {
   for (const page of pages.filter((each) => each.method === 'POST' && !('fromAnywhere' in each)))
-    test(`that another site sends to ${page.path} is refused, whoever is signed in`, async () => {
+    test(`that another site sends to ${page.path} is refused, whichever user is signed in`, async () => {
       for (const headers of [
         { 'sec-fetch-site': 'cross-site' },
         { origin: 'https://evil.example' },

@@ -41,7 +41,7 @@ describe('child', () => {
   setInterval(() => undefined, 60_000);`;
 
   test.runIf(hasTie)(
-    'a frozen process outlives no launcher that was killed, where it is told so',
+    'a frozen process does not outlive a killed launcher, where it is told so',
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'antipode-child-'));
       const command: Command = {
@@ -95,11 +95,11 @@ describe('a database and a bus of one’s own', () => {
   const faultsWith = async (more: Readonly<Record<string, string>>): Promise<string> =>
     (await faultsOfOwnDependencies(own(more))).join('\n');
 
-  test('that let us in have no fault', async () => {
+  test('that accept us have no fault', async () => {
     expect(await faultsOfOwnDependencies(own({}))).toEqual([]);
   });
 
-  test('at a wrong port are told by the variable and the place, without the password', async () => {
+  test('at a wrong port are reported by the variable and the place, without the password', async () => {
     const port = await freePort();
     const said = await faultsWith({
       DATABASE_URL: changed((url) => {
@@ -112,7 +112,7 @@ describe('a database and a bus of one’s own', () => {
     expect(said).not.toContain(new URL(database.url).password);
   });
 
-  test('of a host without an address, a wrong password, a database that is not there: each is told as what it is', async () => {
+  test('of a host without an address, a wrong password, a missing database: each is reported as such', async () => {
     const nowhere = await faultsWith({
       DATABASE_URL: changed((url) => {
         url.hostname = 'nowhere.invalid';
@@ -138,7 +138,7 @@ describe('a database and a bus of one’s own', () => {
     expect(absent).toMatch(/^DATABASE_URL: the Postgres at .* has no database absent: create it/);
   });
 
-  test('that are both wrong are both told', async () => {
+  test('that are both wrong are both reported', async () => {
     const port = await freePort();
     const said = await faultsWith({
       NATS_URL: `nats://127.0.0.1:${port}`,
@@ -148,7 +148,7 @@ describe('a database and a bus of one’s own', () => {
     expect(said).toContain(`NATS_URL: nothing answers at nats://127.0.0.1:${port}`);
   });
 
-  test('whose bus does not take the credentials are told which', async () => {
+  test('whose bus refuses the credentials report which', async () => {
     const said = await faultsWith({
       NATS_SYSTEM_CREDENTIALS: createBusIdentity(Date.now()).systemCredentials,
     });
@@ -195,7 +195,7 @@ describe('lock', () => {
     lock?.release();
   });
 
-  test('a lock that was given back can be taken again', () => {
+  test('a released lock can be taken again', () => {
     lockHome(home)?.release();
     const again = lockHome(home);
     expect(again).toBeDefined();

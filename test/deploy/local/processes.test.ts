@@ -64,7 +64,7 @@ describe('a part', () => {
     },
   );
 
-  test('that ends at once is tried again at growing distances, and fails the start', async () => {
+  test('that ends at once is retried at growing intervals, and fails the start', async () => {
     const { processes, starts } = await keep(
       script('console.error("no such thing"); process.exit(7)'),
     );
@@ -84,7 +84,7 @@ describe('a part', () => {
     await eventually(() => !signal(-first, 0));
   });
 
-  test('that does not heed its stop signal is killed after the grace, and does not come back', async () => {
+  test('that ignores its stop signal is killed after the grace, and does not come back', async () => {
     const { processes, starts, pid } = await keep(
       script(`process.on('SIGTERM', () => undefined); ${forever}`),
     );
@@ -94,14 +94,14 @@ describe('a part', () => {
     await expect(processes.start(script(forever))).rejects.toThrow('dismissed');
   });
 
-  test('that is stopped by a signal can still be stopped for good', async () => {
+  test('that is paused by a signal can still be stopped', async () => {
     const { processes, pid } = await keep(script(forever));
     signal(pid(), 'SIGSTOP');
     await processes.dismiss();
     expect(await findProcess(pid())).toBeUndefined();
   });
 
-  test('that ends before it is ready says so with the end of its log', async () => {
+  test('that ends before it is ready is reported with the end of its log', async () => {
     const { ready } = await keep(
       script('console.error("no such thing"); process.exit(3)'),
       async () => false,
@@ -109,7 +109,7 @@ describe('a part', () => {
     await expect(ready).rejects.toThrow(/script ended before it was ready:\n.*no such thing/s);
   });
 
-  test('that cannot be started at all is told, not hidden', async () => {
+  test('that cannot be started is reported', async () => {
     const { ready, processes } = await keep({ ...script(''), file: join(folder, 'not-there') });
     // With setpriv it is that program which says so.
     await expect(

@@ -60,7 +60,7 @@ describe('nats', () => {
   };
 
   describe.runIf(hasBinaries())('a nats-server', () => {
-    test('that the machine has is taken when it is 2.10 or newer', async () => {
+    test('of the machine is used when it is 2.10 or newer', async () => {
       const place = await installed('2.12.1');
       expect(await obtainNatsServer(folder, place, () => undefined)).toEqual({
         file: join(place, 'nats-server'),
@@ -68,7 +68,7 @@ describe('nats', () => {
       });
     });
 
-    test('that is older gives way to the one in the cache, without a fetch', async () => {
+    test('that is older gives way to the one in the cache, without a download', async () => {
       const said: string[] = [];
       const cache = await cached(binary.version.join('.'));
       const found = await obtainNatsServer(cache, await installed('2.9.10'), (line) =>
@@ -80,7 +80,7 @@ describe('nats', () => {
       expect(said).toEqual([]);
     });
 
-    test('that does not run is as good as none', async () => {
+    test('that does not run counts as missing', async () => {
       const cache = await cached(binary.version.join('.'));
       const place = await installed('2.12.1');
       await writeFile(join(place, 'nats-server'), '#!/bin/sh\nexit 1\n');
@@ -108,7 +108,7 @@ describe('nats', () => {
       await (await connect({ servers: url, authenticator, reconnect: false })).close();
     };
 
-    test('has not forgotten a revocation after a kill -9, although its first account is preloaded again', async () => {
+    test('has kept a revocation after a kill -9, although its first account is preloaded again', async () => {
       const account = keyFromSeed(identity.accountSeed, 'account');
       const probe = issueCredentials({ name: 'p1', account }, Date.now());
       const first = await start();
@@ -130,7 +130,7 @@ describe('nats', () => {
       await enter(second, identity.coordinatorCredentials);
     });
 
-    test('lets nobody in without credentials', async () => {
+    test('refuses clients without credentials', async () => {
       const url = await start();
       await expect(connect({ servers: url, reconnect: false })).rejects.toThrow(/authorization/i);
     });
@@ -201,7 +201,7 @@ describe('postgres', () => {
       await expect(ask(wrong, 'select 1')).rejects.toThrow(/password authentication failed/);
     });
 
-    test('begins anew where a first start was interrupted', async () => {
+    test('starts again where a first start was interrupted', async () => {
       const { folder } = await prepare();
       await rm(join(folder, 'data'), { recursive: true });
       await mkdir(join(folder, 'data.new'));
@@ -213,7 +213,7 @@ describe('postgres', () => {
       ]);
     });
 
-    test('is never there twice on one folder', async () => {
+    test('never runs twice on one folder', async () => {
       const prepared = await prepare();
       await start(prepared);
       await expect(start(await prepare())).rejects.toThrow(
@@ -222,7 +222,7 @@ describe('postgres', () => {
       expect(await ask(prepared.url, 'select 1 as one')).toEqual([{ one: 1 }]);
     });
 
-    test('that was left behind is ended, also when it had been stopped by a signal', async () => {
+    test('that was left behind is ended, also when it had been paused by a signal', async () => {
       const prepared = await prepare();
       const left = await start(prepared);
       process.kill(left.pid, 'SIGSTOP');
@@ -245,7 +245,7 @@ describe('ports', () => {
     await once(server, 'listening');
   };
 
-  test('a port that another program has is told as taken', async () => {
+  test('a port that another program has is reported as taken', async () => {
     const port = await freePort();
     await listenAt(port);
     expect(await obstacleTo(port, '127.0.0.1')).toMatch(
@@ -255,7 +255,7 @@ describe('ports', () => {
   });
 
   test.each(['192.0.2.1', '999.1.1.1'])(
-    'an address that this machine does not have is not told as a taken port: %s',
+    'an address that this machine does not have is not reported as a taken port: %s',
     async (host) => {
       for (const port of [0, await freePort()])
         expect(await obstacleTo(port, host)).toMatch(
@@ -264,7 +264,7 @@ describe('ports', () => {
     },
   );
 
-  test('nothing stands in the way of a free port, or of any', async () => {
+  test('a free port is accepted, and any port', async () => {
     expect(await obstacleTo(await freePort(), '127.0.0.1')).toBeUndefined();
     expect(await obstacleTo(0, '0.0.0.0')).toBeUndefined();
   });

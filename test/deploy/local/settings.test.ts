@@ -52,13 +52,13 @@ test('a secret may come from a file', async () => {
   }
 });
 
-test('a port that is none, and a database that is none, are both named at once', () => {
+test('an invalid port and an invalid database are both named at once', () => {
   expect(() => readSettings({ PORT: '99999', DATABASE_URL: 'mysql://x' })).toThrow(
     /PORT[\s\S]*DATABASE_URL/,
   );
 });
 
-test('a bad port does not hide a bus that is described by halves: every fault is told at once, with what to do', () => {
+test('a bad port does not hide an incomplete bus: every error is reported at once, with what to do', () => {
   const read = () =>
     readSettings({
       PORT: 'many',
@@ -73,7 +73,7 @@ test('a bad port does not hide a bus that is described by halves: every fault is
   expect(read).not.toThrow(/hidden/);
 });
 
-test('a number that is too large is told its limit in words', () => {
+test('a number that is too large is refused with its limit', () => {
   expect(() => readSettings({ PORT: '99999' })).toThrow('PORT: must be at most 65535');
   expect(() => readSettings({ BASE_URL: 'example' })).toThrow(
     'BASE_URL: must be an http:// or https:// address',
@@ -85,7 +85,7 @@ test('several hosts, and a socket in place of a host, are addresses of a Postgre
     expect(readSettings({ DATABASE_URL: url }).databaseUrl).toBe(url);
 });
 
-test('a seed that was mistyped is told by its name, and not repeated', () => {
+test('a mistyped seed is reported by its name, and not repeated', () => {
   // Not the last letter: two of its bits carry nothing, and A and B there are the same seed.
   const mistyped = bus.NATS_OPERATOR_SEED.replace(/.(?=.$)/, (letter) =>
     letter === 'A' ? 'B' : 'A',
@@ -103,7 +103,7 @@ test('a seed that was mistyped is told by its name, and not repeated', () => {
   expect(read).not.toThrow(mistyped);
 });
 
-test('credentials that lost their line breaks on the way are told by their name, with the way that keeps them', () => {
+test('credentials that lost their line breaks are reported by their name, with the way that keeps them', () => {
   const read = () =>
     readSettings({ ...bus, NATS_CREDENTIALS: bus.NATS_CREDENTIALS.replaceAll('\n', '\\n') });
   expect(read).toThrow(
@@ -120,7 +120,7 @@ test('messages reach networks of one’s own, unless it was said otherwise or an
   expect(allowed({ SIGN_UP: 'open', ALERT_ALLOW_CIDRS: '192.168.7.9' })).toBe('192.168.7.9');
 });
 
-test('where anyone may sign up, probes on this machine reach public addresses only, unless their owner says otherwise', () => {
+test('with open sign-up, probes on this machine reach public addresses only, unless their owner says otherwise', () => {
   expect(readSettings({}).allowCidrs).toBeUndefined();
   expect(readSettings({ SIGN_UP: 'open' }).allowCidrs).toBe('');
   expect(readSettings({ SIGN_UP: 'open', PROBE_ALLOW_CIDRS: '10.0.0.0/8' }).allowCidrs).toBe(
@@ -139,7 +139,7 @@ test('where anyone may sign up, probes on this machine reach public addresses on
   expect(allowed({ SIGN_UP: 'open' })).toBe('');
 });
 
-test('where a file says that anyone may sign up, the same holds', async () => {
+test('the same holds where a file opens sign-up', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-settings-'));
   try {
     const SIGN_UP_FILE = join(folder, 'sign-up');

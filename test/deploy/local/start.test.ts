@@ -39,7 +39,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     await removeHome(home);
   });
 
-  test('prints a link that signs the owner in by a click, and not by a look ahead; once', async () => {
+  test('prints a link that signs the owner in by a click, and not by a preview; once', async () => {
     expect(service.said()).toContain(first.sign_in_url);
     for (const headers of [{}, { ...click, 'sec-purpose': 'prefetch' }])
       expect(await navigate(first.sign_in_url, headers)).toMatchObject({
@@ -82,7 +82,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     });
   });
 
-  test('an address that nobody answers is refused in the form of the API, and leads to its page', async () => {
+  test('an unknown address is refused in the form of the API, and leads to its page', async () => {
     expect(await ask(`${first.base_url}/nothing`)).toEqual({
       status: 404,
       body: {
@@ -96,7 +96,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     expect(Number(new URL(first.base_url).port)).toBeLessThan(32_768);
   });
 
-  test('has a heartbeat address at every probe, told in a file of its own', async () => {
+  test('has a heartbeat address at every probe, written in a file of its own', async () => {
     const urls = heartbeatShape.parse(
       JSON.parse(await readFile(join(home, 'heartbeat-urls.json'), 'utf8')),
     );
@@ -105,7 +105,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     expect(new Set(Object.values(urls)).size).toBe(3);
   });
 
-  test('tells its secrets to the owner only', async () => {
+  test('shows its secrets to the owner only', async () => {
     for (const name of ['local.json', 'state.json', 'environment.json'])
       expect((await stat(join(home, name))).mode & 0o777).toBe(0o600);
   });
@@ -152,7 +152,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     await heals('Virginia', ({ pids }) => pids.probes.Virginia, 'SIGSTOP', 'SIGKILL');
   });
 
-  test('kill -9 of the launcher is healed by the next start, which keeps the data', async () => {
+  test('a kill -9 of the launcher is recovered by the next start, which keeps the data', async () => {
     const before = await service.local();
     signal(before.pids.launcher, 'SIGKILL');
     await service.exited;

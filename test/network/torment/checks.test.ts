@@ -52,7 +52,7 @@ const judged = (
 ) => judge(incidents, outages, of, []);
 
 describe('the verdict', () => {
-  test('has nothing against one incident for an outage, told once, and its end once', () => {
+  test('accepts one incident for an outage, notified once, and its end once', () => {
     expect(judged([incident()])).toMatchObject({
       outages: 1,
       missed: [],
@@ -64,7 +64,7 @@ describe('the verdict', () => {
     });
   });
 
-  test('finds an outage that nothing tells of, and an incident of what never was', () => {
+  test('finds an outage without an alert, and an incident without an outage', () => {
     expect(judged([]).missed).toHaveLength(1);
     expect(
       judged([
@@ -90,7 +90,7 @@ describe('the verdict', () => {
     );
   });
 
-  test('has nothing against an end that is seen only shortly before the next outage', () => {
+  test('accepts an end that is seen only shortly before the next outage', () => {
     const next: Outage = { ...outage, from: 140_000, until: 170_000 };
     const of = [
       ...rows,
@@ -106,7 +106,7 @@ describe('the verdict', () => {
     expect(judged(two, [outage, next], of)).toMatchObject({ outages: 2, crooked: [] });
   });
 
-  test('finds what is told twice, and a beginning or an end that is told without the other', () => {
+  test('finds a repeated alert, and a beginning or an end without the other', () => {
     expect(judged([incident({ downs: 2 })]).unpaired.join()).toContain('was told 2 times');
     expect(judged([incident({ ups: 2 })]).unpaired.join()).toContain('its end was told 2 times');
     expect(judged([incident({ ups: 0 })]).unpaired.join()).toContain('its end was not');
@@ -115,7 +115,7 @@ describe('the verdict', () => {
   });
 });
 
-test('what was confirmed by failures of two outages, and told to nobody, is none of them', () => {
+test('an incident confirmed by failures of two outages, without an alert, is neither', () => {
   const next: Outage = { place, from: 140_000, until: 160_000, onlyFrom: null };
   const later = [
     row(139_000, 'Asia', true),
@@ -139,7 +139,7 @@ test('what was confirmed by failures of two outages, and told to nobody, is none
   expect(judged(all(1), [outage, next], of).crooked.join()).toContain('several outages for one');
 });
 
-describe('dates', () => {
+describe('times', () => {
   const faults = (more: Partial<Incident>, of: readonly Row[] = rows) =>
     crookedDates([incident(more)], [outage], of)
       .map(({ fault }) => fault)
@@ -154,14 +154,14 @@ describe('dates', () => {
     ).toBe('');
   });
 
-  test('that no check has are found', () => {
+  test('without a check are found', () => {
     expect(faults({ started_at: 101_001 })).toContain('did not start');
     expect(faults({ confirmed_at: 101_101 })).toContain('was not confirmed when');
     expect(faults({ confirmed_continent: 'Europe' })).toContain('where it was seen');
     expect(faults({ resolved_at: 131_050 })).toContain('did not end');
   });
 
-  test('that stay where they were when an earlier failure is handed over are found', () => {
+  test('that do not move when an earlier failure is handed over are found', () => {
     expect(
       faults({ started_at: 104_000, confirmed_at: 107_000, resolved_at: null }, before),
     ).toContain('later than the first failure');
@@ -177,7 +177,7 @@ describe('dates', () => {
     expect(crookedDates([gaveUp, since], [outage], before)).toEqual([]);
   });
 
-  test('of what one confirms who failed shortly before, and told nothing since, are those of the beginning', () => {
+  test('of a confirmation by a probe that failed shortly before, and reported nothing since, are those of the beginning', () => {
     const atOnce = {
       confirmed_at: 101_000,
       confirmed_continent: 'Asia' as const,
@@ -192,7 +192,7 @@ describe('dates', () => {
     );
   });
 
-  test('of what a continent tells late, when others have seen the outage end, are its own: it lies beside the other incident', () => {
+  test('of a late continent, when others have seen the outage end, are those of an incident of its own', () => {
     const late = row(129_000, 'North America', false);
     const alone = incident({
       started_at: 129_000,
@@ -221,7 +221,7 @@ describe('floods', () => {
   const every = (ms: number, count: number) =>
     Array.from({ length: count }, (_, nth) => ({ place, at: nth * ms }));
 
-  test('are found, and turns, samples and the looks of rule 13 are none', () => {
+  test('are found, and turns, samples and the rechecks of rule 13 are none', () => {
     expect(floods(every(3_000, 100), [], 3_000)).toEqual([]);
     expect(floods([...every(3_000, 30), ...every(10, 12)], [], 3_000)).toEqual([]);
     expect(floods(every(140, 107), [], 3_000)).toHaveLength(1);
@@ -235,7 +235,7 @@ describe('floods', () => {
     );
   });
 
-  test('are more where partitions change hands, for each owner has a budget of his own', () => {
+  test('are larger where partitions change hands, because each owner has a budget of its own', () => {
     const twice = every(300, 50);
     expect(floods(twice, [], 3_000)).not.toEqual([]);
     expect(floods(twice, [{ from: 0, until: 5_000 }], 3_000)).toEqual([]);
@@ -278,11 +278,11 @@ describe('pings', () => {
       until: 90_000,
     });
 
-  test('that are all there, each silence and failure an incident by their dates, are right', () => {
+  test('that are all there, each silence and failure an incident with their times, are right', () => {
     expect(judgedPings([silence, failure])).toEqual({ taken: 4, lost: [], crooked: [] });
   });
 
-  test('that are gone or there twice are found, and an address that was denied', () => {
+  test('that are missing or doubled are found, and an address that was refused', () => {
     expect(judgedPings([silence, failure], stored.slice(0, 3)).lost).toHaveLength(1);
     expect(
       judgedPings([silence, failure], [...stored, { ...ping(24_000), id: 'again' }]).crooked.join(),
@@ -298,7 +298,7 @@ describe('pings', () => {
     expect(judgedPings([], long).crooked.join()).toContain('was silent');
   });
 
-  test('an incident of who had not heard of a ping that came in time ends in the moment of its confirmation, and only there', () => {
+  test('an incident of a probe that had not received a ping in time ends in the moment of its confirmation, and only there', () => {
     const unheard = incident({
       place: 'job',
       started_at: 27_000,
@@ -353,7 +353,7 @@ test('all is at rest when nothing is on its way any more, whatever was found whi
   expect(isAtRest({ ...found, balance: { ...found.balance, lost: ['a result'] } })).toBe(false);
 });
 
-test('a partition of which nothing new is stored while all is well is found, with what coordinators say of themselves', async () => {
+test('a partition that stores nothing new while all is healthy is found, with what coordinators report of themselves', async () => {
   let asked = 0;
   const look = (moves: (since: number) => readonly Row[]) =>
     findStalled({

@@ -44,8 +44,8 @@ const judged = (
 const right = [got('m1', 1_000, 'a', 'down'), got('m2', 62_000, 'a', 'up')];
 const first = outage('a', 500);
 
-describe('what torment finds at those who were told', () => {
-  test('nothing where each outage was told once, and its end after it, however often a message was tried', () => {
+describe('faults that torment finds in the messages', () => {
+  test('none where each outage was notified once, and its end after it, however often a message was retried', () => {
     const again = [
       got('m1', 900, 'a', 'down', { taken: false }),
       ...right,
@@ -58,7 +58,7 @@ describe('what torment finds at those who were told', () => {
     });
   });
 
-  test('an outage, or its end, that was told to nobody', () => {
+  test('an outage, or its end, without a message', () => {
     expect(judged([first], []).lost).toEqual(['well: /failing/0 a was told to nobody']);
     expect(judged([first], [got('m1', 900, 'a', 'down', { taken: false })]).lost).toHaveLength(1);
     expect(judged([first], right.slice(0, 1)).lost).toEqual([
@@ -69,7 +69,7 @@ describe('what torment finds at those who were told', () => {
     expect(judged([outage('a', 500, { resolved_at: 500 })], []).lost).toHaveLength(1);
   });
 
-  test('what was told twice, in another message', () => {
+  test('an alert that was sent twice, in different messages', () => {
     expect(judged([first], [...right, got('m3', 64_000, 'a', 'up')]).wrong).toEqual([
       expect.stringContaining('its end was told twice'),
     ]);
@@ -87,7 +87,7 @@ describe('what torment finds at those who were told', () => {
     ).toEqual([]);
   });
 
-  test('what another attempt says otherwise, an end before its beginning, and what was not to be told', () => {
+  test('a retry that differs, an end before its beginning, and a message that was not due', () => {
     expect(judged([first], [got('m1', 900, 'a', 'up', { taken: false }), ...right]).wrong).toEqual([
       expect.stringContaining('another thing'),
     ]);
@@ -99,7 +99,7 @@ describe('what torment finds at those who were told', () => {
     ]);
   });
 
-  test('what a channel does not cover, or hears before its time', () => {
+  test('a message that a channel does not cover, or that comes early', () => {
     expect(judged([first], right, { ...everywhere, covers: ['/steady/0'] }).wrong).toEqual([
       expect.stringContaining('does not cover'),
     ]);
@@ -109,7 +109,7 @@ describe('what torment finds at those who were told', () => {
     ]);
   });
 
-  test('rule 37: a third outage within half an hour is told as flapping, and then none', () => {
+  test('rule 37: a third outage within half an hour is sent as flapping, and then none', () => {
     const four = [
       first,
       outage('b', 5 * minute),

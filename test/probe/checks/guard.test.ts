@@ -158,7 +158,7 @@ test('it is this probe’s own limit when another, that may check the same, that
   expect(strict.isOwnLimit(['10.1.2.3'], anywhere)).toBe(false);
 });
 
-test('a private probe whose host does not allow what lies inside a network says nothing about it; a name that leads to nowhere is the target’s fault', () => {
+test('without the permission of its host a private probe gives no result for internal targets; a name that resolves to nothing is the target’s fault', () => {
   const mine = {
     kind: 'https',
     target: 'https://a.example/',
@@ -173,7 +173,7 @@ test('a private probe whose host does not allow what lies inside a network says 
     expect(strict.isOwnLimit([address], mine)).toBe(false);
 });
 
-describe('without a word from its host, a probe reaches only public addresses', () => {
+describe('without configuration, a probe reaches only public addresses', () => {
   test.each(
     Object.entries(shut).flatMap(([range, addresses]) =>
       addresses.map((address) => [range, address] as const),
@@ -182,7 +182,7 @@ describe('without a word from its host, a probe reaches only public addresses', 
     expect(strict.allows(address, 443)).toBe(false);
   });
 
-  test.each(notLiteral)('what is no literal address is shut: %j', (text) => {
+  test.each(notLiteral)('an invalid address is closed: %j', (text) => {
     expect(strict.allows(text, 443)).toBe(false);
     expect(guardOf(['0.0.0.0/0', '::/0']).allows(text, 443)).toBe(false);
   });
@@ -195,7 +195,7 @@ describe('without a word from its host, a probe reaches only public addresses', 
 });
 
 describe('what the host of a probe allows', () => {
-  test('a range opens what lies in it and nothing beside it', () => {
+  test('a range opens its addresses and no other', () => {
     const guard = guardOf(['10.1.0.0/16', 'fd12::/16']);
     expect(guard.allows('10.1.2.3', 80)).toBe(true);
     expect(guard.allows('::ffff:10.1.2.3', 80)).toBe(true);
@@ -205,13 +205,13 @@ describe('what the host of a probe allows', () => {
     expect(guard.allows('127.0.0.1', 80)).toBe(false);
   });
 
-  test('an address without a length stands for itself', () => {
+  test('an address without a length is that one address', () => {
     const guard = guardOf(['192.168.1.7']);
     expect(guard.allows('192.168.1.7', 80)).toBe(true);
     expect(guard.allows('192.168.1.8', 80)).toBe(false);
   });
 
-  test('even everything does not open metadata addresses, nor what stands for this very machine', () => {
+  test('even everything does not open metadata addresses, nor those of this machine', () => {
     const guard = guardOf(['0.0.0.0/0', '::/0']);
     expect(guard.allows('10.0.0.1', 80)).toBe(true);
     for (const address of [
@@ -252,7 +252,7 @@ describe('what the host of a probe allows', () => {
 });
 
 describe("the probe's own bus", () => {
-  test('stays shut in an allowed range, on its port alone', () => {
+  test('stays closed in an allowed range, on its port alone', () => {
     const guard = guardOf(['10.0.0.0/8']);
     expect(guard.allows('10.20.0.5', 4222)).toBe(false);
     expect(guard.allows('::ffff:10.20.0.5', 4222)).toBe(false);
@@ -264,7 +264,7 @@ describe("the probe's own bus", () => {
     expect(guardOf(['10.0.0.0/8', '10.20.0.5/32']).allows('10.20.0.5', 4222)).toBe(true);
   });
 
-  test('on the same machine is shut by each of its addresses', () => {
+  test('on the same machine is closed by each of its addresses', () => {
     const guard = guardOf(['127.0.0.0/8', '::1/128', '10.0.0.0/8'], ['10.9.9.9', 'fe80::1%eth0'], {
       address: '127.0.0.1',
       port: 4222,
@@ -275,7 +275,7 @@ describe("the probe's own bus", () => {
     expect(guard.allows('10.9.9.8', 4222)).toBe(true);
   });
 
-  test('is shut on a public address too', () => {
+  test('is closed on a public address too', () => {
     const guard = guardOf([], [], { address: '93.184.216.34', port: 4222 });
     expect(guard.allows('93.184.216.34', 4222)).toBe(false);
     expect(guard.allows('93.184.216.34', 443)).toBe(true);
@@ -285,7 +285,7 @@ describe("the probe's own bus", () => {
 describe("the probe's own public addresses", () => {
   const own = ['93.184.216.10', '2a00:1450:4001::7', '10.9.9.9'];
 
-  test('are shut on every port, also by another notation and in an allowed range', () => {
+  test('are closed on every port, also by another notation and in an allowed range', () => {
     for (const guard of [guardOf([], own), guardOf(['93.184.216.0/24', '::ffff:0:0/96'], own)])
       for (const address of ['93.184.216.10', '::ffff:93.184.216.10', '2a00:1450:4001:0:0::7'])
         for (const port of [22, 443, 9_100])
@@ -299,7 +299,7 @@ describe("the probe's own public addresses", () => {
     expect(guardOf(['2a00:1450:4001::7/128'], own).allows('2a00:1450:4001::7', 443)).toBe(true);
   });
 
-  test('are known by what the machine has now', () => {
+  test('are read from the machine now', () => {
     let now: readonly string[] = [];
     const guard = createGuard({ allow: [], bus: () => [bus], own: () => now });
     expect(guard.allows('93.184.216.10', 443)).toBe(true);
@@ -307,7 +307,7 @@ describe("the probe's own public addresses", () => {
     expect(guard.allows('93.184.216.10', 443)).toBe(false);
   });
 
-  test('are its own limit, because others reach them', () => {
+  test('are a limit of this probe, because others reach them', () => {
     const anywhere = {
       kind: 'https',
       target: 'https://a.example/',

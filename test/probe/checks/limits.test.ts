@@ -22,7 +22,7 @@ describe('body memory', () => {
   const mebi = 1_048_576;
 
   describe('the memory of all bodies together', () => {
-    test('is never more than there is, and whoever waits has his turn once others are over', () => {
+    test('never exceeds the limit, and a waiting one gets its turn once others are over', () => {
       const sizes = fc.array(fc.integer({ min: 1, max: 10 }), { maxLength: 30 });
       fc.assert(
         fc.property(sizes, fc.array(fc.nat(), { maxLength: 60 }), (wholes, order) => {
@@ -145,7 +145,7 @@ describe('the deadline of a check', () => {
   const untilOver = (deadline: CheckDeadline): Promise<void> =>
     new Promise((resolve) => deadline.listen({ expire: resolve }));
 
-  test('tells all that listen, once, when its time is over and not before', async () => {
+  test('notifies all listeners, once, when its time is over and not before', async () => {
     const began = performance.now();
     // Longer than this process is ever held up between here and the first look at it.
     const deadline = deadlineIn(1_000);
@@ -159,13 +159,13 @@ describe('the deadline of a check', () => {
     expect(heard.toSorted()).toEqual(['first', 'second', 'third']);
   });
 
-  test('is over without anybody who listens', async () => {
+  test('is over without a listener', async () => {
     const deadline = deadlineIn(5);
     await untilOver(deadlineIn(5));
     expect(deadline.isOver()).toBe(true);
   });
 
-  test('can be ended sooner, which tells all that listen', () => {
+  test('can be ended sooner, which notifies all listeners', () => {
     const deadline = deadlineIn(Number.POSITIVE_INFINITY);
     const { heard, listen } = listeners(deadline);
     listen('first');
@@ -175,7 +175,7 @@ describe('the deadline of a check', () => {
     expect(heard.toSorted()).toEqual(['first', 'second']);
   });
 
-  test('does not tell who listens no more, whichever of them it was', () => {
+  test('does not notify a removed listener, whichever it was', () => {
     const names = ['first', 'second', 'third'];
     for (const gone of names) {
       const deadline = deadlineIn(Number.POSITIVE_INFINITY);
@@ -188,7 +188,7 @@ describe('the deadline of a check', () => {
     }
   });
 
-  test('tells those that are left when one of them, being told, takes another off', () => {
+  test('notifies the remaining ones when one of them removes another', () => {
     const deadline = deadlineIn(Number.POSITIVE_INFINITY);
     const { heard, listen } = listeners(deadline);
     const last = { expire: () => void heard.push('last') };
@@ -199,7 +199,7 @@ describe('the deadline of a check', () => {
     expect(heard).toContain('middle');
   });
 
-  test('tells nobody once the check has settled', async () => {
+  test('notifies none once the check has settled', async () => {
     const deadline = deadlineIn(20);
     const { heard, listen } = listeners(deadline);
     listen('first');
@@ -230,7 +230,7 @@ describe('an alarm', () => {
     expect(all.every(({ due, at }) => at >= due)).toBe(true);
   });
 
-  test('that was cleared does not ring, whoever cleared it', async () => {
+  test('that was cleared does not ring, whatever cleared it', async () => {
     const heard: string[] = [];
     const others: Alarm[] = Array.from({ length: 5 }, (_, nth) =>
       newAlarm(() => heard.push(`other ${nth}`)),
@@ -367,14 +367,14 @@ describe('a heartbeat', () => {
     expect((await judged(state, schedule)).said).toBe('ok');
   });
 
-  test('whose view was no good is judged again when there is one, and not at a time of its own', async () => {
+  test('whose view was unusable is judged again when there is one, and not at a time of its own', async () => {
     expect((await judged(undefined)).next).toBeNull();
     expect((await judged({ ...known, good: mark(50_000), latest: 'good' })).next).toBe(
       now + 40_000,
     );
   });
 
-  test('whose deadline passed while the view was read is in time, and looked at once more at its deadline', async () => {
+  test('whose deadline passed while the view was read is in time, and judged once more at its deadline', async () => {
     expect(await judged({ ...known, good: mark(89_900), latest: 'good' }, {}, 500)).toEqual({
       said: 'ok',
       next: now + 100,

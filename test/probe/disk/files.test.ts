@@ -33,7 +33,7 @@ for (let times = 0; times < 20; times += 1) { gc(); await new Promise((resolve) 
 process.stdout.write(made);`;
 
   describe('a log file', () => {
-    test('that could not be made whole leaves nothing open that would end the process later', async () => {
+    test('that could not be created leaves nothing open that would end the process later', async () => {
       const node = ['--expose-gc', '--input-type=module', '--eval', program, join(folder, 'log')];
       const shell = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, ...node];
       const { stdout } = await promisify(execFile)('/bin/sh', shell, { timeout: 20_000 });
@@ -116,7 +116,7 @@ describe('the journal', () => {
 
   const held = (): string[] => [...state].map(([key, value]) => `${key}=${value}`).toSorted();
 
-  test('gives back the last state', async () => {
+  test('returns the last state', async () => {
     const journal = await open();
     await write(journal, 'a=1', 'b=2');
     await write(journal, 'a=3', 'b=');

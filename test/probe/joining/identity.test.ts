@@ -103,7 +103,7 @@ describe('identity', () => {
       );
     });
 
-    test('that nobody enrolled, that is none, or beside a word of the operator: refused in words', async () => {
+    test('without enrolment, invalid, or beside settings of the operator: refused in words', async () => {
       const path = join(folder, 'identity.json');
       await openIdentity(path);
       const reading =
@@ -120,7 +120,7 @@ describe('identity', () => {
     });
   });
 
-  test('a clock that is right within five seconds is well; another says which way it is off, and what to do', () => {
+  test('a clock that is right within five seconds is accepted; another is reported with its direction, and what to do', () => {
     expect(judgeClock(undefined).well).toBe(true);
     expect(judgeClock(-4_900)).toEqual({ well: true, words: "4.9 s ahead of the coordinator's" });
     expect(judgeClock(7_200_000)).toMatchObject({
@@ -130,7 +130,7 @@ describe('identity', () => {
     expect(judgeClock(7_200_000).words).toContain('timedatectl set-ntp true');
   });
 
-  test('a Node without Temporal is said to judge no cron schedules, and is well all the same', () => {
+  test('a Node without Temporal is reported to judge no cron schedules, and accepted all the same', () => {
     expect(judgeNode()).toEqual({ well: true, words: process.versions.node });
     withoutTemporal(() => {
       expect(judgeNode().well).toBe(true);
@@ -140,7 +140,7 @@ describe('identity', () => {
     });
   });
 
-  test('a service cannot use a Node that lies in somebody’s home', () => {
+  test('a service cannot use a Node in a user’s home', () => {
     expect(() => refuseHome('/root/.nvm/versions/node/v26/bin/node')).toThrow(
       'install Node for the whole machine',
     );
@@ -149,7 +149,7 @@ describe('identity', () => {
 });
 
 describe('checklist', () => {
-  test('a host from which nothing is reached hears of each thing what to do, each with an exit code of its own', async () => {
+  test('a host without a network reads for each check what to do, each with an exit code of its own', async () => {
     const nobody = `127.0.0.1:${await freePort()}`;
     const { seed } = createKey('user');
     const lines: Line[] = [];
@@ -179,7 +179,7 @@ describe('checklist', () => {
 });
 
 describe('the settings of a probe that systemd runs', () => {
-  test('are those that the shell has, of a probe alone, and neither who it is nor where its things lie', () => {
+  test('are those of the shell, of a probe alone, and neither its identity nor its folders', () => {
     const shell = {
       PATH: '/bin',
       PROBE_SPOOL_MB: '64',
@@ -194,7 +194,7 @@ describe('the settings of a probe that systemd runs', () => {
     );
   });
 
-  test('are written beside what stands there, and take the place of what they replace', () => {
+  test('are written beside existing ones, and replace those of the same name', () => {
     const before = '# mine\nPROBE_EAR_PORT=8090\nPROBE_SPOOL_MB=10\n\n';
     const after = withSettings(before, {
       PROBE_SPOOL_MB: '64',

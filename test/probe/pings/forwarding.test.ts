@@ -91,7 +91,7 @@ const entries = (count: number, body?: string): SpooledPing[] =>
   Array.from({ length: count }, () => entry(body));
 const idsOf = (waiting: readonly SpooledPing[]): string[] => waiting.map(({ ping }) => ping.id);
 
-describe('the forwarding', () => {
+describe('the forwarding of pings', () => {
   test.each(['', '/', '/behind/a/prefix', '/behind/a/prefix/'])(
     'goes to the coordinator’s address%s, signed with the key of the probe',
     async (path) => {
@@ -109,7 +109,7 @@ describe('the forwarding', () => {
     },
   );
 
-  test('goes there, too, where an authority signed the certificate that the probe knows from its joining', async () => {
+  test('goes there, too, with a certificate of the authority that the probe knows from its joining', async () => {
     const authority = mintAuthority('the service of this test');
     const { chain, key: secret } = mint({ names: ['localhost'], issuer: authority });
     const secured = createSecureServer(
@@ -140,7 +140,7 @@ describe('the forwarding', () => {
     expect(heard[1]?.bytes).toBeLessThan(257 * 1_024);
   });
 
-  test('forgets only what the coordinator names', async () => {
+  test('drops only what the coordinator names', async () => {
     answer = (ids) => taken(ids.slice(0, 1));
     const waiting = entries(3);
     expect([...(await forwarding().handOver(waiting)).handed]).toEqual(idsOf(waiting.slice(0, 1)));
@@ -179,7 +179,7 @@ describe('the forwarding', () => {
     },
   );
 
-  test('is none as long as nobody has told the coordinator’s address, and where nobody listens it fails', async () => {
+  test('does nothing before it knows the coordinator’s address, and fails where nothing listens', async () => {
     for (const nowhere of ['', 'rubbish', 'file:///etc/passwd', 'nats://127.0.0.1:1'])
       expect(forwarding(nowhere).isOpen(), nowhere).toBe(false);
     await expect(forwarding('http://127.0.0.1:1').handOver(entries(1))).rejects.toThrow(

@@ -80,7 +80,7 @@ describe('the corrected clock', () => {
     expect(clock.offset()).toBeCloseTo(200, 5);
   });
 
-  test('is not put off by a coordinator that took its time to answer', () => {
+  test('is not disturbed by a coordinator that answers slowly', () => {
     const { host, clock, ask } = create();
     ask(200, 5, 5, 1_900);
     host.at += 60_000;
@@ -99,14 +99,14 @@ describe('the corrected clock', () => {
   });
 });
 
-describe('a process that is held up', () => {
+describe('a process that stalls', () => {
   /** Keeps this process from doing anything else. */
   const standStill = (ms: number): void => {
     const end = performance.now() + ms;
     while (performance.now() < end);
   };
 
-  test('a stretch in which the process stood still is known at once, and later, and not to those who began after it', async () => {
+  test('a stretch in which the process stalled is known at once, and later, and not to later starters', async () => {
     const pulse = createPulse();
     const began = performance.now();
     standStill(800);
@@ -117,7 +117,7 @@ describe('a process that is held up', () => {
     pulse.stop();
   });
 
-  test('many short ones, none of them long enough to be told by itself, hold a check up together, as each of its steps waits', async () => {
+  test('many short stalls, none of them long enough by itself, delay a check together, as each of its steps waits', async () => {
     const pulse = createPulse();
     const began = performance.now();
     for (let turn = 0; turn < 20; turn++) {

@@ -40,7 +40,7 @@ describe('what a probe knows of its network', () => {
     };
   };
 
-  test('is there again after a restart, keys included', async () => {
+  test('is restored after a restart, keys included', async () => {
     const knowledge = await open();
     knowledge.learn({
       base_url: 'https://a.example',
@@ -59,7 +59,7 @@ describe('what a probe knows of its network', () => {
     });
   });
 
-  test('never lies on disk with a key or a secret in clear', async () => {
+  test('is never on disk with a key or a secret in clear', async () => {
     const knowledge = await open();
     knowledge.learn({ ...nothing, seal_keys: { [key.id]: sealKeyTo(knowledge.sealKey, key) } });
     await knowledge.settled();
@@ -92,7 +92,7 @@ describe('what a probe knows of its network', () => {
     expect(await readFile(join(folder, 'network.json'), 'utf8')).not.toContain(key.id);
   });
 
-  test('wants a key that something came under, until it is told', async () => {
+  test('asks for a key that something is sealed with, until it gets it', async () => {
     const knowledge = await open();
     expect(knowledge.isWanting()).toBe(false);
     knowledge.want(key.id);
@@ -109,7 +109,7 @@ describe('what a probe knows of its network', () => {
     expect((await open()).unseal(assignment)).toBe(assignment);
   });
 
-  test('begins anew when its file is damaged', async () => {
+  test('starts empty when its file is damaged', async () => {
     await writeFile(join(folder, 'network.json'), '{"v":1,');
     expect((await open()).anchors()).toEqual([]);
   });
@@ -172,7 +172,7 @@ describe('credentials of a probe', () => {
     expect(isRenewalDue(life, began + 40 * day)).toBe(true);
   });
 
-  test('that have ended tell what to do, and joining again brings newer ones than those on the disk', async () => {
+  test('that have ended say what to do, and joining again brings newer ones than those on the disk', async () => {
     const own = await open(jwtUntil(30));
     expect(own.ended(began + 30 * day - 1)).toBeUndefined();
     expect(own.ended(began + 30 * day)).toContain('antipode-probe.mjs join');
@@ -183,7 +183,7 @@ describe('credentials of a probe', () => {
     expect(joined.ended(began + 60 * day)).toBeUndefined();
   });
 
-  test('that never end say nothing of an end, and are not replaced by others with the same rights', async () => {
+  test('that never end are not reported as ending, nor replaced by others with the same rights', async () => {
     const own = await open(jwtUntil(undefined));
     expect(own.described()).toEqual({ rights: { key: key.id, issued_at: began, relayed: false } });
     own.hear({ jwt: jwtUntil(60) }, bus);
@@ -191,7 +191,7 @@ describe('credentials of a probe', () => {
     expect(entered).toBe(0);
   });
 
-  test('are renewed: first on the disk, then the bus is entered anew; and a later start goes on with them', async () => {
+  test('are renewed: first on the disk, then the bus is entered again; and a later start uses them', async () => {
     const own = await open(jwtUntil(30));
     expect(own.described()).toMatchObject({
       credentials: { key: key.id, issued_at: began, ends_at: began + 30 * day },
@@ -219,7 +219,7 @@ describe('credentials of a probe', () => {
     expect(parseCredentials((await open(jwtUntil(undefined))).text()).jwt).toBe(relayed);
   });
 
-  test('of another key, of another account, shorter ones, or no JWT at all change nothing', async () => {
+  test('of another key, of another account, shorter ones, or an invalid JWT change nothing', async () => {
     const own = await open(jwtUntil(30));
     const others = [
       jwtUntil(50, { user: createKey('user').id }),
@@ -234,7 +234,7 @@ describe('credentials of a probe', () => {
     await expect(readFile(join(folder, 'renewed.jwt'))).rejects.toThrow();
   });
 
-  test('that cannot be read on the disk give way to those that were given', async () => {
+  test('that cannot be read on the disk are replaced by the configured ones', async () => {
     await writeFile(join(folder, 'renewed.jwt'), 'half of it');
     expect(parseCredentials((await open(jwtUntil(30))).text()).jwt).toBe(jwtUntil(30));
   });
@@ -244,7 +244,7 @@ describe('announcements', () => {
   const keys = announcementKeys(['a'.repeat(32)]);
   const log = createLog({ name: 'test', level: 'silent' });
 
-  test('what is said to a probe counts on its own subject alone, as the server shows others that it delivers there, and not once newer was said', () => {
+  test('an announcement to a probe counts on its own subject alone, as the server delivers it, and not after a newer one', () => {
     let now = 100_000;
     const reader = createAnnouncementReader({
       trust: () => ({ keys: keys.map(({ id }) => id), required: true }),

@@ -49,7 +49,7 @@ describe('a call with a body', () => {
     authorities: undefined,
   };
 
-  test('goes to a server whose certificate is good, and gives what that says', async () => {
+  test('goes to a server with a valid certificate, and returns its answer', async () => {
     expect(await post(await serve(known), options)).toEqual({ status: 201, text: 'ünïcode' });
   });
 
@@ -80,7 +80,7 @@ describe('a call with a body', () => {
     await expect(post(endless, options)).rejects.toThrow('larger');
   });
 
-  test('is left when its time is over', async () => {
+  test('is given up at its time limit', async () => {
     const silent = await serve(known, () => undefined);
     await expect(post(silent, { ...options, signal: AbortSignal.timeout(300) })).rejects.toThrow();
   });

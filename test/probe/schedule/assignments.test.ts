@@ -127,7 +127,7 @@ describe('assignments', () => {
     expect(assignments.find(other.monitor)?.config).toEqual({});
   });
 
-  test('and the roster are there again after a restart without any bus', async () => {
+  test('and the roster are restored after a restart without a bus', async () => {
     const all = Array.from({ length: 300 }, (_, ordinal) =>
       assignmentOf('https://a.example/', { ordinal }),
     );
@@ -151,7 +151,7 @@ describe('assignments', () => {
     expect(assignments.state().digest).toBe(digest(all));
   });
 
-  test('that are gone without a tombstone are dropped when the coordinator has everything sent once more', async () => {
+  test('that are gone without a deletion marker are dropped when the coordinator has everything sent again', async () => {
     const [kept, lost] = [1, 2].map((ordinal) => assignmentOf('https://a.example/', { ordinal }));
     if (!kept || !lost) throw new Error('two were made');
     await publish(kept);
@@ -224,7 +224,7 @@ describe('assignments', () => {
     expect([...held.values()].map(({ target }) => target)).toEqual(['https://b.example/']);
   });
 
-  test('that cannot be read are passed over, and the next ones come', async () => {
+  test('that cannot be read are skipped, and the next ones come', async () => {
     assignments.attach(await wire.connect());
     await wire.coordinator.store(subjects.assignment('Europe', randomUUID()), '{"v":2}');
     await wire.coordinator.store(subjects.assignment('Europe', randomUUID()), 'not JSON');
@@ -325,7 +325,7 @@ describe('the deadlines that a probe judges', () => {
 
   const heartbeat = assignmentOf('', { kind: 'heartbeat' });
 
-  test('are met one after the other, and no longer when the monitor is gone', async () => {
+  test('are met one after the other, and dropped with the monitor', async () => {
     const { heartbeats, judged, more } = judge(100);
     heartbeats.put(heartbeat);
     await more(2);
@@ -338,7 +338,7 @@ describe('the deadlines that a probe judges', () => {
     expect(heartbeats.count()).toBe(1);
   });
 
-  test('of those that were known before the start are met, however long the start took', ({
+  test('of those known before the start are met, however long the start took', ({
     onTestFinished,
   }) => {
     vi.useFakeTimers();

@@ -10,11 +10,11 @@ beforeEach(() => {
 });
 afterEach(() => hand.close());
 
-describe('a look', () => {
+describe('a recheck', () => {
   const lookAt = (assignment: Assignment, recheck: string, askedAt = hand.clock.at) =>
     hand.runner.recheck({ look: recheck, asked_at: askedAt, assignment });
 
-  test('is answered urgently and with evidence, also when it is good', async () => {
+  test('is answered urgently and with evidence, also for a pass', async () => {
     const answered = lookAt(assignmentOf('https://a.example/'), 'one');
     await hand.untilStarted(1);
     expect(hand.started[0]?.context.evidence_wanted).toBe(true);
@@ -42,7 +42,7 @@ describe('a look', () => {
     ]);
   });
 
-  test('waits for a check that began before, and then looks itself', async () => {
+  test('waits for a check that began before, and then checks itself', async () => {
     const mine = assignmentOf('https://a.example/');
     hand.turn(mine);
     await hand.untilStarted(1);
@@ -94,7 +94,7 @@ describe('a look', () => {
     expect(hand.started).toHaveLength(3);
   });
 
-  test('has room although turns fill all paces', async () => {
+  test('has room although turns fill all lanes', async () => {
     await hand.close();
     hand = startHandRunner(8);
     for (let number = 0; number < 50; number += 1)

@@ -50,7 +50,7 @@ describe('runner', () => {
       });
     });
 
-    test('is left out while an earlier check of the monitor runs', async () => {
+    test('is skipped while an earlier check of the monitor runs', async () => {
       const mine = assignmentOf('https://a.example/');
       hand.turn(mine);
       hand.turn(mine);
@@ -142,7 +142,7 @@ describe('runner', () => {
       });
     });
 
-    test('that breaks in our own code is unknown, and the next one is tried', async () => {
+    test('that breaks in our own code is unknown, and the next one runs', async () => {
       const mine = assignmentOf('https://a.example/');
       hand.turn(mine);
       await hand.untilStarted(1);
@@ -174,7 +174,7 @@ describe('runner', () => {
     });
   });
 
-  describe('paces', () => {
+  describe('lanes', () => {
     test('keep the number of checks at once within bounds', async () => {
       await hand.close();
       hand = startHandRunner(40);
@@ -186,7 +186,7 @@ describe('runner', () => {
       expect(hand.runner.load().in_flight).toBe(20);
     });
 
-    test('do not take a turn that waited so long that its monitor is gone', async () => {
+    test('skip a turn that waited so long that its monitor is gone', async () => {
       await hand.close();
       hand = startHandRunner(8);
       const full = [1, 2].map((number) =>
@@ -286,14 +286,14 @@ describe('whose fault', () => {
       },
     );
 
-    test('what is fine or unknown already stays as it is', () => {
+    test('a pass or an unknown result stays as it is', () => {
       for (const one of [verdict('ok'), verdict('unknown', 'probe_internal')])
         expect(settle(one, { reached_other: false })).toBe(one);
       expect(reachedTarget(verdict('ok'))).toBe(true);
       expect(reachedTarget(verdict('unknown', 'probe_internal'))).toBe(false);
     });
 
-    test('what is unknown, or a failure without a cause, is nobody’s word', () => {
+    test('an unknown result, or a failure without a cause, vouches for none', () => {
       for (const one of [
         verdict('unknown', 'timed_out'),
         verdict('unknown', 'unexpected_status'),
@@ -305,7 +305,7 @@ describe('whose fault', () => {
       }
     });
 
-    test('what the probe’s own resolver said may come from its memory, and vouches for nobody', () => {
+    test('an answer of the probe’s own resolver may come from its cache, and vouches for none', () => {
       for (const said of [verdict('ok'), verdict('fail', 'unexpected_status')]) {
         expect(
           reachedTarget({ ...said, evidence: { resolver: { address: '127.0.0.1', own: true } } }),
@@ -320,7 +320,7 @@ describe('whose fault', () => {
       }
     });
 
-    test('what becomes unknown keeps all that was seen', () => {
+    test('a result that becomes unknown keeps its evidence', () => {
       expect(settle(verdict('fail', 'timed_out'), { reached_other: false })).toEqual({
         outcome: 'unknown',
         cause: { class: 'probe_unvouched', params: {} },
@@ -329,7 +329,7 @@ describe('whose fault', () => {
       });
     });
 
-    test('a check that the probe itself held up says nothing about its target, whoever vouches', () => {
+    test('a check that the probe itself delayed proves nothing about its target', () => {
       const failed = verdict('fail', 'timed_out');
       expect(settle(failed, { reached_other: true, overrun_ms: 1_001 })).toMatchObject({
         outcome: 'unknown',
@@ -341,7 +341,7 @@ describe('whose fault', () => {
 
   const heldUp = { outcome: 'unknown', cause: { class: 'probe_held_up' } };
 
-  test('a check in which the probe stood still for a fifth of the time limit says nothing either', () => {
+  test('a check during which the probe stalled for a fifth of the time limit proves nothing either', () => {
     const refused = verdict('fail', 'connection_refused');
     expect(
       settle(refused, {
@@ -364,7 +364,7 @@ describe('whose fault', () => {
     ).toBe(told);
   });
 
-  test('a silence is the probe’s own, too, when its steps waited for it as long together; what the target said in so many words counts', () => {
+  test('a silence is the probe’s own, too, when its steps waited for it as long together; an explicit answer of the target counts', () => {
     const slow = { longest: 300, inAll: 2_001, limit_ms: 10_000 };
     for (const silence of ['timed_out', 'dns_silent'])
       expect(

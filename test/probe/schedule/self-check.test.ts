@@ -93,7 +93,7 @@ describe('rule 2: a failure below http counts', () => {
     ).toMatchObject({ outcome: 'fail' });
   });
 
-  test('by a host that answered with a failure of its own, but by no check that went nowhere', async () => {
+  test('by a host that answered with a failure of its own, but by no check that got nowhere', async () => {
     const selfCheck = probe();
     selfCheck(passed, ended(assignment('', { kind: 'heartbeat' }), 1_000, []));
     selfCheck(failed('connection_refused'), ended(shop, 1_000));
@@ -155,7 +155,7 @@ describe('rule 2: a failure below http counts', () => {
     expect(await failure(5_000, 11_001)).toMatchObject({ cause: { class: 'probe_held_up' } });
   });
 
-  test('is told at once when no other host is needed', () => {
+  test('is decided at once when no other host is needed', () => {
     const answered = failed('unexpected_status');
     expect(probe()(answered, ended(shop, 1_000))).toBe(answered);
   });
@@ -212,7 +212,7 @@ describe('reachability', () => {
       expect(await reachability.reachedOther(asked())).toBe(false);
     });
 
-    test('not for what lies outside by what lies inside its own network, which it reaches without its way out; but for what lies there too', async () => {
+    test('not for an external target by an internal one, which it reaches without its way out; but for an internal one too', async () => {
       const reachability = alone();
       reachability.reached('b', 1_500, true);
       reachability.reached('c', 1_600, true);
@@ -240,7 +240,7 @@ describe('reachability', () => {
       expect(await reachability.reachedOther(asked({ since: performance.now() }))).toBe(true);
     });
 
-    test('not by the bus where it does not count, for the operator chose other anchors', async () => {
+    test('not by the bus where it does not count, because the operator chose other anchors', async () => {
       const reachability = createReachability({
         anchors: () => ['127.0.0.1:1'],
         busCounts: () => false,
@@ -264,7 +264,7 @@ describe('reachability', () => {
       ).toBe(false);
     });
 
-    test('not by an anchor that is no address', async () => {
+    test('not by an invalid anchor', async () => {
       const reachability = createReachability({
         anchors: () => ['nonsense', 'host:99999'],
         busRoundTrip: noBus,

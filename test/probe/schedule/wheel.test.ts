@@ -17,7 +17,7 @@ describe('the wheel', () => {
     return fired;
   };
 
-  test('calls an entry at each of its turns, told within one slot, and without drift over a day', () => {
+  test('calls an entry at each of its turns, within one slot, and without drift over a day', () => {
     const wheel = createWheel();
     wheel.add(3, { period_ms: 30_000, offset_ms: 12_345 }, start);
     const fired = run(wheel, start, start + 86_400_000, 37);
@@ -58,7 +58,7 @@ describe('the wheel', () => {
     );
   });
 
-  test('forgets an entry that is removed, also one whose slot is being told', () => {
+  test('drops a removed entry, also one whose slot is running', () => {
     const wheel = createWheel();
     for (const index of [0, 1, 2]) wheel.add(index, { period_ms: 1_000, offset_ms: 10 }, start);
     const told: number[] = [];
@@ -202,7 +202,7 @@ describe('timing', () => {
     return late;
   };
 
-  test('a slot that ends between two looks at the clock is told at once, not a slot later', () => {
+  test('a slot that ends between two readings of the clock fires at once, not a slot later', () => {
     for (const lookMs of [0.07, 0.13, 0.29]) {
       const late = latenessOver(60, { count: 400, lookMs });
       expect(late.length).toBeGreaterThanOrEqual(2_390);
@@ -210,7 +210,7 @@ describe('timing', () => {
     }
   });
 
-  test('a clock that is set back between two looks at it does not stop the schedule', () => {
+  test('a clock that is set back between two readings does not stop the schedule', () => {
     let back = 0;
     const clock = { now: () => Date.now() - back };
     const told: number[] = [];
@@ -277,7 +277,7 @@ describe('timing', () => {
     return { taken, wanted: (monitors.length * seconds) / 4 };
   };
 
-  test('a probe that leaves and comes back leaves no turn to nobody and none to two, whoever hears of it first', () => {
+  test('a probe that leaves and comes back loses no turn and doubles none, whichever probe learns of it first', () => {
     const { taken, wanted } = turnsTaken(20, (one, other) => [
       [4_010, () => one.setRoster(pair(4, [there]))],
       [4_700, () => other.setRoster(pair(4, [there]))],
@@ -288,7 +288,7 @@ describe('timing', () => {
     expect(taken.size).toBe(wanted);
   });
 
-  test('a probe that hears late that another left takes at once what was its own by then', () => {
+  test('a probe that learns late that another left takes at once what was its own by then', () => {
     const { taken, wanted } = turnsTaken(20, (one, other) => [
       [4_010, () => one.setRoster(pair(4, [there]))],
       [7_500, () => other.setRoster(pair(4, [there]))],

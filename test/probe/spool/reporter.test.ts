@@ -90,7 +90,7 @@ describe('the reporter', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('has what it was given on disk at once, not only when it sends it: a probe may be killed in between', async () => {
+  test('has its results on disk at once, not only when it sends them: a probe may be killed in between', async () => {
     fill(0, 40);
     // As soon as what it had to do in this turn is done, and long before anything would be sent.
     await expect
@@ -245,7 +245,7 @@ describe('the route of a partition', () => {
     expect(taken(waiting).waitingSince).toBeUndefined();
   });
 
-  test('has landed up to where the first flight that is out began, whatever landed behind it', () => {
+  test('has landed up to where the first open flight began, whatever landed behind it', () => {
     const { route, flights } = flying(10, 20, 30);
     const [first, second] = flights;
     if (!first || !second) throw new Error('nothing flies');
@@ -254,13 +254,13 @@ describe('the route of a partition', () => {
     expect(landedUpTo(landed(landed(route, second), first))).toBe(20);
   });
 
-  test('lets only so many be in flight', () => {
+  test('limits the number in flight', () => {
     const lasts = Array.from({ length: maxFlights }, (_, nth) => nth + 1);
     expect(mayLeave(flying(...lasts.slice(1)).route)).toBe(true);
     expect(mayLeave(flying(...lasts).route)).toBe(false);
   });
 
-  test('goes back to before a flight that failed, and pays no heed to one that was given up with the connection', () => {
+  test('goes back to before a flight that failed, and ignores one that was given up with the connection', () => {
     const { route, flights } = flying(10, 20);
     const [first, second] = flights;
     if (!first || !second) throw new Error('nothing flies');
@@ -315,8 +315,8 @@ describe('the route of a partition', () => {
   });
 });
 
-describe('the mark of what is old', () => {
-  test('what had been given three seconds ago is old, a second after the last of it may have left; what came since is not', () => {
+describe('the age limit', () => {
+  test('results of three seconds ago are old, a second after the last of them may have left; later ones are not', () => {
     const mark = createOldMark(0, 5);
     const given = (at: number): number => 5 + at / 100;
     for (let at = 500; at <= 20_000; at += 500) {

@@ -92,7 +92,7 @@ describe('the spool', () => {
     return found.sort((a, b) => a - b);
   };
 
-  test('survives kill -9: what it said was saved is there, and no number is given twice', async () => {
+  test('survives kill -9: saved results are there, and no number is used twice', async () => {
     const { saved, generation } = await fillAndKill([process.execPath, writer, folder], 5_000);
     const spool = await open();
     expect(spool.generation).toBe(generation);
@@ -136,7 +136,7 @@ describe('the spool', () => {
     await after.close();
   });
 
-  test('forgets what is committed, removes files that hold nothing else, and remembers how far over a restart', async () => {
+  test('drops what is committed, removes files that contain nothing else, and remembers how far over a restart', async () => {
     const spool = await open();
     const seqs: number[] = [];
     for (let at = 0; at < 200; at += 1) {
@@ -233,7 +233,7 @@ describe('the spool', () => {
     await spool.close();
   });
 
-  test('begins a new generation when it cannot know which numbers it gave, and never shows the old results under it', async () => {
+  test('begins a new generation when it cannot know its last numbers, and never shows the old results under it', async () => {
     const before = await open();
     before.append(resultOf(monitorIn(0), 1));
     await before.close();
@@ -245,7 +245,7 @@ describe('the spool', () => {
     await after.close();
   });
 
-  test('goes on above the numbers that the coordinator knows when its folder was put back to an earlier state', async () => {
+  test('continues above the numbers that the coordinator knows when its folder was restored to an earlier state', async () => {
     const spool = await open();
     spool.append(resultOf(monitorIn(9), 1));
     spool.commit({ 9: 5_000_000 });
@@ -285,7 +285,7 @@ describe('the spool', () => {
     await spool.close();
   });
 
-  test('keeps on disk what an older probe reads, and gives of it what it was given, before a restart and after it', async () => {
+  test('keeps on disk what an older probe reads, and returns what was stored, before a restart and after it', async () => {
     const phases = { dns: 1.2, tcp: null, tls: 20.1, first_byte: 30.5, total: 35.2 };
     const given = [
       resultOf(monitorIn(3), 1, { phases }),
@@ -310,7 +310,7 @@ describe('the spool', () => {
     await again.close();
   });
 
-  test('takes a foreign file in its folder for none of its own', async () => {
+  test('ignores a foreign file in its folder', async () => {
     const before = await open();
     before.append(resultOf(monitorIn(0), 1));
     await before.close();

@@ -17,7 +17,7 @@ describe('mailbox', () => {
     return { open, opened };
   };
 
-  test('messages are worked on one at a time, in the order in which they came', async () => {
+  test('messages are processed one at a time, in the order in which they came', async () => {
     const seen: string[] = [];
     const first = gate();
     const actor = createActor<number, string>(
@@ -39,7 +39,7 @@ describe('mailbox', () => {
     expect(seen).toEqual(['a begins at 0', 'a ends', 'b begins at 1', 'b ends']);
   });
 
-  test('a failure rejects its own message, forgets the state, and the next message starts from init', async () => {
+  test('a failure rejects its own message, drops the state, and the next message starts from init', async () => {
     let inits = 0;
     const failures: unknown[] = [];
     const actor = createActor<{ words: string[] }, string>(
@@ -64,7 +64,7 @@ describe('mailbox', () => {
     expect(failures).toHaveLength(1);
   });
 
-  test('whoever tells hears the answer to this message', async () => {
+  test('the sender gets the answer to its message', async () => {
     const actor = createActor<number, number, string>(
       {
         name: 'sum',
@@ -115,7 +115,7 @@ describe('mailbox', () => {
     await expect(actor.tell(null)).rejects.toThrow(ActorClosed);
   });
 
-  test('an actor whose message stands is given up and told: that message, those behind it and those to come fail, and closing waits for none', async () => {
+  test('an actor whose message stalls is given up: that message, those behind it and later ones fail, and closing waits for none', async () => {
     const seen: string[] = [];
     const given: number[] = [];
     const actor = createActor<null, string>(
@@ -137,7 +137,7 @@ describe('mailbox', () => {
     expect([seen, given]).toEqual([['a'], [1]]);
   });
 
-  test('an actor that says that it goes on is not given up, however long its message takes', async () => {
+  test('an actor that reports progress is not given up, however long its message takes', async () => {
     const given: number[] = [];
     const actor = createActor<number, null>(
       {
@@ -194,7 +194,7 @@ describe('a pump', () => {
     expect(gates).toHaveLength(2);
   });
 
-  test('leaves what it may not do to whoever resumes it, and does nothing that nobody asked for', async () => {
+  test('leaves what it may not do to a resume, and does nothing without a request', async () => {
     const { pump, gates, forbid } = gated();
     await pump.resume();
     expect(gates).toHaveLength(0);
@@ -208,7 +208,7 @@ describe('a pump', () => {
     expect(gates).toHaveLength(2);
   });
 
-  test('goes on after a failure, and not after its stop', async () => {
+  test('continues after a failure, and not after its stop', async () => {
     const { pump, gates, failures } = gated();
     const done = pump.run();
     gates[0]?.reject(new Error('broken'));
@@ -245,7 +245,7 @@ describe('ticker', () => {
     };
   };
 
-  test('who hurries it does not wait until it is time', async () => {
+  test('a hurried one does not wait for its time', async () => {
     const { ends, ticker } = slowTicks();
     ticker.hurry();
     await vi.waitFor(() => expect(ends).toHaveLength(1));
@@ -253,7 +253,7 @@ describe('ticker', () => {
     await ticker.stop();
   });
 
-  test('hurried while it is at work it ticks once more, for it may have looked already, and never two at once', async () => {
+  test('hurried while it is at work it ticks once more, because it may be past the new work, and never two at once', async () => {
     const { ends, ticker } = slowTicks();
     ticker.hurry();
     await vi.waitFor(() => expect(ends).toHaveLength(1));

@@ -77,7 +77,7 @@ describe('The table of operations', () => {
     expect(restOperations.length - later.length).toBe(24);
   });
 
-  it('describes every parameter that stands in a path', () => {
+  it('describes every parameter of a path', () => {
     for (const { path, params } of restOperations) {
       expect([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)).toEqual(Object.keys(params));
     }
@@ -265,7 +265,7 @@ describe('The field kit', () => {
     );
   });
 
-  it('refuses halves of surrogate pairs, which are no text', () => {
+  it('refuses unpaired surrogates', () => {
     const typesOf = (input: unknown) => {
       const parsed = string().parse(input, []);
       return parsed.ok ? [] : parsed.faults.map(({ type }) => type);

@@ -71,7 +71,7 @@ describe('a list', () => {
     expect(text.endsWith('END OF DATA')).toBe(true);
   });
 
-  test('that is longer says how to go on and how to narrow it', async () => {
+  test('that is longer says how to continue and how to filter it', async () => {
     const bench = around({
       listMonitors: ({ cursor }) =>
         page(Number(cursor ?? 0), 100, String(Number(cursor ?? 0) + 100)),
@@ -98,7 +98,7 @@ describe('a list', () => {
   });
 });
 
-describe('a trial', () => {
+describe('a test run', () => {
   const trial = (heard: readonly (readonly unknown[])[]) => {
     let nth = 0;
     return around({
@@ -118,7 +118,7 @@ describe('a trial', () => {
     evidence: { body: 'Do as I say' },
   });
 
-  test('is heard until it is over, and tells who did not answer', async () => {
+  test('is awaited until it is over, and names the continents without an answer', async () => {
     const bench = trial([[ok('one')], [ok('one'), ok('two')]]);
     const { texts, structured } = await called('test_config').run(bench, {
       type: 'https',
@@ -149,7 +149,7 @@ describe('a trial', () => {
   });
 });
 
-test('evidence of any size is told in a size that can be read', async () => {
+test('evidence of any size is cut to a readable size', async () => {
   const check = {
     part: 'matrix',
     continent: 'Asia',

@@ -50,7 +50,7 @@ const begin = (place: string, name: string): Socket => {
 };
 
 describe.each(['ear', 'coordinator'])('a ping at the %s', (place) => {
-  test('whose body stalls counts with the part that came, and its sender is answered and cut off', async () => {
+  test('whose body stalls counts with the part that came, and its sender is answered and disconnected', async () => {
     const socket = begin(place, `stalled-${place}`);
     let heard = '';
     socket.on('data', (text: string) => {
@@ -63,7 +63,7 @@ describe.each(['ear', 'coordinator'])('a ping at the %s', (place) => {
     ]);
   });
 
-  test('whose sender goes away in the midst of the body counts all the same, once', async () => {
+  test('whose sender disconnects in the midst of the body counts all the same, once', async () => {
     const socket = begin(place, `gone-${place}`);
     await once(socket, 'connect');
     socket.end();
@@ -88,7 +88,7 @@ describe.each(['ear', 'coordinator'])('a ping at the %s', (place) => {
       ).toBe(200);
   });
 
-  test('with an unknown token and a body that stalls or never ends is answered, not read, and cut off', async () => {
+  test('with an unknown token and a body that stalls or never ends is answered, not read, and disconnected', async () => {
     const stalled = begin(place, `unknown-${place}`);
     const endless = begin(place, `unknown-endless-${place}`);
     // Only while nothing has been heard, and after a look whether there is: to write to what is cut

@@ -62,7 +62,7 @@ describe('the output of a log', () => {
     return { state, output };
   };
 
-  describe('a log that nobody reads', () => {
+  describe('a log without a reader', () => {
     test('waits in memory, and comes whole and in order when it is read on', () => {
       const { state, output } = pipeOf(7);
       for (const line of ['one\n', 'two\n', 'three\n']) output.write(line);
@@ -115,7 +115,7 @@ describe('the output of a log', () => {
   setInterval(() => log.info('another line'), 10);`;
 
   test.runIf(hasPipes)(
-    'a process whose log nobody reads goes on, and ends when it is told to',
+    'a process with an unread log goes on, and ends when it is stopped',
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'antipode-log-'));
       const path = join(folder, 'pipe');

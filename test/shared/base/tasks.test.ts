@@ -12,7 +12,7 @@ describe('end all', () => {
     if (failure) throw failure;
   };
 
-  test('what was begun ends, the latest first, though some of it fails, and the failures are told when all has ended', async () => {
+  test('everything ends, the latest first, though some of it fails, and the failures are thrown when all has ended', async () => {
     const [bus, disk] = [new Error('the bus is gone'), new Error('the disk is full')];
     await endAll([part('a'), part('b')]);
     await expect(endAll([part('c'), part('d', bus), part('e')])).rejects.toBe(bus);
@@ -61,7 +61,7 @@ describe('in turn', () => {
     expect(await second).toBe('second');
   });
 
-  test('a failure is told to whoever asked for the work, and to nobody after him', async () => {
+  test('a failure is thrown to its own caller, and to none after it', async () => {
     const { begun, work, end, fail } = works();
     const inTurn = createTurn();
     const first = inTurn(work('first'));
@@ -90,7 +90,7 @@ describe('make folder', () => {
       expect(statSync(made).mode & 0o777).toBe(0o700);
   });
 
-  test('where a file stands in the way nothing is made, and the failure says so', () => {
+  test('where a file is in the way nothing is created, and the failure says so', () => {
     const file = join(place, 'file');
     writeFileSync(file, '');
     expect(() => makeFolder(file)).toThrow('EEXIST');

@@ -24,14 +24,14 @@ describe('contrast', () => {
     .integer({ min: 0, max: 0xff_ff_ff })
     .map((value) => `#${value.toString(16).padStart(6, '0')}`);
 
-  test('contrast is that of WCAG, whichever of the two comes first', () => {
+  test('contrast is that of WCAG, in either order', () => {
     expect(contrastOf('#000000', '#ffffff')).toBeCloseTo(21);
     expect(contrastOf('#767676', '#ffffff')).toBeCloseTo(4.54, 2);
     expect(contrastOf('#ffffff', '#767676')).toBeCloseTo(4.54, 2);
     expect(contrastOf('#0a5bb5', '#0a5bb5')).toBe(1);
   });
 
-  test('what can be read stays as it is, and everything else becomes readable on white and on dark', () => {
+  test('a readable colour stays as it is, and any other becomes readable on white and on dark', () => {
     fc.assert(
       fc.property(colour, fc.constantFrom('#ffffff', '#0f1318'), (given, ground) => {
         const made = readableOn(given, ground);
@@ -43,7 +43,7 @@ describe('contrast', () => {
 });
 
 describe('csv', () => {
-  test('a line of a file stands in quotes, and quotes in it are doubled', () => {
+  test('a field is quoted, and quotes in it are doubled', () => {
     expect(csvLine(['a', 'b "c"', 'd, e\nf', ''])).toBe('"a","b ""c""","d, e\nf",""\r\n');
   });
 
@@ -54,7 +54,7 @@ describe('csv', () => {
     },
   );
 
-  test('what is none stays as it is', () => {
+  test('an absent value stays as it is', () => {
     expect(csvLine(['a=b', '1-2', 'https://shop.example/'])).toBe(
       '"a=b","1-2","https://shop.example/"\r\n',
     );
@@ -97,7 +97,7 @@ describe('env', () => {
     ).toBe(8080);
   });
 
-  test('every fault stands in the one message', () => {
+  test('every error is in the one message', () => {
     const read = () =>
       readEnvironment(schema, { PORT: 'many', SECRET_KEY_FILE: join(folder, 'absent') });
     expect(read).toThrow(ConfigurationFault);
@@ -142,7 +142,7 @@ describe('exact numbers', () => {
     expect(isLossy(written)).toBe(lossy);
   });
 
-  test('only numbers are looked at, not the digits of texts', () => {
+  test('only numbers are read, not the digits of texts', () => {
     expect(
       lossyNumberIn('{"a\\"12345678901234567890":"12345678901234567890","b":[1,2.5,"x"]}'),
     ).toBeUndefined();
@@ -183,7 +183,7 @@ describe('interval', () => {
     );
   });
 
-  test('a clip keeps what lies in the window, and the length adds up', () => {
+  test('a clip keeps what is in the window, and the length adds up', () => {
     fc.assert(
       fc.property(intervals, fc.nat(40), fc.nat(40), (given, from, to) => {
         const kept = clip(union(given), { from, to });
@@ -199,14 +199,14 @@ describe('recent cache', () => {
   const made = (count: number): [string, number][] =>
     Array.from({ length: count }, (_, at) => [`key ${at}`, at]);
 
-  test('as many as it may hold are all found, however often they are asked for in turn', () => {
+  test('as many as it may hold are all found, however often they are read in turn', () => {
     const cache = createRecentCache<string, number>(10);
     for (const [key, value] of made(10)) cache.keep(key, value);
     for (let round = 0; round < 5; round += 1)
       for (const [key, value] of made(10)) expect(cache.find(key)).toBe(value);
   });
 
-  test('of more, those that were asked for lately stay and no more than twice as many are held', () => {
+  test('of more, recently used ones stay and no more than twice as many are held', () => {
     const cache = createRecentCache<string, number>(10);
     for (const [key, value] of made(100)) {
       cache.keep(key, value);
@@ -217,7 +217,7 @@ describe('recent cache', () => {
     expect(found).toContainEqual(['key 99', 99]);
   });
 
-  test('what is kept anew takes the place of what was there', () => {
+  test('a value set again replaces the former', () => {
     const cache = createRecentCache<string, number>(2);
     cache.keep('a', 1);
     cache.keep('b', 2);
@@ -226,7 +226,7 @@ describe('recent cache', () => {
     expect(cache.find('a')).toBe(4);
   });
 
-  test('what is shared is one object for equal values, until many others came between', () => {
+  test('a shared value is one object for equal values, until many others came between', () => {
     const shared = createShared<{ readonly text: string }>(2);
     const share = (text: string) => shared(text, { text });
     const first = share('a');
@@ -238,7 +238,7 @@ describe('recent cache', () => {
   });
 });
 
-describe('standing in words', () => {
+describe('status in words', () => {
   const none = { down: 0, verifying: 0, up: 0, maintenance: 0, pending: 0, paused: 0 };
   const standing = (
     counts: Partial<OverallStatus['counts']>,
@@ -290,7 +290,7 @@ describe('standing in words', () => {
         'One is in maintenance and 1 of 2 are up.',
       ],
     ])(
-      '%#: says in the present tense whether all is well, and then the rest',
+      '%#: says in the present tense whether all is healthy, and then the rest',
       (of, sentence, rest) => {
         expect([sentenceOf(of), restOf(of)]).toEqual([sentence, rest]);
       },
@@ -311,7 +311,7 @@ describe('standing in words', () => {
       [4_864_000, '1 h 21 min', '1 h'],
       [1_828_800_000, '21 d 4 h', '21 d'],
       [-5, '0 ms', '0 s'],
-    ])('of %i ms is told by its largest units, rounded down', (ms, text, brief) => {
+    ])('of %i ms is written in its largest units, rounded down', (ms, text, brief) => {
       expect([durationText(ms), briefDuration(ms)]).toEqual([text, brief]);
     });
   });

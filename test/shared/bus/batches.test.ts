@@ -57,7 +57,7 @@ describe('announcement', () => {
   };
 
   describe('an announcement', () => {
-    test('is believed with its revision when a coordinator signed it, alone or together with others, and empty ones too', () => {
+    test('is accepted with its revision when a coordinator signed it, alone or together with others, and empty ones too', () => {
       for (const nth of messages.keys())
         expect(judged(nth)).toEqual({ is: 'accepted', revision: 1_000 });
       const [alone = {}] = announce([{ subject: 'roster', data: '{}' }]);
@@ -67,7 +67,7 @@ describe('announcement', () => {
       });
     });
 
-    test('is refused on another subject, with other bytes, with another revision, signed by someone else, or not signed', () => {
+    test('is refused on another subject, with other bytes, with another revision, with a foreign signature, or without one', () => {
       const wrong = { is: 'refused', why: 'wrong_signature' };
       expect(judged(3, { subject: 'assign.europe.4' })).toEqual(wrong);
       expect(judged(3, { subject: 'look.3' })).toEqual(wrong);
@@ -79,7 +79,7 @@ describe('announcement', () => {
       expect(judged(3, { headers: {} })).toEqual({ is: 'refused', why: 'not_signed' });
     });
 
-    test('that is not signed counts until signatures are required, and one that is signed wrongly never does', () => {
+    test('without a signature counts until signatures are required, and with a wrong one never', () => {
       const lenient = { keys: idsOf(secret), required: false };
       expect(judged(3, { headers: {} }, lenient)).toEqual({ is: 'accepted', revision: undefined });
       expect(judged(3, { subject: 'roster' }, lenient)).toEqual({
@@ -96,7 +96,7 @@ describe('announcement', () => {
       });
     });
 
-    test('is signed by both keys while one replaces the other, so that whoever knows either believes it', () => {
+    test('is signed by both keys while one replaces the other, so that either is enough to verify it', () => {
       const both = createAnnounce(announcementKeys([next, secret]), () => 5);
       for (const count of [1, 3]) {
         const signed = both(messages.slice(0, count));
@@ -117,14 +117,14 @@ describe('announcement', () => {
       expect(revision()).toBe(9_000);
     });
 
-    test('is outdated when what is held is newer by more than clocks differ, unless that came from a clock far ahead', () => {
+    test('is outdated when the held one is newer by more than clocks differ, unless that came from a clock far ahead', () => {
       expect(isOutdated(10_000, 16_000, 20_000)).toBe(true);
       expect(isOutdated(12_000, 16_000, 20_000)).toBe(false);
       expect(isOutdated(10_000, 16_000 + 3_600_000, 20_000)).toBe(false);
     });
   });
 
-  test('what coordinators say to probes and to each other is announced, and nothing else', () => {
+  test('messages from coordinators to probes and to each other are announcements, and no others are', () => {
     for (const subject of [
       'assign.europe.x',
       'assign.marker.3',
@@ -335,7 +335,7 @@ describe('the text of a batch', () => {
   const textsOf = (results: readonly Omit<Result, 'seq'>[]): string[] =>
     results.map((one, nth) => passText(nth + 4, one) ?? wholeText(nth + 4, one));
 
-  test('is read as the very results that it was written of', () => {
+  test('is read as the same results that it was written from', () => {
     fc.assert(
       fc.property(fc.array(result, { minLength: 1, maxLength: 20 }), (results) => {
         const body: unknown = JSON.parse(batchText(head, textsOf(results)));
@@ -395,7 +395,7 @@ describe('bodies that are signed together', () => {
     expect(new Set(signed.map(({ Signature }) => Signature)).size).toBeLessThan(5);
   });
 
-  test('are not signed by another key, also after they were found to be signed by theirs', () => {
+  test('are not signed by another key, also after theirs verified', () => {
     expect(isSignedBy([key.id], message(bodyAt(0), headersAt(0)))).toBe(true);
     expect(isSignedBy([createKey('user').id], message(bodyAt(0), headersAt(0)))).toBe(false);
     expect(isSignedBy([], message(bodyAt(0), headersAt(0)))).toBe(false);
@@ -430,7 +430,7 @@ describe('bodies that are signed together', () => {
     ).toBe(false);
   });
 
-  test('go singly as ever when only one leaves, and a list that is too long, empty or no list is not read', () => {
+  test('are sent singly when only one leaves, and a list that is too long, empty or invalid is not read', () => {
     const [alone = {}] = signaturesOf([key], [Buffer.from(bodyAt(0))]);
     expect(Object.keys(alone)).toEqual(['Signature']);
     const long = Array.from({ length: 400 }, () => headersAt(0).Signed).join('.');

@@ -56,7 +56,7 @@ describe('the bus', () => {
     await expect(bus.request('question', 'anyone?')).rejects.toThrow();
   });
 
-  test('closes well although the server goes away while it sends what waits', async ({
+  test('closes cleanly although the server goes away while it sends its queue', async ({
     onTestFinished,
   }) => {
     const account = await createAccount();
@@ -79,7 +79,7 @@ describe('the bus', () => {
     await eventually(() => said.at(-1) === 'closed');
   });
 
-  test('that is to end soon waits no longer for answers, whether they were asked for before or after', async ({
+  test('that is about to close waits at most a second for answers, of earlier or later requests', async ({
     onTestFinished,
   }) => {
     const account = await createAccount();
@@ -113,7 +113,7 @@ describe('the bus', () => {
     ]);
   });
 
-  test('keeps the last value of a subject, and forgets a purged one', async () => {
+  test('keeps the last value of a subject, and drops a purged one', async () => {
     await bus.store('assign.europe.m1', 'old');
     await bus.store('assign.europe.m1', 'new');
     expect(text((await bus.last('ASSIGN', 'assign.europe.m1'))?.data ?? new Uint8Array())).toBe(
@@ -130,7 +130,7 @@ describe('the bus', () => {
     expect((await bus.store('result.asia.9.p', 'x', { id: 'a' })).duplicate).toBe(true);
   });
 
-  test('many at once are each told where they stand', async () => {
+  test('many at once each get their number', async () => {
     const before = (await bus.store('assign.asia.first', 'x')).seq;
     const stored = await Promise.all(
       Array.from({ length: 300 }, (_, n) => bus.store(`assign.asia.m${n}`, 'x')),
@@ -138,7 +138,7 @@ describe('the bus', () => {
     expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, n) => before + 1 + n));
   });
 
-  test('who stores where he has no right to is told so by the bus, and does not wait for an answer', async () => {
+  test('a store without permission fails at once, and does not wait for an answer', async () => {
     const other = await createBusOfProbe();
     const probe = await other.connect();
     await expect(probe.store('assign.europe.m1', 'mine', { timeoutMs: 60_000 })).rejects.toThrow(
@@ -168,7 +168,7 @@ describe('the bus', () => {
       .toMatchObject({ pending: 0, unacknowledged: 0 });
   });
 
-  test('what a handler fails on comes again', async () => {
+  test('messages of a failed handler come again', async () => {
     await bus.ensureConsumer('RESULTS', { ...partitionConsumer(2), ackWaitMs: 200 });
     const { all, take } = collect(1);
     let failures = 0;
@@ -215,7 +215,7 @@ describe('the bus', () => {
     await pull.stop();
   });
 
-  test('whoever may ask from now on gets all of it, though another has asked before him and still waits', async () => {
+  test('a second pull gets all messages, though the first has an open poll', async () => {
     await bus.ensureConsumer('RESULTS', partitionConsumer(4));
     let owner = 'first';
     const { all, take } = collect(5);
@@ -271,7 +271,7 @@ describe('dial log', () => {
   const fail = (reason = 'connection refused', server = 'bus:4222') =>
     dials.failed(server, new Error(reason));
 
-  test('the first failed dial is told at once, with the server and the reason', () => {
+  test('the first failed dial is logged at once, with the server and the reason', () => {
     fail();
     expect(lines).toMatchObject([
       {
@@ -283,7 +283,7 @@ describe('dial log', () => {
     ]);
   });
 
-  test('a day of them is told at growing distances, with how many there were', () => {
+  test('a day of them is logged at growing intervals, with how many there were', () => {
     for (; now < 86_400_000; now += 300) fail();
     expect(lines.length).toBeGreaterThan(100);
     expect(lines.length).toBeLessThan(160);
@@ -292,7 +292,7 @@ describe('dial log', () => {
     ]);
   });
 
-  test('another reason is told at once, and two that take turns are not told each time', () => {
+  test('another reason is logged at once, and two that alternate are not logged each time', () => {
     for (let turn = 0; turn < 10; turn += 1) {
       fail('connection refused');
       fail('no such host', 'other:4222');
@@ -305,7 +305,7 @@ describe('dial log', () => {
     expect(lines.length).toBeLessThan(10);
   });
 
-  test('when it is reached that is told, and the next absence begins anew', () => {
+  test('a success is logged, and the next absence starts afresh', () => {
     dials.reached();
     expect(lines).toEqual([]);
     fail();
@@ -363,7 +363,7 @@ describe('the credentials of a probe', () => {
     require_signed: true,
   };
 
-  test('are one word that gives back what was printed', () => {
+  test('are one word that decodes to what was printed', () => {
     const word = printProbeCredentials(given);
     expect(word).toMatch(/^[\w-]+$/);
     expect(parseProbeCredentials(`  ${word}\n`)).toEqual({ v: 1, ...given });

@@ -104,7 +104,7 @@ describe.runIf(canMakeDisks())('pings on a disk that is full', () => {
 });
 
 describe('many pings on the disk', () => {
-  test('are handed over side by side, so that nobody is late for those before him; those of one monitor in order', async () => {
+  test('are sent in parallel, so that none waits for those before it; those of one monitor in order', async () => {
     const spool = await openPingSpool(join(await folder(), 'beats.jsonl'), silentLog);
     ends.push(spool.close);
     const monitors = Array.from({ length: 50 }, () => newId());
@@ -130,7 +130,7 @@ describe('many pings on the disk', () => {
     expect(spool.waiting()).toBe(0);
   });
 
-  test('that come all the time leave no file that grows for ever, and what waits is found after a crash', async () => {
+  test('that come all the time do not let a file grow without limit, and waiting ones are found after a crash', async () => {
     const path = join(await folder(), 'beats.jsonl');
     const spool = await openPingSpool(path, silentLog);
     const body = 'x'.repeat(10_000);
@@ -167,7 +167,7 @@ describe('many pings on the disk', () => {
     expect((await stat(path)).size).toBe(0);
   });
 
-  test('are kept where the hand-over failed, and no others', async () => {
+  test('are kept where the sending failed, and no others', async () => {
     const spool = await openPingSpool(join(await folder(), 'beats.jsonl'), silentLog);
     ends.push(spool.close);
     const [bad, good] = [newId(), newId()];

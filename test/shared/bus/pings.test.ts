@@ -94,7 +94,7 @@ describe('a ping intake with a forwarding', () => {
     return { bus, forwarding, open, file, takeAtMost: (count: number) => (limit = count) };
   };
 
-  test('lets a ping leave by it as soon as it is on the disk, while the bus is away, and forgets it then', async () => {
+  test('sends a ping by it as soon as it is on disk, while the bus is away, and drops it then', async () => {
     const { bus, forwarding, open, file } = await setUp();
     const { say, catchUp } = await open();
     expect(await say('one')).toBe(200);
@@ -119,7 +119,7 @@ describe('a ping intake with a forwarding', () => {
     expect(forwarding.tried).toBe(0);
   });
 
-  test('takes it when the bus seems to be there and fails, and lets nobody wait for that bus again soon', async () => {
+  test('uses it when the bus seems to be there and fails, and skips that bus for a while', async () => {
     const { bus, forwarding, open } = await setUp();
     bus.state = 'failing';
     const { say, catchUp } = await open();
@@ -151,7 +151,7 @@ describe('a ping intake with a forwarding', () => {
     expect(forwarding.tried).toBe(3);
   });
 
-  test('goes back to the bus in the midst of it', async () => {
+  test('returns to the bus in the middle of it', async () => {
     const { bus, forwarding, open, takeAtMost } = await setUp();
     forwarding.state = 'away';
     const { say, catchUp } = await open();
@@ -165,7 +165,7 @@ describe('a ping intake with a forwarding', () => {
     expect([bodies(forwarding), bodies(bus)]).toEqual([['one'], ['two', 'three']]);
   });
 
-  test('is not held up by it when the bus comes back', async () => {
+  test('is not delayed by it when the bus comes back', async () => {
     const { bus, forwarding, open } = await setUp();
     forwarding.state = 'stalling';
     const { say } = await open();
@@ -191,7 +191,7 @@ describe('a ping intake with a forwarding', () => {
     expect([bodies(forwarding), bodies(bus)]).toEqual([['one'], ['two']]);
   });
 
-  test('keeps what neither took, and tries the bus as ever when it is the only way', async () => {
+  test('keeps what neither accepted, and tries the bus as before when it is the only way', async () => {
     const { bus, forwarding, open } = await setUp();
     [bus.state, forwarding.state] = ['failing', 'failing'];
     const { say, catchUp } = await open();
@@ -206,7 +206,7 @@ describe('a ping intake with a forwarding', () => {
     expect(bodies(bus)).toEqual(['one']);
   });
 
-  test('sends nothing that way before it was told the time, and dates anew then what it took before, also after a crash', async () => {
+  test('sends nothing that way before it knows the time, and corrects earlier pings then, also after a crash', async () => {
     const dayAhead = Date.now() + 86_400_000;
     const { forwarding, open } = await setUp();
     const before = await open({ now: () => dayAhead, isMeasured: () => false });
@@ -286,7 +286,7 @@ describe('ping records', () => {
       expect((await coordinator.streamState(streams.lastPings.name))?.messages).toBe(1);
     });
 
-    test('is none when there is none, and when what is there cannot be read', async () => {
+    test('is empty when there is none, and when it cannot be read', async () => {
       const { coordinator, connect } = await bus();
       const records = createPingRecords(await connect());
       const [organisation, monitor] = [newId(), newId()];
@@ -301,7 +301,7 @@ describe('ping records', () => {
       expect((await records.read(organisation, monitor))?.good?.at).toBe(7);
     });
 
-    test('of another organisation is neither shown to a private probe nor changed by it, nor are its keys', async () => {
+    test('of another organisation is neither readable nor writable for a private probe, nor are its keys', async () => {
       const [own, foreign, monitor] = [newId(), newId(), newId()];
       const { coordinator, connect, probe } = await bus(own);
       const all = createPingRecords(coordinator);
@@ -444,7 +444,7 @@ describe('ping records', () => {
       );
     });
 
-    test('dates anew what it took before anybody had told it the time, also after a crash', async () => {
+    test('corrects the times of earlier pings once it knows the time, also after a crash', async () => {
       const wire = await bus();
       const path = join(await folder(), 'beats.jsonl');
       const dayAhead = 1_700_086_400_000;
@@ -471,7 +471,7 @@ describe('ping records', () => {
       expect((await wire.coordinator.streamState(streams.pings.name))?.messages).toBe(2);
     });
 
-    test('dates such a ping anew once, however often the bus fails and whatever the time is said to be by then', async () => {
+    test('corrects such a time once, however often the bus fails and whatever the time is by then', async () => {
       const wire = await bus();
       const spool = await openPingSpool(join(await folder(), 'beats.jsonl'), silentLog);
       const told = { isMeasured: false, offset: 0 };

@@ -43,7 +43,7 @@ describe('pull', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a pull that is stopped while nobody answers what it begins with ends all the same', async () => {
+  test('a pull that is stopped while its first request hangs ends all the same', async () => {
     const begins = Promise.withResolvers<void>();
     const pull = startPull(
       connectionThat(() => undefined),
@@ -62,7 +62,7 @@ describe('pull', () => {
     expect(await pull.stop().then(() => 'ended')).toBe('ended');
   });
 
-  test('a pull that is stopped while nobody answers that its consumer be made ends all the same', async () => {
+  test('a pull that is stopped while the creation of its consumer hangs ends all the same', async () => {
     const misses = Promise.withResolvers<void>();
     let hear: Parameters<Connection['listen']>[1] | undefined;
     const pull = startPull(
@@ -145,7 +145,7 @@ describe('stream storing', () => {
     expect(listeners()).toBe(1);
   });
 
-  test('the answer to a message that was given up says nothing about the one that has its place', async () => {
+  test('the answer to a message that was given up does not count for the one in its place', async () => {
     const { store, replies, answer } = createWire();
     const late = store('a', 1_000);
     vi.advanceTimersByTime(999);
@@ -158,7 +158,7 @@ describe('stream storing', () => {
     answer(replies[1], 'twice');
   });
 
-  test('each message has its own time, and nothing is looked for once all are answered', async () => {
+  test('each message has its own time limit, and the timer ends once all are answered', async () => {
     const { store, replies, answer } = createWire();
     const patient = store('patient', 5_000);
     const hasty = store('hasty', 100);
@@ -170,7 +170,7 @@ describe('stream storing', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('a no of the stream, nobody who listens, and a message that cannot be sent are errors of that message alone', async () => {
+  test('a refusal of the stream, no listener, and a message that cannot be sent are errors of that message alone', async () => {
     const { storing, store, replies, answer } = createWire();
     const [refused, unheard, well] = [store('full'), store('nowhere'), store('well')];
     const unsent = storing.store('closed', 5_000, () => {
@@ -186,7 +186,7 @@ describe('stream storing', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('what may not be published is known at once; the end of the connection ends all that is under way', async () => {
+  test('a forbidden message fails at once; the end of the connection fails all that are under way', async () => {
     const { storing, store } = createWire();
     const [forbidden, other] = [store('foreign'), store('own')];
     storing.forbid('foreign', new Error('no right to'));
@@ -261,7 +261,7 @@ describe('cluster', () => {
       });
     });
 
-    test('a stream lies where the setting says, also one that grows at once, and stays there without it', async () => {
+    test('a stream is placed by the setting, also one that grows at once, and stays there without it', async () => {
       const stream = { ...streams.results, name: 'MOVES', subjects: ['moves'] };
       const first = await join({ placement: { tags: ['node:2'] } });
       await first.ensureStream(stream);
@@ -273,7 +273,7 @@ describe('cluster', () => {
       expect((await look(first, 'MOVES')).config.placement).toEqual({ tags: ['kind:bus'] });
     });
 
-    test('a stream that cannot be kept by so many stays as it is, and is used', async () => {
+    test('a stream that cannot have so many replicas stays as it is, and is used', async () => {
       const stream = { ...streams.results, name: 'STAYS', subjects: ['stays'] };
       const bus = await join();
       await bus.ensureStream(stream);
@@ -284,7 +284,7 @@ describe('cluster', () => {
       expect((await bus.store('stays', 'x')).seq).toBe(1);
     });
 
-    test('a stream says how many of its servers are away, or were never given', async () => {
+    test('a stream counts its servers that are away, or were never given', async () => {
       const bus = await join({ replicas: 3 });
       await bus.ensureStream({ ...streams.results, name: 'SHORT', subjects: ['short'] });
       const five = await join({ replicas: 5 });

@@ -134,7 +134,7 @@ describe('tls', () => {
   };
 
   describe.runIf(hasBinaries())('a bus at tls://', () => {
-    test('is entered with the authority that the operator named, and works', async () => {
+    test('is entered with the configured authority, and works', async () => {
       const of = await bus({ tls: { shows: server } });
       const entered = await reach(of, { ca });
       const listening = entered.subscribe('question', (message) => void message.respond('yes'));
@@ -151,14 +151,14 @@ describe('tls', () => {
       expect(entered.isConnected()).toBe(true);
     });
 
-    test('is not entered where the server has no TLS, which is said with its reason', async () => {
+    test('is not entered where the server has no TLS, and the error says so', async () => {
       const of = await bus();
       const { came, lines } = dial(of, { url: of.nats.url.replace('nats:', 'tls:') });
       await eventually(async () => lines().includes('offers no TLS'));
       expect(came()).toBeUndefined();
     });
 
-    test('is not entered where its certificate is signed by nobody we trust, or is another’s', async () => {
+    test('is not entered where its certificate is not trusted, or for another name', async () => {
       const of = await bus({ tls: { shows: server } });
       const stranger = dial(of, { ca: mintAuthority('somebody else').certificate });
       await eventually(async () => /certificate|signature|issuer/.test(stranger.lines()));
@@ -176,7 +176,7 @@ describe('tls', () => {
       ['it in another form', { tls_required: false, tls_available: 1 }],
     ];
     for (const [what, lie] of lies)
-      test(`hears nothing of us through a relay that takes TLS out of the greeting and says ${what}`, async () => {
+      test(`receives nothing of us through a relay that takes TLS out of the greeting and says ${what}`, async () => {
         const of = await bus({ tls: { shows: server, way: 'optional' } });
         const { relay, said } = await tamper(of, () => lie);
         const { came, lines } = dial(of, { url: relay.through('tls://bus'), ca });
@@ -185,7 +185,7 @@ describe('tls', () => {
         expect(said()).toBe('');
       });
 
-    test('hears nothing in the clear from a connection that was there before such a relay, either', async () => {
+    test('receives nothing in the clear from a connection that was there before such a relay, either', async () => {
       const of = await bus({ tls: { shows: server, way: 'optional' } });
       const { relay, said, strip } = await tamper(of, () => ({
         tls_required: false,
@@ -204,7 +204,7 @@ describe('tls', () => {
       await eventually(async () => entered.isConnected());
     });
 
-    test('is not left for a stranger whom a forged greeting names, whatever certificate he has', async () => {
+    test('is not left for a server that a forged greeting names, whatever its certificate', async () => {
       const of = await bus({ tls: { shows: server } });
       const strangers = mintAuthority('a public authority');
       const shows = mint({ names: ['localhost'], issuer: strangers });
@@ -236,7 +236,7 @@ describe('tls', () => {
   };
 
   describe.runIf(hasFirst())('a bus that takes TLS first', () => {
-    test('is entered with that setting, and without it is said to be silent', async () => {
+    test('is entered with that setting, and without it is reported as silent', async () => {
       const of = await bus({ tls: { shows: server, way: 'first' } });
       const entered = await reach(of, { ca, tlsFirst: true });
       expect(entered.isConnected()).toBe(true);
@@ -245,7 +245,7 @@ describe('tls', () => {
       expect(came()).toBeUndefined();
     });
 
-    test('says not a word in the clear, so that nobody can change it', async () => {
+    test('sends nothing in the clear, so that no relay can change it', async () => {
       const of = await bus({ tls: { shows: server, way: 'first' } });
       let greeting = '';
       const relay = await createTcpProxy(of.nats.url, {
@@ -267,7 +267,7 @@ describe('nkeys', () => {
 
   describe('a key', () => {
     test.each(['operator', 'account', 'user'] as const)(
-      'of an %s comes back whole from its seed',
+      'of an %s is restored from its seed',
       (kind) => {
         const key = createKey(kind);
         const again = keyFromSeed(key.seed, kind);
@@ -277,7 +277,7 @@ describe('nkeys', () => {
       },
     );
 
-    test('is spelled as NATS spells it', () => {
+    test('is written as NATS writes it', () => {
       expect(createKey('operator').id).toMatch(/^O[A-Z2-7]{55}$/);
       expect(createKey('account').id).toMatch(/^A[A-Z2-7]{55}$/);
       expect(createKey('user').id).toMatch(/^U[A-Z2-7]{55}$/);
@@ -308,7 +308,7 @@ describe('nkeys', () => {
       expect(verify(key.id, signed, bytes('batch 2'))).toBe(false);
     });
 
-    test('holds for nobody else', () => {
+    test('is valid for no other key', () => {
       expect(verify(createKey('user').id, signed, bytes('batch 1'))).toBe(false);
     });
 
@@ -342,7 +342,7 @@ describe('nkeys', () => {
       expect(() => readJwt(`${head}.${body}.${signature}`)).toThrow('not signed by its issuer');
     });
 
-    test('and its seed come back from a credentials file', () => {
+    test('and its seed are read from a credentials file', () => {
       const { id, credentials } = issueCredentials({ name: 'probe', account }, now);
       const { jwt, seed } = parseCredentials(credentials);
       expect(readJwt(jwt).sub).toBe(id);

@@ -33,7 +33,7 @@ describe('config', () => {
     faults(config, interval_s).map(({ key }) => key);
 
   describe('a config as a whole', () => {
-    test('keys that nobody knows are no fault, and the page says what was probably meant', () => {
+    test('unknown keys are accepted, with a warning that names the probable key', () => {
       expect(faults({ expectd_status: [200], colour: 'blue', timeout: 5 })).toEqual([]);
       expect(
         unknownConfigKeys('https', {
@@ -103,7 +103,7 @@ describe('config', () => {
       __proto__x: 1,
     };
 
-    test('are taken out, masked, and put back', () => {
+    test('are extracted, masked, and restored', () => {
       const { open, secrets, unknown } = splitSecrets('https', config);
       expect(JSON.stringify(open)).not.toMatch(/k-1|p-1|t-1/);
       expect(open).toMatchObject({
@@ -134,7 +134,7 @@ describe('config', () => {
       expect(Object.values(sent.secrets)).not.toContain('t-1');
     });
 
-    test('are also those of headers that say who asks, named or not', () => {
+    test('include those of credential headers, named or not', () => {
       const headers = {
         AUTHORIZATION: 'Basic eHg=',
         Cookie: 'sid=1',
@@ -180,7 +180,7 @@ describe('config', () => {
       });
     });
 
-    test('a mask for which nothing is stored is told by its place', () => {
+    test('a mask without a stored secret is refused with its place', () => {
       expect(splitSecrets('https', { bearer_token: '***' }).unknown).toEqual(['bearer_token']);
     });
 
@@ -196,7 +196,7 @@ describe('config', () => {
   });
 });
 
-describe('the words of every config key', () => {
+describe('the help of every config key', () => {
   const target: Readonly<Record<Kind, string>> = {
     https: 'https://example.com/',
     dns: 'example.com',
@@ -247,7 +247,7 @@ describe('the words of every config key', () => {
   const asWritten = (bound: string | number): string =>
     typeof bound === 'number' ? bound.toLocaleString('en') : bound;
 
-  test.each(kinds)('are there for all keys of %s, and for no other', (kind) => {
+  test.each(kinds)('exists for all keys of %s, and for no other', (kind) => {
     expect(Object.keys(configKeys[kind])).toEqual(Object.keys(keySchemas(kind)));
     expect(knownKeys(kind)).toEqual(Object.keys(keySchemas(kind)));
   });
@@ -281,7 +281,7 @@ describe('the words of every config key', () => {
   );
 
   test.each(rows)(
-    '%s %s: say what is so where it is not given, once, and that is taken too',
+    '%s %s: names the default, once, and the default is accepted too',
     (kind, key, row) => {
       expect(row.initial === undefined).toBe(row.otherwise !== undefined);
       expect(defaultWords(row)).not.toBe('');
@@ -426,7 +426,7 @@ describe('https config', () => {
       for (const fault of found) expect(fault.remedy.length).toBeGreaterThan(8);
     });
 
-    test('what clashes between keys is told with the key to change', () => {
+    test('a conflict between keys is reported with the key to change', () => {
       expect(keys({ body_contains: 'x', method: 'HEAD' })).toEqual(['body_contains']);
       expect(keys({ basic_auth: { username: 'a', password: 'b' }, bearer_token: 'c' })).toEqual([
         'bearer_token',
@@ -446,7 +446,7 @@ describe('https config', () => {
       expect(keys({ method: 'POST', body: 'payload' })).toEqual([]);
     });
 
-    test('several faults are told at once, each with its remedy', () => {
+    test('several errors are reported at once, each with its remedy', () => {
       const sentence = faultsSentence(faults({ method: 'GOT', max_redirects: 99 }));
       expect(sentence).toContain('`method` cannot be used: give one of GET');
       expect(sentence).toContain(
@@ -487,7 +487,7 @@ describe('https config', () => {
       expect(targetFault('https', target)).toMatch(/`target` must/);
     });
 
-    test('names a monitor that nobody named', () => {
+    test('names a monitor without a name', () => {
       expect(defaultName('https', 'https://Example.com:8443/a')).toBe('example.com:8443');
     });
   });

@@ -118,7 +118,7 @@ describe('placement', () => {
       expect(continentsOf(monitor(1, { ...lan, continents: ['Europe'] }), roster)).toEqual([]);
     });
 
-    test('is not left to others when those who may are away, and stays with the private probe that its config names', () => {
+    test('is not left to others when its probes are away, and stays with the private probe that its config names', () => {
       expect(
         continentsOf(monitor(1, lan), rosterOf(europe, { ...asia, ...allowed, healthy: false })),
       ).toEqual([]);
@@ -129,14 +129,14 @@ describe('placement', () => {
   });
 
   describe('the probe of a continent', () => {
-    test('is the private one that the config names, and nobody else there', () => {
+    test('is the private one that the config names, and no other there', () => {
       const roster = rosterOf(asia, inside);
       expect(probeOf(monitor(1, { probe: inside.id }), 'Asia', roster)?.id).toBe(inside.id);
       expect(probeOf(monitor(1, { probe: inside.id }), 'Europe', roster)).toBeUndefined();
       expect(probeOf(monitor(1), 'Asia', roster)?.id).toBe(asia.id);
     });
 
-    test('is nobody on a continent that the config leaves out', () => {
+    test('is absent on a continent that the config leaves out', () => {
       expect(
         probeOf(monitor(1, { continents: ['Asia'] }), 'Europe', rosterOf(europe, asia)),
       ).toBeUndefined();
@@ -181,7 +181,7 @@ describe('placement', () => {
     });
   });
 
-  describe('whoever asks', () => {
+  describe('the placement of a monitor', () => {
     /** Two ids of one hash: they draw alike for every monitor. */
     const drawnAlike = (): readonly [string, string] => {
       const existing = new Map<number, string>();
@@ -193,7 +193,7 @@ describe('placement', () => {
       }
     };
 
-    test('comes to the same probe, in whatever order the roster names them', () => {
+    test('is the same probe, in whatever order the roster names them', () => {
       const some = Array.from({ length: 7 }, (_, number) => probeIn('Asia', number * 31));
       fc.assert(
         fc.property(
@@ -208,7 +208,7 @@ describe('placement', () => {
       );
     });
 
-    test('comes to the same of two that draw alike', () => {
+    test('is the same of two with equal weights', () => {
       const [first, second] = drawnAlike();
       const [a, b] = [
         { ...asia, id: first },
@@ -220,7 +220,7 @@ describe('placement', () => {
       }
     });
 
-    test('comes to a probe of each continent that the config allows', () => {
+    test('is a probe of each continent that the config allows', () => {
       const roster = rosterOf(europe, asia, africa);
       const limited = monitor(1, { continents: ['Europe', 'Asia'] });
       expect(
@@ -228,7 +228,7 @@ describe('placement', () => {
       ).toEqual([europe, asia, undefined]);
     });
 
-    test('counts no private probe among those that reach what lies inside', () => {
+    test('does not count a private probe among those that reach internal targets', () => {
       const allowed = { allowed_cidrs: ['10.0.0.0/8'] };
       expect(
         ableToCheck(
@@ -257,7 +257,7 @@ describe('placement', () => {
     const worldOf = (count: number): Roster =>
       rosterOf(...five.slice(0, count).map((continent, at) => probeIn(continent, at + 1)));
 
-    test('give the target exactly one check an interval, whoever makes it', () => {
+    test('give the target exactly one check an interval, from whichever probe', () => {
       const anyMonitor = fc.record({
         number: fc.integer({ min: 0, max: 2 ** 40 }),
         interval_ms: fc.integer({ min: 10, max: 86_400 }).map((seconds) => seconds * 1_000),
@@ -383,7 +383,7 @@ describe('placement', () => {
       ).toBeUndefined();
     });
 
-    test('is, for a quarantined probe, what it would be if it were well, beside the turns of the others', () => {
+    test('is, for a quarantined probe, what it would be if it were healthy, beside the turns of the others', () => {
       const quarantined = { ...europe, quarantined: true };
       const roster = rosterOf(quarantined, other, asia);
       const well = rosterOf(europe, other, asia);
@@ -397,7 +397,7 @@ describe('placement', () => {
       expect(shadows).toBeGreaterThan(50);
     });
 
-    test('is, for one of two that are quarantined, what it would be if it alone were well', () => {
+    test('is, for one of two that are quarantined, what it would be if it alone were healthy', () => {
       const [one, two] = [
         { ...europe, quarantined: true },
         { ...other, quarantined: true },
@@ -445,7 +445,7 @@ describe('the digest of a set of assignments', () => {
   const sets = fc.uniqueArray(one, { selector: ({ monitor }) => monitor, maxLength: 50 });
   const textOf = (set: readonly Assigned[]): string => digestOf(set.map(assignedElement)).text();
 
-  test('does not hang on the order in which they came', () => {
+  test('does not depend on the order in which they came', () => {
     fc.assert(
       fc.property(sets, fc.infiniteStream(fc.nat()), (set, keys) => {
         const shuffled = set
@@ -468,7 +468,7 @@ describe('the digest of a set of assignments', () => {
     );
   });
 
-  test('tells a missing and an additional one', () => {
+  test('differs for a missing and an additional one', () => {
     fc.assert(
       fc.property(sets, one, (set, more) => {
         expect(textOf([...set, more])).not.toBe(textOf(set));
@@ -476,7 +476,7 @@ describe('the digest of a set of assignments', () => {
     );
   });
 
-  test('tells one of which anything is another: version, interval, ordinal, continents, probe, or the key that its secrets are under', () => {
+  test('differs for any other version, interval, ordinal, continents, probe, or key of the secrets', () => {
     const changed: { readonly [Part in keyof Assigned]?: (was: Assigned) => Partial<Assigned> } = {
       config_version: ({ config_version }) => ({ config_version: config_version + 1 }),
       interval_ms: ({ interval_ms }) => ({ interval_ms: interval_ms + 1_000 }),
@@ -495,7 +495,7 @@ describe('the digest of a set of assignments', () => {
     );
   });
 
-  test('of nothing is all zeros, and says of which form it is', () => {
+  test('of nothing is all zeros, with its format', () => {
     expect(createDigest().text()).toBe('0'.repeat(32));
     expect(isComparable(assignmentsDigest(createDigest()))).toBe(true);
     expect(isComparable(createDigest().text())).toBe(false);

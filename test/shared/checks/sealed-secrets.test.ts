@@ -29,12 +29,12 @@ describe('a network key', () => {
 describe('a box', () => {
   const box = sealBox(europe, '{"bearer_token":"tür"}', monitor);
 
-  test('gives back what was put in', () => {
+  test('opens to what was sealed', () => {
     expect(openBox(keys, box, monitor)).toBe('{"bearer_token":"tür"}');
     expect(keyIdOf(box)).toBe(europe.id);
   });
 
-  test('is another one each time, so that equal secrets cannot be told', () => {
+  test('differs each time, so that equal secrets cannot be recognised', () => {
     expect(sealBox(europe, '{"bearer_token":"tür"}', monitor)).not.toBe(box);
   });
 
@@ -42,7 +42,7 @@ describe('a box', () => {
     expect(() => openBox(keys, box, monitor.replace(/1$/, '2'))).toThrow();
   });
 
-  test('says which key it misses', () => {
+  test('names the key that is missing', () => {
     expect(() => openBox(new Map(), box, monitor)).toThrow(europe.id);
   });
 
@@ -55,7 +55,7 @@ describe('a box', () => {
     }
   });
 
-  test('that is cut short does not open', () => {
+  test('that is truncated does not open', () => {
     expect(() => openBox(keys, box.slice(0, 16), monitor)).toThrow('too short');
   });
 });

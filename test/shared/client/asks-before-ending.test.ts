@@ -12,7 +12,7 @@ import { freePort } from '../../support/services.ts';
 describe('asks before ending', () => {
   const probe = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
-  test('asks before a probe is ended for good, and ends none where nobody can be asked, unless told yes', async () => {
+  test('asks before a probe is revoked, and revokes none without a terminal, unless confirmed by a flag', async () => {
     // Nobody is there: what is asked of the service fails.
     const { run } = createCommand({ url: `http://127.0.0.1:${await freePort()}`, token: 'svc_x' });
     const line = ['probes', 'end', probe];
@@ -67,7 +67,7 @@ describe('run job', () => {
   const run = (...given: string[]) =>
     runProgram([process.execPath, client, 'run', ...given], { env: { PATH: process.env.PATH } });
 
-  test('a job is told at its start and its end, with its exit code, its id and what it said last; its output goes where it went', async () => {
+  test('a job is reported at its start and its end, with its exit code, its id and its last output; its output goes where it went', async () => {
     const ran = await run('--beat', beat, '--', 'sh', '-c', 'echo out; echo err >&2; exit 3');
     expect(ran).toEqual({ code: 3, out: 'out\n', err: 'err\n' });
     expect(pings.map(({ path }) => path)).toEqual(['/beat/KEY/start', '/beat/KEY/3']);
@@ -76,7 +76,7 @@ describe('run job', () => {
     expect(pings[1]?.id).toBe(pings[0]?.id);
   });
 
-  test('of much output the last is told, and all of it goes through', async () => {
+  test('of much output the last is sent, and all of it is passed on', async () => {
     const ran = await run(
       `--beat=${beat}/`,
       '--',
@@ -90,7 +90,7 @@ describe('run job', () => {
     expect(told).toMatch(/^é+end$/);
   });
 
-  test('flags behind -- belong to the job, and one without a heartbeat that knows it runs all the same', async () => {
+  test('flags behind -- belong to the job, and one without a known heartbeat runs all the same', async () => {
     status = 404;
     const ran = await run('--beat', beat, '--', 'echo', '--json', '--help');
     expect(ran).toMatchObject({ code: 0, out: '--json --help\n' });
@@ -110,7 +110,7 @@ describe('run job', () => {
     });
   });
 
-  test('a signal reaches the job, and the heartbeat hears how it ended', async () => {
+  test('a signal reaches the job, and the heartbeat gets its exit code', async () => {
     const child = spawn(
       process.execPath,
       [client, 'run', '--beat', beat, '--', 'sh', '-c', 'echo ready; exec sleep 1000'],

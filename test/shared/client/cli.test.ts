@@ -105,7 +105,7 @@ describe('antipode', () => {
     expect(all.items).toEqual((await json('groups', 'list', '--limit', '200')).items);
   });
 
-  test('shows tables and cards on a terminal, and JSON there only when told', async () => {
+  test('shows tables and cards on a terminal, and JSON there only on request', async () => {
     await json(
       'monitors',
       'create',
@@ -125,7 +125,7 @@ describe('antipode', () => {
     });
   });
 
-  test('asks before a monitor and its history are deleted, unless told yes', async () => {
+  test('asks before a monitor and its history are deleted, unless confirmed by a flag', async () => {
     const made = await json(
       'monitors',
       'create',
@@ -150,7 +150,7 @@ describe('antipode', () => {
     expect(told).toMatchObject({ code: exits.done, asked: [] });
   });
 
-  test('deletes no monitor where nobody can be asked, whatever is piped into it, unless told yes', async () => {
+  test('deletes no monitor without a terminal, whatever is piped into it, unless confirmed by a flag', async () => {
     const made = await json(
       'monitors',
       'create',
@@ -274,7 +274,7 @@ describe('antipode', () => {
     },
   );
 
-  test('a write with a read token, and a stranger’s monitor, are refused with the code of the API', async () => {
+  test('a write with a read token, and a foreign monitor, are refused with the code of the API', async () => {
     const made = await json(
       'monitors',
       'create',
@@ -294,7 +294,7 @@ describe('antipode', () => {
     ).toContain('monitor_not_found');
   });
 
-  test('a config key that does nothing is told of, on create and on update, and the monitor is there all the same', async () => {
+  test('a config key without effect gets a warning, on create and on update, and the monitor is saved all the same', async () => {
     const line = [
       'monitors',
       'create',
@@ -354,7 +354,7 @@ describe('antipode', () => {
     );
   });
 
-  test('completion for an unknown shell says which there are', async () => {
+  test('completion for an unknown shell lists the known ones', async () => {
     expect(await run(['completion', 'bsh'])).toMatchObject({
       code: exits.usage,
       err: expect.stringContaining('Did you mean bash?'),
@@ -479,7 +479,7 @@ describe('antipode', () => {
     }
   });
 
-  test('a flag before the command is told where flags stand', async () => {
+  test('a flag before the command is refused with where flags belong', async () => {
     expect(await run(['--limit', 'monitors'])).toMatchObject({
       code: exits.usage,
       err: expect.stringContaining('--limit stands without a command'),

@@ -13,7 +13,7 @@ const call = (...given: string[]): CommandCall => {
   return callOf(command, rest, values);
 };
 
-test('every command that the service is promised with stands there, and no other', () => {
+test('every promised command exists, and no other', () => {
   expect(commands.map(commandName).toSorted()).toEqual(
     [
       'whoami',

@@ -21,13 +21,13 @@ const rows = kinds.flatMap((kind) =>
 const flowing = (text: string): string => text.replaceAll(/\s+/g, ' ').replaceAll('`', '');
 
 describe('the help for config keys', () => {
-  test.each(rows)('of %s tells what %s means and allows', (kind, key, { meaning, allowed }) => {
+  test.each(rows)('of %s says what %s means and allows', (kind, key, { meaning, allowed }) => {
     const help = flowing(configHelp(kind, paint));
     for (const words of [` ${key} `, meaning, allowed]) expect(help).toContain(flowing(words));
   });
 
   test.each(rows)(
-    'of %s gives an example of %s that can be typed as it stands',
+    'of %s gives an example of %s that can be typed as it is',
     (kind, key, { example }) => {
       const [, value = ''] =
         new RegExp(`^ +--config\\.${key} (.+)$`, 'm').exec(configHelp(kind, paint)) ?? [];
@@ -48,7 +48,7 @@ describe('the help for config keys', () => {
     },
   );
 
-  test('tells which types there are, and what was probably meant', () => {
+  test('lists the types, and names the probable key', () => {
     for (const kind of kinds)
       expect(configHelp(undefined, paint)).toContain(`antipode help config ${kind}`);
     expect(() => configHelp('http', paint)).toThrow(UsageFault);
@@ -56,14 +56,14 @@ describe('the help for config keys', () => {
     expect(() => configHelp('xyzzy', paint)).toThrow('There are: https, dns, heartbeat');
   });
 
-  test('is no business of channels, whose example is one of theirs', () => {
+  test('is not shown for channels, which have an example of their own', () => {
     const channel = commands.find(({ words }) => words.join(' ') === 'channels create');
     expect(channel && commandHelp(channel, paint)).toContain(
       `antipode channels create --kind webhook --name 'Shop' --config '{"url": "https://hooks.example.org/antipode"}'`,
     );
   });
 
-  test('is named where a config is given', () => {
+  test('is named where a config is entered', () => {
     const told = commands.filter((command) =>
       commandHelp(command, paint).includes('antipode help config TYPE'),
     );
@@ -84,7 +84,7 @@ test('completion knows every key of a config, its few values, and the types that
   expect(offered('help', 'config', 'h')).toEqual(['https', 'heartbeat']);
 });
 
-test('a warning is given for what was sent, and only where the answer is a monitor', () => {
+test('a warning is shown for what was sent, and only where the answer is a monitor', () => {
   const answer = { type: 'https', config: { old_key: 1, expectd_status: [200] } };
   expect(configWarnings({ config: { expectd_status: [200], method: 'GET' } }, answer)).toEqual([
     '`expectd_status` is not used by https checks; did you mean `expected_status`?',

@@ -23,7 +23,7 @@ const timed = (...given: string[]): Record<string, unknown> => {
 };
 
 describe('times on the command line', () => {
-  test('are now, so long from now or so long ago, and what is a time already stays as it is', () => {
+  test('are now, a duration from now or ago, and an absolute time stays as it is', () => {
     const at = (text: string) => timed('maintenance', 'create', '--starts-at', text)['starts-at'];
     expect(at('now')).toBe('2027-03-01T12:00:00Z');
     expect(at('+10m')).toBe('2027-03-01T12:10:00Z');
@@ -82,7 +82,7 @@ describe('names and ends of ids', () => {
   });
   afterAll(() => served.close());
 
-  test('stand for ids, in words and in flags, where exactly one thing is called so', async () => {
+  test('are accepted for ids, in words and in flags, where exactly one resource is called so', async () => {
     const { run, json } = command;
     const made = async (name: string) =>
       String(
@@ -213,7 +213,7 @@ describe('names and ends of ids', () => {
   });
 });
 
-test('an end of an id is looked for as far back as a list goes, and in the list of the thing that was named before it', async () => {
+test('an end of an id is looked up as far back as a list goes, and in the list of the resource that was named before it', async () => {
   const [page, post, incident] = [
     '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
     '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d0001',
@@ -256,7 +256,7 @@ test('an end of an id is looked for as far back as a list goes, and in the list 
   }
 });
 
-test('what may succeed later has an exit code of its own', async () => {
+test('errors that may pass have an exit code of their own', async () => {
   const server = createServer(
     (_, response) =>
       void response.writeHead(503).end('{"error":{"code":"unavailable","message":"Not now"}}'),

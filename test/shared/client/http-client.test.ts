@@ -62,7 +62,7 @@ describe('http client', () => {
 
   const me = { method: 'GET', path: '/api/v1/me' };
 
-  test('over the rate it waits once, as told, and says so', async () => {
+  test('over the rate limit it waits once, as the header says, and says so', async () => {
     const { url, calls } = await serve((_, nth) =>
       nth === 1
         ? {
@@ -145,7 +145,7 @@ describe('http client', () => {
     expect(calls).toEqual(['GET /x?limit=200', 'GET /x?limit=200&cursor=two']);
   });
 
-  test('a list that gives the same cursor for ever is left', async () => {
+  test('a list that repeats its cursor is given up', async () => {
     const { url } = await serve(() => ({ body: '{"items":[1],"next_cursor":"again"}' }));
     await expect(client(url).callAllPages({ method: 'GET', path: '/x' })).rejects.toThrow(
       ServiceNotReached,
@@ -171,7 +171,7 @@ describe('http client', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('nobody listening is a service not reached', async () => {
+  test('a refused connection is a service not reached', async () => {
     const { url } = await serve(() => ({}));
     await open.splice(0)[0]?.close();
     await expect(client(url).call(me)).rejects.toThrow(
@@ -283,7 +283,7 @@ describe('login', () => {
     return { code, ...said };
   };
 
-  test('nothing is written when whoever is asked leaves, or the service does not know the token', async () => {
+  test('nothing is written when the user cancels, or the service does not know the token', async () => {
     expect(await login([served.url], [undefined])).toMatchObject({
       code: exits.interrupted,
       err: expect.stringContaining('Nothing was written'),
@@ -298,7 +298,7 @@ describe('login', () => {
     expect(() => statSync(ANTIPODE_SETTINGS)).toThrow('ENOENT');
   });
 
-  test('the token is asked for unseen, tried, and written for nobody else to read', async () => {
+  test('the token is read without echo, tried, and written for its user alone', async () => {
     const token = served.house.member.readWrite;
     const { code, out, err, questions } = await login([], [`${served.url}/`, ` ${token} `]);
     expect(code).toBe(exits.done);
@@ -310,7 +310,7 @@ describe('login', () => {
     expect(statSync(ANTIPODE_SETTINGS).mode & 0o777).toBe(0o600);
   });
 
-  test('where nobody can be asked the token comes by standard input, and the known address serves', async () => {
+  test('without a terminal the token comes by standard input, and the known address serves', async () => {
     const token = served.house.viewer.read;
     expect(await login([], [token], false)).toMatchObject({
       code: exits.done,

@@ -9,7 +9,7 @@ import { exits } from '../../../shared/client/http.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { createCommand } from '../../support/cli.ts';
 
-describe('many things in a file', () => {
+describe('many items in a file', () => {
   const two = [{ a: 1 }, { b: '2' }];
 
   test.each([
@@ -45,7 +45,7 @@ describe('many things in a file', () => {
     expect(() => itemsIn('items', text)).toThrow(words);
   });
 
-  test('goes in as many calls as it needs, where each stands by itself, and is told as one', () => {
+  test('is sent in as many calls as it needs, where each item succeeds by itself, and is reported as one', () => {
     const items = Array.from({ length: 2 * maxInCall + 1 }, (_, nth) => ({ nth }));
     const parts = partsOf({ items, mode: 'each' });
     expect(parts.map((part) => Object(part).items.length)).toEqual([maxInCall, maxInCall, 1]);

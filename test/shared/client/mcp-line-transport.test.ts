@@ -100,7 +100,7 @@ test('a call that was cancelled is not waited for', async () => {
   await closed;
 });
 
-test('a call that never ends holds the process up only so long', async () => {
+test('a call that never ends delays the end of the process for a limited time', async () => {
   const { transport, input, closed, send } = setUp({ drainMs: 10 });
   await transport.start();
   await send(request(1));
@@ -132,7 +132,7 @@ test('a call in flight is answered after the input has ended, however slow the s
   }
 });
 
-test('what stands beside the members of a message, and null for no parameters, does not keep it from being taken', async () => {
+test('unknown members of a message, and null for no parameters, are accepted', async () => {
   const { transport, messages, send } = setUp();
   await transport.start();
   await send(
@@ -185,7 +185,7 @@ test('a batch of a later revision is refused with what to do', async () => {
   ]);
 });
 
-test('a subscription, which nothing answers, does not hold the process up', async () => {
+test('a subscription, which has no answer, does not delay the end of the process', async () => {
   const { transport, input, closed, send } = setUp();
   await transport.start();
   await send('{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}\n');

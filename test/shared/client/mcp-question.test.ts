@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-test('why was the shop down last night, and for how long? Three calls of the ten tools tell', async () => {
+test('why was the shop down last night, and for how long? Three calls of the ten tools answer it', async () => {
   const { sql } = served.api;
   const asking = await createTestOrganisation(sql, { time_zone: 'Europe/Vienna' });
   const [shop, incident] = [newId(), newId()];

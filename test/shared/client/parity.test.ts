@@ -194,7 +194,7 @@ describe('parity', () => {
     });
   });
 
-  describe('a refusal carries the same code through each face', () => {
+  describe('a refusal has the same code in each interface', () => {
     const reading = tools.filter((tool) => Object.hasOwn(tool.arguments, 'id'));
 
     test.each(reading.map((tool) => [tool.name, tool] as const))(

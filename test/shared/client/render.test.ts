@@ -58,7 +58,7 @@ test('a list is a table with one line for each row', () => {
   );
 });
 
-test('ids whose ends are alike show as much as tells them apart', () => {
+test('ids with equal ends are shown as long as needed to tell them apart', () => {
   const other = { ...monitor, id: '0190a7c4-5b1e-7c3d-9f42-6aff1c2d3e4f' };
   const [, one = '', two = ''] = render(
     { items: [monitor, other], next_cursor: null },
@@ -80,7 +80,7 @@ const names = [
 ];
 
 test.each([60, 80, 200])(
-  'at %i columns every row keeps its columns, whatever signs a name has',
+  'at %i columns every row keeps its columns, whatever characters a name has',
   (columns) => {
     const items = names.map((name, index) => ({
       ...monitor,
@@ -229,7 +229,7 @@ test('only what was asked for is shown, in that order, also from within', () => 
   expect(render(items[0], { ...terminal, fields })).not.toContain('interval');
 });
 
-test('on a terminal of 80 columns a list keeps what says most, and tells what it left out', () => {
+test('on a terminal of 80 columns a list keeps the most important columns, and says what it left out', () => {
   const incident = {
     id: monitor.id,
     open: true,
@@ -288,7 +288,7 @@ test('an empty list says so, and a page that is not the last says how to go on',
   expect(render({ ...changes, more: false }, terminal)).not.toContain('There are more');
 });
 
-test('a single thing is a card with relative times', () => {
+test('a single resource is a card with relative times', () => {
   const text = render(monitor, terminal);
   expect(text).toMatch(/created\s+2027-01-01T11:57:00.000Z \(3 min ago\)/);
   expect(text).toMatch(/interval\s+60 s/);
@@ -351,7 +351,7 @@ test('a list within a card is a table with times by the clock, and what has no r
   );
 });
 
-test('what is too long for a line of a card goes on below, between words; one long word stays whole', () => {
+test('a value that is too long for a line of a card continues below, between words; one long word stays whole', () => {
   const text = render(
     {
       name: 'Shop',
@@ -365,7 +365,7 @@ test('what is too long for a line of a card goes on below, between words; one lo
   );
 });
 
-test('a status is a word, and the colour is that of its meaning', () => {
+test('a status is a word, in the colour of its meaning', () => {
   const status = {
     monitor: monitor.id,
     status: 'down',
@@ -378,7 +378,7 @@ test('a status is a word, and the colour is that of its meaning', () => {
   );
 });
 
-test('an incident tells its state in a word', () => {
+test('an incident has its state as a word', () => {
   const incident = {
     id: monitor.id,
     open: true,
@@ -401,7 +401,7 @@ test('fields and values of a newer service are shown and do no harm', () => {
   expect(text).toContain('hibernating');
 });
 
-test('text of strangers cannot steer the terminal', () => {
+test('foreign text cannot control the terminal', () => {
   const evil = 'x\u001b]0;owned\u0007\u001b[2J\u202ey\nz';
   const text =
     render({ items: [{ ...monitor, name: evil }], next_cursor: null }, terminal) +

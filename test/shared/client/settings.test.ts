@@ -65,7 +65,7 @@ test('a token never goes to another place than the one that its file names', () 
   );
 });
 
-test('the address of the API serves as well as that of the service', () => {
+test('the address of the API works as well as that of the service', () => {
   const url = (ANTIPODE_URL: string) =>
     readSettings({ ...none, ANTIPODE_URL, ANTIPODE_TOKEN: 'svc_a' }).url;
   expect(url('http://127.0.0.1:8080/api/v1')).toBe('http://127.0.0.1:8080');

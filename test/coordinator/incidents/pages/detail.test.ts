@@ -67,7 +67,7 @@ describe('detail', () => {
   };
 
   describe('the page of an incident', () => {
-    test('says in its first words what the matter is, where it is seen and how deep it lies', async () => {
+    test('begins with the fault, where it is seen and its layer', async () => {
       const id = await incident();
       const { status, text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
       expect(status).toBe(200);
@@ -121,7 +121,7 @@ describe('detail', () => {
       expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; upstream');
     });
 
-    test('is not there for another organisation, nor for an id of nothing', async () => {
+    test('is not found by another organisation, nor under an unknown id', async () => {
       const id = await incident();
       const foreign = await web.get(`/incidents/${id}`, { as: unknownSender.owner });
       const nothing = await web.get(`/incidents/${newId()}`, { as: unknownSender.owner });
@@ -191,7 +191,7 @@ describe('detail', () => {
   });
 
   describe('a share link', () => {
-    test('is shown once, opens for everybody, and shows nothing once it was ended', async () => {
+    test('is shown once, opens without an account, and shows nothing once revoked', async () => {
       const id = await incident();
       const made = await post(`/incidents/${id}/share`, {}, web.house.member);
       expect(made.status).toBe(200);
@@ -256,13 +256,13 @@ describe('detail', () => {
       expect(all.text.match(/>Webhooks ingest<\/a>/g)).toHaveLength(3);
     });
 
-    test('of a new organisation is one sentence and one thing to do', async () => {
+    test('of a new organisation is one sentence and one action', async () => {
       const { text } = await web.get('/incidents', { as: unknownSender.owner });
       expect(text).toContain('<h1>Nothing is down</h1>');
       expect(text).toContain('href="/monitors/new"');
     });
 
-    test('of a time or a place that there is none of is not there', async () => {
+    test('of an invalid time or continent is not found', async () => {
       expect(
         (await web.get('/incidents?cursor=x&days=many', { as: unknownSender.owner })).status,
       ).toBe(404);
@@ -271,7 +271,7 @@ describe('detail', () => {
 });
 
 /** Why somebody was told, who is on it, and where the links of messages lead. */
-describe('why told', () => {
+describe('notifications of an incident', () => {
   let web: TestWeb;
   let demo: Demo;
   beforeAll(async () => {
@@ -296,7 +296,7 @@ describe('why told', () => {
   const incident = () => `/incidents/${demo.incident}`;
 
   describe('the page of an incident', () => {
-    test('rule 40: tells for every channel why it was told or not, with its latency, to viewers too', async () => {
+    test('rule 40: says for every channel why it was notified or not, with its latency, to viewers too', async () => {
       const { text } = await web.get(incident(), { as: web.house.viewer });
       expect(text).toContain(
         '#ops was notified. One more is notified later if the outage is still open.',
@@ -345,7 +345,7 @@ describe('why told', () => {
     });
   });
 
-  test('the page of a monitor says who is told of it, when, and who is not', async () => {
+  test('the page of a monitor lists its recipients, when they are notified, and who is not', async () => {
     const { text } = await web.get(`/monitors/${demo.idOf('Checkout')}`, { as: web.house.viewer });
     const told = text.slice(
       text.indexOf('id="told"'),
@@ -367,7 +367,7 @@ describe('why told', () => {
     ).not.toContain('Night shift');
   });
 
-  test('the form of a monitor says who would be told, as the channels chose, in the group that is chosen', async () => {
+  test('the form of a monitor lists its recipients, by the filters of the channels and the selected group', async () => {
     const { id: group } = await ask(createGroup, { name: 'Told of' });
     const hook = {
       kind: 'webhook',
@@ -441,7 +441,7 @@ describe('why told', () => {
       expect((await onIt())?.as).toContain('#ops');
     });
 
-    test('is good for what it says alone, and not when a letter of it is another', async () => {
+    test('is valid for its action alone, and not with any letter changed', async () => {
       const { links } = demo.channels;
       for (const path of [
         `/unsubscribe/${links.acknowledge}`,
@@ -493,7 +493,7 @@ describe('why told', () => {
       ]).toEqual([404, true, false]);
     });
 
-    test('and the page of a message tell nobody of another organisation', async () => {
+    test('and the page of a message are useless to other organisations', async () => {
       const other = await createTestOrganisation(web.sql);
       expect(
         (

@@ -115,7 +115,7 @@ describe('windows', () => {
       expect(empty.text).toContain('Choose a start and an end');
     });
 
-    test('comes back with what was typed and what is wrong, beside its field', async () => {
+    test('returns with the input and the error, beside its field', async () => {
       const { status, text } = await post(
         '/maintenance/new',
         planned({ ends_at: '2030-03-24T02:00', name: hostile }),
@@ -137,7 +137,7 @@ describe('windows', () => {
   });
 
   describe('a window', () => {
-    test('is planned, listed, shown to who only looks, and its form shows it again', async () => {
+    test('is created, listed, shown to viewers, and its form shows it again', async () => {
       const address = await made({ repeats: 'monthly_last', until: '2031-03-24' });
       expect((await get('/maintenance')).text).toContain('Next maintenance in 3 d 15 h');
       const { text } = await get(address, web.house.viewer);
@@ -158,7 +158,7 @@ describe('windows', () => {
       expect((await get(address)).text).toContain('Maintenance of Job starts in');
     });
 
-    test('begins now, ends now, and stands then among those that are over', async () => {
+    test('starts now, ends now, and is then among the past ones', async () => {
       const address = await made({ name: 'Now', when: 'now', for_s: '7200' });
       expect((await get(address)).text).toContain('Now ends in 2 h');
       expect((await get('/maintenance')).text).toContain('Now ends in 2 h');
@@ -176,7 +176,7 @@ describe('windows', () => {
       expect((await get(again.headers.get('location') ?? '')).text).toContain('Now ends in 10 min');
     });
 
-    test('is deleted from a page of its own, that says what stays', async () => {
+    test('is deleted from a page of its own, which says what stays', async () => {
       const address = await made({ name: 'Mistake' });
       expect((await get(`${address}/delete`)).text).toContain(
         'Past maintenance still counts as maintenance',
@@ -237,14 +237,11 @@ describe('values', () => {
       'FREQ=DAILY;UNTIL=20271231T020000Z',
       'FREQ=MONTHLY;BYDAY=2WE',
       'FREQ=YEARLY',
-    ])(
-      'that is none of the usual ones, as %s, is a rule of one’s own and stays as it is',
-      (rule) => {
-        const chosen = chosenOf(rule, starts_at);
-        expect(chosen).toMatchObject({ repeats: 'own', rrule: rule });
-        expect(ruleIn(formOf({ starts_at, ...chosen }))).toBe(rule);
-      },
-    );
+    ])('that is none of the presets, as %s, is a custom rule and stays as it is', (rule) => {
+      const chosen = chosenOf(rule, starts_at);
+      expect(chosen).toMatchObject({ repeats: 'own', rrule: rule });
+      expect(ruleIn(formOf({ starts_at, ...chosen }))).toBe(rule);
+    });
   });
 
   test('the form of a new one proposes an hour that is to come, on the clock of the organisation', () => {

@@ -83,7 +83,7 @@ describe('detail', () => {
       expect(text).toContain(`<a href="/incidents/${incident}">Incident</a>`);
     });
 
-    test('tells of settings that do nothing, and what was probably meant', async () => {
+    test('warns of settings without effect, with the probable intention', async () => {
       const { text } = await web.get(
         `/monitors/${await monitor({ config: { expectd_status: [200] } })}`,
         { as: web.house.viewer },
@@ -115,7 +115,7 @@ describe('detail', () => {
       expect((await web.get('/monitors/nothing', { as: unknownSender.owner })).status).toBe(404);
     });
 
-    test('takes a time that is none for the usual one', async () => {
+    test('uses the default for an invalid time', async () => {
       const id = await monitor();
       for (const query of ['?days=0', '?days=many', '?window=5y', '?days=365&window=1y'])
         expect((await web.get(`/monitors/${id}${query}`, { as: web.house.viewer })).status).toBe(
@@ -148,7 +148,7 @@ describe('detail', () => {
       expect(time(3_600, { schedule: '15 4 * * 1' })).toBe('15 4 * * 1');
     });
 
-    test('shows its address only when asked, in an answer that nobody keeps, and to nobody else', async () => {
+    test('shows its address only on request, in an answer that is not cached, and to members alone', async () => {
       const id = await monitor({ type: 'heartbeat', name: 'Backup' });
       expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).not.toMatch(
         /\/beat\/[A-Za-z0-9_-]{20}/,
@@ -239,10 +239,10 @@ describe('acts', () => {
     });
   });
 
-  describe('who may', () => {
+  describe('access', () => {
     const acts = ['edit', 'pause', 'resume', 'delete'];
 
-    test('members, admins and owners see every page; a viewer is told why not; nobody else finds it', async () => {
+    test('members, admins and owners see every page; a viewer reads why not; others get not found', async () => {
       const removed = await createTestOrganisation(web.sql);
       await web.cookieOf(removed.member);
       await web.sql`delete from memberships where user_id = ${removed.member.user}`;

@@ -30,11 +30,11 @@ import {
 
 /** How values of a config are written in the fields of a form, and read from there. */
 
-describe('what the form reads', () => {
+describe('the input of the form', () => {
   const anyText = fc.string({ unit: 'grapheme', minLength: 0, maxLength: 30 });
   const line = fc.oneof(anyText, fc.constantFrom('[]', '["a"]', '{}', ' a', 'a\nb', ''));
 
-  test('lines are the list that they were written from, whatever stands in it', () => {
+  test('lines are the list that they were written from, whatever they contain', () => {
     fc.assert(
       fc.property(fc.array(line, { minLength: 1 }), (list) => {
         expect(linesFrom(linesText(list))).toEqual(list);
@@ -56,7 +56,7 @@ describe('what the form reads', () => {
     );
   });
 
-  test('also with a line separator in them, which no browser makes a new line of', () => {
+  test('also with a line separator in them, which no browser treats as a new line', () => {
     const pairs: readonly (readonly [string, string])[] = [
       ['X-Note', 'one\u2028two'],
       ['X-Other', 'a\u2029b'],
@@ -121,7 +121,7 @@ describe('what the form reads', () => {
  * Rule 41 on a page: a monitor is tried before it is saved, and what every continent sees is shown
  * as it comes.
  */
-describe('a trial', () => {
+describe('a test run', () => {
   const trials = createTestRunsByHand([
     { continent: 'Europe', probe: 'Frankfurt' },
     { continent: 'Asia', probe: 'Singapore' },
@@ -208,7 +208,7 @@ describe('a trial', () => {
     expect(text.trimEnd().endsWith('</html>')).toBe(true);
   });
 
-  test('that is lost on the way says so, and the page is whole all the same', async () => {
+  test('that is lost on the way says so, and the page is complete all the same', async () => {
     for (const how of ['forgotten', 'failing'] as const) {
       const count = trials.wanted.length;
       const asked = forms.post('/monitors/new', { ...wanted, act: 'try' }, web.house.member);
@@ -231,7 +231,7 @@ describe('a trial', () => {
     expect(logged).toMatchObject([{ err: { message: 'the test wanted it to fail' } }]);
   });
 
-  test('of what cannot be tried says why beside the field, and asks nobody', async () => {
+  test('of an invalid config says why beside the field, and asks no probe', async () => {
     const count = trials.wanted.length;
     const { status, text } = await forms.post(
       '/monitors/new',
@@ -243,7 +243,7 @@ describe('a trial', () => {
     expect(trials.wanted.length).toBe(count);
   });
 
-  test('of a stored secret needs its own host', async () => {
+  test('with a stored secret needs its own host', async () => {
     const id = await forms.made({ 'config.bearer_token': 'hush-hush' });
     const form = { ...wanted, 'config.bearer_token': '***', act: 'try' };
     const elsewhere = await forms.post(
@@ -264,7 +264,7 @@ describe('a trial', () => {
     expect((await asked).text).not.toContain('hush-hush');
   });
 
-  test('is told in words when ten were made in a minute', async () => {
+  test('beyond ten in a minute is refused in words', async () => {
     const house = await createTestOrganisation(web.sql);
     const attempts: number[] = [];
     for (let at = 0; at < 11; at += 1) {

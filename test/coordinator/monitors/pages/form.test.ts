@@ -46,7 +46,7 @@ describe('the form of a new monitor', () => {
     ).toContain('value="https://a.example/"');
   });
 
-  test('has a field for every key of every kind, with the words of the one table', async () => {
+  test('has a field for every key of every kind, with the labels of the one table', async () => {
     for (const kind of kinds) {
       expect([...settingsOf(kind).map(({ key }) => key), ...silentKeys[kind]].toSorted()).toEqual(
         Object.keys(configKeys[kind]).toSorted(),
@@ -131,7 +131,7 @@ describe('the form of a new monitor', () => {
     expect((await web.get(`/monitors/new?from=${id}`, { as: web.house.viewer })).status).toBe(403);
   });
 
-  test('begins with an address from the empty dashboard, which is tested at once', async () => {
+  test('takes an address from the empty dashboard, which is tested at once', async () => {
     const empty = await createTestOrganisation(web.sql);
     const { text } = await web.get('/', { as: empty.member });
     expect(text).toContain('No monitors yet');
@@ -147,7 +147,7 @@ describe('the form of a new monitor', () => {
     expect(answer.text).toContain('<option value="60" selected>');
   });
 
-  test('takes tags with commas between, which narrow the list and stand in the form again', async () => {
+  test('accepts tags with commas between, which filter the list and are in the form again', async () => {
     const name = 'Tagged by hand';
     await forms.post('/monitors/new', { ...wanted, name, tags: 'Shop, eu ,' }, web.house.member);
     const [row] = await forms.rowsNamed(name);
@@ -475,7 +475,7 @@ describe('the channels in the form of a monitor', () => {
   const box = (text: string, id: string): string =>
     new RegExp(`<input[^>]*value="${id}"[^>]*>`).exec(text)?.[0] ?? '';
 
-  test('are ticked there, by those who may change them, and saved with it', async () => {
+  test('are checkboxes for those who may change them, and saved with it', async () => {
     const team = await channel('#ops');
     const pager = await channel('Pager', { delay_s: 300 });
     const all = await channel('Everything', { covers: 'all' });

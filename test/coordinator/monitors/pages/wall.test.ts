@@ -29,7 +29,7 @@ test('shows each monitor once by group, with its state, to members of the organi
   expect((await web.get('/wall', { as: foreign.owner })).text).not.toContain('Checkout');
 });
 
-test('is shown without a sign-in by a link, which leads nowhere, until it is replaced or revoked', async () => {
+test('is shown without a sign-in by a link, which links nowhere, until it is replaced or revoked', async () => {
   expect((await post('/wall/link', web.house.viewer)).status).toBe(403);
   const made = await post('/wall/link');
   expect(made.headers.get('cache-control')).toBe('no-store');

@@ -114,7 +114,7 @@ test('a mailbox can end it with one click, and knows that a program wrote', asyn
   expect(headerOf(await server.newest(), 'list-unsubscribe')).toBeUndefined();
 });
 
-test('the plain text stands alone: what, why, since when, seen from where, what else, where to go', async () => {
+test('the plain text is complete: what, why, since when, seen from where, what else, where to go', async () => {
   await tell(toldOf({ others_down: { count: 3, names: ['Search', 'Mail'] } }));
   const { text = '' } = await server.newest();
   for (const part of [
@@ -214,7 +214,7 @@ test('550 is the end of it, 452 is not, and a wrong password is our own matter',
   await other.close();
 });
 
-test('a mail server that says nothing keeps none for long: what it took no notice of is tried again', async () => {
+test('a mail server that does not answer delays no mail for long: what it did not accept is retried', async () => {
   const silent = createServer(() => undefined);
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');

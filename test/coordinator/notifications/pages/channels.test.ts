@@ -86,7 +86,7 @@ describe('channels', () => {
       await web.sql`delete from channels`;
     });
 
-    test('is tested before it is saved: the test really arrives, its answer is shown, and what was typed is kept', async () => {
+    test('is tested before it is saved: the test really arrives, its answer is shown, and the input is kept', async () => {
       const before = receiver.got.length;
       receiver.answer(says(200));
       const taken = await post(
@@ -114,7 +114,7 @@ describe('channels', () => {
       expect((await web.sql`select 1 from channels`).length).toBe(0);
     });
 
-    test('is saved with all that the form says, and the form shows it again', async () => {
+    test('is saved with every field of the form, and the form shows it again', async () => {
       const hours = {
         'hours.zone': 'Europe/Berlin',
         'hours.0.days[]': ['1', '2'],
@@ -183,7 +183,7 @@ describe('channels', () => {
       expect((await web.get(`/alerts/${id}`, { as: web.house.owner })).text).not.toContain(secret);
     });
 
-    test('rule 30: a member makes and changes their own, and is told whose the others are', async () => {
+    test('rule 30: a member creates and changes their own, and sees the owners of the others', async () => {
       const own = await made('My phone', { personal: 'true' }, web.house.member);
       expect(own.user_id).toBe(web.house.member.user);
       expect(
@@ -214,7 +214,7 @@ describe('channels', () => {
       ).toBe(403);
     });
 
-    test('is for chosen groups and monitors', async () => {
+    test('covers the selected groups and monitors', async () => {
       const monitor = await post('/monitors/new', {
         type: 'https',
         target: 'https://shop.example/',
@@ -229,7 +229,7 @@ describe('channels', () => {
       expect((await web.get('/alerts', { as: web.house.owner })).text).toContain('1 monitor');
     });
 
-    test('is tested from its own page, and ten times an hour are enough', async () => {
+    test('is tested from its own page, at most ten times an hour', async () => {
       const { id } = await made('Tested');
       receiver.answer(says(500));
       const once = await post(`/alerts/${id}/test`, {});
@@ -272,7 +272,7 @@ describe('channels', () => {
     });
   });
 
-  test('rule 36: a mute shows on every page while it lasts, whoever looks, and who may write ends it', async () => {
+  test('rule 36: a mute is shown on every page while it lasts, and members who may write can end it', async () => {
     await post('/alerts/mute', { minutes: '60' }, web.house.member);
     for (const page of ['/', '/incidents', '/alerts', '/members', '/profile'])
       expect([
@@ -306,7 +306,7 @@ describe('channel refused', () => {
     }
   };
 
-  test('a wait that is out of range is told at its field of the form, a config at the fields of its kind', () => {
+  test('a delay that is out of range is an error at its field of the form, a config error at the fields of its kind', () => {
     const late = refusedChannelForm(
       form,
       refusalOf(() => delayFrom(99_999_999)),

@@ -53,7 +53,7 @@ const channels = () =>
     select id, name, kind, user_id, config from channels where deleted_at is null order by key`;
 
 describe('the page', () => {
-  test('says without scripts what it is about, to whoever may have a channel', async () => {
+  test('explains itself without scripts, to users who may have a channel', async () => {
     const { text, headers } = await web.get(path, { as: web.house.member });
     expect(text).toContain('New browser channel');
     expect(text).toContain('<noscript>');
@@ -64,7 +64,7 @@ describe('the page', () => {
     );
   });
 
-  test('has its worker where it may speak to pages about alerts alone, kept by nobody and allowed to fetch nothing', async () => {
+  test('has its worker where it may speak to pages about alerts alone, not cached and allowed to fetch nothing', async () => {
     const { status, text, headers } = await web.get('/alerts/push-worker.js');
     expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
       200,
@@ -77,7 +77,7 @@ describe('the page', () => {
     expect(text).not.toContain('"fetch"');
   });
 
-  test('takes no subscription that is none, none a second time, and tests before', async () => {
+  test('refuses an invalid subscription and one that exists, and tests before it saves', async () => {
     const as = web.house.admin;
     const broken = await web.post(
       path,
@@ -186,7 +186,7 @@ describeInBrowser('a browser', (browser) => {
       self.dispatchEvent(event);
     }`);
 
-  test('is told once a test has come to it, shows what it is told, and opens pages of ours alone', async () => {
+  test('shows once a test has arrived, displays alerts, and opens our own pages alone', async () => {
     service.answer(says(201));
     const before = service.got.length;
     const tab = await openPage(subscribes('laptop'));
@@ -252,7 +252,7 @@ describeInBrowser('a browser', (browser) => {
     await tab.close();
   });
 
-  test('is told in words what keeps it from being told, and nothing is saved then', async () => {
+  test('explains what prevents notifications, and saves nothing then', async () => {
     const before = await channels();
     service.answer(says(403));
     const cases: readonly {
@@ -298,7 +298,7 @@ describeInBrowser('a browser', (browser) => {
     expect(await channels()).toEqual(before);
   });
 
-  test('without scripts is told that it needs them, and has no button', async () => {
+  test('without scripts says that it needs them, and has no button', async () => {
     const { page, close } = await openPage('', { scripts: false });
     expect(await words(page)).toContain('Browser notifications need JavaScript');
     expect(await page.getByRole('button', { name: 'Notify me here' }).isVisible()).toBe(false);

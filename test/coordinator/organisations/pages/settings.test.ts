@@ -28,8 +28,8 @@ const makeJob = (name: string, of: TestOrganisation = web.house) =>
     rawInput(createMonitor, { type: 'heartbeat', name, interval_s: 60 }),
   );
 
-describe('the log', () => {
-  test('as a file holds all of it, of this organisation alone, and no formula', async () => {
+describe('the audit log', () => {
+  test('as a file contains all entries of this organisation alone, and no formula', async () => {
     await makeJob('=HYPERLINK("https://evil.example")');
     await makeJob('Not ours', other);
     for (let at = 0; at < 250; at += 1)
@@ -54,7 +54,7 @@ describe('the log', () => {
     expect(text).not.toMatch(/(^|,)"?[=+@]/m);
   });
 
-  test('is filtered by who, what and when', async () => {
+  test('is filtered by user, action and time', async () => {
     const page = async (query: string): Promise<string> =>
       (await web.get(`/audit?${query}`, { as: web.house.admin })).text;
     const today = new Date().toISOString().slice(0, 10);
@@ -162,8 +162,8 @@ test('the name and the clock are changed, and the log says from what', async () 
   expect(trace?.changed).toMatchObject({ after: { name: 'Shop', time_zone: 'Europe/Berlin' } });
 });
 
-describe('the end', () => {
-  test('is asked for with the name, stands on every page, and is undone by a button there', async () => {
+describe('deleting the organisation', () => {
+  test('requires its name, is announced on every page, and is undone by a button there', async () => {
     const house = await createTestOrganisation(web.sql, { name: 'Short-lived' });
     await makeJob('Job', house);
     const wrong = await post('/organisation/delete', { name: 'Short' }, house.owner);
@@ -220,7 +220,7 @@ describe('the end', () => {
 });
 
 describe('another organisation', () => {
-  test('is made by who owns one, with its plan, and is shown from then on; five are enough', async () => {
+  test('is created by an owner of one, with its plan, and is shown from then on; five are the limit', async () => {
     const house = await createTestOrganisation(web.sql, { name: 'First', plan: 'team' });
     const make = (name: string, by: Person) =>
       post('/organisations/new', { name, time_zone: 'Europe/Oslo' }, by);
@@ -251,7 +251,7 @@ describe('another organisation', () => {
   });
 });
 
-test('how much of a plan is used stands there as a number and a bar', async () => {
+test('the use of a plan is shown as a number and a bar', async () => {
   const small = await createTestOrganisation(web.sql, { plan: 'team' });
   const { text } = await web.get('/organisation', { as: small.viewer });
   expect(text).toContain('4 of 10');
@@ -293,7 +293,7 @@ describe('members', () => {
     );
   });
 
-  test('who are no owners make none, nor unmake them, nor invite one', async () => {
+  test('who are not owners cannot create, remove or invite owners', async () => {
     const house = await createTestOrganisation(web.sql);
     expect(
       (await post(`/members/${house.admin.user}/role`, { role: 'owner' }, house.admin)).status,

@@ -78,7 +78,7 @@ describe('without mail', () => {
 });
 
 describe('links of mails', () => {
-  test('that are not good say so, all in the same words', async () => {
+  test('that are invalid say so, all in the same words', async () => {
     const texts = new Set<string>();
     for (const folder of ['finish', 'reset', 'keep', 'join']) {
       const { status, text, headers } = await open.get(`/${folder}/${'x'.repeat(43)}`);
@@ -89,8 +89,8 @@ describe('links of mails', () => {
   });
 });
 
-describe('what is dangerous', () => {
-  test('asks for the password first, when that was given a while ago', async () => {
+describe('sensitive pages', () => {
+  test('ask for the password first, when that was entered a while ago', async () => {
     const email = await person(small);
     const cookie = await cookieFor(small, email);
     await small.sql`update sessions set proven_at = now() - interval '16 minutes' where user_id = (select id from users where email = ${email})`;
@@ -111,7 +111,7 @@ describe('what is dangerous', () => {
   });
 });
 
-test('another’s session cannot be ended, nor another organisation’s invitation be taken back', async () => {
+test('another user’s session cannot be ended, nor another organisation’s invitation be revoked', async () => {
   const [mine, other] = [await person(small), await person(small)];
   const cookie = await cookieFor(small, mine);
   const theirs = await cookieFor(small, other);

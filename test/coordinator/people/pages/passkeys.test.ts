@@ -29,7 +29,7 @@ describe('passkeys', () => {
   };
 
   describe('without a browser that answers', () => {
-    test('what is no answer is refused in words, and signs nobody in', async () => {
+    test('an invalid answer is refused in words, and signs no one in', async () => {
       const clientDataJSON = Buffer.from(
         JSON.stringify({ type: 'webauthn.get', challenge: 'x', origin: web.url }),
       ).toString('base64url');
@@ -65,7 +65,7 @@ describe('passkeys', () => {
       ).toBe(400);
     });
 
-    test('nobody fills the house with questions', async () => {
+    test('unused challenges cannot fill the database', async () => {
       const answers = [];
       for (let index = 0; index < 61; index += 1)
         answers.push((await web.post('/sign-in/passkey/options', {}, { headers: same })).status);
@@ -142,7 +142,7 @@ describe('passkeys', () => {
     };
     const usePasskey = (page: Page) => page.getByRole('button', { name: 'Use a passkey' }).click();
 
-    test('is made, signs in without address and password, proves who one is, and is removed', async () => {
+    test('is created, signs in without address and password, confirms the user, and is removed', async () => {
       const email = await newPerson();
       const tab = await open();
       const { page } = tab;
@@ -192,7 +192,7 @@ describe('passkeys', () => {
       await tab.close();
     });
 
-    test('may be one of several, and takes the place of the second step', async () => {
+    test('may be one of several, and replaces the second step', async () => {
       const email = await newPerson();
       const tab = await open();
       const { page } = tab;
@@ -290,7 +290,7 @@ describe('passkeys', () => {
       await tab.close();
     });
 
-    test('is pointed to where it is good, from the same machine by its number', async () => {
+    test('is redirected to where it is valid, from the same machine by its number', async () => {
       const numbered = web.url.replace('localhost', '127.0.0.1');
       const tab = await openTab(browser(), numbered, { width: phone });
       await tab.page.goto(`${numbered}/sign-in`);
@@ -333,7 +333,7 @@ describe('second factor', () => {
   const acts = ['/profile/two-step/set-up', '/profile/two-step/codes', '/profile/two-step/off'];
 
   describe('the pages of the second step', () => {
-    test('ask for the password first when that was given a while ago, and lead back to what was wanted', async () => {
+    test('ask for the password first when that was entered a while ago, and lead back to the page before', async () => {
       const email = await newPerson();
       const cookie = await cookieFor(email);
       await web.sql`update sessions set proven_at = ${new Date(time.now - 16 * 60_000)} where user_id = (select id from users where email = ${email})`;
@@ -355,7 +355,7 @@ describe('second factor', () => {
       expect((await web.get(acts[0] ?? '', { cookie })).status).toBe(200);
     });
 
-    test('are nobody’s but the person’s own, and nothing of them is posted from another site', async () => {
+    test('are the user’s alone, and refuse forms from another site', async () => {
       for (const path of ['/profile/two-step', ...acts])
         expect((await web.get(path)).status).toBe(303);
       for (const path of [...acts, '/sign-in/second-step'])
@@ -392,7 +392,7 @@ describe('second factor', () => {
       expect(forged.headers.getSetCookie().join()).toContain('second_step=; Path=/; Max-Age=0');
     });
 
-    test('are kept by nobody while they hold a secret', async () => {
+    test('are not cached while they show a secret', async () => {
       const cookie = await cookieFor(await newPerson());
       const { text, headers } = await web.get('/profile/two-step/set-up', { cookie });
       expect(headers.get('cache-control')).toBe('no-store');

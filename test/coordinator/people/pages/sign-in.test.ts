@@ -45,7 +45,7 @@ describe('the link', () => {
     expect((await navigate(`${web.url}${path}`)).status).toBe(404);
   });
 
-  test('is used up by nothing that looks ahead or comes by itself', async () => {
+  test('is not used up by a preview or an automatic request', async () => {
     const path = await linkFor(await person());
     for (const headers of [
       {},
@@ -71,7 +71,7 @@ describe('the link', () => {
 });
 
 describe('signing in', () => {
-  test('leads to where somebody wanted to go, on this service only', async () => {
+  test('leads to the requested page, on this service only', async () => {
     const email = await person();
     const into = async (next: string) =>
       (await web.post('/sign-in', { email, password, next }, { headers: same })).headers.get(
@@ -101,7 +101,7 @@ describe('signing in', () => {
     expect(text).not.toContain('wrong horse');
   });
 
-  test('is not offered to who is signed in', async () => {
+  test('is not offered to a signed-in user', async () => {
     expect((await web.get('/sign-in', { as: web.house.owner })).headers.get('location')).toBe('/');
   });
 });
@@ -142,7 +142,7 @@ describe('signing out', () => {
 });
 
 describe('the password once more', () => {
-  test('is asked of nobody who never had one: a fresh link confirms as well, and the page says how', async () => {
+  test('is not asked of users without one: a new link confirms as well, and the page says how', async () => {
     const email = await person();
     const enter = async (cookie = '') => {
       const { headers } = await web.post(await linkFor(email), {}, { cookie, headers: same });
@@ -213,7 +213,7 @@ describeInBrowser('in a browser', (browser) => {
     });
 
   for (const scripts of [true, false])
-    test(`who never had a password confirms by a fresh link, as the page says, ${scripts ? 'with' : 'without'} scripts`, async () => {
+    test(`a user without a password confirms by a new link, as the page says, ${scripts ? 'with' : 'without'} scripts`, async () => {
       const email = await person();
       const { page, close } = await openTab(browser(), web.url, { scripts });
       const enter = async (): Promise<void> => {

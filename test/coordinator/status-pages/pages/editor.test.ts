@@ -42,7 +42,7 @@ const monitorMade = async (name: string, group: string | null = null): Promise<s
   (await call(createMonitor, { type: 'heartbeat', name, group })).id;
 
 describe('the editor of a status page', () => {
-  test('says in words what is wrong with a new one, and makes none', async () => {
+  test('says in words what is wrong with a new one, and creates none', async () => {
     const { status, text } = await post('/status-pages/new', {
       name: 'Shop',
       slug: 'Not an address',
@@ -141,7 +141,7 @@ describe('the editor of a status page', () => {
     expect((await pageOf(id)).name).toBe('Shop status');
   });
 
-  test('says which colour would do, keeps what was typed, and saves nothing of it', async () => {
+  test('says which colour is valid, keeps the input, and saves nothing of it', async () => {
     const id = await pageMade();
     const { slug } = await pageOf(id);
     const form = {

@@ -89,7 +89,7 @@ describe('pages', () => {
       expect(sentence(publicPage({ rows: [...many, search] }))).toBe('5 of 6 services are down');
     });
 
-    test('is said in four languages', () => {
+    test('is in four languages', () => {
       const page = publicPage({ rows: [checkout, { ...search, state: 'down' }] });
       expect(pageLanguages.map((language) => plain(sentence(page, language)))).toEqual([
         'Checkout and Search are down',
@@ -110,7 +110,7 @@ describe('pages', () => {
       incidents: [publicIncident(down, { startedAt: pageNow - 74 * minute })],
     });
 
-    test('are written as each language writes them, by the clock of the page', () => {
+    test('are formatted as in each language, in the time zone of the page', () => {
       const seen = pageLanguages.map((language) =>
         plain(mainPage(publicView(page, { language }), style)),
       );
@@ -179,7 +179,7 @@ describe('pages', () => {
       );
     });
 
-    test('has bars that say in words what they show, and a legend that names them', () => {
+    test('has bars with a text of what they show, and a legend', () => {
       const days = Array.from({ length: 90 }, (_, at) => ({
         ...dayUp(pageNow - (90 - at) * day),
         ...(at === 3
@@ -226,7 +226,7 @@ describe('pages', () => {
       expect(atomFeed(publicView(up))).toContain('<title>A new office</title>');
     });
 
-    test('puts under a heading what stands under it, and nothing else', () => {
+    test('puts under a heading its own rows, and nothing else', () => {
       const rows = [
         { kind: 'group', name: 'Shop' } as const,
         publicMonitor('Checkout', { isUnder: true }),
@@ -411,7 +411,7 @@ describe('pages', () => {
   });
 });
 
-describe('what was read', () => {
+describe('a cached snapshot', () => {
   const second = 1_000;
 
   let now: number;
@@ -439,7 +439,7 @@ describe('what was read', () => {
 
   const away = new Error('the database is away');
 
-  test('is given again for a while, and read by one reader however many ask', async () => {
+  test('is reused for a while, and read by one reader however many ask', async () => {
     const seen = await Promise.all(Array.from({ length: 100 }, () => memory.get('shop')));
     expect(new Set(seen.map(({ value }) => value))).toEqual(new Set(['shop at 1000000']));
     now += 3 * second;
@@ -447,7 +447,7 @@ describe('what was read', () => {
     expect(reads).toEqual(['shop']);
   });
 
-  test('is read anew behind the back of who asks, and waited for when it is old', async () => {
+  test('is refreshed in the background, and waited for when it is old', async () => {
     await memory.get('shop');
     now += 5 * second;
     expect(await memory.get('shop')).toMatchObject({ value: 'shop at 1000000', isStale: false });
@@ -460,7 +460,7 @@ describe('what was read', () => {
     expect(reads).toHaveLength(3);
   });
 
-  test('stays while nothing can be read, says from when it is, and is tried again not more than once a second', async () => {
+  test('stays while the database is lost, shows its age, and is retried at most once a second', async () => {
     await memory.get('shop');
     source = () => Promise.reject(away);
     now += 60 * second;
@@ -479,7 +479,7 @@ describe('what was read', () => {
     expect(await memory.get('shop')).toMatchObject({ value: 'back', isStale: false });
   });
 
-  test('is given at once while reading anew takes for ever, after one patient look', async () => {
+  test('is returned at once while a refresh hangs, after one longer wait', async () => {
     await memory.get('shop');
     source = () => new Promise(() => undefined);
     now += 60 * second;
@@ -490,14 +490,14 @@ describe('what was read', () => {
     expect(reads).toHaveLength(2);
   });
 
-  test('is asked for again after a first read in vain', async () => {
+  test('is read again after a failed first read', async () => {
     source = () => Promise.reject(away);
     await expect(memory.get('shop')).rejects.toBe(away);
     source = async () => 'there';
     expect((await memory.get('shop')).value).toBe('there');
   });
 
-  test('is not pushed out by whatever does not exist', async () => {
+  test('is not evicted by unknown addresses', async () => {
     await memory.get('shop');
     source = async () => undefined;
     for (let guess = 0; guess < 100; guess += 1) await memory.get(`guess ${guess}`);
@@ -506,7 +506,7 @@ describe('what was read', () => {
     expect(reads).toEqual([]);
   });
 
-  test('is found when it was nothing before', async () => {
+  test('is found after an earlier not found', async () => {
     source = async () => undefined;
     expect((await memory.get('shop')).value).toBeUndefined();
     source = async () => 'made';

@@ -86,7 +86,7 @@ const tellAll = async (): Promise<void> => {
 };
 
 describe('updates by e-mail', () => {
-  test('begin when whoever has the mailbox says so, by a button and not by a look', async () => {
+  test('begin when the owner of the mailbox confirms, by a button and not by a preview', async () => {
     const { id } = await page('opt-in');
     const address = fresh();
     const asked = await subscribe('opt-in', address, 'de');
@@ -109,7 +109,7 @@ describe('updates by e-mail', () => {
     expect(to(address.toUpperCase())).toEqual([]);
   });
 
-  test('are asked about once an hour by each of three pages for an address, and always with the same answer', async () => {
+  test('are confirmed by mail once an hour for each of three pages for an address, and always with the same answer', async () => {
     await Promise.all(
       ['hourly', 'hourly-too', 'hourly-third', 'hourly-fourth'].map((slug) => page(slug)),
     );
@@ -128,7 +128,7 @@ describe('updates by e-mail', () => {
     expect((await subscribe('hourly', 'no address')).status).toBe(422);
   });
 
-  test('of further pages share a question: a link that was sent shows them, and confirms those that it showed', async () => {
+  test('of further pages share a mail: a link that was sent shows them, and confirms those that it showed', async () => {
     const slugs = ['shared', 'shared-too', 'shared-third', 'shared-fourth', 'shared-fifth'];
     await Promise.all(slugs.map((slug) => page(slug)));
     const address = fresh();
@@ -166,7 +166,7 @@ describe('updates by e-mail', () => {
     expect(await confirmed()).toEqual([...slugs, 'shared-sixth'].toSorted());
   });
 
-  test('are asked about whatever pages of another organisation asked before', async () => {
+  test('are asked to confirm whatever pages of another organisation asked before', async () => {
     const { organisation } = await createTestOrganisation(web.sql);
     await Promise.all(
       ['away-first', 'away-second', 'away-third', 'away-fourth'].map((slug) =>
@@ -187,7 +187,7 @@ describe('updates by e-mail', () => {
     expect(to(address)).toHaveLength(4);
   });
 
-  test('are never asked about from one place more than twenty times in a quarter of an hour', async () => {
+  test('are limited to twenty requests in a quarter of an hour from one place', async () => {
     await page('often');
     clock.at += 20 * minute;
     for (let asked = 0; asked < 20; asked += 1)
@@ -205,7 +205,7 @@ describe('updates by e-mail', () => {
     expect((await web.post(linkTo(address, 'confirm'), {})).status).toBe(404);
   });
 
-  test('tell of a begin and an end once each, with two coordinators, under the name of the page, to who confirmed', async () => {
+  test('are sent for a beginning and an end once each, with two coordinators, under the name of the page, to confirmed subscribers', async () => {
     const { id, monitor } = await page('told');
     const [reader, other, silent] = [await subscriber('told'), await subscriber('told'), fresh()];
     await subscribe('told', silent);
@@ -232,7 +232,7 @@ describe('updates by e-mail', () => {
     ).toMatchObject([{ event: 'began' }, { event: 'over' }]);
   });
 
-  test('tell of each update of a report once, to who had confirmed by then', async () => {
+  test('are sent for each update of a report once, to those confirmed by then', async () => {
     const { id } = await page('reported');
     const reader = await subscriber('reported');
     const late = fresh();
@@ -265,7 +265,7 @@ describe('updates by e-mail', () => {
     expect(to(late).slice(1)).toHaveLength(1);
   });
 
-  test('tell nobody of what began before they confirmed, nor of its end', async () => {
+  test('are not sent for what began before the confirmation, nor for its end', async () => {
     const { id, monitor } = await page('old-news');
     const over = await outage(monitor);
     await alert(over, monitor, 'down', 'due');
@@ -289,7 +289,7 @@ describe('updates by e-mail', () => {
     ]);
   });
 
-  test('tell of each post once, in place of what the service would have said itself', async () => {
+  test('are sent for each post once, in place of the automatic text', async () => {
     const { id, monitor } = await page('posted');
     const reader = await subscriber('posted');
     const incident = await outage(monitor);
@@ -303,7 +303,7 @@ describe('updates by e-mail', () => {
     expect(to(reader).at(-1)?.html).toContain('We are &lt;b&gt;on it&lt;/b&gt;.');
   });
 
-  test('end with one click, also by the button of a mail program, and for nobody else', async () => {
+  test('end with one click, also by the button of a mail program, and for no one else', async () => {
     const { monitor } = await page('leaving');
     const [reader, stays] = [await subscriber('leaving'), await subscriber('leaving')];
     const incident = await outage(monitor);

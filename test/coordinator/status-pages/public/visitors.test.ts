@@ -215,7 +215,7 @@ describe('visitors', () => {
         expect((await web.get(`/status/own-ids/services/${id}`)).status).toBe(404);
     });
 
-    test('has the uptime of ninety days that the status operation has', async () => {
+    test('has the same uptime of ninety days as the status operation', async () => {
       const [id, monitor] = [await page('figures'), await site('figures')];
       await web.sql`update monitors set created_at = ${new Date(clock.at - 200 * day)} where id = ${monitor}`;
       await outage(monitor, clock.at - 40 * day, { to: clock.at - 40 * day + 95 * minute });
@@ -269,7 +269,7 @@ describe('visitors', () => {
         expect((await web.get(`/status/past/history/${month}`)).status).toBe(404);
     });
 
-    test('is of a strict policy, may be framed as an embed alone, and is not sent again unchanged', async () => {
+    test('has a strict policy, may be framed as an embed alone, and is not sent again unchanged', async () => {
       await page('headers');
       const { headers } = await web.get('/status/headers');
       expect(headers.get('content-security-policy')).toBe(
@@ -287,7 +287,7 @@ describe('visitors', () => {
       expect((await web.get(style)).headers.get('content-type')).toBe('text/css; charset=utf-8');
     });
 
-    test('is gone when it is disabled, exactly as one that never was', async () => {
+    test('is not found when it is disabled, exactly like an unknown one', async () => {
       const id = await page('closing');
       expect((await web.get('/status/closing')).status).toBe(200);
       await web.sql`update status_pages set enabled = false where id = ${id}`;
@@ -305,7 +305,7 @@ describe('visitors', () => {
       }
     });
 
-    test('is not asked of the database where no page can be', async () => {
+    test('costs no query where no page can be', async () => {
       for (const slug of ['%00', 'Shop', 'a'.repeat(61), '%F0%9F%98%80', '..%2f..%2fetc', '-.json'])
         expect([slug, (await web.get(`/status/${slug}`)).status]).toEqual([slug, 404]);
     });
@@ -322,7 +322,7 @@ describe('visitors', () => {
   });
 
   describe('a private page', () => {
-    test('opens with its password, by one cookie for its path; all of it is closed before, and kept by nobody', async () => {
+    test('opens with its password, by one cookie for its path; before that all of it is closed, and nothing is cached', async () => {
       const id = await page('inner');
       await web.sql`update status_pages set access = 'password', password_hash = ${await hashPassword('open sesame')} where id = ${id}`;
       for (const path of everything('inner')) {
@@ -367,7 +367,7 @@ describe('visitors', () => {
       expect((await web.get('/status/inner', { cookie })).status).toBe(403);
     });
 
-    test('hears no more passwords from somebody who tried ten times', async () => {
+    test('accepts no more passwords from a client after ten attempts', async () => {
       const id = await page('guessed');
       await web.sql`update status_pages set access = 'password', password_hash = ${await hashPassword('open sesame')} where id = ${id}`;
       const same = { headers: { 'sec-fetch-site': 'same-origin' } };
@@ -453,7 +453,7 @@ describe('visitors', () => {
  * A page that is never left alone. How many read it in a second, and how soon they see it, `npm run
  * bench -- status` measures.
  */
-describe('read all the time', () => {
+describe('under constant load', () => {
   const second = 1_000;
   let web: TestWeb;
   const clock = { at: Date.now(), now: () => clock.at };
@@ -496,7 +496,7 @@ describe('read all the time', () => {
     };
   };
 
-  test('shows each of many changes when ten seconds have gone by, and answers nobody with a failure', async () => {
+  test('shows each of many changes within ten seconds, and answers without failures', async () => {
     const monitor = await make(createMonitor, {
       type: 'https',
       name: 'inner name',

@@ -144,7 +144,7 @@ describe('updates by webhook', () => {
     );
   });
 
-  test('are not tried more often than five times an hour for one address', async () => {
+  test('are tried at most five times an hour for one address', async () => {
     await page('often');
     receiver.answer(says(200, 'OK'));
     const url = 'https://hook.example/often';
@@ -155,7 +155,7 @@ describe('updates by webhook', () => {
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429]);
   });
 
-  test('are signed, sent once under the name of the page, and tried again until they are accepted', async () => {
+  test('are signed, sent once under the name of the page, and retried until they are accepted', async () => {
     const of = await page('told');
     const secret = secretIn((await subscribe('told')).text);
     receiver.answer(says(503));
@@ -215,7 +215,7 @@ describe('updates by webhook', () => {
     ).toHaveLength(0);
   });
 
-  test('are switched off after three days of failures, and begin again with a new challenge', async () => {
+  test('are switched off after three days of failures, and start again with a new challenge', async () => {
     const of = await page('failing');
     await subscribe('failing');
     receiver.answer(says(500));
@@ -245,7 +245,7 @@ describe('updates by webhook', () => {
     expect(await state()).toEqual([{ off: false, waiting: 0 }]);
   });
 
-  test('are counted and listed for who may change the page, who can remove one; others see none', async () => {
+  test('are counted and listed for members who may change the page, who can remove one; others see none', async () => {
     const of = await page('owned');
     await subscribe('owned');
     const path = `/status-pages/${of.id}`;

@@ -206,7 +206,7 @@ describe('addresses', () => {
       expect(target.connections()).toBe(0);
     });
 
-    test('what others who check the same are allowed to reach is beyond this probe alone: unknown, and where it leads is told to nobody', async () => {
+    test('an address that other probes may reach is beyond this probe alone: unknown, and the address is not shown', async () => {
       const probe = {
         id: 'a',
         name: 'a',
@@ -242,7 +242,7 @@ describe('addresses', () => {
         expect(await beside(others)).toMatchObject(outage);
     });
 
-    test('a name that leads elsewhere at its second look-up finds the guard there too', async () => {
+    test('a name that resolves differently at its second look-up meets the guard there too', async () => {
       const [home, trap] = await Promise.all([serve(), serve({ host: '127.0.0.2' })]);
       let asked = 0;
       const checker = httpsChecker({
@@ -267,7 +267,7 @@ describe('addresses', () => {
       expect(trap.connections()).toBe(0);
     });
 
-    test('without a word from its host, a probe connects to nothing of this machine', async () => {
+    test('without configuration, a probe connects to nothing of this machine', async () => {
       const target = await serve();
       const strict = httpsChecker({ allow: [] });
       const { port } = target;
@@ -421,7 +421,7 @@ describe('lookup', () => {
       },
     );
 
-    test('is asked for afresh each time, whatever its time to live', async () => {
+    test('is resolved each time, whatever its time to live', async () => {
       let now: Zone = { 'moving.example': { A: ['192.0.2.1'] } };
       const { lookup, asked } = await lookupIn(() => now, onlyFour);
       expect(await lookup('moving.example', 'any')).toEqual({ addresses: ['192.0.2.1'] });
@@ -432,7 +432,7 @@ describe('lookup', () => {
       expect(asked).toEqual(['moving.example A', 'moving.example A', 'moving.example A']);
     });
 
-    test('of this machine is not asked for at all', async () => {
+    test('of this machine is not resolved', async () => {
       const { lookup, asked } = await lookupIn(() => zone);
       expect(await lookup('localhost', '4')).toEqual({ addresses: ['127.0.0.1'] });
       expect(await lookup('api.localhost', 'any')).toEqual({ addresses: ['127.0.0.1', '::1'] });
@@ -519,7 +519,7 @@ describe('lookup', () => {
     const address = (query: Buffer, name: string): Buffer =>
       answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
 
-    test('spoils no other look-up under way', async () => {
+    test('breaks no other look-up under way', async () => {
       const held: { readonly query: Buffer; readonly name: string; readonly port: number }[] = [];
       const resolver = await startResolver(({ query, name }) => {
         if (name.startsWith('hostile')) return unreadable(query);
@@ -555,12 +555,12 @@ describe('lookup', () => {
       expect(asked).toBe(2);
     });
 
-    test('that comes again is the name servers', async () => {
+    test('that comes again is the fault of the name servers', async () => {
       const look = await lookupBy(({ query }) => unreadable(query));
       expect(await look('shop.example')).toEqual({ code: 'EBADRESP' });
     });
 
-    test('that does not come again says nothing of the name', async () => {
+    test('that does not come again proves nothing about the name', async () => {
       let asked = 0;
       const look = await lookupBy(({ query }) => {
         asked += 1;

@@ -26,7 +26,7 @@ const checkerBy = (by: Resolver) => {
 };
 const nameOf = (query: Buffer): string => dnsPacket.decode(query).questions?.[0]?.name ?? '';
 
-describe('a name that is not looked up', () => {
+describe('a name that cannot be resolved', () => {
   const rcode =
     (code: number) =>
     ({ query }: Asked): Buffer =>
@@ -58,7 +58,7 @@ describe('a name that is not looked up', () => {
     });
   });
 
-  test('by one that has just answered for another name is an outage, and nobody is asked for the root', async () => {
+  test('by one that has just answered for another name is an outage, and the root is not asked', async () => {
     const asked = new Set<string>();
     const check = checkerBy(
       await resolver(({ query }) => {
@@ -76,7 +76,7 @@ describe('a name that is not looked up', () => {
   });
 });
 
-test('a silent resolver keeps nobody waiting beyond his own deadline, although another check asked it and is over', async () => {
+test('a silent resolver delays no check beyond its own deadline, although another check asked it and is over', async () => {
   const { port } = await resolver(() => null);
   const own = createOwnResolver(sockets, () => [{ address: '127.0.0.1', port, family: 4 }]);
   const first = deadlineIn(2_000);

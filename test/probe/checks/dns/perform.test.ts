@@ -71,7 +71,7 @@ describe('perform', () => {
   });
 
   describe('a resolver', () => {
-    test('that is silent is told from one that refuses and from a name that does not exist', async () => {
+    test('that is silent differs from one that refuses and from a name that does not exist', async () => {
       const silent = await resolver(() => null);
       const refusing = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
       const ignorant = await resolver(({ query }) => answerTo(query, { rcode: 3 }));
@@ -90,14 +90,14 @@ describe('perform', () => {
       ]);
     });
 
-    test('that knows the name as an alias of one that does not exist is told from one that does not know it', async () => {
+    test('that knows the name as an alias of one that does not exist differs from one that does not know it', async () => {
       const cname = { type: 'CNAME', name: 'Example.test', ttl: 60, data: 'gone.test' } as const;
       const by = await resolver(({ query }) => answerTo(query, { rcode: 3, answers: [cname] }));
       expect(word(await ask(by))).toBe('dns_alias_dangling');
       expect(word(await ask(by, { expected_rcode: 'NXDOMAIN' }))).toBe('ok');
     });
 
-    test('is told with the address of ours that it saw, where anything is told', async () => {
+    test('is reported with the address of ours that it saw, where it returns one', async () => {
       const refusing = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
       expect((await ask(refusing)).evidence).toMatchObject({
         outgoing_address: '127.0.0.1',
@@ -111,7 +111,7 @@ describe('perform', () => {
       expect(new Set(by.ids).size).toBe(3);
     });
 
-    test('that answers the first datagram after the second was sent is heard', async () => {
+    test('that answers the first datagram after the second was sent is accepted', async () => {
       let first: Buffer | undefined;
       const by: Resolver = await resolver(({ query, count }) => {
         if (count === 1) first = query;
@@ -128,7 +128,7 @@ describe('perform', () => {
       expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { transport: 'tcp' } });
     });
 
-    test('that truncates and does not listen by TCP has cut its answer off', async () => {
+    test('that truncates and does not listen by TCP has truncated its answer', async () => {
       const by = await resolver(
         ({ query }) => answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }),
         { tcp: false },
@@ -141,7 +141,7 @@ describe('perform', () => {
       expect(word(await ask(by, { transport: 'tcp' }))).toBe('dns_tcp_refused');
     });
 
-    test('that nobody runs any more is known by its closed port, without waiting for the deadline', async () => {
+    test('that no longer runs is recognised by its closed port, without waiting for the deadline', async () => {
       const nobody = { address: '127.0.0.1', port: await closedPort(), family: 4 } as const;
       const seen = await exchange(
         sockets,
@@ -157,7 +157,7 @@ describe('perform', () => {
       expect(word(verdict)).toBe('dns_port_closed');
     });
 
-    test('whose port is closed does not speak for the other one, which may only be slow', async () => {
+    test('whose port is closed does not decide for the other one, which may only be slow', async () => {
       const gone = { address: '127.0.0.1', port: await closedPort(), family: 4 } as const;
       const slow = await resolver(({ query, count }) => (count < 3 ? null : address(query)));
       const own = [gone, { ...gone, port: slow.port }] as const;
@@ -165,7 +165,7 @@ describe('perform', () => {
       expect(seen).toMatchObject({ outcome: { is: 'answer' }, attempts: 6 });
     });
 
-    test('that is being started anew is waited for', async () => {
+    test('that restarts is waited for', async () => {
       const port = await closedPort();
       const again = createSocket('udp4').on('message', (query, from) =>
         again.send(address(query), from.port, from.address),
@@ -200,7 +200,7 @@ describe('perform', () => {
       expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
     });
 
-    test('that does not know EDNS is asked without it by TCP too, also for the whole of what it cut off', async () => {
+    test('that does not know EDNS is asked without it by TCP too, also for the whole of a truncated answer', async () => {
       const by = await resolver(({ query, over }) => {
         if (query.readUInt16BE(10) > 0) return answerTo(query, { rcode: 1 });
         return over === 'udp'
@@ -292,7 +292,7 @@ describe('perform', () => {
         resolvers: () => by.map(({ port }) => ({ address: '127.0.0.1', port, family: 4 as const })),
       });
 
-    test('that answers nothing at all is the fault of the probe', async () => {
+    test('that answers nothing is the fault of the probe', async () => {
       for (const say of [
         () => null,
         ({ query }: Asked) => answerTo(query, { rcode: 2 }),
@@ -333,7 +333,7 @@ describe('perform', () => {
       });
     });
 
-    test('that takes no TCP connection says nothing of a name that needs one, whatever it answers by UDP', async () => {
+    test('that accepts no TCP connection proves nothing about a name that needs one, whatever it answers by UDP', async () => {
       const cut = ({ query, name }: Asked) =>
         name === '.' ? answerTo(query) : answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE });
       const deaf = await resolver(cut, { tcp: false });
@@ -359,7 +359,7 @@ describe('perform', () => {
       });
     });
 
-    test('has a second one asked when the first is silent or evades', async () => {
+    test('is replaced by a second one when the first is silent or evasive', async () => {
       const silent = await resolver(() => null);
       const evading = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
       const good = await resolver(({ query }) => address(query));
@@ -524,7 +524,7 @@ describe('a hostile answer', () => {
     expect(word(await ask(by))).toBe(cause);
   });
 
-  test('of another id is not heard, and the right one behind it is', async () => {
+  test('of another id is ignored, and the right one behind it is accepted', async () => {
     const by = await resolver(({ query }) => {
       const forged = answerTo(query, {
         answers: [{ type: 'A', name: 'example.test', ttl: 1, data: '203.0.113.66' }],
@@ -551,7 +551,7 @@ describe('a hostile answer', () => {
     expect(word(await ask(liar, {}, 400))).toBe('dns_wrong_question');
   });
 
-  test('from another port is not heard', async () => {
+  test('from another port is ignored', async () => {
     const stranger = await resolver(() => null);
     const by: Resolver = await resolver(({ query }) => {
       stranger.send(address(query), by.sources.at(-1) ?? 0);

@@ -35,7 +35,7 @@ describe('the sockets', () => {
     own.close();
   });
 
-  test('are let go when the check is ended from outside', async () => {
+  test('are released when the check is ended from outside', async () => {
     const own = createUdpSockets();
     const by = await resolver(() => null);
     const end = never();
@@ -49,7 +49,7 @@ describe('the sockets', () => {
     own.close();
   });
 
-  test('are let go when the check is ended from outside after it asked again', async () => {
+  test('are released when the check is ended from outside after it asked again', async () => {
     const own = createUdpSockets();
     const end = never();
     const by = await resolver(({ count }) => {
@@ -66,7 +66,7 @@ describe('the sockets', () => {
     own.close();
   });
 
-  test('tell of datagrams that the system will not send, without waiting for the deadline', async () => {
+  test('report datagrams that the system will not send, without waiting for the deadline', async () => {
     const own = createUdpSockets();
     // A broadcast, which the system refuses to a socket that did not ask for leave.
     const nowhere = { address: '255.255.255.255', port: 53, family: 4 } as const;
@@ -75,7 +75,7 @@ describe('the sockets', () => {
     own.close();
   });
 
-  test('that a resolver refuses while it is started anew are kept, and its questions are asked again', async () => {
+  test('that a resolver refuses while it restarts are kept, and its questions are asked again', async () => {
     const own = createUdpSockets();
     const gone = createSocket('udp4').bind(0, '127.0.0.1');
     await once(gone, 'listening');

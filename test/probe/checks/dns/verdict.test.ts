@@ -310,7 +310,7 @@ describe('message', () => {
   });
 
   describe('an answer', () => {
-    test('of any bytes at all is read or refused, and nothing is thrown', () => {
+    test('of any bytes is read or refused, and nothing is thrown', () => {
       fc.assert(
         fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
           expect(['answer', 'stray', 'malformed', 'oversized']).toContain(

@@ -143,7 +143,7 @@ test.each(healthy)('%s is healthy, whether the usual status was written or not',
     expect(judge(answered(page), config)).toMatchObject({ outcome: 'ok', cause: null });
 });
 
-test('a block page with status 200 is none of health, whether the usual status was written or not', () => {
+test('a block page with status 200 is not healthy, with explicit status codes or the default', () => {
   for (const config of [{}, { expected_status: ['2xx'] }])
     expect(judge(answered(response(200, imperva)), config)).toMatchObject({
       outcome: 'fail',
@@ -154,7 +154,7 @@ test('a block page with status 200 is none of health, whether the usual status w
   });
 });
 
-describe("an origin's own error is its own, whoever stands before it", () => {
+describe("an origin's own error stays one, whatever proxy is before it", () => {
   const own =
     '<html><head><title>503 Service Unavailable</title></head><body><h1>Back soon</h1></body></html>';
   const before: readonly (readonly [
@@ -204,7 +204,7 @@ describe("an origin's own error is its own, whoever stands before it", () => {
   );
 });
 
-test('whatever a page holds, looking at it takes little time and throws nothing', () => {
+test('whatever a page contains, the detection is fast and throws nothing', () => {
   const bad = ['<script', '<!--', '<', '<style><script>', '<iframe ', '&#32;'].map((piece) =>
     piece.repeat(Math.ceil(16_384 / piece.length)),
   );

@@ -85,7 +85,7 @@ describe('certificates', () => {
     });
   });
 
-  describe('a certificate that is not good is refused before anything is asked', () => {
+  describe('an invalid certificate is refused before the request is sent', () => {
     test.each([
       [
         'for another name',
@@ -198,7 +198,7 @@ describe('certificates', () => {
       });
     });
 
-    test('whose intermediate is not sent along', async () => {
+    test('whose intermediate is missing', async () => {
       const certificate = mint({ names: ['good.example'], issuer: between });
       const target = await serve({ certificate, shows: certificate.certificate });
       expect(await check(at(target, 'good.example'))).toMatchObject({
@@ -224,7 +224,7 @@ describe('certificates', () => {
       expect(target.hits).toEqual([]);
     });
 
-    test('and a root that signed no such thing helps nobody: a certificate with a forged issuer', async () => {
+    test('and a root that did not sign it do not help: a certificate with a forged issuer', async () => {
       const forged = mint({
         names: ['good.example'],
         issuer: { ...unknownSender, name: root.name },
@@ -295,7 +295,7 @@ describe('certificates', () => {
     expect(await check(url)).toMatchObject({ outcome: 'ok' });
   });
 
-  describe('handshakes that do not come about', () => {
+  describe('failing handshakes', () => {
     test('TLS 1.2 is spoken too', async () => {
       const target = await serve({
         certificate: mint({ names: ['good.example'], issuer: root }),
@@ -336,7 +336,7 @@ describe('certificates', () => {
     });
   });
 
-  test('with TLS too, an address that refuses is passed over, and its connection is what is told of the other', async () => {
+  test('with TLS too, an address that refuses is skipped, and its connection is not reported for the next', async () => {
     const target = await serve({ certificate: mint({ names: ['good.example'], issuer: root }) });
     const pool = httpsChecker({
       authorities: [root.certificate],
@@ -364,7 +364,7 @@ describe('certificates', () => {
     });
   });
 
-  describe('how long a certificate lasts is asked of', () => {
+  describe('the end of a certificate is that of', () => {
     const soon = (days: number): Date => new Date(Date.now() + days * day + 3_600_000);
     const short = mint({
       commonName: 'Short Intermediate',
@@ -374,7 +374,7 @@ describe('certificates', () => {
     });
     const config = { tls_expires_within_days: 14, fail_on: ['certificate'] };
 
-    test('all of the path by which it is trusted', async () => {
+    test('the whole trusted path', async () => {
       const target = await serve({ certificate: mint({ names: ['good.example'], issuer: short }) });
       expect(await check(at(target, 'good.example'), config)).toMatchObject({
         outcome: 'fail',
@@ -415,7 +415,7 @@ describe('certificates', () => {
   });
 
   test.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'a client certificate that is demanded over %s is told',
+    'a required client certificate over %s is reported',
     async (version) => {
       const certificate = mint({ names: ['good.example'], issuer: root });
       const target = await serve({
@@ -458,7 +458,7 @@ describe('key exchange groups', () => {
   };
 
   describe('protocols', () => {
-    test('a server of HTTP/2 alone is told as such, whether it says so in the handshake or by its first frame', async () => {
+    test('a server of HTTP/2 alone is reported as such, whether it says so in the handshake or by its first frame', async () => {
       const only = {
         outcome: 'fail',
         sentence: 'The server speaks HTTP/2 only, and checks speak HTTP/1.1',
@@ -470,7 +470,7 @@ describe('key exchange groups', () => {
       expect(await check(silent.url())).toMatchObject(only);
     });
 
-    test('a server that speaks nothing newer than TLS 1.1 is told, and checked all the same where nothing is to be verified', async () => {
+    test('a server with nothing newer than TLS 1.1 is reported, and checked all the same without verification', async () => {
       const target = await serve({
         certificate,
         tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' },

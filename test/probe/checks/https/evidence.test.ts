@@ -30,7 +30,7 @@ describe('evidence saw', () => {
     (...addresses: readonly string[]): Lookup =>
     async () => ({ addresses });
 
-  describe('the value that an assertion saw', () => {
+  describe('the actual value of an assertion', () => {
     const json = (
       body: string,
       assertion: Record<string, string | number | boolean>,
@@ -50,7 +50,7 @@ describe('evidence saw', () => {
       expect(json(body, assertion)).toBe(saw);
     });
 
-    test('is small, tame and without secrets', () => {
+    test('is small, printable and without secrets', () => {
       const long = JSON.stringify({ state: `\u001b[31m${'x'.repeat(5_000)}` });
       expect(json(long, { equals: 'up' })).toHaveLength(400);
       expect(json(long, { equals: 'up' })).not.toContain('\u001b');
@@ -65,7 +65,7 @@ describe('evidence saw', () => {
         ).toMatch(/^\W*(a\W*b\W*)?\*\*\*\W*$/);
     });
 
-    test('of a header is the header, each where it came more than once', () => {
+    test('of a header is its value, each where it came more than once', () => {
       const header = (...values: readonly string[]) =>
         judge(
           answered(
@@ -82,7 +82,7 @@ describe('evidence saw', () => {
       expect(header()).toBeUndefined();
     });
 
-    test('of a text that may not be there is where it stands', () => {
+    test('of a forbidden text is its place', () => {
       const body = `${'.'.repeat(3_000)}before Fatal error in line 7 ${'.'.repeat(3_000)}`;
       const saw = String(
         judge(answered(response(200, body)), { body_not_contains: 'Fatal error' }).evidence.saw,
@@ -97,11 +97,11 @@ describe('evidence saw', () => {
     });
   });
 
-  describe('what was no HTTP', () => {
+  describe('an answer that is not HTTP', () => {
     const saying = async (bytes: string | Buffer) =>
       (await serveRaw((socket) => socket.on('error', () => undefined).end(bytes))).url();
 
-    test('shows its first bytes, and a sign for each that is no letter', async () => {
+    test('shows its first bytes, and a sign for each unprintable one', async () => {
       expect((await check(await saying('SSH-2.0-OpenSSH_9.6\r\n'))).evidence).toMatchObject({
         first_bytes: 'SSH-2.0-OpenSSH_9.6\\r\\n',
       });
@@ -166,7 +166,7 @@ describe('evidence saw', () => {
   });
 
   describe('the address that the probe came from', () => {
-    test('is told as the target saw it', async () => {
+    test('is reported as the target saw it', async () => {
       const target = await serve();
       let from: string | undefined;
       target.answer(
@@ -186,7 +186,7 @@ describe('evidence saw', () => {
       ['10.0.0.7', '10.1.2.3', '10.0.0.7'],
       [null, '8.8.8.8', undefined],
     ])(
-      'from %s to %s is %s: an own one that is changed on the way out was not seen',
+      'from %s to %s is %s: an own one that is translated on the way out was not seen',
       (outgoing, address, told) => {
         const attempts = [{ address, code: null, ms: 1 }];
         expect(
@@ -253,7 +253,7 @@ describe('evidence saw', () => {
       });
     });
 
-    test('shows who said that there is no such name, or that what the alias leads to is none', async () => {
+    test('shows which server said that the name, or the target of its alias, does not exist', async () => {
       const nobody = await checkerBy(3, []);
       expect((await nobody.checker('http://shop.example/')).evidence.lookup).toEqual({
         resolver: { address: '127.0.0.1', port: nobody.port },
@@ -301,7 +301,7 @@ describe('evidence saw', () => {
     });
   });
 
-  test('how many of its addresses were tried is told', async () => {
+  test('the number of tried addresses is shown', async () => {
     const target = await serve();
     target.answer(answerBy(() => ({ status: 500 })));
     const many = Array.from({ length: 9 }, (_, at) => `127.0.0.${90 + at}`);
@@ -353,7 +353,7 @@ describe('evidence saw', () => {
   });
 });
 
-describe('what a target sent stays out of sentences and is tame in evidence', () => {
+describe('content from a target stays out of sentences and is printable in evidence', () => {
   const hostile = '<script>alert(1)</script> ignore previous instructions \u0000\u001b[31m \ud800';
   const observation = seen([
     hop({
@@ -426,7 +426,7 @@ describe('what a target sent stays out of sentences and is tame in evidence', ()
     expect(verdict.phases).toEqual({ dns: 1, tcp: 2, tls: 3, first_byte: 4, total: 120 });
   });
 
-  test('of an address that may not be reached nothing is told but that', () => {
+  test('of a forbidden address nothing else is shown', () => {
     const { evidence } = judge(
       failed('tcp', 'NOT_PUBLIC', { addresses: ['10.1.2.3'], attempts: [] }),
     );

@@ -191,7 +191,7 @@ describe('perform', () => {
       });
     });
 
-    test('that were compressed unasked are unpacked, a bomb only as far as it is judged', async () => {
+    test('that were compressed unasked are decompressed, a bomb only as far as it is judged', async () => {
       const target = await serve();
       const zipped = (plain: string): Answer => {
         const packed = gzipSync(plain);
@@ -219,7 +219,7 @@ describe('perform', () => {
       ['deflate', deflateSync],
       ['br', brotliCompressSync],
       ['zstd', zstdCompressSync],
-    ] as const)('in %s are unpacked too', async (encoding, pack) => {
+    ] as const)('in %s are decompressed too', async (encoding, pack) => {
       const target = await serve();
       const packed = pack('fine it is');
       target.answer({
@@ -298,7 +298,7 @@ describe('perform', () => {
       await eventually(() => closed === 1);
     });
 
-    test('but what came in time is read, although this process stood still beyond the deadline', async () => {
+    test('but data that came in time is read, although this process stalled beyond the deadline', async () => {
       const deadline = deadlineIn(Number.POSITIVE_INFINITY);
       // The answer is on its way to us before we stand still; its deadline is over when we look
       // again.
@@ -393,7 +393,7 @@ describe('a compressed answer', () => {
     return target.url();
   };
 
-  test.each(encodings)('in %s that is cut is judged by what came of it', async (encoding) => {
+  test.each(encodings)('in %s that is cut is judged by the part that arrived', async (encoding) => {
     const whole = ways[encoding](page);
     const cut = whole.subarray(0, Math.floor(whole.length * 0.7));
     const url = await served({ encoding, length: null, bytes: cut });
@@ -418,7 +418,7 @@ describe('a compressed answer', () => {
     },
   );
 
-  test.each(encodings)('in %s that hangs is told as a time limit', async (encoding) => {
+  test.each(encodings)('in %s that hangs is a timeout', async (encoding) => {
     const whole = ways[encoding](page);
     const url = await served({
       encoding,
@@ -457,7 +457,7 @@ describe('a compressed answer', () => {
     ['IDENTITY\r\nContent-Encoding: gzip', [gzipSync]],
     ['br\r\nContent-Encoding: gzip', [brotliCompressSync, gzipSync]],
     ['gzip, gzip', [gzipSync, gzipSync]],
-  ] as const)('in %j is unpacked in turn', async (encoding, packed) => {
+  ] as const)('in %j is decompressed in turn', async (encoding, packed) => {
     const bytes = packed.reduce((inside, pack) => pack(inside), Buffer.from('plain words'));
     const { outcome, evidence } = await check(
       await served({ encoding, length: bytes.length, bytes }),
@@ -466,7 +466,7 @@ describe('a compressed answer', () => {
     expect({ outcome, body: evidence.body }).toEqual({ outcome: 'ok', body: 'plain words' });
   });
 
-  test('in more encodings than anybody uses, or one that is not known, stays as it came', async () => {
+  test('in too many encodings, or an unknown one, stays as it came', async () => {
     const bytes = gzipSync('plain words');
     for (const encoding of ['gzip, gzip, gzip, gzip', 'gzip, compress'])
       expect(

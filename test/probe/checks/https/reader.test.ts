@@ -104,7 +104,7 @@ describe('a response is read', () => {
     });
   });
 
-  test('with headers in lower case, folded lines joined, and lines that are no headers passed over', () => {
+  test('with headers in lower case, folded lines joined, and invalid lines skipped', () => {
     expect(
       feed(
         head(

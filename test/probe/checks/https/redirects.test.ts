@@ -58,7 +58,7 @@ describe('redirects', () => {
     expect(target.hits).toHaveLength(4);
   });
 
-  test('in a circle are told', async () => {
+  test('in a circle are reported', async () => {
     const target = await serve();
     target.answer(way({ '/a': '/b', '/b': '/a' }));
     expect(await check(target.url('/a'))).toMatchObject({

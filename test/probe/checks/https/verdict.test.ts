@@ -385,7 +385,7 @@ describe('verdict', () => {
     });
   });
 
-  describe('all is well', () => {
+  describe('a healthy target', () => {
     test.each<[string, HttpsObservation, Config]>([
       ['with a status of the class that is expected', answered(response(204)), {}],
       [
@@ -576,7 +576,7 @@ describe('plan', () => {
     expect(planOf(assignment, probe).bytes.toString()).toContain('probe=eu-1');
   });
 
-  test('what was opened with secrets is not held', () => {
+  test('a connection with secrets is not reused', () => {
     const opened = {
       ...assignmentOf('https://shop.example/', { config: { bearer_token: 'not-for-memory' } }),
       sealed: 'box',

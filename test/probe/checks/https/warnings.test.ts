@@ -170,7 +170,7 @@ describe('on real sockets', () => {
   const root = mintAuthority('Test Root');
   const dual = async () => ({ addresses: ['::1', '127.0.0.1'] });
 
-  test('a certificate is said when it is new, and once a day', async () => {
+  test('a certificate is reported when it is new, and once a day', async () => {
     const target = await serve({
       certificate: mint({
         names: ['good.example'],

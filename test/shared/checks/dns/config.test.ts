@@ -38,7 +38,7 @@ describe('a name', () => {
     expect(targetFault('dns', written)).toBeDefined();
   });
 
-  test('is asked for as it is, or as the reverse of an address for PTR records', () => {
+  test('is resolved as it is, or as the reverse of an address for PTR records', () => {
     expect(questionName('192.0.2.17', 'PTR')).toBe('17.2.0.192.in-addr.arpa');
     expect(questionName('2001:db8::1', 'PTR')).toBe(
       '1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',
@@ -141,7 +141,7 @@ describe('a DNS config', () => {
     [{ expected_values: '192.0.2.1', resolver: '[2001:db8::53]:5353' }],
     [{ expected_rcode: 'NXDOMAIN', require_authenticated_data: true }],
     [{ expected_values: [], match: 'exact' }],
-  ] as const)('is taken: %j', ([config]) => {
+  ] as const)('is accepted: %j', ([config]) => {
     expect(faults(config)).toEqual([]);
   });
 
@@ -162,7 +162,7 @@ describe('a DNS config', () => {
     expect(faults(config)).toEqual([key]);
   });
 
-  test('is refused when an address is asked for anything but its name', () => {
+  test('is refused when an address is resolved for anything but its name', () => {
     expect(faults({}, '192.0.2.1')).toEqual(['record_type']);
     expect(faults({ record_type: 'PTR' }, '192.0.2.1')).toEqual([]);
   });

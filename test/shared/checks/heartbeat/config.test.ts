@@ -88,7 +88,7 @@ describe('the ping address', () => {
     [`/?rid=${rid}`, { ...call, rid }],
     ['/start/', { ...call, kind: 'start' }],
     ['/0/', { ...call, exit_code: 0 }],
-  ])('with %j behind the token is a beat', (more, expected) => {
+  ])('with %j behind the token is a ping', (more, expected) => {
     expect(parsePingCall(`/beat/${token}${more}`)).toEqual(expected);
   });
 
@@ -345,7 +345,7 @@ describe('schedule', () => {
       expect(typeof parseCron(text)).toBe('string');
     });
 
-    test('is always later than what it is asked for, on a minute that matches, and none between is left out', () => {
+    test('is always later than the given time, on a minute that matches, and skips none between', () => {
       const field = (from: number, to: number) =>
         fc.oneof(
           fc.constant('*'),

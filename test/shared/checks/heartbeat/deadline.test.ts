@@ -44,7 +44,7 @@ describe('a heartbeat is judged', () => {
     });
   });
 
-  test('with a grace of a fifth of the interval, at least half a minute, unless it is given', () => {
+  test('with a grace of a fifth of the interval, at least half a minute, unless it is set', () => {
     expect(
       [terms({}, 3_600_000), terms({}, 30_000), terms({ grace_s: 0 })].map(
         ({ grace_ms }) => grace_ms,
@@ -133,7 +133,7 @@ describe('a heartbeat is judged', () => {
     });
   });
 
-  test('by the very next run when it is watched anew shortly before it, unless a ping came for that already', () => {
+  test('by the very next run when it is resumed shortly before it, unless a ping came for that already', () => {
     const before = withSettings(
       stateAfter(pingAt(noon - day)),
       { version: 1, paused: true },
@@ -149,7 +149,7 @@ describe('a heartbeat is judged', () => {
     expect(judgePings(early, daily, noon)).toEqual({ is: 'good', until: noon + day + 10 * minute });
   });
 
-  test('failing by /fail or an exit code until the next good ping, which alone mends it', () => {
+  test('failing by /fail or an exit code until the next good ping, which alone ends it', () => {
     const broken = stateAfter(
       pingAt(0),
       pingAt(10, 'fail', { exit_code: 3 }),
@@ -167,7 +167,7 @@ describe('a heartbeat is judged', () => {
     });
   });
 
-  test('by what came last when fail and success fell into one millisecond', () => {
+  test('by the later one when fail and success fell into one millisecond', () => {
     expect(judgePings(stateAfter(pingAt(10, 'fail'), pingAt(10)), terms(), 11).is).toBe('good');
     expect(judgePings(stateAfter(pingAt(10), pingAt(10, 'fail')), terms(), 11).is).toBe('failing');
   });
@@ -202,7 +202,7 @@ describe('a heartbeat is judged', () => {
     });
   });
 
-  test('with its whole time anew after a pause or a change of its terms', () => {
+  test('with its whole time again after a pause or a change of its schedule', () => {
     const state = withSettings(stateAfter(pingAt(0)), { version: 1, paused: false }, 0);
     const paused = withSettings(state, { version: 1, paused: true }, minute);
     const resumed = withSettings(paused, { version: 1, paused: false }, 60 * minute);
@@ -254,8 +254,8 @@ describe('a heartbeat is judged', () => {
   });
 });
 
-describe('what pings come to', () => {
-  test('says how long each run took, and forgets nothing when its end overtakes its start', () => {
+describe('the summary of pings', () => {
+  test('has the duration of each run, and loses nothing when its end overtakes its start', () => {
     const begun = foldPing(noPings, pingAt(1_000, 'start', { rid: 'a' })).state;
     expect(foldPing(begun, pingAt(4_500, 'success', { rid: 'a' })).run_ms).toBe(3_500);
     expect(foldPing(begun, pingAt(4_500, 'success', { rid: 'b' })).run_ms).toBeNull();
@@ -305,7 +305,7 @@ describe('what pings come to', () => {
     );
   });
 
-  test('comes back whole from what the database knew and what the bus heard since', () => {
+  test('is restored from the database and from later messages of the bus', () => {
     const [first, second, third] = [
       pingAt(0),
       pingAt(10, 'start', { rid: 'a' }),
@@ -324,7 +324,7 @@ describe('what pings come to', () => {
   });
 });
 
-describe('what its pings cover (rule 22)', () => {
+describe('the time that pings cover (rule 22)', () => {
   test('of a run is as long as its limit, also beyond the interval; a log covers nothing', () => {
     const slow = terms({ max_run_s: 3_600 });
     expect(coveredUntil(slow, { at: 1_000, kind: 'start' })).toBe(3_601_000);

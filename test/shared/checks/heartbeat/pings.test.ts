@@ -79,7 +79,7 @@ describe('ping state', () => {
       return fc.shuffledSubarray(all, { minLength: all.length });
     });
 
-  describe('pings come to', () => {
+  describe('the sum of pings is', () => {
     test('the last of each kind and the runs that have not ended, in whatever order they arrive', () => {
       fc.assert(
         fc.property(pings, (all) => {
@@ -88,7 +88,7 @@ describe('ping state', () => {
       );
     });
 
-    test('the same when they were told twice, to whom it was told once or to another', () => {
+    test('the same when they were delivered twice, to the same receiver or to another', () => {
       fc.assert(
         fc.property(pings, fc.nat(), (all, place) => {
           const [here, there] = [
@@ -125,7 +125,7 @@ describe('ping state', () => {
       expect(fold([pingAt('start', 5, 'a'), pingAt('start', 5, 'b')]).open).toHaveLength(2);
     });
 
-    test('what came last, when two fell into one millisecond', () => {
+    test('the last one, when two fell into one millisecond', () => {
       expect(fold([pingAt('success', 5), pingAt('fail', 5)]).latest).toBe('bad');
       expect(fold([pingAt('fail', 5), pingAt('success', 5)]).latest).toBe('good');
       const [good, bad] = [fold([pingAt('success', 5)]), fold([pingAt('fail', 5)])];
@@ -171,7 +171,7 @@ describe('ping state', () => {
       }
     });
 
-    test('is one of sixteen: the oldest are forgotten, but before any good ping the first, which the deadline counts from', () => {
+    test('is one of sixteen: the oldest are dropped, but before any good ping the first stays, which the deadline counts from', () => {
       const all = Array.from({ length: 17 }, (_, nth) =>
         pingAt('start', (nth + 1) * second, `r${nth}`),
       );
@@ -185,7 +185,7 @@ describe('ping state', () => {
     });
   });
 
-  test('what is left without a wrong clock is all that is dated until then, and what then came last', () => {
+  test('without a wrong clock all earlier pings remain, and the last of them', () => {
     const known = fold([
       pingAt('success', 10),
       pingAt('fail', 20),
@@ -206,7 +206,7 @@ describe('ping state', () => {
     expect(notAfter(tied, 50).latest).toBe('bad');
   });
 
-  describe('what two records say of the terms', () => {
+  describe('the schedule in two records', () => {
     const of = (terms: number | null, from: number | null, paused: boolean): PingState => ({
       ...noPings,
       terms,
@@ -214,7 +214,7 @@ describe('ping state', () => {
       paused,
     });
 
-    test('is the newer version, the later beginning, and the pause of which the bus knows', () => {
+    test('is the newer version, the later beginning, and the pause that the bus knows', () => {
       expect(mergePings(of(3, 50, true), of(4, 40, false))).toEqual(of(4, 50, false));
       expect(mergePings(of(4, 40, false), of(3, 50, true))).toEqual(of(4, 50, true));
       expect(mergePings(of(3, 50, true), noPings)).toEqual(of(3, 50, true));
@@ -222,7 +222,7 @@ describe('ping state', () => {
     });
   });
 
-  describe('rule 20: terms that change', () => {
+  describe('rule 20: a changed schedule', () => {
     const now = 1_000;
     const known: PingState = {
       ...fold([pingAt('success', 10)]),
@@ -231,7 +231,7 @@ describe('ping state', () => {
       from: 20,
     };
 
-    test('give the job its whole time anew from now on, but never from an earlier moment than before', () => {
+    test('gives the job its whole time again from now on, but never from an earlier moment than before', () => {
       expect(withSettings(known, { version: 4, paused: false }, now)).toEqual({
         ...known,
         terms: 4,
@@ -258,7 +258,7 @@ describe('ping state', () => {
       });
     });
 
-    test('are nothing new when they are the same, or older', () => {
+    test('is ignored when it is the same, or older', () => {
       expect(withSettings(known, { version: 3, paused: false }, now)).toBe(known);
       expect(withSettings(known, { version: 2, paused: true }, now)).toBe(known);
     });
@@ -281,7 +281,7 @@ describe('rule 20: a ping in order of time', () => {
   const place = (one: Ping, others: readonly Ping[], from: number | null = null) =>
     placeOf(one, [...others, one], from, terms);
 
-  test('that is bad begins an outage with itself, with the deadline that had passed, or with what had gone wrong before', () => {
+  test('that is bad begins an outage with itself, with the deadline that had passed, or with the failure before', () => {
     expect(place(ping(50, 'fail'), [ping(0)]).began_at).toBe(50_000);
     expect(place(ping(90, 'fail'), [ping(0)]).began_at).toBe(60_000);
     expect(place(ping(90, 'fail'), [ping(20, 'fail'), ping(0)]).began_at).toBe(20_000);
@@ -299,13 +299,13 @@ describe('rule 20: a ping in order of time', () => {
     expect(place(ping(90), others)).toMatchObject({ next_good_at: null, bad: [], fails_at: null });
   });
 
-  test('that is good tells when it had gone wrong again by the next good one', () => {
+  test('that is good shows when it had failed again by the next good one', () => {
     expect(place(ping(0), [ping(59)]).fails_at).toBeNull();
     expect(place(ping(0), [ping(200)]).fails_at).toBe(60_000);
     expect(place(ping(0), [ping(10, 'start'), ping(200)]).fails_at).toBe(40_000);
   });
 
-  test('that is a start tells the same of the good one before it, which its run may have made worse, or better', () => {
+  test('that is a start shows the same of the good one before it, for which its run may have moved the deadline either way', () => {
     expect(place(ping(10, 'start'), [ping(0), ping(200)])).toMatchObject({
       next_good_at: 200_000,
       fails_at: 40_000,
@@ -321,7 +321,7 @@ describe('rule 20: a ping in order of time', () => {
     });
   });
 
-  test('that is a start tells of each good one that the limit of its run reaches to, and of the bad ones until the last of them', () => {
+  test('that is a start shows it of each good one that the limit of its run reaches to, and of the bad ones until the last of them', () => {
     const start = ping(10, 'start', 'a');
     expect(place(start, [ping(0), ping(12), ping(55, 'fail')])).toMatchObject({
       next_good_at: 12_000,
@@ -340,23 +340,23 @@ describe('rule 20: a ping in order of time', () => {
     ).toMatchObject({ later: [], bad: [] });
   });
 
-  test('counts nothing from before its monitor was resumed or agreed anew', () => {
+  test('counts nothing from before its monitor was resumed or its schedule changed', () => {
     expect(place(ping(90, 'fail'), [ping(0)], 50_000).began_at).toBe(90_000);
   });
 });
 
 describe('state', () => {
-  describe('a named run whose ends two ping receivers date by clocks that differ a little', () => {
+  describe('a named run whose ends come with slightly different times from two ping receivers', () => {
     const start: Ping = { id: 'b1', kind: 'start', exit_code: null, at: 1_000_002, rid: 'r' };
     const end: Ping = { id: 'b2', kind: 'success', exit_code: null, at: 1_000_000, rid: 'r' };
 
-    test('is over, and took no time, in whichever order the two come', () => {
+    test('is over, with no duration, in whichever order the two come', () => {
       const inTurn = foldPing(foldPing(noPings, start).state, end);
       expect(inTurn).toMatchObject({ run_ms: 0, state: { open: [] } });
       expect(foldPing(foldPing(noPings, end).state, start).state.open).toEqual([]);
     });
 
-    test('is not over by an end that lies further back, nor is a run without a name', () => {
+    test('is not over by an end that is further back, nor is a run without a name', () => {
       expect(
         foldPing(foldPing(noPings, start).state, { ...end, at: end.at - 1_000 }).state.open,
       ).toHaveLength(1);
@@ -367,7 +367,7 @@ describe('state', () => {
     });
   });
 
-  test('what a wrong clock dated ahead is left out, and nothing else', () => {
+  test('times from a wrong clock far ahead are left out, and nothing else', () => {
     const ping = (kind: 'success' | 'fail' | 'start', at: number) => ({
       id: newId(),
       kind,
@@ -388,7 +388,7 @@ describe('state', () => {
   });
 });
 
-describe('a job that only ever says that it begins', () => {
+describe('a job that sends only starts', () => {
   const minute = 60_000;
   const terms = (config: Parameters<typeof pingSettings>[0]['config'] = {}): PingSettings =>
     pingSettings({ interval_ms: 5 * minute, config });
@@ -421,7 +421,7 @@ describe('a job that only ever says that it begins', () => {
     });
   });
 
-  test('has the limit of a first run that is under way, and its whole time anew after a pause', () => {
+  test('has the limit of a first run that is under way, and its whole time again after a pause', () => {
     const first = withSettings(stateAfter(pingAt(0, 'start')), { version: 1, paused: false }, 0);
     expect(judgePings(first, terms({ max_run_s: 3_600 }), 20 * minute)).toEqual({
       is: 'good',
