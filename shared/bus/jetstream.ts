@@ -81,7 +81,11 @@ export const serverFault = (version: string, urls: readonly string[]): string | 
 
 /**
  * JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer
- * server are needed than we use.
+ * server are needed than we use. `@nats-io/jetstream` 3.4 was tried: of all this it replaces 150
+ * lines of management, for 414 KB and 8 % of the probe's bundle. Its pull acknowledges by subjects
+ * that only the relay of a private probe may use, and a message that it stores costs four times the
+ * CPU of `storing.ts`; it creates or changes a consumer and never does either, and its time limits
+ * are those of a connection and not of a call.
  */
 export type Request = (
   subject: string,
