@@ -159,6 +159,7 @@ const fields: Readonly<Record<string, string>> = {
   alert_after_s: 'Alert after',
   basic_auth: 'User name and password',
   body_contains: 'Body contains',
+  client_certificate: 'Client certificate',
   continents: 'Locations',
   delay_s: 'Delay',
   email: 'E-mail',

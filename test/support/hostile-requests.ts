@@ -143,6 +143,7 @@ const configKeys = [
   'ip_family',
   'basic_auth',
   'bearer_token',
+  'client_certificate',
   'max_response_ms',
   'warn',
   'fail_on',

@@ -5,6 +5,7 @@ import { type Form, formOf } from '../../web/form-data.ts';
 import {
   assertions,
   body,
+  certificate,
   choice,
   credentials,
   type Fields,
@@ -124,10 +125,11 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
     },
     {
       title: 'Authentication',
-      holds: 'password or token',
+      holds: 'password, token or client certificate',
       settings: [
         setting('basic_auth', 'User name and password', credentials),
         setting('bearer_token', 'Bearer token', secret),
+        setting('client_certificate', 'Client certificate', certificate),
       ],
     },
     from,

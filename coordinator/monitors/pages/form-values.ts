@@ -112,6 +112,11 @@ export const secret: Widget = field(({ placeholder: _, ...drawn }) =>
   textField({ ...drawn, type: 'password', comesBack: true, autocomplete: 'new-password' }),
 );
 
+/** Has lines, so no password field can hold it. What is stored comes back as a mask. */
+export const certificate: Widget = field((drawn) =>
+  area({ ...drawn, placeholder: '-----BEGIN CERTIFICATE-----' }),
+);
+
 /** Its spaces count. */
 export const body: Widget = {
   ...field(area),

@@ -2,6 +2,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { codeOf } from '../../../shared/base/errors.ts';
 import { isLoopback, parseAddress } from '../../../shared/base/network.ts';
+import type { ClientCertificate } from '../../../shared/checks/connection/client-certificate.ts';
 import type { Guard } from '../guard.ts';
 import type { CheckDeadline } from '../limits.ts';
 import { type Families, interleave } from './lookup.ts';
@@ -10,9 +11,14 @@ import { readCertificateLazily, type Trust } from './trust.ts';
 
 /**
  * How to secure a connection. `host`: the server name to send, if it is a name; `isHybrid`: also
- * offer post-quantum groups.
+ * offer post-quantum groups; `client`: the certificate to show, if the server wants one.
  */
-type Securing = { readonly host: string; readonly verify: boolean; readonly isHybrid: boolean };
+type Securing = {
+  readonly host: string;
+  readonly verify: boolean;
+  readonly isHybrid: boolean;
+  readonly client?: ClientCertificate | null;
+};
 
 /** In wire format: node would build a list of names again for each connection. */
 const alpn = Buffer.from('\u0008http/1.1', 'latin1');
@@ -29,12 +35,12 @@ export const openSocket = (
   trust: Trust,
 ): Socket => {
   if (!securing) return connectTcp({ host: address, port, noDelay: true });
-  const { host, verify, isHybrid } = securing;
+  const { host, verify, isHybrid, client } = securing;
   const socket = connectTls({
     host: address,
     port,
     ...(isIP(host) === 0 ? { servername: host } : {}),
-    secureContext: trust.context(verify, isHybrid),
+    secureContext: trust.context(verify, isHybrid, client),
     // The check judges the chain itself, from OpenSSL's result. The certificates then remain
     // readable as evidence.
     rejectUnauthorized: false,

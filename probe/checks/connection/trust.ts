@@ -7,6 +7,8 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
+import { createRecentCache } from '../../../shared/base/async.ts';
+import type { ClientCertificate } from '../../../shared/checks/connection/client-certificate.ts';
 import type { CertificateSeen, TlsSeen } from './observation.ts';
 
 /**
@@ -14,8 +16,15 @@ import type { CertificateSeen, TlsSeen } from './observation.ts';
  * check.
  */
 export type Trust = {
-  /** `isHybrid`: also offer post-quantum groups, for servers that accept no other. */
-  readonly context: (verify: boolean, isHybrid: boolean) => SecureContext;
+  /**
+   * `isHybrid`: also offer post-quantum groups, for servers that accept no other. `client`: what to
+   * show to servers that want it; such a context is for this certificate alone.
+   */
+  readonly context: (
+    verify: boolean,
+    isHybrid: boolean,
+    client?: ClientCertificate | null,
+  ) => SecureContext;
   /** The trusted authorities, by their subject. */
   readonly known: (subject: string) => readonly X509Certificate[];
 };
@@ -29,13 +38,24 @@ const groups = 'X25519:P-256:P-384:P-521';
 const hybridGroups = `X25519MLKEM768:SecP256r1MLKEM768:${groups}`;
 const ciphers = `TLS_AES_128_GCM_SHA256:${DEFAULT_CIPHERS}`;
 
+/**
+ * A context holds its private key for as long as it is kept, so that of the many that a probe may
+ * check with, only the latest are.
+ */
+const maxWithClient = 32;
+
 /** `authorities` are trusted besides the well-known ones. */
 export const createTrust = (authorities: readonly string[] = []): Trust => {
   const ca = authorities.length > 0 ? { ca: [...getCACertificates(), ...authorities] } : {};
+  const strict = (ecdhCurve: string) =>
+    ({ minVersion: 'TLSv1.2', ecdhCurve, ciphers, ...ca }) as const;
+  const lax = (ecdhCurve: string) =>
+    ({ minVersion: 'TLSv1', ecdhCurve, ciphers: `${ciphers}:@SECLEVEL=0` }) as const;
   const make = (ecdhCurve: string) => ({
-    strict: createSecureContext({ minVersion: 'TLSv1.2', ecdhCurve, ciphers, ...ca }),
-    lax: createSecureContext({ minVersion: 'TLSv1', ecdhCurve, ciphers: `${ciphers}:@SECLEVEL=0` }),
+    strict: createSecureContext(strict(ecdhCurve)),
+    lax: createSecureContext(lax(ecdhCurve)),
   });
+  const withClient = createRecentCache<string, SecureContext>(maxWithClient);
   const made = new Map<string, ReturnType<typeof make>>();
   // Made for the first check: a probe without https checks does not need the memory of the
   // well-known authorities.
@@ -54,8 +74,17 @@ export const createTrust = (authorities: readonly string[] = []): Trust => {
       );
       return bySubject.get(subject) ?? [];
     },
-    context: (verify, isHybrid) =>
-      contexts(isHybrid ? hybridGroups : groups)[verify ? 'strict' : 'lax'],
+    context: (verify, isHybrid, client = null) => {
+      const curves = isHybrid ? hybridGroups : groups;
+      if (client === null) return contexts(curves)[verify ? 'strict' : 'lax'];
+      const name = `${client.id} ${verify} ${isHybrid}`;
+      const known = withClient.find(name);
+      if (known) return known;
+      const { certificates: cert, key } = client;
+      const own = createSecureContext({ ...(verify ? strict : lax)(curves), cert, key });
+      withClient.keep(name, own);
+      return own;
+    },
   };
 };
 

@@ -225,9 +225,10 @@ const performHop = async (
       openSocket(
         address,
         port,
-        isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null,
+        isSecure ? { host: asked, verify: settings.verify_tls, isHybrid, client } : null,
         trust,
       );
+  const client = request.trusted ? settings.client_certificate : null;
   const began = performance.now();
   const reached = await reach(endpoint, opening(false), context, dependencies);
   let phases: Phases = { ...noPhases, ...reached.phases };

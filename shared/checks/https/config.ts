@@ -3,6 +3,12 @@ import { z } from 'zod';
 import type { Config } from '../assignment.ts';
 import { mask } from '../config-secrets.ts';
 import {
+  type ClientCertificate,
+  clientCertificateFault,
+  maxClientCertificate,
+  readClientCertificate,
+} from '../connection/client-certificate.ts';
+import {
   type ConfigContext,
   type ConfigFault,
   everyKindSchemas,
@@ -189,6 +195,7 @@ const schemas = {
     .min(1)
     .max(4_096)
     .regex(/^[\x21-\x7e]+$/),
+  client_certificate: z.string().min(1).max(maxClientCertificate),
   max_response_ms: z.int().min(1).max(60_000),
   warn: z.strictObject({ response_ms: z.int().min(1).max(60_000) }),
   fail_on: z
@@ -297,6 +304,13 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
       'keep one of `basic_auth`, `bearer_token` and an Authorization header',
     );
   }
+  const certificate = config.client_certificate;
+  if (typeof certificate === 'string') {
+    const fault = /^http:/i.test(target)
+      ? 'use an https:// target; no other asks for a certificate'
+      : clientCertificateFault(certificate);
+    if (fault !== undefined) say('client_certificate', fault);
+  }
   const judgesBody = ['body_contains', 'body_not_contains', 'json'].find((key) =>
     given(config, key),
   );
@@ -344,6 +358,7 @@ export const httpsConfig: KindConfig = {
     return [
       ['basic_auth', 'password'],
       ['bearer_token'],
+      ['client_certificate'],
       ...headerNames(config, 'headers')
         .filter(isSecretHeader(config))
         .map((name) => ['headers', name]),
@@ -381,6 +396,8 @@ export type HttpsSettings = {
   readonly json: readonly JsonAssertion[];
   readonly header_contains: readonly (readonly [name: string, text: string])[];
   readonly verify_tls: boolean;
+  /** Shown to the monitor's own origin alone. */
+  readonly client_certificate: ClientCertificate | null;
   readonly tls_expires_within_days: number | null;
   readonly ip_family: 'any' | '4' | '6';
   readonly max_response_ms: number | null;
@@ -443,6 +460,7 @@ export const httpsSettings = (config: Config): HttpsSettings => {
     (key) => basic.find(([name]) => name === key)?.[1] ?? '',
   );
   const bearer = asText(config.bearer_token);
+  const certificate = asText(config.client_certificate);
   const basicCredentials = basic.length > 0 ? base64(`${username}:${password}`) : undefined;
   const headers = asPairs(config.headers);
   const isSecret = isSecretHeader(config);
@@ -472,6 +490,7 @@ export const httpsSettings = (config: Config): HttpsSettings => {
     json: assertions(config.json),
     header_contains: asPairs(config.header_contains),
     verify_tls: asFlag(config.verify_tls, true),
+    client_certificate: certificate === undefined ? null : readClientCertificate(certificate),
     tls_expires_within_days: asNumber(config.tls_expires_within_days) ?? null,
     ip_family: family === '4' || family === '6' ? family : 'any',
     max_response_ms: asNumber(config.max_response_ms) ?? null,

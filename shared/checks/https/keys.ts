@@ -53,6 +53,22 @@ export type FailOn = (typeof failures)[number];
 
 export const ipFamilies = ['any', '4', '6'] as const;
 
+/** Made for this example and trusted by no one; good until the year 2126. */
+const exampleCertificate = [
+  '-----BEGIN CERTIFICATE-----',
+  'MIIBNzCB6qADAgECAhRuQ59Bo/egfXOIjSHn3U1t1bE0gjAFBgMrZXAwEjEQMA4G',
+  'A1UEAwwHbW9uaXRvcjAgFw0yNjExMjUyMjM2NDdaGA8yMTI2MTEwMTIyMzY0N1ow',
+  'EjEQMA4GA1UEAwwHbW9uaXRvcjAqMAUGAytlcAMhAE74mAgc9wziVLvLCdPc1Ubd',
+  'nAnJS8Nbqz71eLOQBaj4o1AwTjAdBgNVHQ4EFgQUBUW15eCMsHvzi7GaQCbyfzV9',
+  'Z6kwHwYDVR0jBBgwFoAUBUW15eCMsHvzi7GaQCbyfzV9Z6kwDAYDVR0TAQH/BAIw',
+  'ADAFBgMrZXADQQBDir53AMbkU9Av4PLSBgy+k+EF5p4A2x4mI0nhn8qwbPhSH5YA',
+  'BnQz9RXTQyRdY1xzufigi5ODKyeVr5bw3Y4D',
+  '-----END CERTIFICATE-----',
+  '-----BEGIN PRIVATE KEY-----',
+  'MC4CAQAwBQYDK2VwBCIEINUktlmenB1kulPUxKna6rVccDzbWIrRKj/Hx9a85310',
+  '-----END PRIVATE KEY-----',
+].join('\n');
+
 const text = 'a text of 1 to 1,024 characters, or a list of at most 20';
 
 export const httpsKeys = {
@@ -169,6 +185,16 @@ export const httpsKeys = {
     allowed: 'a text of 1 to 4,096 characters without blanks',
     otherwise: 'none',
     example: 'eyJhbGciOi',
+  },
+  client_certificate: {
+    meaning:
+      'The certificate that the check shows to servers of the target itself that want one, with ' +
+      'its private key; all of it is stored encrypted, and shown as `***`.',
+    allowed:
+      'PEM text of at most 12,288 characters: the certificate, then its chain (10 certificates at ' +
+      'most), and the private key without a passphrase',
+    otherwise: 'none',
+    example: exampleCertificate,
   },
   max_response_ms: {
     meaning:

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settingsOf, silentKeys } from '../../../../coordinator/monitors/pages/form-config.ts';
 import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
+import { httpsKeys } from '../../../../shared/checks/https/keys.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
 import {
   fieldsIn,
@@ -197,6 +198,7 @@ describe('the form of a new monitor', () => {
       'config.ip_family': '4',
       'config.basic_auth.username': 'monitor',
       'config.basic_auth.password': 'hush',
+      'config.client_certificate': httpsKeys.client_certificate.example.replaceAll('\n', '\r\n'),
       'config.max_response_ms': '2000',
       'config.timeout_ms': '5000',
       'config.continents[]': ['', 'Asia'],
@@ -221,6 +223,7 @@ describe('the form of a new monitor', () => {
       tls_expires_within_days: 14,
       ip_family: '4',
       basic_auth: { username: 'monitor', password: '***' },
+      client_certificate: '***',
       max_response_ms: 2000,
       timeout_ms: 5000,
       continents: ['Asia'],
@@ -269,6 +272,14 @@ describe('the form of a new monitor', () => {
     );
     expect(body.text).toMatch(
       /field-config-body-fault"><svg.*?<\/svg>Set “Method” to POST, PUT or PATCH; GET sends no body\./s,
+    );
+    const certificate = await forms.post(
+      '/monitors/new',
+      { ...wanted, 'config.client_certificate': 'client.pem' },
+      web.house.member,
+    );
+    expect(certificate.text).toMatch(
+      /field-config-client-certificate-fault"><svg.*?<\/svg>Give PEM text: the certificate,/s,
     );
     const lines = await forms.post(
       '/monitors/new',
