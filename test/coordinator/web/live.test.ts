@@ -72,7 +72,7 @@ describe('a page that opens its stream', () => {
     expect(listens()).toBe(1);
   });
 
-  test("is notified when its version cannot be compared: no changes were received yet, or the version is invalid", () => {
+  test('is notified when its version cannot be compared: no changes were received yet, or the version is invalid', () => {
     const { changes, watch, passes, listening } = begin();
     const made = changes.moment();
     passes(10);
